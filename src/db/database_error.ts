@@ -1,0 +1,29 @@
+/** What went wrong in the database, in the words that answers are chosen by. */
+export type DatabaseErrorKind =
+  | "unique"
+  | "foreign-key"
+  | "not-null"
+  | "check"
+  /** A value the engine refused: out of range, bad encoding. */
+  | "invalid-value"
+  /** Serialisation failure or deadlock: the same work may succeed when run again. */
+  | "retryable"
+  /** A time limit ended the statement. */
+  | "timeout"
+  /** Busy past its time, full, or not reachable; nothing was written. */
+  | "unavailable"
+  /** The connection was lost during commit: the write may or may not have happened. */
+  | "unknown-outcome"
+  | "read-only"
+  | "other";
+
+/** A driver's error, translated by code, never by text. The original is the `cause`. */
+export class DatabaseError extends Error {
+  readonly kind: DatabaseErrorKind;
+
+  constructor(kind: DatabaseErrorKind, cause: unknown) {
+    super(`The database answered: ${kind}`, { cause });
+    this.name = "DatabaseError";
+    this.kind = kind;
+  }
+}

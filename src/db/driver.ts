@@ -1,0 +1,30 @@
+import type { Dialect } from "../sql/dialect.ts";
+import type { SqlValue, Statement } from "../sql/fragment.ts";
+
+/** The rows of a statement, as arrays in the order of its select list, and how many it touched. */
+export interface QueryResult {
+  readonly rows: readonly (readonly SqlValue[])[];
+  /** Rows inserted, updated or deleted; 0 for a read. */
+  readonly changed: number;
+}
+
+/** What can run a statement: a driver, or the transaction that a unit of work is in. */
+export interface Connection {
+  query(statement: Statement): Promise<QueryResult>;
+}
+
+/**
+ * One database, whatever library reaches it. Every driver passes the conformance suite in
+ * `tests/conformance/driver.ts`. Foreign errors leave a driver as a {@link DatabaseError}.
+ */
+export interface Driver extends Connection {
+  readonly dialect: Dialect;
+  /** What to show a person: scheme and place, never a password. */
+  readonly label: string;
+  /**
+   * Runs `work` in a transaction: commits when it resolves, rolls back when it throws. Using the
+   * driver itself inside `work` fails at once instead of deadlocking.
+   */
+  transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,54 @@
+import type { ColumnInfo } from "../schema/table_info.ts";
+import type { Operator } from "./operators.ts";
+
+/**
+ * Which rows: a tree whose values already have the type of their column. `all` and `none` are
+ * values, so that neither is ever mistaken for the other, and no filter text is ever joined.
+ */
+export type Filter =
+  | { readonly kind: "all" }
+  | { readonly kind: "none" }
+  | { readonly kind: "and"; readonly terms: readonly Filter[] }
+  | { readonly kind: "or"; readonly terms: readonly Filter[] }
+  | Comparison;
+
+/** `values` are in-process values of the column's kind, as many as the operator takes. */
+export interface Comparison {
+  readonly kind: "compare";
+  readonly column: ColumnInfo;
+  readonly operator: Operator;
+  readonly values: readonly unknown[];
+}
+
+/** Every row. */
+export const allRows: Filter = Object.freeze({ kind: "all" });
+/** No row. */
+export const noRows: Filter = Object.freeze({ kind: "none" });
+
+/** The rows that pass every filter; `none` absorbs, `all` disappears. */
+export function and(...filters: readonly Filter[]): Filter {
+  return combine("and", filters, "none", "all");
+}
+
+/** The rows that pass any of the filters; `all` absorbs, `none` disappears. No filter is `none`. */
+export function or(...filters: readonly Filter[]): Filter {
+  return combine("or", filters, "all", "none");
+}
+
+function combine(
+  kind: "and" | "or",
+  filters: readonly Filter[],
+  absorbing: "all" | "none",
+  neutral: "all" | "none",
+): Filter {
+  const terms: Filter[] = [];
+  for (const filter of filters) {
+    if (filter.kind === absorbing) return filter;
+    if (filter.kind === neutral) continue;
+    if (filter.kind === kind) terms.push(...filter.terms);
+    else terms.push(filter);
+  }
+  const [first] = terms;
+  if (first === undefined) return neutral === "all" ? allRows : noRows;
+  return terms.length === 1 ? first : { kind, terms };
+}

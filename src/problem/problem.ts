@@ -1,0 +1,62 @@
+import {
+  type ProblemBody,
+  problemCode,
+  problemCodes,
+  type ProblemSlug,
+  problemTypeBase,
+} from "../protocol/problem_codes.ts";
+
+/** What a {@link Problem} may carry beside its text. */
+export interface ProblemOptions {
+  /** Machine-readable facts, sent as `details`. Never a hidden value, never SQL. */
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
+  /** Headers of the answer, e.g. `allow` or `retry-after`. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** The foreign error behind it: observed, never sent. */
+  readonly cause?: unknown;
+}
+
+/**
+ * The caller's fault, with a code from the table: the only thing thrown on purpose.
+ * Anything else that is thrown becomes a 500 and an observation.
+ *
+ * @example
+ * ```ts
+ * import { Problem } from "@svc/resource-api";
+ *
+ * const problem = new Problem("forbidden", "Cannot publish: the note is locked");
+ * console.log(problem.status); // 403
+ * ```
+ */
+export class Problem extends Error {
+  /** The code as it ends the problem's `type`. */
+  readonly slug: ProblemSlug;
+  /** The status of the answer. */
+  readonly status: number;
+  /** Machine-readable facts of the answer. */
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+  /** Headers of the answer. */
+  readonly headers: Readonly<Record<string, string>>;
+
+  /** `detail` is shown to the caller: no SQL, no hidden values. */
+  constructor(slug: ProblemSlug, detail: string, options: ProblemOptions = {}) {
+    super(detail, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "Problem";
+    this.slug = slug;
+    this.status = problemCodes[slug].status;
+    this.details = options.details;
+    this.headers = options.headers ?? {};
+  }
+
+  /** The body that is sent. */
+  toBody(): ProblemBody {
+    return {
+      type: problemTypeBase + this.slug,
+      title: problemCodes[this.slug].title,
+      status: this.status,
+      detail: this.message,
+      code: problemCode(this.slug),
+      ...(this.details === undefined ? {} : { details: this.details }),
+    };
+  }
+}

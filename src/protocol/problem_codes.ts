@@ -1,0 +1,59 @@
+/**
+ * Every error this service answers on purpose, as one table. The slug ends the problem's `type`
+ * (`/__service/problems/<slug>`, a page), and in capitals it is the problem's `code`.
+ */
+export const problemCodes = {
+  "not-found": { status: 404, title: "Not found" },
+  "method-not-allowed": { status: 405, title: "Method not allowed" },
+  "invalid-body": { status: 400, title: "The body is not a usable JSON object" },
+  "invalid-parameter": { status: 400, title: "A query parameter is not valid" },
+  "filter-parse-error": { status: 400, title: "The filter is not valid" },
+  "cursor-invalid": { status: 400, title: "The cursor is not valid" },
+  "batch-limit-exceeded": { status: 400, title: "The batch holds too many items" },
+  "webhook-signature-invalid": { status: 400, title: "The webhook's signature is not valid" },
+  "unauthorized": { status: 401, title: "Authentication is required" },
+  "forbidden": { status: 403, title: "This is not allowed" },
+  "request-timeout": { status: 408, title: "The request did not arrive in time" },
+  "conflict": { status: 409, title: "The write conflicts with what is stored" },
+  "idempotency-in-flight": { status: 409, title: "A request with this key is still running" },
+  "precondition-failed": { status: 412, title: "The precondition does not hold" },
+  "payload-too-large": { status: 413, title: "The body is too large" },
+  "unsupported-media-type": { status: 415, title: "The content type is not supported" },
+  "validation-error": { status: 422, title: "The body holds invalid values" },
+  "idempotency-key-reused": { status: 422, title: "This key was used with another body" },
+  "query-too-expensive": { status: 422, title: "The query is too expensive" },
+  "precondition-required": { status: 428, title: "A precondition is required" },
+  "proof-of-work-required": { status: 428, title: "Proof of work is required" },
+  "captcha-required": { status: 428, title: "A CAPTCHA is required" },
+  "rate-limit-exceeded": { status: 429, title: "Too many requests" },
+  "budget-exhausted": { status: 429, title: "The budget is exhausted" },
+  "internal-error": { status: 500, title: "Internal error" },
+  "billing-unsupported": { status: 501, title: "The billing provider does not support this" },
+  "billing-failed": { status: 502, title: "The billing provider failed" },
+  "overloaded": { status: 503, title: "The service is overloaded" },
+  "database-unavailable": { status: 503, title: "The database is not available" },
+  "store-unavailable": { status: 503, title: "The key-value store is not available" },
+  "search-unavailable": { status: 503, title: "The search index is not available" },
+  "captcha-unavailable": { status: 503, title: "The CAPTCHA provider is not available" },
+} as const satisfies Record<string, { readonly status: number; readonly title: string }>;
+
+/** The last segment of a problem's `type`, e.g. `not-found`. */
+export type ProblemSlug = keyof typeof problemCodes;
+
+/** The path below which every problem type has its page. */
+export const problemTypeBase = "/__service/problems/";
+
+/** The body of an `application/problem+json` answer (RFC 9457, formerly RFC 7807). */
+export interface ProblemBody {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly code: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** `not-found` → `NOT_FOUND`. */
+export function problemCode(slug: ProblemSlug): string {
+  return slug.replaceAll("-", "_").toUpperCase();
+}

@@ -1,0 +1,57 @@
+import type { ColumnInfo } from "../schema/table_info.ts";
+import type { Fragment, SqlValue } from "./fragment.ts";
+
+/** The engine families; whatever else differs stands in a {@link Dialect} value. */
+export type Engine = "sqlite" | "postgres";
+
+/**
+ * All that differs between the engines outside a driver: one value, made at connect from a probe.
+ */
+export interface Dialect {
+  readonly engine: Engine;
+  /** The most values one statement may bind. */
+  readonly maxValues: number;
+  /** `?` or `$7`. */
+  placeholder(position: number): string;
+
+  /** The column type of a table that we create. */
+  columnType(column: ColumnInfo): string;
+  /** In-process value → what is bound for writing it into `column` or comparing it with it. */
+  encode(value: unknown, column: ColumnInfo): SqlValue;
+  /**
+   * What the driver read → in-process value. A stored value that does not fit its kind comes out
+   * as it is, and `misfit` is called: reading never fails.
+   */
+  decode(value: SqlValue, column: ColumnInfo, misfit: (column: ColumnInfo) => void): unknown;
+  /** The column in a select list, with full precision kept. */
+  selected(column: ColumnInfo): Fragment;
+  /** The column in a comparison for equality: an index on it serves. */
+  operand(column: ColumnInfo): Fragment;
+  /** The column in ranges and in ORDER BY: code-point order on our own tables. */
+  ordered(column: ColumnInfo): Fragment;
+  /** A bound value beside {@link operand} or {@link ordered}, cast where the engine would guess. */
+  bound(value: unknown, column: ColumnInfo): Fragment;
+
+  /** The SQL of the text operators: one meaning on every engine. */
+  readonly text: TextDialect;
+}
+
+/**
+ * The text operators. `operand` is SQL of a text; `argument` is the literal text of the filter.
+ * `fold` is the project's case folding (Unicode simple lower case per code point, ς as σ, and no
+ * non-ASCII code point folds to ASCII).
+ */
+export interface TextDialect {
+  contains(operand: Fragment, argument: string): Fragment;
+  startsWith(operand: Fragment, argument: string): Fragment;
+  endsWith(operand: Fragment, argument: string): Fragment;
+  /** `pattern` uses `%`, `_` and the escape `\`. */
+  like(operand: Fragment, pattern: string): Fragment;
+  equalsFolded(operand: Fragment, argument: string): Fragment;
+  containsFolded(operand: Fragment, argument: string): Fragment;
+  startsWithFolded(operand: Fragment, argument: string): Fragment;
+  endsWithFolded(operand: Fragment, argument: string): Fragment;
+  likeFolded(operand: Fragment, pattern: string): Fragment;
+  /** The number of code points. */
+  length(operand: Fragment): Fragment;
+}

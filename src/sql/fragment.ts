@@ -1,0 +1,87 @@
+/** What crosses the border to a database driver. */
+export type SqlValue = string | number | bigint | null | Uint8Array;
+
+const fragmentBrand: unique symbol = Symbol("fragment");
+
+/** A piece of SQL whose values stay apart from its text: nothing is ever spliced. */
+export interface Fragment {
+  readonly [fragmentBrand]: true;
+  /** One longer than `values`; the values stand in the gaps. */
+  readonly texts: readonly string[];
+  readonly values: readonly SqlValue[];
+}
+
+/** Complete SQL for one engine. */
+export interface Statement {
+  readonly text: string;
+  readonly values: readonly SqlValue[];
+}
+
+/** The template tag for SQL: fragments nest, everything else is a bound value. */
+export function sql(
+  strings: readonly string[],
+  ...parts: readonly (Fragment | SqlValue)[]
+): Fragment {
+  const texts = [strings[0] ?? ""];
+  const values: SqlValue[] = [];
+  parts.forEach((part, index) => {
+    const after = strings[index + 1] ?? "";
+    if (isFragment(part)) {
+      texts[texts.length - 1] += part.texts[0] ?? "";
+      for (let i = 0; i < part.values.length; i++) {
+        values.push(part.values[i] ?? null);
+        texts.push(part.texts[i + 1] ?? "");
+      }
+      texts[texts.length - 1] += after;
+    } else {
+      values.push(part);
+      texts.push(after);
+    }
+  });
+  return { [fragmentBrand]: true, texts, values };
+}
+
+/** SQL text that is a constant of ours: never anything from outside. */
+export function rawSql(text: string): Fragment {
+  return { [fragmentBrand]: true, texts: [text], values: [] };
+}
+
+/** A quoted name; both engines use the double quotes of the standard. */
+export function identifier(name: string): Fragment {
+  return rawSql(quoteIdentifier(name));
+}
+
+/** `a"b` → `"a""b"`. */
+export function quoteIdentifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** The fragments with `separator` between them; no fragments give the empty text. */
+export function join(fragments: readonly Fragment[], separator: string): Fragment {
+  const texts = [""];
+  const values: SqlValue[] = [];
+  fragments.forEach((fragment, index) => {
+    texts[texts.length - 1] += (index === 0 ? "" : separator) + (fragment.texts[0] ?? "");
+    for (let i = 0; i < fragment.values.length; i++) {
+      values.push(fragment.values[i] ?? null);
+      texts.push(fragment.texts[i + 1] ?? "");
+    }
+  });
+  return { [fragmentBrand]: true, texts, values };
+}
+
+/** The text with placeholders. */
+export function toStatement(
+  fragment: Fragment,
+  placeholder: (position: number) => string,
+): Statement {
+  let text = fragment.texts[0] ?? "";
+  for (let i = 1; i < fragment.texts.length; i++) {
+    text += placeholder(i) + (fragment.texts[i] ?? "");
+  }
+  return { text, values: fragment.values };
+}
+
+function isFragment(part: Fragment | SqlValue): part is Fragment {
+  return typeof part === "object" && part !== null && fragmentBrand in part;
+}
