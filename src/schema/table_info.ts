@@ -92,7 +92,7 @@ export interface TableInfo {
 export type Row = Readonly<Record<string, unknown>>;
 
 /** Completes a table from its columns. */
-export function tableInfo(
+export function completeTable(
   declared: Pick<TableInfo, "name" | "schema" | "columns" | "foreignKeys" | "own">,
 ): TableInfo {
   return Object.freeze({
