@@ -1,0 +1,50 @@
+/** What a whole run of `deno test` came to. */
+export interface TestSummary {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  /** How many tests each reason skipped. */
+  readonly skipReasons: ReadonlyMap<string, number>;
+}
+
+/**
+ * Reads the output of `deno test` line by line; {@link TestOutputReader.summary} is null as long as
+ * the closing line has not come, for instance because a test file does not compile.
+ */
+export interface TestOutputReader {
+  read(line: string): void;
+  summary(): TestSummary | null;
+}
+
+/** A reader for the output of the pretty reporter. */
+export function testOutputReader(): TestOutputReader {
+  const skipReasons = new Map<string, number>();
+  let summary: TestSummary | null = null;
+  return {
+    read(line) {
+      // A step is indented; like the closing line, the count of reasons is one of tests.
+      const skipped = /^\S.* \.\.\. ignored \(/.exec(line);
+      if (skipped !== null) {
+        const reason = / \[skipped: (.+)\] \.\.\. ignored \(/.exec(line)?.[1] ?? unnamedReason;
+        skipReasons.set(reason, (skipReasons.get(reason) ?? 0) + 1);
+      }
+      const closing = closingLine.exec(line);
+      if (closing !== null) {
+        const [, passed, failed, ignored] = closing;
+        summary = {
+          passed: Number(passed),
+          failed: Number(failed),
+          skipped: Number(ignored ?? 0),
+          skipReasons,
+        };
+      }
+    },
+    summary: () => summary,
+  };
+}
+
+/** What a test is counted under that was ignored without `testUnless`. */
+export const unnamedReason = "no reason given";
+
+const closingLine =
+  /^(?:ok|FAILED) \| (\d+) passed(?: \([^)]*\))? \| (\d+) failed(?: \([^)]*\))?(?: \| (\d+) ignored)?/;
