@@ -1,0 +1,113 @@
+import type { Observation, Observer } from "./observation.ts";
+
+/** Where and how {@link consoleObserver} writes; the parts that a test replaces. */
+export interface ConsoleObserverOptions {
+  /** One line of text for a person, or else one JSON object; by default a person reads a terminal. */
+  readonly format?: "text" | "json" | undefined;
+  /** Takes one line without its line break; by default it goes to the standard error. */
+  readonly write?: ((line: string) => void) | undefined;
+  /** Milliseconds since 1970 for the `time` of JSON lines. */
+  readonly now?: (() => number) | undefined;
+}
+
+/**
+ * Writes every observation as one line: text on a terminal, JSON where a program collects it.
+ * Errors come with their stack and their causes.
+ */
+export function consoleObserver(options: ConsoleObserverOptions = {}): Observer {
+  const {
+    format = Deno.stderr.isTerminal() ? "text" : "json",
+    write = (line: string) => console.error(line),
+    now = Date.now,
+  } = options;
+  return (observation) => {
+    write(format === "text" ? toText(observation) : toJson(observation, now()));
+  };
+}
+
+type Level = "info" | "warning" | "error";
+
+const levels: Readonly<Record<Observation["kind"], Level>> = {
+  notice: "info",
+  deprecated: "warning",
+  listening: "info",
+  request_failed: "error",
+  response_header_dropped: "warning",
+  listener_failed: "error",
+  unhandled_rejection: "error",
+  value_does_not_fit: "warning",
+  computed_failed: "error",
+  table_left_out: "info",
+  draining: "info",
+};
+
+function toText(observation: Observation): string {
+  const line = `${levels[observation.kind]}: ${oneLine(describe(observation))}`;
+  // A stack is ours and has its own lines; indented, it cannot be taken for another observation.
+  return "error" in observation
+    ? `${line}\n${
+      stackOf(observation.error).split("\n").map((text) => `    ${oneLine(text)}`).join("\n")
+    }`
+    : line;
+}
+
+function describe(observation: Observation): string {
+  switch (observation.kind) {
+    case "notice":
+    case "deprecated":
+      return observation.message;
+    case "listening":
+      return `listening on ${observation.url}`;
+    case "request_failed":
+      return `${observation.method} ${observation.path} failed`;
+    case "response_header_dropped":
+      return `the response header "${observation.name}" was dropped: its value may not be sent`;
+    case "listener_failed":
+      return `the listener failed and starts again in ${observation.retryInMs} ms`;
+    case "unhandled_rejection":
+      return "a promise was rejected and nobody waited for it";
+    case "value_does_not_fit":
+      return `a stored value of ${observation.table}.${observation.column} does not fit its kind`;
+    case "computed_failed":
+      return `the computed field ${observation.resource}.${observation.field} failed`;
+    case "table_left_out":
+      return `the table ${observation.table} is left out: ${observation.reason}`;
+    case "draining":
+      return "stopping: requests in flight are finished first";
+    default: {
+      const never: never = observation;
+      return never;
+    }
+  }
+}
+
+/** Paths and messages come from outside: a control character could rewrite the terminal. */
+function oneLine(text: string): string {
+  // deno-lint-ignore no-control-regex -- control characters are what is looked for
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
+}
+
+/** Stack, causes and whatever was thrown instead of an error; never throws itself. */
+function stackOf(error: unknown): string {
+  return Deno.inspect(error, { colors: false });
+}
+
+function toJson(observation: Observation, now: number): string {
+  const { kind, ...facts } = observation;
+  return JSON.stringify({
+    time: new Date(now).toISOString(),
+    level: levels[kind],
+    event: kind,
+    ...facts,
+    ...("error" in facts ? errorFacts(facts.error) : {}),
+  });
+}
+
+function errorFacts(error: unknown): { readonly error: string; readonly stack: string } {
+  return {
+    error: error instanceof Error ? `${error.name}: ${error.message}` : typeof error,
+    stack: stackOf(error),
+  };
+}

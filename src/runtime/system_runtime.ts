@@ -1,0 +1,39 @@
+import type { Observer } from "./observation.ts";
+import type { Clock, Random, Runtime } from "./runtime.ts";
+
+/** The real world: the clock of the machine and unpredictable bytes of the operating system. */
+export function systemRuntime(observe: Observer): Runtime {
+  return { clock: systemClock, random: systemRandom, observe };
+}
+
+/**
+ * Waits, and keeps the process alive meanwhile, which a timer of the {@link Clock} does not: for
+ * the moments in which nothing else holds it, as between two tries to listen.
+ */
+export function pause(delayMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, delayMs));
+}
+
+const systemClock: Clock = {
+  now: () => Date.now(),
+  elapsedMs: () => performance.now(),
+  after: callAfter,
+};
+
+const systemRandom: Random = {
+  bytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+};
+
+/** Timers take 31 bits of milliseconds, and run at once when asked for more. */
+const longestTimerMs = 2 ** 31 - 1;
+
+function callAfter(delayMs: number, work: () => void): () => void {
+  const stepMs = Math.min(delayMs, longestTimerMs);
+  let cancel = () => clearTimeout(timer);
+  const timer = setTimeout(() => {
+    if (stepMs === delayMs) work();
+    else cancel = callAfter(delayMs - stepMs, work);
+  }, stepMs);
+  timer.unref();
+  return () => cancel();
+}
