@@ -1,0 +1,23 @@
+import { isIn, isSource, projectPath } from "./project_path.ts";
+
+/** What differs between the engines stands in the Dialect; nobody else asks which one it is. */
+export const engineBlind: Deno.lint.Rule = {
+  create(context) {
+    const path = projectPath(context.filename);
+    if (!isSource(path) || isIn(path, ["src/sql/", "src/db/", "src/search/"])) return {};
+
+    function check(node: Deno.lint.Node, text: unknown): void {
+      if (text !== "postgres" && text !== "sqlite") return;
+      context.report({
+        node,
+        message: `"${text}" is for src/sql/, src/db/ and src/search/ to know`,
+        hint: "Let the Dialect answer, or put the difference into it.",
+      });
+    }
+
+    return {
+      Literal: (node) => check(node, node.value),
+      TemplateElement: (node) => check(node, node.cooked),
+    };
+  },
+};

@@ -1,0 +1,21 @@
+import { isSource, projectPath } from "./project_path.ts";
+
+const most = 4;
+
+/** A caller reads named fields, not the fifth position. */
+export const fewParameters: Deno.lint.Rule = {
+  create(context) {
+    if (!isSource(projectPath(context.filename))) return {};
+    return {
+      "ExportNamedDeclaration > FunctionDeclaration"(node: Deno.lint.FunctionDeclaration) {
+        if (node.params.length <= most) return;
+        context.report({
+          node,
+          message:
+            `An exported function takes at most ${most} parameters, this one ${node.params.length}`,
+          hint: "Pass the rest as an object with named fields.",
+        });
+      },
+    };
+  },
+};

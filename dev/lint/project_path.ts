@@ -1,0 +1,16 @@
+const root = new URL("../../", import.meta.url).pathname;
+
+/** The path as the rules speak of it, `src/db/driver.ts`; `deno lint` hands over absolute ones. */
+export function projectPath(filename: string): string {
+  return filename.startsWith(root) ? filename.slice(root.length) : filename;
+}
+
+/** Whether the file belongs to what is published as the service. */
+export function isSource(path: string): boolean {
+  return path.startsWith("src/") || path === "mod.ts";
+}
+
+/** Whether the path is one of the files, or lies below one of the folders, which end in `/`. */
+export function isIn(path: string, places: readonly string[]): boolean {
+  return places.some((place) => place.endsWith("/") ? path.startsWith(place) : path === place);
+}

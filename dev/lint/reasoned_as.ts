@@ -1,0 +1,51 @@
+import { isSource, projectPath } from "./project_path.ts";
+
+/** `as` overrules the compiler, so the line above says why the compiler cannot know. */
+export const reasonedAs: Deno.lint.Rule = {
+  create(context) {
+    if (!isSource(projectPath(context.filename))) return {};
+    const lines = context.sourceCode.text.split("\n");
+
+    function check(node: Deno.lint.TSAsExpression | Deno.lint.TSTypeAssertion): void {
+      if (isConst(node.typeAnnotation)) return;
+      const first = lineOf(statementAround(node).range[0]);
+      const last = lineOf(node.range[1]);
+      for (let line = last; line >= first; line--) {
+        if (isComment(lines[line - 1])) return;
+      }
+      // One reason serves the lines that follow each other: columns of a row, read one by one.
+      let line = first - 1;
+      while (line > 0 && / as (?!const\b)/.test(lines[line] ?? "")) line--;
+      if (isComment(lines[line])) return;
+      context.report({
+        node,
+        message: "`as` without a reason in a comment above it",
+        hint: "Say what makes it true, or narrow the type by a check.",
+      });
+    }
+
+    /** The nearest thing around the expression that a comment would stand above. */
+    function statementAround(node: Deno.lint.Node): Deno.lint.Node {
+      const ancestors = context.sourceCode.getAncestors(node);
+      return ancestors.findLast((ancestor) =>
+        /(Statement|Declaration|Definition)$/.test(ancestor.type)
+      ) ??
+        node;
+    }
+
+    function lineOf(offset: number): number {
+      return context.sourceCode.text.slice(0, offset).split("\n").length - 1;
+    }
+
+    return { TSAsExpression: check, TSTypeAssertion: check };
+  },
+};
+
+function isConst(type: Deno.lint.TypeNode): boolean {
+  return type.type === "TSTypeReference" && type.typeName.type === "Identifier" &&
+    type.typeName.name === "const";
+}
+
+function isComment(line: string | undefined): boolean {
+  return /^\s*(\/\/|\/\*|\*)/.test(line ?? "");
+}

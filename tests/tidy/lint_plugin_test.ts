@@ -1,0 +1,81 @@
+import { assertEquals } from "@std/assert";
+import plugin from "../../dev/lint/plugin.ts";
+
+function check(path: string, source: string, expected: readonly string[]): void {
+  const found = Deno.lint.runPlugin(plugin, path, source);
+  assertEquals(found.map((diagnostic) => diagnostic.id), expected.map((rule) => `project/${rule}`));
+}
+
+Deno.test("no-ambient finds time, chance, timers, console and environment", () => {
+  const sources = [
+    "Date.now();",
+    'Date["now"]();',
+    "new Date();",
+    "Date();",
+    "Math.random();",
+    "performance.now();",
+    "crypto.randomUUID();",
+    "crypto.getRandomValues(bytes);",
+    'import { randomBytes } from "node:crypto";',
+    "setTimeout(work, 5);",
+    "globalThis.setInterval(work, 5);",
+    "setImmediate(work);",
+    'console.log("x");',
+    'Deno.env.get("X");',
+    "process.env.X;",
+  ];
+  for (const source of sources) check("src/guard/budget.ts", source, ["no-ambient"]);
+});
+
+Deno.test("no-ambient leaves alone what is given, and what is not ambient", () => {
+  check("src/guard/budget.ts", "new Date(0); Date.UTC(2024); queueMicrotask(work);", []);
+  check("src/guard/budget.ts", 'import { createHmac } from "node:crypto";', []);
+  for (const path of ["src/runtime/system_runtime.ts", "src/serve.ts", "tests/x.ts", "cli.ts"]) {
+    check(path, "Date.now(); console.log(Deno.env);", []);
+  }
+});
+
+Deno.test("no-ambient lets the command line print and read the environment, nothing else", () => {
+  check("src/cli/init.ts", 'console.log(Deno.env.get("X"));', []);
+  check("src/cli/init.ts", "Date.now();", ["no-ambient"]);
+});
+
+Deno.test("engine-blind finds the engines' names outside the folders that may know them", () => {
+  check("src/resource/list.ts", 'if (dialect.engine === "sqlite") run();', ["engine-blind"]);
+  check("src/plan/plan.ts", 'type Engine = "postgres";', ["engine-blind"]);
+  check("src/plan/plan.ts", "const engine = `postgres`;", ["engine-blind"]);
+  check("src/db/postgres_driver.ts", 'import postgres from "postgres";', []);
+  check("src/plan/plan.ts", 'const text = "sqlite and postgres";', []);
+});
+
+Deno.test("no-empty-catch finds a catch without a statement, commented or not", () => {
+  check("src/db/x.ts", "try { run(); } catch { /* fine */ }", ["no-empty-catch"]);
+  check("src/db/x.ts", "try { run(); } catch (error) { observe(error); }", []);
+});
+
+Deno.test("no-module-state finds variables and empty collections of a module", () => {
+  check("src/live/x.ts", "let count = 0;", ["no-module-state"]);
+  check("src/live/x.ts", "export let count = 0;", ["no-module-state"]);
+  check("src/live/x.ts", "const groups = new Map();", ["no-module-state"]);
+  check("src/live/x.ts", "const seen: Map<string, number> = new Map();", ["no-module-state"]);
+  check("src/live/x.ts", "const none: ReadonlyMap<string, string> = new Map();", []);
+  check("src/live/x.ts", 'const names = new Set(["a"]); function f() { let i = 0; return i; }', []);
+});
+
+Deno.test("few-parameters finds the fifth parameter of an exported function", () => {
+  check("src/live/x.ts", "export function f(a, b, c, d, e) {}", ["few-parameters"]);
+  check("src/live/x.ts", "export function f(a, b, c, d) {} function g(a, b, c, d, e) {}", []);
+});
+
+Deno.test("reasoned-as wants a comment above the line or above the statement", () => {
+  check("src/live/x.ts", "const a = b as Row;", ["reasoned-as"]);
+  check("src/live/x.ts", "const a = b as unknown;\nconst c = <Row> b;", [
+    "reasoned-as",
+    "reasoned-as",
+  ]);
+  check("src/live/x.ts", "// The statement selects one column.\nconst a = b as Row;", []);
+  check("src/live/x.ts", "// Two columns.\nconst a = b as Row;\nconst c = d as Row;", []);
+  check("src/live/x.ts", "// One call.\nrun(\n  a,\n  b as Row,\n);", []);
+  check("src/live/x.ts", "run(\n  a,\n  // Why.\n  b as Row,\n);", []);
+  check("src/live/x.ts", 'import { a as b } from "./a.ts"; const c = [1] as const;', []);
+});
