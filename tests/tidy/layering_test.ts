@@ -1,0 +1,82 @@
+import { assertEquals } from "@std/assert";
+import { exportedFiles, moduleGraph, packageName, reachable } from "./module_graph.ts";
+
+/** Bottom up: a folder of src imports itself and what its line names. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  protocol: [],
+  problem: ["protocol"],
+  runtime: ["problem", "protocol"],
+  schema: ["problem"],
+  sql: ["schema", "problem"],
+  filter: ["sql", "schema", "problem"],
+  auth: ["filter", "schema", "runtime", "protocol", "problem"],
+  plan: ["auth", "filter", "schema", "runtime", "problem"],
+  compile: ["plan", "filter", "sql", "schema", "problem"],
+  db: ["compile", "plan", "filter", "sql", "schema", "runtime", "problem"],
+  guard: ["auth", "runtime", "protocol", "problem"],
+  live: [
+    ...["db", "compile", "plan", "auth", "filter", "sql", "schema"],
+    ...["runtime", "protocol", "problem"],
+  ],
+  search: ["db", "filter", "sql", "schema", "runtime", "protocol", "problem"],
+  billing: ["auth", "runtime", "protocol", "problem"],
+  resource: [
+    ...["live", "search", "guard", "db", "compile", "plan", "auth", "filter", "schema"],
+    ...["runtime", "protocol", "problem"],
+  ],
+  openapi: ["resource", "filter", "schema", "protocol", "problem"],
+  service: [
+    ...["openapi", "resource", "live", "search", "billing", "guard", "db", "compile", "plan"],
+    ...["auth", "filter", "sql", "schema", "runtime", "protocol", "problem"],
+  ],
+  client: ["protocol"],
+};
+
+/** Where the parts meet: files directly in src, and the parts of the command line. */
+const meetingPlaces: readonly string[] = ["src", "cli"];
+
+/** Packages that more than one file imports, each with the reason. */
+const severalDoors: Readonly<Record<string, string>> = {};
+
+const graph = await moduleGraph();
+
+Deno.test("every folder of src imports only what the table of layers allows", () => {
+  const wrong: string[] = [];
+  for (const [file, { files }] of graph) {
+    const from = folderOf(file);
+    if (from === null || meetingPlaces.includes(from)) continue;
+    const allowed = mayImport[from];
+    if (allowed === undefined) wrong.push(`${file}: the table has no folder "${from}"`);
+    for (const target of files) {
+      const to = folderOf(target);
+      if (to === from || (to !== null && allowed?.includes(to))) continue;
+      wrong.push(`${file} imports ${target}`);
+    }
+  }
+  assertEquals(wrong, []);
+});
+
+Deno.test("no file below src is out of reach of the exports", () => {
+  const reached = reachable(graph, exportedFiles);
+  assertEquals([...graph.keys()].filter((file) => !reached.has(file)), []);
+});
+
+Deno.test("each npm package is imported in one file only", () => {
+  const doors = new Map<string, string[]>();
+  for (const [file, { packages }] of graph) {
+    for (const name of new Set(packages.map(packageName))) {
+      if (name !== null) doors.set(name, [...doors.get(name) ?? [], file]);
+    }
+  }
+  const wrong = [...doors].filter(([name, files]) =>
+    files.length > 1 && !Object.hasOwn(severalDoors, name)
+  );
+  assertEquals(wrong, []);
+});
+
+/** The folder of src that a file lies in; `src` for files directly in it; null outside. */
+function folderOf(file: string): string | null {
+  const [top, folder, rest] = file.split("/");
+  if (top !== "src" || folder === undefined) return null;
+  return rest === undefined ? "src" : folder;
+}
