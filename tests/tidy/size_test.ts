@@ -21,19 +21,28 @@ Deno.test("files and functions of src fit on a screen or have a reason not to", 
 
 /**
  * Reads the shape that `deno fmt` gives: what opens at an indentation ends at the first line that
- * closes there.
+ * closes there, a list of parameters like a body.
  */
 function functionsOf(lines: readonly string[]): { name: string; length: number }[] {
   const found: { name: string; length: number }[] = [];
   lines.forEach((line, start) => {
-    const head = /^(\s*)(?!(?:if|for|while|switch|catch|return|else|\}))(.*)$/.exec(line);
-    if (head === null) return;
-    const [, indent = "", text = ""] = head;
-    if (!/\bfunction\b|=>\s*\{$|^[\w\s#*]+\(.*[({]$/.test(text)) return;
-    const end = lines.findIndex((other, index) =>
-      index > start && new RegExp(`^${indent}\\}`).test(other)
-    );
+    const [, indent = "", text = ""] = /^(\s*)(.*)$/.exec(line) ?? [];
+    if (!functionHead.test(text)) return;
+    let body = start;
+    if (text.endsWith("(")) {
+      body = closing(lines, start, `${indent})`);
+      if (!lines[body]?.endsWith("{")) return;
+    }
+    const end = closing(lines, body, `${indent}}`);
     if (end > 0) found.push({ name: text.slice(0, 60), length: end - start + 1 });
   });
   return found;
+}
+
+/** A function, a method or an arrow whose body or parameters go on below. */
+const functionHead =
+  /^(?!(?:if|for|while|switch|return)\b|\})(?:.*=> \{|(?:[\w*#]+ )*[\w#$]+(?:<.*>)?\(.*[{(])$/;
+
+function closing(lines: readonly string[], after: number, start: string): number {
+  return lines.findIndex((line, index) => index > after && line.startsWith(start));
 }
