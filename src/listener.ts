@@ -39,52 +39,53 @@ export interface Server {
  * Throws an Error that says why when the first try fails, e.g. because the port is taken.
  */
 export function listen(app: Listenable, options: ListenOptions, runtime: Runtime): Server {
-  const { port = 8000, host = "127.0.0.1", onListen, stopDeadlineMs = 10_000 } = options;
-  let socket = firstSocket(app, host, port, runtime);
-  const url = urlOf(host, socket.port);
+  const { port: wanted = 8000, host = "127.0.0.1", onListen, stopDeadlineMs = 10_000 } = options;
+  const first = firstSocket(app, host, wanted, runtime);
+  const { port } = first.addr;
+  const url = urlOf(host, port);
+  const finished = Promise.withResolvers<void>();
+  /** Null while the listener is dead. */
+  let socket: Socket | null = first;
   let stopped: Promise<void> | null = null;
 
   async function supervise(): Promise<void> {
     while (stopped === null) {
       try {
+        socket ??= listenAgain();
         await socket.finished;
       } catch (error) {
+        socket = null;
         runtime.observe({ kind: "listener_failed", error, retryInMs });
+        await pause(retryInMs);
       }
-      if (stopped === null) await listenAgain();
     }
-    await stopped;
   }
 
-  async function listenAgain(): Promise<void> {
-    await pause(retryInMs);
-    if (stopped !== null) return;
-    try {
-      socket = openSocket(app, host, socket.port, runtime);
-      runtime.observe({ kind: "listening", url });
-    } catch (error) {
-      // The dead socket's `finished` is settled, so that the loop comes back here.
-      runtime.observe({ kind: "listener_failed", error, retryInMs });
-    }
+  function listenAgain(): Socket {
+    const again = openSocket(app, host, port, runtime);
+    runtime.observe({ kind: "listening", url });
+    return again;
   }
 
   async function stopAll(): Promise<void> {
     runtime.observe({ kind: "draining" });
     app.drain();
-    const cancel = runtime.clock.after(stopDeadlineMs, () => socket.abort());
-    await socket.shutdown();
-    cancel();
+    if (socket !== null) await finishRequests(socket, stopDeadlineMs, runtime);
     await app.close();
   }
 
-  const server: Server = {
-    url,
-    port: socket.port,
-    finished: supervise(),
-    stop: () => stopped ??= stopAll(),
-  };
+  function stop(): Promise<void> {
+    if (stopped === null) {
+      stopped = stopAll();
+      finished.resolve(stopped);
+    }
+    return stopped;
+  }
+
+  const server: Server = { url, port, finished: finished.promise, stop };
   if (onListen === undefined) runtime.observe({ kind: "listening", url });
   else onListen(server);
+  supervise();
   return server;
 }
 
@@ -95,12 +96,7 @@ export function urlOf(host: string, port: number): string {
 
 const retryInMs = 200;
 
-interface Socket {
-  readonly port: number;
-  readonly finished: Promise<void>;
-  shutdown(): Promise<void>;
-  abort(): void;
-}
+type Socket = Deno.HttpServer<Deno.NetAddr>;
 
 function firstSocket(app: Listenable, host: string, port: number, runtime: Runtime): Socket {
   try {
@@ -118,11 +114,9 @@ function whyNot(cause: unknown): string {
 }
 
 function openSocket(app: Listenable, hostname: string, port: number, runtime: Runtime): Socket {
-  const controller = new AbortController();
-  const server = Deno.serve({
+  return Deno.serve({
     hostname,
     port,
-    signal: controller.signal,
     // Deno's own line would stand in the output of every test and every container.
     onListen() {},
     // An app answers its own failures; what still comes here must not show a stack to a client.
@@ -131,12 +125,6 @@ function openSocket(app: Listenable, hostname: string, port: number, runtime: Ru
       return internalError();
     },
   }, (request, info) => app.fetch(request, info));
-  return {
-    port: server.addr.port,
-    finished: server.finished,
-    shutdown: () => server.shutdown(),
-    abort: () => controller.abort(),
-  };
 }
 
 function internalError(): Response {
@@ -145,4 +133,15 @@ function internalError(): Response {
     status: problem.status,
     headers: { "content-type": "application/problem+json" },
   });
+}
+
+/**
+ * Deno cannot cut the connections of a listener that already shuts down (an abort throws then), so
+ * that past the deadline they stay until the client or the process leaves.
+ */
+async function finishRequests(socket: Socket, deadlineMs: number, runtime: Runtime): Promise<void> {
+  const deadline = Promise.withResolvers<void>();
+  const cancel = runtime.clock.after(deadlineMs, deadline.resolve);
+  await Promise.race([socket.shutdown(), deadline.promise]);
+  cancel();
 }

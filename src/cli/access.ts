@@ -1,0 +1,56 @@
+import { Buffer } from "node:buffer";
+import { timingSafeEqual } from "node:crypto";
+import type { Random } from "../runtime/runtime.ts";
+
+/** Who may do what when nothing but the command line says so. */
+export interface Access {
+  /** The bearer token that was made for this run, or null where nothing needs one. */
+  readonly token: string | null;
+  /** Whether reading needs it too. */
+  readonly readsNeedToken: boolean;
+  readonly writable: boolean;
+}
+
+/** What decides about {@link Access}. */
+export interface AccessFacts {
+  readonly host: string;
+  /** The reads are for everybody, wherever they come from. */
+  readonly public: boolean;
+  readonly writable: boolean;
+}
+
+/**
+ * Reads are open where only this machine can ask. On any other address they need the token, unless
+ * they were said to be public. Writes always need it.
+ */
+export function decideAccess(facts: AccessFacts, random: Random): Access {
+  const readsNeedToken = !facts.public && !isLoopback(facts.host);
+  const token = facts.writable || readsNeedToken ? makeToken(random) : null;
+  return { token, readsNeedToken, writable: facts.writable };
+}
+
+/** What the `Authorization` header of a request says about `token`. */
+export type Credentials = "absent" | "right" | "wrong";
+
+/** Compares the bearer token of a request with the one that was printed, in constant time. */
+export function credentialsOf(authorization: string | undefined, token: string): Credentials {
+  if (authorization === undefined) return "absent";
+  const presented = /^Bearer +([^ ]+) *$/i.exec(authorization)?.[1];
+  return presented !== undefined && sameText(presented, token) ? "right" : "wrong";
+}
+
+/** True for addresses that only this machine reaches; any other name may lead anywhere. */
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** 192 bits, readable as one word; the prefix keeps it from looking like an option to a shell. */
+function makeToken(random: Random): string {
+  return `t_${random.bytes(24).toBase64({ alphabet: "base64url" })}`;
+}
+
+function sameText(left: string, right: string): boolean {
+  const [a, b] = [Buffer.from(left), Buffer.from(right)];
+  // The length of the token is no secret.
+  return a.length === b.length && timingSafeEqual(a, b);
+}

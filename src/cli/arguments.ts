@@ -1,0 +1,133 @@
+import { parseArgs } from "node:util";
+import { nearest } from "./nearest.ts";
+
+/** What the command line asks for. */
+export type Command =
+  | { readonly kind: "help" }
+  | { readonly kind: "version" }
+  | ServeCommand
+  /** Not understood; `message` says what and what instead. */
+  | { readonly kind: "misused"; readonly message: string };
+
+/** Serve something: a database, a configuration file, or what is found. */
+export interface ServeCommand {
+  readonly kind: "serve";
+  /** A file or a URL of a database, or null. */
+  readonly database: string | null;
+  /** The path of a configuration file, or null. */
+  readonly config: string | null;
+  readonly port: number | null;
+  readonly host: string | null;
+  readonly public: boolean;
+  readonly write: boolean;
+}
+
+/** Reads the arguments of the command line; never throws. */
+export function parseArguments(args: readonly string[]): Command {
+  const { values, positionals, tokens } = parseArgs({
+    args: [...args],
+    options,
+    allowPositionals: true,
+    // Strict parsing throws texts that know nothing of the nearest flag.
+    strict: false,
+    tokens: true,
+  });
+  for (const token of tokens) {
+    const fault = token.kind === "option" ? faultOf(token) : null;
+    if (fault !== null) return misused(fault);
+  }
+  if (values.help === true) return { kind: "help" };
+  if (values.version === true) return { kind: "version" };
+  return serveCommand({
+    positionals,
+    config: textOf(values.config),
+    port: textOf(values.port),
+    host: textOf(values.host),
+    public: values.public === true,
+    write: values.write === true,
+  });
+}
+
+const options = {
+  port: { type: "string", short: "p" },
+  host: { type: "string" },
+  public: { type: "boolean" },
+  write: { type: "boolean" },
+  config: { type: "string", short: "c" },
+  help: { type: "boolean", short: "h" },
+  version: { type: "boolean", short: "v" },
+} as const;
+
+interface OptionToken {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value?: string | undefined;
+}
+
+function faultOf({ name, rawName, value }: OptionToken): string | null {
+  if (!Object.hasOwn(options, name)) {
+    const known = nearest(name, Object.keys(options));
+    return `Unknown option ${rawName}${known === null ? "" : `: did you mean --${known}?`}`;
+  }
+  // `hasOwn` above is what makes the name one of the keys.
+  const { type } = options[name as keyof typeof options];
+  if (type === "boolean" && value !== undefined) return `The option ${rawName} takes no value`;
+  // `--config --write` would take the next flag for a file.
+  if (type === "string" && (value === undefined || value === "" || value.startsWith("-"))) {
+    return `The option ${rawName} needs a value`;
+  }
+  return null;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+interface Given {
+  readonly positionals: readonly string[];
+  readonly config: string | null;
+  readonly port: string | null;
+  readonly host: string | null;
+  readonly public: boolean;
+  readonly write: boolean;
+}
+
+function serveCommand(given: Given): Command {
+  const { positionals, config, host } = given;
+  const port = given.port === null ? null : portOf(given.port);
+  const [database = null] = positionals;
+  if (Number.isNaN(port)) {
+    return misused(`The port must be a whole number from 0 to 65535, not "${given.port}"`);
+  }
+  if (positionals.length > 1) {
+    return misused(`One database at a time: "${positionals[1]}" is one too many`);
+  }
+  if (database !== null && config !== null) {
+    return misused("Give a database or --config, not both: a configuration names its own database");
+  }
+  if (database === null && given.write) {
+    return misused("The option --write belongs to a database: name its file or URL");
+  }
+  if (config !== null && given.public) {
+    return misused(
+      "The option --public does not go with --config: a configuration has its own auth",
+    );
+  }
+  return {
+    kind: "serve",
+    database,
+    config,
+    port,
+    host,
+    public: given.public,
+    write: given.write,
+  };
+}
+
+function portOf(text: string): number {
+  return /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : NaN;
+}
+
+function misused(message: string): Command {
+  return { kind: "misused", message };
+}
