@@ -25,7 +25,9 @@ export type ColumnDefault =
  */
 export type TimestampFormat =
   | "micros-text" // 2026-01-31T12:00:00.000000Z
-  | "space-text" // 2026-01-31 12:00:00, with as many fraction digits as the rows hold
+  | "space-text" // 2026-01-31 12:00:00, a fraction of 3 or 6 digits only where it is not zero
+  | "space-millis-text" // 2026-01-31 12:00:00.000
+  | "space-micros-text" // 2026-01-31 12:00:00.000000
   | "iso-text" // 2026-01-31T12:00:00.000Z
   | "epoch-seconds"
   | "epoch-milliseconds";
@@ -36,39 +38,52 @@ export interface ColumnInfo {
   readonly name: string;
   /** The name in the database. */
   readonly dbName: string;
+  /** What its values are. */
   readonly kind: ColumnKind;
+  /** Whether every row has a value. */
   readonly notNull: boolean;
+  /** Whether it belongs to the key. */
   readonly primaryKey: boolean;
+  /** Whether no two rows share a value. */
   readonly unique: boolean;
+  /** What an omitted value becomes. */
   readonly default: ColumnDefault | null;
   /** Computed by the database; may be read, never written. */
   readonly generated: boolean;
   /** The allowed texts of an enum column. */
   readonly enumValues: readonly string[] | null;
-  /** Of a decimal: total digits and digits after the point. */
+  /** Of a decimal: all digits. */
   readonly precision: number | null;
+  /** Of a decimal: digits after the point; null where each value keeps its own. */
   readonly scale: number | null;
   /** Of a text: the longest value in characters, when declared. */
   readonly maxLength: number | null;
+  /** Where a foreign key of this column alone points. */
   readonly references: ColumnReference | null;
   /**
    * How the database declares the type of a column that we did not create, e.g. `NVARCHAR(160)`
    * or `inet`; null for our own tables, whose types follow from the kind.
    */
   readonly foreignType: string | null;
+  /** Of a timestamp: how a database without such a type keeps it. */
   readonly timestampFormat: TimestampFormat;
 }
 
 /** The column that a one-column foreign key points to. */
 export interface ColumnReference {
+  /** The table, by its name in the database. */
   readonly table: string;
+  /** The column, by its name in the database. */
   readonly column: string;
 }
 
 /** A foreign key of one or more columns, in database names. */
 export interface ForeignKey {
+  /** The columns that point. */
   readonly columns: readonly string[];
+  /** The table pointed to. */
   readonly table: string;
+  /** The columns pointed to, in the order of `columns`. */
   readonly references: readonly string[];
 }
 
@@ -78,11 +93,13 @@ export interface TableInfo {
   readonly name: string;
   /** The Postgres schema, or null for the default one. */
   readonly schema: string | null;
+  /** In the order of the database. */
   readonly columns: readonly ColumnInfo[];
   /** By property name. A Map, so that `constructor` is unknown like any other name. */
   readonly byName: ReadonlyMap<string, ColumnInfo>;
   /** In key order; never empty. */
   readonly primaryKey: readonly ColumnInfo[];
+  /** Of one or more columns each. */
   readonly foreignKeys: readonly ForeignKey[];
   /** False for tables read from a live database: their text keeps its own collation. */
   readonly own: boolean;
@@ -91,13 +108,26 @@ export interface TableInfo {
 /** A row in process, by property name, in wire form: what a client sees, unmasked. */
 export type Row = Readonly<Record<string, unknown>>;
 
+/** What a table is completed from; the key is in declaration order unless it is given. */
+export interface TableDeclaration
+  extends Pick<TableInfo, "name" | "schema" | "columns" | "foreignKeys" | "own"> {
+  /** The key in its own order, where that is not the order of the columns. */
+  readonly primaryKey?: readonly ColumnInfo[];
+}
+
 /** Completes a table from its columns. */
-export function completeTable(
-  declared: Pick<TableInfo, "name" | "schema" | "columns" | "foreignKeys" | "own">,
-): TableInfo {
+export function completeTable(declared: TableDeclaration): TableInfo {
+  const { name, schema, columns, own } = declared;
   return Object.freeze({
-    ...declared,
-    byName: new Map(declared.columns.map((column) => [column.name, column])),
-    primaryKey: declared.columns.filter((column) => column.primaryKey),
+    name,
+    schema,
+    columns: Object.freeze(columns),
+    byName: new Map(columns.map((column) => [column.name, column])),
+    primaryKey: Object.freeze(declared.primaryKey ?? columns.filter((column) => column.primaryKey)),
+    // Asked for late: `table()` cannot know them before the table they point to is declared.
+    get foreignKeys() {
+      return declared.foreignKeys;
+    },
+    own,
   });
 }

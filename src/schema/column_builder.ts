@@ -1,0 +1,200 @@
+import type { ColumnLike } from "./define.ts";
+import type { ColumnDefault, ColumnKind } from "./table_info.ts";
+
+/** What a builder has collected; `table()` adds the names. */
+export interface ColumnDeclaration {
+  /** What its values are. */
+  readonly kind: ColumnKind;
+  /** The name in the database, or null for that of the property. */
+  readonly dbName: string | null;
+  /** Whether every row has a value. */
+  readonly notNull: boolean;
+  /** Whether it belongs to the key. */
+  readonly primaryKey: boolean;
+  /** Whether no two rows share a value. */
+  readonly unique: boolean;
+  /** What an omitted value becomes. */
+  readonly default: ColumnDefault | null;
+  /** The allowed texts, or null for any. */
+  readonly enumValues: readonly string[] | null;
+  /** Of a decimal: all digits. */
+  readonly precision: number | null;
+  /** Of a decimal: digits after the point. */
+  readonly scale: number | null;
+  /** Of a text: the longest value, in characters. */
+  readonly maxLength: number | null;
+  /** The key it points to, looked up late. */
+  readonly references: (() => ColumnLike<unknown>) | null;
+}
+
+/**
+ * One column on its way into `table()`. Each call gives a new builder, so that a common column
+ * can be kept in a constant. `Assigned` marks the kinds whose keys the database can count up.
+ */
+export class ColumnBuilder<
+  T,
+  NotNull extends boolean,
+  HasDefault extends boolean,
+  Assigned extends boolean,
+> {
+  /** Exists for the compiler only. */
+  declare readonly _: {
+    readonly data: T;
+    readonly notNull: NotNull;
+    readonly hasDefault: HasDefault;
+    readonly assigned: Assigned;
+  };
+  /** What has been said so far. */
+  readonly declaration: ColumnDeclaration;
+
+  /** Begins at `declaration`; use `text()`, `integer()` and the others instead. */
+  constructor(declaration: ColumnDeclaration) {
+    this.declaration = declaration;
+  }
+
+  /**
+   * The key, or a part of it: several such columns are a composite key, in their order. A single
+   * integer or bigint key without default is counted up by the database.
+   */
+  primaryKey(): ColumnBuilder<T, true, Assigned extends true ? true : HasDefault, Assigned> {
+    return new ColumnBuilder({ ...this.declaration, primaryKey: true, notNull: true });
+  }
+
+  /** Never null. */
+  notNull(): ColumnBuilder<T, true, HasDefault, Assigned> {
+    return new ColumnBuilder({ ...this.declaration, notNull: true });
+  }
+
+  /** No two rows have the same value; any number of them may have none. */
+  unique(): ColumnBuilder<T, NotNull, HasDefault, Assigned> {
+    return new ColumnBuilder({ ...this.declaration, unique: true });
+  }
+
+  /** What an omitted value becomes: a constant, also known to the database, or a call per row. */
+  default(value: T | (() => T)): ColumnBuilder<T, NotNull, true, Assigned> {
+    return new ColumnBuilder({
+      ...this.declaration,
+      default: isMaker(value) ? { kind: "function", make: value } : { kind: "value", value },
+    });
+  }
+
+  /** The name in the database, where it differs from the property. */
+  as(dbName: string): ColumnBuilder<T, NotNull, HasDefault, Assigned> {
+    return new ColumnBuilder({ ...this.declaration, dbName });
+  }
+
+  /**
+   * A foreign key. `target` is called once all tables are declared; where a table points to itself
+   * or in a circle, TypeScript needs its type: `(): ColumnLike<unknown> => people.id`.
+   */
+  references(
+    target: () => ColumnLike<unknown>,
+  ): ColumnBuilder<T, NotNull, HasDefault, Assigned> {
+    return new ColumnBuilder({ ...this.declaration, references: target });
+  }
+}
+
+/** A nullable column without default: what the functions below begin with. */
+export type NewColumn<T> = ColumnBuilder<T, false, false, false>;
+
+/** The same for kinds whose keys the database counts up. */
+export type NewIntegerColumn<T> = ColumnBuilder<T, false, false, true>;
+
+/** Text; `enum` lists all it may be, `maxLength` counts characters (code points). */
+export function text<Member extends string = string>(
+  options: { readonly enum?: readonly Member[]; readonly maxLength?: number } = {},
+): NewColumn<Member> {
+  if (options.enum?.length === 0) throw new Error("Cannot declare an enum column without members");
+  return declare("text", {
+    enumValues: options.enum ?? null,
+    maxLength: options.maxLength ?? null,
+  });
+}
+
+/** A 64-bit integer; values beyond 2^53 are bigints in process, and digits on the wire. */
+export function integer(): NewIntegerColumn<number> {
+  return declare("integer");
+}
+
+/** A 64-bit integer as a string of digits. */
+export function bigint(): NewIntegerColumn<string> {
+  return declare("bigint");
+}
+
+/** A double. */
+export function real(): NewColumn<number> {
+  return declare("real");
+}
+
+/**
+ * An exact decimal as a string. `precision` counts all digits, `scale` those after the point; as
+ * in SQL, a precision alone means whole numbers, and with neither each value keeps its own scale.
+ */
+export function decimal(
+  options: { readonly precision?: number; readonly scale?: number } = {},
+): NewColumn<string> {
+  const { precision = null } = options;
+  const scale = options.scale ?? (precision === null ? null : 0);
+  if (!isWithin(precision, 1, 1000) || !isWithin(scale, 0, precision ?? 1000)) {
+    throw new Error(`Cannot declare decimal(${precision}, ${scale}): the digits do not fit`);
+  }
+  return declare("decimal", { precision, scale });
+}
+
+/** True or false. */
+export function boolean(): NewColumn<boolean> {
+  return declare("boolean");
+}
+
+/** A moment in UTC, to the microsecond, as RFC 3339 text. */
+export function timestamp(): NewColumn<string> {
+  return declare("timestamp");
+}
+
+/** A day of the calendar, `YYYY-MM-DD`. */
+export function date(): NewColumn<string> {
+  return declare("date");
+}
+
+/** A UUID, lower case. */
+export function uuid(): NewColumn<string> {
+  return declare("uuid");
+}
+
+/** Any JSON value; name its type where it is known: `json<string[]>()`. */
+export function json<T = unknown>(): NewColumn<T> {
+  return declare("json");
+}
+
+/** Bytes, as base64. */
+export function bytes(): NewColumn<string> {
+  return declare("bytes");
+}
+
+function declare<T, Assigned extends boolean>(
+  kind: ColumnKind,
+  options: Partial<ColumnDeclaration> = {},
+): ColumnBuilder<T, false, false, Assigned> {
+  return new ColumnBuilder({
+    kind,
+    dbName: null,
+    notNull: false,
+    primaryKey: false,
+    unique: false,
+    default: null,
+    enumValues: null,
+    precision: null,
+    scale: null,
+    maxLength: null,
+    references: null,
+    ...options,
+  });
+}
+
+function isMaker<T>(value: T | (() => T)): value is () => T {
+  return typeof value === "function";
+}
+
+function isWithin(value: number | null, least: number, most: number): boolean {
+  return value === null || (Number.isInteger(value) && value >= least && value <= most);
+}

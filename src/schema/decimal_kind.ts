@@ -1,0 +1,95 @@
+import { InvalidValue, type Kind, type ValueRules } from "./kind.ts";
+
+/** An exact decimal, as a string with exactly the digits of its scale. */
+export const decimalKind: Kind = {
+  fromJson(value, rules) {
+    if (typeof value === "string") return fromDigits(value, rules);
+    if (typeof value === "bigint") return fromDigits(String(value), rules);
+    if (typeof value !== "number") throw new InvalidValue("must be a decimal number");
+    const text = String(value);
+    // A JSON number is a double: beyond 15 digits it may differ from what the caller wrote.
+    if (significantDigits(plainDecimal(text) ?? "") > 15) {
+      throw new InvalidValue("has more than 15 digits and must be sent as a string");
+    }
+    return fromDigits(text, rules);
+  },
+  fromText: fromDigits,
+  compare: (left, right) => compareDecimals(String(left), String(right)),
+  ordered: true,
+};
+
+/** Far above any use, far below what would make a small exponent a large text. */
+const maxDigits = 1000;
+
+/**
+ * Writes a number without exponent, leading zeros or `+`, and zero without a sign:
+ * `-007.50` → `-7.50`, `1e-7` → `0.0000001`. Null for anything else, and beyond 1000 digits.
+ */
+export function plainDecimal(text: string): string | null {
+  const match = /^(-?)(\d{1,1000})(?:\.(\d{1,1000}))?(?:[eE]([+-]?\d{1,4}))?$/.exec(text);
+  if (match === null) return null;
+  const [, sign = "", whole = "", fraction = "", exponent = "0"] = match;
+  const shift = Number(exponent);
+  if (whole.length + fraction.length + Math.abs(shift) > maxDigits) return null;
+  const digits = "0".repeat(Math.max(0, -shift)) + whole + fraction +
+    "0".repeat(Math.max(0, shift - fraction.length));
+  const point = whole.length + Math.max(0, -shift) + shift;
+  const integer = digits.slice(0, point).replace(/^0+(?=\d)/, "") || "0";
+  const rest = digits.slice(point);
+  const magnitude = rest === "" ? integer : `${integer}.${rest}`;
+  return /[1-9]/.test(magnitude) ? sign + magnitude : magnitude;
+}
+
+/** A {@link plainDecimal} with exactly `scale` fraction digits, or null where that drops one. */
+export function withScale(plain: string, scale: number | null): string | null {
+  if (scale === null) return plain;
+  const point = plain.indexOf(".");
+  const whole = point < 0 ? plain : plain.slice(0, point);
+  const fraction = point < 0 ? "" : plain.slice(point + 1);
+  if (/[1-9]/.test(fraction.slice(scale))) return null;
+  return scale === 0 ? whole : `${whole}.${fraction.slice(0, scale).padEnd(scale, "0")}`;
+}
+
+/** How many digits a {@link plainDecimal} really has: zeros at both ends do not count. */
+export function significantDigits(plain: string): number {
+  return plain.replace(/[-.]/g, "").replace(/^0+|0+$/g, "").length;
+}
+
+/** The order of two decimals by value: `1.5` equals `1.50`. Also serves strings of digits. */
+export function compareDecimals(left: string, right: string): number {
+  if (left === right) return 0;
+  const leftNegative = left.startsWith("-");
+  if (leftNegative !== right.startsWith("-")) return leftNegative ? -1 : 1;
+  return leftNegative
+    ? compareMagnitudes(right.slice(1), left.slice(1))
+    : compareMagnitudes(left, right);
+}
+
+function fromDigits(text: string, rules: ValueRules): string {
+  const plain = plainDecimal(text);
+  if (plain === null) throw new InvalidValue("must be a decimal number");
+  const { precision, scale } = rules;
+  const scaled = withScale(plain, scale);
+  if (scaled === null) {
+    throw new InvalidValue(`must have at most ${scale} digits after the point`);
+  }
+  if (precision !== null && digitsCounted(scaled) > precision) {
+    throw new InvalidValue(`must have at most ${precision} digits`);
+  }
+  return scaled;
+}
+
+/** Digits as SQL counts them against the precision: all but a lone zero before the point. */
+function digitsCounted(plain: string): number {
+  return plain.replace(/^-?(0(?=\.))?/, "").replace(".", "").length;
+}
+
+function compareMagnitudes(left: string, right: string): number {
+  const [leftWhole = "", leftFraction = ""] = left.split(".");
+  const [rightWhole = "", rightFraction = ""] = right.split(".");
+  if (leftWhole.length !== rightWhole.length) return leftWhole.length - rightWhole.length;
+  const length = Math.max(leftFraction.length, rightFraction.length);
+  const a = leftWhole + leftFraction.padEnd(length, "0");
+  const b = rightWhole + rightFraction.padEnd(length, "0");
+  return a === b ? 0 : a < b ? -1 : 1;
+}

@@ -1,0 +1,226 @@
+import type { ColumnBuilder, ColumnDeclaration } from "./column_builder.ts";
+import { InvalidValue } from "./kind.ts";
+import { kindOf } from "./kinds.ts";
+import {
+  type ColumnDefault,
+  type ColumnInfo,
+  type ColumnReference,
+  completeTable,
+  type ForeignKey,
+  type TableInfo,
+} from "./table_info.ts";
+
+/** Where a table, and each of its columns, keeps the table's description. */
+export const tableInfoKey: unique symbol = Symbol.for("@svc/resource-api:table");
+
+/** Where a column keeps its description. */
+export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column");
+
+/** Any column whose values are of type `T`: ours, or one of another library with the same `_`. */
+export interface ColumnLike<T> {
+  /** Exists for the compiler only. */
+  readonly _: { readonly data: T };
+}
+
+/** A column of a table made by {@link table}; `Key` is its property. */
+export interface Column<T, NotNull extends boolean, Key extends string> extends ColumnLike<T> {
+  /** Exists for the compiler only. */
+  readonly _: { readonly data: T; readonly notNull: NotNull; readonly key: Key };
+  /** Read it by {@link readColumnInfo}. */
+  readonly [columnInfoKey]: ColumnInfo;
+  /** Read it by {@link readTableInfo}. */
+  readonly [tableInfoKey]: TableInfo;
+}
+
+/** Any table whose rows are of type `Select` and are made from `Insert`. */
+export interface TableLike<Select, Insert> {
+  /** The type of a row; exists for the compiler only. */
+  readonly $inferSelect: Select;
+  /** The type of what makes a row; exists for the compiler only. */
+  readonly $inferInsert: Insert;
+}
+
+/** The columns of a declaration, by property. */
+export type ColumnBuilders = Readonly<
+  Record<string, ColumnBuilder<unknown, boolean, boolean, boolean>>
+>;
+
+/** The row that a declaration describes. */
+export type SelectRow<C extends ColumnBuilders> = { [Key in keyof C]: SelectValue<C[Key]["_"]> };
+
+/** What makes a row: nullable columns and those with a default may be left out. */
+export type InsertRow<C extends ColumnBuilders> =
+  & { [Key in keyof C as IsOptional<C[Key]["_"]> extends true ? never : Key]: C[Key]["_"]["data"] }
+  & {
+    [Key in keyof C as IsOptional<C[Key]["_"]> extends true ? Key : never]?:
+      | SelectValue<C[Key]["_"]>
+      | undefined;
+  };
+
+/** What a builder tells the compiler. */
+export interface ColumnTypes {
+  /** The type of a value. */
+  readonly data: unknown;
+  /** Whether it is never null. */
+  readonly notNull: boolean;
+  /** Whether it may be left out. */
+  readonly hasDefault: boolean;
+}
+
+/** The type of a read value. */
+export type SelectValue<T extends ColumnTypes> = T["notNull"] extends true ? T["data"]
+  : T["data"] | null;
+
+/** Whether a new row may leave the value out. */
+export type IsOptional<T extends ColumnTypes> = T["notNull"] extends false ? true
+  : T["hasDefault"];
+
+/** A declared table: its columns as properties, and the types of its rows. */
+export type Table<C extends ColumnBuilders> =
+  & TableLike<SelectRow<C>, InsertRow<C>>
+  & { readonly [tableInfoKey]: TableInfo }
+  & {
+    readonly [Key in keyof C & string]: Column<C[Key]["_"]["data"], C[Key]["_"]["notNull"], Key>;
+  };
+
+/**
+ * Declares a table that works unchanged on every engine. The result holds nothing but the columns,
+ * so that any name but `$inferSelect` and `$inferInsert` may be one. Throws an Error on a
+ * declaration that cannot be served.
+ *
+ * @example
+ * ```ts
+ * import { integer, table, text } from "@svc/resource-api";
+ *
+ * const notes = table("notes", {
+ *   id: integer().primaryKey(),
+ *   ownerId: text().notNull().as("owner_id"),
+ *   status: text({ enum: ["draft", "published"] }).notNull().default("draft"),
+ * });
+ * type Note = typeof notes.$inferSelect; // { id: number; ownerId: string; status: "draft" | … }
+ * ```
+ */
+export function table<C extends ColumnBuilders>(name: string, columns: C): Table<C> {
+  const info = describeTable(name, columns);
+  // No prototype: a column may be called `constructor` or `toString`.
+  const result: Record<string | symbol, unknown> = Object.create(null);
+  result[tableInfoKey] = info;
+  for (const column of info.columns) {
+    result[column.name] = Object.freeze({ [columnInfoKey]: column, [tableInfoKey]: info });
+  }
+  // The compiler cannot follow the loop, and the phantom members never exist.
+  return Object.freeze(result) as unknown as Table<C>;
+}
+
+/** The description of a table, or of the table that a column belongs to. */
+export function readTableInfo(
+  source: TableLike<unknown, unknown> | ColumnLike<unknown>,
+): TableInfo {
+  if (hasTableInfo(source)) return source[tableInfoKey];
+  throw new Error("Cannot use this as a table: it was not made by table()");
+}
+
+/** The description of a column; it is one of the columns of {@link readTableInfo} of the same. */
+export function readColumnInfo(column: ColumnLike<unknown>): ColumnInfo {
+  if (hasColumnInfo(column)) return column[columnInfoKey];
+  throw new Error("Cannot use this as a column: it does not belong to a table made by table()");
+}
+
+function describeTable(name: string, columns: ColumnBuilders): TableInfo {
+  const declarations = Object.entries(columns).map(([property, builder]) =>
+    [property, builder.declaration] as const
+  );
+  const keys = declarations.filter(([, declaration]) => declaration.primaryKey);
+  if (name === "") throw new Error("Cannot declare a table without a name");
+  if (keys.length === 0) throw new Error(`Cannot declare "${name}": it has no primary key`);
+  const infos = declarations.map(([property, declaration]) =>
+    describeColumn(name, property, withCountedKey(declaration, keys.length))
+  );
+  requireNames(name, infos);
+  return completeTable({
+    name,
+    schema: null,
+    columns: infos,
+    get foreignKeys() {
+      return infos.flatMap(toForeignKey);
+    },
+    own: true,
+  });
+}
+
+/** Both engines count up a key of one integer column; a key taken from a parent row is given. */
+function withCountedKey(column: ColumnDeclaration, keyLength: number): ColumnDeclaration {
+  const isCounted = column.primaryKey && keyLength === 1 &&
+    (column.kind === "integer" || column.kind === "bigint") &&
+    column.default === null && column.references === null;
+  return isCounted ? { ...column, default: { kind: "database" } } : column;
+}
+
+function describeColumn(table: string, name: string, declared: ColumnDeclaration): ColumnInfo {
+  const { references: target, ...declaration } = declared;
+  let reference: ColumnReference | null = null;
+  return Object.freeze({
+    ...declaration,
+    name,
+    dbName: declaration.dbName ?? name,
+    default: checkedDefault(`${table}.${name}`, declared),
+    generated: false,
+    foreignType: null,
+    timestampFormat: "micros-text",
+    // The target may be declared further down, so it is looked up when first asked for.
+    get references() {
+      return reference ??= target && resolveReference(`${table}.${name}`, target);
+    },
+  });
+}
+
+/** A constant default is brought into the in-process form once, like a value of a body. */
+function checkedDefault(column: string, declared: ColumnDeclaration): ColumnDefault | null {
+  if (declared.default?.kind !== "value") return declared.default;
+  try {
+    const value = kindOf(declared.kind).fromJson(declared.default.value, declared);
+    return { kind: "value", value };
+  } catch (cause) {
+    if (!(cause instanceof InvalidValue)) throw cause;
+    throw new Error(`Cannot declare ${column}: its default ${cause.message}`, { cause });
+  }
+}
+
+function resolveReference(source: string, target: () => ColumnLike<unknown>): ColumnReference {
+  try {
+    const column = target();
+    return { table: readTableInfo(column).name, column: readColumnInfo(column).dbName };
+  } catch (cause) {
+    throw new Error(`Cannot resolve what ${source} references`, { cause });
+  }
+}
+
+function requireNames(table: string, columns: readonly ColumnInfo[]): void {
+  const dbNames = new Set<string>();
+  for (const { name, dbName } of columns) {
+    if (name === "$inferSelect" || name === "$inferInsert") {
+      throw new Error(`Cannot declare ${table}.${name}: the name is reserved`);
+    }
+    // SQLite compares names without case, so names that only differ in it would not be portable.
+    const folded = dbName.toLowerCase();
+    if (dbName === "" || dbNames.has(folded)) {
+      throw new Error(`Cannot declare ${table}.${name}: the name "${dbName}" is empty or taken`);
+    }
+    dbNames.add(folded);
+  }
+}
+
+function toForeignKey(column: ColumnInfo): ForeignKey[] {
+  const { references } = column;
+  return references === null
+    ? []
+    : [{ columns: [column.dbName], table: references.table, references: [references.column] }];
+}
+
+function hasTableInfo(source: object): source is { readonly [tableInfoKey]: TableInfo } {
+  return tableInfoKey in source;
+}
+
+function hasColumnInfo(source: object): source is { readonly [columnInfoKey]: ColumnInfo } {
+  return columnInfoKey in source;
+}

@@ -1,0 +1,86 @@
+/**
+ * Moments as text: `2026-01-31T12:00:00.000Z`, with six fraction digits where the microseconds
+ * need them, in the years 0001 to 9999. No Date is made of a text, because V8 takes
+ * `2024-02-30` for the first of March.
+ */
+
+/**
+ * Reads RFC 3339, any offset, into the canonical text in UTC. Null for anything else: days that no
+ * calendar has, leap seconds, years outside 0001–9999, and fractions finer than a microsecond
+ * (unless zero), which would otherwise be cut and then match a different moment.
+ */
+export function parseInstant(text: string): string | null {
+  const match = rfc3339.exec(text);
+  if (match === null) return null;
+  const [, date = "", hour = "", minute = "", second = "", fraction = "", offset = ""] = match;
+  if (!isCalendarDate(date) || hour > "23" || minute > "59" || second > "59") return null;
+  if (/[1-9]/.test(fraction.slice(6))) return null;
+  const micros = fraction.slice(0, 6).padEnd(6, "0");
+  const local = `${date}T${hour}:${minute}:${second}`;
+  if (offset === "Z" || offset === "z") return canonical(local, micros);
+  const [offsetHour = "", offsetMinute = ""] = offset.slice(1).split(":");
+  if (offsetHour > "23" || offsetMinute > "59") return null;
+  const shiftMs = (Number(offsetHour) * 60 + Number(offsetMinute)) * 60_000;
+  const epochMs = Date.parse(`${local}Z`) + (offset.startsWith("-") ? shiftMs : -shiftMs);
+  const utc = utcSecond(epochMs);
+  return utc === null ? null : canonical(utc, micros);
+}
+
+/** The canonical text of whole epoch milliseconds and 0–999 microseconds; null out of range. */
+export function instantFromEpoch(epochMs: number, micros: number): string | null {
+  const utc = utcSecond(epochMs);
+  if (utc === null) return null;
+  const milliseconds = ((epochMs % 1000) + 1000) % 1000;
+  return canonical(utc, String(milliseconds * 1000 + micros).padStart(6, "0"));
+}
+
+/** A canonical moment as milliseconds since 1970, the microseconds as a fraction. */
+export function epochMilliseconds(instant: string): number {
+  return Date.parse(`${instant.slice(0, 19)}Z`) + Number(fractionOf(instant)) / 1000;
+}
+
+/** Whether the text is a moment in canonical form, in all but the number of fraction digits. */
+export function isInstant(text: string): boolean {
+  return canonicalShape.test(text);
+}
+
+/** The microseconds of a canonical moment's second, six digits. */
+export function fractionOf(instant: string): string {
+  return instant.slice(20, -1).padEnd(6, "0");
+}
+
+/** The order of two canonical moments, whatever number of fraction digits each is written with. */
+export function compareInstants(left: string, right: string): number {
+  const leftSecond = left.slice(0, 19);
+  const rightSecond = right.slice(0, 19);
+  const [a, b] = leftSecond === rightSecond
+    ? [fractionOf(left), fractionOf(right)]
+    : [leftSecond, rightSecond];
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+/** Whether the text is `YYYY-MM-DD`, a day that exists, in the years 0001 to 9999. */
+export function isCalendarDate(text: string): boolean {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
+  const year = Number(text.slice(0, 4));
+  const month = Number(text.slice(5, 7));
+  const day = Number(text.slice(8));
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  const last = month === 2 && isLeap ? 29 : daysOfMonth[month - 1] ?? 0;
+  return year >= 1 && day >= 1 && day <= last;
+}
+
+const rfc3339 = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,30}))?([Zz]|[+-]\d\d:\d\d)$/;
+const canonicalShape = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,6}Z$/;
+const daysOfMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+const firstMs = Date.parse("0001-01-01T00:00:00Z");
+const lastMs = Date.parse("9999-12-31T23:59:59.999Z");
+
+function canonical(second: string, micros: string): string {
+  return `${second}.${micros.endsWith("000") ? micros.slice(0, 3) : micros}Z`;
+}
+
+function utcSecond(epochMs: number): string | null {
+  if (!(epochMs >= firstMs && epochMs <= lastMs)) return null;
+  return new Date(epochMs).toISOString().slice(0, 19);
+}

@@ -1,0 +1,29 @@
+import { booleanKind } from "./boolean_kind.ts";
+import { bytesKind } from "./bytes_kind.ts";
+import { decimalKind } from "./decimal_kind.ts";
+import { jsonKind } from "./json_kind.ts";
+import type { Kind } from "./kind.ts";
+import { bigintKind, integerKind, realKind } from "./number_kinds.ts";
+import type { ColumnKind } from "./table_info.ts";
+import { textKind } from "./text_kind.ts";
+import { dateKind, timestampKind } from "./time_kinds.ts";
+import { uuidKind } from "./uuid_kind.ts";
+
+const kinds: Readonly<Record<ColumnKind, Kind>> = {
+  text: textKind,
+  integer: integerKind,
+  bigint: bigintKind,
+  real: realKind,
+  decimal: decimalKind,
+  boolean: booleanKind,
+  timestamp: timestampKind,
+  date: dateKind,
+  uuid: uuidKind,
+  json: jsonKind,
+  bytes: bytesKind,
+};
+
+/** The meaning of a kind: its checks, its texts, its order. */
+export function kindOf(kind: ColumnKind): Kind {
+  return kinds[kind];
+}

@@ -1,0 +1,83 @@
+import { compareDecimals } from "./decimal_kind.ts";
+import { InvalidValue, type Kind } from "./kind.ts";
+
+/** A 64-bit integer: a number, or a bigint beyond 2^53, so that no digit is lost. */
+export const integerKind: Kind = {
+  fromJson(value) {
+    if (typeof value === "bigint") return integerFromDigits(value);
+    // An unsafe number has already lost digits; bodies give such literals as bigint.
+    if (typeof value !== "number" || !Number.isSafeInteger(value)) {
+      throw new InvalidValue("must be a whole number");
+    }
+    return value + 0; // −0 becomes 0.
+  },
+  fromText: (text) => integerFromDigits(wholeNumber(text)),
+  compare: compareNumbers,
+  ordered: true,
+};
+
+/** A 64-bit integer as a string of digits, which every JSON reader keeps. */
+export const bigintKind: Kind = {
+  fromJson(value) {
+    if (typeof value === "string") return String(int64(wholeNumber(value)));
+    if (typeof value === "bigint") return String(int64(value));
+    if (typeof value !== "number" || !Number.isSafeInteger(value)) {
+      throw new InvalidValue("must be a whole number, as a string of digits");
+    }
+    return String(value);
+  },
+  fromText: (text) => String(int64(wholeNumber(text))),
+  compare: (left, right) => compareDecimals(String(left), String(right)),
+  ordered: true,
+};
+
+/** A finite double. −0 is taken as 0, so that equality means the same everywhere. */
+export const realKind: Kind = {
+  fromJson(value) {
+    // Long integer literals of a body arrive as bigint; a double takes them rounded.
+    if (typeof value !== "number" && typeof value !== "bigint") {
+      throw new InvalidValue("must be a number");
+    }
+    return finite(Number(value));
+  },
+  fromText(text) {
+    if (!/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)) throw new InvalidValue("must be a number");
+    return finite(Number(text));
+  },
+  compare: compareNumbers,
+  ordered: true,
+};
+
+/** The in-process form of an integer column's value: a number wherever that is exact. */
+export function shortestInteger(value: bigint): number | bigint {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value;
+}
+
+function integerFromDigits(value: bigint): number | bigint {
+  return shortestInteger(int64(value));
+}
+
+function wholeNumber(text: string): bigint {
+  // The length is bounded before BigInt() works on it; 64 bits never need as many digits.
+  if (!/^-?\d{1,40}$/.test(text)) throw new InvalidValue("must be a whole number");
+  return BigInt(text);
+}
+
+function int64(value: bigint): bigint {
+  if (BigInt.asIntN(64, value) !== value) throw new InvalidValue("must fit in 64 bits");
+  return value;
+}
+
+function finite(value: number): number {
+  if (!Number.isFinite(value)) throw new InvalidValue("must be a finite number");
+  return value + 0; // −0 becomes 0.
+}
+
+function compareNumbers(left: unknown, right: unknown): number {
+  // Values of this kind are numbers and bigints, which JS orders exactly among each other;
+  // a stored misfit (text in an integer column) is NaN here and equals nothing.
+  const [a, b] = [left, right] as [number | bigint, number | bigint];
+  if (a < b) return -1;
+  return a > b || Number(a) !== Number(b) ? 1 : 0;
+}

@@ -1,0 +1,58 @@
+import { InvalidValue, type Kind } from "./kind.ts";
+
+/** Text: any Unicode string that every engine can hold, in code-point order. */
+export const textKind: Kind = {
+  fromJson(value, rules) {
+    if (typeof value !== "string") throw new InvalidValue("must be a string");
+    requireStorableText(value);
+    if (rules.enumValues !== null && !rules.enumValues.includes(value)) {
+      throw new InvalidValue(`must be one of: ${rules.enumValues.join(", ")}`);
+    }
+    if (rules.maxLength !== null && isLongerThan(value, rules.maxLength)) {
+      throw new InvalidValue(`must have at most ${rules.maxLength} characters`);
+    }
+    return value;
+  },
+  fromText(text) {
+    requireStorableText(text);
+    return text;
+  },
+  compare: (left, right) => compareText(String(left), String(right)),
+  ordered: true,
+};
+
+/**
+ * Refuses what some engine would change silently: a NUL (node:sqlite cuts the text there, Postgres
+ * fails) and a lone surrogate (stored as U+FFFD). Throws {@link InvalidValue}.
+ */
+export function requireStorableText(text: string): void {
+  if (text.includes("\0")) throw new InvalidValue("must not contain a NUL character");
+  if (!text.isWellFormed()) throw new InvalidValue("must not contain a lone surrogate");
+}
+
+/** Code-point order, which is the byte order of UTF-8 and of `COLLATE "C"`. */
+export function compareText(left: string, right: string): number {
+  if (left === right) return 0;
+  const length = Math.min(left.length, right.length);
+  for (let i = 0; i < length; i++) {
+    const a = left.charCodeAt(i);
+    const b = right.charCodeAt(i);
+    if (a !== b) return codePointRank(a) - codePointRank(b);
+  }
+  return left.length - right.length;
+}
+
+/** Puts surrogates above U+E000–U+FFFF: JS compares UTF-16 units and sorts "👍" before "ﬀ". */
+function codePointRank(unit: number): number {
+  if (unit < 0xd800) return unit;
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
+}
+
+function isLongerThan(text: string, codePoints: number): boolean {
+  if (text.length <= codePoints) return false;
+  let count = 0;
+  for (const _ of text) {
+    if (++count > codePoints) return true;
+  }
+  return false;
+}

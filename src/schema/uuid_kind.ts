@@ -1,0 +1,20 @@
+import { InvalidValue, type Kind } from "./kind.ts";
+import { compareText } from "./text_kind.ts";
+
+/** A UUID in its canonical text, lower case. */
+export const uuidKind: Kind = {
+  fromJson(value) {
+    if (typeof value !== "string") throw new InvalidValue("must be a UUID");
+    return canonicalUuid(value);
+  },
+  fromText: canonicalUuid,
+  compare: (left, right) => compareText(String(left), String(right)),
+  ordered: true,
+};
+
+function canonicalUuid(text: string): string {
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) {
+    throw new InvalidValue("must be a UUID");
+  }
+  return text.toLowerCase();
+}
