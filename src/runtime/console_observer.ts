@@ -32,7 +32,7 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   deprecated: "warning",
   listening: "info",
   request_failed: "error",
-  response_header_dropped: "warning",
+  response_header_encoded: "warning",
   listener_failed: "error",
   unhandled_rejection: "error",
   value_does_not_fit: "warning",
@@ -60,8 +60,8 @@ function describe(observation: Observation): string {
       return `listening on ${observation.url}`;
     case "request_failed":
       return `${observation.method} ${observation.path} failed`;
-    case "response_header_dropped":
-      return `the response header "${observation.name}" was dropped: its value may not be sent`;
+    case "response_header_encoded":
+      return `the response header "${observation.name}" was encoded: its value may not be sent as it is`;
     case "listener_failed":
       return `the listener failed and starts again in ${observation.retryInMs} ms`;
     case "unhandled_rejection":

@@ -3,12 +3,22 @@ export type Observation =
   | { readonly kind: "notice"; readonly message: string }
   | { readonly kind: "deprecated"; readonly message: string }
   | { readonly kind: "listening"; readonly url: string }
-  | { readonly kind: "request_failed"; readonly method: string; readonly path: string; readonly error: unknown }
-  | { readonly kind: "response_header_dropped"; readonly name: string }
+  | {
+    readonly kind: "request_failed";
+    readonly method: string;
+    readonly path: string;
+    readonly error: unknown;
+  }
+  | { readonly kind: "response_header_encoded"; readonly name: string }
   | { readonly kind: "listener_failed"; readonly error: unknown; readonly retryInMs: number }
   | { readonly kind: "unhandled_rejection"; readonly error: unknown }
   | { readonly kind: "value_does_not_fit"; readonly table: string; readonly column: string }
-  | { readonly kind: "computed_failed"; readonly resource: string; readonly field: string; readonly error: unknown }
+  | {
+    readonly kind: "computed_failed";
+    readonly resource: string;
+    readonly field: string;
+    readonly error: unknown;
+  }
   | { readonly kind: "table_left_out"; readonly table: string; readonly reason: string }
   | { readonly kind: "draining" };
 

@@ -21,4 +21,6 @@ export interface Runtime {
   readonly clock: Clock;
   readonly random: Random;
   readonly observe: Observer;
+  /** A variable of the environment the process was started with. */
+  environment(name: string): string | undefined;
 }

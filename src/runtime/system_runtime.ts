@@ -1,9 +1,9 @@
 import type { Observer } from "./observation.ts";
 import type { Clock, Random, Runtime } from "./runtime.ts";
 
-/** The real world: the clock of the machine and unpredictable bytes of the operating system. */
+/** The real world: the machine's clock, unpredictable bytes, the variables of the process. */
 export function systemRuntime(observe: Observer): Runtime {
-  return { clock: systemClock, random: systemRandom, observe };
+  return { clock: systemClock, random: systemRandom, environment: readEnvironment, observe };
 }
 
 /**
@@ -24,6 +24,10 @@ const systemRandom: Random = {
   bytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
 };
 
+function readEnvironment(name: string): string | undefined {
+  return Deno.env.get(name);
+}
+
 /** Timers take 31 bits of milliseconds, and run at once when asked for more. */
 const longestTimerMs = 2 ** 31 - 1;
 
@@ -36,4 +40,11 @@ function callAfter(delayMs: number, work: () => void): () => void {
   }, stepMs);
   timer.unref();
   return () => cancel();
+}
+
+/** Undefined, too, where the process may not read its environment. */
+function environment(name: string): string | undefined {
+  return Deno.permissions.querySync({ name: "env", variable: name }).state === "granted"
+    ? Deno.env.get(name)
+    : undefined;
 }

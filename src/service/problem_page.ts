@@ -13,8 +13,7 @@ export function problemPage(slug: string): string | null {
   const { status, title } = problemCodes[slug];
   return page(
     title,
-    `<p class="status">${status}</p>
-<h1>${escapeHtml(title)}</h1>
+    `<h1>${escapeHtml(title)}</h1>
 <p>${escapeHtml(problemExplanations[slug])}</p>
 <dl>
 <dt>Status</dt><dd>${status}</dd>
@@ -57,7 +56,6 @@ main { max-width: 44rem; margin: 0 auto; padding: 3rem 1.25rem }
 h1 { margin: 0 0 1rem; font-size: 1.75rem; line-height: 1.25 }
 a { color: var(--link) }
 code { font: 0.9em/1.4 ui-monospace, monospace; overflow-wrap: anywhere }
-.status { margin: 0; color: var(--faint); font-variant-numeric: tabular-nums }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.25rem 1.5rem; margin: 2rem 0;
   padding: 1rem 0; border: solid var(--line); border-width: 1px 0 }
 dt { color: var(--faint) }

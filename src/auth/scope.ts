@@ -1,0 +1,51 @@
+import type { Filter } from "../filter/filter.ts";
+import type { FilterText } from "../filter/builders.ts";
+import type { User } from "./user.ts";
+
+/** What a request wants to do with rows. */
+export type Access = "read" | "create" | "update" | "delete" | "subscribe";
+
+/** What a scope may answer: a filter from the builders, or filter text. An empty text denies. */
+export type ScopeResult = Filter | FilterText | string;
+
+/** Which rows a user may touch. Reached only with a user; what it throws denies. */
+export type ScopeFunction<U extends User = User> = (user: U) => ScopeResult | Promise<ScopeResult>;
+
+/** Who may do what with a resource's rows. Whatever is not named is denied. */
+export interface ScopeOptions<U extends User = User> {
+  /** Opens reading, subscribing, or with `true` both, to everybody. Writes are never public. */
+  readonly public?: boolean | { readonly read?: boolean; readonly subscribe?: boolean } | undefined;
+  readonly read?: ScopeFunction<U> | undefined;
+  readonly create?: ScopeFunction<U> | undefined;
+  readonly update?: ScopeFunction<U> | undefined;
+  readonly delete?: ScopeFunction<U> | undefined;
+  readonly subscribe?: ScopeFunction<U> | undefined;
+}
+
+/** The scopes of one resource, settled. */
+export interface AccessPolicy {
+  readonly public: ReadonlySet<Access>;
+  readonly scopes: ReadonlyMap<Access, ScopeFunction>;
+  /** A scope's answer → a filter over the resource's table. */
+  resolve(result: ScopeResult): Filter;
+}
+
+/** Checks the options once, at start. Throws a plain Error for a grant that cannot be given. */
+export function settleScopes(options: ScopeOptions): Pick<AccessPolicy, "public" | "scopes"> {
+  const granted = new Set<Access>();
+  if (options.public === true) granted.add("read").add("subscribe");
+  else if (typeof options.public === "object") {
+    for (const [access, open] of Object.entries(options.public)) {
+      if (access !== "read" && access !== "subscribe") {
+        throw new Error(`Cannot make "${access}" public: only read and subscribe can be`);
+      }
+      if (open) granted.add(access);
+    }
+  }
+  const scopes = new Map<Access, ScopeFunction>();
+  for (const access of ["read", "create", "update", "delete", "subscribe"] as const) {
+    const scope = options[access];
+    if (scope !== undefined) scopes.set(access, scope);
+  }
+  return { public: granted, scopes };
+}

@@ -1,0 +1,127 @@
+import type { Database } from "./db/open_database.ts";
+import type { ResourceDefinition } from "./resource/definition.ts";
+import type { Runtime } from "./runtime/runtime.ts";
+import type { CorsOptions } from "./service/cors.ts";
+import type { Middleware, Router } from "./service/middleware.ts";
+import type { SecurityHeaders } from "./service/respond.ts";
+
+/** Everything an app can be told. */
+export interface AppConfig {
+  /** The database of every resource that names none of its own. */
+  readonly db: Database;
+  readonly resources: readonly ResourceDefinition[];
+  /** The path below which resources are mounted; `/api` unless set. */
+  readonly basePath?: string | undefined;
+  /**
+   * Seals cursors. A list rotates: the first seals, all open. Unset, `SERVICE_SECRET` is read;
+   * without that it is random, with a notice, and in production the start fails.
+   */
+  readonly secret?: string | readonly string[] | undefined;
+  readonly auth?: AuthOptions | undefined;
+  /** Runs before everything else, in this order; any Hono middleware. */
+  readonly middleware?: readonly Middleware[] | undefined;
+  /** Cross-origin requests. Off unless set; `true` allows every origin, without credentials. */
+  readonly cors?: boolean | CorsOptions | undefined;
+  /** `/healthz` and `/readyz`. On unless false. */
+  readonly health?: boolean | undefined;
+  /** `X-Content-Type-Options`, `X-Frame-Options`, `Referrer-Policy`; on unless false. */
+  readonly securityHeaders?: SecurityHeaders | undefined;
+  /** The largest body in bytes; 1 MiB unless set. */
+  readonly bodyLimit?: number | undefined;
+  /** The longest time in milliseconds that a body may take to arrive; 10,000 unless set. */
+  readonly bodyTimeoutMs?: number | undefined;
+  /** `production` refuses what only suits development. Read from `SERVICE_ENV` unless set. */
+  readonly env?: "development" | "production" | undefined;
+  /** Clock, chance, environment and observer; the real ones unless set. */
+  readonly runtime?: Runtime | undefined;
+}
+
+/** Who is calling. */
+export interface AuthOptions {
+  /** Mounted at `{basePath}/auth`; any Hono app. */
+  readonly routes?: Router | undefined;
+  /** Finds the caller and sets it: `c.set("user", { id })`. */
+  readonly middleware?: Middleware | undefined;
+}
+
+/** An app and where it listens. */
+export interface ServiceConfig extends AppConfig {
+  /** 8000 unless set; 0 takes a free one. */
+  readonly port?: number | undefined;
+  /** The address to bind; `127.0.0.1` unless set. */
+  readonly host?: string | undefined;
+}
+
+/** An app's options with every default in its place. */
+export interface SettledConfig {
+  readonly basePath: string;
+  readonly secrets: readonly string[];
+  readonly health: boolean;
+  readonly securityHeaders: SecurityHeaders;
+  readonly bodyLimit: number;
+  readonly bodyTimeoutMs: number;
+  readonly middleware: readonly Middleware[];
+}
+
+/** Checks the options once, at start. Throws a plain Error that names the option at fault. */
+export function settleConfig(config: AppConfig, runtime: Runtime): SettledConfig {
+  const {
+    basePath = "/api",
+    health = true,
+    securityHeaders = true,
+    bodyLimit = 1024 * 1024,
+    bodyTimeoutMs = 10_000,
+    middleware = [],
+    auth = {},
+  } = config;
+  if (!/^(\/[\w.~-]+)*$/.test(basePath)) {
+    throw new Error(
+      `Cannot use basePath "${basePath}": it is "" or like "/api", with no slash behind`,
+    );
+  }
+  requirePositive(bodyLimit, "bodyLimit");
+  requirePositive(bodyTimeoutMs, "bodyTimeoutMs");
+  return {
+    basePath,
+    secrets: settleSecrets(config, runtime),
+    health,
+    securityHeaders,
+    bodyLimit,
+    bodyTimeoutMs,
+    middleware: auth.middleware === undefined ? middleware : [...middleware, auth.middleware],
+  };
+}
+
+const shortestSecret = 16;
+
+function settleSecrets(config: AppConfig, runtime: Runtime): readonly string[] {
+  const given = config.secret ?? runtime.environment("SERVICE_SECRET");
+  const secrets = given === undefined || given === ""
+    ? []
+    : typeof given === "string"
+    ? [given]
+    : given;
+  if (secrets.some((secret) => secret.length < shortestSecret)) {
+    throw new Error(`Cannot use this secret: it is shorter than ${shortestSecret} characters`);
+  }
+  if (secrets.length > 0) return secrets;
+  if (isProduction(config, runtime)) {
+    throw new Error("Cannot start in production without a secret: set SERVICE_SECRET");
+  }
+  runtime.observe({
+    kind: "notice",
+    message: "no secret is set: cursors end with this process (set SERVICE_SECRET)",
+  });
+  return [runtime.random.bytes(32).toBase64()];
+}
+
+function isProduction(config: AppConfig, runtime: Runtime): boolean {
+  const env = config.env ?? runtime.environment("SERVICE_ENV");
+  return env === "production" || runtime.environment("DENO_DEPLOYMENT_ID") !== undefined ||
+    runtime.environment("DENO_DEPLOY") !== undefined;
+}
+
+function requirePositive(value: number, option: string): void {
+  if (Number.isSafeInteger(value) && value > 0) return;
+  throw new Error(`Cannot use ${option} ${value}: it must be a whole number over 0`);
+}

@@ -1,0 +1,60 @@
+import { Problem } from "../problem/problem.ts";
+import { DatabaseError } from "./database_error.ts";
+
+/**
+ * What a database error means to the caller, in fixed words: no SQL, no constraint, no value.
+ * Anything that is not the caller's business comes back as it is.
+ */
+export function databaseProblem(error: unknown, access: string): unknown {
+  if (!(error instanceof DatabaseError)) return error;
+  const cause = error;
+  switch (error.kind) {
+    case "unique":
+      return new Problem("conflict", `Cannot ${access}: another row has these values`, { cause });
+    case "foreign-key":
+      return new Problem(
+        "conflict",
+        `Cannot ${access}: a row that this one refers to, or that refers to it, stands against it`,
+        { cause },
+      );
+    case "retryable":
+      return new Problem("conflict", `Cannot ${access}: other writes kept getting in the way`, {
+        cause,
+      });
+    case "not-null":
+    case "check":
+      return new Problem(
+        "validation-error",
+        `Cannot ${access}: a value is missing or not allowed`,
+        {
+          cause,
+        },
+      );
+    case "invalid-value":
+      return new Problem(
+        access === "read" ? "invalid-parameter" : "validation-error",
+        `Cannot ${access}: the database does not take one of the values`,
+        { cause },
+      );
+    case "timeout":
+      return unavailable(`Cannot ${access}: the database took too long`, cause);
+    case "unavailable":
+    case "read-only":
+      return unavailable(`Cannot ${access}: the database is not available`, cause);
+    case "unknown-outcome":
+      return unavailable(
+        `The connection was lost while the write was confirmed: read before you repeat it`,
+        cause,
+      );
+    case "other":
+      return error;
+    default: {
+      const never: never = error.kind;
+      return never;
+    }
+  }
+}
+
+function unavailable(detail: string, cause: unknown): Problem {
+  return new Problem("database-unavailable", detail, { cause, headers: { "retry-after": "1" } });
+}

@@ -1,0 +1,59 @@
+import { Problem } from "../problem/problem.ts";
+import type { Sealer } from "../runtime/sealer.ts";
+import type { SqlValue } from "../sql/fragment.ts";
+import { printOrder } from "./order.ts";
+import type { OrderKey } from "./plan.ts";
+
+/**
+ * A cursor is the sealed position behind the last row of a page: the stored values of the order's
+ * keys at full precision. It is bound to the resource and the order, and shows nothing.
+ */
+export function sealCursor(
+  values: readonly SqlValue[],
+  resource: string,
+  order: readonly OrderKey[],
+  sealer: Sealer,
+): string {
+  return sealer.seal(JSON.stringify(values.map(toJson)), cursorContext(resource, order));
+}
+
+/** The position in a cursor. A wrong, old, foreign or changed one is a 400, never a new start. */
+export function openCursor(
+  cursor: string,
+  resource: string,
+  order: readonly OrderKey[],
+  sealer: Sealer,
+): readonly SqlValue[] {
+  const text = sealer.open(cursor, cursorContext(resource, order));
+  const values: unknown = text === null ? null : JSON.parse(text);
+  if (!Array.isArray(values) || values.length !== order.length) {
+    throw new Problem(
+      "cursor-invalid",
+      "Cannot continue from this cursor: it is damaged, or belongs to another list or order",
+    );
+  }
+  return values.map(fromJson);
+}
+
+function cursorContext(resource: string, order: readonly OrderKey[]): string {
+  const kinds = order.map(({ column }) => `${column.kind}${column.notNull ? "" : "?"}`).join();
+  return `cursor 1 ${resource} ${printOrder(order)} ${kinds}`;
+}
+
+// JSON has no 64-bit integers and no bytes, and loses -0 and infinities: those are tagged.
+function toJson(value: SqlValue): unknown {
+  if (typeof value === "bigint") return { int: value.toString() };
+  if (value instanceof Uint8Array) return { bytes: value.toBase64() };
+  if (typeof value === "number" && !Number.isFinite(value)) return { real: String(value) };
+  return value;
+}
+
+function fromJson(value: unknown): SqlValue {
+  if (value === null || typeof value === "string" || typeof value === "number") return value;
+  if (typeof value === "object" && "int" in value) return BigInt(String(value.int));
+  if (typeof value === "object" && "bytes" in value) {
+    return Uint8Array.fromBase64(String(value.bytes));
+  }
+  if (typeof value === "object" && "real" in value) return Number(value.real);
+  throw new Error("A sealed cursor holds a value that this version did not write");
+}

@@ -1,0 +1,62 @@
+import { eq } from "../filter/comparison.ts";
+import { and, type Filter } from "../filter/filter.ts";
+import { Problem } from "../problem/problem.ts";
+import { kindOf } from "../schema/kinds.ts";
+import { InvalidValue } from "../schema/kind.ts";
+import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
+
+/** The values of a primary key, in key order. */
+export type Key = readonly unknown[];
+
+/**
+ * The raw path segment of an id → the key, or null when it names no possible row. The values of a
+ * composite key are percent-encoded one by one and joined by `,`. A malformed percent sequence
+ * is a 400.
+ */
+export function parseKey(segment: string, table: TableInfo): Key | null {
+  const columns = table.primaryKey;
+  const parts = columns.length === 1 ? [segment] : segment.split(",");
+  if (parts.length !== columns.length) return null;
+  const key: unknown[] = [];
+  for (let i = 0; i < columns.length; i++) {
+    const text = decodeSegment(parts[i] ?? "");
+    // The lengths were compared above.
+    const column = columns[i] as ColumnInfo;
+    try {
+      key.push(kindOf(column.kind).fromText(text, column));
+    } catch (error) {
+      if (error instanceof InvalidValue) return null;
+      throw error;
+    }
+  }
+  return key;
+}
+
+/** The key as a path segment: what {@link parseKey} reads. */
+export function formatKey(key: Key): string {
+  return key.map((value) => encodeURIComponent(String(value))).join(",");
+}
+
+/** The key of a row that holds its key columns. */
+export function keyOf(row: Row, table: TableInfo): Key {
+  return table.primaryKey.map((column) => row[column.name]);
+}
+
+/** The one row with this key. */
+export function keyFilter(key: Key, table: TableInfo): Filter {
+  return and(...table.primaryKey.map((column, index) => eq(column, key[index])));
+}
+
+/** A percent-encoded path segment → its text. Throws a 400 for a malformed sequence. */
+export function decodeSegment(segment: string): string {
+  if (!segment.includes("%")) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch (cause) {
+    throw new Problem(
+      "invalid-parameter",
+      "The path holds a malformed percent sequence: encode it as UTF-8",
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,77 @@
+import { Problem } from "../problem/problem.ts";
+import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
+import type { OrderKey } from "./plan.ts";
+
+const mostKeys = 8;
+
+/**
+ * `orderBy=rank:desc,-created,title` → the order, ended by the primary key so that it is total.
+ * Unknown and unsortable columns give the same 400.
+ */
+export function parseOrder(
+  text: string | null,
+  table: TableInfo,
+  maySort: (column: ColumnInfo) => boolean,
+): readonly OrderKey[] {
+  const asked = text === null || text === "" ? [] : text.split(",");
+  if (asked.length > mostKeys) {
+    throw new Problem("invalid-parameter", `Cannot order by more than ${mostKeys} fields`);
+  }
+  const keys: OrderKey[] = [];
+  for (const item of asked) {
+    const key = parseOrderKey(item, table, maySort);
+    if (keys.some((other) => other.column === key.column)) {
+      throw new Problem("invalid-parameter", `Cannot order by "${item.slice(0, 20)}" twice`);
+    }
+    keys.push(key);
+  }
+  return completeOrder(keys, table);
+}
+
+/** The order as text, the same for every spelling of it: cursors are bound to it. */
+export function printOrder(order: readonly OrderKey[]): string {
+  return order.map(({ column, descending }) => `${column.name}:${descending ? "desc" : "asc"}`)
+    .join(",");
+}
+
+function parseOrderKey(
+  item: string,
+  table: TableInfo,
+  maySort: (column: ColumnInfo) => boolean,
+): OrderKey {
+  const trimmed = item.trim();
+  const minus = trimmed.startsWith("-");
+  const colon = trimmed.indexOf(":");
+  if (minus && colon >= 0) throw badDirection(item);
+  const name = minus ? trimmed.slice(1) : colon >= 0 ? trimmed.slice(0, colon) : trimmed;
+  const direction = colon >= 0 ? trimmed.slice(colon + 1) : minus ? "desc" : "asc";
+  if (direction !== "asc" && direction !== "desc") throw badDirection(item);
+  const column = table.byName.get(name);
+  if (column === undefined || !maySort(column)) {
+    throw new Problem(
+      "invalid-parameter",
+      `Cannot order by "${name.slice(0, 20)}": it is not a sortable field`,
+    );
+  }
+  return { column, descending: direction === "desc" };
+}
+
+/** Adds the missing key columns; what stands behind a whole key decides nothing and goes. */
+function completeOrder(keys: readonly OrderKey[], table: TableInfo): readonly OrderKey[] {
+  const order: OrderKey[] = [];
+  const missing = new Set(table.primaryKey);
+  for (const key of keys) {
+    if (missing.size === 0) return order;
+    missing.delete(key.column);
+    order.push(key);
+  }
+  for (const column of missing) order.push({ column, descending: false });
+  return order;
+}
+
+function badDirection(item: string): Problem {
+  return new Problem(
+    "invalid-parameter",
+    `Cannot order by "${item.slice(0, 20)}": write field:asc, field:desc or -field`,
+  );
+}

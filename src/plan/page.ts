@@ -1,0 +1,19 @@
+import { Problem } from "../problem/problem.ts";
+
+/** Page sizes of a resource. */
+export interface PageLimits {
+  readonly defaultLimit: number;
+  readonly maxLimit: number;
+}
+
+/** `limit` → the page size: clamped above, a 400 for anything but a whole number over 0. */
+export function parseLimit(text: string | null, limits: PageLimits): number {
+  if (text === null) return limits.defaultLimit;
+  if (!/^[0-9]{1,15}$/.test(text) || Number(text) === 0) {
+    throw new Problem(
+      "invalid-parameter",
+      "Cannot use this limit: it must be a whole number over 0",
+    );
+  }
+  return Math.min(Number(text), limits.maxLimit);
+}

@@ -1,0 +1,58 @@
+import type { Filter } from "../filter/filter.ts";
+import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
+import type { SqlValue } from "../sql/fragment.ts";
+
+/** One key of an order. NULLs stand last, whichever the direction. */
+export interface OrderKey {
+  readonly column: ColumnInfo;
+  readonly descending: boolean;
+}
+
+/** Rows to read, in an order that ends in the primary key. */
+export interface ReadPlan {
+  readonly kind: "read";
+  readonly table: TableInfo;
+  readonly columns: readonly ColumnInfo[];
+  readonly where: Filter;
+  readonly order: readonly OrderKey[];
+  /** Stored values of the order's keys: only rows behind them. */
+  readonly after: readonly SqlValue[] | null;
+  readonly limit: number;
+}
+
+/** Rows to count. */
+export interface CountPlan {
+  readonly kind: "count";
+  readonly table: TableInfo;
+  readonly where: Filter;
+}
+
+/** In-process values by column; a column that is absent is left to the database. */
+export type Assignments = ReadonlyMap<ColumnInfo, unknown>;
+
+/** A row to insert. */
+export interface InsertPlan {
+  readonly kind: "insert";
+  readonly table: TableInfo;
+  readonly values: Assignments;
+  readonly returning: readonly ColumnInfo[];
+}
+
+/** Rows to change. `set` is never empty. */
+export interface UpdatePlan {
+  readonly kind: "update";
+  readonly table: TableInfo;
+  readonly set: Assignments;
+  readonly where: Filter;
+  readonly returning: readonly ColumnInfo[];
+}
+
+/** Rows to delete. */
+export interface DeletePlan {
+  readonly kind: "delete";
+  readonly table: TableInfo;
+  readonly where: Filter;
+}
+
+/** What will be done with one table, as data. */
+export type Plan = ReadPlan | CountPlan | InsertPlan | UpdatePlan | DeletePlan;

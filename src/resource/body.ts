@@ -1,0 +1,138 @@
+import { Problem } from "../problem/problem.ts";
+import type { Clock } from "../runtime/runtime.ts";
+
+/** What a body may cost. */
+export interface BodyLimits {
+  /** Bytes; more is a 413, counted while reading. */
+  readonly bodyLimit: number;
+  /** Milliseconds until the last byte; more is a 408. */
+  readonly bodyTimeoutMs: number;
+}
+
+const deepest = 32;
+
+/** The JSON value in a request's body. Throws 400, 408, 413 or 415. */
+export async function readJsonBody(
+  request: Request,
+  limits: BodyLimits,
+  clock: Clock,
+): Promise<unknown> {
+  requireJson(request.headers);
+  const bytes = await readBytes(request, limits, clock);
+  const text = decodeText(bytes);
+  const value = parseJson(text);
+  if (isDeeper(value, deepest)) {
+    throw new Problem("invalid-body", `Cannot use this body: it is nested deeper than ${deepest}`);
+  }
+  return value;
+}
+
+function requireJson(headers: Headers): void {
+  const type = (headers.get("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  if (type !== "application/json" && !/^application\/[\w.-]+\+json$/.test(type)) {
+    throw new Problem(
+      "unsupported-media-type",
+      "Cannot read this body: send it with the header content-type: application/json",
+    );
+  }
+  const encoding = headers.get("content-encoding");
+  if (encoding !== null && encoding.toLowerCase() !== "identity") {
+    throw new Problem("unsupported-media-type", "Cannot read this body: it must not be compressed");
+  }
+}
+
+async function readBytes(
+  request: Request,
+  limits: BodyLimits,
+  clock: Clock,
+): Promise<Uint8Array<ArrayBuffer>> {
+  if (Number(request.headers.get("content-length") ?? 0) > limits.bodyLimit) throw tooLarge(limits);
+  if (request.body === null) return new Uint8Array();
+  const reader = request.body.getReader();
+  let late = false;
+  const cancelTimer = clock.after(limits.bodyTimeoutMs, () => {
+    late = true;
+    void reader.cancel().catch(() => undefined);
+  });
+  try {
+    const bytes = await collect(reader, limits);
+    if (late) throw new Problem("request-timeout", "The body did not arrive in time");
+    return bytes;
+  } catch (cause) {
+    if (cause instanceof Problem) throw cause;
+    // The connection broke, or its framing is wrong: nobody may be left to read this.
+    throw new Problem("invalid-body", "The body ended before it was complete", { cause });
+  } finally {
+    cancelTimer();
+  }
+}
+
+async function collect(
+  reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,
+  limits: BodyLimits,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let length = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    length += value.length;
+    if (length > limits.bodyLimit) {
+      void reader.cancel().catch(() => undefined);
+      throw tooLarge(limits);
+    }
+    chunks.push(value);
+  }
+  const [only] = chunks;
+  if (chunks.length === 1 && only !== undefined) return only;
+  const bytes = new Uint8Array(length);
+  let offset = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return bytes;
+}
+
+function tooLarge(limits: BodyLimits): Problem {
+  return new Problem(
+    "payload-too-large",
+    `Cannot read this body: it is larger than ${limits.bodyLimit} bytes`,
+    // The rest of it is still on its way: this connection is of no further use.
+    { headers: { connection: "close" } },
+  );
+}
+
+function decodeText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new Problem("invalid-body", "Cannot read this body: it is not UTF-8", { cause });
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    // Only a text with 16 digits in a row can hold an integer that a double would change.
+    if (!/[0-9]{16}/.test(text)) return JSON.parse(text);
+    return JSON.parse(text, keepDigits);
+  } catch (cause) {
+    throw new Problem("invalid-body", "Cannot read this body: it is not JSON", { cause });
+  }
+}
+
+/** A JSON.parse reviver: whole numbers beyond 2^53 become bigints instead of being rounded. */
+function keepDigits(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
+  const source = context?.source ?? "";
+  return /^-?[0-9]+$/.test(source) ? BigInt(source) : value;
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels === 0) return true;
+  for (const part of Object.values(value)) {
+    if (typeof part === "object" && part !== null && isDeeper(part, levels - 1)) return true;
+  }
+  return false;
+}

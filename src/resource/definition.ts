@@ -1,0 +1,81 @@
+import type { ScopeOptions } from "../auth/scope.ts";
+import type { User } from "../auth/user.ts";
+import type { Database } from "../db/open_database.ts";
+import type { CustomOperator } from "../filter/operators.ts";
+import type { ColumnLike, TableLike } from "../schema/define.ts";
+import type { TableInfo } from "../schema/table_info.ts";
+
+/** A column of the resource's table: the object, or (deprecated) its property name. */
+export type ColumnReferenceOf<S> = ColumnLike<unknown> | (keyof S & string);
+
+/** What may be done at all, whoever asks. Everything is on unless set to false. */
+export interface Capabilities {
+  readonly enableCreate?: boolean | undefined;
+  /** Governs PATCH and PUT. */
+  readonly enableUpdate?: boolean | undefined;
+  readonly enableDelete?: boolean | undefined;
+}
+
+/** Page sizes of lists. */
+export interface PaginationOptions {
+  /** The page size without `limit`; 20 unless set. */
+  readonly defaultLimit?: number | undefined;
+  /** The largest page; a greater `limit` is clamped to it. 100 unless set. */
+  readonly maxLimit?: number | undefined;
+}
+
+/** Which columns may be used for what; every list that is absent allows what is said beside it. */
+export interface FieldOptions<S> {
+  /** Sent in answers. All columns unless set. */
+  readonly readable?: readonly ColumnReferenceOf<S>[] | undefined;
+  /** Taken from bodies; the others are dropped before anything sees them. All unless set. */
+  readonly writable?: readonly ColumnReferenceOf<S>[] | undefined;
+  /** Allowed in `filter`. The readable ones unless set. */
+  readonly filterable?: readonly ColumnReferenceOf<S>[] | undefined;
+  /** Allowed in `orderBy`. The readable ones unless set. */
+  readonly sortable?: readonly ColumnReferenceOf<S>[] | undefined;
+}
+
+/** How one table is served. */
+export interface ResourceOptions<S, U extends User = User> {
+  /** The primary key: a column, or the columns of a composite key in the table's key order. */
+  readonly id: ColumnReferenceOf<S> | readonly ColumnReferenceOf<S>[];
+  /** The path below the base path; the table's name unless set. */
+  readonly path?: string | undefined;
+  /** The database, when it is not the app's. */
+  readonly db?: Database | undefined;
+  /** Who may do what. Whatever is not granted is denied. */
+  readonly auth?: ScopeOptions<U> | undefined;
+  readonly capabilities?: Capabilities | undefined;
+  readonly fields?: FieldOptions<S> | undefined;
+  /** Refuses unknown body fields with 422 instead of ignoring them. Off unless set. */
+  readonly strictInput?: boolean | undefined;
+  readonly pagination?: PaginationOptions | undefined;
+  /** Further filter operators, by whole symbol, e.g. `"=near="`. */
+  readonly customOperators?: Readonly<Record<string, CustomOperator>> | undefined;
+}
+
+/** A table and how it is served, not yet settled. Made by {@link resource}. */
+export interface ResourceDefinition {
+  readonly table: object;
+  readonly options: ResourceOptions<Record<string, unknown>>;
+}
+
+/**
+ * Declares that a table is served, and how. Nothing happens until the app is created.
+ *
+ * @example
+ * ```ts
+ * import { all, integer, resource, table, text } from "@svc/resource-api";
+ *
+ * const notes = table("notes", { id: integer().primaryKey(), title: text().notNull() });
+ * resource(notes, { id: notes.id, auth: { public: { read: true }, create: () => all() } });
+ * ```
+ */
+export function resource<S, I, U extends User = User>(
+  table: TableLike<S, I> | TableInfo,
+  options: ResourceOptions<S, U>,
+): ResourceDefinition {
+  // The row and user types serve whoever writes the options; in process a row is a plain record.
+  return { table, options: options as unknown as ResourceOptions<Record<string, unknown>> };
+}

@@ -1,0 +1,101 @@
+import { Problem } from "../problem/problem.ts";
+import { InvalidValue } from "../schema/kind.ts";
+import { kindOf } from "../schema/kinds.ts";
+import type { ColumnInfo } from "../schema/table_info.ts";
+import type { Resource } from "./resource.ts";
+
+/** A fault in a body: where, and what is wrong with it. */
+export interface FieldError {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Keys that the service itself puts into rows: never input, also under `strictInput`. */
+const markers: ReadonlySet<string> = new Set(["_etag", "_optimisticId"]);
+
+/**
+ * A body → the values of its writable columns. Columns that may not be written are dropped
+ * silently, unknown fields too unless `strictInput`. Throws a 422 that names every fault.
+ */
+export function readColumns(body: unknown, resource: Resource): Map<ColumnInfo, unknown> {
+  const values = new Map<ColumnInfo, unknown>();
+  const errors: FieldError[] = [];
+  for (const [name, value] of Object.entries(requireObject(body))) {
+    const column = resource.table.byName.get(name);
+    if (column === undefined) {
+      if (resource.strictInput && !markers.has(name)) errors.push(fault(name, "is not a field"));
+    } else if (mayWrite(column, resource)) {
+      readValue(value, column, resource, values, errors);
+    }
+  }
+  refuse(errors);
+  return values;
+}
+
+/**
+ * Fills in the defaults of the `wanted` columns that a whole row omits. Throws a 422 for a
+ * required one that has none.
+ */
+export function completeRow(
+  values: ReadonlyMap<ColumnInfo, unknown>,
+  resource: Resource,
+  wanted: (column: ColumnInfo) => boolean = () => true,
+): Map<ColumnInfo, unknown> {
+  const complete = new Map(values);
+  const errors: FieldError[] = [];
+  for (const column of resource.table.columns) {
+    if (complete.has(column) || column.generated || !wanted(column)) continue;
+    const source = column.default;
+    if (source === null) {
+      if (column.notNull) errors.push(fault(column.name, "is required"));
+    } else if (source.kind !== "database") {
+      complete.set(column, source.kind === "value" ? source.value : source.make());
+    }
+  }
+  refuse(errors);
+  return complete;
+}
+
+function requireObject(body: unknown): object {
+  if (typeof body === "object" && body !== null && !Array.isArray(body)) return body;
+  throw new Problem("invalid-body", "Cannot use this body: it must be a JSON object");
+}
+
+function mayWrite(column: ColumnInfo, resource: Resource): boolean {
+  if (column.generated) return false;
+  return column.primaryKey || resource.fields.writable.has(column);
+}
+
+function readValue(
+  value: unknown,
+  column: ColumnInfo,
+  resource: Resource,
+  values: Map<ColumnInfo, unknown>,
+  errors: FieldError[],
+): void {
+  if (value === null) {
+    if (column.notNull) errors.push(fault(column.name, "must not be null"));
+    else values.set(column, null);
+    return;
+  }
+  try {
+    const read = kindOf(column.kind).fromJson(value, column);
+    resource.driver.dialect.check(read, column);
+    values.set(column, read);
+  } catch (error) {
+    if (!(error instanceof InvalidValue)) throw error;
+    errors.push(fault(column.name, error.message));
+  }
+}
+
+function fault(path: string, message: string): FieldError {
+  return { path: path.slice(0, 100), message };
+}
+
+function refuse(errors: readonly FieldError[]): void {
+  const [first] = errors;
+  if (first === undefined) return;
+  throw new Problem("validation-error", `Cannot use this body: ${first.path} ${first.message}`, {
+    details: { errors: errors.slice(0, 100) },
+  });
+}

@@ -1,0 +1,103 @@
+import { fetchCount, fetchRows } from "../db/rows.ts";
+import { allRows, and, type Filter } from "../filter/filter.ts";
+import { openCursor, sealCursor } from "../plan/cursor.ts";
+import { parseOrder } from "../plan/order.ts";
+import { parseLimit } from "../plan/page.ts";
+import type { CountPlan, OrderKey, ReadPlan } from "../plan/plan.ts";
+import { parseSelect } from "../plan/select.ts";
+import type { ColumnInfo, Row } from "../schema/table_info.ts";
+import type { SqlValue } from "../sql/fragment.ts";
+import { answer } from "./answer.ts";
+import type { Operation } from "./operation.ts";
+import { presentRow } from "./output.ts";
+import { parseFlag } from "./query.ts";
+import { type Resource, userFilter } from "./resource.ts";
+
+interface ListIntent {
+  readonly filter: Filter;
+  readonly visible: readonly ColumnInfo[];
+  readonly order: readonly OrderKey[];
+  readonly after: readonly SqlValue[] | null;
+  readonly limit: number;
+  readonly withTotal: boolean;
+}
+
+interface ListPlan {
+  readonly read: ReadPlan;
+  readonly total: CountPlan | null;
+}
+
+interface ListOutcome {
+  readonly rows: readonly Row[];
+  readonly stored: readonly (readonly SqlValue[])[];
+  readonly columns: readonly ColumnInfo[];
+  readonly totalCount: number | null;
+}
+
+/** `GET /`: a page of rows, in order, with a cursor to the next one. */
+export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
+  name: "list",
+  access: "read",
+  takesBody: false,
+
+  parse({ query }, resource) {
+    const order = parseOrder(
+      query.get("orderBy") ?? null,
+      resource.table,
+      (column) => resource.fields.sortable.has(column),
+    );
+    const cursor = query.get("cursor") ?? "";
+    return {
+      filter: userFilter(query.get("filter"), resource) ?? allRows,
+      visible: parseSelect(query.get("select") ?? null, resource.fields.readable),
+      order,
+      after: cursor === "" ? null : openCursor(cursor, resource.url, order, resource.sealer),
+      limit: parseLimit(query.get("limit") ?? null, resource.page),
+      withTotal: query.get("totalCount") === "estimated" || parseFlag(query, "totalCount"),
+    };
+  },
+
+  plan(intent, grant, resource) {
+    const where = and(grant.rows, intent.filter);
+    const columns = new Set(intent.visible);
+    for (const { column } of intent.order) columns.add(column);
+    return {
+      read: {
+        kind: "read",
+        table: resource.table,
+        columns: [...columns],
+        where,
+        order: intent.order,
+        after: intent.after,
+        // One more than asked for tells whether there is another page.
+        limit: intent.limit + 1,
+      },
+      total: intent.withTotal ? { kind: "count", table: resource.table, where } : null,
+    };
+  },
+
+  async execute(plan, resource) {
+    const { rows, stored } = await fetchRows(resource.driver, plan.read, resource.reader);
+    const totalCount = plan.total === null
+      ? null
+      : await fetchCount(resource.driver, plan.total, resource.reader.dialect);
+    return { rows, stored, columns: plan.read.columns, totalCount };
+  },
+
+  shape(outcome, intent, resource) {
+    const hasMore = outcome.rows.length > intent.limit;
+    const page = hasMore ? outcome.rows.slice(0, intent.limit) : outcome.rows;
+    return answer(200, {
+      items: page.map((row) => presentRow(row, intent.visible)),
+      nextCursor: hasMore ? nextCursor(outcome, intent, resource) : null,
+      hasMore,
+      ...(outcome.totalCount === null ? {} : { totalCount: outcome.totalCount }),
+    });
+  },
+};
+
+function nextCursor(outcome: ListOutcome, intent: ListIntent, resource: Resource): string {
+  const last = outcome.stored[intent.limit - 1] ?? [];
+  const values = intent.order.map(({ column }) => last[outcome.columns.indexOf(column)] ?? null);
+  return sealCursor(values, resource.url, intent.order, resource.sealer);
+}

@@ -1,0 +1,75 @@
+import type { User } from "../auth/user.ts";
+import type { Reply } from "../protocol/reply.ts";
+import type { Clock } from "../runtime/runtime.ts";
+import { type BodyLimits, readJsonBody } from "./body.ts";
+import { parseQuery } from "./query.ts";
+import type { Resource } from "./resource.ts";
+import { findEndpoint } from "./routes.ts";
+
+/** A request path and its raw query, taken from the request target once. */
+export interface Target {
+  /** As it came, still percent-encoded, from the first slash on. */
+  readonly path: string;
+  /** Without the question mark. */
+  readonly query: string;
+}
+
+/** The resources of an app, found by path. */
+export interface ResourceTable {
+  /** The answer of the resource that the path leads to, or null where it leads to none. */
+  answer(request: Request, target: Target, user: () => User | null): Promise<Reply> | null;
+}
+
+/** Puts the resources at their paths. Throws a plain Error when two want the same one. */
+export function mountResources(
+  resources: readonly Resource[],
+  limits: BodyLimits,
+  clock: Clock,
+): ResourceTable {
+  const byUrl = new Map<string, Resource>();
+  for (const resource of resources) {
+    if (byUrl.has(resource.url)) {
+      throw new Error(`Cannot serve two resources at ${resource.url}: give one a path of its own`);
+    }
+    byUrl.set(resource.url, resource);
+  }
+
+  return {
+    answer(request, { path, query }, user) {
+      const found = find(path, byUrl);
+      if (found === null) return null;
+      return answerFrom(found.resource, found.segments, request, query, user);
+    },
+  };
+
+  async function answerFrom(
+    resource: Resource,
+    segments: readonly string[],
+    request: Request,
+    query: string,
+    user: () => User | null,
+  ): Promise<Reply> {
+    const endpoint = findEndpoint(request.method, segments, resource);
+    const body = endpoint.takesBody ? await readJsonBody(request, limits, clock) : undefined;
+    return endpoint.run(
+      { segment: segments[0] ?? "", query: parseQuery(query), headers: request.headers, body },
+      user(),
+      resource,
+    );
+  }
+}
+
+/** A resource's path is the longest known beginning of the path that ends at a slash. */
+function find(
+  path: string,
+  byUrl: ReadonlyMap<string, Resource>,
+): { readonly resource: Resource; readonly segments: readonly string[] } | null {
+  // `/x/` is `/x`.
+  const end = path.length > 1 && path.endsWith("/") ? path.length - 1 : path.length;
+  for (let cut = end; cut > 0; cut = path.lastIndexOf("/", cut - 1)) {
+    const resource = byUrl.get(path.slice(0, cut));
+    if (resource === undefined) continue;
+    return { resource, segments: cut === end ? [] : path.slice(cut + 1, end).split("/") };
+  }
+  return null;
+}

@@ -1,0 +1,36 @@
+import type { Grant } from "../auth/authorize.ts";
+import type { Access } from "../auth/scope.ts";
+import type { Reply } from "../protocol/reply.ts";
+import type { Query } from "./query.ts";
+import type { Resource } from "./resource.ts";
+
+/** A request to a resource, taken apart but not yet understood. */
+export interface ResourceRequest {
+  /** The raw last path segment of routes with an id, else the empty text. */
+  readonly segment: string;
+  readonly query: Query;
+  readonly headers: Headers;
+  /** The parsed JSON body of operations that take one. */
+  readonly body: unknown;
+}
+
+/** What an operation is called in descriptions. */
+export type OperationName = "list" | "get" | "count" | "create" | "update" | "replace" | "delete";
+
+/**
+ * One thing that can be done with a resource, as the stages of its straight line. `parse`, `plan`
+ * and `shape` are pure; only `execute` waits.
+ */
+export interface Operation<Intent, Plan, Outcome> {
+  readonly name: OperationName;
+  readonly access: Access;
+  readonly takesBody: boolean;
+  /** Strings become types, once. Fails with 400, 413, 415 or 422. */
+  parse(request: ResourceRequest, resource: Resource): Intent;
+  /** What will be done, as data. Cannot be called without a right. */
+  plan(intent: Intent, grant: Grant, resource: Resource): Plan;
+  /** Fails with 404, 409, 412 or 503. */
+  execute(plan: Plan, resource: Resource): Promise<Outcome>;
+  /** Projects, masks and names the answer. */
+  shape(outcome: Outcome, intent: Intent, resource: Resource): Reply;
+}

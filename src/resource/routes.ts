@@ -1,0 +1,104 @@
+import type { User } from "../auth/user.ts";
+import { Problem } from "../problem/problem.ts";
+import type { Reply } from "../protocol/reply.ts";
+import { count } from "./count.ts";
+import { create } from "./create.ts";
+import { get } from "./get.ts";
+import { list } from "./list.ts";
+import type { Operation, OperationName, ResourceRequest } from "./operation.ts";
+import { remove } from "./remove.ts";
+import { replace } from "./replace.ts";
+import type { Resource } from "./resource.ts";
+import { run } from "./run.ts";
+import { update } from "./update.ts";
+
+/** An operation at its place, ready to run. */
+export interface Endpoint {
+  readonly name: OperationName;
+  readonly takesBody: boolean;
+  /** The capability that must be on; null for what is always there. */
+  readonly capability: keyof Resource["capabilities"] | null;
+  run(request: ResourceRequest, user: User | null, resource: Resource): Promise<Reply>;
+}
+
+type Methods = ReadonlyMap<string, Endpoint>;
+
+const collection: Methods = new Map([
+  ["GET", mount(list)],
+  ["POST", mount(create, "enableCreate")],
+]);
+const item: Methods = new Map([
+  ["GET", mount(get)],
+  ["PATCH", mount(update, "enableUpdate")],
+  ["PUT", mount(replace, "enableUpdate")],
+  ["DELETE", mount(remove, "enableDelete")],
+]);
+const counting: Methods = new Map([["GET", mount(count)]]);
+
+/** First segments that never are an id, whether what they lead to is enabled or not. */
+const reserved: ReadonlySet<string> = new Set([
+  "aggregate",
+  "batch",
+  "count",
+  "import",
+  "rpc",
+  "search",
+  "subscribe",
+]);
+
+/** Where each operation stands below the path of a resource, for descriptions. */
+export const resourceRoutes: readonly (readonly [path: string, methods: Methods])[] = [
+  ["/", collection],
+  ["/count", counting],
+  ["/:id", item],
+];
+
+/**
+ * The endpoint for a method and the raw path segments behind the resource's path. `HEAD` is `GET`.
+ * Throws a 404, or a 405 with `Allow` where another method of the path is enabled.
+ */
+export function findEndpoint(
+  method: string,
+  segments: readonly string[],
+  resource: Resource,
+): Endpoint {
+  const methods = methodsAt(segments);
+  const endpoint = methods?.get(method === "HEAD" ? "GET" : method);
+  if (endpoint !== undefined && isEnabled(endpoint, resource)) return endpoint;
+  const allowed = methods === null ? [] : allowedMethods(methods, resource);
+  if (allowed.length === 0) throw new Problem("not-found", "There is nothing at this path");
+  throw new Problem("method-not-allowed", `Cannot ${method.slice(0, 20)} here`, {
+    headers: { allow: allowed.join(", ") },
+  });
+}
+
+/** The methods that a path answers to, `HEAD` included. */
+export function allowedMethods(methods: Methods, resource: Resource): readonly string[] {
+  const names = [...methods].filter(([, endpoint]) => isEnabled(endpoint, resource))
+    .map(([name]) => name);
+  return names.includes("GET") ? [...names, "HEAD"] : names;
+}
+
+function methodsAt(segments: readonly string[]): Methods | null {
+  const [first, second] = segments;
+  if (first === undefined) return collection;
+  if (second !== undefined) return null;
+  if (first === "count") return counting;
+  return reserved.has(first) ? null : item;
+}
+
+function isEnabled(endpoint: Endpoint, resource: Resource): boolean {
+  return endpoint.capability === null || resource.capabilities[endpoint.capability];
+}
+
+function mount<Intent, Plan, Outcome>(
+  operation: Operation<Intent, Plan, Outcome>,
+  capability: Endpoint["capability"] = null,
+): Endpoint {
+  return {
+    name: operation.name,
+    takesBody: operation.takesBody,
+    capability,
+    run: (request, user, resource) => run(operation, request, user, resource),
+  };
+}

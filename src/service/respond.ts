@@ -1,0 +1,71 @@
+import type { Observer } from "../runtime/observation.ts";
+import type { Reply } from "../protocol/reply.ts";
+
+/** Headers that stand on every answer, or `false` where a proxy adds them. */
+export type SecurityHeaders = boolean | {
+  /** The value of `Strict-Transport-Security`, e.g. `max-age=63072000`; `true` is two years. */
+  readonly hsts?: boolean | string | undefined;
+};
+
+/** Builds every response: nothing else in the service calls `new Response`. */
+export interface Responder {
+  /** `body` is left out for HEAD. */
+  respond(reply: Reply, method: string): Response;
+  /** Mends a response that was made elsewhere, by a middleware or a foreign router. */
+  adopt(response: Response): Response;
+}
+
+/**
+ * A control byte in a response header ends the process inside Deno, past every `catch`, and a
+ * value may come from a row or a path: so whatever is not plain printable ASCII is encoded.
+ */
+export function createResponder(security: SecurityHeaders, observe: Observer): Responder {
+  const fixed = securityHeaders(security);
+  return {
+    respond(reply, method) {
+      const headers: Record<string, string> = { ...fixed };
+      for (const name in reply.headers) headers[name] = safeValue(reply.headers[name] ?? "");
+      const body = method === "HEAD" ? null : reply.body;
+      return new Response(body, { status: reply.status, headers });
+    },
+    adopt(response) {
+      const missing = Object.entries(fixed).filter(([name]) => !response.headers.has(name));
+      const unsafe = [...response.headers].filter(([, value]) => !isSafe(value));
+      if (missing.length === 0 && unsafe.length === 0) return response;
+      // The headers of a response from `fetch()` or `Response.redirect()` are immutable.
+      const headers = new Headers(response.headers);
+      for (const [name, value] of missing) headers.set(name, value);
+      for (const [name, value] of unsafe) {
+        headers.set(name, safeValue(value));
+        observe({ kind: "response_header_encoded", name });
+      }
+      return new Response(response.body, { status: response.status, headers });
+    },
+  };
+}
+
+function securityHeaders(security: SecurityHeaders): Readonly<Record<string, string>> {
+  if (security === false) return {};
+  const hsts = security === true ? undefined : security.hsts;
+  const headers = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+  };
+  if (hsts === undefined || hsts === false) return headers;
+  const value = hsts === true ? "max-age=63072000" : hsts;
+  return { ...headers, "strict-transport-security": safeValue(value) };
+}
+
+function isSafe(value: string): boolean {
+  for (let i = 0; i < value.length; i++) {
+    const code = value.charCodeAt(i);
+    if (code < 0x20 || code > 0x7e) return false;
+  }
+  return true;
+}
+
+function safeValue(value: string): string {
+  if (isSafe(value)) return value;
+  return value.toWellFormed().replace(/[^\x20-\x7e]+/g, encodeURIComponent);
+}
