@@ -1,0 +1,62 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { consoleObserver } from "../../src/runtime/console_observer.ts";
+import type { Observation } from "../../src/runtime/observation.ts";
+
+function lines(format: "text" | "json", ...observations: readonly Observation[]): string[] {
+  const written: string[] = [];
+  const observe = consoleObserver({ format, write: (line) => written.push(line), now: () => 0 });
+  observations.forEach(observe);
+  return written;
+}
+
+Deno.test("a person reads one line with its level", () => {
+  assertEquals(
+    lines("text", { kind: "table_left_out", table: "logs", reason: "it has no primary key" }),
+    ["info: the table logs is left out: it has no primary key"],
+  );
+});
+
+Deno.test("a program reads one JSON object a line", () => {
+  const [line = ""] = lines("json", { kind: "notice", message: "two\nlines" });
+  assertEquals(JSON.parse(line), {
+    time: "1970-01-01T00:00:00.000Z",
+    level: "info",
+    event: "notice",
+    message: "two\nlines",
+  });
+  assert(!line.includes("\n"));
+});
+
+Deno.test("an error comes with its stack and its cause", () => {
+  const error = new Error("outer", { cause: new TypeError("inner") });
+  for (const format of ["text", "json"] as const) {
+    const [line = ""] = lines(format, { kind: "unhandled_rejection", error });
+    assertMatch(line, /Error: outer/);
+    assertMatch(line, /TypeError: inner/);
+    assertMatch(line, /console_observer_test/);
+  }
+});
+
+Deno.test("whatever is thrown can be observed", () => {
+  const circular: Record<string, unknown> = { big: 1n };
+  circular["self"] = circular;
+  for (const error of [undefined, null, 1n, "text", Symbol("s"), circular, Object.create(null)]) {
+    for (const format of ["text", "json"] as const) {
+      assertEquals(lines(format, { kind: "unhandled_rejection", error }).length, 1);
+    }
+  }
+});
+
+Deno.test("control characters in a path do not reach the terminal", () => {
+  const [line = ""] = lines("text", {
+    kind: "request_failed",
+    method: "GET",
+    path: "/\u001b[2J\r\nerror: forged\u009b",
+    error: new Error("\u001b[31mred"),
+  });
+  assertEquals(
+    line.split("\n")[0],
+    "error: GET /\\u001b[2J\\u000d\\u000aerror: forged\\u009b failed",
+  );
+  assert(!line.includes("\u001b"));
+});

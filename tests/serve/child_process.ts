@@ -1,0 +1,113 @@
+/** Child processes of tests: what they print is collected, and none outlives its test. */
+
+export interface ChildOptions {
+  readonly cwd?: string;
+  /** The most file descriptors that the child may have. */
+  readonly descriptors?: number;
+}
+
+export interface Child extends AsyncDisposable {
+  readonly pid: number;
+  /** What it has printed so far. */
+  stdout(): string;
+  stderr(): string;
+  /** Resolves once the standard output matches; throws with all output when it ends before. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Sends a signal, by default the polite one. */
+  signal(name?: Deno.Signal): void;
+  /** The exit code, once it has ended by itself. */
+  ended(): Promise<number>;
+}
+
+/** Starts `deno run -A` with these arguments. */
+export function startChild(args: readonly string[], options: ChildOptions = {}): Child {
+  const { descriptors } = options;
+  const command = [Deno.execPath(), "run", "-A", ...args];
+  const process = new Deno.Command(descriptors === undefined ? Deno.execPath() : "sh", {
+    args: descriptors === undefined
+      ? command.slice(1)
+      : ["-c", `ulimit -n ${descriptors}; exec "$@"`, "sh", ...command],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+    env: { NO_COLOR: "1" },
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+  }).spawn();
+  const stdout = collect(process.stdout);
+  const stderr = collect(process.stderr);
+  let hasEnded = false;
+  process.status.then(() => hasEnded = true);
+  // A child that hangs ends the test instead of the patience of whoever waits for it.
+  const limit = setTimeout(() => process.kill("SIGKILL"), longestLifeMs);
+
+  async function ended(): Promise<number> {
+    const { code } = await process.status;
+    await Promise.all([stdout.done, stderr.done]);
+    clearTimeout(limit);
+    return code;
+  }
+
+  return {
+    pid: process.pid,
+    stdout: () => stdout.text(),
+    stderr: () => stderr.text(),
+    async printed(pattern) {
+      for await (const text of stdout.growth()) {
+        const match = pattern.exec(text);
+        if (match !== null) return match;
+      }
+      throw new Error(`It ended without printing ${pattern}:\n${stdout.text()}${stderr.text()}`);
+    },
+    signal: (name = "SIGTERM") => process.kill(name),
+    ended,
+    async [Symbol.asyncDispose]() {
+      if (!hasEnded) process.kill("SIGKILL");
+      await ended();
+    },
+  };
+}
+
+/** Runs to the end and gives what it printed. */
+export async function runChild(
+  args: readonly string[],
+  options: ChildOptions = {},
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  await using child = startChild(args, options);
+  const code = await child.ended();
+  return { code, stdout: child.stdout(), stderr: child.stderr() };
+}
+
+const longestLifeMs = 30_000;
+
+interface Collected {
+  text(): string;
+  /** The whole text again each time it has grown. */
+  growth(): AsyncIterable<string>;
+  readonly done: Promise<void>;
+}
+
+function collect(stream: ReadableStream<Uint8Array>): Collected {
+  let text = "";
+  let finished = false;
+  let grown = Promise.withResolvers<void>();
+  async function read(): Promise<void> {
+    for await (const piece of stream.pipeThrough(new TextDecoderStream())) {
+      text += piece;
+      grown.resolve();
+      grown = Promise.withResolvers();
+    }
+    finished = true;
+    grown.resolve();
+  }
+  return {
+    text: () => text,
+    done: read(),
+    async *growth() {
+      yield text;
+      while (!finished) {
+        await grown.promise;
+        yield text;
+      }
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { type Child, startChild } from "./child_process.ts";
+import { listen, type Listenable, urlOf } from "../../src/listener.ts";
+import type { Observation } from "../../src/runtime/observation.ts";
+import { pause, systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { assertThrows } from "@std/assert";
+
+const processFile = new URL("./listener_process.ts", import.meta.url).pathname;
+
+async function urlFrom(child: Child): Promise<string> {
+  const [, url = ""] = await child.printed(/^url (.*)$/m);
+  return url;
+}
+
+async function textOf(url: string): Promise<string> {
+  return await (await fetch(url)).text();
+}
+
+Deno.test("the same process answers again soon after a flood of idle connections", async () => {
+  await using child = startChild([processFile], { descriptors: 64 });
+  const url = await urlFrom(child);
+  assertEquals(await textOf(url), String(child.pid));
+
+  const idle = await openIdleConnections(Number(new URL(url).port), 120);
+  await pause(500);
+  for (const connection of idle) connection.close();
+
+  const deadline = performance.now() + 2_000;
+  let answer = "";
+  while (answer === "" && performance.now() < deadline) {
+    answer = await fetch(url, { signal: AbortSignal.timeout(500) })
+      .then((response) => response.text(), () => "");
+    if (answer === "") await pause(50);
+  }
+  assertEquals(answer, String(child.pid), child.stderr());
+  assertStringIncludes(child.stderr(), '"event":"listener_failed"');
+});
+
+/** As many as the other side lets in. */
+async function openIdleConnections(port: number, count: number): Promise<Deno.Conn[]> {
+  const tries = Array.from({ length: count }, () => Deno.connect({ hostname: "127.0.0.1", port }));
+  const settled = await Promise.allSettled(tries);
+  return settled.flatMap((result) => result.status === "fulfilled" ? [result.value] : []);
+}
+
+Deno.test("stopping lets a request in flight finish, then closes the app", async () => {
+  await using child = startChild([processFile]);
+  const url = await urlFrom(child);
+  const slow = textOf(`${url}/slow`);
+  await child.printed(/slow request/);
+  child.signal("SIGTERM");
+  assertEquals(await slow, "slow but whole");
+  assertEquals(await child.ended(), 0);
+  assertMatch(child.stdout(), /drained\nclosed\nfinished/);
+});
+
+Deno.test("stopping waits for an endless stream no longer than its deadline", async () => {
+  await using child = startChild([processFile]);
+  const url = await urlFrom(child);
+  const stream = await fetch(`${url}/stream`);
+  child.signal("SIGTERM");
+  assertEquals(await child.ended(), 0);
+  await stream.text().catch(() => "cut off");
+});
+
+Deno.test("an app that throws shows no stack to the client, and all of it to the observer", async () => {
+  await using child = startChild([processFile]);
+  const response = await fetch(`${await urlFrom(child)}/throw`);
+  assertEquals(response.status, 500);
+  assertEquals(response.headers.get("content-type"), "application/problem+json");
+  const body = await response.text();
+  assert(!body.includes("secret"), body);
+  while (!child.stderr().includes("\n")) await pause(20);
+  assertStringIncludes(child.stderr(), "the secret of the house");
+});
+
+const emptyApp: Listenable = {
+  fetch: () => new Response("ok"),
+  drain() {},
+  close: () => Promise.resolve(),
+};
+
+Deno.test("a taken port is an error of one clear sentence", async () => {
+  const runtime = systemRuntime(() => {});
+  const server = listen(emptyApp, { port: 0 }, runtime);
+  assertThrows(
+    () => listen(emptyApp, { port: server.port }, runtime),
+    Error,
+    `Cannot listen on http://127.0.0.1:${server.port}: the port is taken`,
+  );
+  await server.stop();
+});
+
+Deno.test("stopping twice stops once, and the port is free afterwards", async () => {
+  const seen: Observation["kind"][] = [];
+  const runtime = systemRuntime((observation) => seen.push(observation.kind));
+  const server = listen(emptyApp, { port: 0 }, runtime);
+  assertEquals(await textOf(server.url), "ok");
+  await Promise.all([server.stop(), server.stop()]);
+  await server.finished;
+  assertEquals(seen, ["listening", "draining"]);
+  const again = listen(emptyApp, { port: server.port }, runtime);
+  await again.stop();
+});
+
+Deno.test("an IPv6 address stands in brackets in a URL", () => {
+  assertEquals(urlOf("::1", 80), "http://[::1]:80");
+  assertEquals(urlOf("127.0.0.1", 8000), "http://127.0.0.1:8000");
+});

@@ -1,0 +1,73 @@
+import { assertEquals } from "@std/assert";
+import type { Clock } from "../../src/runtime/runtime.ts";
+import { databaseCheck, type HealthCheck, liveness, readiness } from "../../src/service/health.ts";
+
+const works: HealthCheck = { name: "database", run: () => Promise.resolve() };
+const fails: HealthCheck = { name: "store", run: () => Promise.reject(new Error("gone")) };
+const hangs: HealthCheck = { name: "search", run: () => new Promise(() => {}) };
+const throws: HealthCheck = {
+  name: "database",
+  run() {
+    throw new Error("at once");
+  },
+};
+
+/** Each look at the clock is 2 ms later; deadlines pass at once or never. */
+function fakeClock(deadlines: "pass" | "never"): Clock {
+  let elapsed = 0;
+  return {
+    now: () => 0,
+    elapsedMs: () => elapsed += 2,
+    after(_delayMs, work) {
+      if (deadlines === "pass") setTimeout(work);
+      return () => {};
+    },
+  };
+}
+
+Deno.test("a living process says so, whatever it depends on", () => {
+  assertEquals(liveness(), { status: 200, body: { status: "ok" } });
+});
+
+Deno.test("a service is ready when every check passes", async () => {
+  assertEquals(await readiness([works], { clock: fakeClock("never"), draining: false }), {
+    status: 200,
+    body: { status: "ready", checks: { database: { status: "ok", latencyMs: 2 } } },
+  });
+});
+
+Deno.test("one failing check makes the service unavailable and names itself, not its error", async () => {
+  for (const broken of [fails, throws]) {
+    const report = await readiness([broken], { clock: fakeClock("never"), draining: false });
+    assertEquals(report.status, 503);
+    assertEquals(report.body, {
+      status: "unavailable",
+      checks: { [broken.name]: { status: "unavailable", latencyMs: 2 } },
+    });
+  }
+});
+
+Deno.test("a check that hangs fails at its deadline", async () => {
+  const report = await readiness([works, hangs], { clock: fakeClock("pass"), draining: false });
+  assertEquals(report.status, 503);
+  assertEquals(report.body.checks["database"]?.status, "ok");
+  assertEquals(report.body.checks["search"]?.status, "unavailable");
+});
+
+Deno.test("a draining service is unavailable, however well its checks are", async () => {
+  const report = await readiness([works], { clock: fakeClock("never"), draining: true });
+  assertEquals([report.status, report.body.status], [503, "unavailable"]);
+  assertEquals(report.body.checks["database"]?.status, "ok");
+});
+
+Deno.test("the database is asked for nothing but an answer", async () => {
+  const asked: string[] = [];
+  const check = databaseCheck({
+    query(statement) {
+      asked.push(statement.text);
+      return Promise.resolve({ rows: [], changed: 0 });
+    },
+  });
+  await check.run();
+  assertEquals([check.name, asked], ["database", ["SELECT 1"]]);
+});

@@ -1,0 +1,37 @@
+import { createHash } from "node:crypto";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { problemCode, problemCodes, problemTypeBase } from "../../src/protocol/problem_codes.ts";
+import {
+  problemIndexPage,
+  problemPage,
+  problemPageSecurityPolicy,
+} from "../../src/service/problem_page.ts";
+
+Deno.test("every problem has a page with its title, status and code, and stands in the index", () => {
+  const index = problemIndexPage();
+  for (const [slug, { status, title }] of Object.entries(problemCodes)) {
+    const page = problemPage(slug);
+    assert(page !== null, slug);
+    assertStringIncludes(page, `<h1>${title}</h1>`);
+    assertStringIncludes(page, `<dd>${status}</dd>`);
+    // `entries` widens the keys of the table to texts.
+    assertStringIncludes(page, problemCode(slug as keyof typeof problemCodes));
+    assertStringIncludes(index, `href="${problemTypeBase}${slug}"`);
+  }
+});
+
+Deno.test("a slug that names no problem has no page", () => {
+  for (const slug of ["", "nothing", "constructor", "__proto__", "../not-found"]) {
+    assertEquals(problemPage(slug), null, slug);
+  }
+});
+
+Deno.test("the policy of the pages allows their own style sheet and nothing else", () => {
+  for (const page of [problemIndexPage(), problemPage("conflict") ?? ""]) {
+    const [, style = ""] = /<style>([^]*)<\/style>/.exec(page) ?? [];
+    const hash = createHash("sha256").update(style).digest("base64");
+    assertStringIncludes(problemPageSecurityPolicy, `style-src 'sha256-${hash}'`);
+    assert(!/<script| style=| on\w+=/.test(page));
+  }
+  assertStringIncludes(problemPageSecurityPolicy, "default-src 'none'");
+});
