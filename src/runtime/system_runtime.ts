@@ -3,7 +3,7 @@ import type { Clock, Random, Runtime } from "./runtime.ts";
 
 /** The real world: the machine's clock, unpredictable bytes, the variables of the process. */
 export function systemRuntime(observe: Observer): Runtime {
-  return { clock: systemClock, random: systemRandom, environment: readEnvironment, observe };
+  return { clock: systemClock, random: systemRandom, environment, observe };
 }
 
 /**
@@ -23,10 +23,6 @@ const systemClock: Clock = {
 const systemRandom: Random = {
   bytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
 };
-
-function readEnvironment(name: string): string | undefined {
-  return Deno.env.get(name);
-}
 
 /** Timers take 31 bits of milliseconds, and run at once when asked for more. */
 const longestTimerMs = 2 ** 31 - 1;
