@@ -1,0 +1,121 @@
+import { assertEquals } from "@std/assert";
+import { builtInOperators } from "../../src/filter/operators.ts";
+import { problemCodes, type ProblemSlug } from "../../src/protocol/problem_codes.ts";
+import { problemExplanations } from "../../src/protocol/problem_explanations.ts";
+import { root, sourceFiles } from "./module_graph.ts";
+
+Deno.test("docs/errors.md has a section for every problem, with the sentences that are served", () => {
+  const sections = read("errors.md").split(/^## /m).slice(1);
+  const shown = sections.map((section) => {
+    const [slug = "", facts = "", explanation = ""] = section.trim().split(/\n\n/);
+    return [slug, facts, explanation.replaceAll(/\s+/g, " ")];
+  });
+  // Object.keys of a table whose keys are the slugs.
+  const slugs = Object.keys(problemCodes) as ProblemSlug[];
+  assertEquals(
+    shown,
+    slugs.map((slug) => {
+      const { status, title } = problemCodes[slug];
+      return [slug, `${status}, “${title}”.`, problemExplanations[slug]];
+    }),
+  );
+});
+
+Deno.test("docs/filter.md describes every operator under each of its symbols", () => {
+  const text = read("filter.md");
+  const missing = builtInOperators.flatMap((operator) => operator.symbols)
+    .filter((symbol) => !text.includes(`\`${symbol}\``));
+  assertEquals(missing, []);
+});
+
+Deno.test("docs/configuration.md names every option of the service and of a resource", async () => {
+  const mentioned = new Set(
+    [...read("configuration.md").matchAll(/`([^`\n]+)`/g)].flatMap(([, code]) =>
+      (code ?? "").split(/\W+/)
+    ),
+  );
+  const missing = (await optionNames(["ServiceConfig", "ResourceOptions"]))
+    .filter((option) => !mentioned.has(option.split(".")[1] ?? ""));
+  assertEquals(missing, []);
+});
+
+Deno.test("docs mention every header of this service's own", () => {
+  const docs = documents("docs").map((path) => Deno.readTextFileSync(root + path)).join("\n")
+    .toLowerCase();
+  const headers = new Set<string>();
+  for (const file of sourceFiles("src")) {
+    const text = Deno.readTextFileSync(root + file);
+    for (
+      const [, name] of text.matchAll(/["'`]((?:service|idempotency|ratelimit)-?[\w-]*)["'`]/gi)
+    ) {
+      // A header's name has a hyphen or is RateLimit; `service` alone is a word.
+      if (name !== undefined && /-|ratelimit$/i.test(name)) headers.add(name.toLowerCase());
+    }
+  }
+  const codes: readonly string[] = Object.keys(problemCodes);
+  const missing = [...headers].filter((name) => !codes.includes(name) && !docs.includes(name));
+  assertEquals(missing, []);
+});
+
+/** The options of these interfaces and of the option bags that they name, as `Interface.option`. */
+async function optionNames(start: readonly string[]): Promise<string[]> {
+  const interfaces = await exportedInterfaces();
+  const found: string[] = [];
+  const seen = new Set<string>();
+  const waiting = [...start];
+  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+    const definition = interfaces.get(name);
+    if (seen.has(name)) continue;
+    seen.add(name);
+    assertEquals(definition !== undefined, true, `there is an exported interface ${name}`);
+    for (const member of [...definition?.properties ?? [], ...definition?.methods ?? []]) {
+      found.push(`${name}.${member.name}`);
+    }
+    waiting.push(
+      ...typeNames(definition).filter((other) => /(?:Options|Config|Capabilities)$/.test(other)),
+    );
+  }
+  return found;
+}
+
+interface InterfaceDoc {
+  readonly properties?: readonly { readonly name: string }[];
+  readonly methods?: readonly { readonly name: string }[];
+}
+
+async function exportedInterfaces(): Promise<ReadonlyMap<string, InterfaceDoc>> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["doc", "--json", ...sourceFiles("src")],
+    cwd: root,
+    stderr: "inherit",
+  }).output();
+  const { nodes }: {
+    nodes: Record<string, {
+      symbols: { name: string; declarations: { kind: string; def: InterfaceDoc }[] }[];
+    }>;
+  } = JSON.parse(new TextDecoder().decode(stdout));
+  return new Map(
+    Object.values(nodes).flatMap(({ symbols }) => symbols).flatMap(({ name, declarations }) =>
+      declarations.filter(({ kind }) => kind === "interface").map(({ def }) => [name, def] as const)
+    ),
+  );
+}
+
+/** Every type that is named anywhere in a piece of `deno doc`'s output. */
+function typeNames(piece: unknown): string[] {
+  if (typeof piece !== "object" || piece === null) return [];
+  return Object.entries(piece).flatMap(([key, value]) =>
+    key === "typeName" && typeof value === "string" ? [value] : typeNames(value)
+  );
+}
+
+function documents(folder: string): string[] {
+  return [...Deno.readDirSync(root + folder)].flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    return entry.isDirectory ? documents(path) : path.endsWith(".md") ? [path] : [];
+  });
+}
+
+function read(document: string): string {
+  return Deno.readTextFileSync(`${root}docs/${document}`);
+}
