@@ -35,8 +35,22 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** Where the parts meet: files directly in src, and the parts of the command line. */
 const meetingPlaces: readonly string[] = ["src", "cli"];
 
+/** Single files that a folder imports beside its line of the table, each with the reason. */
+const excusedImports: Readonly<Record<string, string>> = {
+  "plan src/sql/fragment.ts": "a position in an order is made of stored values, SqlValue",
+  "resource src/sql/fragment.ts": "a list passes such positions on",
+};
+
 /** Packages that more than one file imports, each with the reason. */
-const severalDoors: Readonly<Record<string, string>> = {};
+const severalDoors: Readonly<Record<string, string>> = {
+  hono: "a framework has several parts: the app's router and the CORS middleware",
+};
+
+/** Files that no export reaches yet, each with the reason. */
+const notReached: Readonly<Record<string, string>> = {
+  "src/filter/match.ts": "decides for live streams, which are to come; tests hold it equal to SQL",
+  "src/filter/print.ts": "names the groups of live streams, which are to come",
+};
 
 const graph = await moduleGraph();
 
@@ -50,15 +64,19 @@ Deno.test("every folder of src imports only what the table of layers allows", ()
     for (const target of files) {
       const to = folderOf(target);
       if (to === from || (to !== null && allowed?.includes(to))) continue;
+      if (Object.hasOwn(excusedImports, `${from} ${target}`)) continue;
       wrong.push(`${file} imports ${target}`);
     }
   }
   assertEquals(wrong, []);
 });
 
-Deno.test("no file below src is out of reach of the exports", () => {
+Deno.test("no file below src is out of reach of the exports, but for those that say why", () => {
   const reached = reachable(graph, exportedFiles);
-  assertEquals([...graph.keys()].filter((file) => !reached.has(file)), []);
+  assertEquals(
+    [...graph.keys()].filter((file) => !reached.has(file)).sort(),
+    Object.keys(notReached).sort(),
+  );
 });
 
 Deno.test("each npm package is imported in one file only", () => {
