@@ -11,16 +11,20 @@ export const bytesKind: Kind = {
   ordered: false,
 };
 
-function canonicalBase64(text: string): string {
+/** The bytes of canonical base64; null for any other text. */
+export function parseBase64(text: string): Uint8Array | null {
   // The decoder skips white space and the pattern keeps it out; "strict" asks for the padding
   // and for zero bits behind the last byte, so that equal bytes have one text.
-  if (/^[A-Za-z0-9+/]*={0,2}$/.test(text)) {
-    try {
-      Uint8Array.fromBase64(text, { lastChunkHandling: "strict" });
-      return text;
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
-    }
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return null;
+  try {
+    return Uint8Array.fromBase64(text, { lastChunkHandling: "strict" });
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
   }
-  throw new InvalidValue("must be a base64 string");
+}
+
+function canonicalBase64(text: string): string {
+  if (parseBase64(text) === null) throw new InvalidValue("must be a base64 string");
+  return text;
 }

@@ -34,9 +34,9 @@ export function instantFromEpoch(epochMs: number, micros: number): string | null
   return canonical(utc, String(milliseconds * 1000 + micros).padStart(6, "0"));
 }
 
-/** A canonical moment as milliseconds since 1970, the microseconds as a fraction. */
-export function epochMilliseconds(instant: string): number {
-  return Date.parse(`${instant.slice(0, 19)}Z`) + Number(fractionOf(instant)) / 1000;
+/** The whole seconds of a canonical moment since 1970. */
+export function epochSecond(instant: string): number {
+  return Date.parse(`${instant.slice(0, 19)}Z`) / 1000;
 }
 
 /** Whether the text is a moment in canonical form, in all but the number of fraction digits. */

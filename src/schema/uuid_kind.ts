@@ -12,9 +12,13 @@ export const uuidKind: Kind = {
   ordered: true,
 };
 
+/** Whether the text is a UUID as it is served: lower case, with its hyphens. */
+export function isCanonicalUuid(text: string): boolean {
+  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+}
+
 function canonicalUuid(text: string): string {
-  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) {
-    throw new InvalidValue("must be a UUID");
-  }
-  return text.toLowerCase();
+  const lower = text.toLowerCase();
+  if (!isCanonicalUuid(lower)) throw new InvalidValue("must be a UUID");
+  return lower;
 }

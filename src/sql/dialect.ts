@@ -16,7 +16,16 @@ export interface Dialect {
 
   /** The column type of a table that we create. */
   columnType(column: ColumnInfo): string;
-  /** In-process value → what is bound for writing it into `column` or comparing it with it. */
+  /**
+   * Refuses a value that its kind allows and this engine or column cannot hold, by `InvalidValue`:
+   * asked once for each value of a body, so that the answer can name the field.
+   */
+  check(value: unknown, column: ColumnInfo): void;
+  /**
+   * In-process value → what is bound for writing it into `column` or comparing it with it. A value
+   * that came out of {@link decode} as a misfit goes back as it is; only what is no value of a
+   * column at all throws.
+   */
   encode(value: unknown, column: ColumnInfo): SqlValue;
   /**
    * What the driver read → in-process value. A stored value that does not fit its kind comes out

@@ -1,0 +1,195 @@
+import { parseBase64 } from "../schema/bytes_kind.ts";
+import { plainDecimal, withScale } from "../schema/decimal_kind.ts";
+import { parseJson, writeJson } from "../schema/exact_json.ts";
+import { isCalendarDate } from "../schema/instant.ts";
+import { InvalidValue } from "../schema/kind.ts";
+import { shortestInteger } from "../schema/number_kinds.ts";
+import type { ColumnInfo, ColumnKind } from "../schema/table_info.ts";
+import { isCanonicalUuid } from "../schema/uuid_kind.ts";
+import type { Dialect, TextDialect } from "./dialect.ts";
+import { type Fragment, identifier, rawSql, sql, type SqlValue } from "./fragment.ts";
+import { asStored, bindable } from "./stored_value.ts";
+
+/**
+ * Postgres, on a server or embedded. The drivers hand every value over as the text that the server
+ * sent, and bind every parameter as text, so no library's idea of a type comes between. The
+ * session must have `TimeZone = UTC`, `DateStyle = ISO` and `bytea_output = hex`.
+ */
+export function postgresDialect(options: { readonly text: TextDialect }): Dialect {
+  return {
+    engine: "postgres",
+    maxValues: 65_534,
+    placeholder: (position) => `$${position}`,
+    columnType,
+    check,
+    encode,
+    decode,
+    selected: operand,
+    operand,
+    ordered,
+    bound: (value, column) => sql`${encode(value, column)}${castOf(value, column)}`,
+    text: options.text,
+  };
+}
+
+const columnTypes: Readonly<Record<ColumnKind, string>> = {
+  text: 'text COLLATE "C"',
+  integer: "int8",
+  bigint: "int8",
+  real: "float8",
+  decimal: "numeric",
+  boolean: "boolean",
+  timestamp: "timestamptz(6)",
+  date: "date",
+  uuid: "uuid",
+  json: "jsonb",
+  bytes: "bytea",
+};
+
+const casts: Readonly<Record<ColumnKind, Fragment>> = {
+  text: rawSql("::text"),
+  integer: rawSql("::int8"),
+  bigint: rawSql("::int8"),
+  real: rawSql("::float8"),
+  decimal: rawSql("::numeric"),
+  boolean: rawSql("::boolean"),
+  timestamp: rawSql("::timestamptz"),
+  date: rawSql("::date"),
+  uuid: rawSql("::uuid"),
+  json: rawSql("::jsonb"),
+  bytes: rawSql("::bytea"),
+};
+const castToZoneless = rawSql("::timestamp");
+const castToSingle = rawSql("::float4");
+const codePointOrder = rawSql(' COLLATE "C"');
+
+/** The types that are text already; all others of kind text are served through a cast. */
+const textTypes: ReadonlySet<string> = new Set(["text", "varchar", "character varying"]);
+const zonelessTypes: ReadonlySet<string> = new Set(["timestamp", "timestamp without time zone"]);
+const singleTypes: ReadonlySet<string> = new Set(["real", "float4"]);
+
+/** The largest value of the integers that are narrower than their kind. */
+const integerLimits: ReadonlyMap<string, number> = new Map([
+  ["int2", 0x7fff],
+  ["smallint", 0x7fff],
+  ["int4", 0x7fff_ffff],
+  ["integer", 0x7fff_ffff],
+]);
+
+function columnType(column: ColumnInfo): string {
+  const { kind, precision, scale } = column;
+  return kind === "decimal" && precision !== null
+    ? `numeric(${precision},${scale ?? 0})`
+    : columnTypes[kind];
+}
+
+function check(value: unknown, column: ColumnInfo): void {
+  const limit = integerLimits.get(foreignTypeName(column));
+  if (limit === undefined || value === null) return;
+  const number = Number(value);
+  if (number > limit || number < -limit - 1) {
+    throw new InvalidValue(`must be between ${-limit - 1} and ${limit}`);
+  }
+}
+
+function encode(value: unknown, column: ColumnInfo): SqlValue {
+  if (value === null) return null;
+  switch (column.kind) {
+    case "boolean":
+      return typeof value === "boolean" ? String(value) : bindable(value);
+    case "json":
+      return writeJson(value);
+    case "bytes":
+      return typeof value === "string" ? parseBase64(value) ?? value : bindable(value);
+    default:
+      return bindable(value);
+  }
+}
+
+function decode(
+  value: SqlValue,
+  column: ColumnInfo,
+  misfit: (column: ColumnInfo) => void,
+): unknown {
+  if (value === null) return null;
+  const decoded = typeof value === "string" ? decoders[column.kind](value, column) : undefined;
+  if (decoded !== undefined) return decoded;
+  misfit(column);
+  return asStored(value);
+}
+
+/** Each gives `undefined` for what does not fit, e.g. `infinity`, `NaN` and years before Christ. */
+const decoders: Readonly<Record<ColumnKind, (text: string, column: ColumnInfo) => unknown>> = {
+  text: (text) => text,
+  integer: (text) => /^-?\d{1,19}$/.test(text) ? integerOf(text) : undefined,
+  bigint: (text) => /^-?\d{1,19}$/.test(text) ? text : undefined,
+  real: (text) => {
+    const number = Number(text);
+    return Number.isFinite(number) ? number + 0 : undefined; // −0 becomes 0.
+  },
+  decimal: (text, column) => {
+    const plain = plainDecimal(text);
+    return plain === null ? undefined : withScale(plain, column.scale) ?? undefined;
+  },
+  boolean: (text) => text === "t" ? true : text === "f" ? false : undefined,
+  timestamp: instantOf,
+  date: (text) => isCalendarDate(text) ? text : undefined,
+  uuid: (text) => isCanonicalUuid(text) ? text : undefined,
+  json: (text) => parseJson(text),
+  bytes: (text) =>
+    /^\\x(?:[0-9a-f]{2})*$/.test(text) ? Uint8Array.fromHex(text.slice(2)).toBase64() : undefined,
+};
+
+function integerOf(text: string): number | bigint {
+  const number = Number(text);
+  return Number.isSafeInteger(number) ? number : shortestInteger(BigInt(text));
+}
+
+const timestampText = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(?:\+00)?$/;
+
+/** `2024-01-01 00:00:00.123456+00`, the zone absent in a `timestamp` and never another than UTC. */
+function instantOf(text: string): string | undefined {
+  const match = timestampText.exec(text);
+  if (match === null) return undefined;
+  const [, date, time, fraction = ""] = match;
+  return `${date}T${time}.${fraction.padEnd(fraction.length > 3 ? 6 : 3, "0")}Z`;
+}
+
+function operand(column: ColumnInfo): Fragment {
+  const name = identifier(column.dbName);
+  return isServedThroughText(column) ? sql`${name}::text` : name;
+}
+
+/** Said also where the column has this collation, for tables that somebody else created. */
+function ordered(column: ColumnInfo): Fragment {
+  return column.kind === "text" && column.foreignType === null
+    ? sql`${identifier(column.dbName)}${codePointOrder}`
+    : operand(column);
+}
+
+function castOf(value: unknown, column: ColumnInfo): Fragment {
+  const type = foreignTypeName(column);
+  if (column.kind === "timestamp" && zonelessTypes.has(type)) return castToZoneless;
+  if (column.kind === "real" && singleTypes.has(type) && isSingle(value)) return castToSingle;
+  return casts[column.kind];
+}
+
+/**
+ * Whether float4 has the value in its range: `0.1` must be rounded like the stored 0.1 to be
+ * equal, but the cast fails on 1e300 and on 1e-300.
+ */
+function isSingle(value: unknown): boolean {
+  const rounded = Math.fround(Number(value));
+  return Number.isFinite(rounded) && (rounded !== 0 || value === 0);
+}
+
+/** Enums, char(n), inet, arrays and whatever else has no kind of its own. */
+function isServedThroughText(column: ColumnInfo): boolean {
+  return column.kind === "text" && column.foreignType !== null &&
+    !textTypes.has(foreignTypeName(column));
+}
+
+/** The declared type without its numbers: `timestamp(3) without time zone` has none of them. */
+function foreignTypeName(column: ColumnInfo): string {
+  return column.foreignType?.toLowerCase().replace(/\s*\(.*?\)/, "") ?? "";
+}

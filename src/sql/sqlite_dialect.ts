@@ -1,0 +1,144 @@
+import { parseBase64 } from "../schema/bytes_kind.ts";
+import { plainDecimal, significantDigits, withScale } from "../schema/decimal_kind.ts";
+import { parseJson, writeJson } from "../schema/exact_json.ts";
+import { isCalendarDate, isInstant } from "../schema/instant.ts";
+import { InvalidValue } from "../schema/kind.ts";
+import { shortestInteger } from "../schema/number_kinds.ts";
+import type { ColumnInfo, ColumnKind } from "../schema/table_info.ts";
+import { isCanonicalUuid } from "../schema/uuid_kind.ts";
+import type { Dialect, TextDialect } from "./dialect.ts";
+import { identifier, rawSql, sql, type SqlValue } from "./fragment.ts";
+import { decodeTimestamp, encodeTimestamp } from "./sqlite_timestamps.ts";
+import { asStored, bindable } from "./stored_value.ts";
+
+/** SQLite, whichever library runs it. */
+export function sqliteDialect(options: { readonly text: TextDialect }): Dialect {
+  return {
+    engine: "sqlite",
+    maxValues: 32_766,
+    placeholder: () => "?",
+    columnType,
+    check,
+    encode,
+    decode,
+    selected: (column) => identifier(column.dbName),
+    // A foreign column may be declared NOCASE; equality is exact everywhere. On a column that is
+    // BINARY anyway the clause changes nothing, and its index still serves.
+    operand: (column) =>
+      column.kind === "text" && column.foreignType !== null
+        ? sql`${identifier(column.dbName)}${binaryCollation}`
+        : identifier(column.dbName),
+    ordered: (column) => identifier(column.dbName),
+    bound: (value, column) => sql`${encode(value, column)}`,
+    text: options.text,
+  };
+}
+
+const binaryCollation = rawSql(" COLLATE BINARY");
+
+/** The digits that a double keeps whatever they are: numbers of NUMERIC columns are doubles. */
+const doubleDigits = 15;
+
+const storageClasses: Readonly<Record<ColumnKind, string>> = {
+  text: "TEXT",
+  integer: "INTEGER",
+  bigint: "INTEGER",
+  real: "REAL",
+  decimal: "NUMERIC",
+  boolean: "INTEGER",
+  timestamp: "TEXT",
+  date: "TEXT",
+  uuid: "TEXT",
+  json: "TEXT",
+  bytes: "BLOB",
+};
+
+function columnType(column: ColumnInfo): string {
+  const { kind, precision, scale } = column;
+  // SQLite ignores the digits; they are for whoever reads the declaration later.
+  return kind === "decimal" && precision !== null
+    ? `NUMERIC(${precision},${scale ?? 0})`
+    : storageClasses[kind];
+}
+
+function check(value: unknown, column: ColumnInfo): void {
+  if (column.kind === "decimal" && significantDigits(String(value)) > doubleDigits) {
+    throw new InvalidValue(`must have at most ${doubleDigits} digits`);
+  }
+}
+
+function encode(value: unknown, column: ColumnInfo): SqlValue {
+  if (value === null) return null;
+  switch (column.kind) {
+    case "boolean":
+      return typeof value === "boolean" ? Number(value) : bindable(value);
+    case "bigint":
+      return typeof value === "string" && /^-?\d+$/.test(value) ? BigInt(value) : bindable(value);
+    case "decimal":
+      return typeof value === "string" ? encodeDecimal(value) : bindable(value);
+    case "timestamp":
+      return typeof value === "string" && isInstant(value)
+        ? encodeTimestamp(value, column.timestampFormat)
+        : bindable(value);
+    case "json":
+      return writeJson(value);
+    case "bytes":
+      return typeof value === "string" ? parseBase64(value) ?? value : bindable(value);
+    default:
+      return bindable(value);
+  }
+}
+
+/**
+ * Bound as a number, because the engine's own conversion of text is not always to the nearest
+ * double. Whole numbers keep all digits of 64 bits.
+ */
+function encodeDecimal(text: string): SqlValue {
+  const whole = withScale(text, 0);
+  if (whole !== null && /^-?\d{16,18}$/.test(whole)) return BigInt(whole);
+  const number = Number(text);
+  return Number.isFinite(number) ? number : text;
+}
+
+function decode(
+  value: SqlValue,
+  column: ColumnInfo,
+  misfit: (column: ColumnInfo) => void,
+): unknown {
+  if (value === null) return null;
+  const decoded = decoders[column.kind](value, column);
+  if (decoded !== undefined) return decoded;
+  misfit(column);
+  return asStored(value);
+}
+
+type Stored = Exclude<SqlValue, null>;
+
+/** Each gives `undefined` for what does not fit. Rows of foreign tables may hold any class. */
+const decoders: Readonly<Record<ColumnKind, (value: Stored, column: ColumnInfo) => unknown>> = {
+  text: (value) => typeof value === "string" ? value : undefined,
+  integer: (value) =>
+    typeof value === "bigint"
+      ? shortestInteger(value)
+      : Number.isSafeInteger(value)
+      ? value
+      : undefined,
+  bigint: (value) =>
+    typeof value === "bigint" || Number.isSafeInteger(value) ? String(value) : undefined,
+  // A REAL column gives whole numbers as integers when a driver reads 64-bit integers.
+  real: (value) =>
+    typeof value === "bigint" ? Number(value) : Number.isFinite(value) ? value : undefined,
+  decimal: (value, column) => {
+    const plain = value instanceof Uint8Array ? null : plainDecimal(String(value));
+    return plain === null ? undefined : withScale(plain, column.scale) ?? undefined;
+  },
+  boolean: (value) =>
+    value === 1 || value === 1n ? true : value === 0 || value === 0n ? false : undefined,
+  timestamp: (value, column) => decodeTimestamp(value, column.timestampFormat) ?? undefined,
+  date: (value) => typeof value === "string" && isCalendarDate(value) ? value : undefined,
+  uuid: (value) => typeof value === "string" && isCanonicalUuid(value) ? value : undefined,
+  // A column declared JSON has NUMERIC affinity: the document `5` comes back as the number.
+  json: (value) =>
+    typeof value === "string" ? parseJson(value) : value instanceof Uint8Array ? undefined : value,
+  bytes: (value) => value instanceof Uint8Array ? value.toBase64() : undefined,
+};
