@@ -1,5 +1,5 @@
 import type { ColumnInfo } from "../schema/table_info.ts";
-import type { Operator } from "./operators.ts";
+import type { Operator } from "./operator.ts";
 
 /**
  * Which rows: a tree whose values already have the type of their column. `all` and `none` are

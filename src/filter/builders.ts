@@ -1,0 +1,133 @@
+import { type ColumnLike, readColumnInfo } from "../schema/define.ts";
+import { compare, nullTest } from "./comparison.ts";
+import { allRows, type Filter, noRows } from "./filter.ts";
+import type { Operator } from "./operator.ts";
+import { likeOperator } from "./text_operators.ts";
+import {
+  equalOperator,
+  greaterOperator,
+  greaterOrEqualOperator,
+  inOperator,
+  lessOperator,
+  lessOrEqualOperator,
+  notEqualOperator,
+} from "./value_operators.ts";
+
+/** Every row: an explicit "no restriction". */
+export function all(): Filter {
+  return allRows;
+}
+
+/** No row: denies. */
+export function none(): Filter {
+  return noRows;
+}
+
+/** What a comparison takes: undefined denies, so that a missing user id never opens anything. */
+export type FilterValue<T> = T | null | undefined;
+
+/**
+ * The rows whose column equals the value; null asks for NULL. Undefined, NaN and a value that the
+ * column could not hold match nothing, here and in all comparisons below.
+ *
+ * @example
+ * ```ts
+ * import { and, eq, isNull, table, text } from "@svc/resource-api";
+ *
+ * const notes = table("notes", { id: text().primaryKey(), ownerId: text(), deletedAt: text() });
+ * const scope = (user: { id: string }) => and(eq(notes.ownerId, user.id), isNull(notes.deletedAt));
+ * ```
+ */
+export function eq<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): Filter {
+  return build(equalOperator, column, [value]);
+}
+
+/** The rows whose column has another value; null asks for any value. NULL is in neither. */
+export function ne<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): Filter {
+  return build(notEqualOperator, column, [value]);
+}
+
+/** The rows above the value, in the order of the column's kind. */
+export function gt<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): Filter {
+  return build(greaterOperator, column, [value]);
+}
+
+/** The rows at or above the value. */
+export function gte<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): Filter {
+  return build(greaterOrEqualOperator, column, [value]);
+}
+
+/** The rows below the value. */
+export function lt<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): Filter {
+  return build(lessOperator, column, [value]);
+}
+
+/** The rows at or below the value. */
+export function lte<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): Filter {
+  return build(lessOrEqualOperator, column, [value]);
+}
+
+/** The rows whose column has one of the values. An empty list, or null in it, matches nothing. */
+export function inList<T>(
+  column: ColumnLike<T>,
+  values: readonly FilterValue<NoInfer<T>>[] | null | undefined,
+): Filter {
+  return build(inOperator, column, values ?? []);
+}
+
+/** The rows whose column is NULL. */
+export function isNull(column: ColumnLike<unknown>): Filter {
+  return nullTest(readColumnInfo(column), true);
+}
+
+/** The rows that match the pattern: `%` any text, `_` any character, `\` escapes; exact case. */
+export function like(column: ColumnLike<string>, pattern: FilterValue<string>): Filter {
+  return build(likeOperator, column, [pattern]);
+}
+
+/** A filter text with values beside it. It gets its meaning from the table it is used with. */
+export interface FilterText {
+  readonly kind: "text";
+  /** The text, with `hole` and a number where a value stands. */
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/** Unicode promises that this is no character: no text that is exchanged holds it. */
+export const hole = "\ufdd0";
+
+/**
+ * A scope as filter text. Values stand where the language has values, and are data: what they
+ * hold is never read as syntax. An array serves as the list of `=in=`; undefined denies.
+ *
+ * @example
+ * ```ts
+ * import { rsql } from "@svc/resource-api";
+ *
+ * const scope = (user: { id: string; teams: string[] }) =>
+ *   rsql`ownerId==${user.id},team=in=${user.teams}`;
+ * ```
+ */
+export function rsql(strings: TemplateStringsArray, ...values: readonly unknown[]): FilterText {
+  const [first = "", ...rest] = strings;
+  if (strings.some((part) => part.includes(hole))) {
+    throw new Error("Cannot build the filter: its text holds the noncharacter U+FDD0");
+  }
+  const text = rest.reduce((before, part, index) => `${before}${hole}${index}${part}`, first);
+  return { kind: "text", text, values };
+}
+
+function build(
+  operator: Operator,
+  column: ColumnLike<unknown>,
+  values: readonly unknown[],
+): Filter {
+  const info = readColumnInfo(column);
+  const [symbol] = operator.symbols;
+  if (!operator.accepts(info.kind)) {
+    throw new Error(
+      `Cannot filter by "${info.name}": ${symbol} does not fit the kind ${info.kind}`,
+    );
+  }
+  return compare(operator, info, values);
+}

@@ -1,0 +1,20 @@
+import { Problem } from "../problem/problem.ts";
+
+const quotedLength = 20;
+
+/** A fault in a filter's text; `position` is the UTF-16 offset of the first offending character. */
+export function filterError(position: number, expected: string, detail: string): Problem {
+  return new Problem("filter-parse-error", detail, { details: { position, expected } });
+}
+
+/** Input for a message: at most 20 characters, never half a surrogate pair. */
+export function excerpt(text: string): string {
+  const end = text.length > quotedLength && isLowSurrogate(text.charCodeAt(quotedLength))
+    ? quotedLength - 1
+    : quotedLength;
+  return JSON.stringify(text.slice(0, end).toWellFormed());
+}
+
+function isLowSurrogate(code: number): boolean {
+  return code >= 0xdc00 && code <= 0xdfff;
+}

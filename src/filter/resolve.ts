@@ -1,0 +1,235 @@
+import { Problem } from "../problem/problem.ts";
+import { InvalidValue } from "../schema/kind.ts";
+import { kindOf } from "../schema/kinds.ts";
+import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
+import { type FilterText, hole } from "./builders.ts";
+import { compare, comparison, nullTest } from "./comparison.ts";
+import { and, type Filter, noRows, or } from "./filter.ts";
+import { excerpt, filterError } from "./filter_error.ts";
+import { hasDanglingEscape } from "./like.ts";
+import type { Operator } from "./operator.ts";
+import type { Operators } from "./operators.ts";
+import type { FilterParser } from "./parse_filter.ts";
+import type { ComparisonSyntax, FilterSyntax, Literal } from "./syntax.ts";
+
+/** What names and symbols of a filter's text stand for. */
+export interface FilterContext {
+  readonly table: TableInfo;
+  readonly operators: Operators;
+  /** Whether a column may be filtered by. One that may not is treated like one that is not there. */
+  mayFilter(column: ColumnInfo): boolean;
+}
+
+/** What a scope is given its meaning with; no column is closed to it. */
+export interface ScopeContext extends Pick<FilterContext, "table" | "operators"> {
+  readonly filters: FilterParser;
+}
+
+/**
+ * Gives a filter its meaning: names become columns, values get the type of their column. Throws
+ * a {@link Problem} `filter-parse-error` at what has none.
+ */
+export function resolveFilter(syntax: FilterSyntax, context: FilterContext): Filter {
+  return resolve(syntax, context, resolveComparison);
+}
+
+/**
+ * The filter that a scope function has answered with. An empty text denies. Throws a plain Error
+ * for a text that cannot be read and for columns of another table: a scope is not the caller's.
+ */
+export function resolveScope(scope: Filter | FilterText | string, context: ScopeContext): Filter {
+  if (typeof scope === "string") return resolveText(scope, [], context);
+  if (scope.kind === "text") return resolveText(scope.text, scope.values, context);
+  requireOwnColumns(scope, context.table);
+  return scope;
+}
+
+/** What a comparison means once its column and its operator are known. */
+type ResolveComparison = (
+  syntax: ComparisonSyntax,
+  column: ColumnInfo,
+  operator: Operator,
+) => Filter;
+
+function resolve(
+  syntax: FilterSyntax,
+  context: FilterContext,
+  toFilter: ResolveComparison,
+): Filter {
+  if (syntax.kind === "compare") {
+    const column = findColumn(syntax, context);
+    return toFilter(syntax, column, findOperator(syntax, context.operators));
+  }
+  const terms = syntax.terms.map((term) => resolve(term, context, toFilter));
+  return syntax.kind === "and" ? and(...terms) : or(...terms);
+}
+
+function resolveText(text: string, values: readonly unknown[], context: ScopeContext): Filter {
+  const { table, operators, filters } = context;
+  try {
+    const syntax = filters.parse(text);
+    if (syntax === null) return noRows;
+    const everyColumn = { table, operators, mayFilter: () => true };
+    return resolve(
+      syntax,
+      everyColumn,
+      (comparison, column, operator) =>
+        comparison.values.some((literal) => literal.text.includes(hole))
+          ? resolveHoles(comparison, column, operator, values)
+          : resolveComparison(comparison, column, operator),
+    );
+  } catch (cause) {
+    if (!(cause instanceof Problem)) throw cause;
+    throw new Error(`Cannot use a scope of "${table.name}": ${cause.message}`, { cause });
+  }
+}
+
+/** A comparison of {@link rsql}: values from code take the places of the holes. */
+function resolveHoles(
+  syntax: ComparisonSyntax,
+  column: ColumnInfo,
+  operator: Operator,
+  given: readonly unknown[],
+): Filter {
+  const { takes, nullMeans } = operator;
+  const takesMany = takes === "list" || takes === "pair" || takes === "texts";
+  const values = syntax.values.flatMap((literal) => {
+    const value = isNullWord(literal) ? null : fillHole(literal, given);
+    return takesMany && Array.isArray(value) ? value : [value];
+  });
+  if (!takesMany) requireShape(syntax, operator);
+  if (!operator.accepts(column.kind) && (nullMeans === null || values[0] !== null)) {
+    throw misfit(syntax, column);
+  }
+  return compare(operator, column, values);
+}
+
+function fillHole({ text, quoted }: Literal, given: readonly unknown[]): unknown {
+  if (!text.includes(hole)) return text;
+  const index = text.slice(hole.length);
+  if (quoted || !text.startsWith(hole) || !/^\d+$/.test(index)) {
+    throw new Error("Cannot build the filter: a value stands inside quotes or in part of a word");
+  }
+  return given[Number(index)];
+}
+
+function requireOwnColumns(filter: Filter, table: TableInfo): void {
+  if (filter.kind === "and" || filter.kind === "or") {
+    for (const term of filter.terms) requireOwnColumns(term, table);
+  } else if (filter.kind === "compare" && !table.columns.includes(filter.column)) {
+    const { name } = filter.column;
+    throw new Error(`Cannot use a scope of "${table.name}": "${name}" is another table's column`);
+  }
+}
+
+function resolveComparison(
+  syntax: ComparisonSyntax,
+  column: ColumnInfo,
+  operator: Operator,
+): Filter {
+  // `==null` fits every kind, because it asks for NULL.
+  if (operator.nullMeans !== null && !syntax.list && isNullWord(syntax.values[0])) {
+    return nullTest(column, operator.nullMeans);
+  }
+  if (!operator.accepts(column.kind)) throw misfit(syntax, column);
+  requireShape(syntax, operator);
+  const values = syntax.values.map((literal) => readLiteral(literal, operator, column));
+  return comparison(operator, column, values);
+}
+
+function findColumn({ field, fieldAt }: ComparisonSyntax, context: FilterContext): ColumnInfo {
+  const column = context.table.byName.get(field);
+  if (column === undefined || !context.mayFilter(column)) {
+    // Word for word the same for unknown and forbidden names: nobody learns which ones exist.
+    throw filterError(
+      fieldAt,
+      "a field that may be filtered by",
+      `Cannot filter by the field at ${fieldAt}: there is none of this name to filter by`,
+    );
+  }
+  return column;
+}
+
+function findOperator(
+  { operator: symbol, operatorAt }: ComparisonSyntax,
+  operators: Operators,
+): Operator {
+  const operator = operators.get(symbol);
+  if (operator !== undefined) return operator;
+  throw filterError(
+    operatorAt,
+    "a known operator",
+    `Cannot read the filter at ${operatorAt}: unknown operator ${excerpt(symbol)}`,
+  );
+}
+
+function misfit({ operator, operatorAt }: ComparisonSyntax, { name, kind }: ColumnInfo): Error {
+  return filterError(
+    operatorAt,
+    `an operator for the kind ${kind}`,
+    `Cannot filter by ${excerpt(name)}: ${excerpt(operator)} does not fit its kind, ${kind}`,
+  );
+}
+
+function requireShape({ list, values, valuesAt }: ComparisonSyntax, { takes }: Operator): void {
+  if (takes === "list" || takes === "texts") return;
+  if (takes === "pair" ? values.length === 2 : !list) return;
+  const expected = takes === "pair" ? "exactly two values" : "one value";
+  throw filterError(
+    valuesAt,
+    expected,
+    `Cannot read the filter at ${valuesAt}: the operator takes ${expected}`,
+  );
+}
+
+function isNullWord(literal: Literal | undefined): boolean {
+  return literal !== undefined && !literal.quoted && literal.text === "null";
+}
+
+function readLiteral(literal: Literal, operator: Operator, column: ColumnInfo): unknown {
+  if (isNullWord(literal)) {
+    throw invalid(literal, column, `must not be null, which stands after "==" and "!=" only`);
+  }
+  switch (operator.takes) {
+    case "value":
+    case "list":
+    case "pair":
+      return typed(literal, column);
+    case "text":
+    case "texts":
+      return literal.text;
+    case "pattern":
+      if (!hasDanglingEscape(literal.text)) return literal.text;
+      throw invalid(literal, column, "must not end in a lone backslash");
+    case "flag":
+      if (!literal.quoted && /^(true|false)$/.test(literal.text)) return literal.text === "true";
+      throw invalid(literal, column, "must be true or false");
+    case "count":
+      // No text has more characters than the largest number that every engine compares with.
+      if (!literal.quoted && /^\d+$/.test(literal.text)) {
+        return Math.min(Number(literal.text), 0x7fffffff);
+      }
+      throw invalid(literal, column, "must be a whole number");
+    default: {
+      const never: never = operator.takes;
+      return never;
+    }
+  }
+}
+
+function typed(literal: Literal, column: ColumnInfo): unknown {
+  try {
+    return kindOf(column.kind).fromText(literal.text, column);
+  } catch (error) {
+    if (error instanceof InvalidValue) throw invalid(literal, column, error.message);
+    throw error;
+  }
+}
+
+function invalid({ at, text }: Literal, column: ColumnInfo, message: string): Error {
+  return filterError(
+    at,
+    `a value that ${message}`,
+    `Cannot filter by ${excerpt(column.name)}: ${excerpt(text)} ${message}`,
+  );
+}

@@ -1,0 +1,25 @@
+/** The number of characters as the databases count them: a surrogate pair is one. */
+export function countCodePoints(text: string): number {
+  let pairs = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code >= 0xd800 && code < 0xdc00) pairs++;
+  }
+  return text.length - pairs;
+}
+
+/**
+ * The least text, in code-point order, above every text that begins with `prefix`; null when
+ * there is none. With it a prefix is a range, which an index serves.
+ */
+export function afterPrefix(prefix: string): string | null {
+  const characters = Array.from(prefix);
+  for (;;) {
+    const last = characters.pop()?.codePointAt(0);
+    if (last === undefined) return null;
+    if (last === 0x10ffff) continue;
+    // Surrogates are no characters: no text can hold one.
+    const next = last === 0xd7ff ? 0xe000 : last + 1;
+    return characters.join("") + String.fromCodePoint(next);
+  }
+}

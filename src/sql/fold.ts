@@ -1,0 +1,39 @@
+/**
+ * The case folding of every text operator, in SQL and in memory: Unicode simple lower case per
+ * code point, ς as σ. İ and the Kelvin sign stay, so that no non-ASCII code point folds to ASCII
+ * and an ASCII argument can be compared by the engines' own ASCII folding. Nothing is normalised,
+ * and ß is not ss.
+ */
+export function fold(text: string): string {
+  if (!irregular.test(text)) return text.toLowerCase();
+  return text
+    .replace(/[Σς]/g, "σ")
+    .replace(/[^\u0130\u212a]+/g, (regular) => regular.toLowerCase());
+}
+
+/** Every code point but `folded` itself that folds to `folded`: for `é` it is `É`. */
+export function foldingTo(folded: string): string {
+  const upper = folded.toUpperCase();
+  const regular = upper !== folded && fold(upper) === folded ? upper : "";
+  return regular + (irregularUppers.get(folded) ?? "");
+}
+
+/** Whether every character is ASCII. */
+export function isAscii(text: string): boolean {
+  // deno-lint-ignore no-control-regex -- NUL is the first ASCII character
+  return /^[\x00-\x7f]*$/.test(text);
+}
+
+/** Where `toLowerCase` depends on the context (Σ, ς), or would give ASCII (İ, Kelvin sign). */
+const irregular = /[\u0130\u212aΣς]/;
+
+/**
+ * Lower case → what folds to it although its upper case is another one, or several characters:
+ * title case, the iota adscripts, signs of units. A test compares this with all of Unicode.
+ */
+const irregularUppers: ReadonlyMap<string, string> = new Map(
+  ("ǆǅ ǉǈ ǌǋ ǳǲ σς θϴ ßẞ ω\u2126 å\u212b ᾀᾈ ᾁᾉ ᾂᾊ ᾃᾋ ᾄᾌ ᾅᾍ ᾆᾎ ᾇᾏ ᾐᾘ ᾑᾙ ᾒᾚ ᾓᾛ ᾔᾜ ᾕᾝ ᾖᾞ ᾗᾟ " +
+    "ᾠᾨ ᾡᾩ ᾢᾪ ᾣᾫ ᾤᾬ ᾥᾭ ᾦᾮ ᾧᾯ ᾳᾼ ῃῌ ῳῼ")
+    .split(" ")
+    .map((pair) => [pair.charAt(0), pair.charAt(1)]),
+);
