@@ -73,6 +73,7 @@ Deno.test("reasoned-as wants a comment above the line or above the statement", (
     "reasoned-as",
     "reasoned-as",
   ]);
+  check("src/live/x.ts", "const a = b as unknown as Row;", ["reasoned-as"]);
   check("src/live/x.ts", "// The statement selects one column.\nconst a = b as Row;", []);
   check("src/live/x.ts", "// Two columns.\nconst a = b as Row;\nconst c = d as Row;", []);
   check("src/live/x.ts", "// One call.\nrun(\n  a,\n  b as Row,\n);", []);
