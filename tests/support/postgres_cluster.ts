@@ -122,7 +122,7 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** The output goes through files: `pg_ctl` leaves a server behind that would keep a pipe open. */
+/** Nothing is piped: the server that `pg_ctl` leaves behind would keep the pipe open. */
 async function runOrThrow(
   program: string,
   args: readonly string[],
