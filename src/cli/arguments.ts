@@ -108,11 +108,6 @@ function serveCommand(given: Given): Command {
   if (database === null && given.write) {
     return misused("The option --write belongs to a database: name its file or URL");
   }
-  if (config !== null && given.public) {
-    return misused(
-      "The option --public does not go with --config: a configuration has its own auth",
-    );
-  }
   return {
     kind: "serve",
     database,

@@ -1,0 +1,12 @@
+/**
+ * The command line: `deno run -A cli.ts --help` says what it can do.
+ *
+ * @module
+ */
+import { runCommandLine } from "./src/cli/command_line.ts";
+import manifest from "./deno.json" with { type: "json" };
+
+if (import.meta.main) {
+  // The exit is explicit: a connection that outlived the graceful stop must not hold the process.
+  Deno.exit(await runCommandLine(Deno.args, manifest.version));
+}

@@ -1,0 +1,30 @@
+import { type Command, parseArguments } from "./arguments.ts";
+import { helpText } from "./help_text.ts";
+
+/** What the process says when it ends: stopped, failed while running, or wrongly started. */
+export const exitCodes = { stopped: 0, failed: 1, misused: 2 } as const;
+
+/** Does what the arguments say; gives the exit code. */
+export async function runCommandLine(args: readonly string[], version: string): Promise<number> {
+  const command: Command = parseArguments(args);
+  switch (command.kind) {
+    case "help":
+      console.log(helpText);
+      return exitCodes.stopped;
+    case "version":
+      console.log(version);
+      return exitCodes.stopped;
+    case "misused":
+      console.error(`${command.message}\nTry --help.`);
+      return exitCodes.misused;
+    case "serve": {
+      // Only here: the whole service is behind this import.
+      const { runService } = await import("./run_service.ts");
+      return await runService(command, version);
+    }
+    default: {
+      const never: never = command;
+      return never;
+    }
+  }
+}

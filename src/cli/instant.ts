@@ -1,0 +1,64 @@
+import { type Database, openDatabase } from "../db/open_database.ts";
+import { resource, type ResourceDefinition, type ResourceOptions } from "../resource/definition.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { TableInfo } from "../schema/table_info.ts";
+import type { Access } from "./access.ts";
+import { grantedBy, type Served, tokenAuth } from "./served.ts";
+
+/**
+ * Every table of a live database becomes a resource. Without `writable` the database is opened
+ * read-only. Throws an Error with one sentence when there is nothing to serve.
+ */
+export async function serveInstantly(
+  place: string,
+  access: Access,
+  runtime: Runtime,
+): Promise<Served> {
+  const db = await openDatabase(await toUrl(place), {
+    readOnly: !access.writable,
+    observe: runtime.observe,
+  });
+  const tables = await introspect(db, runtime);
+  return {
+    config: {
+      db,
+      runtime,
+      auth: tokenAuth(access),
+      resources: tables.map((table) => definition(table, access)),
+    },
+    subject: `${db.label}, ${access.writable ? "with writes" : "read-only"}`,
+    access,
+    exampleQuery: "?limit=3",
+  };
+}
+
+/** A bare path is a file of the embedded engine; a missing one would be created when writing. */
+async function toUrl(place: string): Promise<string> {
+  // One letter before the colon is a drive.
+  if (/^[a-z][a-z0-9+.-]+:/i.test(place)) return place;
+  try {
+    await Deno.stat(place);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new Error(`Cannot open ${place}: there is no such file`, { cause: error });
+  }
+  return `sqlite:${place}`;
+}
+
+async function introspect(db: Database, runtime: Runtime): Promise<readonly TableInfo[]> {
+  const { tables, leftOut } = await db.introspect();
+  for (const { table, reason } of leftOut) {
+    runtime.observe({ kind: "table_left_out", table, reason });
+  }
+  if (tables.length > 0) return tables;
+  await db.close();
+  throw new Error(`Cannot serve ${db.label}: it has no table with a primary key`);
+}
+
+function definition(table: TableInfo, access: Access): ResourceDefinition {
+  const options: ResourceOptions<Record<string, unknown>> = {
+    ...grantedBy(access),
+    id: table.primaryKey.map((column) => column.name),
+  };
+  return resource(table, options);
+}

@@ -1,0 +1,90 @@
+import { type App, createApp } from "./app.ts";
+import type { ServiceConfig } from "./config.ts";
+import { listen, type ListenOptions, type Server } from "./listener.ts";
+import { consoleObserver } from "./runtime/console_observer.ts";
+import type { Runtime } from "./runtime/runtime.ts";
+import { systemRuntime } from "./runtime/system_runtime.ts";
+
+/** An app, where it listens, and how it stops. */
+export interface ServeConfig extends ServiceConfig, ListenOptions {}
+
+/**
+ * Creates the app, listens, and takes care of the process: a SIGTERM or SIGINT stops it gracefully,
+ * a second one at once, and a rejection that nobody waits for is observed instead of deadly.
+ * Throws a plain Error when an option is wrong or the port is taken.
+ *
+ * @example
+ * ```ts
+ * import { integer, openDatabase, resource, serve, table, text } from "@svc/resource-api";
+ *
+ * const notes = table("notes", { id: integer().primaryKey(), title: text().notNull() });
+ * const db = await openDatabase("sqlite::memory:");
+ * await db.createTables([notes]);
+ * const server = await serve({
+ *   db,
+ *   port: 0,
+ *   secret: "sixteen or more characters",
+ *   resources: [resource(notes, { id: notes.id, auth: { public: { read: true } } })],
+ * });
+ * console.log(`${server.url}/api/notes`);
+ * await server.stop();
+ * ```
+ */
+export async function serve(config: ServeConfig): Promise<Server> {
+  const runtime = config.runtime ?? systemRuntime(consoleObserver());
+  const app = await createApp({ ...config, runtime });
+  return await serveApp(app, config, runtime);
+}
+
+/** Does for an app that exists what {@link serve} does; closes it when it cannot listen. */
+export async function serveApp(
+  app: App,
+  options: ListenOptions,
+  runtime: Runtime,
+): Promise<Server> {
+  try {
+    const server = listen(app, options, runtime);
+    ownProcess(server, runtime);
+    return server;
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+}
+
+function ownProcess(server: Server, runtime: Runtime): void {
+  function stopBySignal(): void {
+    release();
+    server.stop().then(exitSoon, (error) => {
+      runtime.observe({ kind: "unhandled_rejection", error });
+      exitSoon();
+    });
+  }
+  function release(): void {
+    for (const signal of stopSignals) Deno.removeSignalListener(signal, stopBySignal);
+  }
+  function observeRejection(event: PromiseRejectionEvent): void {
+    event.preventDefault();
+    runtime.observe({ kind: "unhandled_rejection", error: event.reason });
+  }
+
+  for (const signal of stopSignals) Deno.addSignalListener(signal, stopBySignal);
+  globalThis.addEventListener("unhandledrejection", observeRejection);
+  const letGo = () => {
+    release();
+    globalThis.removeEventListener("unhandledrejection", observeRejection);
+  };
+  server.finished.then(letGo, letGo);
+}
+
+const stopSignals: readonly Deno.Signal[] = Deno.build.os === "windows"
+  ? ["SIGINT", "SIGBREAK"]
+  : ["SIGINT", "SIGTERM"];
+
+/** A stream that outlived the deadline, or a forgotten timer, must not keep a stopped process. */
+function exitSoon(): void {
+  setTimeout(() => Deno.exit(0), lastWordsMs).unref();
+}
+
+/** What waits for `finished` has this long. */
+const lastWordsMs = 500;

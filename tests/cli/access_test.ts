@@ -1,0 +1,36 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { type AccessFacts, credentialsOf, decideAccess } from "../../src/cli/access.ts";
+import type { Random } from "../../src/runtime/runtime.ts";
+
+const random: Random = { bytes: (length) => new Uint8Array(length).fill(255) };
+
+function decided(facts: AccessFacts): string {
+  const { token, readsNeedToken } = decideAccess(facts, random);
+  return `${readsNeedToken ? "closed" : "open"}, ${token === null ? "no token" : "token"}`;
+}
+
+Deno.test("reads are open on the loopback alone, unless they were said to be public", () => {
+  for (const host of ["127.0.0.1", "127.1.2.3", "localhost", "::1"]) {
+    assertEquals(decided({ host, public: false, writable: false }), "open, no token", host);
+    assertEquals(decided({ host, public: false, writable: true }), "open, token", host);
+  }
+  for (const host of ["0.0.0.0", "::", "192.168.0.7", "127.evil.example", "example.org", ""]) {
+    assertEquals(decided({ host, public: false, writable: false }), "closed, token", host);
+    assertEquals(decided({ host, public: true, writable: false }), "open, no token", host);
+    assertEquals(decided({ host, public: true, writable: true }), "open, token", host);
+  }
+});
+
+Deno.test("only the whole token is the right one", () => {
+  const { token } = decideAccess({ host: "::", public: false, writable: false }, random);
+  assert(token !== null);
+  assertMatch(token, /^t_[\w-]{32}$/);
+  assertEquals(credentialsOf(undefined, token), "absent");
+  assertEquals(credentialsOf(`Bearer ${token}`, token), "right");
+  assertEquals(credentialsOf(`bearer  ${token} `, token), "right");
+  for (
+    const wrong of ["", "Bearer", `Bearer ${token}x`, `Bearer ${token.slice(1)}`, `Basic ${token}`]
+  ) {
+    assertEquals(credentialsOf(wrong, token), "wrong", wrong);
+  }
+});

@@ -1,0 +1,64 @@
+import { assertEquals } from "@std/assert";
+import { parseArguments } from "../../src/cli/arguments.ts";
+import { nearest } from "../../src/cli/nearest.ts";
+
+const nothing = {
+  kind: "serve",
+  database: null,
+  config: null,
+  port: null,
+  host: null,
+  public: false,
+  write: false,
+} as const;
+
+Deno.test("what is asked for is read from the arguments, in any order", () => {
+  const cases: readonly [args: string, expected: unknown][] = [
+    ["", nothing],
+    ["shop.db", { ...nothing, database: "shop.db" }],
+    ["--port 0", { ...nothing, port: 0 }],
+    ["-p 65535", { ...nothing, port: 65_535 }],
+    ["--port=8080 --host=::1", { ...nothing, port: 8080, host: "::1" }],
+    ["--write shop.db --public", { ...nothing, database: "shop.db", write: true, public: true }],
+    ["-c other.ts", { ...nothing, config: "other.ts" }],
+    ["-- --odd.db", { ...nothing, database: "--odd.db" }],
+    ["--help", { kind: "help" }],
+    ["-v", { kind: "version" }],
+  ];
+  for (const [args, expected] of cases) {
+    assertEquals(parseArguments(args === "" ? [] : args.split(" ")), expected, args);
+  }
+});
+
+Deno.test("what cannot be meant is refused with one sentence", () => {
+  const cases: readonly [args: string, message: string][] = [
+    ["--prot 1", "Unknown option --prot: did you mean --port?"],
+    ["--wirte a.db", "Unknown option --wirte: did you mean --write?"],
+    ["-x", "Unknown option -x"],
+    ["--constructor", "Unknown option --constructor"],
+    ["--__proto__", "Unknown option --__proto__"],
+    ["--port", "The option --port needs a value"],
+    ["--port=", "The option --port needs a value"],
+    ["--config --write", "The option --config needs a value"],
+    ["--write=no a.db", "The option --write takes no value"],
+    ["--port 65536", 'The port must be a whole number from 0 to 65535, not "65536"'],
+    ["--port 1e3", 'The port must be a whole number from 0 to 65535, not "1e3"'],
+    ["a.db b.db", 'One database at a time: "b.db" is one too many'],
+    ["--write", "The option --write belongs to a database: name its file or URL"],
+    [
+      "a.db --config b.ts",
+      "Give a database or --config, not both: a configuration names its own database",
+    ],
+  ];
+  for (const [args, message] of cases) {
+    assertEquals(parseArguments(args.split(" ")), { kind: "misused", message }, args);
+  }
+});
+
+Deno.test("the nearest name is found, and none when nothing is near", () => {
+  const names = ["port", "host", "public", "write"];
+  assertEquals(nearest("prt", names), "port");
+  assertEquals(nearest("publik", names), "public");
+  assertEquals(nearest("zzzzzz", names), null);
+  assertEquals(nearest("", names), null);
+});
