@@ -1,0 +1,54 @@
+import { PGlite } from "@electric-sql/pglite";
+import type { Clock } from "../runtime/runtime.ts";
+import { systemRuntime } from "../runtime/system_runtime.ts";
+import type { Driver } from "./driver.ts";
+import { type PostgresAnswer, postgresDriver, type PostgresSession } from "./postgres_sessions.ts";
+
+/** How a PGlite, a Postgres inside this process, is opened. */
+export interface PgliteOptions {
+  /** Every transaction is read-only. */
+  readonly readOnly?: boolean | undefined;
+  /** How long a request waits for its turn. 5,000 by default. */
+  readonly waitLimitMs?: number | undefined;
+  /** The time of the machine by default. */
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * Opens the PGlite that is kept in the folder `path`; `:memory:` keeps nothing. It has a single
+ * connection: a read waits while a transaction is open.
+ */
+export async function openPglite(path: string, options: PgliteOptions = {}): Promise<Driver> {
+  const library = new PGlite({ dataDir: path === ":memory:" ? "memory://" : path });
+  await library.waitReady;
+  crossAsText(library);
+  await library.exec("SET TIME ZONE 'UTC'");
+  if (options.readOnly === true) await library.exec("SET default_transaction_read_only = on");
+  return postgresDriver({
+    label: `pglite: ${path}`,
+    sessions: [sessionOf(library)],
+    waitLimitMs: options.waitLimitMs ?? 5_000,
+    clock: options.clock ?? systemRuntime(() => {}).clock,
+    close: () => library.close(),
+  });
+}
+
+/** The library's own conversions, of arrays too, lose digits and change bad values. */
+function crossAsText(library: PGlite): void {
+  for (const type of Object.keys(library.parsers)) library.parsers[type] = (text) => text;
+  for (const type of Object.keys(library.serializers)) library.serializers[type] = String;
+}
+
+function sessionOf(library: PGlite): PostgresSession {
+  return {
+    // The connection is a call within this process, which cannot be lost.
+    losses: 0,
+    async run(text, values): Promise<PostgresAnswer> {
+      const answer = await library.query<(string | null)[]>(text, [...values], {
+        rowMode: "array",
+      });
+      return { rows: answer.rows, command: answer.command ?? "", count: answer.rowCount ?? 0 };
+    },
+    close: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,71 @@
+import { existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
+
+/** The place of a database that a driver has opened. */
+export interface SqliteFile {
+  /** Absolute. */
+  readonly path: string;
+  readonly temporary: boolean;
+  /** Lets other libraries open the file; removes a temporary one. */
+  release(): void;
+}
+
+/**
+ * Claims `path` for one SQLite library. POSIX locks belong to the process: two libraries on one
+ * file in one process do not see each other's locks, and acknowledged writes are lost. Throws
+ * when another library has the file. `:memory:` is a temporary file, because the two connections
+ * of a driver could not share a database in memory.
+ */
+export function claimSqliteFile(path: string, library: string): SqliteFile {
+  if (path === ":memory:") {
+    const folder = mkdtempSync(join(tmpdir(), "resource-api-"));
+    return {
+      path: join(folder, "memory.db"),
+      temporary: true,
+      release: () => rmSync(folder, { recursive: true, force: true }),
+    };
+  }
+  const place = realPath(resolve(path));
+  const claims = claimsOfProcess();
+  const claim = claims.get(place) ?? { library, users: 0 };
+  if (claim.library !== library) {
+    throw new Error(
+      `Cannot open ${path} with ${library}: this process has it open with ${claim.library}, and the two would lose each other's writes; use one of them`,
+    );
+  }
+  claim.users += 1;
+  claims.set(place, claim);
+  return {
+    path: place,
+    temporary: false,
+    release() {
+      claim.users -= 1;
+      if (claim.users === 0) claims.delete(place);
+    },
+  };
+}
+
+interface Claim {
+  readonly library: string;
+  users: number;
+}
+
+/**
+ * The truth about locks is one for the process, so this record is too, even when two versions of
+ * this module are loaded.
+ */
+function claimsOfProcess(): Map<string, Claim> {
+  // The key is ours alone, and nothing else is ever stored under it.
+  const holder = globalThis as { [claimsKey]?: Map<string, Claim> };
+  return holder[claimsKey] ??= new Map();
+}
+
+const claimsKey: unique symbol = Symbol.for("@svc/resource-api:sqlite-files");
+
+/** One name for one file, whatever links lead to it, also before it exists. */
+function realPath(path: string): string {
+  if (existsSync(path)) return realpathSync(path);
+  const folder = dirname(path);
+  return existsSync(folder) ? join(realpathSync(folder), basename(path)) : path;
+}
