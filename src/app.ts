@@ -5,7 +5,7 @@ import { createFilterParser } from "./filter/parse_filter.ts";
 import { Problem } from "./problem/problem.ts";
 import { problemReply } from "./problem/problem_reply.ts";
 import type { Reply } from "./protocol/reply.ts";
-import { mountResources, type ResourceTable } from "./resource/mount.ts";
+import { mountResources, type ResourceTable, type Target } from "./resource/mount.ts";
 import { describeResource, type ResourceSummary } from "./resource/describe.ts";
 import { type Resource, settleResource } from "./resource/resource.ts";
 import { createSealer } from "./runtime/sealer.ts";
@@ -16,7 +16,7 @@ import { corsMiddleware } from "./service/cors.ts";
 import type { Middleware } from "./service/middleware.ts";
 import { createResponder, type Responder } from "./service/respond.ts";
 import { type ServiceRoutes, serviceRoutes } from "./service/service_routes.ts";
-import { readTarget, type Target } from "./service/target.ts";
+import { readTarget } from "./service/target.ts";
 
 /** An assembled service without a listener. */
 export interface App {
@@ -95,7 +95,7 @@ function settleResources(
   const context = {
     basePath: settled.basePath,
     driver: config.db.driver,
-    parseFilter: createFilterParser(),
+    filters: createFilterParser(),
     sealer: createSealer(settled.secrets, runtime.random),
     observe: runtime.observe,
   };

@@ -1,5 +1,6 @@
-import { eq } from "../filter/comparison.ts";
+import { comparison } from "../filter/comparison.ts";
 import { and, type Filter } from "../filter/filter.ts";
+import { equalOperator } from "../filter/value_operators.ts";
 import { Problem } from "../problem/problem.ts";
 import { kindOf } from "../schema/kinds.ts";
 import { InvalidValue } from "../schema/kind.ts";
@@ -44,7 +45,9 @@ export function keyOf(row: Row, table: TableInfo): Key {
 
 /** The one row with this key. */
 export function keyFilter(key: Key, table: TableInfo): Filter {
-  return and(...table.primaryKey.map((column, index) => eq(column, key[index])));
+  return and(
+    ...table.primaryKey.map((column, index) => comparison(equalOperator, column, [key[index]])),
+  );
 }
 
 /** A percent-encoded path segment → its text. Throws a 400 for a malformed sequence. */

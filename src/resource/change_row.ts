@@ -7,7 +7,7 @@ import { type Key, keyFilter, parseKey } from "../plan/key.ts";
 import type { Assignments } from "../plan/plan.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Row } from "../schema/table_info.ts";
-import { compareKinds } from "../schema/kinds.ts";
+import { kindOf } from "../schema/kinds.ts";
 import { type KeyIntent, notFound } from "./not_found.ts";
 import type { Resource } from "./resource.ts";
 import { requireWithin } from "./within_scope.ts";
@@ -35,7 +35,7 @@ export function changeIntent(
   const set = new Map(values);
   resource.table.primaryKey.forEach((column, index) => {
     const given = set.get(column);
-    if (set.has(column) && key !== null && compareKinds(column, given, key[index]) !== 0) {
+    if (set.has(column) && key !== null && kindOf(column.kind).compare?.(given, key[index]) !== 0) {
       throw new Problem(
         "validation-error",
         `Cannot use this body: ${column.name} is not the path's`,

@@ -57,7 +57,7 @@ export interface ResourceOptions<S, U extends User = User> {
 
 /** A table and how it is served, not yet settled. Made by {@link resource}. */
 export interface ResourceDefinition {
-  readonly table: object;
+  readonly table: TableLike<unknown, unknown> | TableInfo;
   readonly options: ResourceOptions<Record<string, unknown>>;
 }
 

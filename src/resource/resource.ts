@@ -2,7 +2,7 @@ import { type AccessPolicy, settleScopes } from "../auth/scope.ts";
 import type { Driver } from "../db/driver.ts";
 import type { RowReader } from "../db/rows.ts";
 import type { Filter } from "../filter/filter.ts";
-import type { ParseFilter } from "../filter/parse_filter.ts";
+import type { FilterParser } from "../filter/parse_filter.ts";
 import { type Operators, operatorsWith } from "../filter/operators.ts";
 import { resolveFilter, resolveScope } from "../filter/resolve.ts";
 import type { PageLimits } from "../plan/page.ts";
@@ -10,7 +10,7 @@ import type { Observer } from "../runtime/observation.ts";
 import type { Sealer } from "../runtime/sealer.ts";
 import { readColumnInfo, readTableInfo } from "../schema/define.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
-import type { ResourceDefinition, ResourceOptions } from "./definition.ts";
+import type { ColumnReferenceOf, ResourceDefinition } from "./definition.ts";
 
 /** Which columns may be used for what. */
 export interface FieldPolicy {
@@ -19,6 +19,13 @@ export interface FieldPolicy {
   readonly writable: ReadonlySet<ColumnInfo>;
   readonly filterable: ReadonlySet<ColumnInfo>;
   readonly sortable: ReadonlySet<ColumnInfo>;
+}
+
+/** What may be done at all, whoever asks. */
+export interface SettledCapabilities {
+  readonly enableCreate: boolean;
+  readonly enableUpdate: boolean;
+  readonly enableDelete: boolean;
 }
 
 /** One served table, every option settled. */
@@ -33,10 +40,10 @@ export interface Resource {
   readonly policy: AccessPolicy;
   readonly fields: FieldPolicy;
   readonly strictInput: boolean;
-  readonly capabilities: Required<NonNullable<ResourceOptions<never>["capabilities"]>>;
+  readonly capabilities: SettledCapabilities;
   readonly page: PageLimits;
   readonly operators: Operators;
-  readonly parseFilter: ParseFilter;
+  readonly filters: FilterParser;
   readonly sealer: Sealer;
 }
 
@@ -44,7 +51,7 @@ export interface Resource {
 export interface ResourceContext {
   readonly basePath: string;
   readonly driver: Driver;
-  readonly parseFilter: ParseFilter;
+  readonly filters: FilterParser;
   readonly sealer: Sealer;
   readonly observe: Observer;
 }
@@ -52,7 +59,7 @@ export interface ResourceContext {
 /** Checks the options and settles every default, once. Throws a plain Error for a mistake in them. */
 export function settleResource(definition: ResourceDefinition, context: ResourceContext): Resource {
   const { options } = definition;
-  const table = readTableInfo(definition.table);
+  const table = tableOf(definition.table);
   const columns = columnFinder(table, context.observe);
   const operators = operatorsWith(options.customOperators ?? {});
   const driver = options.db?.driver ?? context.driver;
@@ -71,22 +78,21 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     },
     policy: {
       ...settleScopes(options.auth ?? {}),
-      resolve: (result) =>
-        resolveScope(result, { table, operators, parseFilter: context.parseFilter }),
+      resolve: (result) => resolveScope(result, { table, operators, filters: context.filters }),
     },
     fields: settleFields(options, table, columns),
     strictInput: options.strictInput ?? false,
     capabilities: { enableCreate, enableUpdate, enableDelete },
     page: settlePage(options, table),
     operators,
-    parseFilter: context.parseFilter,
+    filters: context.filters,
     sealer: context.sealer,
   };
 }
 
 /** A user's filter text → a filter under the field policy. Throws a 400. */
 export function userFilter(text: string | undefined, resource: Resource): Filter | null {
-  const syntax = text === undefined ? null : resource.parseFilter(text);
+  const syntax = text === undefined ? null : resource.filters.parse(text);
   if (syntax === null) return null;
   return resolveFilter(syntax, {
     table: resource.table,
@@ -95,7 +101,18 @@ export function userFilter(text: string | undefined, resource: Resource): Filter
   });
 }
 
-type ColumnFinder = (reference: unknown, option: string) => ColumnInfo;
+/** A declared table may have a column called `byName`, which is no Map. */
+function isTableInfo(table: ResourceDefinition["table"]): table is TableInfo {
+  return "byName" in table && table.byName instanceof Map;
+}
+
+function tableOf(table: ResourceDefinition["table"]): TableInfo {
+  return isTableInfo(table) ? table : readTableInfo(table);
+}
+
+type ColumnFinder = (reference: ColumnReference, option: string) => ColumnInfo;
+
+type ColumnReference = ColumnReferenceOf<Record<string, unknown>>;
 
 function columnFinder(table: TableInfo, observe: Observer): ColumnFinder {
   let warned = false;
@@ -116,8 +133,12 @@ function columnFinder(table: TableInfo, observe: Observer): ColumnFinder {
   };
 }
 
-function checkKey(id: unknown, table: TableInfo, find: ColumnFinder): void {
-  const named = (Array.isArray(id) ? id : [id]).map((reference) => find(reference, "id"));
+function checkKey(
+  id: ResourceDefinition["options"]["id"],
+  table: TableInfo,
+  find: ColumnFinder,
+): void {
+  const named = [id].flat().map((reference) => find(reference, "id"));
   const same = named.length === table.primaryKey.length &&
     named.every((column, index) => column === table.primaryKey[index]);
   if (!same) {
@@ -133,7 +154,7 @@ function settleFields(
 ): FieldPolicy {
   const { readable, writable, filterable, sortable } = options.fields ?? {};
   const pick = (
-    list: readonly unknown[] | undefined,
+    list: readonly ColumnReference[] | undefined,
     option: string,
     otherwise: Iterable<ColumnInfo>,
   ) => new Set(list?.map((reference) => find(reference, `fields.${option}`)) ?? otherwise);

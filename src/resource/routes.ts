@@ -8,7 +8,7 @@ import { list } from "./list.ts";
 import type { Operation, OperationName, ResourceRequest } from "./operation.ts";
 import { remove } from "./remove.ts";
 import { replace } from "./replace.ts";
-import type { Resource } from "./resource.ts";
+import type { Resource, SettledCapabilities } from "./resource.ts";
 import { run } from "./run.ts";
 import { update } from "./update.ts";
 
@@ -17,7 +17,7 @@ export interface Endpoint {
   readonly name: OperationName;
   readonly takesBody: boolean;
   /** The capability that must be on; null for what is always there. */
-  readonly capability: keyof Resource["capabilities"] | null;
+  readonly capability: keyof SettledCapabilities | null;
   run(request: ResourceRequest, user: User | null, resource: Resource): Promise<Reply>;
 }
 

@@ -40,6 +40,8 @@ export interface Dialect {
   ordered(column: ColumnInfo): Fragment;
   /** A bound value beside {@link operand} or {@link ordered}, cast where the engine would guess. */
   bound(value: unknown, column: ColumnInfo): Fragment;
+  /** The same for a stored value as the driver read it: exact, also where it does not fit its kind. */
+  boundStored(value: SqlValue, column: ColumnInfo): Fragment;
 
   /** The SQL of the text operators: one meaning on every engine. */
   readonly text: TextDialect;

@@ -28,6 +28,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     operand,
     ordered,
     bound: (value, column) => sql`${encode(value, column)}${castOf(value, column)}`,
+    boundStored: (value, column) => sql`${value}${castOf(value, column)}`,
     text: options.text,
   };
 }

@@ -30,6 +30,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
         : identifier(column.dbName),
     ordered: (column) => identifier(column.dbName),
     bound: (value, column) => sql`${encode(value, column)}`,
+    boundStored: (value) => sql`${value}`,
     text: options.text,
   };
 }

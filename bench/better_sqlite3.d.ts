@@ -1,0 +1,16 @@
+/** The part of better-sqlite3 that the benchmark uses; the package ships no types. */
+declare class Database {
+  constructor(path: string);
+  prepare(text: string): Statement;
+  pragma(text: string): unknown;
+  exec(text: string): this;
+  close(): this;
+}
+
+interface Statement {
+  get(...values: unknown[]): unknown;
+  all(...values: unknown[]): unknown[];
+  run(...values: unknown[]): unknown;
+}
+
+export default Database;

@@ -1,0 +1,116 @@
+/**
+ * The service beside a hand-written handler (`hand_written.ts`), in turns within one run:
+ * `deno task bench:http [seconds per turn] [turns]`. Ratios of medians are the result; the numbers
+ * of requests depend on the machine and on what else runs there.
+ */
+import { fillNotes } from "./notes_database.ts";
+import { measure } from "./load.ts";
+
+const seconds = Number(Deno.args[0] ?? 3);
+const turns = Number(Deno.args[1] ?? 5);
+const sides = ["hand", "ours"] as const;
+type Side = typeof sides[number];
+
+interface Scenario {
+  readonly name: string;
+  readonly target: number;
+  readonly status: number;
+  request(side: Side, turn: number): string;
+}
+
+const note = JSON.stringify({
+  ownerId: "user-1",
+  title: "A note from the benchmark",
+  body: "Some text",
+  status: "published",
+  rank: 7,
+});
+
+const scenarios: readonly Scenario[] = [
+  {
+    name: "get by id",
+    target: 0.6,
+    status: 200,
+    request: (_side, turn) => get(`/api/notes/${1 + turn * 7919 % 10_000}`),
+  },
+  {
+    name: "list of 20",
+    target: 0.7,
+    status: 200,
+    request: (side, turn) =>
+      get(
+        side === "hand"
+          ? `/api/notes?status=published&over=${turn % 900}&limit=20`
+          : `/api/notes?filter=status==published;rank%3E${turn % 900}&orderBy=rank&limit=20`,
+      ),
+  },
+  {
+    name: "create",
+    target: 0.9,
+    status: 201,
+    request: () =>
+      `POST /api/notes HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\n` +
+      `content-length: ${note.length}\r\n\r\n${note}`,
+  },
+];
+
+await using servers = new AsyncDisposableStack();
+const ports = { hand: await start("hand"), ours: await start("ours") };
+console.log(
+  `${Deno.version.deno}, ${navigator.hardwareConcurrency} cores, ${turns} × ${seconds} s`,
+);
+for (const { name, target, status, request } of scenarios) {
+  const figures: Record<Side, number[]> = { hand: [], ours: [] };
+  for (let turn = -1; turn < turns; turn++) {
+    // The order changes with every turn, so that a drift of the machine meets both sides alike.
+    for (const side of turn % 2 === 0 ? sides : [...sides].reverse()) {
+      const rate = await measure({
+        port: ports[side],
+        connections: 32,
+        durationMs: turn < 0 ? 1_000 : seconds * 1_000,
+        status,
+        request: (n) => request(side, n),
+      });
+      if (turn >= 0) figures[side].push(rate);
+    }
+  }
+  const [hand, ours] = [median(figures.hand), median(figures.ours)];
+  const ratio = ours / hand;
+  console.log(
+    `${name.padEnd(12)} hand-written ${Math.round(hand)}/s, ours ${Math.round(ours)}/s, ` +
+      `ratio ${ratio.toFixed(2)} (at least ${target}: ${ratio >= target ? "yes" : "NO"})`,
+  );
+}
+
+async function start(side: Side): Promise<number> {
+  const folder = await Deno.makeTempDir();
+  fillNotes(`${folder}/notes.db`);
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      "-A",
+      new URL("http_server.ts", import.meta.url).pathname,
+      side,
+      `${folder}/notes.db`,
+    ],
+    stdout: "piped",
+  }).spawn();
+  servers.defer(async () => {
+    child.kill();
+    await child.status;
+    await Deno.remove(folder, { recursive: true });
+  });
+  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const { value } = await reader.read();
+  reader.releaseLock();
+  await child.stdout.cancel().catch(() => undefined);
+  return Number(value);
+}
+
+function get(path: string): string {
+  return `GET ${path} HTTP/1.1\r\nhost: bench\r\n\r\n`;
+}
+
+function median(figures: readonly number[]): number {
+  return [...figures].sort((a, b) => a - b)[Math.floor(figures.length / 2)] ?? 0;
+}

@@ -1,0 +1,58 @@
+/** A bounded load over keep-alive connections, so that the benchmark needs nothing installed. */
+
+/** What to send, over and over. */
+export interface Load {
+  readonly port: number;
+  readonly connections: number;
+  readonly durationMs: number;
+  /** The whole request, as bytes on the wire; `turn` counts up. */
+  request(turn: number): string;
+  /** Every answer must begin with this status line's number. */
+  readonly status: number;
+}
+
+/** Requests per second. Throws when an answer has another status. */
+export async function measure(load: Load): Promise<number> {
+  const endsAt = performance.now() + load.durationMs;
+  let turn = 0;
+  let answers = 0;
+  const startedAt = performance.now();
+  await Promise.all(Array.from({ length: load.connections }, async () => {
+    using connection = await Deno.connect({ hostname: "127.0.0.1", port: load.port });
+    connection.setNoDelay(true);
+    const encoder = new TextEncoder();
+    const buffer = new Uint8Array(64 * 1024);
+    while (performance.now() < endsAt) {
+      await connection.write(encoder.encode(load.request(turn++)));
+      await readAnswer(connection, buffer, load.status);
+      answers++;
+    }
+  }));
+  return answers / (performance.now() - startedAt) * 1_000;
+}
+
+const decoder = new TextDecoder("latin1");
+
+async function readAnswer(
+  connection: Deno.TcpConn,
+  buffer: Uint8Array,
+  status: number,
+): Promise<void> {
+  let held = 0;
+  let whole = Infinity;
+  while (held < whole) {
+    const read = await connection.read(buffer.subarray(held));
+    if (read === null) throw new Error("The server closed the connection");
+    held += read;
+    if (whole !== Infinity) continue;
+    const head = decoder.decode(buffer.subarray(0, Math.min(held, 1_024)));
+    const end = head.indexOf("\r\n\r\n");
+    if (end < 0) continue;
+    if (!head.startsWith(`HTTP/1.1 ${status} `)) {
+      throw new Error(`Expected ${status}, got ${decoder.decode(buffer.subarray(0, held))}`);
+    }
+    const length = /\r\ncontent-length: (\d+)/i.exec(head);
+    if (length === null) throw new Error("The answer has no content-length");
+    whole = end + 4 + Number(length[1]);
+  }
+}
