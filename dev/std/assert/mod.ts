@@ -3,7 +3,8 @@
 import * as real from "deno-std/assert/mod.js";
 
 /** Deep equality. */
-export const assertEquals: <T>(actual: T, expected: T, message?: string) => void = real.assertEquals;
+export const assertEquals: <T>(actual: T, expected: T, message?: string) => void =
+  real.assertEquals;
 /** Deep inequality. */
 export const assertNotEquals: <T>(actual: T, expected: T, message?: string) => void =
   real.assertNotEquals;
