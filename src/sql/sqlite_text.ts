@@ -20,7 +20,7 @@ export const sqliteText: TextDialect = {
   like,
   equalsFolded: (operand, argument) =>
     isAscii(argument)
-      ? sql`${operand} = ${argument} COLLATE NOCASE`
+      ? sql`${operand} COLLATE NOCASE = ${argument}`
       : sql`${folded(operand)} = ${fold(argument)}`,
   containsFolded: (operand, argument) =>
     isAscii(argument)
@@ -45,11 +45,11 @@ function contains(operand: Fragment, argument: string): Fragment {
   return sql`instr(${operand}, ${argument}) > 0`;
 }
 
-/** A range, so that an index serves; BINARY, so that a NOCASE column is no exception. */
+/** A range, so that an index serves. */
 function startsWith(operand: Fragment, argument: string): Fragment {
-  const from = sql`${operand} COLLATE BINARY >= ${argument}`;
+  const from = sql`${operand} >= ${argument}`;
   const end = afterPrefix(argument);
-  return end === null ? from : sql`(${from} AND ${operand} COLLATE BINARY < ${end})`;
+  return end === null ? from : sql`(${from} AND ${operand} < ${end})`;
 }
 
 function endsWith(operand: Fragment, argument: string): Fragment {

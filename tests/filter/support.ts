@@ -1,0 +1,72 @@
+import { resolveFilter } from "../../src/filter/resolve.ts";
+import { operatorsWith } from "../../src/filter/operators.ts";
+import { parse } from "../../src/filter/parser.ts";
+import type { Filter } from "../../src/filter/filter.ts";
+import type { FilterSyntax, Literal } from "../../src/filter/syntax.ts";
+import { Problem } from "../../src/problem/problem.ts";
+import {
+  type ColumnInfo,
+  type ColumnKind,
+  completeTable,
+  type TableInfo,
+} from "../../src/schema/table_info.ts";
+
+/** A table from the kinds of its columns; the first column is the key. */
+export function tableOf(kinds: Readonly<Record<string, ColumnKind>>): TableInfo {
+  const columns = Object.entries(kinds).map(([name, kind], index) =>
+    columnOf(name, kind, index === 0)
+  );
+  return completeTable({ name: "things", schema: null, columns, foreignKeys: [], own: true });
+}
+
+function columnOf(name: string, kind: ColumnKind, primaryKey: boolean): ColumnInfo {
+  return {
+    name,
+    dbName: name,
+    kind,
+    notNull: primaryKey,
+    primaryKey,
+    unique: false,
+    default: null,
+    generated: false,
+    enumValues: null,
+    precision: null,
+    scale: kind === "decimal" ? 2 : null,
+    maxLength: null,
+    references: null,
+    foreignType: null,
+    timestampFormat: "micros-text",
+  };
+}
+
+/** A filter text with its meaning; every column may be filtered by. */
+export function filterOf(text: string, table: TableInfo): Filter {
+  const syntax = parse(text);
+  if (syntax === null) throw new Error("there is no filter in the text");
+  return resolveFilter(syntax, { table, operators: operatorsWith({}), mayFilter: () => true });
+}
+
+/** A tree as a text in prefix form: `(and (== a #1) (>= b "x"))`, aliases by their first name. */
+export function show(syntax: FilterSyntax | null): string {
+  if (syntax === null) return "∅";
+  if (syntax.kind !== "compare") return `(${syntax.kind} ${syntax.terms.map(show).join(" ")})`;
+  const name = operatorsWith({}).get(syntax.operator)?.symbols[0] ?? syntax.operator;
+  return `(${[name, syntax.field, ...syntax.values.map(showLiteral)].join(" ")})`;
+}
+
+function showLiteral({ text, quoted }: Literal): string {
+  if (!quoted && /^(true|false|null)$/.test(text)) return text;
+  const isNumber = !quoted && /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text);
+  return isNumber ? `#${text}` : JSON.stringify(text);
+}
+
+/** The problem that `work` ends with. */
+export function problemOf(work: () => unknown): Problem {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+  throw new Error("it was accepted");
+}
