@@ -50,7 +50,7 @@ function printable(text: string): string {
 
 function tokenLines(access: Access | null): readonly string[] {
   if (access === null || access.token === null) return [];
-  const what = access.readsNeedToken ? "Every request to them needs" : "Writes need";
+  const what = access.readsNeedToken ? "Requests need" : "Writes need";
   return ["", `${what} the header  Authorization: Bearer ${access.token}`];
 }
 

@@ -20,6 +20,8 @@ export async function serveDemonstration(access: Access, runtime: Runtime): Prom
     config: {
       db,
       runtime,
+      // Its cursors need not outlive it, and nobody has to be told so.
+      secret: runtime.random.bytes(32).toBase64(),
       auth: tokenAuth(access),
       resources: [
         resource(books, { ...granted, id: books.id }),

@@ -1,0 +1,208 @@
+import { DatabaseSync } from "node:sqlite";
+import { join } from "node:path";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { listen } from "../../src/listener.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { type Child, runChild, startChild } from "../serve/child_process.ts";
+
+const program = new URL("../../cli.ts", import.meta.url).pathname;
+const root = new URL("../../", import.meta.url);
+
+async function served(child: Child): Promise<{ url: string; banner: string }> {
+  const { input } = await child.printed(/^Try:\n {2}curl .*\n/m);
+  const [, url = ""] = /(http:\/\/[^/]+)\/healthz/.exec(input) ?? [];
+  return { url, banner: input };
+}
+
+/** A folder of its own, removed at the end. */
+async function scratchFolder(): Promise<AsyncDisposable & { path: string }> {
+  const path = await Deno.makeTempDir();
+  return { path, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };
+}
+
+function writeShop(path: string): void {
+  const db = new DatabaseSync(path);
+  db.exec(`
+    CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+    CREATE TABLE "order line" (order_id INTEGER, line INTEGER, what TEXT, PRIMARY KEY (order_id, line));
+    CREATE TABLE log (message TEXT);
+    INSERT INTO customer VALUES (1, 'Ada'), (2, 'Grace');
+    INSERT INTO "order line" VALUES (7, 1, 'tea');
+  `);
+  db.close();
+}
+
+Deno.test("without arguments a demonstration runs, and the printed command works", async () => {
+  await using folder = await scratchFolder();
+  await using child = startChild([program, "--port", "0"], { cwd: folder.path });
+  const { banner } = await served(child);
+  const [, command = ""] = /^Try:\n {2}(curl .*)$/m.exec(banner) ?? [];
+  const { stdout } = await new Deno.Command("sh", { args: ["-c", `${command} -s`] }).output();
+  const { items } = JSON.parse(new TextDecoder().decode(stdout));
+  assertEquals(items.length, 3);
+
+  child.signal("SIGTERM");
+  assertEquals(await child.ended(), 0, child.stderr());
+  assertEquals(Array.from(Deno.readDirSync(folder.path)), []);
+});
+
+Deno.test("writes to the demonstration need the printed token", async () => {
+  await using folder = await scratchFolder();
+  await using child = startChild([program, "--port", "0"], { cwd: folder.path });
+  const { url, banner } = await served(child);
+  const [, token = ""] = /Authorization: Bearer (\S+)/.exec(banner) ?? [];
+  const create = async (authorization: Record<string, string>) => {
+    const response = await fetch(`${url}/api/authors`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...authorization },
+      body: JSON.stringify({ name: "Italo Calvino", country: "Italy" }),
+    });
+    await response.body?.cancel();
+    return response.status;
+  };
+  assertEquals(await create({}), 401);
+  assertEquals(await create({ authorization: `Bearer ${token}x` }), 401);
+  assertEquals(await create({ authorization: `Bearer ${token}` }), 201);
+});
+
+Deno.test("a database file becomes an API that only reads it", async () => {
+  await using folder = await scratchFolder();
+  const path = join(folder.path, "shop.db");
+  writeShop(path);
+  const before = await Deno.readFile(path);
+  await using child = startChild([program, path, "--port", "0"]);
+  const { url, banner } = await served(child);
+  assertStringIncludes(banner, "/api/order%20line\n");
+  assert(!banner.includes("Bearer"), banner);
+  assertMatch(child.stderr(), /"table":"log"/);
+
+  const list = await (await fetch(`${url}/api/customer?orderBy=-name`)).json();
+  assertEquals(list.items, [{ id: 2, name: "Grace" }, { id: 1, name: "Ada" }]);
+  const line = await (await fetch(`${url}/api/order%20line/7,1`)).json();
+  assertEquals(line.what, "tea");
+  const refused = await fetch(`${url}/api/customer/1`, { method: "DELETE" });
+  assertEquals(refused.status, 405);
+  await refused.body?.cancel();
+  assertEquals(await Deno.readFile(path), before);
+});
+
+Deno.test("with --write a database file is written by whoever has the token", async () => {
+  await using folder = await scratchFolder();
+  const path = join(folder.path, "shop.db");
+  writeShop(path);
+  await using child = startChild([program, "--write", path, "--port", "0"]);
+  const { url, banner } = await served(child);
+  const [, token = ""] = /Authorization: Bearer (\S+)/.exec(banner) ?? [];
+  for (
+    const [headers, expected] of [[{}, 401], [{ authorization: `Bearer ${token}` }, 204]] as const
+  ) {
+    const response = await fetch(`${url}/api/customer/1`, { method: "DELETE", headers });
+    assertEquals(response.status, expected);
+    await response.body?.cancel();
+  }
+});
+
+Deno.test("on an address that others reach everything but health needs the token", async () => {
+  await using folder = await scratchFolder();
+  const path = join(folder.path, "shop.db");
+  writeShop(path);
+  await using child = startChild([program, path, "--host", "0.0.0.0", "--port", "0"]);
+  const { url, banner } = await served(child);
+  const [, token = ""] = /Authorization: Bearer (\S+)'/.exec(banner) ?? [];
+  const statusOf = async (path: string, headers: Record<string, string> = {}) => {
+    const response = await fetch(url + path, { headers });
+    await response.body?.cancel();
+    return response.status;
+  };
+  assertEquals(await statusOf("/api/customer"), 401);
+  assertEquals(await statusOf("/__service/schema"), 401);
+  assertEquals(await statusOf("/healthz"), 200);
+  assertEquals(await statusOf("/readyz"), 200);
+  assertEquals(await statusOf("/api/customer", { authorization: `Bearer ${token}` }), 200);
+});
+
+Deno.test("a configuration file is found and served", async () => {
+  await using folder = await scratchFolder();
+  await Deno.writeTextFile(
+    join(folder.path, "service.config.ts"),
+    `
+    import { integer, openDatabase, resource, table } from "${new URL("mod.ts", root)}";
+    const things = table("things", { id: integer().primaryKey() });
+    const db = await openDatabase("sqlite::memory:");
+    await db.createTables([things]);
+    export default {
+      db,
+      resources: [resource(things, { id: things.id, auth: { public: { read: true } } })],
+    };
+  `,
+  );
+  await using child = startChild([program, "--port", "0"], { cwd: folder.path });
+  const { url } = await served(child);
+  assertEquals((await (await fetch(`${url}/api/things`)).json()).items, []);
+});
+
+Deno.test("what cannot be served is said in one sentence, with exit code 2", async () => {
+  await using folder = await scratchFolder();
+  const file = async (name: string, text: string) => {
+    await Deno.writeTextFile(join(folder.path, name), text);
+    return name;
+  };
+  const cases: readonly [args: readonly string[], sentence: RegExp][] = [
+    [["absent.db"], /absent\.db/],
+    [["--write", "absent.db"], /absent\.db/],
+    [[await file("letter.db", "Dear reader, ".repeat(100))], /letter\.db/],
+    [["."], /\./],
+    [["mongo://localhost/x"], /mongo/],
+    [["--config", "absent.ts"], /Cannot read absent\.ts: there is no such file/],
+    [["--config", await file("a.yaml", "a: 1")], /a\.yaml/],
+    [["--config", await file("empty.ts", "export const a = 1;")], /no default export/],
+    [["--config", await file("throws.ts", "throw new Error('no luck')")], /throws\.ts: no luck/],
+    [["--config", await file("broken.ts", "export default {")], /Cannot load broken\.ts/],
+    [["--public", "--config", await file("any.ts", "export default {}")], /--public/],
+  ];
+  for (const [args, sentence] of cases) {
+    const { code, stdout, stderr } = await runChild([program, "--port", "0", ...args], {
+      cwd: folder.path,
+    });
+    assertEquals([code, stdout], [2, ""], `${args.join(" ")}\n${stderr}`);
+    assertMatch(stderr, sentence);
+    assert(!/^ {4}at /m.test(stderr), stderr);
+  }
+  assertEquals(
+    Array.from(Deno.readDirSync(folder.path), ({ name }) => name).includes("absent.db"),
+    false,
+  );
+});
+
+Deno.test("a database that cannot be reached is exit code 1, without its password", async () => {
+  const { code, stderr } = await runChild([program, "postgres://ada:s3cret@127.0.0.1:1/shop"]);
+  assertEquals(code, 1, stderr);
+  assert(!stderr.includes("s3cret"), stderr);
+});
+
+Deno.test("a taken port is exit code 1", async () => {
+  const app = { fetch: () => new Response(), drain() {}, close: () => Promise.resolve() };
+  const server = listen(app, { port: 0 }, systemRuntime(() => {}));
+  await using folder = await scratchFolder();
+  const { code, stderr } = await runChild([program, "--port", String(server.port)], {
+    cwd: folder.path,
+  });
+  await server.stop();
+  assertEquals(code, 1, stderr);
+  assertMatch(stderr, /Cannot listen on http:\/\/127\.0\.0\.1:\d+: the port is taken/);
+});
+
+Deno.test("help and version need nothing and end at once", async () => {
+  assertMatch((await runChild([program, "--version"])).stdout, /^\d+\.\d+\.\d+\n$/);
+  const help = await runChild([program, "--help"]);
+  assertEquals(help.code, 0);
+  for (const option of ["--port", "--host", "--public", "--write", "--config"]) {
+    assertStringIncludes(help.stdout, option);
+  }
+});
+
+Deno.test("a wrong option ends with exit code 2 before anything is opened", async () => {
+  const { code, stderr } = await runChild([program, "--prot", "1"]);
+  assertEquals(code, 2);
+  assertStringIncludes(stderr, "did you mean --port?");
+});
