@@ -14,10 +14,16 @@ export function parseJson(text: string): unknown {
 
 /** Writes JSON with bigints as plain digits. */
 export function writeJson(value: unknown): string {
-  return JSON.stringify(
-    value,
-    (_key, member) => typeof member === "bigint" ? digits(member) : member,
-  );
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    // A replacer slows writing down several times, so it is paid only where a bigint was refused.
+    if (!(error instanceof TypeError)) throw error;
+    return JSON.stringify(
+      value,
+      (_key, member) => typeof member === "bigint" ? digits(member) : member,
+    );
+  }
 }
 
 function keepDigits(_key: string, value: unknown, context?: { readonly source?: string }): unknown {

@@ -22,7 +22,7 @@ export function createTableStatements(table: TableInfo, dialect: Dialect): State
 
 /**
  * The tables in an order in which each one's foreign keys find their target. Postgres asks for
- * that; a circle of tables has no such order and comes out as it went in.
+ * that; a circle of tables has no such order and comes out in some order.
  */
 export function inCreationOrder(tables: readonly TableInfo[]): TableInfo[] {
   const byName = new Map(tables.map((table) => [table.name, table]));
@@ -52,6 +52,7 @@ function columnLine(column: ColumnInfo, hasOneKey: boolean, dialect: Dialect): s
   if (column.notNull && !isCounted) parts.push("NOT NULL");
   if (column.unique) parts.push("UNIQUE");
   if (column.default?.kind === "value") {
+    dialect.check(column.default.value, column);
     parts.push(`DEFAULT ${literal(dialect.encode(column.default.value, column), dialect)}`);
   }
   if (column.enumValues !== null) {
