@@ -17,8 +17,8 @@ export function writeJson(value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch (error) {
-    // A replacer slows writing down several times, so it is paid only where a bigint was refused.
     if (!(error instanceof TypeError)) throw error;
+    // There is a bigint inside, which is rare: a replacer makes all writing several times slower.
     return JSON.stringify(
       value,
       (_key, member) => typeof member === "bigint" ? digits(member) : member,
