@@ -1,16 +1,13 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ServiceConfig } from "../config.ts";
-import type { ListenOptions } from "../listener.ts";
-
-/** What a configuration file exports as default. */
-export type FileConfig = ServiceConfig & Pick<ListenOptions, "port" | "host">;
+import { exists } from "./exists.ts";
 
 /** The path of the configuration in the current folder, or null when there is none. */
 export async function findConfiguration(): Promise<string | null> {
-  if (await isFile(typescriptName)) return typescriptName;
+  if (await exists(typescriptName)) return typescriptName;
   for (const name of yamlNames) {
-    if (await isFile(name)) {
+    if (await exists(name)) {
       throw new Error(`Cannot read ${name}: so far only ${typescriptName} is understood`);
     }
   }
@@ -18,31 +15,25 @@ export async function findConfiguration(): Promise<string | null> {
 }
 
 /** Imports a configuration file. Throws an Error with one sentence about what is wrong with it. */
-export async function loadConfiguration(path: string): Promise<FileConfig> {
+export async function loadConfiguration(path: string): Promise<ServiceConfig> {
   if (/\.ya?ml$/i.test(path)) {
     throw new Error(`Cannot read ${path}: so far only TypeScript configurations are understood`);
   }
-  if (!await isFile(path)) throw new Error(`Cannot read ${path}: there is no such file`);
+  if (!await exists(path)) throw new Error(`Cannot read ${path}: there is no such file`);
   const { default: config } = await importModule(path);
   if (typeof config !== "object" || config === null) {
     throw new Error(`Cannot serve ${path}: it has no default export that is a configuration`);
   }
-  // What the options hold is checked where the app is created.
-  return config as FileConfig;
+  if (!("db" in config && "resources" in config && Array.isArray(config.resources))) {
+    throw new Error(`Cannot serve ${path}: its default export needs db and a list of resources`);
+  }
+  // What the other options hold is checked where the app is created.
+  return config as ServiceConfig;
 }
 
 const typescriptName = "service.config.ts";
 
 const yamlNames = ["service.yaml", "service.yml"];
-
-async function isFile(path: string): Promise<boolean> {
-  try {
-    return (await Deno.stat(path)).isFile;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
-}
 
 async function importModule(path: string): Promise<{ readonly default?: unknown }> {
   try {

@@ -3,6 +3,7 @@ import { resource, type ResourceDefinition, type ResourceOptions } from "../reso
 import type { Runtime } from "../runtime/runtime.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { Access } from "./access.ts";
+import { exists } from "./exists.ts";
 import { grantedBy, type Served, tokenAuth } from "./served.ts";
 
 /**
@@ -32,17 +33,19 @@ export async function serveInstantly(
   };
 }
 
-/** A bare path is a file of the embedded engine; a missing one would be created when writing. */
+/** A bare path is a file of the embedded engine. A missing file would be created by writing. */
 async function toUrl(place: string): Promise<string> {
   // One letter before the colon is a drive.
-  if (/^[a-z][a-z0-9+.-]+:/i.test(place)) return place;
-  try {
-    await Deno.stat(place);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new Error(`Cannot open ${place}: there is no such file`, { cause: error });
+  const isUrl = /^[a-z][a-z0-9+.-]+:/i.test(place);
+  const path = isUrl ? filePathOf(place) : place;
+  if (path !== null && !await exists(path)) {
+    throw new Error(`Cannot open ${place}: there is no such file`);
   }
-  return `sqlite:${place}`;
+  return isUrl ? place : `sqlite:${place}`;
+}
+
+function filePathOf(url: string): string | null {
+  return /^(?:(?:node-)?sqlite|pglite):(?:\/\/)?(?!:memory:)(.+)$/i.exec(url)?.[1] ?? null;
 }
 
 async function introspect(db: Database, runtime: Runtime): Promise<readonly TableInfo[]> {

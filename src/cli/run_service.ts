@@ -104,8 +104,7 @@ function report(error: unknown, exitCode: number): number {
 }
 
 function messageOf(error: Error): string {
-  const reason = error instanceof DatabaseError && error.cause instanceof Error
-    ? error.cause.message
-    : null;
-  return reason === null ? error.message : `${error.message}: ${reason}`;
+  if (!(error instanceof DatabaseError)) return error.message;
+  const reason = error.cause instanceof Error ? error.cause.message : error.kind;
+  return `Cannot use the database: ${reason}`;
 }

@@ -1,0 +1,46 @@
+/**
+ * Notes that everybody reads and only their owner writes: `deno run -A examples/notes.ts`, then
+ *
+ *     curl http://127.0.0.1:8000/api/notes
+ *     curl http://127.0.0.1:8000/api/notes -H 'x-user: ada' --json '{"title":"Buy tea"}'
+ */
+import {
+  eq,
+  integer,
+  openDatabase,
+  resource,
+  serve,
+  table,
+  text,
+  type User,
+} from "@svc/resource-api";
+
+const notes = table("notes", {
+  id: integer().primaryKey(),
+  ownerId: text().notNull().as("owner_id"),
+  title: text({ maxLength: 200 }).notNull(),
+  status: text({ enum: ["draft", "published"] }).notNull().default("draft"),
+});
+
+const db = await openDatabase("sqlite::memory:");
+await db.createTables([notes]);
+
+const own = (user: User) => eq(notes.ownerId, user.id);
+
+await serve({
+  db,
+  auth: {
+    // A stand-in: a real service checks a session or a token here.
+    middleware: async (context, next) => {
+      const id = context.req.header("x-user");
+      if (id !== undefined) context.set("user", { id });
+      await next();
+    },
+  },
+  resources: [
+    resource(notes, {
+      id: notes.id,
+      auth: { public: { read: true }, create: own, update: own, delete: own },
+    }),
+  ],
+});

@@ -1,0 +1,22 @@
+/** A configuration for the command line: `deno run -A cli.ts --config examples/service.config.ts`. */
+import { all, integer, openDatabase, resource, table, text } from "@svc/resource-api";
+import type { ServiceConfig } from "@svc/resource-api";
+
+const cities = table("cities", {
+  id: integer().primaryKey(),
+  name: text().notNull().unique(),
+  population: integer(),
+});
+
+const db = await openDatabase("sqlite::memory:");
+await db.createTables([cities]);
+
+const config: ServiceConfig = {
+  port: 8080,
+  db,
+  resources: [
+    resource(cities, { id: cities.id, auth: { public: { read: true }, create: () => all() } }),
+  ],
+};
+
+export default config;

@@ -1,0 +1,25 @@
+/** What the tests of `serveApp` start: an app with an endless stream and a forgotten promise. */
+import type { App } from "../../src/app.ts";
+import { consoleObserver } from "../../src/runtime/console_observer.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { serveApp } from "../../src/serve.ts";
+
+const app: App = {
+  fetch(request) {
+    const path = new URL(request.url).pathname;
+    if (path === "/forgotten") Promise.reject(new Error("nobody waits for this"));
+    const endless = new ReadableStream({ start: (c) => c.enqueue(new Uint8Array(1)) });
+    return Promise.resolve(new Response(path === "/stream" ? endless : "ok"));
+  },
+  drain: () => console.log("drained"),
+  close: () => Promise.resolve(),
+  resources: [],
+};
+
+await serveApp(app, {
+  port: 0,
+  stopDeadlineMs: Number(Deno.args[0]),
+  onListen: ({ url }) => console.log(`url ${url}`),
+}, systemRuntime(consoleObserver()));
+// A forgotten timer, as in many programs.
+setInterval(() => {}, 60_000);

@@ -1,0 +1,40 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { startChild } from "./child_process.ts";
+
+const processFile = new URL("./serve_process.ts", import.meta.url).pathname;
+
+Deno.test("a signal stops the process with exit code 0, whatever else holds it", async () => {
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    await using child = startChild([processFile, "200"]);
+    const [, url = ""] = await child.printed(/^url (.*)$/m);
+    const stream = await fetch(`${url}/stream`);
+    child.signal(signal);
+    assertEquals(await child.ended(), 0, child.stderr());
+    await stream.text().catch(() => "cut off");
+  }
+});
+
+Deno.test("a second signal does not wait for the first one's deadline", async () => {
+  await using child = startChild([processFile, "20000"]);
+  const [, url = ""] = await child.printed(/^url (.*)$/m);
+  const stream = await fetch(`${url}/stream`);
+  child.signal("SIGTERM");
+  await child.printed(/drained/);
+  const before = performance.now();
+  child.signal("SIGTERM");
+  assert(await child.ended() !== 0);
+  assert(performance.now() - before < 5_000);
+  await stream.text().catch(() => "cut off");
+});
+
+Deno.test("a rejection that nobody waits for is observed and kills nothing", async () => {
+  await using child = startChild([processFile, "200"]);
+  const [, url = ""] = await child.printed(/^url (.*)$/m);
+  for (let i = 0; i < 3; i++) {
+    assertEquals(await (await fetch(`${url}/forgotten`)).text(), "ok");
+  }
+  child.signal();
+  assertEquals(await child.ended(), 0, child.stderr());
+  assertStringIncludes(child.stderr(), '"event":"unhandled_rejection"');
+  assertStringIncludes(child.stderr(), "nobody waits for this");
+});
