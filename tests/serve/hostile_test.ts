@@ -1,0 +1,81 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { type App, createApp } from "../../src/app.ts";
+import { openDatabase } from "../../src/db/open_database.ts";
+import { listen, type Server } from "../../src/listener.ts";
+import { resource } from "../../src/resource/definition.ts";
+import type { Runtime } from "../../src/runtime/runtime.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { text } from "../../src/schema/column_builder.ts";
+import { table } from "../../src/schema/define.ts";
+
+const things = table("things", { id: text().primaryKey() });
+
+async function openApp(runtime: Runtime): Promise<App> {
+  const db = await openDatabase("sqlite::memory:");
+  await db.createTables([things]);
+  return await createApp({
+    db,
+    runtime,
+    secret: "sixteen or more characters",
+    middleware: [async (context, next) => {
+      await next();
+      // What a careless middleware does: a part of the path in a header.
+      const [, last = ""] = /([^/]*)$/.exec(context.req.path) ?? [];
+      context.header("x-last", /%0[0ad]/i.test(last) ? "" : unescape(last));
+    }],
+    resources: [resource(things, { id: things.id, auth: { public: { read: true } } })],
+  });
+}
+
+/** Sends bytes as they are; gives the first line of the answer, or nothing when there is none. */
+async function firstLine(server: Server, request: string): Promise<string> {
+  using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
+  await connection.write(new TextEncoder().encode(request));
+  const buffer = new Uint8Array(1_024);
+  const length = await connection.read(buffer);
+  const [line = ""] = new TextDecoder().decode(buffer.subarray(0, length ?? 0)).split("\r\n");
+  return line;
+}
+
+Deno.test("no request and no header value ends the process or gets a 500", async () => {
+  const runtime = systemRuntime(() => {});
+  const app = await openApp(runtime);
+  const server = listen(app, { port: 0 }, runtime);
+  const close = "connection: close\r\n\r\n";
+  const cases: readonly [request: string, answer: RegExp][] = [
+    // A control byte in a response header ends the process inside Deno, past every catch.
+    [`GET /api/things/a%01b HTTP/1.1\r\nhost: x\r\n${close}`, / 404 /],
+    [`GET /api/things/a%7fb HTTP/1.1\r\nhost: x\r\n${close}`, / 404 /],
+    [`GET /api/things/a%1bb HTTP/1.1\r\nhost: x\r\n${close}`, / 404 /],
+    [`GET /api/things/%ff HTTP/1.1\r\nhost: x\r\n${close}`, / 400 /],
+    [`GET /api/things/% HTTP/1.1\r\nhost: x\r\n${close}`, / 400 /],
+    [`GET /api/things HTTP/1.1\r\nhost: a b\r\n${close}`, / (200|400) /],
+    [`GET /api/things HTTP/1.1\r\nhost: [::\r\n${close}`, / (200|400) /],
+    [`GET /api/things HTTP/1.0\r\n\r\n`, / (200|400) /],
+    [`GET http://evil.example/api/things HTTP/1.1\r\nhost: x\r\n${close}`, / (200|400|404) /],
+    [`GET //evil.example HTTP/1.1\r\nhost: x\r\n${close}`, / (400|404) /],
+    [`GET /api/../healthz HTTP/1.1\r\nhost: x\r\n${close}`, / (200|400|404) /],
+    [`OPTIONS * HTTP/1.1\r\nhost: x\r\n${close}`, / (204|400|404|405) /],
+    [`${"X".repeat(300)} /api/things HTTP/1.1\r\nhost: x\r\n${close}`, / (400|405|501) /],
+    [`GET /healthz HTTP/1.1\r\nhost: x\r\n${close}`, / 200 /],
+  ];
+  for (const [request, answer] of cases) {
+    assertMatch(await firstLine(server, request), answer, JSON.stringify(request.slice(0, 60)));
+  }
+  await server.stop();
+});
+
+Deno.test("readyz says no on a connection that is open while the app drains", async () => {
+  const runtime = systemRuntime(() => {});
+  const app = await openApp(runtime);
+  const server = listen(app, { port: 0 }, runtime);
+  const statusOf = async (path: string) => {
+    const response = await fetch(server.url + path);
+    await response.body?.cancel();
+    return response.status;
+  };
+  assertEquals([await statusOf("/healthz"), await statusOf("/readyz")], [200, 200]);
+  app.drain();
+  assertEquals([await statusOf("/healthz"), await statusOf("/readyz")], [200, 503]);
+  await server.stop();
+});
