@@ -1,0 +1,79 @@
+/**
+ * The filter language beside the parsers of npm, and what becomes of a filter afterwards.
+ * Rounds are interleaved, so that a busy machine slows all alike; the figures are medians.
+ *
+ *     deno run -A bench/rsql_bench.ts
+ */
+import rsqlParser from "npm:@rsql/parser@1.6.0";
+import tsRsql from "npm:ts-rsql@1.0.0";
+import { compileFilter } from "../src/compile/where.ts";
+import { matches } from "../src/filter/match.ts";
+import { operatorsWith } from "../src/filter/operators.ts";
+import { createFilterParser } from "../src/filter/parse_filter.ts";
+import { parse } from "../src/filter/parser.ts";
+import { resolveFilter } from "../src/filter/resolve.ts";
+import { integer, real, text } from "../src/schema/column_builder.ts";
+import { readTableInfo, table } from "../src/schema/define.ts";
+import { sqliteDialect } from "../src/sql/sqlite_dialect.ts";
+import { sqliteText } from "../src/sql/sqlite_text.ts";
+
+const expressions = [
+  'genre=in=("sci-fi",action);year>=2000;director=="Ch. Nolan"',
+  '(genre=in=("sci-fi",action,drama);year>=2000),(director=="Christopher Nolan";rating>8.5;year<999)',
+];
+
+const films = readTableInfo(table("films", {
+  id: integer().primaryKey(),
+  genre: text(),
+  year: integer(),
+  director: text(),
+  rating: real(),
+}));
+const row = { id: 1, genre: "action", year: 2010, director: "Ch. Nolan", rating: 8.8 };
+const context = { table: films, operators: operatorsWith({}), mayFilter: () => true };
+const dialect = sqliteDialect({ text: sqliteText });
+const remembering = createFilterParser();
+
+for (const expression of expressions) {
+  const syntax = parse(expression)!;
+  const filter = resolveFilter(syntax, context);
+  const medians = measure({
+    "ours": () => parse(expression),
+    "npm:@rsql/parser": () => rsqlParser.parse(expression),
+    "npm:ts-rsql": () => tsRsql.parseRsql(expression),
+    "ours, remembered": () => remembering.parse(expression),
+    "resolve and compile": () => compileFilter(resolveFilter(syntax, context), dialect),
+    "match one row": () => matches(filter, row),
+  });
+  console.log(`\n${expression.length} characters: ${expression}`);
+  for (const [name, ns] of medians) console.log(`${name.padEnd(20)} ${format(ns)}`);
+  const ours = medians.get("ours")!;
+  for (const other of ["npm:@rsql/parser", "npm:ts-rsql"]) {
+    console.log(`${other} / ours: ${(medians.get(other)! / ours).toFixed(1)}`);
+  }
+}
+
+/** Nanoseconds per call: the median over rounds that take turns. */
+function measure(works: Readonly<Record<string, () => unknown>>): Map<string, number> {
+  const rounds = 15;
+  const samples = new Map(Object.keys(works).map((name) => [name, [] as number[]]));
+  for (let round = -3; round < rounds; round++) {
+    for (const [name, work] of Object.entries(works)) {
+      const calls = 5_000;
+      const started = performance.now();
+      for (let i = 0; i < calls; i++) work();
+      const ns = (performance.now() - started) * 1e6 / calls;
+      // The first rounds only warm the compiler up.
+      if (round >= 0) samples.get(name)!.push(ns);
+    }
+  }
+  return new Map([...samples].map(([name, times]) => [name, median(times)]));
+}
+
+function median(times: readonly number[]): number {
+  return times.toSorted((left, right) => left - right)[times.length >> 1]!;
+}
+
+function format(ns: number): string {
+  return ns < 1000 ? `${ns.toFixed(0)} ns` : `${(ns / 1000).toFixed(2)} µs`;
+}
