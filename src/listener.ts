@@ -26,6 +26,7 @@ export interface ListenOptions {
 export interface Server {
   /** With the port that was really taken, e.g. `http://127.0.0.1:8000`. */
   readonly url: string;
+  /** The port that was really taken. */
   readonly port: number;
   /** Resolves when everything is stopped and closed. */
   readonly finished: Promise<void>;
