@@ -2,7 +2,8 @@
  * Notes that everybody reads and only their owner writes: `deno run -A examples/notes.ts`, then
  *
  *     curl http://127.0.0.1:8000/api/notes
- *     curl http://127.0.0.1:8000/api/notes -H 'x-user: ada' --json '{"title":"Buy tea"}'
+ *     curl http://127.0.0.1:8000/api/notes -H 'x-user: ada' \
+ *       --json '{"ownerId":"ada","title":"Buy tea"}'
  */
 import {
   eq,
