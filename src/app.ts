@@ -138,8 +138,8 @@ function throughMiddleware(
   if (config.cors !== undefined && config.cors !== false) {
     before.unshift(corsMiddleware(config.cors));
   }
-  // Our context type names the part of Hono's that is promised; what runs is Hono's own.
   for (const middleware of before) {
+    // Our context type names the part of Hono's that is promised; what runs is Hono's own.
     hono.use("*", middleware as unknown as Parameters<typeof hono.use>[1]);
   }
   const routes = config.auth?.routes;

@@ -1,5 +1,5 @@
 import { jsonType, type Reply } from "../protocol/reply.ts";
-import { toJson } from "./output.ts";
+import { writeJson } from "../schema/exact_json.ts";
 
 /** A JSON answer. What a resource answers depends on who asks, so shared caches may not keep it. */
 export function answer(
@@ -11,6 +11,6 @@ export function answer(
   return {
     status,
     headers: headers === undefined ? fixed : { ...fixed, ...headers },
-    body: toJson(body),
+    body: writeJson(body),
   };
 }

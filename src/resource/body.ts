@@ -1,5 +1,6 @@
 import { Problem } from "../problem/problem.ts";
 import type { Clock } from "../runtime/runtime.ts";
+import { parseJson } from "../schema/exact_json.ts";
 
 /** What a body may cost. */
 export interface BodyLimits {
@@ -21,6 +22,9 @@ export async function readJsonBody(
   const bytes = await readBytes(request, limits, clock);
   const text = decodeText(bytes);
   const value = parseJson(text);
+  if (value === undefined) {
+    throw new Problem("invalid-body", "Cannot read this body: it is not JSON");
+  }
   if (isDeeper(value, deepest)) {
     throw new Problem("invalid-body", `Cannot use this body: it is nested deeper than ${deepest}`);
   }
@@ -109,23 +113,6 @@ function decodeText(bytes: Uint8Array): string {
   } catch (cause) {
     throw new Problem("invalid-body", "Cannot read this body: it is not UTF-8", { cause });
   }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    // Only a text with 16 digits in a row can hold an integer that a double would change.
-    if (!/[0-9]{16}/.test(text)) return JSON.parse(text);
-    return JSON.parse(text, keepDigits);
-  } catch (cause) {
-    throw new Problem("invalid-body", "Cannot read this body: it is not JSON", { cause });
-  }
-}
-
-/** A JSON.parse reviver: whole numbers beyond 2^53 become bigints instead of being rounded. */
-function keepDigits(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
-  if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
-  const source = context?.source ?? "";
-  return /^-?[0-9]+$/.test(source) ? BigInt(source) : value;
 }
 
 function isDeeper(value: unknown, levels: number): boolean {

@@ -1,0 +1,31 @@
+/** What the hostile tests attack: a real listener over a table with text keys, all of it open. */
+import { all } from "../../src/filter/builders.ts";
+import { openDatabase } from "../../src/db/open_database.ts";
+import { resource } from "../../src/resource/definition.ts";
+import { integer, json, text } from "../../src/schema/column_builder.ts";
+import { table } from "../../src/schema/define.ts";
+import { serve } from "../../src/serve.ts";
+
+const things = table("things", { id: text().primaryKey(), rank: integer(), extra: json() });
+const db = await openDatabase("sqlite::memory:");
+await db.createTables([things]);
+const server = await serve({
+  db,
+  port: 0,
+  secret: "a secret for the tests only",
+  bodyTimeoutMs: 700,
+  auth: {
+    middleware: async (context, next) => {
+      context.set("user", { id: "anybody" });
+      await next();
+    },
+  },
+  resources: [
+    resource(things, {
+      id: things.id,
+      auth: { public: true, create: () => all(), update: () => all(), delete: () => all() },
+    }),
+  ],
+  onListen: ({ port }) => console.log(`port ${port}`),
+});
+await server.finished;

@@ -1,0 +1,169 @@
+import { assertEquals } from "@std/assert";
+import { all, eq, none, rsql } from "../../src/filter/builders.ts";
+import type { ScopeOptions } from "../../src/auth/scope.ts";
+import { resource } from "../../src/resource/definition.ts";
+import { integer, text } from "../../src/schema/column_builder.ts";
+import { table } from "../../src/schema/define.ts";
+import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
+import type { Engine } from "../support/engines.ts";
+
+const notes = table("notes", {
+  id: integer().primaryKey(),
+  ownerId: text().notNull().as("owner_id"),
+  title: text(),
+  secret: text(),
+});
+
+const ada = { "x-user": "ada" };
+const bob = { "x-user": "bob" };
+
+function withNotes(
+  engine: Engine,
+  auth: ScopeOptions,
+  work: (service: Service) => Promise<void>,
+): Promise<void> {
+  return withService(engine, [notes], () => ({
+    resources: [
+      resource(notes, {
+        id: notes.id,
+        auth,
+        fields: { readable: [notes.id, notes.ownerId, notes.title] },
+      }),
+    ],
+  }), async (service) => {
+    await insertRows(service.db, notes, [
+      { id: 1, ownerId: "ada", title: "a", secret: "s1" },
+      { id: 2, ownerId: "bob", title: "b", secret: "s2" },
+    ]);
+    await work(service);
+  });
+}
+
+const matrix: readonly (readonly [string, ScopeOptions, readonly [number, number]])[] = [
+  ["public read only", { public: { read: true } }, [200, 200]],
+  ["a read scope only", { read: () => all() }, [401, 200]],
+  ["both", { public: { read: true }, read: () => all() }, [200, 200]],
+  ["neither", {}, [401, 403]],
+  ["a scope of none()", { read: () => none() }, [401, 403]],
+  ["a scope of an empty text", { read: () => "" }, [401, 403]],
+  ["an undefined value", { read: () => eq(notes.ownerId, undefined) }, [401, 403]],
+];
+for (const [name, auth, expected] of matrix) {
+  testOnEngines(
+    `${name}: ${expected.join(" for anonymous callers, ")} for users`,
+    (engine) =>
+      withNotes(engine, auth, async ({ get }) => {
+        for (const path of ["/api/notes", "/api/notes/1", "/api/notes/count"]) {
+          const statuses = [(await get(path)).status, (await get(path, ada)).status];
+          assertEquals([path, ...statuses], [path, ...expected]);
+        }
+      }),
+  );
+}
+
+testOnEngines(
+  "the scope function does not run for anonymous callers, and its fault denies",
+  (engine) => {
+    let runs = 0;
+    const read = () => {
+      runs++;
+      throw new Error("the scope is broken");
+    };
+    return withNotes(engine, { read }, async ({ get }) => {
+      assertEquals([(await get("/api/notes")).status, runs], [401, 0]);
+      assertEquals([(await get("/api/notes", ada)).status, runs], [500, 1]);
+    });
+  },
+);
+
+testOnEngines(
+  "a user filter cannot widen a scope",
+  (engine) =>
+    withNotes(engine, { read: (user) => rsql`ownerId==${user.id}` }, async ({ get }) => {
+      const ids = async (filter: string) => {
+        const { status, body } = await get(`/api/notes?filter=${encodeURIComponent(filter)}`, ada);
+        return status === 200 ? body.items.map((item: { id: number }) => item.id) : status;
+      };
+      assertEquals(await ids("id>0"), [1]);
+      assertEquals(await ids("id==1,id==2"), [1]);
+      assertEquals(await ids("ownerId!=ada"), []);
+      assertEquals(await ids("id==1),(id==2"), 400);
+      assertEquals(await ids("*"), 400);
+      assertEquals(await ids('title=="x\'; DROP TABLE notes; --"'), []);
+      const hostile = { "x-user": 'x",ownerId!="' };
+      assertEquals((await get("/api/notes", hostile)).body.items, []);
+      assertEquals((await get("/api/notes/2", ada)).status, 404);
+      assertEquals((await get("/api/notes/2%22%2Cid!%3D%22", ada)).status, 404);
+      assertEquals((await get("/api/notes/count", ada)).body, { count: 1 });
+    }),
+);
+
+testOnEngines(
+  "writes outside the scope are 404 when unseen, 403 when seen, and change nothing",
+  (engine) =>
+    withNotes(engine, {
+      public: { read: true },
+      create: (user) => eq(notes.ownerId, user.id),
+      update: (user) => eq(notes.ownerId, user.id),
+      delete: (user) => eq(notes.ownerId, user.id),
+    }, async ({ get, send }) => {
+      const status = async (method: string, path: string, body?: unknown) =>
+        (await send(method, path, body, ada)).status;
+      assertEquals(await status("POST", "/api/notes", { id: 3, ownerId: "bob" }), 403);
+      assertEquals(await status("POST", "/api/notes", { id: 3, ownerId: "ada" }), 201);
+      assertEquals(await status("PATCH", "/api/notes/2", { title: "mine" }), 403);
+      assertEquals(await status("PATCH", "/api/notes/1", { ownerId: "bob" }), 403);
+      assertEquals(await status("PUT", "/api/notes/2", { ownerId: "ada" }), 403);
+      assertEquals(await status("DELETE", "/api/notes/2"), 403);
+      assertEquals(await status("DELETE", "/api/notes/9"), 404);
+      assertEquals(await status("DELETE", "/api/notes/3"), 204);
+      const rows = (await get("/api/notes?orderBy=id")).body.items;
+      assertEquals(rows, [
+        { id: 1, ownerId: "ada", title: "a" },
+        { id: 2, ownerId: "bob", title: "b" },
+      ]);
+      const anonymous = await send("DELETE", "/api/notes/1");
+      assertEquals(anonymous.status, 401);
+      assertEquals(anonymous.headers.get("www-authenticate"), "Bearer");
+    }),
+);
+
+testOnEngines(
+  "a row that may not be read is not there for writes either",
+  (engine) =>
+    withNotes(engine, {
+      read: (user) => eq(notes.ownerId, user.id),
+      update: () => all(),
+      delete: () => all(),
+    }, async ({ send }) => {
+      assertEquals((await send("PATCH", "/api/notes/1", { title: "x" }, bob)).status, 404);
+      assertEquals((await send("PATCH", "/api/notes/1", {}, bob)).status, 404);
+      assertEquals((await send("DELETE", "/api/notes/1", undefined, bob)).status, 404);
+      assertEquals((await send("PATCH", "/api/notes/1", { title: "x" }, ada)).status, 200);
+    }),
+);
+
+testOnEngines(
+  "a hidden column is no filter, no order, no field and no answer",
+  (engine) =>
+    withNotes(engine, { public: true, update: () => all() }, async ({ get, send }) => {
+      const asked = [
+        get("/api/notes?select=secret,id"),
+        get("/api/notes/1?select=secret"),
+        send("PATCH", "/api/notes/1", { secret: "s3" }, ada),
+      ];
+      for (const { body } of await Promise.all(asked)) {
+        assertEquals(JSON.stringify(body).includes("secret"), false);
+        assertEquals(/s[123]/.test(JSON.stringify(body)), false);
+      }
+      const texts = await Promise.all(
+        ["secret", "nothing", "constructor", "__proto__"].map(async (name) => {
+          const filtered = await get(`/api/notes?filter=${name}==s1`);
+          const ordered = await get(`/api/notes?orderBy=${name}`);
+          assertEquals([filtered.status, ordered.status], [400, 400]);
+          return [filtered.body.detail, ordered.body.detail.replace(`"${name}"`, "")];
+        }),
+      );
+      assertEquals(new Set(texts.map((text) => text.join())).size, 1);
+    }),
+);

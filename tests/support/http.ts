@@ -1,0 +1,121 @@
+import type { AppConfig } from "../../src/config.ts";
+import { createApp } from "../../src/app.ts";
+import type { Database } from "../../src/db/open_database.ts";
+import { readTableInfo, type TableLike } from "../../src/schema/define.ts";
+import type { Observation } from "../../src/runtime/observation.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { type Engine, engines } from "./engines.ts";
+import { testUnless } from "./skip.ts";
+
+/** An answer with its JSON read. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  // deno-lint-ignore no-explicit-any -- a test says what it expects by asserting it
+  readonly body: any;
+}
+
+/** An app under test, called in process. */
+export interface Service {
+  readonly db: Database;
+  /** Everything that the app observed. */
+  readonly observations: readonly Observation[];
+  get(path: string, headers?: Record<string, string>): Promise<Answer>;
+  /** `body` is sent as JSON, a string as it is. */
+  send(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
+}
+
+/** The header by which the tests say who calls. */
+export const userHeader = "x-user";
+
+/** Runs `work` against an app over a fresh database with these tables. */
+export async function withService(
+  engine: Engine,
+  tables: readonly TableLike<unknown, unknown>[],
+  config: (db: Database) => Omit<AppConfig, "db">,
+  work: (service: Service) => Promise<void>,
+): Promise<void> {
+  const db = await engine.open();
+  try {
+    await db.createTables(tables);
+    const observations: Observation[] = [];
+    const app = await createApp({
+      db,
+      secret: "a secret for the tests only",
+      auth: {
+        middleware: async (context, next) => {
+          const id = context.req.header(userHeader);
+          if (id !== undefined) context.set("user", { id });
+          await next();
+        },
+      },
+      runtime: systemRuntime((observation) => observations.push(observation)),
+      ...config(db),
+    });
+    const call = async (request: Request): Promise<Answer> => {
+      const response = await app.fetch(request);
+      const text = await response.text();
+      const json = response.headers.get("content-type")?.includes("json") && text !== "";
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: json ? JSON.parse(text) : text,
+      };
+    };
+    await work({
+      db,
+      observations,
+      get: (path, headers = {}) => call(new Request(`http://test${path}`, { headers })),
+      send: (method, path, body, headers = {}) =>
+        call(
+          new Request(`http://test${path}`, {
+            method,
+            headers: {
+              ...(body === undefined ? {} : { "content-type": "application/json" }),
+              ...headers,
+            },
+            body: body === undefined
+              ? null
+              : typeof body === "string"
+              ? body
+              : JSON.stringify(body),
+          }),
+        ),
+    });
+  } finally {
+    await db.close();
+  }
+}
+
+/** One test for each engine. */
+export function testOnEngines(name: string, work: (engine: Engine) => Promise<void>): void {
+  for (const engine of engines) {
+    testUnless(engine.ignore ?? null, `${name} (${engine.name})`, () => work(engine));
+  }
+}
+
+/** Writes rows past the service, so that a test's data does not depend on what it tests. */
+export async function insertRows(
+  db: Database,
+  table: TableLike<unknown, unknown>,
+  rows: readonly Record<string, unknown>[],
+): Promise<void> {
+  const info = readTableInfo(table);
+  const { dialect } = db.driver;
+  await db.driver.transaction(async (connection) => {
+    for (const row of rows) {
+      const columns = info.columns.filter((column) => Object.hasOwn(row, column.name));
+      const names = columns.map((column) => `"${column.dbName}"`).join(", ");
+      const places = columns.map((_column, index) => dialect.placeholder(index + 1)).join(", ");
+      await connection.query({
+        text: `INSERT INTO "${info.name}" (${names}) VALUES (${places})`,
+        values: columns.map((column) => dialect.encode(row[column.name], column)),
+      });
+    }
+  });
+}
