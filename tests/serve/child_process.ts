@@ -61,8 +61,11 @@ export function startChild(args: readonly string[], options: ChildOptions = {}):
     signal: (name = "SIGTERM") => process.kill(name),
     ended,
     async [Symbol.asyncDispose]() {
-      if (!hasEnded) process.kill("SIGKILL");
+      if (!hasEnded) process.kill("SIGTERM");
+      // Killed at once, it would leave its temporary files behind.
+      const impatience = setTimeout(() => process.kill("SIGKILL"), 3_000);
       await ended();
+      clearTimeout(impatience);
     },
   };
 }
