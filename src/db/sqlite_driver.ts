@@ -10,7 +10,7 @@ import type { Connection, Driver, QueryResult } from "./driver.ts";
 import { type Pool, pool } from "./pool.ts";
 import { type SqliteConnection, sqliteConnection } from "./sqlite_connection.ts";
 import { isBusy, toSqliteError } from "./sqlite_errors.ts";
-import { claimSqliteFile, type SqliteFile } from "./sqlite_file.ts";
+import { claimSqliteFile, requireSqliteFile, type SqliteFile } from "./sqlite_file.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
 import { type TransactionGuard, transactionGuard } from "./transaction_guard.ts";
 
@@ -36,6 +36,7 @@ export async function sqliteDriver(
   const clock = options.clock ?? systemRuntime(() => {}).clock;
   const waitLimitMs = options.waitLimitMs ?? 5_000;
   const patience: Patience = { clock, waitLimitMs, isBusy: (e) => isBusy(library.errorName(e)) };
+  requireSqliteFile(path, options.readOnly === true);
   const file = claimSqliteFile(path, library.name);
   let writer: SqliteConnection | null = null;
   let reader: SqliteConnection | null = null;
@@ -44,7 +45,7 @@ export async function sqliteDriver(
     const connection = reader = open(library, file.path, true);
     // A file that is no database shows itself at the first read.
     await patiently(patience, () => query(connection, "SELECT count(*) FROM sqlite_schema"));
-    const label = `${library.name}: ${path}`;
+    const label = `${library.name} ${path}`;
     return new SqliteDriver({ library, file, reader, writer, patience, label });
   } catch (error) {
     reader?.close();

@@ -1,4 +1,14 @@
-import { existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { Buffer } from "node:buffer";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 
@@ -44,6 +54,30 @@ export function claimSqliteFile(path: string, library: string): SqliteFile {
       if (claim.users === 0) claims.delete(place);
     },
   };
+}
+
+/**
+ * Throws an Error that says what to do when `path` cannot be opened as a database: before a
+ * library tries, whose messages say less and differ.
+ */
+export function requireSqliteFile(path: string, readOnly: boolean): void {
+  if (path === ":memory:") return;
+  if (!existsSync(path)) {
+    if (readOnly) throw new Error(`Cannot open ${path}: there is no such file`);
+    if (existsSync(dirname(path))) return;
+    throw new Error(`Cannot create ${path}: create the folder ${dirname(path)} first`);
+  }
+  if (statSync(path).isDirectory()) {
+    throw new Error(`Cannot open ${path}: it is a folder, name a file in it`);
+  }
+  const header = Buffer.alloc(16);
+  const descriptor = openSync(path, "r");
+  const length = readSync(descriptor, header);
+  closeSync(descriptor);
+  // An empty file becomes a database when it is first written.
+  if (length > 0 && header.toString("latin1") !== "SQLite format 3\0") {
+    throw new Error(`Cannot open ${path}: it is not a SQLite database, or it is encrypted`);
+  }
 }
 
 interface Claim {

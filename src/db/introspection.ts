@@ -1,0 +1,139 @@
+import { InvalidValue } from "../schema/kind.ts";
+import { kindOf } from "../schema/kinds.ts";
+import {
+  type ColumnDefault,
+  type ColumnInfo,
+  completeTable,
+  type ForeignKey,
+  type TableInfo,
+} from "../schema/table_info.ts";
+
+/** Which tables are described. */
+export interface IntrospectOptions {
+  /** Postgres schemas; by default the first one of the search path. */
+  readonly schemas?: readonly string[] | undefined;
+}
+
+/** The tables of a live database. */
+export interface Introspection {
+  readonly tables: readonly TableInfo[];
+  readonly leftOut: readonly LeftOut[];
+}
+
+/** A table or view that is not served. */
+export interface LeftOut {
+  readonly table: string;
+  /** Completes "… is left out: ". */
+  readonly reason: string;
+}
+
+/** A table as the database describes it, before the tables are seen together. */
+export interface TableDraft {
+  readonly name: string;
+  readonly schema: string | null;
+  readonly columns: readonly ColumnDraft[];
+  /** The names of its columns, in key order; empty when there is none. */
+  readonly key: readonly string[];
+  readonly foreignKeys: readonly ForeignKeyDraft[];
+}
+
+/** A column as the database describes it. */
+export interface ColumnDraft extends Omit<ColumnInfo, "primaryKey" | "references" | "default"> {
+  readonly foreignType: string;
+  /** The DEFAULT clause, or null. */
+  readonly defaultSql: string | null;
+}
+
+/** A foreign key as the database describes it; SQLite may leave out what it refers to: the key. */
+export interface ForeignKeyDraft extends Omit<ForeignKey, "references"> {
+  readonly references: readonly string[] | null;
+}
+
+/** Whether a table is the service's own or its engine's. */
+export function isInternal(name: string): boolean {
+  return name.startsWith("_service_") || /^sqlite_/i.test(name);
+}
+
+/** Makes tables of drafts: those without a key are left out, and foreign keys that lead to none. */
+export function completeDrafts(drafts: readonly TableDraft[]): Introspection {
+  const served = drafts.filter(({ key }) => key.length > 0);
+  const leftOut = drafts
+    .filter(({ key }) => key.length === 0)
+    .map(({ name }) => ({ table: name, reason: "it has no primary key" }));
+  return { tables: served.map((draft) => completeDraft(draft, served)), leftOut };
+}
+
+function completeDraft(draft: TableDraft, served: readonly TableDraft[]): TableInfo {
+  const foreignKeys = draft.foreignKeys.flatMap((key) => {
+    const target = served.find((other) =>
+      other.schema === draft.schema && sameName(other.name, key.table)
+    );
+    return target === undefined ? [] : foreignKey(key, draft, target);
+  });
+  const columns = draft.columns.map((column) => completeColumn(column, draft, foreignKeys));
+  const table = completeTable({ ...draft, columns, foreignKeys, own: false });
+  // The order of the key is that of its constraint, not that of the columns.
+  const primaryKey = draft.key.flatMap((name) => table.byName.get(name) ?? []);
+  return Object.freeze({ ...table, primaryKey });
+}
+
+/** The foreign key in the spelling of the columns; SQLite keeps that of the REFERENCES clause. */
+function foreignKey(key: ForeignKeyDraft, from: TableDraft, to: TableDraft): ForeignKey[] {
+  const columns = key.columns.map((name) => spelledBy(from, name));
+  const references = (key.references ?? to.key).map((name) => spelledBy(to, name));
+  const isWhole = columns.every((name) => name !== null) &&
+    references.every((name) => name !== null) && columns.length === references.length;
+  return isWhole ? [{ columns, table: to.name, references }] : [];
+}
+
+function spelledBy(table: TableDraft, name: string): string | null {
+  return table.columns.find((column) => sameName(column.dbName, name))?.dbName ?? null;
+}
+
+/** Exactly, or as SQLite compares names; Postgres never gives two spellings of one name. */
+function sameName(left: string, right: string): boolean {
+  return left === right || left.toLowerCase() === right.toLowerCase();
+}
+
+function completeColumn(
+  draft: ColumnDraft,
+  table: TableDraft,
+  foreignKeys: readonly ForeignKey[],
+): ColumnInfo {
+  const { defaultSql, ...column } = draft;
+  const alone = foreignKeys.find(({ columns }) =>
+    columns.length === 1 && columns[0] === column.dbName
+  );
+  const target = alone?.references[0];
+  const info: ColumnInfo = {
+    ...column,
+    primaryKey: table.key.includes(column.dbName),
+    references: alone === undefined || target === undefined
+      ? null
+      : { table: alone.table, column: target },
+    default: null,
+  };
+  return Object.freeze({ ...info, default: columnDefault(defaultSql, info) });
+}
+
+/** A constant, where the clause is a plain one: SQLite cannot be told to write "the default". */
+function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | null {
+  if (sql === null) return null;
+  // `('draft'::text)` → `'draft'`.
+  const constant = constantClause.exec(sql)?.[1];
+  if (constant === undefined || column.generated) return { kind: "database" };
+  if (/^null$/i.test(constant)) return null;
+  const text = constant.startsWith("'")
+    ? constant.slice(1, -1).replaceAll("''", "'")
+    : constant.toLowerCase();
+  try {
+    return { kind: "value", value: kindOf(column.kind).fromText(text, column) };
+  } catch (error) {
+    if (error instanceof InvalidValue) return { kind: "database" };
+    throw error;
+  }
+}
+
+/** A text, a number, TRUE, FALSE or NULL; perhaps in parentheses, perhaps cast. */
+const constantClause =
+  /^\(*('(?:[^']|'')*'|[-+]?\d[\d.]*|true|false|null)\)*(?:::[\w ()",[\]]+)?\)*$/i;
