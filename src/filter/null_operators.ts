@@ -26,5 +26,9 @@ export const isEmptyOperator: Operator = {
       ? sql`(${operand} IS NULL OR ${operand} = '')`
       : sql`${operand} <> ''`;
   },
-  matches: (value, [wanted]) => (value === null || value === "") === wanted,
+  matches(value, [wanted], column) {
+    // The empty JSON string and zero bytes are `""` in process, and are values all the same.
+    const isEmpty = value === null || (value === "" && column.kind === "text");
+    return isEmpty === wanted;
+  },
 };

@@ -13,6 +13,7 @@ const things = tableOf({
   ts: "timestamp",
   price: "decimal",
   ok: "boolean",
+  data: "json",
   constructor: "text" as const,
 });
 
@@ -66,6 +67,10 @@ Deno.test("NULL is unknown to everything but the tests for it", () => {
     "name==null": false,
     "name=isnull=false": true,
   });
+});
+
+Deno.test("an empty JSON string is a value", () => {
+  check({ data: "" }, { "data=isempty=true": false, "data=isempty=false": true });
 });
 
 Deno.test("a column is read from the row alone", () => {
