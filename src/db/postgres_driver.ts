@@ -87,7 +87,7 @@ function session(url: string, options: PostgresOptions, waitLimitMs: number): Po
       // by the protocol that takes several statements at once.
       const how = { prepare: !pooled && prepares(text), simple: false };
       const answer = await sql.unsafe(text, [...values], how).values();
-      return { rows: answer, command: answer.command, count: answer.count };
+      return { rows: [...answer], command: answer.command, count: answer.count };
     },
     close: () => sql.end({ timeout: waitLimitMs / 1000 }),
   };

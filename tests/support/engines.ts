@@ -1,3 +1,4 @@
+import { cp } from "node:fs/promises";
 import {
   type Database,
   openDatabase,
@@ -16,10 +17,20 @@ export interface TestEngine {
 
 /** Every engine by every driver. */
 export const engines: readonly TestEngine[] = [
-  { name: "better-sqlite3", open: (options) => openDatabase("sqlite::memory:", options) },
+  {
+    name: "better-sqlite3",
+    // A notice says that node:sqlite has taken its place, which would test nothing new.
+    open: (options) =>
+      openDatabase("sqlite::memory:", {
+        ...options,
+        observe: (observation) => {
+          throw new Error(`better-sqlite3 is not in use: ${JSON.stringify(observation)}`);
+        },
+      }),
+  },
   { name: "node:sqlite", open: (options) => openDatabase("node-sqlite::memory:", options) },
   postgresEngine(),
-  { name: "pglite", open: (options) => openDatabase("pglite::memory:", options) },
+  { name: "pglite", open: pgliteOpener() },
 ];
 
 function postgresEngine(): TestEngine {
@@ -32,14 +43,39 @@ function postgresEngine(): TestEngine {
     name,
     open: async (options) => {
       const scratch = await createScratchDatabase(server.url);
-      const database = await openDatabase(scratch.url, options);
-      return {
-        ...database,
-        close: async () => {
-          await database.close();
-          await scratch.drop();
-        },
-      };
+      return removedAtClose(await openDatabase(scratch.url, options), scratch.drop);
+    },
+  };
+}
+
+/** Setting up a PGlite takes seconds, and copying one a fraction of that. */
+function pgliteOpener(): TestEngine["open"] {
+  let template: Promise<string> | null = null;
+
+  async function createTemplate(): Promise<string> {
+    const folder = await Deno.makeTempDir({ prefix: "resource-api-pglite-" });
+    addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
+    await (await openDatabase(`pglite:${folder}/data`)).close();
+    return `${folder}/data`;
+  }
+
+  return async (options) => {
+    template ??= createTemplate();
+    const source = await template;
+    const folder = await Deno.makeTempDir({ prefix: "resource-api-pglite-" });
+    await cp(source, `${folder}/data`, { recursive: true });
+    const remove = () => Deno.remove(folder, { recursive: true });
+    return removedAtClose(await openDatabase(`pglite:${folder}/data`, options), remove);
+  };
+}
+
+function removedAtClose(database: Database, remove: () => Promise<void>): Database {
+  let removal: Promise<void> | null = null;
+  return {
+    ...database,
+    close: async () => {
+      await database.close();
+      await (removal ??= remove());
     },
   };
 }
@@ -52,10 +88,9 @@ export async function createScratchDatabase(
   await administer(adminUrl, `CREATE DATABASE ${name}`);
   const url = new URL(adminUrl);
   url.pathname = `/${name}`;
-  let dropped: Promise<void> | null = null;
   return {
     url: url.href,
-    drop: () => dropped ??= administer(adminUrl, `DROP DATABASE ${name} WITH (FORCE)`),
+    drop: () => administer(adminUrl, `DROP DATABASE ${name} WITH (FORCE)`),
   };
 }
 

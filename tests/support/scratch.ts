@@ -1,5 +1,6 @@
-import type { Connection } from "../../src/db/driver.ts";
-import type { SqlValue } from "../../src/sql/fragment.ts";
+import type { Connection, QueryResult } from "../../src/db/driver.ts";
+import type { Dialect } from "../../src/sql/dialect.ts";
+import type { SqlValue, Statement } from "../../src/sql/fragment.ts";
 
 /** A folder that is gone when the scope of the test is left: `await using folder = …`. */
 export async function scratchFolder(): Promise<AsyncDisposable & { readonly path: string }> {
@@ -14,11 +15,23 @@ export async function runScript(connection: Connection, script: string): Promise
   }
 }
 
-/** The rows of a statement that is written with `?`, whatever the engine's placeholders are. */
-export async function rows(
-  connection: Connection,
+/** A statement that is written with `?`, for any engine. */
+export function statement(dialect: Dialect, text: string, ...values: SqlValue[]): Statement {
+  let position = 0;
+  return { text: text.replaceAll("?", () => dialect.placeholder(++position)), values };
+}
+
+/** Runs a statement that is written with `?`. */
+export function run(
+  database: { readonly dialect: Dialect; readonly driver: Connection },
   text: string,
-  values: readonly SqlValue[] = [],
-): Promise<readonly (readonly SqlValue[])[]> {
-  return (await connection.query({ text, values })).rows;
+  ...values: SqlValue[]
+): Promise<QueryResult> {
+  return database.driver.query(statement(database.dialect, text, ...values));
+}
+
+/** A promise that the test settles, so that it decides what happens first. */
+export function gate(): { readonly passed: Promise<void>; readonly open: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { passed: promise, open: resolve };
 }
