@@ -87,9 +87,11 @@ export function like(column: ColumnLike<string>, pattern: FilterValue<string>): 
 
 /** A filter text with values beside it. It gets its meaning from the table it is used with. */
 export interface FilterText {
+  /** Tells it from a filter that has its meaning already. */
   readonly kind: "text";
   /** The text, with `hole` and a number where a value stands. */
   readonly text: string;
+  /** What stands in the holes. */
   readonly values: readonly unknown[];
 }
 

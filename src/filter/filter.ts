@@ -14,9 +14,13 @@ export type Filter =
 
 /** `values` are in-process values of the column's kind, as many as the operator takes. */
 export interface Comparison {
+  /** Tells it from a group. */
   readonly kind: "compare";
+  /** What is compared. */
   readonly column: ColumnInfo;
+  /** How it is compared. */
   readonly operator: Operator;
+  /** What it is compared with. */
   readonly values: readonly unknown[];
 }
 

@@ -28,12 +28,15 @@ export type OperatorTakes =
 export interface Operator {
   /** The first one is its name, the others are aliases. */
   readonly symbols: readonly [string, ...string[]];
+  /** How the values are read. */
   readonly takes: OperatorTakes;
   /** What `null` after it means, as the answer that IS NULL must give; null when it is an error. */
   readonly nullMeans: boolean | null;
   /** Whether it looks at NULL. Every other operator is unknown there, and the row is out. */
   readonly testsNull: boolean;
+  /** Whether it fits columns of a kind. */
   accepts(kind: ColumnKind): boolean;
+  /** A condition that can stand beside others; values are bound. */
   toSql(column: ColumnInfo, values: readonly unknown[], dialect: Dialect): Fragment;
   /** Whether a stored value passes; it is NULL only for an operator that tests it. */
   matches(value: unknown, values: readonly unknown[], column: ColumnInfo): boolean;

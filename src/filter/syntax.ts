@@ -15,6 +15,7 @@ export type FilterSyntax = ComparisonSyntax | GroupSyntax;
 
 /** Two or more terms; a chain `a;b;c` is one group, parentheses make another. */
 export interface GroupSyntax {
+  /** What stands between the terms. */
   readonly kind: "and" | "or";
   readonly terms: readonly FilterSyntax[];
 }

@@ -1,5 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import fc from "fast-check";
 import { parse } from "../../src/filter/parser.ts";
+import { Problem } from "../../src/problem/problem.ts";
 import type { FilterSyntax } from "../../src/filter/syntax.ts";
 import { invalidFilters, validFilters } from "./filter_cases.ts";
 import { filterOf, problemOf, show, tableOf } from "./support.ts";
@@ -88,6 +90,27 @@ Deno.test("long chains and long texts are read in one pass", () => {
   const syntax = parse(`a==${"&x|".repeat(1000)}`);
   assert(syntax !== null && syntax.kind === "compare");
   assertEquals(terms(parse("a==1,".repeat(99) + "a==1")), 100);
+});
+
+Deno.test("whatever the text, it is read or refused at a place within it", () => {
+  const piece = fc.constantFrom(
+    ...["a", "b1", "==", "=in=", ">", "!", "%=", "=", "(", ")", "[", "]", ",", ";", "&&", "||"],
+    ...[" ", "and ", " or ", '"', "'", "\\", "\0", "\ud83d", "\udc4d", "👍", "é", "null", "1"],
+  );
+  const text = fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join(""));
+  fc.assert(
+    fc.property(text, (text) => {
+      try {
+        parse(text);
+      } catch (error) {
+        assert(error instanceof Problem, String(error));
+        const position = Number(error.details?.position);
+        assert(position >= 0 && position <= text.length);
+        assert(error.message.isWellFormed());
+      }
+    }),
+    { numRuns: 2_000 },
+  );
 });
 
 function terms(syntax: FilterSyntax | null): number {
