@@ -48,28 +48,36 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
 /** The most statements that a connection keeps prepared: the library never forgets one. */
 const maxPrepared = 500;
 
-/** One connection: a client of the library with a pool of one, which connects again when lost. */
+/**
+ * One connection: a client of the library with a pool of one. When it is lost, the next statement
+ * makes a new client, because the library's own second connection would answer the first statement
+ * with the error that the lost one died of.
+ */
 function session(url: string, options: PostgresOptions, waitLimitMs: number): PostgresSession {
   const pooled = /[?&]prepare=false(&|$)/.test(url);
   const prepared = new Set<string>();
+  let client: postgres.Sql | null = null;
   let losses = 0;
-  const sql = postgres(url, {
-    max: 1,
-    prepare: !pooled,
-    connect_timeout: Math.ceil(waitLimitMs / 1000),
-    // A timer of the library could end a connection in the middle of a transaction.
-    idle_timeout: 0,
-    max_lifetime: null,
-    backoff: () => 0,
-    fetch_types: false,
-    types: { text: asText },
-    connection: settings(options, pooled),
-    onnotice: () => {},
-    onclose() {
-      losses += 1;
-      prepared.clear();
-    },
-  });
+
+  function connect(): postgres.Sql {
+    return postgres(url, {
+      max: 1,
+      prepare: !pooled,
+      connect_timeout: Math.ceil(waitLimitMs / 1000),
+      // A timer of the library could end a connection in the middle of a transaction.
+      idle_timeout: 0,
+      max_lifetime: null,
+      fetch_types: false,
+      types: { text: asText },
+      connection: settings(options, pooled),
+      onnotice: () => {},
+      onclose() {
+        client = null;
+        losses += 1;
+        prepared.clear();
+      },
+    });
+  }
 
   function prepares(text: string): boolean {
     if (prepared.has(text)) return true;
@@ -86,10 +94,13 @@ function session(url: string, options: PostgresOptions, waitLimitMs: number): Po
       // Without `simple: false`, which the declarations lack, a statement without values would go
       // by the protocol that takes several statements at once.
       const how = { prepare: !pooled && prepares(text), simple: false };
-      const answer = await sql.unsafe(text, [...values], how).values();
+      client ??= connect();
+      const answer = await client.unsafe(text, [...values], how).values();
       return { rows: [...answer], command: answer.command, count: answer.count };
     },
-    close: () => sql.end({ timeout: waitLimitMs / 1000 }),
+    async close() {
+      await client?.end({ timeout: waitLimitMs / 1000 });
+    },
   };
 }
 

@@ -89,7 +89,7 @@ class PostgresDriver implements Driver {
     const unit = new PostgresTransaction(session);
     try {
       const result = await this.#guard.run(() => work(unit));
-      unit.end();
+      await unit.end();
       const done = await command(session, "COMMIT", "commit");
       // A transaction with a failed statement answers COMMIT with ROLLBACK, and no error.
       if (done.command === "ROLLBACK") throw unit.failure;
@@ -144,6 +144,8 @@ class PostgresTransaction implements Connection {
   readonly #losses: number;
   #ended = false;
   #failure: unknown = null;
+  /** The statement that was sent last, answered or failed. */
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(session: PostgresSession) {
     this.#session = session;
@@ -155,28 +157,38 @@ class PostgresTransaction implements Connection {
     return this.#failure ?? new DatabaseError("other", new Error("The server rolled back"));
   }
 
-  async query(statement: Statement): Promise<QueryResult> {
-    if (this.#ended) throw new Error("Cannot query: the transaction has ended");
+  /**
+   * One statement at a time: a library that had the next one in hand when the connection is lost
+   * would run it on a new connection, outside of any transaction.
+   */
+  query(statement: Statement): Promise<QueryResult> {
+    if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
+    const answer = this.#last.then(() => this.#run(statement));
+    this.#last = answer.catch((error) => this.#failure ??= error);
+    return answer;
+  }
+
+  async #run(statement: Statement): Promise<QueryResult> {
     this.#checkConnection();
     try {
       return await run(this.#session, statement);
     } catch (error) {
       // Nothing is committed yet, so that a lost connection has changed nothing.
-      const translated = toPostgresError(error, "read");
-      this.#failure ??= translated;
-      throw translated;
+      throw toPostgresError(error, "read");
     }
   }
 
   /** Takes no more statements; throws when there is nothing left to commit. */
-  end(): void {
+  async end(): Promise<void> {
     this.#ended = true;
+    await this.#last;
     this.#checkConnection();
   }
 
   /** Undoes what was not committed. */
   async abandon(): Promise<void> {
     this.#ended = true;
+    await this.#last;
     if (this.#session.losses !== this.#losses) return;
     // ROLLBACK can fail only together with its connection, and then the server rolls back.
     await this.#session.run("ROLLBACK", []).catch((error) => this.#failure ??= error);

@@ -140,9 +140,8 @@ class SqliteDriver implements Driver {
     try {
       this.#guard.check();
       if (this.#closing !== null) throw new DatabaseError("unavailable", new Error("it is closed"));
-      const { reader } = this.#parts;
-      return reader.isReadOnly(statement.text)
-        ? Promise.resolve(reader.run(statement))
+      return this.#parts.reader.isReadOnly(statement.text)
+        ? Promise.resolve(this.#read(statement))
         : this.#write(statement);
     } catch (error) {
       return this.#parts.patience.isBusy(error)
@@ -174,13 +173,19 @@ class SqliteDriver implements Driver {
     return this.#closing ??= this.#close();
   }
 
+  #read(statement: Statement): QueryResult {
+    const { reader } = this.#parts;
+    const result = reader.run(statement);
+    if (result.rows.length === 0) refuseBegin(reader);
+    return result;
+  }
+
   async #write(statement: Statement): Promise<QueryResult> {
     const writer = await this.#takeWriter();
     try {
       const result = await patiently(this.#parts.patience, () => writer.run(statement));
-      if (!writer.inTransaction) return result;
-      query(writer, "ROLLBACK");
-      throw new Error("Cannot begin a transaction by a statement: use transaction()");
+      refuseBegin(writer);
+      return result;
     } catch (error) {
       throw this.#translated(error);
     } finally {
@@ -190,8 +195,7 @@ class SqliteDriver implements Driver {
 
   async #readPatiently(statement: Statement): Promise<QueryResult> {
     try {
-      const { patience, reader } = this.#parts;
-      return await patiently(patience, () => reader.run(statement));
+      return await patiently(this.#parts.patience, () => this.#read(statement));
     } catch (error) {
       throw this.#translated(error);
     }
@@ -216,6 +220,13 @@ class SqliteDriver implements Driver {
   #translated(error: unknown): unknown {
     return toSqliteError(error, this.#parts.library.errorName(error));
   }
+}
+
+/** Whoever begins by a statement would hold a connection that all share. */
+function refuseBegin(connection: SqliteConnection): void {
+  if (!connection.inTransaction) return;
+  query(connection, "ROLLBACK");
+  throw new Error("Cannot begin a transaction by a statement: use transaction()");
 }
 
 class SqliteTransaction implements Connection {

@@ -29,7 +29,7 @@ export interface SqliteFile {
  */
 export function claimSqliteFile(path: string, library: string): SqliteFile {
   if (path === ":memory:") {
-    const folder = mkdtempSync(join(tmpdir(), "resource-api-"));
+    const folder = mkdtempSync(join(tmpdir(), "resource-api-memory-"));
     return {
       path: join(folder, "memory.db"),
       temporary: true,

@@ -1,0 +1,229 @@
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { DatabaseError } from "../../src/db/database_error.ts";
+import type { Driver } from "../../src/db/driver.ts";
+import { openPostgres, type PostgresOptions } from "../../src/db/postgres_driver.ts";
+import { fails } from "../conformance/driver.ts";
+import { createScratchDatabase } from "../support/engines.ts";
+import { gate, runScript } from "../support/scratch.ts";
+import { testPostgres, testUnless } from "../support/skip.ts";
+
+const server = testPostgres();
+
+function test(
+  promise: string,
+  work: (open: (options?: PostgresOptions, query?: string) => Promise<Driver>) => Promise<void>,
+): void {
+  const missing = "missing" in server ? server.missing : null;
+  testUnless(missing, `postgres: ${promise}`, async () => {
+    assert("url" in server);
+    const scratch = await createScratchDatabase(server.url);
+    const drivers: Driver[] = [];
+    try {
+      await work(async (options, search = "") => {
+        const driver = await openPostgres(scratch.url + search, options);
+        drivers.push(driver);
+        return driver;
+      });
+    } finally {
+      await Promise.all(drivers.map((driver) => driver.close()));
+      await scratch.drop();
+    }
+  });
+}
+
+test("whoever finds no free connection is refused after the deadline", async (open) => {
+  const driver = await open({ maxConnections: 2, waitLimitMs: 200 });
+  const [end, both] = [gate(), gate()];
+  let running = 0;
+  const holders = [1, 2].map(() =>
+    driver.transaction(() => {
+      if (++running === 2) both.open();
+      return end.passed;
+    })
+  );
+  await both.passed;
+  await fails(query(driver, "SELECT 1"), "unavailable");
+  await fails(driver.transaction(() => Promise.resolve()), "unavailable");
+  end.open();
+  await Promise.all(holders);
+  assertEquals((await query(driver, "SELECT 1")).rows, [["1"]]);
+});
+
+test("a lost connection fails its transaction, and nothing more", async (open) => {
+  const driver = await open({ maxConnections: 1 });
+  const other = await open({ maxConnections: 1 });
+  await query(driver, "CREATE TABLE t (n int)");
+  const work = driver.transaction(async (connection) => {
+    await connection.query({ text: "INSERT INTO t VALUES (1)", values: [] });
+    await endConnectionsButOwn(other);
+    await fails(connection.query({ text: "INSERT INTO t VALUES (2)", values: [] }), "unavailable");
+    // On the connection that the library has opened anew, this would be committed on its own.
+    await fails(connection.query({ text: "INSERT INTO t VALUES (3)", values: [] }), "unavailable");
+  });
+  await fails(work, "unavailable");
+  assertEquals((await query(driver, "SELECT n FROM t")).rows, []);
+});
+
+test("a connection lost between two transactions comes back unnoticed", async (open) => {
+  const driver = await open({ maxConnections: 2 });
+  const other = await open({ maxConnections: 1 });
+  await query(driver, "SELECT 1");
+  await endConnectionsButOwn(other);
+  await untilClosed();
+  assertEquals((await query(driver, "SELECT 2")).rows, [["2"]]);
+});
+
+test("a connection lost during the commit leaves the outcome unknown", async (open) => {
+  const driver = await open({ maxConnections: 1 });
+  const other = await open({ maxConnections: 1 });
+  await runScript(driver, slowCommit.replaceAll(";;", ";\n"));
+  const work = driver.transaction((connection) =>
+    connection.query({ text: "INSERT INTO t VALUES (1)", values: [] })
+  );
+  const outcome = fails(work, "unknown-outcome");
+  await untilTrue(async () => {
+    const { rows } = await query(other, sleepingCommits);
+    return rows.length > 0;
+  });
+  await endConnectionsButOwn(other);
+  await outcome;
+});
+
+test("a lone write whose connection is lost leaves the outcome unknown", async (open) => {
+  const driver = await open({ maxConnections: 1 });
+  const other = await open({ maxConnections: 1 });
+  const text = "WITH slow AS (SELECT pg_sleep(5)) SELECT * FROM slow";
+  for (const [sent, kind] of [[text, "unknown-outcome"], ["SELECT pg_sleep(5)", "unavailable"]]) {
+    assert(sent !== undefined);
+    const outcome = assertRejects(() => query(driver, sent), DatabaseError);
+    await untilTrue(async () => (await query(other, sleepers)).rows.length > 0);
+    await endConnectionsButOwn(other);
+    assertEquals((await outcome).kind, kind);
+  }
+});
+
+test("statements of a transaction that were not waited for end before it", async (open) => {
+  const driver = await open({ maxConnections: 1 });
+  const other = await open({ maxConnections: 1 });
+  await query(driver, "CREATE TABLE t (n int)");
+  await driver.transaction((connection) => {
+    for (const n of [1, 2, 3]) {
+      connection.query({ text: "INSERT INTO t VALUES ($1)", values: [n] });
+    }
+    return Promise.resolve();
+  });
+  assertEquals((await query(driver, "SELECT count(*) FROM t")).rows, [["3"]]);
+  const lost = driver.transaction(async (connection) => {
+    const sent = [4, 5, 6].map((n) => {
+      const text = "INSERT INTO t SELECT $1::int FROM pg_sleep(2)";
+      return fails(connection.query({ text, values: [n] }), "unavailable");
+    });
+    await untilTrue(async () => (await query(other, sleepers)).rows.length > 0);
+    await endConnectionsButOwn(other);
+    await Promise.all(sent);
+  });
+  await fails(lost, "unavailable");
+  assertEquals((await query(driver, "SELECT count(*) FROM t")).rows, [["3"]]);
+});
+
+test("a statement that runs too long is ended by the server", async (open) => {
+  const driver = await open({ statementTimeoutMs: 50 });
+  await fails(query(driver, "SELECT pg_sleep(5)"), "timeout");
+});
+
+test("serialisation failures and deadlocks may be tried again", async (open) => {
+  const driver = await open();
+  await query(driver, "CREATE TABLE t AS SELECT n FROM generate_series(1, 2) n");
+  const [first, second] = [gate(), gate()];
+  const update = (mine: number, then: number, reached: () => void, wait: Promise<void>) =>
+    driver.transaction(async (connection) => {
+      await connection.query({ text: "UPDATE t SET n = n WHERE n = $1", values: [mine] });
+      reached();
+      await wait;
+      await connection.query({ text: "UPDATE t SET n = n WHERE n = $1", values: [then] });
+    });
+  const outcomes = await Promise.allSettled([
+    update(1, 2, first.open, second.passed),
+    update(2, 1, second.open, first.passed),
+  ]);
+  const errors = outcomes.flatMap((each) => each.status === "rejected" ? [each.reason] : []);
+  assertEquals(errors.map((error) => error.kind), ["retryable"]);
+});
+
+test("a pooler's connections prepare nothing", async (open) => {
+  const driver = await open({ maxConnections: 1 }, "?prepare=false");
+  await driver.query({ text: "SELECT $1::int", values: [1] });
+  assertEquals((await query(driver, "SELECT name FROM pg_prepared_statements")).rows, []);
+});
+
+test("a connection keeps a limited number of statements prepared", async (open) => {
+  const driver = await open({ maxConnections: 1 });
+  for (let n = 0; n < 600; n++) await query(driver, `SELECT 1 AS column_${n}`);
+  const { rows } = await query(driver, "SELECT count(*) FROM pg_prepared_statements");
+  assertEquals(rows, [["500"]]);
+});
+
+test("a read-only connection refuses to write, and its label shows no user", async (open) => {
+  const driver = await open({ readOnly: true });
+  assertMatch(driver.label, /^postgres:\/\/127\.0\.0\.1:\d+\/test_\w+$/);
+  await fails(query(driver, "CREATE TABLE t (n int)"), "read-only");
+});
+
+test("times are in UTC whatever the role says", async (open) => {
+  const admin = await open();
+  await query(
+    admin,
+    "DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET TimeZone = ''Asia/Tokyo'''; END $$",
+  );
+  await query(
+    admin,
+    "DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET DateStyle = ''German'''; END $$",
+  );
+  const driver = await open();
+  const { rows } = await query(driver, "SELECT '2024-01-31 12:00:00+00'::timestamptz");
+  assertEquals(rows, [["2024-01-31 12:00:00+00"]]);
+});
+
+testUnless(null, "postgres: a server that is not there is unavailable, in time", async () => {
+  const url = "postgres://user:secret@127.0.0.1:1/none";
+  const error = await assertRejects(() => openPostgres(url), DatabaseError);
+  assertEquals(error.kind, "unavailable");
+  assertEquals(error.message.includes("secret"), false);
+});
+
+function query(driver: Driver, text: string) {
+  return driver.query({ text, values: [] });
+}
+
+async function endConnectionsButOwn(driver: Driver): Promise<void> {
+  await query(
+    driver,
+    `SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity
+     WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+  );
+}
+
+/** The news of a closed connection takes a turn of the event loop or two. */
+async function untilClosed(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setTimeout(resolve, 2));
+}
+
+async function untilTrue(condition: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    if (await condition()) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error("It did not come true in time");
+}
+
+/** A deferred trigger runs during COMMIT. */
+const slowCommit = `CREATE TABLE t (n int);;
+CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
+  $$ BEGIN PERFORM pg_sleep(5); RETURN NULL; END $$;;
+CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW EXECUTE FUNCTION slow();;`;
+
+const sleepers = `SELECT pid FROM pg_stat_activity
+  WHERE datname = current_database() AND wait_event = 'PgSleep'`;
+
+const sleepingCommits = `${sleepers} AND query = 'COMMIT'`;

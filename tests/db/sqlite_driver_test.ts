@@ -1,0 +1,201 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { openBetterSqlite3 } from "../../src/db/better_sqlite3_driver.ts";
+import { DatabaseError } from "../../src/db/database_error.ts";
+import type { Driver } from "../../src/db/driver.ts";
+import { openNodeSqlite } from "../../src/db/node_sqlite_driver.ts";
+import type { SqliteOptions } from "../../src/db/sqlite_driver.ts";
+import { fails } from "../conformance/driver.ts";
+import { scratchFolder } from "../support/scratch.ts";
+
+type Open = (path: string, options?: SqliteOptions) => Promise<Driver>;
+
+const drivers: readonly (readonly [string, Open])[] = [
+  ["better-sqlite3", openBetterSqlite3],
+  ["node:sqlite", openNodeSqlite],
+];
+
+for (const [name, open] of drivers) {
+  function test(promise: string, work: (path: string) => Promise<void>): void {
+    Deno.test(`${name}: ${promise}`, async () => {
+      await using folder = await scratchFolder();
+      await work(`${folder.path}/a.db`);
+    });
+  }
+
+  test("a lock of another process is waited for without stopping this one", async (path) => {
+    const driver = await open(path, { waitLimitMs: 300 });
+    await query(driver, "CREATE TABLE t (n)");
+    await using other = await lockFromOtherProcess(path);
+    let ticks = 0;
+    const ticking = setInterval(() => ticks++, 5);
+    await fails(query(driver, "INSERT INTO t VALUES (1)"), "unavailable");
+    await fails(driver.transaction(() => Promise.resolve()), "unavailable");
+    assert(ticks > 40, `${ticks} ticks in 600 ms`);
+    clearInterval(ticking);
+    assertEquals((await query(driver, "SELECT * FROM t")).rows, []);
+    const waiting = query(driver, "INSERT INTO t VALUES (2)");
+    await other.release();
+    await waiting;
+    assertEquals((await query(driver, "SELECT n FROM t")).rows, [[2]]);
+    await driver.close();
+  });
+
+  test("a full disk rolls the whole transaction back, also when the work goes on", async (path) => {
+    const driver = await open(path);
+    await query(driver, "CREATE TABLE t (n, b)");
+    // The limit is one of the connection: inside a transaction it reaches the one that writes.
+    await driver.transaction(async (connection) => {
+      await connection.query({ text: "PRAGMA max_page_count = 20", values: [] });
+    });
+    const work = driver.transaction(async (connection) => {
+      await connection.query({ text: "INSERT INTO t VALUES (1, '')", values: [] });
+      const text = "INSERT INTO t VALUES (2, zeroblob(1000000))";
+      await fails(connection.query({ text, values: [] }), "unavailable");
+      await fails(
+        connection.query({ text: "INSERT INTO t VALUES (3, '')", values: [] }),
+        "unavailable",
+      );
+    });
+    await fails(work, "unavailable");
+    await query(driver, "INSERT INTO t VALUES (4, '')");
+    assertEquals((await query(driver, "SELECT n FROM t")).rows, [[4]]);
+    await driver.close();
+  });
+
+  test("a read-only file stays as it is", async (path) => {
+    const writable = await open(path);
+    await query(writable, "PRAGMA user_version = 7");
+    await query(writable, "CREATE TABLE t (n)");
+    await writable.close();
+    await toRollbackJournal(path);
+    const before = await Deno.readFile(path);
+    const driver = await open(path, { readOnly: true });
+    assertEquals((await query(driver, "SELECT count(*) FROM t")).rows, [[0]]);
+    await fails(query(driver, "INSERT INTO t VALUES (1)"), "read-only");
+    await fails(query(driver, "CREATE TABLE t2 (n)"), "read-only");
+    await fails(driver.transaction(() => Promise.resolve()), "read-only");
+    assertEquals(await Array.fromAsync(Deno.readDir(dirname(path)), (entry) => entry.name), [
+      "a.db",
+    ]);
+    await driver.close();
+    assertEquals(await Deno.readFile(path), before);
+  });
+
+  test("it opens in WAL mode, with foreign keys and durable commits", async (path) => {
+    const driver = await open(path);
+    // Inside a transaction the connection that writes answers.
+    const settings = await driver.transaction(async (connection) => {
+      const names = ["journal_mode", "foreign_keys", "synchronous", "recursive_triggers"];
+      const values = [];
+      for (const name of names) {
+        const { rows } = await connection.query({ text: `PRAGMA ${name}`, values: [] });
+        values.push(rows[0]?.[0]);
+      }
+      return values;
+    });
+    assertEquals(settings, ["wal", 1, 2, 1]);
+    await driver.close();
+    assertEquals(await Array.fromAsync(Deno.readDir(dirname(path)), (entry) => entry.name), [
+      "a.db",
+    ]);
+  });
+
+  test("a statement cannot begin a transaction", async (path) => {
+    const driver = await open(path);
+    await assertRejects(() => query(driver, "BEGIN IMMEDIATE"), Error, "use transaction()");
+    await assertRejects(() => query(driver, "BEGIN"), Error, "use transaction()");
+    await query(driver, "CREATE TABLE t (n)");
+    assertEquals((await query(driver, "SELECT count(*) FROM t")).rows, [[0]]);
+    await driver.close();
+  });
+
+  test("what is no database is refused in words that help", async (path) => {
+    await Deno.writeTextFile(path, "just a text, and a little longer");
+    await assertRejects(() => open(path), Error, "it is not a SQLite database");
+    await assertRejects(() => open(dirname(path)), Error, "it is a folder");
+    await assertRejects(() => open(`${path}.absent`, { readOnly: true }), Error, "no such file");
+    await assertRejects(() => open(`${dirname(path)}/absent/b.db`), Error, "create the folder");
+    await Deno.writeTextFile(path, "SQLite format 3\0 and nothing more");
+    await assertRejects(() => open(path), DatabaseError);
+  });
+}
+
+Deno.test("the two SQLite libraries never share a file of one process", async () => {
+  await using folder = await scratchFolder();
+  const path = `${folder.path}/a.db`;
+  const first = await openBetterSqlite3(path);
+  await Deno.symlink(path, `${folder.path}/link.db`);
+  for (const other of [path, `${folder.path}/./a.db`, `${folder.path}/link.db`]) {
+    await assertRejects(() => openNodeSqlite(other), Error, "use one of them");
+  }
+  const second = await openBetterSqlite3(path);
+  await first.close();
+  await assertRejects(() => openNodeSqlite(path), Error, "use one of them");
+  await second.close();
+  await (await openNodeSqlite(path)).close();
+});
+
+Deno.test("a database in memory leaves no file behind", async () => {
+  const folders = async () =>
+    (await Array.fromAsync(Deno.readDir(tempFolder()), (entry) => entry.name))
+      .filter((name) => name.startsWith("resource-api-memory-"));
+  const before = await folders();
+  const driver = await openNodeSqlite(":memory:");
+  assert((await folders()).length > 0);
+  await driver.close();
+  assertEquals((await folders()).filter((name) => !before.includes(name)), []);
+});
+
+function query(driver: Driver, text: string) {
+  return driver.query({ text, values: [] });
+}
+
+function dirname(path: string): string {
+  return path.slice(0, path.lastIndexOf("/"));
+}
+
+function tempFolder(): string {
+  return Deno.env.get("TMPDIR") ?? "/tmp";
+}
+
+/** Another process, since two libraries must not meet in one. */
+function sqliteProcess(path: string, script: string): Deno.Command {
+  const code = `import { DatabaseSync } from "node:sqlite";
+    const db = new DatabaseSync(${JSON.stringify(path)});
+    ${script}
+    db.close();`;
+  return new Deno.Command(Deno.execPath(), {
+    args: ["eval", "--no-config", code],
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "inherit",
+  });
+}
+
+async function toRollbackJournal(path: string): Promise<void> {
+  const child = sqliteProcess(path, "db.exec('PRAGMA journal_mode = DELETE');").spawn();
+  await child.stdin.close();
+  assertEquals((await child.output()).code, 0);
+}
+
+async function lockFromOtherProcess(
+  path: string,
+): Promise<AsyncDisposable & { readonly release: () => Promise<void> }> {
+  const child = sqliteProcess(
+    path,
+    `db.exec("BEGIN IMMEDIATE");
+     console.log("locked");
+     await Deno.stdin.read(new Uint8Array(1));
+     db.exec("ROLLBACK");`,
+  ).spawn();
+  const reader = child.stdout.getReader();
+  await reader.read();
+  let released: Promise<void> | null = null;
+  async function release(): Promise<void> {
+    await child.stdin.close();
+    await child.status;
+    await reader.cancel();
+  }
+  const once = () => released ??= release();
+  return { release: once, [Symbol.asyncDispose]: once };
+}
