@@ -1,5 +1,4 @@
 // The package has no types of its own: what we use of it is declared below.
-// deno-lint-ignore no-import-prefix
 // @ts-expect-error: see above
 import BetterSqlite3 from "better-sqlite3";
 import type { SqlValue } from "../sql/fragment.ts";

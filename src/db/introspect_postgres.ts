@@ -221,7 +221,11 @@ function draftTable(
         ),
         // GENERATED ALWAYS AS IDENTITY takes no value either.
         generated: column.generated || column.identity === "a",
-        defaultSql: column.identity === "" ? column.defaultSql : "the next number",
+        defaultSql: column.generated
+          ? null
+          : column.identity === ""
+          ? column.defaultSql
+          : "the next number",
         enumValues: column.labels ?? (kind === "text" ? checkedTexts(column, constraints) : null),
         precision: kind === "decimal" ? first : null,
         scale: kind === "decimal" ? second : null,

@@ -188,7 +188,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
         // A key column may hold NULL in SQLite unless it says otherwise, but hardly ever does.
         notNull: column.notNull || isKey && !hasNullKey,
         unique: uniques.some((unique) =>
-          unique.columns.length === 1 && unique.columns[0] === column.name
+          !unique.isKey && unique.columns.length === 1 && unique.columns[0] === column.name
         ),
         generated: column.generated,
         defaultSql: isKey && countsUp ? "the next row id" : column.defaultSql,

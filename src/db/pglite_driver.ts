@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { PGlite } from "@electric-sql/pglite";
 import type { Clock } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
@@ -19,6 +20,10 @@ export interface PgliteOptions {
  * connection: a read waits while a transaction is open.
  */
 export async function openPglite(path: string, options: PgliteOptions = {}): Promise<Driver> {
+  const exists = path === ":memory:" || existsSync(`${path}/PG_VERSION`);
+  if (options.readOnly === true && !exists) {
+    throw new Error(`Cannot open ${path}: there is no such PGlite folder`);
+  }
   const library = new PGlite({ dataDir: path === ":memory:" ? "memory://" : path });
   await library.waitReady;
   crossAsText(library);

@@ -15,12 +15,12 @@ const drivers: readonly (readonly [string, Open])[] = [
 ];
 
 for (const [name, open] of drivers) {
-  function test(promise: string, work: (path: string) => Promise<void>): void {
+  const test = (promise: string, work: (path: string) => Promise<void>) => {
     Deno.test(`${name}: ${promise}`, async () => {
       await using folder = await scratchFolder();
       await work(`${folder.path}/a.db`);
     });
-  }
+  };
 
   test("a lock of another process is waited for without stopping this one", async (path) => {
     const driver = await open(path, { waitLimitMs: 300 });

@@ -1,0 +1,259 @@
+import { assert, assertEquals } from "@std/assert";
+import { type Database, openDatabase } from "../../src/db/open_database.ts";
+import type { ColumnInfo, TableInfo } from "../../src/schema/table_info.ts";
+import { mediaScripts } from "../fixtures/media.ts";
+import { engines } from "../support/engines.ts";
+import { runScript, scratchFolder } from "../support/scratch.ts";
+import { testUnless } from "../support/skip.ts";
+
+for (const engine of engines) {
+  testUnless(
+    engine.ignore ?? null,
+    `introspection by ${engine.name} describes somebody else's tables`,
+    async () => {
+      const db = await engine.open();
+      try {
+        await runScript(db.driver, mediaScripts[db.dialect.engine]);
+        const { tables, leftOut } = await db.introspect();
+        if (db.dialect.engine === "sqlite") checkSqlite(tables);
+        else await checkPostgres(db, tables);
+        for (const table of tables) {
+          assertEquals([table.own, table.schema], [false, null]);
+          assertEquals(table.columns.every(({ foreignType }) => foreignType !== null), true);
+        }
+        const isSqlite = db.dialect.engine === "sqlite";
+        assertEquals(leftOut.filter(({ table }) => table !== "Words"), [
+          { table: isSqlite ? "Cheap" : "cheap", reason: "it is a view, which has no primary key" },
+          { table: isSqlite ? "Note" : "note", reason: "it has no primary key" },
+        ]);
+      } finally {
+        await db.close();
+      }
+    },
+  );
+}
+
+function checkSqlite(tables: readonly TableInfo[]): void {
+  assertEquals(tables.map(({ name }) => name), [
+    "Album",
+    "Album Track",
+    "Artist",
+    "Employee",
+    "Review",
+  ]);
+  assertEquals(describe(tables, "Album"), [
+    "AlbumId integer key not-null =database",
+    "Title text not-null <=160",
+    "ArtistId integer not-null ->Artist.ArtistId",
+    'Format text not-null ="vinyl" in[vinyl|cd|it\'s a tape]',
+    'Price decimal not-null ="9.50" (10,2)',
+    "Stock integer not-null =0",
+    "Released date",
+    "Added timestamp not-null =database space-text",
+    "Sold boolean not-null =false",
+    "Weight real",
+    "Cover bytes",
+    "Extra json",
+    "Code uuid unique",
+    "Loud text generated",
+    "Oddity real",
+    "Point text",
+  ]);
+  assertEquals(describe(tables, "Employee").at(-1), "HiredAt timestamp epoch-seconds");
+  checkKeys(tables, {
+    track: "Album Track",
+    key: ["AlbumId", "Side", "Place"],
+    review: "Review",
+    employee: "Employee",
+    boss: ["ReportsTo", "EmployeeId"],
+  });
+  assertEquals(describe(tables, "Review")[0], "Id text key not-null");
+}
+
+async function checkPostgres(db: Database, tables: readonly TableInfo[]): Promise<void> {
+  assertEquals(
+    tables.map(({ name }) => name).sort(),
+    ["Album Track", "Artist", "album", "employee", "review"],
+  );
+  assertEquals(describe(tables, "album"), [
+    "album_id integer key not-null generated =database",
+    "title text not-null <=160",
+    "artist_id integer not-null ->Artist.ArtistId",
+    'format text not-null ="vinyl" in[vinyl|cd|it\'s a tape]',
+    'state text ="new" in[new|it\'s used]',
+    "size text in[7|12] <=10",
+    'price decimal not-null ="9.50" (10,2)',
+    "stock integer not-null =0",
+    "released date",
+    "added timestamp not-null =database",
+    "changed timestamp",
+    "sold boolean not-null =false",
+    "weight real",
+    "cover bytes",
+    "extra json ={}",
+    "code uuid unique",
+    "loud text generated",
+    "address text",
+    "tags text",
+  ]);
+  assertEquals(describe(tables, "employee")[0], "employee_id integer key not-null =database");
+  checkKeys(tables, {
+    track: "Album Track",
+    key: ["album_id", "side", "place"],
+    review: "review",
+    employee: "employee",
+    boss: ["reports_to", "employee_id"],
+  });
+  const other = await db.introspect({ schemas: ["other"] });
+  assertEquals(other.tables.map(({ schema, name }) => `${schema}.${name}`), ["other.thing"]);
+  assertEquals(other.tables[0]?.foreignKeys, []);
+}
+
+function checkKeys(
+  tables: readonly TableInfo[],
+  names: {
+    readonly track: string;
+    readonly key: readonly string[];
+    readonly review: string;
+    readonly employee: string;
+    readonly boss: readonly [string, string];
+  },
+): void {
+  const key = find(tables, names.track).primaryKey.map(({ name }) => name);
+  assertEquals(key, [...names.key]);
+  assertEquals(find(tables, names.review).foreignKeys, [
+    { columns: names.key, table: names.track, references: names.key },
+  ]);
+  const [column, target] = names.boss;
+  assertEquals(find(tables, names.employee).foreignKeys, [
+    { columns: [column], table: names.employee, references: [target] },
+  ]);
+}
+
+/** A column in a line: the lines read like the declaration. */
+function describe(tables: readonly TableInfo[], name: string): string[] {
+  return find(tables, name).columns.map((column) =>
+    [
+      column.name,
+      column.kind,
+      column.primaryKey && "key",
+      column.notNull && "not-null",
+      column.unique && "unique",
+      column.generated && "generated",
+      describeDefault(column),
+      column.enumValues !== null && `in[${column.enumValues.join("|")}]`,
+      column.maxLength !== null && `<=${column.maxLength}`,
+      column.precision !== null && `(${column.precision},${column.scale})`,
+      column.references !== null && `->${column.references.table}.${column.references.column}`,
+      column.kind === "timestamp" && column.timestampFormat !== "micros-text" &&
+      column.timestampFormat,
+    ].filter((part) => part !== false && part !== null).join(" ")
+  );
+}
+
+function describeDefault({ default: value }: ColumnInfo): string | null {
+  if (value === null) return null;
+  return value.kind === "value" ? `=${JSON.stringify(value.value)}` : `=${value.kind}`;
+}
+
+function find(tables: readonly TableInfo[], name: string): TableInfo {
+  const table = tables.find((table) => table.name === name);
+  assert(table !== undefined, name);
+  return table;
+}
+
+Deno.test("a SQLite column is what its rows are, when they are not what it was declared", async () => {
+  const cases: readonly (readonly [string, string, string])[] = [
+    ["TIMESTAMP", "'2024-01-02T03:04:05.678Z'", "timestamp iso-text"],
+    ["TIMESTAMP", "'2024-01-02T03:04:05.678901Z'", "timestamp"],
+    ["DATETIME", "'2024-01-02 03:04:05.678'", "timestamp space-millis-text"],
+    ["DATETIME", "1700000000123", "timestamp epoch-milliseconds"],
+    ["DATETIME", "NULL", "timestamp space-text"],
+    ["DATETIME", "'2024-01-02'", "date"],
+    ["DATETIME", "'yesterday'", "text"],
+    ["DATETIME", "2460000.5", "real"],
+    ["DATE", "'2024-01-02 00:00:00'", "timestamp space-text"],
+    ["BOOLEAN", "'true'", "text"],
+    ["BOOLEAN", "1", "boolean"],
+    ["UUID", "'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'", "text"],
+    ["UUID", "x'00112233445566778899aabbccddeeff'", "bytes"],
+    ["NUMERIC(10,2)", "0.1 + 0.2", "decimal"],
+    ["NUMERIC(10,2)", "0.5", "decimal (10,2)"],
+    ["DECIMAL", "12345678901234", "decimal"],
+    ["INT", "'many'", "text"],
+    ["UNSIGNED BIG INT", "9007199254740993", "integer"],
+    ["VARCHAR (20)", "'x'", "text <=20"],
+    ["", "7", "integer"],
+    ["", "NULL", "text"],
+    ["YEAR", "1999", "integer"],
+    ["STRING", "'x'", "text"],
+  ];
+  const db = await openDatabase("sqlite::memory:");
+  for (const [index, [declared, value]] of cases.entries()) {
+    const name = `t${String(index).padStart(3, "0")}`;
+    const text = `CREATE TABLE ${name} (id INTEGER PRIMARY KEY, c ${declared})`;
+    await db.driver.query({ text, values: [] });
+    await db.driver.query({ text: `INSERT INTO ${name} (c) VALUES (${value})`, values: [] });
+  }
+  const { tables } = await db.introspect();
+  for (const [index, [declared, value, expected]] of cases.entries()) {
+    const table = tables[index];
+    assert(table !== undefined);
+    assertEquals(describe(tables, table.name)[1], `c ${expected}`, `${declared}: ${value}`);
+  }
+  await db.close();
+});
+
+Deno.test("a key column of SQLite may be NULL only where a row shows it", async () => {
+  const db = await openDatabase("sqlite::memory:");
+  await runScript(
+    db.driver,
+    `CREATE TABLE a (id TEXT PRIMARY KEY);
+     CREATE TABLE b (id TEXT PRIMARY KEY);
+     INSERT INTO b VALUES (NULL), ('x');`,
+  );
+  const { tables } = await db.introspect();
+  assertEquals(tables.map((table) => table.primaryKey[0]?.notNull), [true, false]);
+  await db.close();
+});
+
+const chinookSqlite = Deno.env.get("CHINOOK_SQLITE");
+testUnless(
+  chinookSqlite === undefined ? "CHINOOK_SQLITE names no file" : null,
+  "introspection reads the Chinook database on SQLite",
+  async () => {
+    // The original may lie where nobody writes; whoever reads in WAL mode needs to.
+    await using folder = await scratchFolder();
+    await Deno.copyFile(chinookSqlite ?? "", `${folder.path}/chinook.db`);
+    for (const scheme of ["sqlite", "node-sqlite"]) {
+      const db = await openDatabase(`${scheme}:${folder.path}/chinook.db`, { readOnly: true });
+      const { tables, leftOut } = await db.introspect();
+      assertEquals([tables.length, leftOut.length], [11, 0]);
+      const key = find(tables, "PlaylistTrack").primaryKey.map(({ name }) => name);
+      assertEquals(key, ["PlaylistId", "TrackId"]);
+      assertEquals(describe(tables, "Invoice").slice(-1), ["Total decimal not-null (10,2)"]);
+      await db.close();
+    }
+  },
+);
+
+const chinookPostgres = Deno.env.get("CHINOOK_POSTGRES");
+const postgres = engines.find(({ name }) => name === "postgres");
+testUnless(
+  postgres?.ignore ?? (chinookPostgres === undefined ? "CHINOOK_POSTGRES names no file" : null),
+  "introspection reads the Chinook database on Postgres",
+  async () => {
+    const script = await Deno.readTextFile(chinookPostgres ?? "");
+    const db = await postgres?.open();
+    assert(db !== undefined);
+    // What stands before creates and enters the database, by commands of psql.
+    const [, statements = script] = script.split(/^\\c .*$/m);
+    await runScript(db.driver, statements.replaceAll(/\/\*[^]*?\*\//g, ""));
+    const { tables, leftOut } = await db.introspect();
+    assertEquals([tables.length, leftOut.length], [11, 0]);
+    const key = find(tables, "playlist_track").primaryKey.map(({ name }) => name);
+    assertEquals(key, ["playlist_id", "track_id"]);
+    assertEquals(describe(tables, "invoice").slice(-1), ["total decimal not-null (10,2)"]);
+    await db.close();
+  },
+);

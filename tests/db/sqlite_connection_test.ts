@@ -1,0 +1,70 @@
+import { assertEquals } from "@std/assert";
+import { maxPrepared, sqliteConnection } from "../../src/db/sqlite_connection.ts";
+import type { SqliteHandle, SqliteStatement } from "../../src/db/sqlite_library.ts";
+import type { SqlValue } from "../../src/sql/fragment.ts";
+
+Deno.test("a statement is prepared once, until too many others have come", () => {
+  const { handle, prepared } = fakeHandle(() => [[1]]);
+  const connection = sqliteConnection(handle);
+  const run = (n: number) => connection.run({ text: `SELECT ${n}`, values: [] });
+  run(0);
+  run(0);
+  assertEquals(prepared, ["SELECT 0"]);
+  for (let n = 1; n <= maxPrepared; n++) run(n);
+  run(maxPrepared);
+  run(0);
+  assertEquals(prepared.length, maxPrepared + 2);
+  assertEquals(prepared.at(-1), "SELECT 0");
+});
+
+Deno.test("a read is repeated for an integer that lost digits, and is exact from then on", () => {
+  for (const inexact of [2 ** 53 + 2, null]) {
+    const asked: boolean[] = [];
+    const { handle } = fakeHandle((exact) => {
+      asked.push(exact);
+      return exact ? [[9007199254740994n, 1n, 1.5, "x"]] : inexact === null ? null : [[inexact]];
+    });
+    const connection = sqliteConnection(handle);
+    const read = () => connection.run({ text: "SELECT", values: [] }).rows;
+    assertEquals(read(), [[9007199254740994n, 1, 1.5, "x"]]);
+    assertEquals(asked, [false, true]);
+    read();
+    assertEquals(asked, [false, true, true]);
+  }
+});
+
+Deno.test("a statement that writes runs once, whatever it returns", () => {
+  const asked: boolean[] = [];
+  const { handle } = fakeHandle((exact) => {
+    asked.push(exact);
+    return [[9007199254740993n], [2n]];
+  }, false);
+  const result = sqliteConnection(handle).run({ text: "INSERT … RETURNING", values: [] });
+  assertEquals(asked, [true]);
+  assertEquals(result, { rows: [[9007199254740993n], [2]], changed: 2 });
+});
+
+function fakeHandle(
+  all: (exact: boolean) => SqlValue[][] | null,
+  readOnly = true,
+): { readonly handle: SqliteHandle; readonly prepared: readonly string[] } {
+  const prepared: string[] = [];
+  const statement: SqliteStatement = {
+    readOnly,
+    returnsRows: true,
+    run: () => 0,
+    all: (_, exact) => all(exact),
+  };
+  return {
+    prepared,
+    handle: {
+      inTransaction: false,
+      prepare(text) {
+        prepared.push(text);
+        return statement;
+      },
+      defineFunction: () => {},
+      close: () => {},
+    },
+  };
+}
