@@ -84,29 +84,31 @@ async function createTables(
 /** A number that only has to be the same in every process of the service. */
 const creationLock = { text: "SELECT pg_advisory_xact_lock(7237120945)", values: [] };
 
+type Opener = (place: string, options: OpenDatabaseOptions) => Promise<Driver>;
+
 /**
- * Paths and not literal imports: Deno downloads whatever a literal import names at every start,
- * used or not.
+ * Where the drivers are. Paths and not literal imports, nor types of them: Deno downloads whatever
+ * such an import names, at every start, used or not.
  */
-const modules = {
-  betterSqlite3: "./better_sqlite3_driver.ts",
-  nodeSqlite: "./node_sqlite_driver.ts",
-  postgres: "./postgres_driver.ts",
-  pglite: "./pglite_driver.ts",
+const drivers = {
+  betterSqlite3: { file: "./better_sqlite3_driver.ts", opener: "openBetterSqlite3" },
+  nodeSqlite: { file: "./node_sqlite_driver.ts", opener: "openNodeSqlite" },
+  postgres: { file: "./postgres_driver.ts", opener: "openPostgres" },
+  pglite: { file: "./pglite_driver.ts", opener: "openPglite" },
 };
 
-function openDriver(url: string, options: OpenDatabaseOptions): Promise<Driver> {
+async function openDriver(url: string, options: OpenDatabaseOptions): Promise<Driver> {
   const [, scheme = "", rest = ""] = /^([a-z0-9+-]+):(.*)$/is.exec(url) ?? [];
   switch (scheme.toLowerCase()) {
     case "sqlite":
-      return openSqlite(pathOf(rest), options);
+      return await openSqlite(pathOf(rest), options);
     case "node-sqlite":
-      return openNodeSqlite(pathOf(rest), options);
+      return await openBy(drivers.nodeSqlite, pathOf(rest), options);
     case "postgres":
     case "postgresql":
-      return openPostgres(url, options);
+      return await openBy(drivers.postgres, url, options);
     case "pglite":
-      return openPglite(pathOf(rest), options);
+      return await openBy(drivers.pglite, pathOf(rest), options);
     default:
       // The rest of the URL may hold a password.
       throw new Error(
@@ -122,41 +124,33 @@ function pathOf(rest: string): string {
   return path;
 }
 
-async function openSqlite(path: string, options: OpenDatabaseOptions): Promise<Driver> {
-  const module = await loadBetterSqlite3(options);
-  return module === null ? openNodeSqlite(path, options) : module.openBetterSqlite3(path, options);
+async function openBy(
+  driver: { readonly file: string; readonly opener: string },
+  place: string,
+  options: OpenDatabaseOptions,
+): Promise<Driver> {
+  const module: unknown = await import(driver.file);
+  // The table names the functions of that type; a test opens by each of them.
+  const { [driver.opener]: open } = module as Record<string, Opener>;
+  if (open === undefined) throw new Error(`${driver.file} has no ${driver.opener}`);
+  return await open(place, options);
 }
 
-/** Null, and a notice, where the native part cannot be loaded. */
-async function loadBetterSqlite3(options: OpenDatabaseOptions) {
+async function openSqlite(path: string, options: OpenDatabaseOptions): Promise<Driver> {
+  const driver = await canLoadAddon(options) ? drivers.betterSqlite3 : drivers.nodeSqlite;
+  return await openBy(driver, path, options);
+}
+
+/** Whether the native part of better-sqlite3 works on this machine; a notice where it does not. */
+async function canLoadAddon(options: OpenDatabaseOptions): Promise<boolean> {
   try {
-    // The table names that very module.
-    const module = await import(
-      modules.betterSqlite3
-    ) as typeof import("./better_sqlite3_driver.ts");
-    module.loadAddon();
-    return module;
+    const module: unknown = await import(drivers.betterSqlite3.file);
+    // Its second export, for this purpose alone.
+    (module as { loadAddon: () => void }).loadAddon();
+    return true;
   } catch (error) {
     const message = `better-sqlite3 cannot be loaded, node:sqlite takes its place: ${error}`;
     options.observe?.({ kind: "notice", message });
-    return null;
+    return false;
   }
-}
-
-async function openNodeSqlite(path: string, options: OpenDatabaseOptions): Promise<Driver> {
-  // The table names that very module.
-  const module = await import(modules.nodeSqlite) as typeof import("./node_sqlite_driver.ts");
-  return module.openNodeSqlite(path, options);
-}
-
-async function openPostgres(url: string, options: OpenDatabaseOptions): Promise<Driver> {
-  // The table names that very module.
-  const module = await import(modules.postgres) as typeof import("./postgres_driver.ts");
-  return module.openPostgres(url, options);
-}
-
-async function openPglite(path: string, options: OpenDatabaseOptions): Promise<Driver> {
-  // The table names that very module.
-  const module = await import(modules.pglite) as typeof import("./pglite_driver.ts");
-  return module.openPglite(path, options);
 }

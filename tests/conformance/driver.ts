@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import { DatabaseError, type DatabaseErrorKind } from "../../src/db/database_error.ts";
 import type { Database } from "../../src/db/open_database.ts";
-import type { Engine } from "../../src/sql/dialect.ts";
+import type { Dialect } from "../../src/sql/dialect.ts";
 import type { SqlValue } from "../../src/sql/fragment.ts";
-import type { TestEngine } from "../support/engines.ts";
+import type { Engine } from "../support/engines.ts";
 import { gate, run, runScript, statement } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
 
@@ -14,7 +14,7 @@ export interface DriverLacks {
 }
 
 /** What every driver promises, as tests over one engine. */
-export function exercise(engine: TestEngine, lacks: DriverLacks = {}): void {
+export function exercise(engine: Engine, lacks: DriverLacks = {}): void {
   function test(
     promise: string,
     work: (db: Database) => Promise<void>,
@@ -114,7 +114,9 @@ export function exercise(engine: TestEngine, lacks: DriverLacks = {}): void {
 }
 
 /** A typed NULL or value as SQL, what is bound, and what is read. */
-const crossings: Readonly<Record<Engine, readonly (readonly [string, SqlValue, SqlValue])[]>> = {
+const crossings: Readonly<
+  Record<Dialect["engine"], readonly (readonly [string, SqlValue, SqlValue])[]>
+> = {
   sqlite: [
     ["?", null, null],
     ["?", 0, 0],

@@ -7,7 +7,7 @@ import {
 import { testPostgres } from "./skip.ts";
 
 /** A kind of database that tests run over; each `open` gives a fresh, empty one. */
-export interface TestEngine {
+export interface Engine {
   readonly name: string;
   /** Closing the database removes it. */
   readonly open: (options?: OpenDatabaseOptions) => Promise<Database>;
@@ -16,7 +16,7 @@ export interface TestEngine {
 }
 
 /** Every engine by every driver. */
-export const engines: readonly TestEngine[] = [
+export const engines: readonly Engine[] = [
   {
     name: "better-sqlite3",
     // A notice says that node:sqlite has taken its place, which would test nothing new.
@@ -33,7 +33,7 @@ export const engines: readonly TestEngine[] = [
   { name: "pglite", open: pgliteOpener() },
 ];
 
-function postgresEngine(): TestEngine {
+function postgresEngine(): Engine {
   const server = testPostgres();
   const name = "postgres";
   if ("missing" in server) {
@@ -49,7 +49,7 @@ function postgresEngine(): TestEngine {
 }
 
 /** Setting up a PGlite takes seconds, and copying one a fraction of that. */
-function pgliteOpener(): TestEngine["open"] {
+function pgliteOpener(): Engine["open"] {
   let template: Promise<string> | null = null;
 
   async function createTemplate(): Promise<string> {
