@@ -28,14 +28,7 @@ export interface SqliteFile {
  * of a driver could not share a database in memory.
  */
 export function claimSqliteFile(path: string, library: string): SqliteFile {
-  if (path === ":memory:") {
-    const folder = mkdtempSync(join(tmpdir(), "resource-api-memory-"));
-    return {
-      path: join(folder, "memory.db"),
-      temporary: true,
-      release: () => rmSync(folder, { recursive: true, force: true }),
-    };
-  }
+  if (path === ":memory:") return temporaryFile();
   const place = realPath(resolve(path));
   const claims = claimsOfProcess();
   const claim = claims.get(place) ?? { library, users: 0 };
@@ -77,6 +70,18 @@ export function requireSqliteFile(path: string, readOnly: boolean): void {
   // An empty file becomes a database when it is first written.
   if (length > 0 && header.toString("latin1") !== "SQLite format 3\0") {
     throw new Error(`Cannot open ${path}: it is not a SQLite database, or it is encrypted`);
+  }
+}
+
+function temporaryFile(): SqliteFile {
+  const folder = mkdtempSync(join(tmpdir(), "resource-api-memory-"));
+  // Whoever leaves without closing leaves nothing behind either.
+  addEventListener("unload", release);
+  return { path: join(folder, "memory.db"), temporary: true, release };
+
+  function release(): void {
+    removeEventListener("unload", release);
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 

@@ -146,6 +146,18 @@ Deno.test("a database in memory leaves no file behind", async () => {
   assertEquals((await folders()).filter((name) => !before.includes(name)), []);
 });
 
+Deno.test("a database in memory is gone with a process that did not close it", async () => {
+  await using folder = await scratchFolder();
+  const module = JSON.stringify(import.meta.resolve("../../src/db/node_sqlite_driver.ts"));
+  const { code } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", `import { openNodeSqlite } from ${module}; await openNodeSqlite(":memory:");`],
+    env: { TMPDIR: folder.path },
+    stderr: "inherit",
+  }).output();
+  assertEquals(code, 0);
+  assertEquals(await Array.fromAsync(Deno.readDir(folder.path)), []);
+});
+
 function query(driver: Driver, text: string) {
   return driver.query({ text, values: [] });
 }
