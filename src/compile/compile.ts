@@ -21,23 +21,41 @@ import {
 import { compileOrder, compileSeek } from "./order.ts";
 import { compileFilter } from "./where.ts";
 
-/** A plan → the statement that does it, for any engine. */
-export function compile(plan: Plan, dialect: Dialect): Statement {
-  return toStatement(compilePlan(plan, dialect), dialect.placeholder);
+/** A plan → the statement that does it. */
+export type Compile = (plan: Plan) => Statement;
+
+/** A compiler for one engine; it remembers the select lists it has met. */
+export function createCompiler(dialect: Dialect): Compile {
+  const lists = new WeakMap<readonly ColumnInfo[], Fragment>();
+  const context: Context = {
+    dialect,
+    selectList(columns) {
+      const list = lists.get(columns) ??
+        join(columns.map((column) => dialect.selected(column)), ", ");
+      lists.set(columns, list);
+      return list;
+    },
+  };
+  return (plan) => toStatement(compilePlan(plan, context), dialect.placeholder);
 }
 
-function compilePlan(plan: Plan, dialect: Dialect): Fragment {
+interface Context {
+  readonly dialect: Dialect;
+  selectList(columns: readonly ColumnInfo[]): Fragment;
+}
+
+function compilePlan(plan: Plan, context: Context): Fragment {
   switch (plan.kind) {
     case "read":
-      return compileRead(plan, dialect);
+      return compileRead(plan, context);
     case "count":
-      return compileCount(plan, dialect);
+      return compileCount(plan, context);
     case "insert":
-      return compileInsert(plan, dialect);
+      return compileInsert(plan, context);
     case "update":
-      return compileUpdate(plan, dialect);
+      return compileUpdate(plan, context);
     case "delete":
-      return compileDelete(plan, dialect);
+      return compileDelete(plan, context);
     default: {
       const never: never = plan;
       return never;
@@ -45,7 +63,8 @@ function compilePlan(plan: Plan, dialect: Dialect): Fragment {
   }
 }
 
-function compileRead(plan: ReadPlan, dialect: Dialect): Fragment {
+function compileRead(plan: ReadPlan, context: Context): Fragment {
+  const { dialect } = context;
   const conditions: Fragment[] = [];
   if (plan.where.kind !== "all") conditions.push(compileFilter(plan.where, dialect));
   if (plan.after !== null) conditions.push(compileSeek(plan.order, plan.after, dialect));
@@ -53,16 +72,23 @@ function compileRead(plan: ReadPlan, dialect: Dialect): Fragment {
   const order = plan.order.length === 0
     ? rawSql("")
     : sql` ORDER BY ${compileOrder(plan.order, dialect)}`;
-  const columns = selectList(plan.columns, dialect);
-  return sql`SELECT ${columns} FROM ${tableName(plan.table)}${where}${order} LIMIT ${plan.limit}`;
+  const columns = context.selectList(plan.columns);
+  return sql`SELECT ${columns} FROM ${tableName(plan.table)}${where}${order}${limitTo(plan.limit)}`;
 }
 
-function compileCount(plan: CountPlan, dialect: Dialect): Fragment {
+/** A number of ours, in the text: SQLite takes 8 µs longer for a bound limit. */
+function limitTo(limit: number | null): Fragment {
+  return rawSql(limit === null ? "" : ` LIMIT ${limit}`);
+}
+
+function compileCount(plan: CountPlan, context: Context): Fragment {
+  const { dialect } = context;
   const where = compileFilter(plan.where, dialect);
   return sql`SELECT count(*) FROM ${tableName(plan.table)} WHERE ${where}`;
 }
 
-function compileInsert(plan: InsertPlan, dialect: Dialect): Fragment {
+function compileInsert(plan: InsertPlan, context: Context): Fragment {
+  const { dialect } = context;
   const entries = [...plan.values];
   const columns = join(entries.map(([column]) => identifier(column.dbName)), ", ");
   const values = join(
@@ -72,17 +98,19 @@ function compileInsert(plan: InsertPlan, dialect: Dialect): Fragment {
   const row = entries.length === 0
     ? rawSql("DEFAULT VALUES")
     : sql`(${columns}) VALUES (${values})`;
-  return sql`INSERT INTO ${tableName(plan.table)} ${row}${returning(plan.returning, dialect)}`;
+  return sql`INSERT INTO ${tableName(plan.table)} ${row}${returning(plan.returning, context)}`;
 }
 
-function compileUpdate(plan: UpdatePlan, dialect: Dialect): Fragment {
+function compileUpdate(plan: UpdatePlan, context: Context): Fragment {
+  const { dialect } = context;
   const where = compileFilter(plan.where, dialect);
   const set = compileAssignments(plan.set, dialect);
-  const result = returning(plan.returning, dialect);
+  const result = returning(plan.returning, context);
   return sql`UPDATE ${tableName(plan.table)} SET ${set} WHERE ${where}${result}`;
 }
 
-function compileDelete(plan: DeletePlan, dialect: Dialect): Fragment {
+function compileDelete(plan: DeletePlan, context: Context): Fragment {
+  const { dialect } = context;
   return sql`DELETE FROM ${tableName(plan.table)} WHERE ${compileFilter(plan.where, dialect)}`;
 }
 
@@ -93,12 +121,8 @@ function compileAssignments(set: Assignments, dialect: Dialect): Fragment {
   return join(assignments, ", ");
 }
 
-function returning(columns: readonly ColumnInfo[], dialect: Dialect): Fragment {
-  return columns.length === 0 ? rawSql("") : sql` RETURNING ${selectList(columns, dialect)}`;
-}
-
-function selectList(columns: readonly ColumnInfo[], dialect: Dialect): Fragment {
-  return join(columns.map((column) => dialect.selected(column)), ", ");
+function returning(columns: readonly ColumnInfo[], context: Context): Fragment {
+  return columns.length === 0 ? rawSql("") : sql` RETURNING ${context.selectList(columns)}`;
 }
 
 function tableName(table: TableInfo): Fragment {

@@ -1,3 +1,4 @@
+import { boundedMap } from "../runtime/bounded_map.ts";
 import { parse } from "./parser.ts";
 import type { FilterSyntax } from "./syntax.ts";
 
@@ -8,27 +9,17 @@ export interface FilterParser {
 }
 
 /**
- * A parser that remembers the last `capacity` texts. Its trees are shared, therefore frozen.
- * Faults are not remembered: they are rare, and cheap to find again.
+ * A parser that remembers the last texts, at most `capacity`. Its trees are shared, therefore
+ * frozen. Faults are not remembered: they are rare, and cheap to find again.
  */
 export function createFilterParser(capacity = 500): FilterParser {
-  // A Map keeps the order of insertion: the first key is the one not asked for the longest.
-  const remembered = new Map<string, FilterSyntax>();
+  const remembered = boundedMap<string, FilterSyntax>(capacity);
   return {
     parse(text) {
       const known = remembered.get(text);
-      if (known !== undefined) {
-        remembered.delete(text);
-        remembered.set(text, known);
-        return known;
-      }
+      if (known !== undefined) return known;
       const syntax = parse(text);
-      if (syntax === null) return null;
-      remembered.set(text, deepFreeze(syntax));
-      for (const oldest of remembered.keys()) {
-        if (remembered.size <= capacity) break;
-        remembered.delete(oldest);
-      }
+      if (syntax !== null) remembered.set(text, deepFreeze(syntax));
       return syntax;
     },
   };

@@ -17,7 +17,8 @@ export interface ReadPlan {
   readonly order: readonly OrderKey[];
   /** Stored values of the order's keys: only rows behind them. */
   readonly after: readonly SqlValue[] | null;
-  readonly limit: number;
+  /** Null where the condition holds for one row at most. */
+  readonly limit: number | null;
 }
 
 /** Rows to count. */

@@ -84,7 +84,7 @@ export async function missedRow(
   const found = await fetchCount(
     connection,
     { kind: "count", table, where },
-    resource.reader.dialect,
+    resource.reader,
   );
   return found === 0
     ? notFound(resource, segment)
@@ -112,7 +112,7 @@ async function writeChange(
       where,
       order: [],
       after: null,
-      limit: 1,
+      limit: null,
     }, reader)
     : await fetchRows(connection, {
       kind: "update",

@@ -20,7 +20,7 @@ export const count: Operation<Filter, CountPlan, number> = {
   },
 
   execute(plan, resource) {
-    return fetchCount(resource.driver, plan, resource.reader.dialect);
+    return fetchCount(resource.driver, plan, resource.reader);
   },
 
   shape(count) {

@@ -47,6 +47,6 @@ export const create: Operation<Assignments, CreatePlan, Row> = {
   shape(row, _values, resource) {
     const key = formatKey(keyOf(row, resource.table));
     const headers = { location: `${resource.url}/${key}` };
-    return answer(201, presentRow(row, resource.fields.readable), headers);
+    return answer(201, presentRow(row, resource.table.columns, resource.fields.readable), headers);
   },
 };

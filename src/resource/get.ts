@@ -8,6 +8,7 @@ import { answer } from "./answer.ts";
 import { type KeyIntent, notFound } from "./not_found.ts";
 import type { Operation } from "./operation.ts";
 import { presentRow } from "./output.ts";
+import type { Resource } from "./resource.ts";
 
 interface GetIntent extends KeyIntent {
   readonly visible: readonly ColumnInfo[];
@@ -35,12 +36,11 @@ export const get: Operation<GetIntent, GetPlan, Row> = {
   plan({ key, segment, visible }, grant, resource) {
     if (key === null) throw notFound(resource, segment);
     const { table } = resource;
-    // A select that names nothing we show still has to read something.
-    const columns = visible.length === 0 ? table.primaryKey : visible;
+    const columns = readFor(visible, resource);
     const where = and(grant.rows, keyFilter(key, table));
     return {
       segment,
-      read: { kind: "read", table, columns, where, order: [], after: null, limit: 1 },
+      read: { kind: "read", table, columns, where, order: [], after: null, limit: null },
     };
   },
 
@@ -51,7 +51,12 @@ export const get: Operation<GetIntent, GetPlan, Row> = {
     return row;
   },
 
-  shape(row, { visible }) {
-    return answer(200, presentRow(row, visible));
+  shape(row, { visible }, resource) {
+    return answer(200, presentRow(row, readFor(visible, resource), visible));
   },
 };
+
+/** A select that names nothing that is shown still has to read something. */
+function readFor(visible: readonly ColumnInfo[], resource: Resource): readonly ColumnInfo[] {
+  return visible.length === 0 ? resource.table.primaryKey : visible;
+}

@@ -9,7 +9,7 @@ import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import { answer } from "./answer.ts";
 import type { Operation } from "./operation.ts";
-import { presentRow } from "./output.ts";
+import { presentRows } from "./output.ts";
 import { parseFlag } from "./query.ts";
 import { type Resource, userFilter } from "./resource.ts";
 
@@ -59,13 +59,11 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
 
   plan(intent, grant, resource) {
     const where = and(grant.rows, intent.filter);
-    const columns = new Set(intent.visible);
-    for (const { column } of intent.order) columns.add(column);
     return {
       read: {
         kind: "read",
         table: resource.table,
-        columns: [...columns],
+        columns: columnsFor(intent),
         where,
         order: intent.order,
         after: intent.after,
@@ -80,7 +78,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     const { rows, stored } = await fetchRows(resource.driver, plan.read, resource.reader);
     const totalCount = plan.total === null
       ? null
-      : await fetchCount(resource.driver, plan.total, resource.reader.dialect);
+      : await fetchCount(resource.driver, plan.total, resource.reader);
     return { rows, stored, columns: plan.read.columns, totalCount };
   },
 
@@ -88,13 +86,19 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     const hasMore = outcome.rows.length > intent.limit;
     const page = hasMore ? outcome.rows.slice(0, intent.limit) : outcome.rows;
     return answer(200, {
-      items: page.map((row) => presentRow(row, intent.visible)),
+      items: presentRows(page, outcome.columns, intent.visible),
       nextCursor: hasMore ? nextCursor(outcome, intent, resource) : null,
       hasMore,
       ...(outcome.totalCount === null ? {} : { totalCount: outcome.totalCount }),
     });
   },
 };
+
+/** What is shown, and what the cursor is made of. */
+function columnsFor({ visible, order }: ListIntent): readonly ColumnInfo[] {
+  const missing = order.map(({ column }) => column).filter((column) => !visible.includes(column));
+  return missing.length === 0 ? visible : [...visible, ...missing];
+}
 
 function nextCursor(outcome: ListOutcome, intent: ListIntent, resource: Resource): string {
   const last = outcome.stored[intent.limit - 1] ?? [];

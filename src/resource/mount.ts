@@ -51,11 +51,8 @@ export function mountResources(
   ): Promise<Reply> {
     const endpoint = findEndpoint(request.method, segments, resource);
     const body = endpoint.takesBody ? await readJsonBody(request, limits, clock) : undefined;
-    return endpoint.run(
-      { segment: segments[0] ?? "", query: parseQuery(query), headers: request.headers, body },
-      user(),
-      resource,
-    );
+    const parsed = { segment: segments[0] ?? "", query: parseQuery(query), body };
+    return endpoint.run(parsed, user(), resource);
   }
 }
 

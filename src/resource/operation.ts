@@ -9,7 +9,6 @@ export interface ResourceRequest {
   /** The raw last path segment of routes with an id, else the empty text. */
   readonly segment: string;
   readonly query: Query;
-  readonly headers: Headers;
   /** The parsed JSON body of operations that take one. */
   readonly body: unknown;
 }

@@ -1,5 +1,4 @@
 import type { Grant } from "../auth/authorize.ts";
-import { compile } from "../compile/compile.ts";
 import type { Connection } from "../db/driver.ts";
 import { type Key, parseKey } from "../plan/key.ts";
 import type { DeletePlan } from "../plan/plan.ts";
@@ -32,7 +31,7 @@ export const remove: Operation<KeyIntent, RemovePlan, void> = {
 
   async execute(plan, resource) {
     const connection: Connection = resource.driver;
-    const { changed } = await connection.query(compile(plan.remove, resource.reader.dialect));
+    const { changed } = await connection.query(resource.reader.compile(plan.remove));
     if (changed === 0) throw await missedRow(plan, connection, resource);
   },
 

@@ -25,7 +25,7 @@ export const replace: Operation<ChangeIntent, ChangePlan, Row> = {
   plan: changePlan,
   execute: changeRow,
   shape(row, _intent, resource) {
-    return answer(200, presentRow(row, resource.fields.readable));
+    return answer(200, presentRow(row, resource.table.columns, resource.fields.readable));
   },
 };
 

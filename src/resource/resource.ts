@@ -1,6 +1,6 @@
 import { type AccessPolicy, settleScopes } from "../auth/scope.ts";
 import type { Driver } from "../db/driver.ts";
-import type { RowReader } from "../db/rows.ts";
+import { createRowReader, type Misfit, type RowReader } from "../db/rows.ts";
 import type { Filter } from "../filter/filter.ts";
 import type { FilterParser } from "../filter/parse_filter.ts";
 import { type Operators, operatorsWith } from "../filter/operators.ts";
@@ -71,11 +71,7 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     url: `${context.basePath}/${options.path ?? encodeURIComponent(table.name)}`,
     table,
     driver,
-    reader: {
-      dialect: driver.dialect,
-      misfit: (column) =>
-        context.observe({ kind: "value_does_not_fit", table: table.name, column: column.name }),
-    },
+    reader: createRowReader(driver.dialect, observeMisfits(table, context.observe)),
     policy: {
       ...settleScopes(options.auth ?? {}),
       resolve: (result) => resolveScope(result, { table, operators, filters: context.filters }),
@@ -108,6 +104,16 @@ function isTableInfo(table: ResourceDefinition["table"]): table is TableInfo {
 
 function tableOf(table: ResourceDefinition["table"]): TableInfo {
   return isTableInfo(table) ? table : readTableInfo(table);
+}
+
+/** Once for each column: a whole table of such values must not flood the log. */
+function observeMisfits(table: TableInfo, observe: Observer): Misfit {
+  const told = new Set<ColumnInfo>();
+  return (column) => {
+    if (told.has(column)) return;
+    told.add(column);
+    observe({ kind: "value_does_not_fit", table: table.name, column: column.name });
+  };
 }
 
 type ColumnFinder = (reference: ColumnReference, option: string) => ColumnInfo;

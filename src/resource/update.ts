@@ -23,6 +23,6 @@ export const update: Operation<ChangeIntent, ChangePlan, Row> = {
   plan: changePlan,
   execute: changeRow,
   shape(row, _intent, resource) {
-    return answer(200, presentRow(row, resource.fields.readable));
+    return answer(200, presentRow(row, resource.table.columns, resource.fields.readable));
   },
 };

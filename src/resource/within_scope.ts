@@ -24,7 +24,7 @@ export async function requireWithin(
   const found = await fetchCount(
     connection,
     { kind: "count", table, where },
-    resource.reader.dialect,
+    resource.reader,
   );
   if (found === 0) {
     throw new Problem("forbidden", `Cannot ${grant.access}: the row would lie outside your scope`);

@@ -1,6 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { compile } from "../../src/compile/compile.ts";
-import { fetchRows } from "../../src/db/rows.ts";
+import { createRowReader, fetchRows } from "../../src/db/rows.ts";
 import { allRows, type Filter } from "../../src/filter/filter.ts";
 import { matches } from "../../src/filter/match.ts";
 import {
@@ -19,7 +18,7 @@ import {
 import { readTableInfo, table } from "../../src/schema/define.ts";
 import { kindOf } from "../../src/schema/kinds.ts";
 import type { ColumnInfo, ColumnKind, Row } from "../../src/schema/table_info.ts";
-import type { TestEngine } from "../support/engines.ts";
+import type { Engine } from "../support/engines.ts";
 
 /** A column of every kind, and two texts. */
 export const things = table("things", {
@@ -46,27 +45,26 @@ export interface FilterWorld extends AsyncDisposable {
 
 /** Fills a table. Throws when the database does not give back what was stored. */
 export async function openFilterWorld(
-  engine: TestEngine,
+  engine: Engine,
   rows: readonly Row[],
 ): Promise<FilterWorld> {
   const info = readTableInfo(things);
   const db = await engine.open();
   const normal = rows.map(normalized);
   await db.createTables([things]);
+  const reader = createRowReader(db.dialect, (column) => {
+    throw new Error(`${engine.name} gave a value of ${column.name} that does not fit`);
+  });
   await db.driver.transaction(async (connection) => {
     for (const row of normal) {
       const values = new Map(info.columns.map((column) => [column, row[column.name]]));
       const plan = { kind: "insert" as const, table: info, values, returning: [] };
-      await connection.query(compile(plan, db.dialect));
+      await connection.query(reader.compile(plan));
     }
   });
-  const misfit = (column: ColumnInfo) => {
-    throw new Error(`${engine.name} gave a value of ${column.name} that does not fit`);
-  };
   const read = async (where: Filter, columns: readonly ColumnInfo[]) => {
     const order = info.primaryKey.map((column) => ({ column, descending: false }));
     const plan = { kind: "read" as const, table: info, columns, where, order };
-    const reader = { dialect: db.dialect, misfit };
     return (await fetchRows(db.driver, { ...plan, after: null, limit: 10_000 }, reader)).rows;
   };
   assertEquals(await read(allRows, info.columns), normal);

@@ -1,3 +1,5 @@
+import { stripVTControlCharacters } from "node:util";
+
 /** What a whole run of `deno test` came to. */
 export interface TestSummary {
   readonly passed: number;
@@ -21,7 +23,8 @@ export function testOutputReader(): TestOutputReader {
   const skipReasons = new Map<string, number>();
   let summary: TestSummary | null = null;
   return {
-    read(line) {
+    read(coloured) {
+      const line = stripVTControlCharacters(coloured);
       // A step is indented; like the closing line, the count of reasons is one of tests.
       const skipped = /^\S.* \.\.\. ignored \(/.exec(line);
       if (skipped !== null) {

@@ -8,7 +8,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   runtime: ["problem", "protocol"],
   schema: ["problem"],
   sql: ["schema", "problem"],
-  filter: ["sql", "schema", "problem"],
+  filter: ["sql", "schema", "runtime", "problem"],
   auth: ["filter", "schema", "runtime", "protocol", "problem"],
   plan: ["auth", "filter", "schema", "runtime", "problem"],
   compile: ["plan", "filter", "sql", "schema", "problem"],
