@@ -25,16 +25,26 @@
  */
 export { type App, createApp, type RequestInfo } from "./src/app.ts";
 export type { AppConfig, AuthOptions, ServiceConfig } from "./src/config.ts";
-export { serve } from "./src/serve.ts";
+export { serve, type ServeConfig } from "./src/serve.ts";
+export type { ListenOptions, Server } from "./src/listener.ts";
+
 export { type Database, openDatabase, type OpenDatabaseOptions } from "./src/db/open_database.ts";
+export type { Connection, Driver, QueryResult } from "./src/db/driver.ts";
+export { DatabaseError, type DatabaseErrorKind } from "./src/db/database_error.ts";
+export type { Introspection, IntrospectOptions, LeftOut } from "./src/db/introspection.ts";
+
 export {
   bigint,
   boolean,
   bytes,
+  ColumnBuilder,
+  type ColumnDeclaration,
   date,
   decimal,
   integer,
   json,
+  type NewColumn,
+  type NewIntegerColumn,
   real,
   text,
   timestamp,
@@ -42,12 +52,30 @@ export {
 } from "./src/schema/column_builder.ts";
 export {
   type Column,
+  type ColumnBuilders,
+  columnInfoKey,
   type ColumnLike,
+  type ColumnTypes,
+  type InsertRow,
+  type IsOptional,
+  type SelectRow,
+  type SelectValue,
   type Table,
   table,
+  tableInfoKey,
   type TableLike,
 } from "./src/schema/define.ts";
-export type { ColumnInfo, ColumnKind, Row, TableInfo } from "./src/schema/table_info.ts";
+export type {
+  ColumnDefault,
+  ColumnInfo,
+  ColumnKind,
+  ColumnReference,
+  ForeignKey,
+  Row,
+  TableInfo,
+  TimestampFormat,
+} from "./src/schema/table_info.ts";
+
 export {
   type Capabilities,
   type ColumnReferenceOf,
@@ -60,7 +88,8 @@ export {
 export type { ResourceSummary } from "./src/resource/describe.ts";
 export type { Access, ScopeFunction, ScopeOptions, ScopeResult } from "./src/auth/scope.ts";
 export type { User } from "./src/auth/user.ts";
-export { and, type Filter, or } from "./src/filter/filter.ts";
+
+export { and, type Comparison, type Filter, or } from "./src/filter/filter.ts";
 export {
   all,
   eq,
@@ -77,9 +106,19 @@ export {
   none,
   rsql,
 } from "./src/filter/builders.ts";
+export type { Operator, OperatorTakes } from "./src/filter/operator.ts";
 export type { CustomOperator } from "./src/filter/operators.ts";
+export {
+  type Fragment,
+  fragmentBrand,
+  sql,
+  type SqlValue,
+  type Statement,
+} from "./src/sql/fragment.ts";
+export type { Dialect, Engine, TextDialect } from "./src/sql/dialect.ts";
+
 export { Problem, type ProblemOptions } from "./src/problem/problem.ts";
-export type { ProblemBody, ProblemSlug } from "./src/protocol/problem_codes.ts";
+export type { ProblemBody, problemCodes, ProblemSlug } from "./src/protocol/problem_codes.ts";
 export type { Clock, Random, Runtime } from "./src/runtime/runtime.ts";
 export type { Observation, Observer } from "./src/runtime/observation.ts";
 export type { Middleware, MiddlewareContext, Router } from "./src/service/middleware.ts";

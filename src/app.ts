@@ -32,6 +32,7 @@ export interface App {
 
 /** What a listener knows of a connection; `Deno.ServeHandlerInfo` is one. */
 export interface RequestInfo {
+  /** The address of the socket at the other end. */
   readonly remoteAddr?: { readonly transport?: string; readonly hostname?: string } | undefined;
 }
 

@@ -9,6 +9,7 @@ import type { SecurityHeaders } from "./service/respond.ts";
 export interface AppConfig {
   /** The database of every resource that names none of its own. */
   readonly db: Database;
+  /** The tables that are served; see {@link resource}. */
   readonly resources: readonly ResourceDefinition[];
   /** The path below which resources are mounted; `/api` unless set. */
   readonly basePath?: string | undefined;
@@ -17,6 +18,7 @@ export interface AppConfig {
    * without that it is random, with a notice, and in production the start fails.
    */
   readonly secret?: string | readonly string[] | undefined;
+  /** Who is calling: routes to log in at, and how a request is identified. */
   readonly auth?: AuthOptions | undefined;
   /** Runs before everything else, in this order; any Hono middleware. */
   readonly middleware?: readonly Middleware[] | undefined;

@@ -15,10 +15,15 @@ export type ScopeFunction<U extends User = User> = (user: U) => ScopeResult | Pr
 export interface ScopeOptions<U extends User = User> {
   /** Opens reading, subscribing, or with `true` both, to everybody. Writes are never public. */
   readonly public?: boolean | { readonly read?: boolean; readonly subscribe?: boolean } | undefined;
+  /** The rows that may be listed, read and counted. */
   readonly read?: ScopeFunction<U> | undefined;
+  /** What a new row must be. */
   readonly create?: ScopeFunction<U> | undefined;
+  /** The rows that may be changed; they must stay within. */
   readonly update?: ScopeFunction<U> | undefined;
+  /** The rows that may be deleted. */
   readonly delete?: ScopeFunction<U> | undefined;
+  /** The rows whose changes may be followed. */
   readonly subscribe?: ScopeFunction<U> | undefined;
 }
 

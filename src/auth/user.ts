@@ -2,9 +2,13 @@
 export interface User {
   /** Unique and never empty; a caller without one is anonymous. */
   readonly id: string;
+  /** Where the user gets mail. */
   readonly email?: string | undefined;
+  /** What the user is called. */
   readonly name?: string | undefined;
+  /** For scopes to decide by. */
   readonly roles?: readonly string[] | undefined;
+  /** Whatever else the credentials said. */
   readonly claims?: Readonly<Record<string, unknown>> | undefined;
 }
 

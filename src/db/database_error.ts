@@ -19,8 +19,10 @@ export type DatabaseErrorKind =
 
 /** A driver's error, translated by code, never by text. The original is the `cause`. */
 export class DatabaseError extends Error {
+  /** What went wrong, for choosing the answer. */
   readonly kind: DatabaseErrorKind;
 
+  /** `cause` is the driver's own error. */
   constructor(kind: DatabaseErrorKind, cause: unknown) {
     super(`The database answered: ${kind}`, { cause });
     this.name = "DatabaseError";

@@ -3,6 +3,7 @@ import type { SqlValue, Statement } from "../sql/fragment.ts";
 
 /** The rows of a statement, as arrays in the order of its select list, and how many it touched. */
 export interface QueryResult {
+  /** One array for each row. */
   readonly rows: readonly (readonly SqlValue[])[];
   /** Rows inserted, updated or deleted; 0 for a read. */
   readonly changed: number;
@@ -10,6 +11,7 @@ export interface QueryResult {
 
 /** What can run a statement: a driver, or the transaction that a unit of work is in. */
 export interface Connection {
+  /** Runs one statement. Rejects with a {@link DatabaseError}. */
   query(statement: Statement): Promise<QueryResult>;
 }
 
@@ -18,6 +20,7 @@ export interface Connection {
  * `tests/conformance/driver.ts`. Foreign errors leave a driver as a {@link DatabaseError}.
  */
 export interface Driver extends Connection {
+  /** What the engine does in its own way. */
   readonly dialect: Dialect;
   /** What to show a person: scheme and place, never a password. */
   readonly label: string;
@@ -26,5 +29,6 @@ export interface Driver extends Connection {
    * driver itself inside `work` fails at once instead of deadlocking.
    */
   transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
+  /** Lets running work end, then lets go of the database. */
   close(): Promise<void>;
 }

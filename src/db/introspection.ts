@@ -16,12 +16,15 @@ export interface IntrospectOptions {
 
 /** The tables of a live database. */
 export interface Introspection {
+  /** What can be served. */
   readonly tables: readonly TableInfo[];
+  /** What cannot, and why. */
   readonly leftOut: readonly LeftOut[];
 }
 
 /** A table or view that is not served. */
 export interface LeftOut {
+  /** Its name in the database. */
   readonly table: string;
   /** Completes "… is left out: ". */
   readonly reason: string;

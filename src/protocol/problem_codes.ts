@@ -45,11 +45,17 @@ export const problemTypeBase = "/__service/problems/";
 
 /** The body of an `application/problem+json` answer (RFC 9457, formerly RFC 7807). */
 export interface ProblemBody {
+  /** The path of a page about this kind of problem. */
   readonly type: string;
+  /** What kind of problem it is, the same words each time. */
   readonly title: string;
+  /** The status of the answer. */
   readonly status: number;
+  /** What happened this time. */
   readonly detail: string;
+  /** The kind once more, for programs: `NOT_FOUND`. */
   readonly code: string;
+  /** Facts for programs; which ones depends on the kind. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 

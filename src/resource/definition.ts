@@ -10,9 +10,11 @@ export type ColumnReferenceOf<S> = ColumnLike<unknown> | (keyof S & string);
 
 /** What may be done at all, whoever asks. Everything is on unless set to false. */
 export interface Capabilities {
+  /** Governs POST. */
   readonly enableCreate?: boolean | undefined;
   /** Governs PATCH and PUT. */
   readonly enableUpdate?: boolean | undefined;
+  /** Governs DELETE. */
   readonly enableDelete?: boolean | undefined;
 }
 
@@ -46,10 +48,13 @@ export interface ResourceOptions<S, U extends User = User> {
   readonly db?: Database | undefined;
   /** Who may do what. Whatever is not granted is denied. */
   readonly auth?: ScopeOptions<U> | undefined;
+  /** Which operations exist. */
   readonly capabilities?: Capabilities | undefined;
+  /** Which columns may be read, written, filtered and sorted by. */
   readonly fields?: FieldOptions<S> | undefined;
   /** Refuses unknown body fields with 422 instead of ignoring them. Off unless set. */
   readonly strictInput?: boolean | undefined;
+  /** How large the pages of a list are. */
   readonly pagination?: PaginationOptions | undefined;
   /** Further filter operators, by whole symbol, e.g. `"=near="`. */
   readonly customOperators?: Readonly<Record<string, CustomOperator>> | undefined;
@@ -57,7 +62,9 @@ export interface ResourceOptions<S, U extends User = User> {
 
 /** A table and how it is served, not yet settled. Made by {@link resource}. */
 export interface ResourceDefinition {
+  /** As it was declared or described. */
   readonly table: TableLike<unknown, unknown> | TableInfo;
+  /** As they were given. */
   readonly options: ResourceOptions<Record<string, unknown>>;
 }
 

@@ -18,8 +18,11 @@ export interface Random {
 
 /** Everything borrowed from the world, handed in so that a test can replace it. */
 export interface Runtime {
+  /** Time. */
   readonly clock: Clock;
+  /** Chance. */
   readonly random: Random;
+  /** Where to say what was noticed. */
   readonly observe: Observer;
   /** A variable of the environment the process was started with. */
   environment(name: string): string | undefined;

@@ -1,5 +1,6 @@
 /** What a middleware sees of a request: the part of Hono's context that this service relies on. */
 export interface MiddlewareContext {
+  /** The request. */
   readonly req: {
     readonly raw: Request;
     readonly method: string;
@@ -8,10 +9,13 @@ export interface MiddlewareContext {
   };
   /** Sets a value for what comes after; `user` is read by this service. */
   set(key: string, value: unknown): void;
+  /** A value that was set before. */
   get(key: string): unknown;
   /** Sets a header of the answer. */
   header(name: string, value: string): void;
+  /** Answers with JSON. */
   json(value: unknown, status?: number): Response;
+  /** Answers with text. */
   text(value: string, status?: number): Response;
 }
 
@@ -25,5 +29,6 @@ export type Middleware = {
 
 /** A Hono app, or anything that answers requests. */
 export interface Router {
+  /** Answers one request. */
   fetch(request: Request, ...rest: never[]): Response | Promise<Response>;
 }

@@ -8,6 +8,7 @@ export type Engine = "sqlite" | "postgres";
  * All that differs between the engines outside a driver: one value, made at connect from a probe.
  */
 export interface Dialect {
+  /** Which family this is. */
   readonly engine: Engine;
   /** The most values one statement may bind. */
   readonly maxValues: number;
@@ -53,15 +54,23 @@ export interface Dialect {
  * non-ASCII code point folds to ASCII).
  */
 export interface TextDialect {
+  /** The argument stands in the text. */
   contains(operand: Fragment, argument: string): Fragment;
+  /** The text begins with the argument. */
   startsWith(operand: Fragment, argument: string): Fragment;
+  /** The text ends with the argument. */
   endsWith(operand: Fragment, argument: string): Fragment;
   /** `pattern` uses `%`, `_` and the escape `\`. */
   like(operand: Fragment, pattern: string): Fragment;
+  /** The same text once both are folded; so in the next four. */
   equalsFolded(operand: Fragment, argument: string): Fragment;
+  /** `contains`, folded. */
   containsFolded(operand: Fragment, argument: string): Fragment;
+  /** `startsWith`, folded. */
   startsWithFolded(operand: Fragment, argument: string): Fragment;
+  /** `endsWith`, folded. */
   endsWithFolded(operand: Fragment, argument: string): Fragment;
+  /** `like`, folded. */
   likeFolded(operand: Fragment, pattern: string): Fragment;
   /** The number of code points. */
   length(operand: Fragment): Fragment;

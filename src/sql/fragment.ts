@@ -1,19 +1,24 @@
 /** What crosses the border to a database driver. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
-const fragmentBrand: unique symbol = Symbol("fragment");
+/** Tells a fragment from a value. */
+export const fragmentBrand: unique symbol = Symbol("fragment");
 
 /** A piece of SQL whose values stay apart from its text: nothing is ever spliced. */
 export interface Fragment {
+  /** The mark by which a fragment is known. */
   readonly [fragmentBrand]: true;
   /** One longer than `values`; the values stand in the gaps. */
   readonly texts: readonly string[];
+  /** What is bound at the gaps. */
   readonly values: readonly SqlValue[];
 }
 
 /** Complete SQL for one engine. */
 export interface Statement {
+  /** SQL with the placeholders of its engine. */
   readonly text: string;
+  /** What is bound at the placeholders, in their order. */
   readonly values: readonly SqlValue[];
 }
 
