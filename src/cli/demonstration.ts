@@ -32,9 +32,7 @@ export async function serveDemonstration(access: Access, runtime: Runtime): Prom
     },
     subject: "a demonstration, the shelves of a reading club, in memory until it stops",
     access,
-    exampleQuery: `?filter=${
-      encodeURIComponent("pages<300;inPrint==true")
-    }&orderBy=-rating&limit=3`,
+    exampleQuery: "?filter=pages<300;inPrint==true&orderBy=-rating&limit=3",
   };
 }
 

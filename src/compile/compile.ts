@@ -1,11 +1,12 @@
-import type {
-  Assignments,
-  CountPlan,
-  DeletePlan,
-  InsertPlan,
-  Plan,
-  ReadPlan,
-  UpdatePlan,
+import {
+  type Assignments,
+  type CountPlan,
+  databaseDefault,
+  type DeletePlan,
+  type InsertPlan,
+  type Plan,
+  type ReadPlan,
+  type UpdatePlan,
 } from "../plan/plan.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
@@ -115,9 +116,12 @@ function compileDelete(plan: DeletePlan, context: Context): Fragment {
 }
 
 function compileAssignments(set: Assignments, dialect: Dialect): Fragment {
-  const assignments = [...set].map(([column, value]) =>
-    sql`${identifier(column.dbName)} = ${dialect.encode(value, column)}`
-  );
+  const assignments = [...set].map(([column, value]) => {
+    const name = identifier(column.dbName);
+    return value === databaseDefault
+      ? sql`${name} = ${dialect.columnDefault(column)}`
+      : sql`${name} = ${dialect.encode(value, column)}`;
+  });
   return join(assignments, ", ");
 }
 

@@ -119,12 +119,13 @@ function completeColumn(
   return Object.freeze({ ...info, default: columnDefault(defaultSql, info) });
 }
 
-/** A constant, where the clause is a plain one: SQLite cannot be told to write "the default". */
+/** A constant, where the clause is a plain one, so that a body can be completed without asking. */
 function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | null {
   if (sql === null) return null;
+  const database: ColumnDefault = { kind: "database", sql: column.primaryKey ? null : sql };
   // `('draft'::text)` → `'draft'`.
   const constant = constantClause.exec(sql)?.[1];
-  if (constant === undefined || column.generated) return { kind: "database" };
+  if (constant === undefined || column.generated) return database;
   if (/^null$/i.test(constant)) return null;
   const text = constant.startsWith("'")
     ? constant.slice(1, -1).replaceAll("''", "'")
@@ -132,7 +133,7 @@ function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | 
   try {
     return { kind: "value", value: kindOf(column.kind).fromText(text, column) };
   } catch (error) {
-    if (error instanceof InvalidValue) return { kind: "database" };
+    if (error instanceof InvalidValue) return database;
     throw error;
   }
 }

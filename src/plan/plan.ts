@@ -28,7 +28,10 @@ export interface CountPlan {
   readonly where: Filter;
 }
 
-/** In-process values by column; a column that is absent is left to the database. */
+/** Instead of a value: what the database puts into the column by itself. */
+export const databaseDefault: unique symbol = Symbol("database default");
+
+/** In-process values by column, or {@link databaseDefault}; an absent column is left alone. */
 export type Assignments = ReadonlyMap<ColumnInfo, unknown>;
 
 /** A row to insert. */

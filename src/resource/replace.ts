@@ -1,3 +1,4 @@
+import { databaseDefault } from "../plan/plan.ts";
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import { answer } from "./answer.ts";
 import {
@@ -34,15 +35,12 @@ function resetOmitted(
   given: ReadonlyMap<ColumnInfo, unknown>,
   resource: Resource,
 ): Map<ColumnInfo, unknown> {
-  const { table, fields } = resource;
-  const resettable = (column: ColumnInfo) => !column.primaryKey && fields.writable.has(column);
-  const replaced = new Map(given);
-  for (const [column, value] of completeRow(given, resource, resettable)) {
-    replaced.set(column, value);
-  }
-  for (const column of table.columns) {
-    const open = resettable(column) && !column.generated && !replaced.has(column);
-    if (open && column.default === null) replaced.set(column, null);
+  const resettable = (column: ColumnInfo) =>
+    !column.primaryKey && !column.generated && resource.fields.writable.has(column);
+  const replaced = completeRow(given, resource, resettable);
+  for (const column of resource.table.columns.filter(resettable)) {
+    if (replaced.has(column)) continue;
+    replaced.set(column, column.default === null ? null : databaseDefault);
   }
   return replaced;
 }

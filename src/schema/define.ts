@@ -153,7 +153,7 @@ function withCountedKey(column: ColumnDeclaration, keyLength: number): ColumnDec
   const isCounted = column.primaryKey && keyLength === 1 &&
     (column.kind === "integer" || column.kind === "bigint") &&
     column.default === null && column.references === null;
-  return isCounted ? { ...column, default: { kind: "database" } } : column;
+  return isCounted ? { ...column, default: { kind: "database", sql: null } } : column;
 }
 
 function describeColumn(table: string, name: string, declared: ColumnDeclaration): ColumnInfo {

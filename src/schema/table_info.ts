@@ -16,8 +16,11 @@ export type ColumnKind =
 export type ColumnDefault =
   | { readonly kind: "value"; readonly value: unknown }
   | { readonly kind: "function"; readonly make: () => unknown }
-  /** The database knows it: a DEFAULT clause of a foreign table, an identity column. */
-  | { readonly kind: "database" };
+  /**
+   * The database knows it: a DEFAULT clause of a foreign table, an identity column. `sql` is the
+   * clause, null where there is none to repeat.
+   */
+  | { readonly kind: "database"; readonly sql: string | null };
 
 /**
  * How a foreign SQLite table keeps its timestamps; tables of our own use `micros-text`.

@@ -44,6 +44,9 @@ export interface Dialect {
   /** The same for a stored value as the driver read it: exact, also where it does not fit its kind. */
   boundStored(value: SqlValue, column: ColumnInfo): Fragment;
 
+  /** In an UPDATE: the default that the database keeps for the column. */
+  columnDefault(column: ColumnInfo): Fragment;
+
   /** The SQL of the text operators: one meaning on every engine. */
   readonly text: TextDialect;
 }

@@ -31,6 +31,9 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     ordered: (column) => identifier(column.dbName),
     bound: (value, column) => sql`${encode(value, column)}`,
     boundStored: (value) => sql`${value}`,
+    // There is no keyword for it here: the clause of the table's own definition is repeated.
+    columnDefault: ({ default: source }) =>
+      rawSql(source?.kind === "database" && source.sql !== null ? `(${source.sql})` : "NULL"),
     text: options.text,
   };
 }

@@ -81,7 +81,7 @@ Deno.test("only a single whole-number key is counted up by the database", () => 
   const profiles = table("profiles", {
     id: integer().primaryKey().references(() => people.id),
   });
-  assertEquals(readColumnInfo(people.id).default, { kind: "database" });
+  assertEquals(readColumnInfo(people.id).default, { kind: "database", sql: null });
   assertEquals(readTableInfo(pairs).columns.map((column) => column.default), [null, null]);
   assertEquals(readTableInfo(pairs).primaryKey.map((column) => column.name), ["a", "b"]);
   assertEquals(readColumnInfo(profiles.id).default, null);
