@@ -2,7 +2,7 @@ import { pause, systemRuntime } from "../runtime/system_runtime.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { fold } from "../sql/fold.ts";
-import type { Statement } from "../sql/fragment.ts";
+import { sql, type Statement } from "../sql/fragment.ts";
 import { sqliteDialect } from "../sql/sqlite_dialect.ts";
 import { foldFunctionName, sqliteText } from "../sql/sqlite_text.ts";
 import { DatabaseError } from "./database_error.ts";
@@ -43,10 +43,10 @@ export async function sqliteDriver(
   try {
     if (options.readOnly !== true) writer = await openWriter(library, file, patience);
     const connection = reader = open(library, file.path, true);
-    // A file that is no database shows itself at the first read.
-    await patiently(patience, () => query(connection, "SELECT count(*) FROM sqlite_schema"));
+    // A file that is no database shows itself at this first read.
+    const dialect = await patiently(patience, () => dialectFor(connection));
     const label = `${library.name} ${path}`;
-    return new SqliteDriver({ library, file, reader, writer, patience, label });
+    return new SqliteDriver({ library, file, reader, writer, patience, label, dialect });
   } catch (error) {
     reader?.close();
     writer?.close();
@@ -81,6 +81,26 @@ function open(library: SqliteLibrary, path: string, readOnly: boolean): SqliteCo
     (value) => typeof value === "string" ? fold(value) : value,
   );
   return sqliteConnection(handle);
+}
+
+/**
+ * SQLite prepares a statement anew for every value at which its planner has looked, which takes
+ * longer than reading a short page. It does not look behind a plus. Where its plan could gain by
+ * looking, which takes a partial index or what ANALYZE found out, the values stand open.
+ */
+function dialectFor(connection: SqliteConnection): Dialect {
+  const dialect = sqliteDialect({ text: sqliteText });
+  const { rows } = query(
+    connection,
+    `SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat4'
+     OR (type = 'index' AND sql LIKE '%)%WHERE%') LIMIT 1`,
+  );
+  if (rows.length > 0) return dialect;
+  return {
+    ...dialect,
+    bound: (value, column) => sql`+${dialect.bound(value, column)}`,
+    boundStored: (value, column) => sql`+${dialect.boundStored(value, column)}`,
+  };
 }
 
 function query(connection: SqliteConnection, text: string): QueryResult {
@@ -118,10 +138,11 @@ interface SqliteParts {
   readonly writer: SqliteConnection | null;
   readonly patience: Patience;
   readonly label: string;
+  readonly dialect: Dialect;
 }
 
 class SqliteDriver implements Driver {
-  readonly dialect: Dialect = sqliteDialect({ text: sqliteText });
+  readonly dialect: Dialect;
   readonly label: string;
   readonly #parts: SqliteParts;
   readonly #writers: Pool<SqliteConnection>;
@@ -133,6 +154,7 @@ class SqliteDriver implements Driver {
     this.#parts = parts;
     this.#writers = pool(parts.writer === null ? [] : [parts.writer], waitLimitMs, clock);
     this.label = parts.label;
+    this.dialect = parts.dialect;
   }
 
   /** Reads answer without waiting: nothing but the promise lies between the caller and SQLite. */

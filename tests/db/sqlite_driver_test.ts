@@ -1,9 +1,13 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { openBetterSqlite3 } from "../../src/db/better_sqlite3_driver.ts";
+import { createCompiler } from "../../src/compile/compile.ts";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import type { Driver } from "../../src/db/driver.ts";
 import { openNodeSqlite } from "../../src/db/node_sqlite_driver.ts";
 import type { SqliteOptions } from "../../src/db/sqlite_driver.ts";
+import { eq } from "../../src/filter/comparison.ts";
+import { integer, text } from "../../src/schema/column_builder.ts";
+import { readTableInfo, table } from "../../src/schema/define.ts";
 import { fails } from "../conformance/driver.ts";
 import { scratchFolder } from "../support/scratch.ts";
 
@@ -157,6 +161,28 @@ Deno.test("a database in memory is gone with a process that did not close it", a
   assertEquals(code, 0);
   assertEquals(await Array.fromAsync(Deno.readDir(folder.path)), []);
 });
+
+for (
+  const index of [
+    "CREATE INDEX i ON jobs (state)",
+    "CREATE INDEX i ON jobs (id)\nWHERE state = 'due'",
+  ]
+) {
+  Deno.test(`better-sqlite3: a filter uses the index of ${JSON.stringify(index)}`, async () => {
+    await using folder = await scratchFolder();
+    const before = await openBetterSqlite3(`${folder.path}/a.db`);
+    await query(before, "CREATE TABLE jobs (id INTEGER PRIMARY KEY, state TEXT)");
+    await query(before, index);
+    await before.close();
+    const jobs = readTableInfo(table("jobs", { id: integer().primaryKey(), state: text() }));
+    const where = eq(jobs.columns[1]!, "due");
+    const driver = await openBetterSqlite3(`${folder.path}/a.db`);
+    const count = createCompiler(driver.dialect)({ kind: "count", table: jobs, where });
+    const { rows } = await driver.query({ ...count, text: `EXPLAIN QUERY PLAN ${count.text}` });
+    assertMatch(String(rows[0]?.[3]), /INDEX i\b/);
+    await driver.close();
+  });
+}
 
 function query(driver: Driver, text: string) {
   return driver.query({ text, values: [] });
