@@ -7,7 +7,8 @@ import { problemReply } from "./problem/problem_reply.ts";
 import type { Reply } from "./protocol/reply.ts";
 import { mountResources, type ResourceTable, type Target } from "./resource/mount.ts";
 import { describeResource, type ResourceSummary } from "./resource/describe.ts";
-import { type Resource, settleResource } from "./resource/resource.ts";
+import type { Resource } from "./resource/resource.ts";
+import { settleResource } from "./resource/settle_resource.ts";
 import { createSealer } from "./runtime/sealer.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
@@ -98,7 +99,8 @@ function settleResources(
     driver: config.db.driver,
     filters: createFilterParser(),
     sealer: createSealer(settled.secrets, runtime.random),
-    observe: runtime.observe,
+    secret: settled.secrets[0] ?? "",
+    runtime,
   };
   return config.resources.map((definition) => settleResource(definition, context));
 }

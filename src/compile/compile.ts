@@ -74,7 +74,9 @@ function compileRead(plan: ReadPlan, context: Context): Fragment {
     ? rawSql("")
     : sql` ORDER BY ${compileOrder(plan.order, dialect)}`;
   const columns = context.selectList(plan.columns);
-  return sql`SELECT ${columns} FROM ${tableName(plan.table)}${where}${order}${limitTo(plan.limit)}`;
+  return sql`SELECT ${columns} FROM ${tableName(plan.table)}${where}${order}${limitTo(plan.limit)}${
+    plan.lock === true ? dialect.rowLock : rawSql("")
+  }`;
 }
 
 /** A number of ours, in the text: SQLite takes 8 µs longer for a bound limit. */

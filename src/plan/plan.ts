@@ -19,6 +19,8 @@ export interface ReadPlan {
   readonly after: readonly SqlValue[] | null;
   /** Null where the condition holds for one row at most. */
   readonly limit: number | null;
+  /** Whether the rows stay locked until the transaction ends. */
+  readonly lock?: true;
 }
 
 /** Rows to count. */

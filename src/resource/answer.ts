@@ -1,16 +1,44 @@
 import { jsonType, type Reply } from "../protocol/reply.ts";
 import { writeJson } from "../schema/exact_json.ts";
+import type { Row } from "../schema/table_info.ts";
+import { type EtagPolicy, tagOf } from "./etag.ts";
+import { presentRow } from "./output.ts";
+import type { Resource } from "./resource.ts";
 
-/** A JSON answer. What a resource answers depends on who asks, so shared caches may not keep it. */
+/** What a resource answers depends on who asks, so shared caches may not keep it. */
+export const cacheControl = "private, no-cache";
+
+/** A JSON answer. */
 export function answer(
   status: number,
   body: unknown,
   headers?: Readonly<Record<string, string>>,
 ): Reply {
-  const fixed = { "content-type": jsonType, "cache-control": "private, no-cache" };
+  const fixed = { "content-type": jsonType, "cache-control": cacheControl };
   return {
     status,
     headers: headers === undefined ? fixed : { ...fixed, ...headers },
     body: writeJson(body),
   };
+}
+
+/** The answer to a write of one row, given whole: masked, with its tag. */
+export function answerRow(
+  status: number,
+  row: Row,
+  resource: Resource,
+  headers: Readonly<Record<string, string>> = {},
+): Reply {
+  const { table, fields, computed, etag } = resource;
+  const shown = presentRow(row, table.columns, { visible: fields.readable, computed });
+  return answer(status, shown, { ...headers, ...(etag === null ? {} : tagHeaders(row, etag)) });
+}
+
+/** The headers that carry a row's tag. */
+export function tagHeaders(row: Row, etag: EtagPolicy): Readonly<Record<string, string>> {
+  const tag = { etag: tagOf(row, etag) };
+  // A strong tag promises the same bytes: a proxy that compresses anew would break it.
+  return etag.algorithm === "weak"
+    ? tag
+    : { ...tag, "cache-control": `${cacheControl}, no-transform` };
 }

@@ -3,7 +3,7 @@ import { allRows, and, type Filter } from "../filter/filter.ts";
 import type { CountPlan } from "../plan/plan.ts";
 import { answer } from "./answer.ts";
 import type { Operation } from "./operation.ts";
-import { userFilter } from "./resource.ts";
+import { shownRows, userFilter } from "./user_filter.ts";
 
 /** `GET /count`: how many rows a list would walk through. */
 export const count: Operation<Filter, CountPlan, number> = {
@@ -12,14 +12,17 @@ export const count: Operation<Filter, CountPlan, number> = {
   takesBody: false,
 
   parse({ query }, resource) {
-    return userFilter(query.get("filter"), resource) ?? allRows;
+    return and(
+      userFilter(query.get("filter"), resource) ?? allRows,
+      shownRows(query, resource),
+    );
   },
 
   plan(filter, grant, resource) {
     return { kind: "count", table: resource.table, where: and(grant.rows, filter) };
   },
 
-  execute(plan, resource) {
+  execute(plan, { resource }) {
     return fetchCount(resource.driver, plan, resource.reader);
   },
 

@@ -1,52 +1,45 @@
 import type { Grant } from "../auth/authorize.ts";
-import { fetchRows } from "../db/rows.ts";
-import { transact } from "../db/transact.ts";
 import { formatKey, keyOf } from "../plan/key.ts";
-import type { Assignments, InsertPlan } from "../plan/plan.ts";
-import type { Row } from "../schema/table_info.ts";
-import { answer } from "./answer.ts";
-import { completeRow, readColumns } from "./input.ts";
+import type { ColumnInfo, Row } from "../schema/table_info.ts";
+import { answerRow } from "./answer.ts";
+import { beforeCreate } from "./before_hooks.ts";
+import { readColumns } from "./input.ts";
+import { newRow } from "./new_row.ts";
 import type { Operation } from "./operation.ts";
-import { presentRow } from "./output.ts";
-import { requireWithin } from "./within_scope.ts";
-
-interface CreatePlan {
-  readonly insert: InsertPlan;
-  readonly grant: Grant;
-}
+import { insertRow } from "./write_row.ts";
+import { inWrite } from "./in_write.ts";
 
 /** `POST /`: a new row. */
-export const create: Operation<Assignments, CreatePlan, Row> = {
+export const create: Operation<ReadonlyMap<ColumnInfo, unknown>, CreatePlan, Row> = {
   name: "create",
   access: "create",
   takesBody: true,
 
   parse({ body }, resource) {
-    return completeRow(readColumns(body, resource), resource);
+    return readColumns(body, resource);
   },
 
-  plan(values, grant, { table }) {
-    return { grant, insert: { kind: "insert", table, values, returning: table.columns } };
+  plan(given, grant) {
+    return { given, grant };
   },
 
-  execute({ insert, grant }, resource) {
-    const write = async (connection: Parameters<typeof fetchRows>[0]): Promise<Row> => {
-      const { rows } = await fetchRows(connection, insert, resource.reader);
-      const [row] = rows;
-      if (row === undefined) throw new Error("An insert answered without its row");
-      return row;
-    };
-    if (grant.rows.kind === "all") return write(resource.driver);
-    return transact(resource.driver, async (connection) => {
-      const row = await write(connection);
-      await requireWithin(grant, row, connection, resource);
-      return row;
-    });
+  async execute({ given, grant }, call) {
+    const write = { ...call, grant };
+    const values = newRow(await beforeCreate(given, write), grant, call.resource);
+    return await inWrite(
+      write,
+      "onAfterCreate",
+      (connection) => insertRow(values, write, connection),
+    );
   },
 
-  shape(row, _values, resource) {
-    const key = formatKey(keyOf(row, resource.table));
-    const headers = { location: `${resource.url}/${key}` };
-    return answer(201, presentRow(row, resource.table.columns, resource.fields.readable), headers);
+  shape(row, _given, resource) {
+    const location = `${resource.url}/${formatKey(keyOf(row, resource.table))}`;
+    return answerRow(201, row, resource, { location });
   },
 };
+
+interface CreatePlan {
+  readonly given: ReadonlyMap<ColumnInfo, unknown>;
+  readonly grant: Grant;
+}

@@ -4,6 +4,7 @@ import type { Database } from "../db/open_database.ts";
 import type { CustomOperator } from "../filter/operators.ts";
 import type { ColumnLike, TableLike } from "../schema/define.ts";
 import type { TableInfo } from "../schema/table_info.ts";
+import type { Hooks } from "./hooks.ts";
 
 /** A column of the resource's table: the object, or (deprecated) its property name. */
 export type ColumnReferenceOf<S> = ColumnLike<unknown> | (keyof S & string);
@@ -14,8 +15,47 @@ export interface Capabilities {
   readonly enableCreate?: boolean | undefined;
   /** Governs PATCH and PUT. */
   readonly enableUpdate?: boolean | undefined;
-  /** Governs DELETE. */
+  /** Governs DELETE and restoring. */
   readonly enableDelete?: boolean | undefined;
+  /** Governs every batch, beside the capability of what it does. */
+  readonly enableBatch?: boolean | undefined;
+}
+
+/** The most items of one batch; 100 each unless set. */
+export interface BatchOptions {
+  /** Governs `POST /batch` and `POST /batch/upsert`. */
+  readonly create?: number | undefined;
+  /** Governs `PATCH /batch`. */
+  readonly update?: number | undefined;
+  /** Governs `PUT /batch`. */
+  readonly replace?: number | undefined;
+  /** Governs `DELETE /batch`. */
+  readonly delete?: number | undefined;
+  /** Counts the version up in batches as well. Off unless set. */
+  readonly incrementVersion?: boolean | undefined;
+}
+
+/** How tags are made. Without a field for it, a tag is a keyed hash of the row. */
+export interface EtagOptions<S> {
+  /** An integer that every PATCH and PUT counts up. */
+  readonly versionField?: ColumnReferenceOf<S> | undefined;
+  /** A timestamp that every PATCH and PUT moves forward. */
+  readonly updatedAtField?: ColumnReferenceOf<S> | undefined;
+  /** Stands beside the time of update in a tag; the primary key unless set. */
+  readonly idField?: ColumnReferenceOf<S> | undefined;
+  /** `weak` unless set; `strong` forbids proxies to change the answers. */
+  readonly algorithm?: "weak" | "strong" | undefined;
+  /** Refuses writes of one row without `If-Match` with 428. Off unless set. */
+  readonly require?: boolean | undefined;
+}
+
+/** How rows are marked deleted instead of removed. */
+export interface SoftDeleteOptions<S> {
+  /**
+   * The column of the mark: a timestamp or date (NULL is live), a boolean or integer (0 or NULL is
+   * live), or a text (`""` or NULL is live). No body may set it unless `fields.writable` names it.
+   */
+  readonly field: ColumnReferenceOf<S>;
 }
 
 /** Page sizes of lists. */
@@ -39,7 +79,7 @@ export interface FieldOptions<S> {
 }
 
 /** How one table is served. */
-export interface ResourceOptions<S, U extends User = User> {
+export interface ResourceOptions<S, I = S, U extends User = User> {
   /** The primary key: a column, or the columns of a composite key in the table's key order. */
   readonly id: ColumnReferenceOf<S> | readonly ColumnReferenceOf<S>[];
   /** The path below the base path; the table's name unless set. */
@@ -56,6 +96,18 @@ export interface ResourceOptions<S, U extends User = User> {
   readonly strictInput?: boolean | undefined;
   /** How large the pages of a list are. */
   readonly pagination?: PaginationOptions | undefined;
+  /** Columns that the server fills in on create: keys, times, owners. Never stripped. */
+  readonly generatedFields?: readonly ColumnReferenceOf<S>[] | undefined;
+  /** Virtual fields of every answer, from the whole row, hidden columns included. Synchronous. */
+  readonly computed?: Readonly<Record<string, (row: S) => unknown>> | undefined;
+  /** Functions around the writes. */
+  readonly hooks?: Hooks<S, I> | undefined;
+  /** Tags and conditional requests. Off unless set. */
+  readonly etag?: EtagOptions<S> | undefined;
+  /** Marks rows deleted instead of removing them. */
+  readonly softDelete?: SoftDeleteOptions<S> | undefined;
+  /** How large batches may be. */
+  readonly batch?: BatchOptions | undefined;
   /** Further filter operators, by whole symbol, e.g. `"=near="`. */
   readonly customOperators?: Readonly<Record<string, CustomOperator>> | undefined;
 }
@@ -81,7 +133,7 @@ export interface ResourceDefinition {
  */
 export function resource<S, I, U extends User = User>(
   table: TableLike<S, I> | TableInfo,
-  options: ResourceOptions<S, U>,
+  options: ResourceOptions<S, I, U>,
 ): ResourceDefinition {
   // The row and user types serve whoever writes the options; in process a row is a plain record.
   return { table, options: options as unknown as ResourceOptions<Record<string, unknown>> };

@@ -1,3 +1,4 @@
+import { databaseDefault } from "../plan/plan.ts";
 import { Problem } from "../problem/problem.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import { kindOf } from "../schema/kinds.ts";
@@ -56,6 +57,28 @@ export function completeRow(
   return complete;
 }
 
+/** Values as a record by property, for hooks; what is left to the database is not in it. */
+export function toRecord(values: ReadonlyMap<ColumnInfo, unknown>): Record<string, unknown> {
+  const entries = [...values].filter(([, value]) => value !== databaseDefault);
+  return Object.fromEntries(entries.map(([column, value]) => [column.name, value]));
+}
+
+/** What a before-hook returned → values. It may set protected columns, but not impossible values. */
+export function readHookValues(
+  data: Readonly<Record<string, unknown>>,
+  resource: Resource,
+): Map<ColumnInfo, unknown> {
+  const values = new Map<ColumnInfo, unknown>();
+  const errors: FieldError[] = [];
+  for (const [name, value] of Object.entries(data)) {
+    const column = resource.table.byName.get(name);
+    if (column === undefined || column.generated || value === undefined) continue;
+    readValue(value, column, resource, values, errors);
+  }
+  refuse(errors);
+  return values;
+}
+
 function requireObject(body: unknown): object {
   if (typeof body === "object" && body !== null && !Array.isArray(body)) return body;
   throw new Problem("invalid-body", "Cannot use this body: it must be a JSON object");
@@ -63,7 +86,8 @@ function requireObject(body: unknown): object {
 
 function mayWrite(column: ColumnInfo, resource: Resource): boolean {
   if (column.generated) return false;
-  return column.primaryKey || resource.fields.writable.has(column);
+  return column.primaryKey || resource.fields.writable.has(column) ||
+    resource.generated.has(column);
 }
 
 function readValue(

@@ -9,13 +9,14 @@ import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import { answer } from "./answer.ts";
 import type { Operation } from "./operation.ts";
-import { presentRows } from "./output.ts";
+import { columnsOf, presentRows, type View } from "./output.ts";
 import { parseFlag } from "./query.ts";
-import { type Resource, userFilter } from "./resource.ts";
+import type { Resource } from "./resource.ts";
+import { shownRows, userFilter } from "./user_filter.ts";
 
 interface ListIntent {
   readonly filter: Filter;
-  readonly visible: readonly ColumnInfo[];
+  readonly view: View;
   readonly order: readonly OrderKey[];
   readonly after: readonly SqlValue[] | null;
   readonly limit: number;
@@ -48,8 +49,14 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     );
     const cursor = query.get("cursor") ?? "";
     return {
-      filter: userFilter(query.get("filter"), resource) ?? allRows,
-      visible: parseSelect(query.get("select") ?? null, resource.fields.readable),
+      filter: and(
+        userFilter(query.get("filter"), resource) ?? allRows,
+        shownRows(query, resource),
+      ),
+      view: {
+        visible: parseSelect(query.get("select") ?? null, resource.fields.readable),
+        computed: resource.computed,
+      },
       order,
       after: cursor === "" ? null : openCursor(cursor, resource.url, order, resource.sealer),
       limit: parseLimit(query.get("limit") ?? null, resource.page),
@@ -63,7 +70,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
       read: {
         kind: "read",
         table: resource.table,
-        columns: columnsFor(intent),
+        columns: columnsFor(intent, resource),
         where,
         order: intent.order,
         after: intent.after,
@@ -74,7 +81,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     };
   },
 
-  async execute(plan, resource) {
+  async execute(plan, { resource }) {
     const { rows, stored } = await fetchRows(resource.driver, plan.read, resource.reader);
     const totalCount = plan.total === null
       ? null
@@ -86,7 +93,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     const hasMore = outcome.rows.length > intent.limit;
     const page = hasMore ? outcome.rows.slice(0, intent.limit) : outcome.rows;
     return answer(200, {
-      items: presentRows(page, outcome.columns, intent.visible),
+      items: presentRows(page, outcome.columns, intent.view),
       nextCursor: hasMore ? nextCursor(outcome, intent, resource) : null,
       hasMore,
       ...(outcome.totalCount === null ? {} : { totalCount: outcome.totalCount }),
@@ -95,9 +102,10 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
 };
 
 /** What is shown, and what the cursor is made of. */
-function columnsFor({ visible, order }: ListIntent): readonly ColumnInfo[] {
-  const missing = order.map(({ column }) => column).filter((column) => !visible.includes(column));
-  return missing.length === 0 ? visible : [...visible, ...missing];
+function columnsFor({ view, order }: ListIntent, { table }: Resource): readonly ColumnInfo[] {
+  const columns = columnsOf(view, table.columns);
+  const missing = order.map(({ column }) => column).filter((column) => !columns.includes(column));
+  return missing.length === 0 ? columns : [...columns, ...missing];
 }
 
 function nextCursor(outcome: ListOutcome, intent: ListIntent, resource: Resource): string {

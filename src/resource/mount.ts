@@ -51,7 +51,13 @@ export function mountResources(
   ): Promise<Reply> {
     const endpoint = findEndpoint(request.method, segments, resource);
     const body = endpoint.takesBody ? await readJsonBody(request, limits, clock) : undefined;
-    const parsed = { segment: segments[0] ?? "", query: parseQuery(query), body };
+    const parsed = {
+      segment: segments[0] ?? "",
+      query: parseQuery(query),
+      body,
+      header: (name: string) => request.headers.get(name),
+      raw: request,
+    };
     return endpoint.run(parsed, user(), resource);
   }
 }

@@ -1,6 +1,7 @@
 import type { Grant } from "../auth/authorize.ts";
 import type { Access } from "../auth/scope.ts";
 import type { Reply } from "../protocol/reply.ts";
+import type { Call } from "./call.ts";
 import type { Query } from "./query.ts";
 import type { Resource } from "./resource.ts";
 
@@ -11,10 +12,22 @@ export interface ResourceRequest {
   readonly query: Query;
   /** The parsed JSON body of operations that take one. */
   readonly body: unknown;
+  /** A request header. Asked for one by one: making a Headers object costs more than a read. */
+  header(name: string): string | null;
+  /** As it came, for hooks. */
+  readonly raw: Request;
 }
 
 /** What an operation is called in descriptions. */
-export type OperationName = "list" | "get" | "count" | "create" | "update" | "replace" | "delete";
+export type OperationName =
+  | "list"
+  | "get"
+  | "count"
+  | "create"
+  | "update"
+  | "replace"
+  | "delete"
+  | "restore";
 
 /**
  * One thing that can be done with a resource, as the stages of its straight line. `parse`, `plan`
@@ -28,8 +41,8 @@ export interface Operation<Intent, Plan, Outcome> {
   parse(request: ResourceRequest, resource: Resource): Intent;
   /** What will be done, as data. Cannot be called without a right. */
   plan(intent: Intent, grant: Grant, resource: Resource): Plan;
-  /** Fails with 404, 409, 412 or 503. */
-  execute(plan: Plan, resource: Resource): Promise<Outcome>;
+  /** Fails with 404, 409, 412 or 503, or with what a hook throws. */
+  execute(plan: Plan, call: Call): Promise<Outcome>;
   /** Projects, masks and names the answer. */
   shape(outcome: Outcome, intent: Intent, resource: Resource): Reply;
 }

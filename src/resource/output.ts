@@ -1,35 +1,58 @@
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
 
+/** The virtual fields of a resource. */
+export interface Computed {
+  readonly fields: readonly (readonly [name: string, compute: (row: Row) => unknown])[];
+  /** Told of a function that threw: its field is null. */
+  failed(field: string, error: unknown): void;
+}
+
+/** What an answer shows of its rows. */
+export interface View {
+  /** Taken from the readable columns by `parseSelect`. */
+  readonly visible: readonly ColumnInfo[];
+  readonly computed: Computed;
+}
+
+/** The columns to read for a view: virtual fields are made from the whole row. */
+export function columnsOf(view: View, whole: readonly ColumnInfo[]): readonly ColumnInfo[] {
+  return view.computed.fields.length > 0 ? whole : view.visible;
+}
+
 /**
  * The only door for rows: list, get and writes all answer through it, so that masking cannot be
- * forgotten. Of rows that were read with the columns `read`, it shows exactly those of `visible`,
- * which `parseSelect` took from the readable ones.
+ * forgotten. Rows that were read with the columns `read` come out with exactly the visible ones
+ * and the virtual fields.
  */
 export function presentRows(
   rows: readonly Row[],
   read: readonly ColumnInfo[],
-  visible: readonly ColumnInfo[],
+  view: View,
 ): readonly Row[] {
-  // Most lists show what they read: then there is nothing to take away.
-  return isSame(read, visible) ? rows : rows.map((row) => pick(row, visible));
+  // Most lists show what they read: then there is nothing to take away and nothing to add.
+  return isShownAsRead(read, view) ? rows : rows.map((row) => present(row, view));
 }
 
 /** The same for one row. */
-export function presentRow(
-  row: Row,
-  read: readonly ColumnInfo[],
-  visible: readonly ColumnInfo[],
-): Row {
-  return isSame(read, visible) ? row : pick(row, visible);
+export function presentRow(row: Row, read: readonly ColumnInfo[], view: View): Row {
+  return isShownAsRead(read, view) ? row : present(row, view);
 }
 
-function isSame(read: readonly ColumnInfo[], visible: readonly ColumnInfo[]): boolean {
-  return read === visible ||
-    (read.length === visible.length && read.every((column, index) => column === visible[index]));
+function isShownAsRead(read: readonly ColumnInfo[], { visible, computed }: View): boolean {
+  if (computed.fields.length > 0 || read.length !== visible.length) return false;
+  return read === visible || read.every((column, index) => column === visible[index]);
 }
 
-function pick(row: Row, visible: readonly ColumnInfo[]): Row {
+function present(row: Row, { visible, computed }: View): Row {
   const shown: Record<string, unknown> = {};
-  for (const column of visible) shown[column.name] = row[column.name];
+  for (const { name } of visible) shown[name] = row[name];
+  for (const [name, compute] of computed.fields) {
+    try {
+      shown[name] = compute(row) ?? null;
+    } catch (error) {
+      computed.failed(name, error);
+      shown[name] = null;
+    }
+  }
   return shown;
 }

@@ -1,38 +1,31 @@
 import type { Grant } from "../auth/authorize.ts";
-import type { Connection } from "../db/driver.ts";
-import { type Key, parseKey } from "../plan/key.ts";
-import type { DeletePlan } from "../plan/plan.ts";
-import { missedRow, reachable } from "./change_row.ts";
-import { type KeyIntent, notFound } from "./not_found.ts";
+import { beforeDelete } from "./before_hooks.ts";
+import { inWrite } from "./in_write.ts";
 import type { Operation } from "./operation.ts";
+import { type NamedRow, readNamedRow, type RowTarget, rowTarget } from "./row_target.ts";
+import { removeRow } from "./write_row.ts";
 
 interface RemovePlan {
-  readonly remove: DeletePlan;
-  readonly segment: string;
-  readonly key: Key;
+  readonly target: RowTarget;
   readonly grant: Grant;
 }
 
-/** `DELETE /:id`. */
-export const remove: Operation<KeyIntent, RemovePlan, void> = {
+/** `DELETE /:id`: removes the row, or marks it deleted. */
+export const remove: Operation<NamedRow, RemovePlan, void> = {
   name: "delete",
   access: "delete",
   takesBody: false,
 
-  parse({ segment }, resource) {
-    return { segment, key: parseKey(segment, resource.table) };
+  parse: readNamedRow,
+
+  plan(named, grant, resource) {
+    return { target: rowTarget(named, resource), grant };
   },
 
-  plan({ segment, key }, grant, resource) {
-    if (key === null) throw notFound(resource, segment);
-    const where = reachable(key, grant, resource);
-    return { segment, key, grant, remove: { kind: "delete", table: resource.table, where } };
-  },
-
-  async execute(plan, resource) {
-    const connection: Connection = resource.driver;
-    const { changed } = await connection.query(resource.reader.compile(plan.remove));
-    if (changed === 0) throw await missedRow(plan, connection, resource);
+  async execute({ target, grant }, call) {
+    const write = { ...call, grant };
+    await beforeDelete(target, write);
+    await inWrite(write, "onAfterDelete", (connection) => removeRow(target, write, connection));
   },
 
   shape() {

@@ -1,44 +1,38 @@
 import { databaseDefault } from "../plan/plan.ts";
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
-import { answer } from "./answer.ts";
-import {
-  type ChangeIntent,
-  changeIntent,
-  type ChangePlan,
-  changePlan,
-  changeRow,
-} from "./change_row.ts";
+import { answerRow } from "./answer.ts";
+import { type Change, type ChangePlan, executeChange, planChange, readChange } from "./change.ts";
 import { completeRow, readColumns } from "./input.ts";
 import type { Operation } from "./operation.ts";
-import { presentRow } from "./output.ts";
 import type { Resource } from "./resource.ts";
 
 /** `PUT /:id`: the whole row. Omitted writable fields go back to their default or to null. */
-export const replace: Operation<ChangeIntent, ChangePlan, Row> = {
+export const replace: Operation<Change, ChangePlan, Row> = {
   name: "replace",
   access: "update",
   takesBody: true,
 
-  parse({ segment, body }, resource) {
-    const given = readColumns(body, resource);
-    return changeIntent(segment, resetOmitted(given, resource), resource);
+  parse(request, resource) {
+    return readChange(request, wholeRow(readColumns(request.body, resource), resource), resource);
   },
-  plan: changePlan,
-  execute: changeRow,
-  shape(row, _intent, resource) {
-    return answer(200, presentRow(row, resource.table.columns, resource.fields.readable));
+  plan: planChange,
+  execute: executeChange,
+  shape(row, _change, resource) {
+    return answerRow(200, row, resource);
   },
 };
 
-/** Only writable columns are reset: a protected one keeps its value. */
-function resetOmitted(
+/** Resets what is omitted. Only what a caller may set is reset: a protected column keeps its value. */
+export function wholeRow(
   given: ReadonlyMap<ColumnInfo, unknown>,
   resource: Resource,
-): Map<ColumnInfo, unknown> {
+): ReadonlyMap<ColumnInfo, unknown> {
+  const { table, fields, generated, etag } = resource;
   const resettable = (column: ColumnInfo) =>
-    !column.primaryKey && !column.generated && resource.fields.writable.has(column);
+    fields.writable.has(column) && !column.primaryKey && !column.generated &&
+    !generated.has(column) && column !== etag?.versionField && column !== etag?.updatedAtField;
   const replaced = completeRow(given, resource, resettable);
-  for (const column of resource.table.columns.filter(resettable)) {
+  for (const column of table.columns.filter(resettable)) {
     if (replaced.has(column)) continue;
     replaced.set(column, column.default === null ? null : databaseDefault);
   }

@@ -7,6 +7,7 @@ import { get } from "./get.ts";
 import { list } from "./list.ts";
 import type { Operation, OperationName, ResourceRequest } from "./operation.ts";
 import { remove } from "./remove.ts";
+import { restore } from "./restore.ts";
 import { replace } from "./replace.ts";
 import type { Resource, SettledCapabilities } from "./resource.ts";
 import { run } from "./run.ts";
@@ -33,6 +34,7 @@ const item: Methods = new Map([
   ["PUT", mount(replace, "enableUpdate")],
   ["DELETE", mount(remove, "enableDelete")],
 ]);
+const restoring: Methods = new Map([["POST", mount(restore, "enableRestore")]]);
 const counting: Methods = new Map([["GET", mount(count)]]);
 
 /** First segments that never are an id, whether what they lead to is enabled or not. */
@@ -51,6 +53,7 @@ export const resourceRoutes: readonly (readonly [path: string, methods: Methods]
   ["/", collection],
   ["/count", counting],
   ["/:id", item],
+  ["/:id/restore", restoring],
 ];
 
 /**
@@ -80,9 +83,12 @@ export function allowedMethods(methods: Methods, resource: Resource): readonly s
 }
 
 function methodsAt(segments: readonly string[]): Methods | null {
-  const [first, second] = segments;
+  const [first, second, third] = segments;
   if (first === undefined) return collection;
-  if (second !== undefined) return null;
+  if (second !== undefined) {
+    const isRestore = second === "restore" && third === undefined && !reserved.has(first);
+    return isRestore ? restoring : null;
+  }
   if (first === "count") return counting;
   return reserved.has(first) ? null : item;
 }

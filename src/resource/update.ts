@@ -1,28 +1,21 @@
 import type { Row } from "../schema/table_info.ts";
-import { answer } from "./answer.ts";
-import {
-  type ChangeIntent,
-  changeIntent,
-  type ChangePlan,
-  changePlan,
-  changeRow,
-} from "./change_row.ts";
+import { answerRow } from "./answer.ts";
+import { type Change, type ChangePlan, executeChange, planChange, readChange } from "./change.ts";
 import { readColumns } from "./input.ts";
 import type { Operation } from "./operation.ts";
-import { presentRow } from "./output.ts";
 
 /** `PATCH /:id`: changes the fields that the body names. */
-export const update: Operation<ChangeIntent, ChangePlan, Row> = {
+export const update: Operation<Change, ChangePlan, Row> = {
   name: "update",
   access: "update",
   takesBody: true,
 
-  parse({ segment, body }, resource) {
-    return changeIntent(segment, readColumns(body, resource), resource);
+  parse(request, resource) {
+    return readChange(request, readColumns(request.body, resource), resource);
   },
-  plan: changePlan,
-  execute: changeRow,
-  shape(row, _intent, resource) {
-    return answer(200, presentRow(row, resource.table.columns, resource.fields.readable));
+  plan: planChange,
+  execute: executeChange,
+  shape(row, _change, resource) {
+    return answerRow(200, row, resource);
   },
 };

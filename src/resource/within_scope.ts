@@ -1,11 +1,10 @@
-import type { Grant } from "../auth/authorize.ts";
 import type { Connection } from "../db/driver.ts";
 import { fetchCount } from "../db/rows.ts";
 import { and } from "../filter/filter.ts";
 import { keyFilter, keyOf } from "../plan/key.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Row } from "../schema/table_info.ts";
-import type { Resource } from "./resource.ts";
+import type { Write } from "./call.ts";
 
 /**
  * A written row must itself lie within the scope it was written under: nobody creates or moves a
@@ -13,19 +12,14 @@ import type { Resource } from "./resource.ts";
  * means here what it means everywhere. Throws a 403, which rolls back.
  */
 export async function requireWithin(
-  grant: Grant,
+  { grant, resource }: Write,
   row: Row,
   connection: Connection,
-  resource: Resource,
 ): Promise<void> {
   if (grant.rows.kind === "all") return;
-  const { table } = resource;
+  const { table, reader } = resource;
   const where = and(grant.rows, keyFilter(keyOf(row, table), table));
-  const found = await fetchCount(
-    connection,
-    { kind: "count", table, where },
-    resource.reader,
-  );
+  const found = await fetchCount(connection, { kind: "count", table, where }, reader);
   if (found === 0) {
     throw new Problem("forbidden", `Cannot ${grant.access}: the row would lie outside your scope`);
   }

@@ -34,6 +34,13 @@ export function instantFromEpoch(epochMs: number, micros: number): string | null
   return canonical(utc, String(milliseconds * 1000 + micros).padStart(6, "0"));
 }
 
+/** The same for a clock, which never leaves the years that a moment can have. */
+export function instantOf(epochMs: number): string {
+  const instant = instantFromEpoch(Math.floor(epochMs), 0);
+  if (instant === null) throw new Error(`The clock shows ${epochMs} ms: no year from 1 to 9999`);
+  return instant;
+}
+
 /** The whole seconds of a canonical moment since 1970. */
 export function epochSecond(instant: string): number {
   return Date.parse(`${instant.slice(0, 19)}Z`) / 1000;

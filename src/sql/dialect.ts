@@ -44,6 +44,10 @@ export interface Dialect {
   /** The same for a stored value as the driver read it: exact, also where it does not fit its kind. */
   boundStored(value: SqlValue, column: ColumnInfo): Fragment;
 
+  /** Behind a SELECT: keeps its rows as they are until the transaction ends. */
+  readonly rowLock: Fragment;
+  /** The smallest step between two moments of update, in microseconds. */
+  readonly timestampStepMicros: number;
   /** In an UPDATE: the default that the database keeps for the column. */
   columnDefault(column: ColumnInfo): Fragment;
 

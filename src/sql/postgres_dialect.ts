@@ -29,6 +29,8 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     ordered,
     bound: (value, column) => sql`${encode(value, column)}${castOf(value, column)}`,
     boundStored: (value, column) => sql`${value}${castOf(value, column)}`,
+    rowLock: rawSql(" FOR UPDATE"),
+    timestampStepMicros: 1,
     columnDefault: () => rawSql("DEFAULT"),
     text: options.text,
   };

@@ -31,6 +31,10 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     ordered: (column) => identifier(column.dbName),
     bound: (value, column) => sql`${encode(value, column)}`,
     boundStored: (value) => sql`${value}`,
+    // Whoever is in a writing transaction is alone in it.
+    rowLock: rawSql(""),
+    // The engine's own date functions know milliseconds.
+    timestampStepMicros: 1_000,
     // There is no keyword for it here: the clause of the table's own definition is repeated.
     columnDefault: ({ default: source }) =>
       rawSql(source?.kind === "database" && source.sql !== null ? `(${source.sql})` : "NULL"),

@@ -1,0 +1,230 @@
+import { settleScopes } from "../auth/scope.ts";
+import type { Driver } from "../db/driver.ts";
+import { createRowReader, type Misfit } from "../db/rows.ts";
+import { allRows } from "../filter/filter.ts";
+import { operatorsWith } from "../filter/operators.ts";
+import type { FilterParser } from "../filter/parse_filter.ts";
+import { resolveScope } from "../filter/resolve.ts";
+import type { PageLimits } from "../plan/page.ts";
+import type { Observer } from "../runtime/observation.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { Sealer } from "../runtime/sealer.ts";
+import { readTableInfo } from "../schema/define.ts";
+import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
+import { type ColumnFinder, columnFinder } from "./column_finder.ts";
+import type { ColumnReferenceOf, ResourceDefinition } from "./definition.ts";
+import type { EtagPolicy } from "./etag.ts";
+import { canGenerate } from "./new_row.ts";
+import type { Computed } from "./output.ts";
+import type { BatchPolicy, FieldPolicy, Resource } from "./resource.ts";
+import { settleSoftDelete, type SoftDelete } from "./soft_delete.ts";
+
+/** What all resources of an app share. */
+export interface ResourceContext {
+  readonly basePath: string;
+  readonly driver: Driver;
+  readonly filters: FilterParser;
+  readonly sealer: Sealer;
+  /** Keys the hash tags. */
+  readonly secret: string;
+  readonly runtime: Runtime;
+}
+
+type Options = ResourceDefinition["options"];
+type ColumnReference = ColumnReferenceOf<Record<string, unknown>>;
+
+/** Checks the options and settles every default, once. Throws a plain Error for a mistake in them. */
+export function settleResource(definition: ResourceDefinition, context: ResourceContext): Resource {
+  const { options } = definition;
+  const { runtime } = context;
+  const table = tableOf(definition.table);
+  const find = columnFinder(table, runtime.observe);
+  const operators = operatorsWith(options.customOperators ?? {});
+  const driver = options.db?.driver ?? context.driver;
+  checkKey(options.id, table, find);
+  const softDelete = options.softDelete === undefined
+    ? null
+    : settleSoftDelete(find(options.softDelete.field, "softDelete.field"));
+  return {
+    name: table.name,
+    url: `${context.basePath}/${options.path ?? encodeURIComponent(table.name)}`,
+    table,
+    driver,
+    reader: createRowReader(driver.dialect, observeMisfits(table, runtime.observe)),
+    policy: {
+      ...settleScopes(options.auth ?? {}),
+      resolve: (result) => resolveScope(result, { table, operators, filters: context.filters }),
+    },
+    fields: settleFields(options, table, softDelete, find),
+    strictInput: options.strictInput ?? false,
+    generated: settleGenerated(options, table, find),
+    computed: settleComputed(options, table, runtime.observe),
+    capabilities: settleCapabilities(options, softDelete),
+    page: settlePage(options, table),
+    batch: settleBatch(options, table),
+    etag: settleEtag(options, table, context.secret, find),
+    softDelete,
+    live: softDelete?.live ?? allRows,
+    hooks: options.hooks ?? {},
+    hookTimeoutMs: options.hooks?.timeoutMs ?? 5_000,
+    operators,
+    filters: context.filters,
+    sealer: context.sealer,
+    runtime,
+  };
+}
+
+/** A declared table may have a column called `byName`, which is no Map. */
+function isTableInfo(table: ResourceDefinition["table"]): table is TableInfo {
+  return "byName" in table && table.byName instanceof Map;
+}
+
+function tableOf(table: ResourceDefinition["table"]): TableInfo {
+  return isTableInfo(table) ? table : readTableInfo(table);
+}
+
+/** Once for each column: a whole table of such values must not flood the log. */
+function observeMisfits(table: TableInfo, observe: Observer): Misfit {
+  const told = new Set<ColumnInfo>();
+  return (column) => {
+    if (told.has(column)) return;
+    told.add(column);
+    observe({ kind: "value_does_not_fit", table: table.name, column: column.name });
+  };
+}
+
+function checkKey(
+  id: Options["id"],
+  table: TableInfo,
+  find: ColumnFinder,
+): void {
+  const named = [id].flat().map((reference) => find(reference, "id"));
+  const same = named.length === table.primaryKey.length &&
+    named.every((column, index) => column === table.primaryKey[index]);
+  if (!same) {
+    const key = table.primaryKey.map((column) => column.name).join(", ");
+    throw new Error(`Cannot serve "${table.name}": id must be its primary key (${key})`);
+  }
+}
+
+function settleFields(
+  options: Options,
+  table: TableInfo,
+  softDelete: SoftDelete | null,
+  find: ColumnFinder,
+): FieldPolicy {
+  const { readable, writable, filterable, sortable } = options.fields ?? {};
+  const pick = (
+    list: readonly ColumnReference[] | undefined,
+    option: string,
+    otherwise: Iterable<ColumnInfo>,
+  ) => new Set(list?.map((reference) => find(reference, `fields.${option}`)) ?? otherwise);
+  const read = pick(readable, "readable", table.columns);
+  return {
+    readable: table.columns.filter((column) => read.has(column)),
+    // Whoever could write the mark could delete without the right to, so it must be named.
+    writable: pick(writable, "writable", table.columns.filter((c) => c !== softDelete?.field)),
+    filterable: pick(filterable, "filterable", read),
+    sortable: pick(sortable, "sortable", read),
+  };
+}
+
+function settlePage(options: Options, table: TableInfo): PageLimits {
+  const { maxLimit = 100, defaultLimit = Math.min(20, maxLimit) } = options.pagination ?? {};
+  for (const limit of [maxLimit, defaultLimit]) {
+    if (!Number.isSafeInteger(limit) || limit < 1) {
+      throw new Error(`Cannot serve "${table.name}": pagination takes whole numbers over 0`);
+    }
+  }
+  if (defaultLimit > maxLimit) {
+    throw new Error(`Cannot serve "${table.name}": pagination.defaultLimit is over maxLimit`);
+  }
+  return { defaultLimit, maxLimit };
+}
+
+function settleBatch({ batch = {} }: Options, table: TableInfo): BatchPolicy {
+  const { create = 100, update = 100, replace = 100, delete: remove = 100 } = batch;
+  for (const [name, limit] of Object.entries({ create, update, replace, delete: remove })) {
+    if (!Number.isSafeInteger(limit) || limit < 1) {
+      throw new Error(`Cannot serve "${table.name}": batch.${name} must be a whole number over 0`);
+    }
+  }
+  const incrementVersion = batch.incrementVersion ?? false;
+  return { create, update, replace, delete: remove, incrementVersion };
+}
+
+function settleCapabilities(
+  { capabilities = {} }: Options,
+  softDelete: SoftDelete | null,
+): Resource["capabilities"] {
+  const { enableCreate = true, enableUpdate = true, enableDelete = true, enableBatch = true } =
+    capabilities;
+  const enableRestore = softDelete !== null && enableDelete;
+  return { enableCreate, enableUpdate, enableDelete, enableBatch, enableRestore };
+}
+
+function settleGenerated(
+  { generatedFields = [], auth, hooks }: Options,
+  table: TableInfo,
+  find: ColumnFinder,
+): ReadonlySet<ColumnInfo> {
+  const generated = new Set(generatedFields.map((field) => find(field, "generatedFields")));
+  const isFilledElsewhere = auth?.create !== undefined || hooks?.onBeforeCreate !== undefined;
+  for (const column of generated) {
+    if (canGenerate(column) || isFilledElsewhere) continue;
+    throw new Error(
+      `Cannot serve "${table.name}": nothing generates "${column.name}", which must not be null: ` +
+        "give it a default, or set it in onBeforeCreate",
+    );
+  }
+  return generated;
+}
+
+function settleComputed(
+  { computed = {} }: Options,
+  table: TableInfo,
+  observe: Observer,
+): Computed {
+  for (const name of Object.keys(computed)) {
+    if (!table.byName.has(name)) continue;
+    throw new Error(`Cannot serve "${table.name}": computed "${name}" is a column as well`);
+  }
+  return {
+    fields: Object.entries(computed),
+    failed: (field, error) =>
+      observe({ kind: "computed_failed", resource: table.name, field, error }),
+  };
+}
+
+function settleEtag(
+  { etag }: Options,
+  table: TableInfo,
+  secret: string,
+  find: ColumnFinder,
+): EtagPolicy | null {
+  if (etag === undefined) return null;
+  const column = (reference: ColumnReference | undefined, option: string) =>
+    reference === undefined ? null : find(reference, `etag.${option}`);
+  const versionField = column(etag.versionField, "versionField");
+  const updatedAtField = column(etag.updatedAtField, "updatedAtField");
+  requireKind(versionField, ["integer", "bigint"], "etag.versionField", table);
+  requireKind(updatedAtField, ["timestamp"], "etag.updatedAtField", table);
+  const [key] = table.primaryKey;
+  // A table without a key is not served.
+  const idField = column(etag.idField, "idField") ?? key as ColumnInfo;
+  const { algorithm = "weak", require = false } = etag;
+  return { versionField, updatedAtField, idField, algorithm, require, hashKey: secret };
+}
+
+function requireKind(
+  column: ColumnInfo | null,
+  kinds: readonly string[],
+  option: string,
+  table: TableInfo,
+): void {
+  if (column === null || kinds.includes(column.kind)) return;
+  throw new Error(
+    `Cannot serve "${table.name}": ${option} must be of kind ${kinds.join(" or ")}, ` +
+      `and "${column.name}" is ${column.kind}`,
+  );
+}
