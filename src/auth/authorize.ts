@@ -27,17 +27,26 @@ export async function authorize(
   policy: AccessPolicy,
 ): Promise<Grant> {
   if (policy.public.has(access)) return grant(access, user, allRows, allRows);
-  if (user === null) {
-    throw new Problem("unauthorized", `Cannot ${access}: this needs a user`, {
-      headers: { "www-authenticate": "Bearer" },
-    });
-  }
-  const rows = await scopedRows(access, user, policy);
+  const rows = await scopedRows(access, requireUser(access, user), policy);
   if (rows.kind === "none") {
     throw new Problem("forbidden", `Cannot ${access}: you have no right to`);
   }
-  if (access !== "update" && access !== "delete") return grant(access, user, rows, rows);
+  if (user === null || (access !== "update" && access !== "delete")) {
+    return grant(access, user, rows, rows);
+  }
   return grant(access, user, rows, await visibleRows(rows, user, policy));
+}
+
+/** Throws a 401 where only a user gets on: before a body is read or a name is looked up. */
+export function admitCaller(access: Access, user: User | null, policy: AccessPolicy): void {
+  if (!policy.public.has(access)) requireUser(access, user);
+}
+
+function requireUser(access: Access, user: User | null): User {
+  if (user !== null) return user;
+  throw new Problem("unauthorized", `Cannot ${access}: this needs a user`, {
+    headers: { "www-authenticate": "Bearer" },
+  });
 }
 
 /** What the user may read, or, where nobody granted reading, what the write's own scope covers. */

@@ -60,7 +60,11 @@ async function readBytes(
   });
   try {
     const bytes = await collect(reader, limits);
-    if (late) throw new Problem("request-timeout", "The body did not arrive in time");
+    if (late) {
+      throw new Problem("request-timeout", "The body did not arrive in time", {
+        headers: { connection: "close" },
+      });
+    }
     return bytes;
   } catch (cause) {
     if (cause instanceof Problem) throw cause;

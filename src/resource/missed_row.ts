@@ -23,9 +23,11 @@ export async function missedRow(
 ): Promise<Problem> {
   const { table, reader } = resource;
   if (grant.rows.kind === "all") return notFound(resource, target.segment);
-  const where = and(grant.visible, among, keyFilter(target.key, table));
-  const found = await fetchCount(connection, { kind: "count", table, where }, reader);
-  return found === 0
-    ? notFound(resource, target.segment)
-    : new Problem("forbidden", `Cannot ${grant.access}: the row lies outside your scope`);
+  const seen = and(grant.visible, among, keyFilter(target.key, table));
+  const count = (where: Filter) => fetchCount(connection, { kind: "count", table, where }, reader);
+  // A row that lies within the scope after all came into being since: it was not there to write to.
+  const isForeign = await count(seen) > 0 && await count(and(seen, grant.rows)) === 0;
+  return isForeign
+    ? new Problem("forbidden", `Cannot ${grant.access}: the row lies outside your scope`)
+    : notFound(resource, target.segment);
 }

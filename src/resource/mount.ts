@@ -1,3 +1,4 @@
+import { admitCaller } from "../auth/authorize.ts";
 import type { User } from "../auth/user.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { Clock } from "../runtime/runtime.ts";
@@ -50,6 +51,8 @@ export function mountResources(
     user: () => User | null,
   ): Promise<Reply> {
     const endpoint = findEndpoint(request.method, segments, resource);
+    const caller = user();
+    admitCaller(endpoint.access, caller, resource.policy);
     const body = endpoint.takesBody ? await readJsonBody(request, limits, clock) : undefined;
     const parsed = {
       segment: segments[0] ?? "",
@@ -58,7 +61,7 @@ export function mountResources(
       header: (name: string) => request.headers.get(name),
       raw: request,
     };
-    return endpoint.run(parsed, user(), resource);
+    return endpoint.run(parsed, caller, resource);
   }
 }
 
@@ -70,9 +73,21 @@ function find(
   // `/x/` is `/x`.
   const end = path.length > 1 && path.endsWith("/") ? path.length - 1 : path.length;
   for (let cut = end; cut > 0; cut = path.lastIndexOf("/", cut - 1)) {
-    const resource = byUrl.get(path.slice(0, cut));
+    const resource = byUrl.get(canonicalPath(path.slice(0, cut)));
     if (resource === undefined) continue;
     return { resource, segments: cut === end ? [] : path.slice(cut + 1, end).split("/") };
   }
   return null;
+}
+
+/** One spelling for a path, whatever a client chose to percent-encode. A malformed one is itself. */
+function canonicalPath(path: string): string {
+  if (!path.includes("%")) return path;
+  try {
+    return path.split("/").map((part) => encodeURIComponent(decodeURIComponent(part))).join("/");
+  } catch (error) {
+    // Such a path is nobody's; what is behind a resource's own path is looked at later.
+    if (error instanceof URIError) return path;
+    throw error;
+  }
 }

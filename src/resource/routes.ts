@@ -1,3 +1,4 @@
+import type { Access } from "../auth/scope.ts";
 import type { User } from "../auth/user.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Reply } from "../protocol/reply.ts";
@@ -16,6 +17,7 @@ import { update } from "./update.ts";
 /** An operation at its place, ready to run. */
 export interface Endpoint {
   readonly name: OperationName;
+  readonly access: Access;
   readonly takesBody: boolean;
   /** The capability that must be on; null for what is always there. */
   readonly capability: keyof SettledCapabilities | null;
@@ -103,6 +105,7 @@ function mount<Intent, Plan, Outcome>(
 ): Endpoint {
   return {
     name: operation.name,
+    access: operation.access,
     takesBody: operation.takesBody,
     capability,
     run: (request, user, resource) => run(operation, request, user, resource),

@@ -42,6 +42,7 @@ export function settleResource(definition: ResourceDefinition, context: Resource
   const operators = operatorsWith(options.customOperators ?? {});
   const driver = options.db?.driver ?? context.driver;
   checkKey(options.id, table, find);
+  requireCreatable(options, table, find);
   const softDelete = options.softDelete === undefined
     ? null
     : settleSoftDelete(find(options.softDelete.field, "softDelete.field"));
@@ -140,6 +141,27 @@ function settlePage(options: Options, table: TableInfo): PageLimits {
     throw new Error(`Cannot serve "${table.name}": pagination.defaultLimit is over maxLimit`);
   }
   return { defaultLimit, maxLimit };
+}
+
+/** A column that must be there, and that neither caller nor server may fill, would stop every POST. */
+function requireCreatable(
+  { auth, capabilities, fields, generatedFields = [], hooks }: Options,
+  table: TableInfo,
+  find: ColumnFinder,
+): void {
+  const isCreated = auth?.create !== undefined && capabilities?.enableCreate !== false;
+  if (!isCreated || hooks?.onBeforeCreate !== undefined || fields?.writable === undefined) return;
+  const filled = new Set(
+    [...fields.writable, ...generatedFields].map((field) => find(field, "fields.writable")),
+  );
+  for (const column of table.columns) {
+    const isOpen = filled.has(column) || column.primaryKey || column.generated;
+    if (isOpen || !column.notNull || column.default !== null) continue;
+    throw new Error(
+      `Cannot serve "${table.name}": nobody can fill "${column.name}" of a new row: make it ` +
+        "writable or generated, give it a default, or set it in onBeforeCreate",
+    );
+  }
 }
 
 function settleBatch({ batch = {} }: Options, table: TableInfo): BatchPolicy {

@@ -27,7 +27,10 @@ export async function insertRow(
   const { table, reader } = write.resource;
   const plan = { kind: "insert" as const, table, values, returning: table.columns };
   const [row] = (await fetchRows(connection, plan, reader)).rows;
-  if (row === undefined) throw new Error("An insert answered without its row");
+  // A trigger of a foreign table may drop what is inserted, without an error.
+  if (row === undefined) {
+    throw new Problem("validation-error", "Cannot create: the database did not keep the row");
+  }
   await requireWithin(write, row, connection);
   await afterHook("onAfterCreate", row, write, connection);
   return row;

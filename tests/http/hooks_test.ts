@@ -174,7 +174,8 @@ testOnEngines(
       }
       assertEquals((await send("POST", "/api/posts", { title: "fine" }, ada)).status, 201);
       assertEquals((await get("/api/posts/count")).body, { count: 1 });
-    });
+      hang.open();
+    }).finally(() => clearInterval(alive));
   },
 );
 

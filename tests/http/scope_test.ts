@@ -167,3 +167,19 @@ testOnEngines(
       assertEquals(new Set(texts.map((text) => text.join())).size, 1);
     }),
 );
+
+testOnEngines(
+  "a stranger is told to sign in before a name, a body or a row is looked at",
+  (engine) =>
+    withNotes(engine, { read: () => all(), create: () => all() }, async ({ get, send }) => {
+      const answers = await Promise.all([
+        get("/api/notes?filter=nothing==1"),
+        get("/api/notes?filter=title==x"),
+        get("/api/notes/abc"),
+        send("POST", "/api/notes", "{ not json"),
+        send("POST", "/api/notes", {}),
+      ]);
+      assertEquals(answers.map(({ status }) => status), [401, 401, 401, 401, 401]);
+      assertEquals(new Set(answers.map(({ body }) => body.detail)).size, 2);
+    }),
+);
