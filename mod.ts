@@ -77,14 +77,18 @@ export type {
 } from "./src/schema/table_info.ts";
 
 export {
+  type BatchOptions,
   type Capabilities,
   type ColumnReferenceOf,
+  type EtagOptions,
   type FieldOptions,
   type PaginationOptions,
   resource,
   type ResourceDefinition,
   type ResourceOptions,
+  type SoftDeleteOptions,
 } from "./src/resource/definition.ts";
+export type { HookContext, Hooks, MaybePromise, RowId } from "./src/resource/hooks.ts";
 export type { ResourceSummary } from "./src/resource/describe.ts";
 export type { Access, ScopeFunction, ScopeOptions, ScopeResult } from "./src/auth/scope.ts";
 export type { User } from "./src/auth/user.ts";

@@ -6,8 +6,11 @@ import type { Clock } from "../runtime/runtime.ts";
 export interface HookContext {
   /** In after-hooks the open transaction: what it writes is committed or rolled back with the row. */
   readonly db: Connection;
+  /** Who writes. */
   readonly user: User | null;
+  /** The request; its body has been read. */
   readonly request: Request;
+  /** Which resource is written to. */
   readonly resource: { readonly name: string; readonly url: string };
 }
 
@@ -17,15 +20,21 @@ export interface HookContext {
  * inside the transaction, before it commits; what they throw rolls it back.
  */
 export interface Hooks<S, I> {
+  /** Before a row is created; `data` is the body after stripping. */
   onBeforeCreate?(context: HookContext, data: Partial<I>): MaybePromise<Partial<I> | void>;
+  /** After a row was inserted. */
   onAfterCreate?(context: HookContext, row: S): MaybePromise<void>;
+  /** Before a row is changed or replaced; `patch` holds what will be set. */
   onBeforeUpdate?(
     context: HookContext,
     id: RowId,
     patch: Partial<I>,
   ): MaybePromise<Partial<I> | void>;
+  /** After a row was changed, replaced or restored. */
   onAfterUpdate?(context: HookContext, row: S): MaybePromise<void>;
+  /** Before a row is removed or marked deleted. */
   onBeforeDelete?(context: HookContext, id: RowId): MaybePromise<void>;
+  /** After a row was removed or marked deleted. */
   onAfterDelete?(context: HookContext, id: RowId): MaybePromise<void>;
   /** How long one hook may take; 5,000 unless set. Over it, the write rolls back with a 500. */
   readonly timeoutMs?: number | undefined;
