@@ -77,15 +77,19 @@ export type {
 } from "./src/schema/table_info.ts";
 
 export {
+  type AnyColumn,
   type BatchOptions,
   type Capabilities,
   type ColumnReferenceOf,
   type EtagOptions,
   type FieldOptions,
+  type ManyToManyOptions,
   type PaginationOptions,
+  type RelationOptions,
   resource,
   type ResourceDefinition,
   type ResourceOptions,
+  type SimpleRelationOptions,
   type SoftDeleteOptions,
 } from "./src/resource/definition.ts";
 export type { HookContext, Hooks, MaybePromise, RowId } from "./src/resource/hooks.ts";
@@ -93,7 +97,8 @@ export type { ResourceSummary } from "./src/resource/describe.ts";
 export type { Access, ScopeFunction, ScopeOptions, ScopeResult } from "./src/auth/scope.ts";
 export type { User } from "./src/auth/user.ts";
 
-export { and, type Comparison, type Filter, or } from "./src/filter/filter.ts";
+export type { Relation, RelationStep } from "./src/schema/relation.ts";
+export { and, type Comparison, type Filter, or, type Related } from "./src/filter/filter.ts";
 export {
   all,
   eq,

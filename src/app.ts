@@ -8,6 +8,7 @@ import type { Reply } from "./protocol/reply.ts";
 import { mountResources, type ResourceTable, type Target } from "./resource/mount.ts";
 import { describeResource, type ResourceSummary } from "./resource/describe.ts";
 import type { Resource } from "./resource/resource.ts";
+import { settleRelations } from "./resource/settle_relations.ts";
 import { settleResource } from "./resource/settle_resource.ts";
 import { createSealer } from "./runtime/sealer.ts";
 import type { Runtime } from "./runtime/runtime.ts";
@@ -99,6 +100,7 @@ function settleResources(
     driver: config.db.driver,
     filters: createFilterParser(),
     sealer: createSealer(settled.secrets, runtime.random),
+    relations: settleRelations(config.resources),
     secret: settled.secrets[0] ?? "",
     runtime,
   };

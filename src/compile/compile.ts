@@ -20,6 +20,7 @@ import {
   toStatement,
 } from "../sql/fragment.ts";
 import { compileOrder, compileSeek } from "./order.ts";
+import { tableName } from "./table_name.ts";
 import { compileFilter } from "./where.ts";
 
 /** A plan → the statement that does it. */
@@ -129,10 +130,4 @@ function compileAssignments(set: Assignments, dialect: Dialect): Fragment {
 
 function returning(columns: readonly ColumnInfo[], context: Context): Fragment {
   return columns.length === 0 ? rawSql("") : sql` RETURNING ${context.selectList(columns)}`;
-}
-
-function tableName(table: TableInfo): Fragment {
-  return table.schema === null
-    ? identifier(table.name)
-    : sql`${identifier(table.schema)}.${identifier(table.name)}`;
 }

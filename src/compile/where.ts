@@ -1,9 +1,15 @@
-import type { Filter } from "../filter/filter.ts";
+import type { Filter, Related } from "../filter/filter.ts";
 import type { Dialect } from "../sql/dialect.ts";
-import { type Fragment, join, rawSql, sql } from "../sql/fragment.ts";
+import { type Fragment, identifier, join, rawSql, sql } from "../sql/fragment.ts";
+import { tableName } from "./table_name.ts";
 
 /** A filter → a condition that can stand anywhere: groups come in parentheses. */
 export function compileFilter(filter: Filter, dialect: Dialect): Fragment {
+  return compileAt(filter, dialect, 0);
+}
+
+/** `depth` counts the relations walked so far: inside them the row is called `_r1`, `_r2`, … */
+function compileAt(filter: Filter, dialect: Dialect, depth: number): Fragment {
   switch (filter.kind) {
     case "all":
       return rawSql("1=1");
@@ -11,14 +17,30 @@ export function compileFilter(filter: Filter, dialect: Dialect): Fragment {
       return rawSql("1=0");
     case "and":
     case "or": {
-      const terms = filter.terms.map((term) => compileFilter(term, dialect));
+      const terms = filter.terms.map((term) => compileAt(term, dialect, depth));
       return sql`(${join(terms, filter.kind === "and" ? " AND " : " OR ")})`;
     }
+    case "related":
+      return compileRelated(filter, dialect, depth);
     case "compare":
       return filter.operator.toSql(filter.column, filter.values, dialect);
     default: {
       const never: never = filter;
-      return never;
+      throw new Error(`No filter is of this kind: ${JSON.stringify(never)}`);
     }
   }
+}
+
+/**
+ * One EXISTS inside the other, a step each. Names without a table mean the innermost row, which is
+ * why the comparisons of the filter need no prefix, whatever the tables call their columns.
+ */
+function compileRelated({ relation, filter }: Related, dialect: Dialect, depth: number): Fragment {
+  const rowName = (at: number) => at === 0 ? identifier(relation.owner.name) : rawSql(`"_r${at}"`);
+  const innermost = compileAt(filter, dialect, depth + relation.steps.length);
+  return relation.steps.reduceRight((inner, { table, own, other }, step) => {
+    const [before, here] = [rowName(depth + step), rowName(depth + step + 1)];
+    const on = sql`${here}.${identifier(other.dbName)} = ${before}.${identifier(own.dbName)}`;
+    return sql`EXISTS (SELECT 1 FROM ${tableName(table)} AS ${here} WHERE ${on} AND ${inner})`;
+  }, innermost);
 }

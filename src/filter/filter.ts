@@ -1,3 +1,4 @@
+import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Operator } from "./operator.ts";
 
@@ -10,7 +11,8 @@ export type Filter =
   | { readonly kind: "none" }
   | { readonly kind: "and"; readonly terms: readonly Filter[] }
   | { readonly kind: "or"; readonly terms: readonly Filter[] }
-  | Comparison;
+  | Comparison
+  | Related;
 
 /** `values` are in-process values of the column's kind, as many as the operator takes. */
 export interface Comparison {
@@ -22,6 +24,14 @@ export interface Comparison {
   readonly operator: Operator;
   /** What it is compared with. */
   readonly values: readonly unknown[];
+}
+
+/** The rows with at least one related row that passes. Asked of the database only. */
+export interface Related {
+  readonly kind: "related";
+  readonly relation: Relation;
+  /** Over the relation's target. */
+  readonly filter: Filter;
 }
 
 /** Every row. */

@@ -15,6 +15,9 @@ export function matches(filter: Filter, row: Row): boolean {
       return filter.terms.every((term) => matches(term, row));
     case "or":
       return filter.terms.some((term) => matches(term, row));
+    case "related":
+      // A row in memory does not know its relations; nobody may take that for "no".
+      throw new Error(`Cannot decide a relation in memory: ${filter.relation.name}`);
     case "compare":
       return comparisonMatches(filter, row);
     default: {

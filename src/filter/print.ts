@@ -14,6 +14,9 @@ export function printFilter(filter: Filter): string {
     case "and":
     case "or":
       return printTerms(filter, printFilter);
+    case "related":
+      // Each comparison of a path has the path in front; groups keep their own row in parentheses.
+      return `${filter.relation.name}.(${printFilter(filter.filter)})`;
     case "compare":
       return printComparison(filter);
     default: {

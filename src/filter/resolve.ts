@@ -1,6 +1,7 @@
 import { Problem } from "../problem/problem.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import { kindOf } from "../schema/kinds.ts";
+import { noRelations, type Relation, type Relations } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { type FilterText, hole } from "./builders.ts";
 import { compare, comparison, nullTest } from "./comparison.ts";
@@ -18,11 +19,14 @@ export interface FilterContext {
   readonly operators: Operators;
   /** Whether a column may be filtered by. One that may not is treated like one that is not there. */
   mayFilter(column: ColumnInfo): boolean;
+  /** The relations that a dotted name may walk; none unless given. */
+  readonly relations?: Relations | undefined;
 }
 
 /** What a scope is given its meaning with; no column is closed to it. */
 export interface ScopeContext extends Pick<FilterContext, "table" | "operators"> {
   readonly filters: FilterParser;
+  readonly relations?: Relations | undefined;
 }
 
 /**
@@ -57,19 +61,20 @@ function resolve(
   toFilter: ResolveComparison,
 ): Filter {
   if (syntax.kind === "compare") {
-    const column = findColumn(syntax, context);
-    return toFilter(syntax, column, findOperator(syntax, context.operators));
+    const { path, column } = findColumn(syntax, context);
+    const filter = toFilter(syntax, column, findOperator(syntax, context.operators));
+    return path.reduceRight<Filter>((inner, relation) => related(relation, inner), filter);
   }
   const terms = syntax.terms.map((term) => resolve(term, context, toFilter));
   return syntax.kind === "and" ? and(...terms) : or(...terms);
 }
 
 function resolveText(text: string, values: readonly unknown[], context: ScopeContext): Filter {
-  const { table, operators, filters } = context;
+  const { table, operators, filters, relations } = context;
   try {
     const syntax = filters.parse(text);
     if (syntax === null) return noRows;
-    const everyColumn = { table, operators, mayFilter: () => true };
+    const everyColumn = { table, operators, relations, mayFilter: () => true };
     return resolve(
       syntax,
       everyColumn,
@@ -137,9 +142,16 @@ function resolveComparison(
   return comparison(operator, column, values);
 }
 
-function findColumn({ field, fieldAt }: ComparisonSyntax, context: FilterContext): ColumnInfo {
-  const column = context.table.byName.get(field);
-  if (column === undefined || !context.mayFilter(column)) {
+/** The column that a name leads to, and the relations on its way. */
+interface FoundColumn {
+  readonly path: readonly Relation[];
+  readonly column: ColumnInfo;
+}
+
+function findColumn({ field, fieldAt }: ComparisonSyntax, context: FilterContext): FoundColumn {
+  const own = context.table.byName.get(field);
+  const found = own === undefined ? walkPath(field, context) : { path: [], column: own };
+  if (found === null || !context.mayFilter(found.column)) {
     // Word for word the same for unknown and forbidden names: nobody learns which ones exist.
     throw filterError(
       fieldAt,
@@ -147,7 +159,31 @@ function findColumn({ field, fieldAt }: ComparisonSyntax, context: FilterContext
       `Cannot filter by the field at ${fieldAt}: there is none of this name to filter by`,
     );
   }
-  return column;
+  return found;
+}
+
+/** `project.owner.name` → the relations `project` and `owner`, and the column `name`. */
+function walkPath(
+  field: string,
+  { table, relations = noRelations }: FilterContext,
+): FoundColumn | null {
+  const names = field.split(".");
+  const last = names.pop() ?? "";
+  const path: Relation[] = [];
+  let target = table;
+  for (const name of names) {
+    const relation = relations.get(target)?.get(name);
+    if (relation === undefined) return null;
+    path.push(relation);
+    target = relation.target;
+  }
+  const column = path.length === 0 ? undefined : target.byName.get(last);
+  return column === undefined ? null : { path, column };
+}
+
+/** Nothing related passes `none`, and a filter of `all` still asks for a related row. */
+function related(relation: Relation, filter: Filter): Filter {
+  return filter.kind === "none" ? noRows : { kind: "related", relation, filter };
 }
 
 function findOperator(

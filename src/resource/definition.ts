@@ -49,6 +49,41 @@ export interface EtagOptions<S> {
   readonly require?: boolean | undefined;
 }
 
+/** A column of any table: the object, or its property name. */
+export type AnyColumn = ColumnLike<unknown> | string;
+
+/**
+ * How the rows of a resource lead to those of another. Scopes may follow relations by path:
+ * ``rsql`project.ownerId==${user.id}` ``.
+ */
+export type RelationOptions = SimpleRelationOptions | ManyToManyOptions;
+
+/** A relation by one foreign key. */
+export interface SimpleRelationOptions {
+  /** `belongsTo`: the foreign key stands here. `hasOne`, `hasMany`: it stands in the other table. */
+  readonly type: "belongsTo" | "hasOne" | "hasMany";
+  /** The other resource's table, or its name. */
+  readonly resource: TableLike<unknown, unknown> | TableInfo | string;
+  /** The column that refers. */
+  readonly foreignKey: AnyColumn;
+  /** The column that is referred to; the primary key of its table unless set. */
+  readonly references?: AnyColumn | undefined;
+}
+
+/** A relation by way of a link table. */
+export interface ManyToManyOptions {
+  /** Each side may have many of the other. */
+  readonly type: "manyToMany";
+  /** The other resource's table, or its name. */
+  readonly resource: TableLike<unknown, unknown> | TableInfo | string;
+  /** The link table. */
+  readonly through: TableLike<unknown, unknown> | TableInfo;
+  /** The link's column that refers to this resource. */
+  readonly foreignKey: AnyColumn;
+  /** The link's column that refers to the other one. */
+  readonly references: AnyColumn;
+}
+
 /** How rows are marked deleted instead of removed. */
 export interface SoftDeleteOptions<S> {
   /**
@@ -106,6 +141,8 @@ export interface ResourceOptions<S, I = S, U extends User = User> {
   readonly etag?: EtagOptions<S> | undefined;
   /** Marks rows deleted instead of removing them. */
   readonly softDelete?: SoftDeleteOptions<S> | undefined;
+  /** Named ways to rows of other resources. */
+  readonly relations?: Readonly<Record<string, RelationOptions>> | undefined;
   /** How large batches may be. */
   readonly batch?: BatchOptions | undefined;
   /** Further filter operators, by whole symbol, e.g. `"=near="`. */

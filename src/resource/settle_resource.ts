@@ -9,7 +9,7 @@ import type { PageLimits } from "../plan/page.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Sealer } from "../runtime/sealer.ts";
-import { readTableInfo } from "../schema/define.ts";
+import type { Relations } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { type ColumnFinder, columnFinder } from "./column_finder.ts";
 import type { ColumnReferenceOf, ResourceDefinition } from "./definition.ts";
@@ -18,6 +18,7 @@ import { canGenerate } from "./new_row.ts";
 import type { Computed } from "./output.ts";
 import type { BatchPolicy, FieldPolicy, Resource } from "./resource.ts";
 import { settleSoftDelete, type SoftDelete } from "./soft_delete.ts";
+import { tableOf } from "./table_of.ts";
 
 /** What all resources of an app share. */
 export interface ResourceContext {
@@ -25,6 +26,7 @@ export interface ResourceContext {
   readonly driver: Driver;
   readonly filters: FilterParser;
   readonly sealer: Sealer;
+  readonly relations: Relations;
   /** Keys the hash tags. */
   readonly secret: string;
   readonly runtime: Runtime;
@@ -36,7 +38,7 @@ type ColumnReference = ColumnReferenceOf<Record<string, unknown>>;
 /** Checks the options and settles every default, once. Throws a plain Error for a mistake in them. */
 export function settleResource(definition: ResourceDefinition, context: ResourceContext): Resource {
   const { options } = definition;
-  const { runtime } = context;
+  const { runtime, relations } = context;
   const table = tableOf(definition.table);
   const find = columnFinder(table, runtime.observe);
   const operators = operatorsWith(options.customOperators ?? {});
@@ -54,7 +56,8 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     reader: createRowReader(driver.dialect, observeMisfits(table, runtime.observe)),
     policy: {
       ...settleScopes(options.auth ?? {}),
-      resolve: (result) => resolveScope(result, { table, operators, filters: context.filters }),
+      resolve: (result) =>
+        resolveScope(result, { table, operators, filters: context.filters, relations }),
     },
     fields: settleFields(options, table, softDelete, find),
     strictInput: options.strictInput ?? false,
@@ -73,15 +76,6 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     sealer: context.sealer,
     runtime,
   };
-}
-
-/** A declared table may have a column called `byName`, which is no Map. */
-function isTableInfo(table: ResourceDefinition["table"]): table is TableInfo {
-  return "byName" in table && table.byName instanceof Map;
-}
-
-function tableOf(table: ResourceDefinition["table"]): TableInfo {
-  return isTableInfo(table) ? table : readTableInfo(table);
 }
 
 /** Once for each column: a whole table of such values must not flood the log. */
