@@ -15,18 +15,11 @@ export async function run<Intent, Plan, Outcome>(
   const intent = operation.parse(request, resource);
   const grant = await authorize(operation.access, user, resource.policy);
   const plan = operation.plan(intent, grant, resource);
-  const outcome = await execute(operation, plan, resource);
-  return operation.shape(outcome, intent, resource);
-}
-
-async function execute<Intent, Plan, Outcome>(
-  operation: Operation<Intent, Plan, Outcome>,
-  plan: Plan,
-  resource: Resource,
-): Promise<Outcome> {
+  let outcome: Outcome;
   try {
-    return await operation.execute(plan, resource);
+    outcome = await operation.execute(plan, resource);
   } catch (error) {
     throw databaseProblem(error, operation.access);
   }
+  return operation.shape(outcome, intent, resource);
 }
