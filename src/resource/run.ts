@@ -2,7 +2,6 @@ import { authorize } from "../auth/authorize.ts";
 import type { User } from "../auth/user.ts";
 import { databaseProblem } from "../db/database_problem.ts";
 import type { Reply } from "../protocol/reply.ts";
-import type { Call } from "./call.ts";
 import type { Operation, ResourceRequest } from "./operation.ts";
 import type { Resource } from "./resource.ts";
 
@@ -16,18 +15,11 @@ export async function run<Intent, Plan, Outcome>(
   const intent = operation.parse(request, resource);
   const grant = await authorize(operation.access, user, resource.policy);
   const plan = operation.plan(intent, grant, resource);
-  const outcome = await execute(operation, plan, { resource, request, user });
-  return operation.shape(outcome, intent, resource);
-}
-
-async function execute<Intent, Plan, Outcome>(
-  operation: Operation<Intent, Plan, Outcome>,
-  plan: Plan,
-  call: Call,
-): Promise<Outcome> {
+  let outcome: Outcome;
   try {
-    return await operation.execute(plan, call);
+    outcome = await operation.execute(plan, { resource, request, user });
   } catch (error) {
     throw databaseProblem(error, operation.access);
   }
+  return operation.shape(outcome, intent, resource);
 }
