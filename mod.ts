@@ -83,13 +83,11 @@ export {
   type ColumnReferenceOf,
   type EtagOptions,
   type FieldOptions,
-  type ManyToManyOptions,
   type PaginationOptions,
   type RelationOptions,
   resource,
   type ResourceDefinition,
   type ResourceOptions,
-  type SimpleRelationOptions,
   type SoftDeleteOptions,
 } from "./src/resource/definition.ts";
 export type { HookContext, Hooks, MaybePromise, RowId } from "./src/resource/hooks.ts";

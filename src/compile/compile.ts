@@ -8,7 +8,7 @@ import {
   type ReadPlan,
   type UpdatePlan,
 } from "../plan/plan.ts";
-import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
+import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import {
   type Fragment,

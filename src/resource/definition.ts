@@ -56,32 +56,20 @@ export type AnyColumn = ColumnLike<unknown> | string;
  * How the rows of a resource lead to those of another. Scopes may follow relations by path:
  * ``rsql`project.ownerId==${user.id}` ``.
  */
-export type RelationOptions = SimpleRelationOptions | ManyToManyOptions;
-
-/** A relation by one foreign key. */
-export interface SimpleRelationOptions {
+export interface RelationOptions {
   /** `belongsTo`: the foreign key stands here. `hasOne`, `hasMany`: it stands in the other table. */
-  readonly type: "belongsTo" | "hasOne" | "hasMany";
+  readonly type: "belongsTo" | "hasOne" | "hasMany" | "manyToMany";
   /** The other resource's table, or its name. */
   readonly resource: TableLike<unknown, unknown> | TableInfo | string;
-  /** The column that refers. */
+  /** The column that refers; of `manyToMany`, the link's column that refers to this resource. */
   readonly foreignKey: AnyColumn;
-  /** The column that is referred to; the primary key of its table unless set. */
+  /**
+   * The column that is referred to, the primary key of its table unless set; of `manyToMany`, the
+   * link's column that refers to the other resource.
+   */
   readonly references?: AnyColumn | undefined;
-}
-
-/** A relation by way of a link table. */
-export interface ManyToManyOptions {
-  /** Each side may have many of the other. */
-  readonly type: "manyToMany";
-  /** The other resource's table, or its name. */
-  readonly resource: TableLike<unknown, unknown> | TableInfo | string;
-  /** The link table. */
-  readonly through: TableLike<unknown, unknown> | TableInfo;
-  /** The link's column that refers to this resource. */
-  readonly foreignKey: AnyColumn;
-  /** The link's column that refers to the other one. */
-  readonly references: AnyColumn;
+  /** The link table of `manyToMany`. */
+  readonly through?: TableLike<unknown, unknown> | TableInfo | undefined;
 }
 
 /** How rows are marked deleted instead of removed. */

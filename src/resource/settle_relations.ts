@@ -43,40 +43,43 @@ function settleRelation(
     owner,
     target,
     toMany: options.type === "hasMany" || options.type === "manyToMany",
-    steps: stepsOf(options, owner, target, column),
+    steps: stepsOf(options, { owner, target, column, fault }),
   };
 }
 
-function stepsOf(
-  options: RelationOptions,
-  owner: TableInfo,
-  target: TableInfo,
-  column: (reference: AnyColumn | undefined, table: TableInfo) => ColumnInfo,
-): readonly RelationStep[] {
-  switch (options.type) {
+interface Ends {
+  readonly owner: TableInfo;
+  readonly target: TableInfo;
+  readonly column: (reference: AnyColumn | undefined, table: TableInfo) => ColumnInfo;
+  readonly fault: (message: string) => Error;
+}
+
+function stepsOf(options: RelationOptions, ends: Ends): readonly RelationStep[] {
+  const { owner, target, column, fault } = ends;
+  const { type, foreignKey, references, through } = options;
+  switch (type) {
     case "belongsTo":
       return [{
         table: target,
-        own: column(options.foreignKey, owner),
-        other: column(options.references, target),
+        own: column(foreignKey, owner),
+        other: column(references, target),
       }];
     case "hasOne":
     case "hasMany":
-      return [{
-        table: target,
-        own: column(options.references, owner),
-        other: column(options.foreignKey, target),
-      }];
+      return [{ table: target, own: column(references, owner), other: column(foreignKey, target) }];
     case "manyToMany": {
-      const link = tableOf(options.through);
+      if (through === undefined || references === undefined) {
+        throw fault("manyToMany needs through and references");
+      }
+      const link = tableOf(through);
       return [
-        { table: link, own: column(undefined, owner), other: column(options.foreignKey, link) },
-        { table: target, own: column(options.references, link), other: column(undefined, target) },
+        { table: link, own: column(undefined, owner), other: column(foreignKey, link) },
+        { table: target, own: column(references, link), other: column(undefined, target) },
       ];
     }
     default: {
-      const never: never = options;
-      throw new Error(`No relation is of this type: ${JSON.stringify(never)}`);
+      const never: never = type;
+      throw fault(`its type is ${never}`);
     }
   }
 }
