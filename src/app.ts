@@ -1,5 +1,3 @@
-import { Hono } from "@hono/hono";
-import { readUser, type User } from "./auth/user.ts";
 import { type AppConfig, settleConfig, type SettledConfig } from "./config.ts";
 import { createFilterParser } from "./filter/parse_filter.ts";
 import { Problem } from "./problem/problem.ts";
@@ -14,11 +12,10 @@ import { createSealer } from "./runtime/sealer.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
-import { corsMiddleware } from "./service/cors.ts";
-import type { Middleware } from "./service/middleware.ts";
 import { createResponder, type Responder } from "./service/respond.ts";
 import { type ServiceRoutes, serviceRoutes } from "./service/service_routes.ts";
 import { readTarget } from "./service/target.ts";
+import { type Answer, throughMiddleware } from "./service/through_middleware.ts";
 
 /** An assembled service without a listener. */
 export interface App {
@@ -76,7 +73,17 @@ export async function createApp(config: AppConfig): Promise<App> {
   const responder = createResponder(settled.securityHeaders, runtime.observe);
   const answer = answering(table, service, responder, runtime);
   return {
-    fetch: throughMiddleware(config, settled, answer, responder, runtime),
+    fetch: throughMiddleware({
+      before: settled.middleware,
+      routes: config.auth?.routes,
+      routesPath: `${settled.basePath}/auth`,
+      answer,
+      fail: (error, request) => {
+        const reply = failure(error, request.method, readTarget(request.url), runtime);
+        return responder.respond(reply, request.method);
+      },
+      adopt: responder.adopt,
+    }),
     drain() {
       draining = true;
     },
@@ -86,9 +93,6 @@ export async function createApp(config: AppConfig): Promise<App> {
     resources: resources.map(describeResource),
   };
 }
-
-/** Answers a request that has passed the middleware; never rejects. */
-type Answer = (request: Request, user: () => User | null) => Promise<Response>;
 
 function settleResources(
   config: AppConfig,
@@ -129,39 +133,4 @@ function failure(error: unknown, method: string, target: Target, runtime: Runtim
   runtime.observe({ kind: "request_failed", method, path: target.path, error });
   if (error instanceof Problem) return problemReply(error);
   return problemReply(new Problem("internal-error", "The service failed at this request"));
-}
-
-function throughMiddleware(
-  config: AppConfig,
-  settled: SettledConfig,
-  answer: Answer,
-  responder: Responder,
-  runtime: Runtime,
-): App["fetch"] {
-  const before: Middleware[] = [...settled.middleware];
-  if (config.cors !== undefined && config.cors !== false) {
-    before.unshift(corsMiddleware(config.cors));
-  }
-  const routes = config.auth?.routes;
-  // Nobody else makes or touches these answers: there is no header in them that was not checked.
-  if (before.length === 0 && routes === undefined) return (request) => answer(request, () => null);
-  const hono = new Hono<{ Variables: { user: unknown } }>();
-  for (const middleware of before) {
-    // Our context type names the part of Hono's that is promised; what runs is Hono's own.
-    hono.use("*", middleware as unknown as Parameters<typeof hono.use>[1]);
-  }
-  if (routes !== undefined) {
-    hono.mount(`${settled.basePath}/auth`, (request: Request) => routes.fetch(request));
-  }
-  hono.all("*", (context) => answer(context.req.raw, () => readUser(context.get("user"))));
-  hono.onError((error, context) => {
-    const target = readTarget(context.req.raw.url);
-    return responder.respond(
-      failure(error, context.req.method, target, runtime),
-      context.req.method,
-    );
-  });
-  return async function fetch(request, info) {
-    return responder.adopt(await hono.fetch(request, info ?? {}));
-  };
 }

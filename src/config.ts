@@ -1,7 +1,7 @@
 import type { Database } from "./db/open_database.ts";
 import type { ResourceDefinition } from "./resource/definition.ts";
 import type { Runtime } from "./runtime/runtime.ts";
-import type { CorsOptions } from "./service/cors.ts";
+import { corsMiddleware, type CorsOptions } from "./service/cors.ts";
 import type { Middleware, Router } from "./service/middleware.ts";
 import type { SecurityHeaders } from "./service/respond.ts";
 
@@ -81,6 +81,7 @@ export function settleConfig(config: AppConfig, runtime: Runtime): SettledConfig
       `Cannot use basePath "${basePath}": it is "" or like "/api", with no slash behind`,
     );
   }
+  const own = auth.middleware === undefined ? [] : [auth.middleware];
   requirePositive(bodyLimit, "bodyLimit");
   requirePositive(bodyTimeoutMs, "bodyTimeoutMs");
   return {
@@ -90,8 +91,13 @@ export function settleConfig(config: AppConfig, runtime: Runtime): SettledConfig
     securityHeaders,
     bodyLimit,
     bodyTimeoutMs,
-    middleware: auth.middleware === undefined ? middleware : [...middleware, auth.middleware],
+    middleware: [...corsBefore(config), ...middleware, ...own],
   };
+}
+
+/** First of all, so that what is refused by the others can be read by a page as well. */
+function corsBefore({ cors = false }: AppConfig): readonly Middleware[] {
+  return cors === false ? [] : [corsMiddleware(cors)];
 }
 
 const shortestSecret = 16;

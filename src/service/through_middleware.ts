@@ -1,0 +1,79 @@
+import { Hono } from "@hono/hono";
+import { readUser, type User } from "../auth/user.ts";
+import { Problem } from "../problem/problem.ts";
+import type { ProblemSlug } from "../protocol/problem_codes.ts";
+import type { Middleware, Router } from "./middleware.ts";
+
+/** Answers a request that has passed the middleware; never rejects. */
+export type Answer = (request: Request, user: () => User | null) => Promise<Response>;
+
+/** What stands before the resources, and what becomes of its failures. */
+export interface MiddlewareOptions {
+  /** In the order in which they run. */
+  readonly before: readonly Middleware[];
+  /** A foreign router, and the path that it is mounted at. */
+  readonly routes: Router | undefined;
+  readonly routesPath: string;
+  readonly answer: Answer;
+  /** The answer to what was thrown on the way. */
+  readonly fail: (error: unknown, request: Request) => Response;
+  /** Mends a response that was made or touched by others. */
+  readonly adopt: (response: Response) => Response;
+}
+
+/** A `fetch` that never rejects, through any Hono middleware. */
+export function throughMiddleware(
+  options: MiddlewareOptions,
+): (request: Request, info?: unknown) => Promise<Response> {
+  const { before, routes, routesPath, answer, fail, adopt } = options;
+  // Nobody else makes or touches these answers: there is no header in them that was not checked.
+  if (before.length === 0 && routes === undefined) return (request) => answer(request, () => null);
+  const hono = new Hono<{ Variables: { user: unknown } }>();
+  for (const middleware of before) {
+    // Our context type names the part of Hono's that is promised; what runs is Hono's own.
+    hono.use("*", middleware as unknown as Parameters<typeof hono.use>[1]);
+  }
+  if (routes !== undefined) {
+    // What a router takes beside the request is its own: Hono's take what the listener knows.
+    const handle = routes.fetch.bind(routes) as (request: Request, info: unknown) => Response;
+    hono.mount(routesPath, handle);
+  }
+  hono.all("*", (context) => answer(context.req.raw, () => readUser(context.get("user"))));
+  hono.onError((error, context) => fail(problemOf(error), context.req.raw));
+  return async function fetch(request, info = {}) {
+    try {
+      return adopt(await hono.fetch(request, Object(info)));
+    } catch (error) {
+      // Hono passes on what is no Error, and a response may be none that can be sent.
+      return fail(error, request);
+    }
+  };
+}
+
+/** The statuses that middlewares throw, as problems. */
+const slugs: ReadonlyMap<number, ProblemSlug> = new Map([
+  [400, "invalid-parameter"],
+  [401, "unauthorized"],
+  [403, "forbidden"],
+  [404, "not-found"],
+  [405, "method-not-allowed"],
+  [408, "request-timeout"],
+  [409, "conflict"],
+  [413, "payload-too-large"],
+  [415, "unsupported-media-type"],
+  [422, "validation-error"],
+  [429, "rate-limit-exceeded"],
+]);
+
+/** Hono's `HTTPException`, known by its structure, says what its thrower wants answered. */
+function problemOf(error: Error): Error {
+  if (!("getResponse" in error) || typeof error.getResponse !== "function") return error;
+  const response: unknown = error.getResponse();
+  if (!(response instanceof Response)) return error;
+  const slug = slugs.get(response.status);
+  if (slug === undefined) return error;
+  const headers = Object.fromEntries(
+    [...response.headers].filter(([name]) => !name.startsWith("content-")),
+  );
+  return new Problem(slug, error.message || "Refused on the way to the resource", { headers });
+}

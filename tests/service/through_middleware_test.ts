@@ -1,0 +1,87 @@
+import { assertEquals } from "@std/assert";
+import { Hono } from "@hono/hono";
+import { basicAuth } from "@hono/hono/basic-auth";
+import { HTTPException } from "@hono/hono/http-exception";
+import { createApp, type RequestInfo } from "../../src/app.ts";
+import type { AppConfig } from "../../src/config.ts";
+import { openDatabase } from "../../src/db/open_database.ts";
+import { resource } from "../../src/resource/definition.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { integer } from "../../src/schema/column_builder.ts";
+import { table } from "../../src/schema/define.ts";
+import type { Middleware } from "../../src/service/middleware.ts";
+
+const rows = table("rows", { id: integer().primaryKey() });
+
+async function ask(
+  config: Partial<AppConfig>,
+  path: string,
+  headers: Record<string, string> = {},
+  info?: RequestInfo,
+): Promise<{ status: number; headers: Headers; text: string }> {
+  const db = await openDatabase("sqlite::memory:");
+  await db.createTables([rows]);
+  const app = await createApp({
+    db,
+    secret: "a secret for the tests only",
+    resources: [resource(rows, { id: rows.id, auth: { public: true } })],
+    runtime: systemRuntime(() => undefined),
+    ...config,
+  });
+  const answer = await app.fetch(new Request(`http://test${path}`, { headers }), info);
+  const text = await answer.text();
+  await app.close();
+  return { status: answer.status, headers: answer.headers, text };
+}
+
+// Hono's own type of a middleware is wider than the part of it that we promise.
+const wantsPassword = basicAuth({ username: "u", password: "p" }) as unknown as Middleware;
+
+Deno.test("what a middleware of Hono's refuses is a problem, with its headers, readable across origins", async () => {
+  const refused = await ask({ cors: true, middleware: [wantsPassword] }, "/api/rows", {
+    origin: "https://page.test",
+  });
+  assertEquals([refused.status, JSON.parse(refused.text).code], [401, "UNAUTHORIZED"]);
+  assertEquals(refused.headers.get("www-authenticate"), 'Basic realm="Secure Area"');
+  assertEquals(refused.headers.get("access-control-allow-origin"), "*");
+  assertEquals(refused.headers.get("x-frame-options"), "DENY");
+  const passed = await ask({ middleware: [wantsPassword] }, "/api/rows", {
+    authorization: `Basic ${btoa("u:p")}`,
+  });
+  assertEquals(passed.status, 200);
+});
+
+Deno.test("whatever is thrown on the way is an answer with every header of ours", async () => {
+  for (
+    const thrown of ["a text", null, undefined, new Error("x"), new HTTPException(418), { a: 1 }]
+  ) {
+    const answer = await ask({
+      middleware: [() => {
+        throw thrown;
+      }],
+    }, "/api/rows");
+    assertEquals([answer.status, JSON.parse(answer.text).code], [500, "INTERNAL_ERROR"]);
+    assertEquals(answer.headers.get("x-content-type-options"), "nosniff");
+  }
+  const none = await ask({ middleware: [() => Promise.resolve(Response.error())] }, "/api/rows");
+  assertEquals(none.status, 500);
+});
+
+Deno.test("a header that a middleware sets cannot end the process", async () => {
+  const answer = await ask({
+    middleware: [async (context, next) => {
+      await next();
+      context.header("x-name", "caf\u00e9\u007f");
+    }],
+  }, "/api/rows");
+  assertEquals([answer.status, answer.headers.get("x-name")], [200, "caf%C3%A9%7F"]);
+});
+
+Deno.test("auth routes are told where a request came from", async () => {
+  const routes = new Hono<{ Bindings: RequestInfo }>();
+  routes.get("/where", (context) => context.text(context.env.remoteAddr?.hostname ?? "nowhere"));
+  const info = { remoteAddr: { transport: "tcp", hostname: "192.0.2.1" } };
+  const answer = await ask({ auth: { routes } }, "/api/auth/where", {}, info);
+  assertEquals([answer.status, answer.text], [200, "192.0.2.1"]);
+  assertEquals((await ask({ auth: { routes } }, "/api/rows")).status, 200);
+});
