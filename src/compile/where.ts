@@ -1,4 +1,5 @@
 import type { Filter } from "../filter/filter.ts";
+import { unreachable } from "../problem/unreachable.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, join, rawSql, sql } from "../sql/fragment.ts";
 
@@ -16,9 +17,7 @@ export function compileFilter(filter: Filter, dialect: Dialect): Fragment {
     }
     case "compare":
       return filter.operator.toSql(filter.column, filter.values, dialect);
-    default: {
-      const never: never = filter;
-      return never;
-    }
+    default:
+      return unreachable(filter);
   }
 }

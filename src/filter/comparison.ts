@@ -1,3 +1,4 @@
+import { unreachable } from "../problem/unreachable.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import { kindOf } from "../schema/kinds.ts";
 import { requireStorableText } from "../schema/text_kind.ts";
@@ -77,10 +78,8 @@ function fromCode(value: unknown, takes: OperatorTakes, column: ColumnInfo): unk
         throw new InvalidValue("must be a whole number");
       }
       return value;
-    default: {
-      const never: never = takes;
-      return never;
-    }
+    default:
+      return unreachable(takes);
   }
 }
 

@@ -1,3 +1,4 @@
+import { unreachable } from "../problem/unreachable.ts";
 import type { Row } from "../schema/table_info.ts";
 import type { Comparison, Filter } from "./filter.ts";
 
@@ -17,10 +18,8 @@ export function matches(filter: Filter, row: Row): boolean {
       return filter.terms.some((term) => matches(term, row));
     case "compare":
       return comparisonMatches(filter, row);
-    default: {
-      const never: never = filter;
-      return never;
-    }
+    default:
+      return unreachable(filter);
   }
 }
 

@@ -1,3 +1,4 @@
+import { unreachable } from "../problem/unreachable.ts";
 import type { Comparison, Filter } from "./filter.ts";
 import type { FilterSyntax } from "./syntax.ts";
 
@@ -16,10 +17,8 @@ export function printFilter(filter: Filter): string {
       return printTerms(filter, printFilter);
     case "compare":
       return printComparison(filter);
-    default: {
-      const never: never = filter;
-      return never;
-    }
+    default:
+      return unreachable(filter);
   }
 }
 

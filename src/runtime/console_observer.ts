@@ -75,8 +75,9 @@ function describe(observation: Observation): string {
     case "draining":
       return "stopping: requests in flight are finished first";
     default: {
+      // An observer must not throw, so a kind that got past the compiler is shown as it is.
       const never: never = observation;
-      return never;
+      return Deno.inspect(never, { colors: false });
     }
   }
 }
