@@ -7,12 +7,6 @@ import { type Comparison, type Filter, noRows } from "./filter.ts";
 import { hasDanglingEscape } from "./like.ts";
 import { isNullOperator } from "./null_operators.ts";
 import type { Operator, OperatorTakes } from "./operator.ts";
-import { equalOperator } from "./value_operators.ts";
-
-/** The rows whose column has this value; null asks for NULL, undefined denies. */
-export function eq(column: ColumnInfo, value: unknown): Filter {
-  return compare(equalOperator, column, [value]);
-}
 
 /**
  * A comparison with values from code, which are data and never syntax. It fails closed: undefined,
