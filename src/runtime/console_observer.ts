@@ -43,12 +43,10 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
 
 function toText(observation: Observation): string {
   const line = `${levels[observation.kind]}: ${oneLine(describe(observation))}`;
+  if (!("error" in observation)) return line;
   // A stack is ours and has its own lines; indented, it cannot be taken for another observation.
-  return "error" in observation
-    ? `${line}\n${
-      stackOf(observation.error).split("\n").map((text) => `    ${oneLine(text)}`).join("\n")
-    }`
-    : line;
+  const stack = stackOf(observation.error).split("\n").map((text) => `    ${oneLine(text)}`);
+  return [`${line}: ${oneLine(reasonsOf(observation.error))}`, ...stack].join("\n");
 }
 
 function describe(observation: Observation): string {
@@ -90,6 +88,19 @@ function oneLine(text: string): string {
   });
 }
 
+/** What went wrong and why, in one line: the message of the error, then that of each cause. */
+function reasonsOf(error: unknown): string {
+  const reasons: string[] = [];
+  // Somebody's error may be its own cause.
+  for (let cause = error; reasons.length < mostReasons; cause = cause.cause) {
+    if (!(cause instanceof Error)) break;
+    reasons.push(`${cause.name}: ${cause.message}`);
+  }
+  return reasons.length === 0 ? typeof error : reasons.join(", because ");
+}
+
+const mostReasons = 5;
+
 /** Stack, causes and whatever was thrown instead of an error; never throws itself. */
 function stackOf(error: unknown): string {
   return Deno.inspect(error, { colors: false });
@@ -107,8 +118,5 @@ function toJson(observation: Observation, now: number): string {
 }
 
 function errorFacts(error: unknown): { readonly error: string; readonly stack: string } {
-  return {
-    error: error instanceof Error ? `${error.name}: ${error.message}` : typeof error,
-    stack: stackOf(error),
-  };
+  return { error: reasonsOf(error), stack: stackOf(error) };
 }
