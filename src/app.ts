@@ -1,6 +1,7 @@
 import { Hono } from "@hono/hono";
 import { readUser, type User } from "./auth/user.ts";
 import { type AppConfig, settleConfig, type SettledConfig } from "./config.ts";
+import { checkTables } from "./db/check_tables.ts";
 import { createFilterParser } from "./filter/parse_filter.ts";
 import { Problem } from "./problem/problem.ts";
 import { problemReply } from "./problem/problem_reply.ts";
@@ -57,11 +58,11 @@ export interface RequestInfo {
  * await app.close();
  * ```
  */
-// deno-lint-ignore require-await -- a promise by contract: stores and search are opened here later
 export async function createApp(config: AppConfig): Promise<App> {
   const runtime = config.runtime ?? systemRuntime(consoleObserver());
   const settled = settleConfig(config, runtime);
   const resources = settleResources(config, settled, runtime);
+  await checkTables(resources, runtime.observe);
   const databases = new Set([config.db.driver, ...resources.map((resource) => resource.driver)]);
   let draining = false;
   const service = serviceRoutes({
