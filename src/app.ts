@@ -6,6 +6,7 @@ import { createFilterParser } from "./filter/parse_filter.ts";
 import { Problem } from "./problem/problem.ts";
 import { problemReply } from "./problem/problem_reply.ts";
 import type { Reply } from "./protocol/reply.ts";
+import { checkOptions } from "./resource/check_options.ts";
 import { mountResources, type ResourceTable, type Target } from "./resource/mount.ts";
 import { describeResource, type ResourceSummary } from "./resource/describe.ts";
 import { type Resource, settleResource } from "./resource/resource.ts";
@@ -101,6 +102,7 @@ function settleResources(
     sealer: createSealer(settled.secrets, runtime.random),
     observe: runtime.observe,
   };
+  config.resources.forEach(checkOptions);
   return config.resources.map((definition) => settleResource(definition, context));
 }
 
