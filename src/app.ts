@@ -1,5 +1,5 @@
 import { Hono } from "@hono/hono";
-import { readUser, type User } from "./auth/user.ts";
+import { createUserReader, type User } from "./auth/user.ts";
 import { type AppConfig, settleConfig, type SettledConfig } from "./config.ts";
 import { checkTables } from "./db/check_tables.ts";
 import { createFilterParser } from "./filter/parse_filter.ts";
@@ -150,6 +150,7 @@ function throughMiddleware(
   if (routes !== undefined) {
     hono.mount(`${settled.basePath}/auth`, (request: Request) => routes.fetch(request));
   }
+  const readUser = createUserReader(runtime.observe);
   hono.all("*", (context) => answer(context.req.raw, () => readUser(context.get("user"))));
   hono.onError((error, context) => {
     const target = readTarget(context.req.raw.url);
