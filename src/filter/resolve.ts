@@ -7,7 +7,7 @@ import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { type FilterText, hole } from "./builders.ts";
 import { compare, comparison, nullTest } from "./comparison.ts";
 import { and, type Filter, noRows, or } from "./filter.ts";
-import { excerpt, filterError } from "./filter_error.ts";
+import { excerpt, filterError, plusHint } from "./filter_error.ts";
 import { hasDanglingEscape } from "./like.ts";
 import type { Operator } from "./operator.ts";
 import type { Operators } from "./operators.ts";
@@ -235,15 +235,16 @@ function typed(literal: Literal, column: ColumnInfo): unknown {
   try {
     return kindOf(column.kind).fromText(literal.text, column);
   } catch (error) {
-    if (error instanceof InvalidValue) throw invalid(literal, column, error.message);
-    throw error;
+    if (!(error instanceof InvalidValue)) throw error;
+    const hint = column.kind === "timestamp" ? plusHint(literal.text) : "";
+    throw invalid(literal, column, error.message, hint);
   }
 }
 
-function invalid({ at, text }: Literal, column: ColumnInfo, message: string): Error {
+function invalid({ at, text }: Literal, column: ColumnInfo, message: string, hint = ""): Error {
   return filterError(
     at,
     `a value that ${message}`,
-    `Cannot filter by ${excerpt(column.name)}: ${excerpt(text)} ${message}`,
+    `Cannot filter by ${excerpt(column.name)}: ${excerpt(text)} ${message}${hint}`,
   );
 }

@@ -62,6 +62,13 @@ Deno.test("a value that its column cannot take is refused where it stands", () =
   for (const [filter, position] of faults) assertEquals(faultOf(filter), position, filter);
 });
 
+Deno.test("a quoted moment that has lost its + is told so, and text is not", () => {
+  const problem = problemOf(() => filterOf('ts=="2024-01-01T00:00:00 01:00"', things));
+  assertStringIncludes(problem.message, "; a + in a URL is a space: write %2B");
+  assertEquals(String(problem.details?.expected).includes("%2B"), false);
+  assertEquals(valuesOf('name=="2024-01-01T00:00:00 01:00"'), ["2024-01-01T00:00:00 01:00"]);
+});
+
 Deno.test("null anywhere else is refused where it stands", () => {
   const faults: readonly (readonly [string, number])[] = [
     ["age>null", 4],
