@@ -1,8 +1,11 @@
+import { createUserReader } from "./auth/user.ts";
 import { type AppConfig, settleConfig, type SettledConfig } from "./config.ts";
+import { checkTables } from "./db/check_tables.ts";
 import { createFilterParser } from "./filter/parse_filter.ts";
 import { Problem } from "./problem/problem.ts";
 import { problemReply } from "./problem/problem_reply.ts";
 import type { Reply } from "./protocol/reply.ts";
+import { checkOptions } from "./resource/check_options.ts";
 import { mountResources, type ResourceTable, type Target } from "./resource/mount.ts";
 import { describeResource, type ResourceSummary } from "./resource/describe.ts";
 import type { Resource } from "./resource/resource.ts";
@@ -56,11 +59,11 @@ export interface RequestInfo {
  * await app.close();
  * ```
  */
-// deno-lint-ignore require-await -- a promise by contract: stores and search are opened here later
 export async function createApp(config: AppConfig): Promise<App> {
   const runtime = config.runtime ?? systemRuntime(consoleObserver());
   const settled = settleConfig(config, runtime);
   const resources = settleResources(config, settled, runtime);
+  await checkTables(resources, runtime.observe);
   const databases = new Set([config.db.driver, ...resources.map((resource) => resource.driver)]);
   let draining = false;
   const service = serviceRoutes({
@@ -78,6 +81,7 @@ export async function createApp(config: AppConfig): Promise<App> {
       routes: config.auth?.routes,
       routesPath: `${settled.basePath}/auth`,
       answer,
+      readUser: createUserReader(runtime.observe),
       fail: (error, request) => {
         const reply = failure(error, request.method, readTarget(request.url), runtime);
         return responder.respond(reply, request.method);
@@ -99,6 +103,7 @@ function settleResources(
   settled: SettledConfig,
   runtime: Runtime,
 ): readonly Resource[] {
+  config.resources.forEach(checkOptions);
   const context = {
     basePath: settled.basePath,
     driver: config.db.driver,

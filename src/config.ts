@@ -1,3 +1,4 @@
+import { checkConfig } from "./check_config.ts";
 import type { Database } from "./db/open_database.ts";
 import type { ResourceDefinition } from "./resource/definition.ts";
 import type { Runtime } from "./runtime/runtime.ts";
@@ -67,6 +68,7 @@ export interface SettledConfig {
 
 /** Checks the options once, at start. Throws a plain Error that names the option at fault. */
 export function settleConfig(config: AppConfig, runtime: Runtime): SettledConfig {
+  checkConfig(config);
   const {
     basePath = "/api",
     health = true,

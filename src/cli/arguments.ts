@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../problem/nearest.ts";
 
 /** What the command line asks for. */
 export type Command =

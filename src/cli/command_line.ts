@@ -1,3 +1,4 @@
+import { unreachable } from "../problem/unreachable.ts";
 import { type Command, parseArguments } from "./arguments.ts";
 import { helpText } from "./help_text.ts";
 
@@ -22,9 +23,7 @@ export async function runCommandLine(args: readonly string[], version: string): 
       const { runService } = await import("./run_service.ts");
       return await runService(command, version);
     }
-    default: {
-      const never: never = command;
-      return never;
-    }
+    default:
+      return unreachable(command);
   }
 }

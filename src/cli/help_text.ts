@@ -5,7 +5,8 @@ Usage:
   deno run -A cli.ts                    serve service.config.ts if it is there, else a demonstration
   deno run -A cli.ts DATABASE           serve every table of a live database, read-only
 
-DATABASE is a SQLite file or a URL: sqlite:PATH, postgres://…, pglite:PATH
+DATABASE is a SQLite file or a URL: sqlite:PATH, node-sqlite:PATH (the library built into Deno),
+postgres://…, pglite:PATH
 
 Options:
   -p, --port PORT      the port to listen on; 8000 unless set, 0 takes a free one

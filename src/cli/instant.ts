@@ -4,7 +4,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { Access } from "./access.ts";
 import { exists } from "./exists.ts";
-import { grantedBy, type Served, tokenAuth } from "./served.ts";
+import { grantedBy, refuseWrites, type Served, tokenAuth } from "./served.ts";
 
 /**
  * Every table of a live database becomes a resource. Without `writable` the database is opened
@@ -25,6 +25,7 @@ export async function serveInstantly(
       db,
       runtime,
       auth: tokenAuth(access),
+      middleware: access.writable ? [] : [refuseWrites],
       resources: tables.map((table) => definition(table, access)),
     },
     subject: `${db.label}, ${access.writable ? "with writes" : "read-only"}`,

@@ -104,6 +104,9 @@ function report(error: unknown, exitCode: number): number {
 }
 
 function messageOf(error: Error): string {
+  if (error.cause instanceof Deno.errors.AddrInUse) {
+    return `${error.message}; try --port 0, which takes a free one`;
+  }
   if (!(error instanceof DatabaseError)) return error.message;
   const reason = error.cause instanceof Error ? error.cause.message : error.kind;
   return `Cannot use the database: ${reason}`;

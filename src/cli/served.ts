@@ -3,7 +3,7 @@ import { Problem } from "../problem/problem.ts";
 import { problemTypeBase } from "../protocol/problem_codes.ts";
 import type { AuthOptions, ServiceConfig } from "../config.ts";
 import type { ResourceOptions } from "../resource/definition.ts";
-import type { Middleware } from "../service/middleware.ts";
+import type { Middleware, MiddlewareContext } from "../service/middleware.ts";
 import { type Access, credentialsOf } from "./access.ts";
 
 /** What the command line found to serve, and what its first output says about it. */
@@ -17,10 +17,10 @@ export interface Served {
   readonly exampleQuery: string;
 }
 
-/** What one token decides about a resource. */
+/** What one token decides about a resource, and what all resources of the command line share. */
 export function grantedBy(
   access: Access,
-): Pick<ResourceOptions<unknown>, "auth" | "capabilities"> {
+): Pick<ResourceOptions<unknown>, "auth" | "capabilities" | "strictInput"> {
   const { readsNeedToken, writable } = access;
   return {
     auth: {
@@ -30,8 +30,28 @@ export function grantedBy(
       ...(writable ? { create: () => all(), update: () => all(), delete: () => all() } : {}),
     },
     capabilities: { enableCreate: writable, enableUpdate: writable, enableDelete: writable },
+    // Whoever tries things out by hand wants to hear of a misspelt field.
+    strictInput: true,
   };
 }
+
+/** The capabilities are off where nothing may be written; this says how they would be on. */
+export async function refuseWrites(
+  context: MiddlewareContext,
+  next: () => Promise<void>,
+): Promise<void> {
+  const { method } = context.req;
+  if (writingMethods.has(method)) {
+    throw new Problem(
+      "method-not-allowed",
+      `Cannot ${method} here: the database was opened read-only, start with --write to change it`,
+      { headers: { allow: "GET, HEAD" } },
+    );
+  }
+  await next();
+}
+
+const writingMethods: ReadonlySet<string> = new Set(["POST", "PATCH", "PUT", "DELETE"]);
 
 /** Whoever sends the printed token is the one who started the process. */
 export function tokenAuth(access: Access): AuthOptions | undefined {

@@ -1,4 +1,5 @@
 import type { Filter, Related } from "../filter/filter.ts";
+import { unreachable } from "../problem/unreachable.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, identifier, join, rawSql, sql } from "../sql/fragment.ts";
 import { tableName } from "./table_name.ts";
@@ -24,10 +25,8 @@ function compileAt(filter: Filter, dialect: Dialect, depth: number): Fragment {
       return compileRelated(filter, dialect, depth);
     case "compare":
       return filter.operator.toSql(filter.column, filter.values, dialect);
-    default: {
-      const never: never = filter;
-      throw new Error(`No filter is of this kind: ${JSON.stringify(never)}`);
-    }
+    default:
+      return unreachable(filter);
   }
 }
 

@@ -1,4 +1,5 @@
 import { Problem } from "../problem/problem.ts";
+import { unreachable } from "../problem/unreachable.ts";
 import { DatabaseError } from "./database_error.ts";
 
 /**
@@ -48,10 +49,8 @@ export function databaseProblem(error: unknown, access: string): unknown {
       );
     case "other":
       return error;
-    default: {
-      const never: never = error.kind;
-      return never;
-    }
+    default:
+      return unreachable(error.kind);
   }
 }
 

@@ -110,6 +110,9 @@ async function openDriver(url: string, options: OpenDatabaseOptions): Promise<Dr
     case "pglite":
       return await openBy(drivers.pglite, pathOf(rest), options);
     default:
+      if (scheme === "" && /^[^@]+$/.test(url)) {
+        throw new Error(`Cannot open a database by "${url}": use sqlite:${url}`);
+      }
       // The rest of the URL may hold a password.
       throw new Error(
         `Cannot open a database by "${scheme}:": use sqlite:PATH, sqlite::memory:, node-sqlite:PATH, postgres://USER@HOST/DATABASE, pglite:PATH or pglite::memory:`,

@@ -30,7 +30,7 @@ export async function openPglite(path: string, options: PgliteOptions = {}): Pro
   await library.exec("SET TIME ZONE 'UTC'");
   if (options.readOnly === true) await library.exec("SET default_transaction_read_only = on");
   return postgresDriver({
-    label: `pglite ${path}`,
+    label: `${path} (pglite)`,
     sessions: [sessionOf(library)],
     waitLimitMs: options.waitLimitMs ?? 5_000,
     clock: options.clock ?? systemRuntime(() => {}).clock,

@@ -45,7 +45,7 @@ export async function sqliteDriver(
     const connection = reader = open(library, file.path, true);
     // A file that is no database shows itself at this first read.
     const dialect = await patiently(patience, () => dialectFor(connection));
-    const label = `${library.name} ${path}`;
+    const label = `${path} (${library.name})`;
     return new SqliteDriver({ library, file, reader, writer, patience, label, dialect });
   } catch (error) {
     reader?.close();

@@ -1,3 +1,4 @@
+import { unreachable } from "../problem/unreachable.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import { kindOf } from "../schema/kinds.ts";
 import { requireStorableText } from "../schema/text_kind.ts";
@@ -6,12 +7,6 @@ import { type Comparison, type Filter, noRows } from "./filter.ts";
 import { hasDanglingEscape } from "./like.ts";
 import { isNullOperator } from "./null_operators.ts";
 import type { Operator, OperatorTakes } from "./operator.ts";
-import { equalOperator } from "./value_operators.ts";
-
-/** The rows whose column has this value; null asks for NULL, undefined denies. */
-export function eq(column: ColumnInfo, value: unknown): Filter {
-  return compare(equalOperator, column, [value]);
-}
 
 /**
  * A comparison with values from code, which are data and never syntax. It fails closed: undefined,
@@ -77,10 +72,8 @@ function fromCode(value: unknown, takes: OperatorTakes, column: ColumnInfo): unk
         throw new InvalidValue("must be a whole number");
       }
       return value;
-    default: {
-      const never: never = takes;
-      return never;
-    }
+    default:
+      return unreachable(takes);
   }
 }
 

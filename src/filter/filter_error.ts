@@ -15,6 +15,11 @@ export function excerpt(text: string): string {
   return JSON.stringify(text.slice(0, end).toWellFormed());
 }
 
+/** Where a moment has lost the + of its offset: how to keep it. */
+export function plusHint(text: string): string {
+  return /\dT[\d:.]+ \d\d:?\d\d/i.test(text) ? "; a + in a URL is a space: write %2B" : "";
+}
+
 function isLowSurrogate(code: number): boolean {
   return code >= 0xdc00 && code <= 0xdfff;
 }

@@ -1,3 +1,4 @@
+import { unreachable } from "../problem/unreachable.ts";
 import type { Row } from "../schema/table_info.ts";
 import type { Comparison, Filter } from "./filter.ts";
 
@@ -20,10 +21,8 @@ export function matches(filter: Filter, row: Row): boolean {
       throw new Error(`Cannot decide a relation in memory: ${filter.relation.name}`);
     case "compare":
       return comparisonMatches(filter, row);
-    default: {
-      const never: never = filter;
-      return never;
-    }
+    default:
+      return unreachable(filter);
   }
 }
 

@@ -1,3 +1,4 @@
+import { unreachable } from "../problem/unreachable.ts";
 import type { Comparison, Filter } from "./filter.ts";
 import type { FilterSyntax } from "./syntax.ts";
 
@@ -19,10 +20,8 @@ export function printFilter(filter: Filter): string {
       return `${filter.relation.name}.(${printFilter(filter.filter)})`;
     case "compare":
       return printComparison(filter);
-    default: {
-      const never: never = filter;
-      return never;
-    }
+    default:
+      return unreachable(filter);
   }
 }
 

@@ -1,4 +1,6 @@
 import { Problem } from "../problem/problem.ts";
+import { shown } from "../problem/shown.ts";
+import { unreachable } from "../problem/unreachable.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import { kindOf } from "../schema/kinds.ts";
 import { noRelations, type Relation, type Relations } from "../schema/relation.ts";
@@ -6,7 +8,7 @@ import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { type FilterText, hole } from "./builders.ts";
 import { compare, comparison, nullTest } from "./comparison.ts";
 import { and, type Filter, noRows, or } from "./filter.ts";
-import { excerpt, filterError } from "./filter_error.ts";
+import { excerpt, filterError, plusHint } from "./filter_error.ts";
 import { hasDanglingEscape } from "./like.ts";
 import type { Operator } from "./operator.ts";
 import type { Operators } from "./operators.ts";
@@ -39,12 +41,13 @@ export function resolveFilter(syntax: FilterSyntax, context: FilterContext): Fil
 
 /**
  * The filter that a scope function has answered with. An empty text denies. Throws a plain Error
- * for a text that cannot be read and for columns of another table: a scope is not the caller's.
+ * for a text that cannot be read, for columns of another table and for anything that is no filter:
+ * a scope is not the caller's.
  */
 export function resolveScope(scope: Filter | FilterText | string, context: ScopeContext): Filter {
   if (typeof scope === "string") return resolveText(scope, [], context);
-  if (scope.kind === "text") return resolveText(scope.text, scope.values, context);
-  requireOwnColumns(scope, context.table);
+  if (scope?.kind === "text") return resolveText(scope.text, scope.values, context);
+  requireFilter(scope, context.table);
   return scope;
 }
 
@@ -118,12 +121,25 @@ function fillHole({ text, quoted }: Literal, given: readonly unknown[]): unknown
   return given[Number(index)];
 }
 
-function requireOwnColumns(filter: Filter, table: TableInfo): void {
-  if (filter.kind === "and" || filter.kind === "or") {
-    for (const term of filter.terms) requireOwnColumns(term, table);
-  } else if (filter.kind === "compare" && !table.columns.includes(filter.column)) {
-    const { name } = filter.column;
-    throw new Error(`Cannot use a scope of "${table.name}": "${name}" is another table's column`);
+/** What a scope answers is the work of somebody's code, and may be anything that its type denies. */
+function requireFilter(filter: Filter, table: TableInfo): void {
+  switch (filter?.kind) {
+    case "all":
+    case "none":
+      return;
+    case "and":
+    case "or":
+      for (const term of filter.terms) requireFilter(term, table);
+      return;
+    case "compare": {
+      const { name } = filter.column;
+      if (table.columns.includes(filter.column)) return;
+      throw new Error(`Cannot use a scope of "${table.name}": "${name}" is another table's column`);
+    }
+    default:
+      throw new Error(
+        `Cannot use the scope of "${table.name}": it answered ${shown(filter)}, not a filter`,
+      );
   }
 }
 
@@ -246,10 +262,8 @@ function readLiteral(literal: Literal, operator: Operator, column: ColumnInfo): 
         return Math.min(Number(literal.text), 0x7fffffff);
       }
       throw invalid(literal, column, "must be a whole number");
-    default: {
-      const never: never = operator.takes;
-      return never;
-    }
+    default:
+      return unreachable(operator.takes);
   }
 }
 
@@ -257,15 +271,16 @@ function typed(literal: Literal, column: ColumnInfo): unknown {
   try {
     return kindOf(column.kind).fromText(literal.text, column);
   } catch (error) {
-    if (error instanceof InvalidValue) throw invalid(literal, column, error.message);
-    throw error;
+    if (!(error instanceof InvalidValue)) throw error;
+    const hint = column.kind === "timestamp" ? plusHint(literal.text) : "";
+    throw invalid(literal, column, error.message, hint);
   }
 }
 
-function invalid({ at, text }: Literal, column: ColumnInfo, message: string): Error {
+function invalid({ at, text }: Literal, column: ColumnInfo, message: string, hint = ""): Error {
   return filterError(
     at,
     `a value that ${message}`,
-    `Cannot filter by ${excerpt(column.name)}: ${excerpt(text)} ${message}`,
+    `Cannot filter by ${excerpt(column.name)}: ${excerpt(text)} ${message}${hint}`,
   );
 }

@@ -1,4 +1,4 @@
-import { excerpt, filterError } from "./filter_error.ts";
+import { excerpt, filterError, plusHint } from "./filter_error.ts";
 import type { Literal } from "./syntax.ts";
 
 /** A place in a filter's text, moved on by the functions of this file. */
@@ -35,7 +35,10 @@ export function scanField(scanner: Scanner): string {
 /** Takes an operator: a symbol, or a name between two `=`, known or not. */
 export function scanOperator(scanner: Scanner): string {
   const symbol = symbolAt(scanner.text, scanner.at);
-  if (symbol === null) throw unexpected(scanner, "an operator");
+  if (symbol === null) {
+    const hint = peek(scanner) === equals ? "; use ==, or a name between two =, as in =in=" : "";
+    throw unexpected(scanner, "an operator", hint);
+  }
   scanner.at += symbol.length;
   return symbol;
 }
@@ -48,8 +51,8 @@ export function scanLiteral(scanner: Scanner): Literal {
     : scanWord(scanner);
 }
 
-/** The error of what stands at the scanner's place. */
-export function unexpected(scanner: Scanner, expected: string): Error {
+/** The error of what stands at the scanner's place. `hint` ends the message. */
+export function unexpected(scanner: Scanner, expected: string, hint?: string): Error {
   const { text, at } = scanner;
   const code = text.charCodeAt(at);
   const found = at >= text.length
@@ -59,12 +62,18 @@ export function unexpected(scanner: Scanner, expected: string): Error {
     : surrogateWidth(text, at) === 0
     ? "a lone surrogate"
     : excerpt(text.slice(at, at + 21));
+  const advice = hint ?? plusHint(text.slice(Math.max(0, at - longestMoment), at + offsetWidth));
   return filterError(
     at,
     expected,
-    `Cannot read the filter at ${at}: expected ${expected}, got ${found}`,
+    `Cannot read the filter at ${at}: expected ${expected}, got ${found}${advice}`,
   );
 }
+
+/** `2024-01-01T00:00:00.000000 ` and more. */
+const longestMoment = 40;
+/** `01:00` */
+const offsetWidth = 5;
 
 function scanQuoted(scanner: Scanner, quote: number): Literal {
   const { text, at } = scanner;

@@ -5,6 +5,7 @@ import { Problem } from "../problem/problem.ts";
 import { kindOf } from "../schema/kinds.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
+import { reservedSegments } from "./reserved_segments.ts";
 
 /** The values of a primary key, in key order. */
 export type Key = readonly unknown[];
@@ -33,9 +34,11 @@ export function parseKey(segment: string, table: TableInfo): Key | null {
   return key;
 }
 
-/** The key as a path segment: what {@link parseKey} reads. */
+/** The key as a path segment: what {@link parseKey} reads, and no route of the resource. */
 export function formatKey(key: Key): string {
-  return key.map((value) => encodeURIComponent(String(value))).join(",");
+  const segment = key.map((value) => encodeURIComponent(String(value))).join(",");
+  if (!reservedSegments.has(segment)) return segment;
+  return `%${segment.charCodeAt(0).toString(16)}${segment.slice(1)}`;
 }
 
 /** The key of a row that holds its key columns. */

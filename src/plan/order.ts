@@ -48,6 +48,8 @@ function parseOrderKey(
   if (direction !== "asc" && direction !== "desc") throw badDirection(item);
   const column = table.byName.get(name);
   if (column === undefined || !maySort(column)) {
+    // As SQL and other services write it; no more is told of a name than its ending.
+    if (/[ .](?:asc|desc)$/i.test(name)) throw badDirection(item);
     throw new Problem(
       "invalid-parameter",
       `Cannot order by "${name.slice(0, 20)}": it is not a sortable field`,

@@ -77,7 +77,7 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "Retry-After says.",
   "internal-error":
     "The service failed in a way it did not expect. The cause was recorded, and is not shown. " +
-    "Repeating the request may help; a write should then carry an Idempotency-Key.",
+    "Repeating the request may help; before a write is repeated, read what is stored.",
   "billing-unsupported":
     "The billing provider in use does not offer this operation. Repeating the request does not " +
     "help.",
@@ -87,8 +87,8 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "The service has as much work as it can do. Wait as many seconds as Retry-After says.",
   "database-unavailable":
     "The database cannot be reached, is busy or full, or took too long. Wait as many seconds as " +
-    "Retry-After says. If the connection broke during the commit, the write may have happened: an " +
-    "Idempotency-Key or a read makes sure.",
+    "Retry-After says. If the connection broke during the commit, the write may have happened: " +
+    "read before you repeat it.",
   "store-unavailable":
     "The key-value store behind limits, keys and balances does not answer, and the service does " +
     "not guess. Wait as many seconds as Retry-After says.",
@@ -99,3 +99,22 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "The CAPTCHA provider does not answer, so the token could not be checked and the request was " +
     "refused. Wait as many seconds as Retry-After says, then solve a new CAPTCHA.",
 };
+
+/** Problems of features that are still to come: this version never answers with them. */
+export const problemsToCome: ReadonlySet<ProblemSlug> = new Set([
+  "batch-limit-exceeded",
+  "webhook-signature-invalid",
+  "idempotency-in-flight",
+  "idempotency-key-reused",
+  "query-too-expensive",
+  "proof-of-work-required",
+  "captcha-required",
+  "rate-limit-exceeded",
+  "budget-exhausted",
+  "billing-unsupported",
+  "billing-failed",
+  "overloaded",
+  "store-unavailable",
+  "search-unavailable",
+  "captcha-unavailable",
+]);

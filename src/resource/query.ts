@@ -78,7 +78,7 @@ function decode(text: string): string {
   } catch (cause) {
     throw new Problem(
       "invalid-parameter",
-      "The query holds a malformed percent sequence: encode it as UTF-8",
+      "The query holds a malformed percent sequence: write % as %25, and other text as UTF-8",
       { cause },
     );
   }

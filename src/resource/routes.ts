@@ -1,5 +1,6 @@
 import type { Access } from "../auth/scope.ts";
 import type { User } from "../auth/user.ts";
+import { reservedSegments as reserved } from "../plan/reserved_segments.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { count } from "./count.ts";
@@ -38,17 +39,6 @@ const item: Methods = new Map([
 ]);
 const restoring: Methods = new Map([["POST", mount(restore, "enableRestore")]]);
 const counting: Methods = new Map([["GET", mount(count)]]);
-
-/** First segments that never are an id, whether what they lead to is enabled or not. */
-const reserved: ReadonlySet<string> = new Set([
-  "aggregate",
-  "batch",
-  "count",
-  "import",
-  "rpc",
-  "search",
-  "subscribe",
-]);
 
 /** Where each operation stands below the path of a resource, for descriptions. */
 export const resourceRoutes: readonly (readonly [path: string, methods: Methods])[] = [

@@ -43,12 +43,10 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
 
 function toText(observation: Observation): string {
   const line = `${levels[observation.kind]}: ${oneLine(describe(observation))}`;
+  if (!("error" in observation)) return line;
   // A stack is ours and has its own lines; indented, it cannot be taken for another observation.
-  return "error" in observation
-    ? `${line}\n${
-      stackOf(observation.error).split("\n").map((text) => `    ${oneLine(text)}`).join("\n")
-    }`
-    : line;
+  const stack = stackOf(observation.error).split("\n").map((text) => `    ${oneLine(text)}`);
+  return [`${line}: ${oneLine(reasonsOf(observation.error))}`, ...stack].join("\n");
 }
 
 function describe(observation: Observation): string {
@@ -75,8 +73,9 @@ function describe(observation: Observation): string {
     case "draining":
       return "stopping: requests in flight are finished first";
     default: {
+      // An observer must not throw, so a kind that got past the compiler is shown as it is.
       const never: never = observation;
-      return never;
+      return Deno.inspect(never, { colors: false });
     }
   }
 }
@@ -88,6 +87,19 @@ function oneLine(text: string): string {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
   });
 }
+
+/** What went wrong and why, in one line: the message of the error, then that of each cause. */
+function reasonsOf(error: unknown): string {
+  const reasons: string[] = [];
+  // Somebody's error may be its own cause.
+  for (let cause = error; reasons.length < mostReasons; cause = cause.cause) {
+    if (!(cause instanceof Error)) break;
+    reasons.push(`${cause.name}: ${cause.message}`);
+  }
+  return reasons.length === 0 ? typeof error : reasons.join(", because ");
+}
+
+const mostReasons = 5;
 
 /** Stack, causes and whatever was thrown instead of an error; never throws itself. */
 function stackOf(error: unknown): string {
@@ -106,8 +118,5 @@ function toJson(observation: Observation, now: number): string {
 }
 
 function errorFacts(error: unknown): { readonly error: string; readonly stack: string } {
-  return {
-    error: error instanceof Error ? `${error.name}: ${error.message}` : typeof error,
-    stack: stackOf(error),
-  };
+  return { error: reasonsOf(error), stack: stackOf(error) };
 }

@@ -1,3 +1,4 @@
+import { shown } from "../problem/shown.ts";
 import type { ColumnBuilder, ColumnDeclaration } from "./column_builder.ts";
 import { InvalidValue } from "./kind.ts";
 import { kindOf } from "./kinds.ts";
@@ -120,6 +121,11 @@ export function readTableInfo(
   throw new Error("Cannot use this as a table: it was not made by table()");
 }
 
+/** Whether this is a column of a declared table. */
+export function isColumn(value: unknown): value is ColumnLike<unknown> {
+  return typeof value === "object" && value !== null && hasColumnInfo(value);
+}
+
 /** The description of a column; it is one of the columns of {@link readTableInfo} of the same. */
 export function readColumnInfo(column: ColumnLike<unknown>): ColumnInfo {
   if (hasColumnInfo(column)) return column[columnInfoKey];
@@ -128,7 +134,7 @@ export function readColumnInfo(column: ColumnLike<unknown>): ColumnInfo {
 
 function describeTable(name: string, columns: ColumnBuilders): TableInfo {
   const declarations = Object.entries(columns).map(([property, builder]) =>
-    [property, builder.declaration] as const
+    [property, readDeclaration(`${name}.${property}`, builder)] as const
   );
   const keys = declarations.filter(([, declaration]) => declaration.primaryKey);
   if (name === "") throw new Error("Cannot declare a table without a name");
@@ -146,6 +152,19 @@ function describeTable(name: string, columns: ColumnBuilders): TableInfo {
     },
     own: true,
   });
+}
+
+/** `a: text` instead of `a: text()` is no mistake to the eye. */
+function readDeclaration(column: string, builder: unknown): ColumnDeclaration {
+  if (typeof builder === "function") {
+    const { name } = builder;
+    throw new Error(`Cannot declare ${column}: ${name} was not called: write ${name}()`);
+  }
+  if (typeof builder !== "object" || builder === null || !("declaration" in builder)) {
+    throw new Error(`Cannot declare ${column}: it is ${shown(builder)}, not a column like text()`);
+  }
+  // What has it is a builder, of this copy of the package or of another.
+  return builder.declaration as ColumnDeclaration;
 }
 
 /** Both engines count up a key of one integer column; a key taken from a parent row is given. */

@@ -5,16 +5,17 @@ import {
   type ProblemSlug,
   problemTypeBase,
 } from "../protocol/problem_codes.ts";
-import { problemExplanations } from "../protocol/problem_explanations.ts";
+import { problemExplanations, problemsToCome } from "../protocol/problem_explanations.ts";
 
 /** The page that a problem's `type` leads to, or null where no problem has this slug. */
 export function problemPage(slug: string): string | null {
   if (!isProblemSlug(slug)) return null;
   const { status, title } = problemCodes[slug];
+  const note = problemsToCome.has(slug) ? "\n<p>Not answered by this version yet.</p>" : "";
   return page(
     title,
     `<h1>${escapeHtml(title)}</h1>
-<p>${escapeHtml(problemExplanations[slug])}</p>
+<p>${escapeHtml(problemExplanations[slug])}</p>${note}
 <dl>
 <dt>Status</dt><dd>${status}</dd>
 <dt>Code</dt><dd><code>${problemCode(slug)}</code></dd>

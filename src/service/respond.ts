@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import type { Observer } from "../runtime/observation.ts";
 import type { Reply } from "../protocol/reply.ts";
 
@@ -25,8 +26,12 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
     respond(reply, method) {
       const headers: Record<string, string> = { ...fixed };
       for (const name in reply.headers) headers[name] = safeValue(reply.headers[name] ?? "");
-      const body = method === "HEAD" ? null : reply.body;
-      return new CheckedResponse(body, { status: reply.status, headers });
+      if (method !== "HEAD") {
+        return new CheckedResponse(reply.body, { status: reply.status, headers });
+      }
+      // RFC 9110 8.6: the length that GET would have; a listener counts it only where a body is.
+      if (reply.body !== null) headers["content-length"] = String(Buffer.byteLength(reply.body));
+      return new CheckedResponse(null, { status: reply.status, headers });
     },
     adopt(response) {
       if (response instanceof CheckedResponse && !response.isTouched) return response;

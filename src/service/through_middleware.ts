@@ -1,5 +1,5 @@
 import { Hono } from "@hono/hono";
-import { readUser, type User } from "../auth/user.ts";
+import type { User } from "../auth/user.ts";
 import { Problem } from "../problem/problem.ts";
 import type { ProblemSlug } from "../protocol/problem_codes.ts";
 import type { Middleware, Router } from "./middleware.ts";
@@ -15,6 +15,8 @@ export interface MiddlewareOptions {
   readonly routes: Router | undefined;
   readonly routesPath: string;
   readonly answer: Answer;
+  /** What a middleware set as `user` → the user. */
+  readonly readUser: (value: unknown) => User | null;
   /** The answer to what was thrown on the way. */
   readonly fail: (error: unknown, request: Request) => Response;
   /** Mends a response that was made or touched by others. */
@@ -25,7 +27,7 @@ export interface MiddlewareOptions {
 export function throughMiddleware(
   options: MiddlewareOptions,
 ): (request: Request, info?: unknown) => Promise<Response> {
-  const { before, routes, routesPath, answer, fail, adopt } = options;
+  const { before, routes, routesPath, answer, readUser, fail, adopt } = options;
   // Nobody else makes or touches these answers: there is no header in them that was not checked.
   if (before.length === 0 && routes === undefined) return (request) => answer(request, () => null);
   const hono = new Hono<{ Variables: { user: unknown } }>();
@@ -62,7 +64,6 @@ const slugs: ReadonlyMap<number, ProblemSlug> = new Map([
   [413, "payload-too-large"],
   [415, "unsupported-media-type"],
   [422, "validation-error"],
-  [429, "rate-limit-exceeded"],
 ]);
 
 /** Hono's `HTTPException`, known by its structure, says what its thrower wants answered. */

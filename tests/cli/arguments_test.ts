@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { parseArguments } from "../../src/cli/arguments.ts";
-import { nearest } from "../../src/cli/nearest.ts";
+import { nearest } from "../../src/problem/nearest.ts";
 
 const nothing = {
   kind: "serve",

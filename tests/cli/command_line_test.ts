@@ -65,6 +65,24 @@ Deno.test("writes to the demonstration need the printed token", async () => {
   assertEquals(await create({ authorization: `Bearer ${token}` }), 201);
 });
 
+Deno.test("a misspelt field in a body is refused by the command line's resources", async () => {
+  await using folder = await scratchFolder();
+  const path = join(folder.path, "shop.db");
+  writeShop(path);
+  for (const [args, table] of [[[], "authors"], [["--write", path], "customer"]] as const) {
+    await using child = startChild([program, "--port", "0", ...args], { cwd: folder.path });
+    const { url, banner } = await served(child);
+    const [, token = ""] = /Authorization: Bearer (\S+)/.exec(banner) ?? [];
+    const response = await fetch(`${url}/api/${table}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+      body: JSON.stringify({ name: "Italo Calvino", naem: "Italo" }),
+    });
+    assertEquals(response.status, 422);
+    assertStringIncludes((await response.json()).detail, "naem");
+  }
+});
+
 Deno.test("a database file becomes an API that only reads it", async () => {
   await using folder = await scratchFolder();
   const path = join(folder.path, "shop.db");
@@ -81,8 +99,8 @@ Deno.test("a database file becomes an API that only reads it", async () => {
   const line = await (await fetch(`${url}/api/order%20line/7,1`)).json();
   assertEquals(line.what, "tea");
   const refused = await fetch(`${url}/api/customer/1`, { method: "DELETE" });
-  assertEquals(refused.status, 405);
-  await refused.body?.cancel();
+  assertEquals([refused.status, refused.headers.get("allow")], [405, "GET, HEAD"]);
+  assertStringIncludes((await refused.json()).detail, "read-only, start with --write");
   assertEquals(await Deno.readFile(path), before);
 });
 
@@ -148,20 +166,33 @@ Deno.test("what cannot be served is said in one sentence, with exit code 2", asy
     return name;
   };
   const cases: readonly [args: readonly string[], sentence: RegExp][] = [
-    [["absent.db"], /absent\.db/],
+    [["absent.db"], /^Cannot open absent\.db: there is no such file$/m],
     [["--write", "absent.db"], /absent\.db: there is no such file/],
     [["--write", "sqlite:absent.db"], /absent\.db: there is no such file/],
     [["--write", "node-sqlite://absent.db"], /absent\.db: there is no such file/],
-    [[await file("letter.db", "Dear reader, ".repeat(100))], /letter\.db/],
-    [["."], /\./],
-    [["mongo://localhost/x"], /mongo/],
+    [
+      [await file("letter.db", "Dear reader, ".repeat(100))],
+      /^Cannot open letter\.db: it is not a SQLite/m,
+    ],
+    [["."], /^Cannot open \.: it is a folder, name a file in it$/m],
+    [["mongo://localhost/x"], /^Cannot open a database by "mongo:": use sqlite:PATH/m],
     [["--config", "absent.ts"], /Cannot read absent\.ts: there is no such file/],
-    [["--config", await file("a.yaml", "a: 1")], /a\.yaml/],
-    [["--config", await file("empty.ts", "export const a = 1;")], /no default export/],
+    [["--config", await file("a.yaml", "a: 1")], /^Cannot read a\.yaml: so far only TypeScript/m],
+    [
+      ["--config", await file("empty.ts", "export const a = 1;")],
+      /^Cannot serve empty\.ts: it has no default/m,
+    ],
     [["--config", await file("throws.ts", "throw new Error('no luck')")], /throws\.ts: no luck/],
     [["--config", await file("broken.ts", "export default {")], /Cannot load broken\.ts/],
     [["--config", await file("bare.ts", "export default { db: {} }")], /needs db and a list/],
-    [["--public", "--config", await file("any.ts", "export default {}")], /--public/],
+    [
+      ["--config", await file("mistaken.ts", "export default { db: {}, resources: [] }")],
+      /^Cannot start: db must be a database from openDatabase\(\), not an object$/m,
+    ],
+    [
+      ["--public", "--config", await file("any.ts", "export default {}")],
+      /any\.ts with --public: a config/,
+    ],
   ];
   for (const [args, sentence] of cases) {
     const { code, stdout, stderr } = await runChild([program, "--port", "0", ...args], {
@@ -192,15 +223,19 @@ Deno.test("a taken port is exit code 1", async () => {
   });
   await server.stop();
   assertEquals(code, 1, stderr);
-  assertMatch(stderr, /Cannot listen on http:\/\/127\.0\.0\.1:\d+: the port is taken/);
+  assertMatch(
+    stderr,
+    /^Cannot listen on http:\/\/127\.0\.0\.1:\d+: the port is taken; try --port 0, which/m,
+  );
 });
 
 Deno.test("help and version need nothing and end at once", async () => {
   assertMatch((await runChild([program, "--version"])).stdout, /^\d+\.\d+\.\d+\n$/);
   const help = await runChild([program, "--help"]);
   assertEquals(help.code, 0);
-  for (const option of ["--port", "--host", "--public", "--write", "--config"]) {
-    assertStringIncludes(help.stdout, option);
+  const options = ["--port", "--host", "--public", "--write", "--config"];
+  for (const word of [...options, " sqlite:", "node-sqlite:", "postgres:", "pglite:"]) {
+    assertStringIncludes(help.stdout, word);
   }
 });
 

@@ -35,10 +35,10 @@ for (const engine of engines) {
 Deno.test("a database is opened by the scheme of its URL", async () => {
   await using folder = await scratchFolder();
   const cases: readonly (readonly [string, string])[] = [
-    [`sqlite:${folder.path}/a.db`, `better-sqlite3 ${folder.path}/a.db`],
-    [`SQLite://${folder.path}/b.db`, `better-sqlite3 ${folder.path}/b.db`],
-    [`node-sqlite:${folder.path}/c.db`, `node:sqlite ${folder.path}/c.db`],
-    ["sqlite::memory:", "better-sqlite3 :memory:"],
+    [`sqlite:${folder.path}/a.db`, `${folder.path}/a.db (better-sqlite3)`],
+    [`SQLite://${folder.path}/b.db`, `${folder.path}/b.db (better-sqlite3)`],
+    [`node-sqlite:${folder.path}/c.db`, `${folder.path}/c.db (node:sqlite)`],
+    ["sqlite::memory:", ":memory: (better-sqlite3)"],
   ];
   for (const [url, label] of cases) {
     const db = await openDatabase(url);
@@ -50,7 +50,9 @@ Deno.test("a database is opened by the scheme of its URL", async () => {
 Deno.test("what cannot be opened is refused in a sentence that says what to do", async () => {
   const cases: readonly (readonly [string, string])[] = [
     ["mysql://root:secret@host/db", "use sqlite:PATH"],
-    ["notes.db", "use sqlite:PATH"],
+    ["notes.db", 'by "notes.db": use sqlite:notes.db'],
+    ["ada:secret@host/db", "use sqlite:PATH"],
+    ["secret@host/db", "use sqlite:PATH"],
     ["", "use sqlite:PATH"],
     ["sqlite:", "without a path"],
     ["sqlite:.", "it is a folder"],
@@ -99,7 +101,7 @@ Deno.test("node:sqlite takes over, and says so, where the addon cannot be loaded
   await writer.close();
   const output = new TextDecoder().decode((await child.output()).stdout);
   const [label, observed]: [string, Observation[]] = JSON.parse(output);
-  assertEquals(label, "node:sqlite :memory:");
+  assertEquals(label, ":memory: (node:sqlite)");
   assertEquals(observed.map(({ kind }) => kind), ["notice"]);
 });
 

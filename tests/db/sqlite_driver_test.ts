@@ -5,7 +5,7 @@ import { DatabaseError } from "../../src/db/database_error.ts";
 import type { Driver } from "../../src/db/driver.ts";
 import { openNodeSqlite } from "../../src/db/node_sqlite_driver.ts";
 import type { SqliteOptions } from "../../src/db/sqlite_driver.ts";
-import { eq } from "../../src/filter/comparison.ts";
+import { eq } from "../../src/filter/builders.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { readTableInfo, table } from "../../src/schema/define.ts";
 import { fails } from "../conformance/driver.ts";
@@ -174,10 +174,14 @@ for (
     await query(before, "CREATE TABLE jobs (id INTEGER PRIMARY KEY, state TEXT)");
     await query(before, index);
     await before.close();
-    const jobs = readTableInfo(table("jobs", { id: integer().primaryKey(), state: text() }));
-    const where = eq(jobs.columns[1]!, "due");
+    const jobs = table("jobs", { id: integer().primaryKey(), state: text() });
+    const where = eq(jobs.state, "due");
     const driver = await openBetterSqlite3(`${folder.path}/a.db`);
-    const count = createCompiler(driver.dialect)({ kind: "count", table: jobs, where });
+    const count = createCompiler(driver.dialect)({
+      kind: "count",
+      table: readTableInfo(jobs),
+      where,
+    });
     const { rows } = await driver.query({ ...count, text: `EXPLAIN QUERY PLAN ${count.text}` });
     assertMatch(String(rows[0]?.[3]), /INDEX i\b/);
     await driver.close();

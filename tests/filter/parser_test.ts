@@ -58,6 +58,24 @@ Deno.test("a message quotes at most 20 characters of the text", () => {
   assert(problemOf(() => parse(`a==1 x${"👍".repeat(100)}`)).message.isWellFormed());
 });
 
+Deno.test("a message says what to write instead of what others write", () => {
+  const hints: readonly (readonly [filter: string, position: number, hint: string])[] = [
+    ["a=1", 1, 'got "=1"; use ==, or a name between two =, as in =in='],
+    ["a = 1", 2, 'got "= 1"; use ==, or a name between two =, as in =in='],
+    ["(a==1;b=in(1,2))", 7, "; use ==, or a name between two =, as in =in="],
+    ["a>2024-01-01T00:00:00 01:00", 22, "; a + in a URL is a space: write %2B"],
+    ["a>2024-01-01T00:00:00.123 0100;b==1", 26, "; a + in a URL is a space: write %2B"],
+    ["a=in=(2024-01-01T00:00:00Z,2024-01-01T00:00 01:00)", 44, ": write %2B"],
+  ];
+  for (const [filter, position, hint] of hints) {
+    const { message, details } = problemOf(() => parse(filter));
+    assertEquals([filter, details?.position, message.endsWith(hint)], [filter, position, true]);
+  }
+  for (const filter of ["a", "a!1", "a==1 1:00", "a==2024-01-01 01:00"]) {
+    assertEquals(/use ==|%2B/.test(problemOf(() => parse(filter)).message), false, filter);
+  }
+});
+
 Deno.test("a text may have 4,096 characters", () => {
   assert(parse(`a==${"x".repeat(4093)}`) !== null);
   assertEquals(positionOf(`a==${"x".repeat(4094)}`), 4096);

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { eq, like, none, rsql } from "../../src/filter/builders.ts";
-import type { Filter } from "../../src/filter/filter.ts";
+import { all, eq, like, none, rsql } from "../../src/filter/builders.ts";
+import { and, type Filter, or } from "../../src/filter/filter.ts";
 import { operatorsWith } from "../../src/filter/operators.ts";
 import { createFilterParser } from "../../src/filter/parse_filter.ts";
 import { parse } from "../../src/filter/parser.ts";
@@ -60,6 +60,13 @@ Deno.test("a value that its column cannot take is refused where it stands", () =
     ["price==1.234", 7],
   ];
   for (const [filter, position] of faults) assertEquals(faultOf(filter), position, filter);
+});
+
+Deno.test("a quoted moment that has lost its + is told so, and text is not", () => {
+  const problem = problemOf(() => filterOf('ts=="2024-01-01T00:00:00 01:00"', things));
+  assertStringIncludes(problem.message, "; a + in a URL is a space: write %2B");
+  assertEquals(String(problem.details?.expected).includes("%2B"), false);
+  assertEquals(valuesOf('name=="2024-01-01T00:00:00 01:00"'), ["2024-01-01T00:00:00 01:00"]);
 });
 
 Deno.test("null anywhere else is refused where it stands", () => {
@@ -201,6 +208,28 @@ Deno.test("a scope that cannot be read is the service's fault, not the caller's"
     const error = assertThrows(() => scope(result));
     assertStringIncludes(error.message, "Cannot");
     assertEquals(error.name, "Error");
+  }
+});
+
+Deno.test("a scope that answers with no filter is refused in words that name its table", () => {
+  const cases: readonly (readonly [unknown, string])[] = [
+    [true, "true"],
+    [undefined, "undefined"],
+    [null, "null"],
+    [1, "1"],
+    [() => all(), "a function"],
+    [{ ownerId: "ada" }, "an object"],
+    [[eq(notes.id, 1)], "a list"],
+    [{ kind: "every" }, "an object"],
+    [and(eq(notes.id, 1), true as unknown as Filter), "true"],
+    [or(eq(notes.id, 1), "id==1" as unknown as Filter), "a text"],
+  ];
+  for (const [answer, told] of cases) {
+    const error = assertThrows(() => scope(answer as Filter));
+    assertEquals([error.name, error.message], [
+      "Error",
+      `Cannot use the scope of "notes": it answered ${told}, not a filter`,
+    ]);
   }
 });
 

@@ -238,7 +238,9 @@ testOnEngines(
       ) {
         const [head, body] = [await send("HEAD", path), await get(path)];
         assertEquals([head.status, head.body], [body.status, ""]);
-        assertEquals([...head.headers], [...body.headers]);
+        // The length of a GET is counted by the listener.
+        const counted = [...head.headers].filter(([name]) => name !== "content-length");
+        assertEquals(counted, [...body.headers]);
       }
     }),
 );

@@ -230,19 +230,35 @@ Deno.test("twenty thousand random texts in every parameter: 2xx or 4xx, and none
       numRuns: 20_000,
       seed,
     });
-    let slowest = 0;
+    const suspects: string[] = [];
     const next = samples.values();
     await Promise.all(Array.from({ length: 8 }, async () => {
       for (const [name, text] of next) {
         const url = `${base}/api/things?${name}=${encodeURIComponent(text.toWellFormed())}`;
         const startedAt = performance.now();
         const { status } = await send(url);
-        slowest = Math.max(slowest, performance.now() - startedAt);
+        if (performance.now() - startedAt >= longestMs) suspects.push(url);
         assert(status === 200 || status === 400, `${status} for ${url}`);
       }
     }));
-    assert(slowest < 1_000, `the slowest took ${slowest} ms`);
+    // A busy machine stops any request for a moment; a slow one is slow again, and alone.
+    for (const url of suspects) {
+      const medianMs = await medianOfThree(() => send(url));
+      assert(medianMs < longestMs, `${medianMs} ms for ${url}`);
+    }
   }));
+
+const longestMs = 1_000;
+
+async function medianOfThree(work: () => Promise<unknown>): Promise<number> {
+  const times: number[] = [];
+  for (let i = 0; i < 3; i++) {
+    const startedAt = performance.now();
+    await work();
+    times.push(performance.now() - startedAt);
+  }
+  return times.sort((a, b) => a - b)[1] ?? 0;
+}
 
 function head(headers: string): string {
   return `POST /api/things HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n${headers}\r\n\r\n`;

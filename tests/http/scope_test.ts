@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { all, eq, none, rsql } from "../../src/filter/builders.ts";
-import type { ScopeOptions } from "../../src/auth/scope.ts";
+import type { ScopeFunction, ScopeOptions } from "../../src/auth/scope.ts";
 import { resource } from "../../src/resource/definition.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/define.ts";
@@ -72,6 +72,24 @@ testOnEngines(
     return withNotes(engine, { read }, async ({ get }) => {
       assertEquals([(await get("/api/notes")).status, runs], [401, 0]);
       assertEquals([(await get("/api/notes", ada)).status, runs], [500, 1]);
+    });
+  },
+);
+
+testOnEngines(
+  "a scope that answers true instead of a filter opens nothing, and says so to the observer",
+  (engine) => {
+    const read = (() => true) as unknown as ScopeFunction;
+    return withNotes(engine, { read, update: read }, async ({ get, send, observations }) => {
+      for (const path of ["/api/notes", "/api/notes/1", "/api/notes/count"]) {
+        assertEquals((await get(path, ada)).status, 500);
+      }
+      assertEquals((await send("PATCH", "/api/notes/1", { title: "x" }, ada)).status, 500);
+      const [observed] = observations;
+      assertEquals(
+        observed?.kind === "request_failed" && String(observed.error),
+        'Error: Cannot use the scope of "notes": it answered true, not a filter',
+      );
     });
   },
 );

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { DatabaseError } from "../../src/db/database_error.ts";
 import { consoleObserver } from "../../src/runtime/console_observer.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 
@@ -37,6 +38,24 @@ Deno.test("an error comes with its stack and its cause", () => {
   }
 });
 
+Deno.test("the line of an error says why, cause by cause", () => {
+  const cause = new DatabaseError("other", new Error("no such table: gone"));
+  const error = new Error("Cannot read", { cause });
+  const reasons = "Error: Cannot read, because DatabaseError: The database answered: other, " +
+    "because Error: no such table: gone";
+  const failed = { kind: "request_failed", method: "GET", path: "/api/gone", error } as const;
+  const [text = ""] = lines("text", failed);
+  assertEquals(text.split("\n")[0], `error: GET /api/gone failed: ${reasons}`);
+  const [json = ""] = lines("json", failed);
+  assertEquals(JSON.parse(json).error, reasons);
+});
+
+Deno.test("an error that is its own cause is observed", () => {
+  const error = new Error("round and round");
+  error.cause = error;
+  assertEquals(lines("text", { kind: "unhandled_rejection", error }).length, 1);
+});
+
 Deno.test("whatever is thrown can be observed", () => {
   const circular: Record<string, unknown> = { big: 1n };
   circular["self"] = circular;
@@ -56,7 +75,7 @@ Deno.test("control characters in a path do not reach the terminal", () => {
   });
   assertEquals(
     line.split("\n")[0],
-    "error: GET /\\u001b[2J\\u000d\\u000aerror: forged\\u009b failed",
+    "error: GET /\\u001b[2J\\u000d\\u000aerror: forged\\u009b failed: Error: \\u001b[31mred",
   );
   assert(!line.includes("\u001b"));
 });

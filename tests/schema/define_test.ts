@@ -7,6 +7,7 @@ import {
   decimal,
   integer,
   json,
+  type NewColumn,
   real,
   text,
   timestamp,
@@ -110,6 +111,16 @@ Deno.test("columns may be called like anything an object has", () => {
 
 const faulty: readonly [string, () => unknown, string][] = [
   ["without a key", () => table("t", { a: text() }), "no primary key"],
+  [
+    "with a builder that was not called",
+    () => table("t", { id: text().primaryKey(), a: text as unknown as NewColumn<string> }),
+    "Cannot declare t.a: text was not called: write text()",
+  ],
+  [
+    "with a column that is none",
+    () => table("t", { id: "TEXT" as unknown as NewColumn<string> }),
+    "Cannot declare t.id: it is a text, not a column like text()",
+  ],
   ["without a name", () => table("", { a: text().primaryKey() }), "without a name"],
   [
     "with a reserved name",

@@ -20,6 +20,12 @@ Deno.test("every problem has a page with its title, status and code, and stands 
   }
 });
 
+Deno.test("the page of a problem that is still to come says so", () => {
+  for (const [slug, expected] of [["captcha-required", true], ["not-found", false]] as const) {
+    assertEquals(problemPage(slug)?.includes("Not answered by this version yet."), expected);
+  }
+});
+
 Deno.test("a slug that names no problem has no page", () => {
   for (const slug of ["", "nothing", "constructor", "__proto__", "../not-found"]) {
     assertEquals(problemPage(slug), null, slug);

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { exportedFiles, moduleGraph, packageName, reachable } from "./module_graph.ts";
+import { exportedFiles, moduleGraph, packageName, reachable, root } from "./module_graph.ts";
 
 /** Bottom up: a folder of src imports itself and what its line names. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
@@ -68,6 +68,21 @@ Deno.test("every folder of src imports only what the table of layers allows", ()
     }
   }
   assertEquals(wrong, []);
+});
+
+Deno.test("docs/architecture.md shows the table of layers, as far as the folders are there", () => {
+  const text = Deno.readTextFileSync(`${root}docs/architecture.md`);
+  const shown = [...text.matchAll(/^\| `(\w+)` *\|.*\| (.*?) *\|$/gm)]
+    .map((
+      [, folder = "", names = ""],
+    ) => [folder, names.split(", ").filter((name) => name !== "")]);
+  const present = new Set([...graph.keys()].map(folderOf));
+  const expected = Object.entries(mayImport).filter(([folder]) => present.has(folder))
+    .map(([folder, names]) => [folder, names.filter((name) => present.has(name))]);
+  assertEquals(shown, [...expected, ["cli", ["anything"]]]);
+  for (const folder of Object.keys(mayImport).filter((folder) => !present.has(folder))) {
+    assertEquals(text.includes(`\`${folder}\``), true, `${folder} is said to be still to come`);
+  }
 });
 
 Deno.test("no file below src is out of reach of the exports, but for those that say why", () => {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { sql, toStatement } from "../src/sql/fragment.ts";
+import { sql, toStatement } from "../../src/sql/fragment.ts";
 
 Deno.test("sql`` nests fragments and keeps values apart", () => {
   const inner = sql`a = ${1}`;

@@ -1,0 +1,82 @@
+import type { AuthOptions } from "./config.ts";
+import { requireDatabase } from "./db/require_database.ts";
+import { requireKnownOptions } from "./problem/known_options.ts";
+import { shown } from "./problem/shown.ts";
+import { tableInfoKey } from "./schema/define.ts";
+import type { AppConfig } from "./config.ts";
+import type { ServeConfig } from "./serve.ts";
+
+/**
+ * Refuses what the types refuse, for those who write JavaScript or are new here: one sentence that
+ * names the option. What the values mean is checked where they are settled.
+ */
+export function checkConfig(config: AppConfig): void {
+  requireKnownOptions(config, knownOptions, "Cannot start: the service");
+  requireDatabase(config.db, "Cannot start");
+  checkResources(config.resources);
+  checkAuth(config.auth);
+  const { middleware } = config;
+  if (middleware !== undefined && !Array.isArray(middleware)) {
+    throw new Error(`Cannot start: middleware must be a list, not ${shown(middleware)}`);
+  }
+}
+
+/** With those of a listener: `serve` and the command line hand over the whole configuration. */
+const knownOptions: Readonly<Record<keyof ServeConfig, true>> = {
+  db: true,
+  resources: true,
+  basePath: true,
+  secret: true,
+  auth: true,
+  middleware: true,
+  cors: true,
+  health: true,
+  securityHeaders: true,
+  bodyLimit: true,
+  bodyTimeoutMs: true,
+  env: true,
+  runtime: true,
+  port: true,
+  host: true,
+  onListen: true,
+  stopDeadlineMs: true,
+};
+
+const knownAuthOptions: Readonly<Record<keyof AuthOptions, true>> = {
+  routes: true,
+  middleware: true,
+};
+
+function checkResources(resources: unknown): void {
+  if (resources === undefined) {
+    throw new Error("Cannot start: resources is missing: list what resource(table, options) gives");
+  }
+  if (!Array.isArray(resources)) {
+    throw new Error(`Cannot start: resources must be a list, not ${shown(resources)}`);
+  }
+  resources.forEach((one: unknown, index) => {
+    if (isDefinition(one)) return;
+    const what = isTable(one) ? "a table: write resource(table, options)" : shown(one);
+    throw new Error(`Cannot start: resources[${index}] must be made by resource(), not ${what}`);
+  });
+}
+
+function isDefinition(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !isTable(value) &&
+    "table" in value && "options" in value;
+}
+
+function isTable(value: unknown): boolean {
+  return typeof value === "object" && value !== null && tableInfoKey in value;
+}
+
+function checkAuth(auth: unknown): void {
+  if (auth === undefined) return;
+  if (typeof auth === "function") {
+    throw new Error("Cannot start: auth is a function: write auth: { middleware }");
+  }
+  if (typeof auth !== "object" || auth === null) {
+    throw new Error(`Cannot start: auth must be an object, not ${shown(auth)}`);
+  }
+  requireKnownOptions(auth, knownAuthOptions, "Cannot start: auth");
+}

@@ -1,0 +1,83 @@
+import type { Observer } from "../runtime/observation.ts";
+import type { TableInfo } from "../schema/table_info.ts";
+import { identifier, join, rawSql, sql, type Statement, toStatement } from "../sql/fragment.ts";
+import { DatabaseError } from "./database_error.ts";
+import type { Driver } from "./driver.ts";
+
+/** A table and the database that it is served from. */
+export interface ServedTable {
+  readonly table: TableInfo;
+  readonly driver: Driver;
+}
+
+/**
+ * Looks at every table once, at start, so that a forgotten `createTables` is no 500 at the first
+ * request. Throws a plain Error for a table or column that is not there. A database that cannot be
+ * asked now may be there later: it is observed and left alone.
+ */
+export async function checkTables(
+  served: readonly ServedTable[],
+  observe: Observer,
+): Promise<void> {
+  const byDriver = Map.groupBy(served, ({ driver }) => driver);
+  await Promise.all(
+    [...byDriver].map(([driver, tables]) =>
+      checkDatabase(driver, new Set(tables.map(({ table }) => table)), observe)
+    ),
+  );
+}
+
+async function checkDatabase(
+  driver: Driver,
+  tables: ReadonlySet<TableInfo>,
+  observe: Observer,
+): Promise<void> {
+  for (const table of tables) {
+    try {
+      await driver.query(look(table, driver));
+    } catch (cause) {
+      if (!(cause instanceof DatabaseError)) throw cause;
+      if (isMissing(cause)) {
+        throw new Error(
+          `Cannot serve "${table.name}": the database has no such table or column: ` +
+            `call db.createTables([${table.name}])`,
+          { cause },
+        );
+      }
+      observe({
+        kind: "notice",
+        message: `the tables of ${driver.label} could not be looked at: ${reasonOf(cause)}`,
+      });
+      return;
+    }
+  }
+}
+
+function look(table: TableInfo, { dialect }: Driver): Statement {
+  const columns = join(table.columns.map((column) => dialect.selected(column)), ", ");
+  const schema = table.schema === null ? rawSql("") : sql`${identifier(table.schema)}.`;
+  const from = sql`${schema}${identifier(table.name)}`;
+  return toStatement(sql`SELECT ${columns} FROM ${from} WHERE 1=0`, dialect.placeholder);
+}
+
+/** Whether the answer to so simple a statement means that something it names is not there. */
+function isMissing({ kind, cause }: DatabaseError): boolean {
+  if (kind !== "other" || !(cause instanceof Error)) return false;
+  // The library that is built into Deno has one `code` for all, and tells them apart by `errcode`.
+  if ("errcode" in cause) return cause.errcode === sqliteError;
+  return "code" in cause && typeof cause.code === "string" && missingCodes.has(cause.code);
+}
+
+/** SQLite has no code of its own for it. */
+const sqliteError = 1;
+
+const missingCodes: ReadonlySet<string> = new Set([
+  "SQLITE_ERROR",
+  "42P01", // undefined_table
+  "42703", // undefined_column
+  "3F000", // invalid_schema_name
+]);
+
+function reasonOf({ kind, cause }: DatabaseError): string {
+  return cause instanceof Error ? cause.message : kind;
+}

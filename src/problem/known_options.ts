@@ -1,0 +1,17 @@
+import { nearest } from "./nearest.ts";
+
+/**
+ * Refuses an option that does not exist: a misspelt one would silently have its default. `subject`
+ * begins the message, e.g. `Cannot serve "notes": fields`.
+ */
+export function requireKnownOptions(
+  given: object,
+  known: Readonly<Record<string, true>>,
+  subject: string,
+): void {
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name));
+  if (unknown === undefined) return;
+  const near = nearest(unknown, Object.keys(known));
+  const advice = near === null ? "" : `: did you mean "${near}"?`;
+  throw new Error(`${subject} has no option "${unknown}"${advice}`);
+}

@@ -1,0 +1,199 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { createApp } from "../src/app.ts";
+import type { AppConfig } from "../src/config.ts";
+import { openDatabase } from "../src/db/open_database.ts";
+import { all } from "../src/filter/builders.ts";
+import { resource } from "../src/resource/definition.ts";
+import { systemRuntime } from "../src/runtime/system_runtime.ts";
+import { integer, text } from "../src/schema/column_builder.ts";
+import { table } from "../src/schema/define.ts";
+
+const notes = table("notes", { id: integer().primaryKey(), title: text() });
+const others = table("others", { id: integer().primaryKey(), title: text() });
+const pairs = table("pairs", { a: integer().primaryKey(), b: integer().primaryKey() });
+
+/** What the start says to this configuration, whose types are wrong on purpose. */
+async function complaint(config: (db: unknown) => unknown): Promise<string> {
+  const db = await openDatabase("sqlite::memory:");
+  const given = { runtime: systemRuntime(() => {}), ...config(db) as Record<string, unknown> };
+  const start = () => createApp(given as unknown as AppConfig);
+  const error = await assertRejects(start, Error);
+  await db.close();
+  assertEquals(error.constructor, Error, String(error));
+  return error.message;
+}
+
+const services: readonly (readonly [name: string, unknown, message: string])[] = [
+  ["no db", { resources: [] }, "db is missing: give it db: await openDatabase(url)"],
+  [
+    "a URL as db",
+    { db: "postgres://ada:s3cret@host/db", resources: [] },
+    "db is a text: open it by db: await openDatabase(url)",
+  ],
+  [
+    "a driver as db",
+    { db: {}, resources: [] },
+    "db must be a database from openDatabase(), not an object",
+  ],
+];
+
+for (const [name, config, message] of services) {
+  Deno.test(`${name} ends the start in words`, async () => {
+    assertEquals(await complaint(() => config), `Cannot start: ${message}`);
+  });
+}
+
+Deno.test("a database that nobody waited for ends the start in words", async () => {
+  const db = openDatabase("sqlite::memory:");
+  assertEquals(
+    await complaint(() => ({ db, resources: [] })),
+    "Cannot start: db is a promise: write db: await openDatabase(url)",
+  );
+  await (await db).close();
+});
+
+const withDb: readonly (readonly [name: string, unknown, message: string])[] = [
+  ["no resources", {}, "resources is missing: list what resource(table, options) gives"],
+  ["one resource, not listed", { resources: notes }, "resources must be a list, not an object"],
+  [
+    "a table as a resource",
+    { resources: [notes] },
+    "resources[0] must be made by resource(), not a table: write resource(table, options)",
+  ],
+  [
+    "a resource that is none",
+    { resources: [undefined] },
+    "resources[0] must be made by resource(), not undefined",
+  ],
+  [
+    "a misspelt option",
+    { resources: [], bodylimit: 5 },
+    'the service has no option "bodylimit": did you mean "bodyLimit"?',
+  ],
+  [
+    "an option of another world",
+    { resources: [], telemetryEndpoint: "x" },
+    'the service has no option "telemetryEndpoint"',
+  ],
+  [
+    "a middleware as auth",
+    { resources: [], auth: () => {} },
+    "auth is a function: write auth: { middleware }",
+  ],
+  [
+    "a misspelt option of auth",
+    { resources: [], auth: { midleware: () => {} } },
+    'auth has no option "midleware": did you mean "middleware"?',
+  ],
+  [
+    "one middleware, not listed",
+    { resources: [], middleware: () => {} },
+    "middleware must be a list, not a function",
+  ],
+];
+
+for (const [name, config, message] of withDb) {
+  Deno.test(`${name}: the start ends in words`, async () => {
+    const told = await complaint((db) => ({ db, ...config as Record<string, unknown> }));
+    assertEquals(told, `Cannot start: ${message}`);
+  });
+}
+
+const resources: readonly (readonly [name: string, options: unknown, message: string])[] = [
+  ["no options", undefined, "it has no options, like { id: notes.id }"],
+  ["no id", {}, "id is missing: name the primary key, id: notes.id"],
+  ["another table's id", { id: others.id }, 'id names "id" of another table, "others"'],
+  ["an id that is no column", { id: 1 }, "id takes columns, not 1"],
+  [
+    "another table's field",
+    { id: notes.id, fields: { readable: [notes.id, others.title] } },
+    'fields.readable names "title" of another table, "others"',
+  ],
+  [
+    "a field that is not there",
+    { id: notes.id, fields: { readable: [undefined] } },
+    "fields.readable takes columns, not undefined",
+  ],
+  [
+    "one field, not listed",
+    { id: notes.id, fields: { readable: notes.id } },
+    "fields.readable must be a list of columns, not an object",
+  ],
+  [
+    "a misspelt option",
+    { id: notes.id, capabilites: {} },
+    'a resource has no option "capabilites": did you mean "capabilities"?',
+  ],
+  [
+    "a misspelt capability",
+    { id: notes.id, capabilities: { enabledDelete: false } },
+    'capabilities has no option "enabledDelete": did you mean "enableDelete"?',
+  ],
+  [
+    "a misspelt list of fields",
+    { id: notes.id, fields: { readeable: [] } },
+    'fields has no option "readeable": did you mean "readable"?',
+  ],
+  [
+    "a misspelt limit",
+    { id: notes.id, pagination: { maximum: 5 } },
+    'pagination has no option "maximum": did you mean "maxLimit"?',
+  ],
+  [
+    "a misspelt scope",
+    { id: notes.id, auth: { reed: () => all() } },
+    'auth has no option "reed": did you mean "read"?',
+  ],
+  [
+    "a scope for everything",
+    { id: notes.id, auth: () => all() },
+    "auth is a function: say for what, like auth: { read: … }",
+  ],
+  [
+    "a filter instead of a scope",
+    { id: notes.id, auth: { read: all() } },
+    "auth.read must be a function of the user, like () => all(), not an object",
+  ],
+  [
+    "a URL as its db",
+    { id: notes.id, db: "sqlite:notes.db" },
+    "db is a text: open it by db: await openDatabase(url)",
+  ],
+  ["a path that is no text", { id: notes.id, path: 5 }, 'path must be a text like "notes", not 5'],
+  [
+    "a group that is none",
+    { id: notes.id, fields: [notes.id] },
+    "fields must be an object, not a list",
+  ],
+];
+
+for (const [name, options, message] of resources) {
+  Deno.test(`a resource with ${name} ends the start in words`, async () => {
+    const told = await complaint((db) => ({ db, resources: [{ table: notes, options }] }));
+    assertEquals(told, `Cannot serve "notes": ${message}`);
+  });
+}
+
+Deno.test("a path is what stands in a URL", async () => {
+  const toldOf = (path: string) =>
+    complaint((db) => ({ db, resources: [resource(notes, { id: notes.id, path })] }));
+  for (const path of ["", "/notes", "notes/", "a//b", "my notes", "notes?", "é", "..", "50%"]) {
+    assertEquals(
+      await toldOf(path),
+      'Cannot serve "notes": path must be like "notes", with no slash at an end and what a URL ' +
+        `cannot hold percent-encoded, not ${JSON.stringify(path)}`,
+    );
+  }
+  // These get as far as the database.
+  for (const path of ["notes", "shop/notes", "my%20notes", "notes.v2", "~ada"]) {
+    assertEquals((await toldOf(path)).includes("createTables"), true, path);
+  }
+});
+
+Deno.test("the key of a composite table is suggested whole", async () => {
+  const told = await complaint((db) => ({ db, resources: [{ table: pairs, options: {} }] }));
+  assertEquals(
+    told,
+    'Cannot serve "pairs": id is missing: name the primary key, id: [pairs.a, pairs.b]',
+  );
+});

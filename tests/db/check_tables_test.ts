@@ -1,0 +1,77 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { checkTables } from "../../src/db/check_tables.ts";
+import { DatabaseError } from "../../src/db/database_error.ts";
+import type { Driver } from "../../src/db/driver.ts";
+import { openDatabase } from "../../src/db/open_database.ts";
+import type { Observation } from "../../src/runtime/observation.ts";
+import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
+import { readTableInfo, table } from "../../src/schema/define.ts";
+import { engines } from "../support/engines.ts";
+import { testUnless } from "../support/skip.ts";
+
+const notes = table("notes", { id: integer().primaryKey(), remindAt: timestamp() });
+const grown = table("notes", { id: integer().primaryKey(), remindAt: timestamp(), title: text() });
+const gone = table("gone", { id: integer().primaryKey() });
+
+for (const { name, open, ignore } of engines) {
+  testUnless(
+    ignore ?? null,
+    `${name}: a table or a column that is not there ends the start in words that say what to call`,
+    async () => {
+      const db = await open();
+      await db.createTables([notes]);
+      const check = (other: typeof notes | typeof gone) =>
+        checkTables(
+          [notes, other].map((one) => ({ table: readTableInfo(one), driver: db.driver })),
+          (observation) => assertEquals(observation, null),
+        );
+      await check(notes);
+      for (const [absent, called] of [[gone, "gone"], [grown, "notes"]] as const) {
+        const error = await assertRejects(() => check(absent), Error);
+        assertEquals(
+          error.message,
+          `Cannot serve "${called}": the database has no such table or column: ` +
+            `call db.createTables([${called}])`,
+        );
+        assert(error.cause instanceof DatabaseError);
+      }
+      await db.close();
+    },
+  );
+}
+
+Deno.test("a database that cannot be asked at the start is observed once, and left alone", async () => {
+  const db = await openDatabase("sqlite::memory:");
+  let asked = 0;
+  const driver: Driver = {
+    ...db.driver,
+    dialect: db.dialect,
+    label: "a database that sleeps",
+    query() {
+      asked++;
+      return Promise.reject(new DatabaseError("unavailable", new Error("no connection")));
+    },
+  };
+  const observations: Observation[] = [];
+  const served = [notes, gone].map((one) => ({ table: readTableInfo(one), driver }));
+  await checkTables(served, (observation) => observations.push(observation));
+  assertEquals(asked, 1);
+  assertEquals(observations, [{
+    kind: "notice",
+    message: "the tables of a database that sleeps could not be looked at: no connection",
+  }]);
+  await db.close();
+});
+
+Deno.test("what is no error of a database is passed on", async () => {
+  const db = await openDatabase("sqlite::memory:");
+  const driver: Driver = {
+    ...db.driver,
+    dialect: db.dialect,
+    label: "",
+    query: () => Promise.reject(new TypeError("a fault of ours")),
+  };
+  const check = () => checkTables([{ table: readTableInfo(notes), driver }], () => assert(false));
+  await assertRejects(check, TypeError, "a fault of ours");
+  await db.close();
+});

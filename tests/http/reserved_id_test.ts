@@ -1,0 +1,24 @@
+import { assertEquals } from "@std/assert";
+import { all } from "../../src/filter/builders.ts";
+import { resource } from "../../src/resource/definition.ts";
+import { text } from "../../src/schema/column_builder.ts";
+import { table } from "../../src/schema/define.ts";
+import { testOnEngines, withService } from "../support/http.ts";
+
+const words = table("words", { id: text().primaryKey() });
+
+testOnEngines(
+  "the Location of a row whose id is called like a route leads to the row",
+  (engine) =>
+    withService(engine, [words], () => ({
+      resources: [resource(words, { id: words.id, auth: { public: true, create: () => all() } })],
+    }), async ({ get, send }) => {
+      for (const id of ["count", "search", "counts"]) {
+        const created = await send("POST", "/api/words", { id }, { "x-user": "ada" });
+        const read = await get(created.headers.get("location") ?? "");
+        assertEquals([created.status, read.body], [201, { id }]);
+      }
+      assertEquals((await get("/api/words/count")).body, { count: 3 });
+      assertEquals((await get("/api/words/search")).status, 404);
+    }),
+);

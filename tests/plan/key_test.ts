@@ -1,0 +1,17 @@
+import { assert, assertEquals } from "@std/assert";
+import { formatKey, parseKey } from "../../src/plan/key.ts";
+import { reservedSegments } from "../../src/plan/reserved_segments.ts";
+import { tableOf } from "../filter/support.ts";
+
+const words = tableOf({ id: "text", meaning: "text" });
+
+Deno.test("a key as a path segment reads back as the same key", () => {
+  for (const id of ["a", "a/b", "a,b", "%", "é", "Count", "counts", "x y", ...reservedSegments]) {
+    assertEquals(parseKey(formatKey([id]), words), [id]);
+  }
+});
+
+Deno.test("a key that is called like a route does not lead to the route", () => {
+  assertEquals(formatKey(["count"]), "%63ount");
+  for (const word of reservedSegments) assert(!reservedSegments.has(formatKey([word])));
+});
