@@ -8,7 +8,7 @@ import { DatabaseError } from "./database_error.ts";
 import { type Deadline, deadline } from "./deadline.ts";
 import type { Connection, Driver, QueryResult } from "./driver.ts";
 import { type Pool, pool } from "./pool.ts";
-import { toPostgresError } from "./postgres_errors.ts";
+import { refusesSyntaxOfValue, toPostgresError } from "./postgres_errors.ts";
 import { type TransactionGuard, transactionGuard } from "./transaction_guard.ts";
 
 /** The place of one connection to a Postgres, whatever library holds it. */
@@ -80,7 +80,7 @@ class PostgresDriver implements Driver {
       if (connection.opening !== null) await opened(connection.opening, limit);
       return await run(connection, statement);
     } catch (error) {
-      throw toPostgresError(error, onlyReads.test(statement.text) ? "read" : "write");
+      throw translated(error, statement, onlyReads.test(statement.text) ? "read" : "write");
     } finally {
       this.#pool.give(session);
     }
@@ -163,6 +163,11 @@ async function run(
   return { rows, changed: writeCommands.has(command) ? count : 0 };
 }
 
+function translated(error: unknown, { values }: Statement, sent: "write" | "read"): unknown {
+  const refused = values.length > 0 && refusesSyntaxOfValue(error);
+  return refused ? new DatabaseError("invalid-value", error) : toPostgresError(error, sent);
+}
+
 const writeCommands: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
 
 async function command(
@@ -212,7 +217,7 @@ class PostgresTransaction implements Connection {
       return await run(this.#connection, statement);
     } catch (error) {
       // Nothing is committed yet, so that a lost connection has changed nothing.
-      throw toPostgresError(error, "read");
+      throw translated(error, statement, "read");
     }
   }
 
