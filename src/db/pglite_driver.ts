@@ -3,7 +3,12 @@ import { PGlite } from "@electric-sql/pglite";
 import type { Clock } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import type { Driver } from "./driver.ts";
-import { type PostgresAnswer, postgresDriver, type PostgresSession } from "./postgres_sessions.ts";
+import {
+  type PostgresAnswer,
+  type PostgresConnection,
+  postgresDriver,
+  type PostgresSession,
+} from "./postgres_sessions.ts";
 
 /** How a PGlite, a Postgres inside this process, is opened. */
 export interface PgliteOptions {
@@ -44,16 +49,18 @@ function crossAsText(library: PGlite): void {
   for (const type of Object.keys(library.serializers)) library.serializers[type] = String;
 }
 
+/** The connection is a call within this process: it is always open, and cannot be lost. */
 function sessionOf(library: PGlite): PostgresSession {
-  return {
-    // The connection is a call within this process, which cannot be lost.
-    losses: 0,
+  const connection: PostgresConnection = {
+    opening: null,
+    lost: false,
     async run(text, values): Promise<PostgresAnswer> {
       const answer = await library.query<(string | null)[]>(text, [...values], {
         rowMode: "array",
       });
       return { rows: answer.rows, command: answer.command ?? "", count: answer.rowCount ?? 0 };
     },
-    close: () => Promise.resolve(),
+    drop: () => {},
   };
+  return { connection: () => connection, close: () => Promise.resolve() };
 }

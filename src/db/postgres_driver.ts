@@ -1,8 +1,14 @@
 import postgres from "postgres";
 import type { Clock } from "../runtime/runtime.ts";
-import { systemRuntime } from "../runtime/system_runtime.ts";
+import { pause, systemRuntime } from "../runtime/system_runtime.ts";
+import { DatabaseError } from "./database_error.ts";
 import type { Driver } from "./driver.ts";
-import { type PostgresAnswer, postgresDriver, type PostgresSession } from "./postgres_sessions.ts";
+import {
+  type PostgresAnswer,
+  type PostgresConnection,
+  postgresDriver,
+  type PostgresSession,
+} from "./postgres_sessions.ts";
 
 /** How a Postgres is reached. */
 export interface PostgresOptions {
@@ -26,12 +32,10 @@ export interface PostgresOptions {
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Driver> {
   const clock = options.clock ?? systemRuntime(() => {}).clock;
   const waitLimitMs = options.waitLimitMs ?? 5_000;
+  const parts: ConnectionParts = { url, options, clock, waitLimitMs };
   const driver = postgresDriver({
     label: url.replace(/\/\/[^/]*@/, "//").replace(/\?.*$/, ""),
-    sessions: Array.from(
-      { length: options.maxConnections ?? 10 },
-      () => session(url, options, waitLimitMs),
-    ),
+    sessions: Array.from({ length: options.maxConnections ?? 10 }, () => session(parts)),
     waitLimitMs,
     clock,
     close: () => Promise.resolve(),
@@ -45,63 +49,183 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   }
 }
 
+interface ConnectionParts {
+  readonly url: string;
+  readonly options: PostgresOptions;
+  readonly clock: Clock;
+  readonly waitLimitMs: number;
+}
+
+function session(parts: ConnectionParts): PostgresSession {
+  let connection: LibraryConnection | null = null;
+  let closed = false;
+  const leaving = new Set<Promise<void>>();
+
+  function leave(lost: LibraryConnection): void {
+    const left = lost.close().finally(() => leaving.delete(left));
+    leaving.add(left);
+  }
+
+  return {
+    connection() {
+      if (closed) throw new DatabaseError("unavailable", new Error("The database is closed"));
+      if (connection?.lost === true) leave(connection);
+      if (connection === null || connection.lost) connection = new LibraryConnection(parts);
+      return connection;
+    },
+    async close() {
+      closed = true;
+      await Promise.all([connection?.close(), ...leaving]);
+    },
+  };
+}
+
 /** The most statements that a connection keeps prepared: the library never forgets one. */
 const maxPrepared = 500;
 
-/**
- * One connection: a client of the library with a pool of one. When it is lost, the next statement
- * makes a new client, because the library's own second connection would answer the first statement
- * with the error that the lost one died of.
- */
-function session(url: string, options: PostgresOptions, waitLimitMs: number): PostgresSession {
-  const pooled = /[?&]prepare=false(&|$)/.test(url);
-  const prepared = new Set<string>();
-  let client: postgres.Sql | null = null;
-  let losses = 0;
+/** How much longer than the library's own limit an attempt to connect may take. */
+const graceMs = 1_000;
 
-  function connect(): postgres.Sql {
+/**
+ * One connection: a client of the library with a pool of one, which is given up with its first
+ * connection. By itself the library would connect again, and send there what was still queued: a
+ * statement of a transaction would then be committed on its own. What was sent between the error
+ * of a socket and its end it never settles.
+ */
+class LibraryConnection implements PostgresConnection {
+  opening: Promise<void> | null;
+  readonly #parts: ConnectionParts;
+  readonly #client: postgres.Sql;
+  readonly #pooled: boolean;
+  readonly #prepared = new Set<string>();
+  /** What refuses the statements that were sent and not answered. */
+  readonly #sent = new Set<(error: Error) => void>();
+  #lost = false;
+  #ending: Promise<void> | null = null;
+
+  constructor(parts: ConnectionParts) {
+    this.#parts = parts;
+    this.#pooled = /[?&]prepare=false(&|$)/.test(parts.url);
+    this.#client = this.#connect();
+    this.opening = this.#open();
+  }
+
+  get lost(): boolean {
+    return this.#lost;
+  }
+
+  run(text: string, values: readonly (string | null)[]): Promise<PostgresAnswer> {
+    if (this.#lost) return Promise.reject(new DatabaseError("unavailable", connectionLoss()));
+    return this.#send(text, values, !this.#pooled && this.#prepares(text));
+  }
+
+  drop(): void {
+    if (this.#lost) return;
+    const connecting = this.opening !== null && this.#sent.size > 0;
+    this.#lose(connectionLoss());
+    this.#ending = connecting ? this.#stopConnecting() : this.#client.end({ timeout: 0 });
+  }
+
+  /** Lets a running statement end, for as long as anybody waits for the database. */
+  async close(): Promise<void> {
+    if (this.opening !== null) this.drop();
+    if (this.#lost) await this.#ending;
+    else await this.#client.end({ timeout: this.#parts.waitLimitMs / 1000 });
+  }
+
+  #connect(): postgres.Sql {
+    const { url, options, waitLimitMs } = this.#parts;
     return postgres(url, {
       max: 1,
-      prepare: !pooled,
+      prepare: !this.#pooled,
       connect_timeout: Math.ceil(waitLimitMs / 1000),
       // A timer of the library could end a connection in the middle of a transaction.
       idle_timeout: 0,
       max_lifetime: null,
       fetch_types: false,
       types: { text: asText },
-      connection: settings(options, pooled),
+      connection: settings(options, this.#pooled),
       onnotice: () => {},
-      onclose() {
-        client = null;
-        losses += 1;
-        prepared.clear();
-      },
+      onclose: () => this.#lose(connectionLoss()),
     });
   }
 
-  function prepares(text: string): boolean {
-    if (prepared.has(text)) return true;
-    if (prepared.size >= maxPrepared) return false;
-    prepared.add(text);
+  /**
+   * A statement of its own opens the connection: the library holds on to the first one until some
+   * attempt to connect succeeds, however late, and by then a caller would have given up.
+   */
+  async #open(): Promise<void> {
+    // A proxy that takes every connection and ends it at once keeps the library trying for ever.
+    const limitMs = this.#parts.waitLimitMs + graceMs;
+    const cancel = this.#parts.clock.after(limitMs, () => this.drop());
+    try {
+      await this.#send("SELECT 1", [], false);
+      this.opening = null;
+    } catch (error) {
+      this.drop();
+      throw error;
+    } finally {
+      cancel();
+    }
+  }
+
+  #send(
+    text: string,
+    values: readonly (string | null)[],
+    prepare: boolean,
+  ): Promise<PostgresAnswer> {
+    // Without `simple: false`, which the declarations lack, a statement without values would go
+    // by the protocol that takes several statements at once.
+    const how = { prepare, simple: false };
+    return new Promise((resolve, reject) => {
+      this.#sent.add(reject);
+      this.#client.unsafe(text, [...values], how).values().then(
+        (answer) => {
+          this.#sent.delete(reject);
+          resolve({ rows: [...answer], command: answer.command, count: answer.count });
+        },
+        (error) => {
+          this.#sent.delete(reject);
+          reject(error);
+          if (!isAnswer(error)) this.drop();
+        },
+      );
+    });
+  }
+
+  #prepares(text: string): boolean {
+    if (this.#prepared.has(text)) return true;
+    if (this.#prepared.size >= maxPrepared) return false;
+    this.#prepared.add(text);
     return true;
   }
 
-  return {
-    get losses() {
-      return losses;
-    },
-    async run(text, values): Promise<PostgresAnswer> {
-      // Without `simple: false`, which the declarations lack, a statement without values would go
-      // by the protocol that takes several statements at once.
-      const how = { prepare: !pooled && prepares(text), simple: false };
-      client ??= connect();
-      const answer = await client.unsafe(text, [...values], how).values();
-      return { rows: [...answer], command: answer.command, count: answer.count };
-    },
-    async close() {
-      await client?.end({ timeout: waitLimitMs / 1000 });
-    },
-  };
+  #lose(loss: Error): void {
+    this.#lost = true;
+    for (const refuse of this.#sent) refuse(loss);
+    this.#sent.clear();
+  }
+
+  async #stopConnecting(): Promise<void> {
+    await this.#client.end({ timeout: 0 });
+    // An attempt to connect that was due already is made nevertheless, and has to be ended too.
+    await pause(10);
+    // The declarations lack it. Unlike a second end(), it looks at the connection once more; the
+    // promise may stay open for ever when the first end has rejected a statement.
+    void (this.#client as postgres.Sql & { close(): Promise<void> }).close();
+  }
+}
+
+/** Whether the server answered, by an error that leaves the connection as it was. */
+function isAnswer(error: unknown): boolean {
+  if (!(error instanceof postgres.PostgresError)) return false;
+  // Older servers and some poolers tell the severity in the words of their language alone.
+  return (error.severity ?? error.severity_local) === "ERROR";
+}
+
+/** The error by which the library, too, tells of a connection that ended. */
+function connectionLoss(): Error {
+  return Object.assign(new Error("The connection was lost"), { code: "CONNECTION_CLOSED" });
 }
 
 /** Every value crosses as text: the library's own conversions lose digits, and change bad values. */

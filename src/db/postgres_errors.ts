@@ -12,6 +12,15 @@ export function toPostgresError(error: unknown, sent: "write" | "read" | "commit
   return new DatabaseError(kindOf(code), error);
 }
 
+/**
+ * Whether a value was refused with the code of a syntax error, as the input of tsquery, tsvector
+ * and jsonpath does. A statement that is wrong itself is told with the position of the mistake.
+ */
+export function refusesSyntaxOfValue(error: unknown): boolean {
+  if (codeOf(error) !== "42601") return false;
+  return !(error instanceof Error && "position" in error && error.position !== undefined);
+}
+
 function codeOf(error: unknown): string | null {
   if (!(error instanceof Error) || !("code" in error)) return null;
   return typeof error.code === "string" ? error.code : null;

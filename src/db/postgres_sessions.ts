@@ -5,20 +5,32 @@ import type { SqlValue, Statement } from "../sql/fragment.ts";
 import { postgresDialect } from "../sql/postgres_dialect.ts";
 import { postgresText } from "../sql/postgres_text.ts";
 import { DatabaseError } from "./database_error.ts";
+import { type Deadline, deadline } from "./deadline.ts";
 import type { Connection, Driver, QueryResult } from "./driver.ts";
 import { type Pool, pool } from "./pool.ts";
-import { toPostgresError } from "./postgres_errors.ts";
+import { refusesSyntaxOfValue, toPostgresError } from "./postgres_errors.ts";
 import { type TransactionGuard, transactionGuard } from "./transaction_guard.ts";
 
-/** One connection to a Postgres, whatever library holds it. It connects when first used. */
+/** The place of one connection to a Postgres, whatever library holds it. */
 export interface PostgresSession {
+  /** The connection that is there; at first, and after a loss, a new one. */
+  connection(): PostgresConnection;
+  close(): Promise<void>;
+}
+
+/** One connection for as long as it lives. It never comes back: a transaction is bound to it. */
+export interface PostgresConnection {
+  /** Null once it is open. Rejects with the library's own error when it cannot be opened. */
+  readonly opening: Promise<void> | null;
+  /** Whether it is gone, and with it the transaction that it held. */
+  readonly lost: boolean;
   /**
-   * Runs one statement; values cross as text, both ways. Throws the library's own errors.
+   * Runs one statement; values cross as text, both ways. Throws the library's own errors, and at
+   * once, as `unavailable`, when the connection was lost before anything was sent.
    */
   run(text: string, values: readonly (string | null)[]): Promise<PostgresAnswer>;
-  /** How often the connection was lost: what it held is gone when this has grown. */
-  readonly losses: number;
-  close(): Promise<void>;
+  /** Gives the connection up in whatever state it is: the server undoes what was not committed. */
+  drop(): void;
 }
 
 /** What a statement answered. */
@@ -33,7 +45,7 @@ export interface PostgresAnswer {
 export interface PostgresParts {
   readonly label: string;
   readonly sessions: readonly PostgresSession[];
-  /** How long a caller waits for a session. */
+  /** How long a caller waits for a session, its connection and the begin of its transaction. */
   readonly waitLimitMs: number;
   readonly clock: Clock;
   /** Frees what lies below the sessions. */
@@ -61,11 +73,14 @@ class PostgresDriver implements Driver {
 
   async query(statement: Statement): Promise<QueryResult> {
     this.#guard.check();
+    const limit = this.#limit();
     const session = await this.#pool.take();
     try {
-      return await run(session, statement);
+      const connection = session.connection();
+      if (connection.opening !== null) await opened(connection.opening, limit);
+      return await run(connection, statement);
     } catch (error) {
-      throw toPostgresError(error, onlyReads.test(statement.text) ? "read" : "write");
+      throw translated(error, statement, onlyReads.test(statement.text) ? "read" : "write");
     } finally {
       this.#pool.give(session);
     }
@@ -73,24 +88,27 @@ class PostgresDriver implements Driver {
 
   async transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     this.#guard.check();
+    const limit = this.#limit();
     const session = await this.#pool.take();
     try {
-      return await this.#transaction(session, work);
+      const connection = session.connection();
+      if (connection.opening !== null) await opened(connection.opening, limit);
+      await begin(connection, limit);
+      return await this.#transaction(connection, work);
     } finally {
       this.#pool.give(session);
     }
   }
 
   async #transaction<T>(
-    session: PostgresSession,
+    connection: PostgresConnection,
     work: (connection: Connection) => Promise<T>,
   ): Promise<T> {
-    await command(session, "BEGIN", "read");
-    const unit = new PostgresTransaction(session);
+    const unit = new PostgresTransaction(connection);
     try {
       const result = await this.#guard.run(() => work(unit));
       await unit.end();
-      const done = await command(session, "COMMIT", "commit");
+      const done = await command(connection, "COMMIT", "commit");
       // A transaction with a failed statement answers COMMIT with ROLLBACK, and no error.
       if (done.command === "ROLLBACK") throw unit.failure;
       return result;
@@ -98,6 +116,10 @@ class PostgresDriver implements Driver {
       await unit.abandon();
       throw error;
     }
+  }
+
+  #limit(): Deadline {
+    return deadline(this.#parts.waitLimitMs, this.#parts.clock);
   }
 
   close(): Promise<void> {
@@ -111,23 +133,50 @@ class PostgresDriver implements Driver {
   }
 }
 
+/** Nothing was sent yet, so that a failure leaves nothing in doubt. */
+async function opened(opening: Promise<void>, limit: Deadline): Promise<void> {
+  try {
+    await limit.within(opening);
+  } catch (error) {
+    throw toPostgresError(error, "read");
+  }
+}
+
+async function begin(connection: PostgresConnection, limit: Deadline): Promise<void> {
+  try {
+    await limit.within(connection.run("BEGIN", []));
+  } catch (error) {
+    // It may begin later: whoever had the connection next would write into that transaction.
+    connection.drop();
+    throw toPostgresError(error, "read");
+  }
+}
+
 /** A statement of which a repetition can do no harm. WITH may hide an INSERT. */
 const onlyReads = /^\s*(select|values|table|show|explain)\b/i;
 
-async function run(session: PostgresSession, { text, values }: Statement): Promise<QueryResult> {
-  const { rows, command, count } = await session.run(text, values.map(toText));
+async function run(
+  connection: PostgresConnection,
+  { text, values }: Statement,
+): Promise<QueryResult> {
+  const { rows, command, count } = await connection.run(text, values.map(toText));
   return { rows, changed: writeCommands.has(command) ? count : 0 };
+}
+
+function translated(error: unknown, { values }: Statement, sent: "write" | "read"): unknown {
+  const refused = values.length > 0 && refusesSyntaxOfValue(error);
+  return refused ? new DatabaseError("invalid-value", error) : toPostgresError(error, sent);
 }
 
 const writeCommands: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
 
 async function command(
-  session: PostgresSession,
+  connection: PostgresConnection,
   text: string,
   sent: "read" | "commit",
 ): Promise<PostgresAnswer> {
   try {
-    return await session.run(text, []);
+    return await connection.run(text, []);
   } catch (error) {
     throw toPostgresError(error, sent);
   }
@@ -140,16 +189,14 @@ function toText(value: SqlValue): string | null {
 }
 
 class PostgresTransaction implements Connection {
-  readonly #session: PostgresSession;
-  readonly #losses: number;
+  readonly #connection: PostgresConnection;
   #ended = false;
   #failure: unknown = null;
   /** The statement that was sent last, answered or failed. */
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(session: PostgresSession) {
-    this.#session = session;
-    this.#losses = session.losses;
+  constructor(connection: PostgresConnection) {
+    this.#connection = connection;
   }
 
   /** Why the server would not commit: what the first statement that failed threw. */
@@ -157,10 +204,7 @@ class PostgresTransaction implements Connection {
     return this.#failure ?? new DatabaseError("other", new Error("The server rolled back"));
   }
 
-  /**
-   * One statement at a time: a library that had the next one in hand when the connection is lost
-   * would run it on a new connection, outside of any transaction.
-   */
+  /** One statement at a time: what is sent together fails together when the connection is lost. */
   query(statement: Statement): Promise<QueryResult> {
     if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
     const answer = this.#last.then(() => this.#run(statement));
@@ -169,12 +213,11 @@ class PostgresTransaction implements Connection {
   }
 
   async #run(statement: Statement): Promise<QueryResult> {
-    this.#checkConnection();
     try {
-      return await run(this.#session, statement);
+      return await run(this.#connection, statement);
     } catch (error) {
       // Nothing is committed yet, so that a lost connection has changed nothing.
-      throw toPostgresError(error, "read");
+      throw translated(error, statement, "read");
     }
   }
 
@@ -182,24 +225,19 @@ class PostgresTransaction implements Connection {
   async end(): Promise<void> {
     this.#ended = true;
     await this.#last;
-    this.#checkConnection();
+    if (!this.#connection.lost) return;
+    throw new DatabaseError("unavailable", new Error("The connection was lost in a transaction"));
   }
 
   /** Undoes what was not committed. */
   async abandon(): Promise<void> {
     this.#ended = true;
     await this.#last;
-    if (this.#session.losses !== this.#losses) return;
-    // ROLLBACK can fail only together with its connection, and then the server rolls back.
-    await this.#session.run("ROLLBACK", []).catch((error) => this.#failure ??= error);
-  }
-
-  /**
-   * A lost connection comes back by itself, but without the transaction: whatever ran on it then
-   * would be committed on its own.
-   */
-  #checkConnection(): void {
-    if (this.#session.losses === this.#losses) return;
-    throw new DatabaseError("unavailable", new Error("The connection was lost in a transaction"));
+    if (this.#connection.lost) return;
+    await this.#connection.run("ROLLBACK", []).catch((error) => {
+      this.#failure ??= error;
+      // Whoever had the connection next would find the transaction open.
+      this.#connection.drop();
+    });
   }
 }

@@ -36,6 +36,8 @@ export function exercise(engine: Engine, lacks: DriverLacks = {}): void {
   test("a NUL in a text is kept or refused, never cut", nulIsNotCut);
   test("it counts the rows that a statement changed", changesAreCounted);
   test("a statement that failed is told by its kind", errorsAreMapped);
+  test("a bound value refused by its syntax is an invalid value, a wrong statement is not", (db) =>
+    db.dialect.engine === "postgres" ? syntaxIsToldApart(db) : Promise.resolve());
   test("it forgets statements rather than keep them all", statementsAreForgotten);
   test("a transaction commits when its work ends", async (db) => {
     await createCounter(db);
@@ -252,6 +254,26 @@ async function errorsAreMapped(db: Database): Promise<void> {
     await fails(db.driver.query({ text, values: [] }), kind, text);
   }
   assertEquals((await run(db, "SELECT * FROM parent")).rows.length, 1);
+}
+
+/** SQLite has no type whose values have a syntax of their own. */
+async function syntaxIsToldApart(db: Database): Promise<void> {
+  const cases: readonly (readonly [string, string, DatabaseErrorKind])[] = [
+    ["SELECT ?::tsvector", "\\", "invalid-value"],
+    ["SELECT ?::tsquery", "a &", "invalid-value"],
+    ["SELECT ?::text::tsquery", "a &", "invalid-value"],
+    ["SELECT ?::jsonpath", "$.", "invalid-value"],
+    ["SELEC ?::text", "a", "other"],
+    ["SELECT ?::text FROM absent", "a", "other"],
+    ["SELECT absent, ?::text", "a", "other"],
+  ];
+  for (const [text, value, kind] of cases) {
+    await fails(run(db, text, value), kind, text);
+    const inside = db.driver.transaction((connection) =>
+      connection.query(statement(db.dialect, text, value))
+    );
+    await fails(inside, kind, text);
+  }
 }
 
 async function statementsAreForgotten(db: Database): Promise<void> {

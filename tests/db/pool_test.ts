@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import { pool } from "../../src/db/pool.ts";
-import type { Clock } from "../../src/runtime/runtime.ts";
+import { handClock } from "./hand_clock.ts";
 
 Deno.test("a pool lends each item to one user, and serves those who wait in their order", async () => {
   const lent = pool(["a", "b"], 100, handClock().clock);
@@ -65,27 +65,3 @@ Deno.test("a pool waits only so long for what never comes back", async () => {
   advance(100);
   await closing;
 });
-
-function handClock(): { readonly clock: Clock; readonly advance: (ms: number) => void } {
-  let now = 0;
-  const timers = new Set<{ readonly at: number; readonly work: () => void }>();
-  return {
-    clock: {
-      now: () => now,
-      elapsedMs: () => now,
-      after(delayMs, work) {
-        const timer = { at: now + delayMs, work };
-        timers.add(timer);
-        return () => timers.delete(timer);
-      },
-    },
-    advance(ms) {
-      now += ms;
-      for (const timer of timers) {
-        if (timer.at > now) continue;
-        timers.delete(timer);
-        timer.work();
-      }
-    },
-  };
-}
