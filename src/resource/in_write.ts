@@ -1,5 +1,5 @@
 import type { Connection } from "../db/driver.ts";
-import { transact } from "../db/transact.ts";
+import { retrying, transact } from "../db/transact.ts";
 import type { Write } from "./call.ts";
 
 /**
@@ -14,5 +14,5 @@ export function inWrite<T>(
   const { grant, resource } = write;
   const isAlone = grant.rows.kind === "all" && grant.visible.kind === "all" &&
     resource.etag === null && resource.hooks[afterHook] === undefined;
-  return isAlone ? work(resource.driver) : transact(resource.driver, work);
+  return isAlone ? retrying(resource.driver, work) : transact(resource.driver, work);
 }
