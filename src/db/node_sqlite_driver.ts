@@ -80,9 +80,12 @@ function statementOf(statement: Statement, database: DatabaseSync): SqliteStatem
 function writes(database: DatabaseSync, text: string): boolean {
   const explain = database.prepare(`EXPLAIN ${text}`);
   return explain.all().some(({ opcode, p2 }) =>
-    opcode === "Transaction" && p2 !== 0 || opcode === "Vacuum" || opcode === "JournalMode"
+    opcode === "Transaction" ? p2 !== 0 : typeof opcode === "string" && writing.has(opcode)
   );
 }
+
+/** What writes without a transaction of its own program. */
+const writing: ReadonlySet<string> = new Set(["Vacuum", "JournalMode", "Checkpoint"]);
 
 function refuseNul(values: readonly SqlValue[]): void {
   for (const value of values) {

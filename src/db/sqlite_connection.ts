@@ -6,10 +6,19 @@ import type { SqliteHandle, SqliteStatement } from "./sqlite_library.ts";
 /** One connection with its prepared statements. Its methods throw the library's own errors. */
 export interface SqliteConnection {
   readonly inTransaction: boolean;
-  isReadOnly(text: string): boolean;
+  kindOf(text: string): StatementKind;
   run(statement: Statement): QueryResult;
   close(): void;
 }
+
+/** Where a statement may run. */
+export type StatementKind =
+  | "read"
+  | "write"
+  /** It writes, and SQLite runs it, or obeys it, outside of transactions only. */
+  | "alone"
+  /** It begins or ends a transaction. */
+  | "boundary";
 
 /** The most statements that a connection keeps prepared. */
 export const maxPrepared = 500;
@@ -23,7 +32,11 @@ export function sqliteConnection(handle: SqliteHandle): SqliteConnection {
     if (known !== undefined) return known;
     const statement = handle.prepare(text);
     // A statement that writes cannot be run again for the sake of its digits.
-    const fresh = { statement, exact: !statement.readOnly };
+    const fresh = {
+      statement,
+      kind: statementKind(text, statement.readOnly),
+      exact: !statement.readOnly,
+    };
     cache.set(text, fresh);
     return fresh;
   }
@@ -32,7 +45,7 @@ export function sqliteConnection(handle: SqliteHandle): SqliteConnection {
     get inTransaction() {
       return handle.inTransaction;
     },
-    isReadOnly: (text) => prepared(text).statement.readOnly,
+    kindOf: (text) => prepared(text).kind,
     run: ({ text, values }) => runPrepared(prepared(text), values.map(toBound)),
     close: () => handle.close(),
   };
@@ -40,9 +53,23 @@ export function sqliteConnection(handle: SqliteHandle): SqliteConnection {
 
 interface Prepared {
   readonly statement: SqliteStatement;
+  readonly kind: StatementKind;
   /** Read integers as bigints: set once an integer was met that a number cannot hold. */
   exact: boolean;
 }
+
+function statementKind(text: string, readOnly: boolean): StatementKind {
+  const [, keyword = ""] = firstWords.exec(text) ?? [];
+  if (boundaries.test(keyword)) return "boundary";
+  if (readOnly) return "read";
+  return loners.test(keyword) ? "alone" : "write";
+}
+
+/** The first words, behind what SQLite passes over. */
+const firstWords = /^(?:\s|;|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*(\w+(?:\s+\w+){0,2})/;
+/** Savepoints are none: they nest. */
+const boundaries = /^(?:BEGIN|COMMIT|END|ROLLBACK(?!\s+(?:TRANSACTION\s+)?TO))\b/i;
+const loners = /^(?:VACUUM|PRAGMA|ATTACH|DETACH)\b/i;
 
 /** A number without fraction is an integer: the libraries would bind 1.0. */
 function toBound(value: SqlValue): SqlValue {

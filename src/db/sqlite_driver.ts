@@ -1,4 +1,4 @@
-import { pause, systemRuntime } from "../runtime/system_runtime.ts";
+import { systemRuntime } from "../runtime/system_runtime.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { fold } from "../sql/fold.ts";
@@ -7,11 +7,13 @@ import { sqliteDialect } from "../sql/sqlite_dialect.ts";
 import { foldFunctionName, sqliteText } from "../sql/sqlite_text.ts";
 import { DatabaseError } from "./database_error.ts";
 import type { Connection, Driver, QueryResult } from "./driver.ts";
-import { type Pool, pool } from "./pool.ts";
+import { GroupCommit } from "./group_commit.ts";
 import { type SqliteConnection, sqliteConnection } from "./sqlite_connection.ts";
 import { isBusy, toSqliteError } from "./sqlite_errors.ts";
 import { claimSqliteFile, requireSqliteFile, type SqliteFile } from "./sqlite_file.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
+import { type Patience, patiently } from "./sqlite_patience.ts";
+import { refuseBoundary } from "./sqlite_transaction.ts";
 import { type TransactionGuard, transactionGuard } from "./transaction_guard.ts";
 
 /** How a SQLite file is opened. */
@@ -26,7 +28,8 @@ export interface SqliteOptions {
 
 /**
  * Opens `path` with one connection that writes and one that reads, so that a read never waits for
- * a transaction. `:memory:` is a temporary file, removed by `close()`. Transactions take turns.
+ * a transaction. `:memory:` is a temporary file, removed by `close()`. Writes that come together
+ * share a commit ({@link GroupCommit}).
  */
 export async function sqliteDriver(
   library: SqliteLibrary,
@@ -107,29 +110,6 @@ function query(connection: SqliteConnection, text: string): QueryResult {
   return connection.run({ text, values: [] });
 }
 
-interface Patience {
-  readonly clock: Clock;
-  readonly waitLimitMs: number;
-  readonly isBusy: (error: unknown) => boolean;
-}
-
-/**
- * Tries again while another process holds the lock. The waiting is done here and not by SQLite,
- * whose busy timeout would stop the whole process.
- */
-async function patiently<T>(patience: Patience, attempt: () => T): Promise<T> {
-  const start = patience.clock.elapsedMs();
-  for (let delayMs = 1;; delayMs = Math.min(2 * delayMs, 16)) {
-    try {
-      return attempt();
-    } catch (error) {
-      const waitedMs = patience.clock.elapsedMs() - start;
-      if (!patience.isBusy(error) || waitedMs >= patience.waitLimitMs) throw error;
-    }
-    await pause(delayMs);
-  }
-}
-
 interface SqliteParts {
   readonly library: SqliteLibrary;
   readonly file: SqliteFile;
@@ -145,14 +125,18 @@ class SqliteDriver implements Driver {
   readonly dialect: Dialect;
   readonly label: string;
   readonly #parts: SqliteParts;
-  readonly #writers: Pool<SqliteConnection>;
+  /** Null when the file is read-only. */
+  readonly #writes: GroupCommit | null;
   readonly #guard: TransactionGuard = transactionGuard();
   #closing: Promise<void> | null = null;
 
   constructor(parts: SqliteParts) {
-    const { clock, waitLimitMs } = parts.patience;
+    const { writer, patience } = parts;
+    const translated = (error: unknown) => this.#translated(error);
     this.#parts = parts;
-    this.#writers = pool(parts.writer === null ? [] : [parts.writer], waitLimitMs, clock);
+    this.#writes = writer === null
+      ? null
+      : new GroupCommit({ writer, patience, guard: this.#guard, translated });
     this.label = parts.label;
     this.dialect = parts.dialect;
   }
@@ -162,9 +146,21 @@ class SqliteDriver implements Driver {
     try {
       this.#guard.check();
       if (this.#closing !== null) throw new DatabaseError("unavailable", new Error("it is closed"));
-      return this.#parts.reader.isReadOnly(statement.text)
-        ? Promise.resolve(this.#read(statement))
-        : this.#write(statement);
+      const kind = this.#parts.reader.kindOf(statement.text);
+      switch (kind) {
+        case "read":
+          return Promise.resolve(this.#read(statement));
+        case "write":
+          return this.#writable().write(statement, "statement");
+        case "alone":
+          return this.#writable().write(statement, "alone");
+        case "boundary":
+          return refuseBoundary();
+        default: {
+          const never: never = kind;
+          return never;
+        }
+      }
     } catch (error) {
       return this.#parts.patience.isBusy(error)
         ? this.#readPatiently(statement)
@@ -174,21 +170,7 @@ class SqliteDriver implements Driver {
 
   async transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     this.#guard.check();
-    const writer = await this.#takeWriter();
-    const unit = new SqliteTransaction(writer, (error) => this.#translated(error));
-    try {
-      await patiently(this.#parts.patience, () => query(writer, "BEGIN IMMEDIATE"));
-      const result = await this.#guard.run(() => work(unit));
-      unit.end();
-      // A commit can meet a lock only where the file could not be put into WAL mode.
-      await patiently(this.#parts.patience, () => query(writer, "COMMIT"));
-      return result;
-    } catch (error) {
-      throw this.#translated(error);
-    } finally {
-      unit.abandon();
-      this.#writers.give(writer);
-    }
+    return await this.#writable().transaction(work);
   }
 
   close(): Promise<void> {
@@ -198,21 +180,12 @@ class SqliteDriver implements Driver {
   #read(statement: Statement): QueryResult {
     const { reader } = this.#parts;
     const result = reader.run(statement);
-    if (result.rows.length === 0) refuseBegin(reader);
-    return result;
-  }
-
-  async #write(statement: Statement): Promise<QueryResult> {
-    const writer = await this.#takeWriter();
-    try {
-      const result = await patiently(this.#parts.patience, () => writer.run(statement));
-      refuseBegin(writer);
-      return result;
-    } catch (error) {
-      throw this.#translated(error);
-    } finally {
-      this.#writers.give(writer);
+    if (result.rows.length === 0 && reader.inTransaction) {
+      // A savepoint: it would hold a connection that all share.
+      query(reader, "ROLLBACK");
+      refuseBoundary();
     }
+    return result;
   }
 
   async #readPatiently(statement: Statement): Promise<QueryResult> {
@@ -223,16 +196,14 @@ class SqliteDriver implements Driver {
     }
   }
 
-  #takeWriter(): SqliteConnection | Promise<SqliteConnection> {
-    if (this.#parts.writer === null) {
-      throw new DatabaseError("read-only", new Error(`${this.label} is open for reading only`));
-    }
-    return this.#writers.take();
+  #writable(): GroupCommit {
+    if (this.#writes !== null) return this.#writes;
+    throw new DatabaseError("read-only", new Error(`${this.label} is open for reading only`));
   }
 
   async #close(): Promise<void> {
     const { reader, writer, file } = this.#parts;
-    await this.#writers.close();
+    await this.#writes?.close();
     reader.close();
     // The last connection to leave folds the journal into the file, which only a writer can do.
     writer?.close();
@@ -241,51 +212,5 @@ class SqliteDriver implements Driver {
 
   #translated(error: unknown): unknown {
     return toSqliteError(error, this.#parts.library.errorName(error));
-  }
-}
-
-/** Whoever begins by a statement would hold a connection that all share. */
-function refuseBegin(connection: SqliteConnection): void {
-  if (!connection.inTransaction) return;
-  query(connection, "ROLLBACK");
-  throw new Error("Cannot begin a transaction by a statement: use transaction()");
-}
-
-class SqliteTransaction implements Connection {
-  readonly #writer: SqliteConnection;
-  readonly #translated: (error: unknown) => unknown;
-  #ended = false;
-  /** What made SQLite roll the whole transaction back. */
-  #lost: unknown = null;
-
-  constructor(writer: SqliteConnection, translated: (error: unknown) => unknown) {
-    this.#writer = writer;
-    this.#translated = translated;
-  }
-
-  query(statement: Statement): Promise<QueryResult> {
-    if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
-    // Without its transaction the statement would be committed on its own.
-    if (this.#lost !== null) return Promise.reject(this.#lost);
-    try {
-      return Promise.resolve(this.#writer.run(statement));
-    } catch (error) {
-      const translated = this.#translated(error);
-      // A full disk or a failed write ends the transaction, not only the statement.
-      if (!this.#writer.inTransaction) this.#lost = translated;
-      return Promise.reject(translated);
-    }
-  }
-
-  /** Takes no more statements; throws when there is nothing left to commit. */
-  end(): void {
-    this.#ended = true;
-    if (this.#lost !== null) throw this.#lost;
-  }
-
-  /** Undoes what was not committed. */
-  abandon(): void {
-    this.#ended = true;
-    if (this.#writer.inTransaction) query(this.#writer, "ROLLBACK");
   }
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import type { Observer } from "./observation.ts";
 import type { Clock, Random, Runtime } from "./runtime.ts";
 
@@ -12,6 +13,14 @@ export function systemRuntime(observe: Observer): Runtime {
  */
 export function pause(delayMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, delayMs));
+}
+
+/**
+ * Runs `work` once the event loop has seen to what is ready: a microtask would come before the
+ * requests that wait to be read, a timer a millisecond too late.
+ */
+export function soon(work: () => void): void {
+  setImmediate(work);
 }
 
 const systemClock: Clock = {
