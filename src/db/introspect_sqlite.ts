@@ -11,6 +11,7 @@ import {
   type LeftOut,
   type TableDraft,
 } from "./introspection.ts";
+import { defaultTimestamps } from "../sql/sqlite_timestamps.ts";
 import { type ColumnShape, possibleShapes } from "./sqlite_declared_type.ts";
 
 /** Describes the tables of a SQLite file, from its PRAGMAs and a few of its rows. */
@@ -191,13 +192,29 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
           !unique.isKey && unique.columns.length === 1 && unique.columns[0] === column.name
         ),
         generated: column.generated,
-        defaultSql: isKey && countsUp ? "the next row id" : column.defaultSql,
+        defaultSql: isKey && countsUp ? "the next row id" : repeatable(column.defaultSql),
         enumValues: shape.kind === "text" ? enums.get(column.name.toLowerCase()) ?? null : null,
         foreignType: column.type,
+        looseCollation: false,
       };
     }),
   };
 }
+
+/**
+ * A DEFAULT clause as an expression. A single word, in whatever quotes or none, is a text where it
+ * is declared, and would be the name of a column where it is repeated.
+ */
+function repeatable(clause: string | null): string | null {
+  if (clause === null || keywords.test(clause) || !loneWord.test(clause)) return clause;
+  const last = clause.at(-1) ?? "";
+  const word = /["`\]]/.test(last) ? clause.slice(1, -1).replaceAll(last + last, last) : clause;
+  return `'${word.replaceAll("'", "''")}'`;
+}
+
+const keywords = /^(?:null|true|false|current_(?:date|time|timestamp))$/i;
+const loneWord =
+  /^(?:"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[A-Za-z_\u0080-\u{10ffff}][\w$\u0080-\u{10ffff}]*)$/u;
 
 /** Some values of each column; of long ones the beginning, which is all that is looked at. */
 async function readSample(
@@ -258,7 +275,8 @@ const bareColumn: ColumnInfo = {
   maxLength: null,
   references: null,
   foreignType: "",
-  timestampFormat: "space-text",
+  looseCollation: false,
+  timestampFormat: defaultTimestamps,
 };
 
 /** The texts of `CHECK (column IN ('a', 'b'))`, by column in lower case; other forms are left. */

@@ -8,6 +8,7 @@ import {
   type ColumnReference,
   completeTable,
   type ForeignKey,
+  ownTimestamps,
   type TableInfo,
 } from "./table_info.ts";
 
@@ -185,7 +186,8 @@ function describeColumn(table: string, name: string, declared: ColumnDeclaration
     default: checkedDefault(`${table}.${name}`, declared),
     generated: false,
     foreignType: null,
-    timestampFormat: "micros-text",
+    looseCollation: false,
+    timestampFormat: ownTimestamps,
     // The target may be declared further down, so it is looked up when first asked for.
     get references() {
       return reference ??= target && resolveReference(`${table}.${name}`, target);

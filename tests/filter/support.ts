@@ -35,7 +35,8 @@ function columnOf(name: string, kind: ColumnKind, primaryKey: boolean): ColumnIn
     maxLength: null,
     references: null,
     foreignType: null,
-    timestampFormat: "micros-text",
+    looseCollation: false,
+    timestampFormat: "dateTtime.ffffffZ",
   };
 }
 

@@ -17,7 +17,8 @@ export function columnOf(kind: ColumnKind, details: Partial<ColumnInfo> = {}): C
     maxLength: null,
     references: null,
     foreignType: null,
-    timestampFormat: "micros-text",
+    looseCollation: false,
+    timestampFormat: "dateTtime.ffffffZ",
     ...details,
   };
 }
