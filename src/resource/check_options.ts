@@ -37,7 +37,14 @@ export function checkOptions({ table, options }: ResourceDefinition): void {
 }
 
 /** What later parts of the project take already have their names here. */
-type ToCome = "etag" | "softDelete" | "hooks" | "generatedFields" | "computed" | "batch";
+type ToCome =
+  | "etag"
+  | "softDelete"
+  | "hooks"
+  | "generatedFields"
+  | "computed"
+  | "batch"
+  | "relations";
 
 const knownOptions: Readonly<Record<keyof ResourceOptions<unknown> | ToCome, true>> = {
   id: true,
@@ -55,6 +62,7 @@ const knownOptions: Readonly<Record<keyof ResourceOptions<unknown> | ToCome, tru
   generatedFields: true,
   computed: true,
   batch: true,
+  relations: true,
 };
 
 const knownScopes: Readonly<Record<keyof ScopeOptions, true>> = {
