@@ -95,6 +95,7 @@ function settleResources(
   settled: SettledConfig,
   runtime: Runtime,
 ): readonly Resource[] {
+  config.resources.forEach(checkOptions);
   const context = {
     basePath: settled.basePath,
     driver: config.db.driver,
@@ -102,7 +103,6 @@ function settleResources(
     sealer: createSealer(settled.secrets, runtime.random),
     observe: runtime.observe,
   };
-  config.resources.forEach(checkOptions);
   return config.resources.map((definition) => settleResource(definition, context));
 }
 
