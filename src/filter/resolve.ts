@@ -136,10 +136,12 @@ function requireFilter(filter: Filter, table: TableInfo): void {
       if (table.columns.includes(filter.column)) return;
       throw new Error(`Cannot use a scope of "${table.name}": "${name}" is another table's column`);
     }
-    default:
+    default: {
+      const never: never = filter;
       throw new Error(
-        `Cannot use the scope of "${table.name}": it answered ${shown(filter)}, not a filter`,
+        `Cannot use the scope of "${table.name}": it answered ${shown(never)}, not a filter`,
       );
+    }
   }
 }
 

@@ -6,6 +6,6 @@ import type { Dialect } from "../../src/sql/dialect.ts";
 Deno.test("what is no filter ends the work instead of becoming a condition", () => {
   for (const wrong of [true, { kind: "every" }]) {
     const compile = () => compileFilter(wrong as unknown as Filter, {} as Dialect);
-    assertThrows(compile, Error, "no case for");
+    assertThrows(compile, Error);
   }
 });
