@@ -4,7 +4,7 @@ import { kindOf } from "../schema/kinds.ts";
 import { requireStorableText } from "../schema/text_kind.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { type Comparison, type Filter, noRows } from "./filter.ts";
-import { hasDanglingEscape } from "./like.ts";
+import { patternFault } from "./like.ts";
 import { isNullOperator } from "./null_operators.ts";
 import type { Operator, OperatorTakes } from "./operator.ts";
 
@@ -80,8 +80,7 @@ function fromCode(value: unknown, takes: OperatorTakes, column: ColumnInfo): unk
 function storableText(value: unknown, takes: OperatorTakes): string {
   if (typeof value !== "string") throw new InvalidValue("must be a string");
   requireStorableText(value);
-  if (takes === "pattern" && hasDanglingEscape(value)) {
-    throw new InvalidValue("must not end in a lone backslash");
-  }
+  const fault = takes === "pattern" ? patternFault(value) : null;
+  if (fault !== null) throw new InvalidValue(fault);
   return value;
 }

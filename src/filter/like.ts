@@ -1,9 +1,30 @@
+import { isPlain, plainPattern } from "../sql/plain_pattern.ts";
+import { filterLimits } from "./syntax.ts";
+
+/**
+ * Why a text is no pattern, as a message that completes "name …"; null when it is one. Every
+ * engine tries a pattern at each place of a text, which its length multiplies.
+ */
+export function patternFault(pattern: string): string | null {
+  if (hasDanglingEscape(pattern)) return "must not end in a lone backslash";
+  if (pattern.length <= filterLimits.pattern || isPlain(pattern)) return null;
+  return `must have at most ${filterLimits.pattern} characters, or no wildcard but % at its ends`;
+}
+
 /**
  * Whether `text` matches a LIKE pattern: `%` is any text, `_` any one character, `\` makes the
  * next character literal. Two pointers and a return to the last `%`: never a RegExp, whose
  * backtracking a pattern of a few `%a` keeps busy for minutes.
  */
 export function matchesLike(text: string, pattern: string): boolean {
+  const plain = plainPattern(pattern);
+  if (plain === null) return matchesWildcards(text, pattern);
+  return plain.operator === "contains"
+    ? text.includes(plain.text)
+    : text[plain.operator](plain.text);
+}
+
+function matchesWildcards(text: string, pattern: string): boolean {
   let at = 0;
   let from = 0;
   // Where the last `%` stands, and the place in the text that it has been stretched to.

@@ -9,7 +9,7 @@ import { type FilterText, hole } from "./builders.ts";
 import { compare, comparison, nullTest } from "./comparison.ts";
 import { and, type Filter, noRows, or } from "./filter.ts";
 import { excerpt, filterError, plusHint } from "./filter_error.ts";
-import { hasDanglingEscape } from "./like.ts";
+import { patternFault } from "./like.ts";
 import type { Operator } from "./operator.ts";
 import type { Operators } from "./operators.ts";
 import type { FilterParser } from "./parse_filter.ts";
@@ -250,9 +250,11 @@ function readLiteral(literal: Literal, operator: Operator, column: ColumnInfo): 
     case "text":
     case "texts":
       return literal.text;
-    case "pattern":
-      if (!hasDanglingEscape(literal.text)) return literal.text;
-      throw invalid(literal, column, "must not end in a lone backslash");
+    case "pattern": {
+      const fault = patternFault(literal.text);
+      if (fault === null) return literal.text;
+      throw invalid(literal, column, fault);
+    }
     case "flag":
       if (!literal.quoted && /^(true|false)$/.test(literal.text)) return literal.text === "true";
       throw invalid(literal, column, "must be true or false");

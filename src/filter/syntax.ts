@@ -6,6 +6,8 @@ export const filterLimits = {
   depth: 10,
   comparisons: 100,
   listValues: 200,
+  /** UTF-16 units of a pattern with more wildcards than a `%` at either end. */
+  pattern: 100,
   /** The values of all comparisons together. */
   values: 1000,
 } as const;

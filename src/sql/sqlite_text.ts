@@ -2,6 +2,7 @@ import { afterPrefix, countCodePoints } from "./code_points.ts";
 import type { TextDialect } from "./dialect.ts";
 import { fold, isAscii } from "./fold.ts";
 import { type Fragment, rawSql, sql } from "./fragment.ts";
+import { plainPattern } from "./plain_pattern.ts";
 
 /**
  * The SQL function that every SQLite driver registers on each of its connections, deterministic,
@@ -10,34 +11,27 @@ import { type Fragment, rawSql, sql } from "./fragment.ts";
 export const foldFunctionName = "service_fold";
 
 /**
- * The text operators of SQLite. Its LIKE ignores the case of ASCII, so that it serves the folded
- * operators, and GLOB serves the exact ones.
+ * The text operators of SQLite. LIKE is in none of them: like GLOB it tries a pattern at each
+ * place of a text, which a long literal in it makes a matter of seconds, and of the whole process.
  */
 export const sqliteText: TextDialect = {
   contains,
   startsWith,
   endsWith,
-  like,
+  like(operand, pattern) {
+    const plain = plainPattern(pattern);
+    return plain === null
+      ? sql`${operand} GLOB ${toGlob(pattern)}`
+      : sqliteText[plain.operator](operand, plain.text);
+  },
   equalsFolded: (operand, argument) =>
     isAscii(argument)
       ? sql`${operand} COLLATE NOCASE = ${argument}`
-      : sql`${folded(operand)} = ${fold(argument)}`,
-  containsFolded: (operand, argument) =>
-    isAscii(argument)
-      ? likeIgnoringAsciiCase(operand, `%${escapeLike(argument)}%`)
-      : contains(folded(operand), fold(argument)),
-  startsWithFolded: (operand, argument) =>
-    isAscii(argument)
-      ? likeIgnoringAsciiCase(operand, `${escapeLike(argument)}%`)
-      : startsWith(folded(operand), fold(argument)),
-  endsWithFolded: (operand, argument) =>
-    isAscii(argument)
-      ? likeIgnoringAsciiCase(operand, `%${escapeLike(argument)}`)
-      : endsWith(folded(operand), fold(argument)),
-  likeFolded: (operand, pattern) =>
-    isAscii(pattern)
-      ? likeIgnoringAsciiCase(operand, pattern)
-      : like(folded(operand), fold(pattern)),
+      : sql`${folded(operand, argument)} = ${fold(argument)}`,
+  containsFolded: (operand, argument) => contains(folded(operand, argument), fold(argument)),
+  startsWithFolded: (operand, argument) => startsWith(folded(operand, argument), fold(argument)),
+  endsWithFolded: (operand, argument) => endsWith(folded(operand, argument), fold(argument)),
+  likeFolded: (operand, pattern) => sqliteText.like(folded(operand, pattern), fold(pattern)),
   length: (operand) => sql`length(${operand})`,
 };
 
@@ -54,20 +48,13 @@ function startsWith(operand: Fragment, argument: string): Fragment {
 
 function endsWith(operand: Fragment, argument: string): Fragment {
   // substr(v, 0) is the whole text, not its empty end.
-  if (argument === "") return sql`${operand} IS NOT NULL`;
+  if (argument === "") return contains(operand, "");
   return sql`substr(${operand}, ${-countCodePoints(argument)}) = ${argument}`;
 }
 
-function like(operand: Fragment, pattern: string): Fragment {
-  return sql`${operand} GLOB ${toGlob(pattern)}`;
-}
-
-function likeIgnoringAsciiCase(operand: Fragment, pattern: string): Fragment {
-  return sql`${operand} LIKE ${pattern} ESCAPE '\\'`;
-}
-
-function folded(operand: Fragment): Fragment {
-  return sql`${rawSql(foldFunctionName)}(${operand})`;
+/** The operand folded as far as `argument` can tell: lower() folds ASCII alone. */
+function folded(operand: Fragment, argument: string): Fragment {
+  return isAscii(argument) ? sql`lower(${operand})` : sql`${rawSql(foldFunctionName)}(${operand})`;
 }
 
 /** `%` → `*`, `_` → `?`, `\x` → x; what GLOB takes as a wildcard stands in brackets. */
@@ -78,8 +65,4 @@ function toGlob(pattern: string): string {
     const literal = escaped ?? part;
     return literal === "*" || literal === "?" || literal === "[" ? `[${literal}]` : literal;
   });
-}
-
-function escapeLike(text: string): string {
-  return text.replace(/[%_\\]/g, "\\$&");
 }

@@ -114,6 +114,19 @@ Deno.test("a pattern does not end in a lone backslash", () => {
   assertEquals(valuesOf(String.raw`name%="50\\\\"`), [String.raw`50\\`]);
 });
 
+Deno.test("a pattern with wildcards inside has at most 100 characters", () => {
+  const longest = `%${"a".repeat(49)}_${"b".repeat(49)}`;
+  assertEquals(valuesOf(`name%=${longest}`), [longest]);
+  for (const operator of ["%=", "!%=", "=like=", "=ilike=", "=nilike="]) {
+    assertEquals(faultOf(`name${operator}"${longest}c"`), 4 + operator.length);
+  }
+  const literal = "a".repeat(3000);
+  for (const plain of [literal, `%${literal}`, `${literal}%`, `%${literal}\\_%`]) {
+    assertEquals(valuesOf(`name%="${plain.replaceAll("\\", "\\\\")}"`), [plain]);
+  }
+  assertEquals(like(notes.ownerId, `${longest}c`), none());
+});
+
 Deno.test("unknown and forbidden fields give the same error, word for word", () => {
   const hidden = (filter: string) =>
     problemOf(() => {

@@ -72,7 +72,10 @@ function argumentsOf({ takes }: Operator): readonly (readonly unknown[])[] {
     case "pair":
       return nastyTexts.map((text, index) => [text, nastyTexts[index * 7 % nastyTexts.length]]);
     case "pattern": {
-      const patterns = nastyTexts.flatMap((text) => [text, `%${text}`, `_${text}%`]);
+      const patterns = nastyTexts.flatMap((text) => [
+        ...[text, `%${text}`, `${text}%`, `%${text}%`],
+        ...[`_${text}%`, `%${text}_%`],
+      ]);
       return patterns.filter((pattern) => !hasDanglingEscape(pattern)).map((pattern) => [pattern]);
     }
     default:
