@@ -1,8 +1,15 @@
 /**
- * Parses JSON and keeps integers beyond 2^53 digit by digit, as bigints.
- * Text that is no JSON gives `undefined`, which JSON itself cannot say.
+ * Far above any use. A reviver, and the writer, go down level by level on the stack and overflow
+ * at some thousand; the parser alone does not.
+ */
+const mostLevels = 512;
+
+/**
+ * Parses JSON and keeps integers beyond 2^53 digit by digit, as bigints. Text that is no JSON, or
+ * is nested deeper than 512 levels, gives `undefined`, which JSON itself cannot say.
  */
 export function parseJson(text: string): unknown {
+  if (isDeeper(text, mostLevels)) return undefined;
   try {
     // A reviver slows parsing down several times; only long digit runs can need it.
     return /\d{16}/.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
@@ -25,6 +32,43 @@ export function writeJson(value: unknown): string {
     );
   }
 }
+
+/** Counts the brackets that are open at once, those in strings aside. */
+function isDeeper(text: string, levels: number): boolean {
+  if (text.length <= 2 * levels) return false;
+  let open = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) {
+      at = closingQuote(text, at);
+    } else if (code === openBracket || code === openBrace) {
+      if (++open > levels) return true;
+    } else if (code === closeBracket || code === closeBrace) {
+      open--;
+    }
+  }
+  return false;
+}
+
+/** Where the string that begins at `at` ends; the end of the text where it does not. */
+function closingQuote(text: string, at: number): number {
+  let end = at;
+  let backslashes: number;
+  do {
+    end = text.indexOf('"', end + 1);
+    if (end < 0) return text.length;
+    backslashes = 0;
+    while (text.charCodeAt(end - 1 - backslashes) === backslash) backslashes++;
+  } while (backslashes % 2 === 1);
+  return end;
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
 
 function keepDigits(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
   const source = context?.source;

@@ -22,3 +22,21 @@ Deno.test("a member called __proto__ is data", () => {
   const text = '{"__proto__":{"a":1}}';
   assertEquals(writeJson(parseJson(text)), text);
 });
+
+Deno.test("deep JSON with a long number overflowed the stack", () => {
+  for (const number of ["1", "12345678901234567890"]) {
+    const nested = (levels: number) => "[".repeat(levels) + number + "]".repeat(levels);
+    assertEquals(parseJson(nested(513)), undefined);
+    assertEquals(parseJson(nested(200_000)), undefined);
+    assertEquals(parseJson(`{"a":`.repeat(200_000) + number + "}".repeat(200_000)), undefined);
+    assertEquals(writeJson(parseJson(nested(512))), nested(512));
+  }
+});
+
+Deno.test("brackets side by side, or in a string, are not deep", () => {
+  const wide = `[${"[],{},".repeat(1000)}1]`;
+  assertEquals(writeJson(parseJson(wide)), wide);
+  const written = JSON.stringify({ a: "[".repeat(2000), '\\"[': `\\"${"{".repeat(2000)}\\\\` });
+  assertEquals(writeJson(parseJson(written)), written);
+  assertEquals(parseJson(`"${"[".repeat(2000)}`), undefined);
+});
