@@ -88,6 +88,8 @@ interface ColumnRow {
   readonly defaultSql: string | null;
   /** The labels of an enum type. */
   readonly labels: readonly string[] | null;
+  /** Whether its collation takes different texts for equal. */
+  readonly isLoose: boolean;
 }
 
 async function readColumns(
@@ -101,7 +103,8 @@ async function readColumns(
        format_type(b.oid, CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END),
        coalesce(pg_get_expr(d.adbin, d.adrelid), t.typdefault),
        (SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_enum e
-        WHERE e.enumtypid = b.oid)
+        WHERE e.enumtypid = b.oid),
+       (SELECT NOT l.collisdeterministic FROM pg_collation l WHERE l.oid = a.attcollation)
      FROM pg_attribute a
      JOIN pg_type t ON t.oid = a.atttypid
      JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
@@ -123,6 +126,7 @@ async function readColumns(
       baseType: String(baseType),
       defaultSql: textOrNull(row[8]),
       labels: row[9] === null ? null : names(row[9]),
+      isLoose: row[10] === "t",
     };
   });
 }
@@ -231,6 +235,7 @@ function draftTable(
         scale: kind === "decimal" ? second : null,
         maxLength: sized.has(column.baseName) ? first : null,
         foreignType: column.declared,
+        looseCollation: column.isLoose,
         timestampFormat: "micros-text",
       };
     }),

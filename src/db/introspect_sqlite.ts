@@ -194,6 +194,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
         defaultSql: isKey && countsUp ? "the next row id" : column.defaultSql,
         enumValues: shape.kind === "text" ? enums.get(column.name.toLowerCase()) ?? null : null,
         foreignType: column.type,
+        looseCollation: false,
       };
     }),
   };
@@ -258,6 +259,7 @@ const bareColumn: ColumnInfo = {
   maxLength: null,
   references: null,
   foreignType: "",
+  looseCollation: false,
   timestampFormat: "space-text",
 };
 

@@ -1,6 +1,7 @@
 import { kindOf } from "../schema/kinds.ts";
 import type { ColumnInfo, ColumnKind } from "../schema/table_info.ts";
-import { join, rawSql, sql } from "../sql/fragment.ts";
+import type { Dialect } from "../sql/dialect.ts";
+import { type Fragment, join, rawSql, sql } from "../sql/fragment.ts";
 import type { Operator } from "./operator.ts";
 
 /** `==` */
@@ -11,7 +12,7 @@ export const equalOperator: Operator = {
   testsNull: false,
   accepts: hasEquality,
   toSql: (column, [value], dialect) =>
-    sql`${dialect.operand(column)} = ${dialect.bound(value, column)}`,
+    equals(column, dialect, sql`= ${dialect.bound(value, column)}`),
   matches: (value, [bound], column) => compareValues(value, bound, column) === 0,
 };
 
@@ -44,6 +45,13 @@ export const betweenOperator: Operator = range("=between=", "BETWEEN", true);
 /** `=nbetween=` */
 export const notBetweenOperator: Operator = range("=nbetween=", "NOT BETWEEN", false);
 
+/** `test` is the rest of the comparison; what the column's index finds is looked at once more. */
+function equals(column: ColumnInfo, dialect: Dialect, test: Fragment): Fragment {
+  const exact = sql`${dialect.operand(column)} ${test}`;
+  const indexed = dialect.indexed(column);
+  return indexed === null ? exact : sql`(${indexed} ${test} AND ${exact})`;
+}
+
 function hasEquality(kind: ColumnKind): boolean {
   return kindOf(kind).compare !== null;
 }
@@ -69,7 +77,7 @@ function ordering(
   };
 }
 
-function membership(symbol: string, keyword: string, wanted: boolean): Operator {
+function membership(symbol: string, keyword: "IN" | "NOT IN", wanted: boolean): Operator {
   return {
     symbols: [symbol],
     takes: "list",
@@ -78,7 +86,8 @@ function membership(symbol: string, keyword: string, wanted: boolean): Operator 
     accepts: hasEquality,
     toSql(column, values, dialect) {
       const list = join(values.map((value) => dialect.bound(value, column)), ", ");
-      return sql`${dialect.operand(column)} ${rawSql(keyword)} (${list})`;
+      const test = sql`${rawSql(keyword)} (${list})`;
+      return wanted ? equals(column, dialect, test) : sql`${dialect.operand(column)} ${test}`;
     },
     matches: (value, values, column) =>
       values.some((bound) => compareValues(value, bound, column) === 0) === wanted,

@@ -185,6 +185,7 @@ function describeColumn(table: string, name: string, declared: ColumnDeclaration
     default: checkedDefault(`${table}.${name}`, declared),
     generated: false,
     foreignType: null,
+    looseCollation: false,
     timestampFormat: "micros-text",
     // The target may be declared further down, so it is looked up when first asked for.
     get references() {

@@ -73,6 +73,11 @@ export interface ColumnInfo {
 }
 
 /** The column that a one-column foreign key points to. */
+  /**
+   * Whether the collation of a foreign column takes different texts for equal, as a
+   * nondeterministic one of Postgres does. Filters and keys tell them apart all the same.
+   */
+  readonly looseCollation: boolean;
 export interface ColumnReference {
   /** The table, by its name in the database. */
   readonly table: string;

@@ -35,8 +35,13 @@ export interface Dialect {
   decode(value: SqlValue, column: ColumnInfo, misfit: (column: ColumnInfo) => void): unknown;
   /** The column in a select list, with full precision kept. */
   selected(column: ColumnInfo): Fragment;
-  /** The column in a comparison for equality: an index on it serves. */
+  /** The column in a comparison for equality, which is exact whatever the column's collation. */
   operand(column: ColumnInfo): Fragment;
+  /**
+   * The column as its index has it, where {@link operand} is not that: it equals whatever the
+   * operand equals, and more. A comparison says both, one to be found by and one to be exact.
+   */
+  indexed(column: ColumnInfo): Fragment | null;
   /** The column in ranges and in ORDER BY: code-point order on our own tables. */
   ordered(column: ColumnInfo): Fragment;
   /** A bound value beside {@link operand} or {@link ordered}, cast where the engine would guess. */

@@ -24,8 +24,9 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     check,
     encode,
     decode,
-    selected: operand,
+    selected: asValue,
     operand,
+    indexed: (column) => column.looseCollation ? asValue(column) : null,
     ordered,
     bound: (value, column) => sql`${encode(value, column)}${castOf(value, column)}`,
     boundStored: (value, column) => sql`${value}${castOf(value, column)}`,
@@ -159,16 +160,21 @@ function instantOf(text: string): string | undefined {
   return `${date}T${time}.${fraction.padEnd(fraction.length > 3 ? 6 : 3, "0")}Z`;
 }
 
-function operand(column: ColumnInfo): Fragment {
+function asValue(column: ColumnInfo): Fragment {
   const name = identifier(column.dbName);
   return isServedThroughText(column) ? sql`${name}::text` : name;
+}
+
+/** By a collation that takes ALICE for alice a scope would reach the rows of somebody else. */
+function operand(column: ColumnInfo): Fragment {
+  return column.looseCollation ? sql`${asValue(column)}${codePointOrder}` : asValue(column);
 }
 
 /** Said also where the column has this collation, for tables that somebody else created. */
 function ordered(column: ColumnInfo): Fragment {
   return column.kind === "text" && column.foreignType === null
     ? sql`${identifier(column.dbName)}${codePointOrder}`
-    : operand(column);
+    : asValue(column);
 }
 
 function castOf(value: unknown, column: ColumnInfo): Fragment {

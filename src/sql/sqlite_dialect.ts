@@ -28,6 +28,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
       column.kind === "text" && column.foreignType !== null
         ? sql`${identifier(column.dbName)}${binaryCollation}`
         : identifier(column.dbName),
+    indexed: () => null,
     ordered: (column) => identifier(column.dbName),
     bound: (value, column) => sql`${encode(value, column)}`,
     boundStored: (value) => sql`${value}`,

@@ -35,6 +35,7 @@ function columnOf(name: string, kind: ColumnKind, primaryKey: boolean): ColumnIn
     maxLength: null,
     references: null,
     foreignType: null,
+    looseCollation: false,
     timestampFormat: "micros-text",
   };
 }

@@ -1,11 +1,88 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { createApp } from "../../src/app.ts";
-import { all } from "../../src/filter/builders.ts";
-import { resource } from "../../src/resource/definition.ts";
+import type { Database } from "../../src/db/open_database.ts";
+import { all, rsql } from "../../src/filter/builders.ts";
+import { equalOperator } from "../../src/filter/value_operators.ts";
+import { resource, type ResourceOptions } from "../../src/resource/definition.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import type { TableInfo } from "../../src/schema/table_info.ts";
+import { sql, toStatement } from "../../src/sql/fragment.ts";
+import { type Engine, engines } from "../support/engines.ts";
 import { testOnEngines } from "../support/http.ts";
+import { run, runScript } from "../support/scratch.ts";
+import { testUnless } from "../support/skip.ts";
+
+type Options = Omit<ResourceOptions<Record<string, unknown>>, "id">;
+
+interface Foreign {
+  readonly db: Database;
+  readonly table: TableInfo;
+  /** The status and the JSON of the answer; `user` calls. */
+  send(method: string, path: string, body?: unknown, user?: string): Promise<[number, Json]>;
+}
+
+// deno-lint-ignore no-explicit-any -- a test says what it expects by asserting it
+type Json = any;
+
+const open: Options = { auth: { public: true, create: () => all(), update: () => all() } };
+
+/** Serves the only table that the script makes, at `/api/<its name>`. */
+async function withForeign(
+  engine: Engine,
+  script: string,
+  options: Options,
+  work: (foreign: Foreign) => Promise<void>,
+): Promise<void> {
+  const db = await engine.open();
+  try {
+    await runScript(db.driver, script);
+    const [table] = (await db.introspect()).tables;
+    if (table === undefined) throw new Error("The table was not found");
+    const app = await createApp({
+      db,
+      secret: "a secret for the tests only",
+      runtime: systemRuntime(() => {}),
+      auth: {
+        middleware: async (context, next) => {
+          context.set("user", { id: context.req.header("x-user") ?? "ada" });
+          await next();
+        },
+      },
+      resources: [resource(table, { ...options, id: table.primaryKey.map(({ name }) => name) })],
+    });
+    await work({
+      db,
+      table,
+      send: async (method, path, body, user = "ada") => {
+        const answer = await app.fetch(
+          new Request(`http://test/api/${table.name}${path}`, {
+            method,
+            headers: { "content-type": "application/json", "x-user": user },
+            body: body === undefined ? null : JSON.stringify(body),
+          }),
+        );
+        return [answer.status, await answer.json()];
+      },
+    });
+  } finally {
+    await db.close();
+  }
+}
+
+/** `?filter=` with the text encoded. */
+function filtered(text: string): string {
+  return `?filter=${encodeURIComponent(text)}`;
+}
+
+function ids(answer: [number, Json]): unknown[] {
+  const [status, body] = answer;
+  return status === 200 ? body.items.map(({ id }: { id: unknown }) => id) : [status, body.detail];
+}
+
+const sqlite = engines.filter(({ name }) => name === "better-sqlite3" || name === "node:sqlite");
 
 // A table that somebody else made: its defaults are expressions that only the database knows.
-const script = {
+const jobs = {
   sqlite: `CREATE TABLE jobs (
     id INTEGER PRIMARY KEY,
     name VARCHAR(40) DEFAULT 'unnamed',
@@ -22,47 +99,78 @@ const script = {
 
 testOnEngines(
   "a foreign table's own defaults fill a new row, and come back with PUT",
-  async (engine) => {
-    const db = await engine.open();
-    try {
-      await db.driver.query({ text: script[db.dialect.engine], values: [] });
-      const [jobs] = (await db.introspect()).tables;
-      if (jobs === undefined) throw new Error("The table was not found");
-      const app = await createApp({
-        db,
-        secret: "a secret for the tests only",
-        auth: {
-          middleware: async (context, next) => {
-            context.set("user", { id: "ada" });
-            await next();
-          },
-        },
-        resources: [
-          resource(jobs, {
-            id: "id",
-            auth: { public: true, create: () => all(), update: () => all() },
-          }),
-        ],
-      });
-      const send = async (method: string, path: string, body: unknown) => {
-        const answer = await app.fetch(
-          new Request(`http://test/api/jobs${path}`, {
-            method,
-            headers: { "content-type": "application/json" },
-            body: JSON.stringify(body),
-          }),
-        );
-        return await answer.json();
-      };
-      const fresh = { id: 1, name: "unnamed", token: "abc-1", size: null, doubled: null };
-      assertEquals(await send("POST", "", {}), fresh);
-      const set = { name: "copy", token: "t", size: 4 };
-      assertEquals(await send("PATCH", "/1", set), { id: 1, ...set, doubled: 8 });
-      assertEquals(await send("PUT", "/1", { doubled: 9 }), fresh);
-      const tooLong = await send("PATCH", "/1", { name: "x".repeat(41) });
-      assertMatch(tooLong.detail, /name/);
-    } finally {
-      await db.close();
-    }
+  (engine) =>
+    withForeign(
+      engine,
+      engine.name.includes("sqlite") ? jobs.sqlite : jobs.postgres,
+      open,
+      async ({ send }) => {
+        const fresh = { id: 1, name: "unnamed", token: "abc-1", size: null, doubled: null };
+        assertEquals(await send("POST", "", {}), [201, fresh]);
+        const set = { name: "copy", token: "t", size: 4 };
+        assertEquals(await send("PATCH", "/1", set), [200, { id: 1, ...set, doubled: 8 }]);
+        assertEquals(await send("PUT", "/1", { doubled: 9 }), [200, fresh]);
+        const [, tooLong] = await send("PATCH", "/1", { name: "x".repeat(41) });
+        assertMatch(tooLong.detail, /name/);
+      },
+    ),
+);
+
+testUnless(
+  engines.find(({ name }) => name === "postgres")?.ignore ?? null,
+  "ALICE reached the rows of alice where the column's collation takes them for equal",
+  () => {
+    const engine = engines.find(({ name }) => name === "postgres");
+    if (engine === undefined) throw new Error("There is no such engine");
+    const scope = (user: { readonly id: string } | null) => rsql`owner==${user?.id}`;
+    return withForeign(
+      engine,
+      `CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+       CREATE DOMAIN person AS varchar(20) COLLATE loose;
+       CREATE TABLE papers (
+         id text COLLATE loose PRIMARY KEY, owner text COLLATE loose, reader person);
+       INSERT INTO papers VALUES ('One', 'alice', 'alice'), ('two', 'ALICE', 'ALICE');`,
+      { auth: { public: false, read: scope, update: scope } },
+      async ({ send, db, table }) => {
+        const listed = async (query: string) => ids(await send("GET", query, undefined, "ALICE"));
+        assertEquals(await listed(""), ["two"]);
+        for (
+          const [filter, expected] of Object.entries({
+            "id==two": ["two"],
+            "id==TWO": [],
+            "id!=TWO": ["two"],
+            "id=in=(TWO,one)": [],
+            "id=out=(TWO,one)": ["two"],
+            "owner==alice": [],
+            "reader==alice": [],
+            "reader==ALICE": ["two"],
+            "reader=out=(alice)": ["two"],
+            "owner%=al%": [],
+            "owner=startswith=al": [],
+            "owner=contains=ALI": ["two"],
+            "owner=ieq=alice": ["two"],
+            "owner=length=5": ["two"],
+            "owner=isempty=false": ["two"],
+          })
+        ) {
+          assertEquals(await listed(filtered(filter)), expected, filter);
+        }
+        const status = async (path: string) => (await send("GET", path, undefined, "ALICE"))[0];
+        assertEquals(await Promise.all(["/two", "/TWO", "/One"].map(status)), [200, 404, 404]);
+        assertEquals((await send("PATCH", "/ONE", { id: "ONE" }, "alice"))[0], 404);
+        assertEquals((await send("PATCH", "/One", { owner: "ALICE" }, "alice"))[0], 403);
+
+        // Exact, and found by the index of the key, which has the collation of the column.
+        const [key] = table.primaryKey;
+        if (key === undefined) throw new Error("The key was not found");
+        const plan = await db.driver.transaction(async (connection) => {
+          await connection.query({ text: "SET LOCAL enable_seqscan = off", values: [] });
+          const test = equalOperator.toSql(key, ["two"], db.dialect);
+          const query = sql`EXPLAIN SELECT 1 FROM papers WHERE ${test}`;
+          return (await connection.query(toStatement(query, db.dialect.placeholder))).rows;
+        });
+        assertMatch(plan.join("\n"), /Index Cond/);
+      },
+    );
   },
 );

@@ -17,6 +17,7 @@ export function columnOf(kind: ColumnKind, details: Partial<ColumnInfo> = {}): C
     maxLength: null,
     references: null,
     foreignType: null,
+    looseCollation: false,
     timestampFormat: "micros-text",
     ...details,
   };
