@@ -1,4 +1,4 @@
-import type { ColumnKind } from "../schema/table_info.ts";
+import { type ColumnKind, ownTimestamps } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import type { Connection, Driver } from "./driver.ts";
 import {
@@ -236,7 +236,7 @@ function draftTable(
         maxLength: sized.has(column.baseName) ? first : null,
         foreignType: column.declared,
         looseCollation: column.isLoose,
-        timestampFormat: "micros-text",
+        timestampFormat: ownTimestamps,
       };
     }),
   };

@@ -11,6 +11,7 @@ import {
   type LeftOut,
   type TableDraft,
 } from "./introspection.ts";
+import { defaultTimestamps } from "../sql/sqlite_timestamps.ts";
 import { type ColumnShape, possibleShapes } from "./sqlite_declared_type.ts";
 
 /** Describes the tables of a SQLite file, from its PRAGMAs and a few of its rows. */
@@ -260,7 +261,7 @@ const bareColumn: ColumnInfo = {
   references: null,
   foreignType: "",
   looseCollation: false,
-  timestampFormat: "space-text",
+  timestampFormat: defaultTimestamps,
 };
 
 /** The texts of `CHECK (column IN ('a', 'b'))`, by column in lower case; other forms are left. */

@@ -1,5 +1,6 @@
 import type { ColumnInfo, ColumnKind, TimestampFormat } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
+import { defaultTimestamps, isTimestampFormat } from "../sql/sqlite_timestamps.ts";
 
 /** What a column holds, as its declaration or its rows tell. */
 export type ColumnShape = Pick<
@@ -42,7 +43,7 @@ const plain: ColumnShape = {
   precision: null,
   scale: null,
   maxLength: null,
-  timestampFormat: "space-text",
+  timestampFormat: defaultTimestamps,
 };
 
 function wholeNumber(text: string): number | null {
@@ -84,29 +85,28 @@ function isInteger(value: SqlValue): boolean {
   return typeof value === "bigint" || Number.isSafeInteger(value);
 }
 
-/** The form that the values share; that of CURRENT_TIMESTAMP when there are none. */
+/** The form that all the values have; that of CURRENT_TIMESTAMP when there are none. */
 function timestampFormat(
   sample: readonly SqlValue[],
 ): { readonly kind: "timestamp"; readonly timestampFormat: TimestampFormat } | null {
-  const kind = "timestamp";
-  const [first] = sample;
-  if (first === undefined) return { kind, timestampFormat: "space-text" };
-  if (typeof first === "string") {
-    const texts = sample.map(String);
-    const [, format] = textFormats.find(([pattern]) => texts.every((text) => pattern.test(text))) ??
-      [];
-    return format === undefined ? null : { kind, timestampFormat: format };
-  }
-  if (!sample.every(isInteger)) return null;
-  // 10^11 seconds are the year 5138; 10^11 milliseconds are 1973.
-  const isMillis = sample.some((value) => Math.abs(Number(value)) >= 1e11);
-  return { kind, timestampFormat: isMillis ? "epoch-milliseconds" : "epoch-seconds" };
+  const format = candidates(sample).find((format) => isTimestampFormat(format, sample));
+  return format === undefined ? null : { kind: "timestamp", timestampFormat: format };
 }
 
-const textFormats: readonly (readonly [RegExp, TimestampFormat])[] = [
-  [/^\d{4}-\d\d-\d\dT.*\.\d{6}Z$/, "micros-text"],
-  [/^\d{4}-\d\d-\d\dT/, "iso-text"],
-  [/^\d{4}-\d\d-\d\d .*\.\d{6}$/, "space-micros-text"],
-  [/^\d{4}-\d\d-\d\d .*\.\d{3}$/, "space-millis-text"],
-  [/^\d{4}-\d\d-\d\d /, "space-text"],
-];
+/** What the values may be in, likeliest first. */
+function candidates(sample: readonly SqlValue[]): readonly TimestampFormat[] {
+  const [first] = sample;
+  if (first === undefined) return [defaultTimestamps];
+  if (typeof first === "string") {
+    const separator = first.charAt(10) === "T" ? "T" : " ";
+    const zone = first.endsWith("Z") ? "Z" : first.endsWith("+00:00") ? "+00:00" : "";
+    return fractions.map((fraction) => `date${separator}time${fraction}${zone}` as const);
+  }
+  if (!sample.every(isInteger)) return [];
+  // 10^11 seconds are the year 5138; 10^11 milliseconds are 1973.
+  const isMillis = sample.some((value) => Math.abs(Number(value)) >= 1e11);
+  return [isMillis ? "epoch-milliseconds" : "epoch-seconds"];
+}
+
+/** The narrower before those that also fit its rows. */
+const fractions = [".ffffff", ".fff", "[.fff]", "[.ffffff]"] as const;

@@ -8,6 +8,7 @@ import {
   type ColumnReference,
   completeTable,
   type ForeignKey,
+  ownTimestamps,
   type TableInfo,
 } from "./table_info.ts";
 
@@ -186,7 +187,7 @@ function describeColumn(table: string, name: string, declared: ColumnDeclaration
     generated: false,
     foreignType: null,
     looseCollation: false,
-    timestampFormat: "micros-text",
+    timestampFormat: ownTimestamps,
     // The target may be declared further down, so it is looked up when first asked for.
     get references() {
       return reference ??= target && resolveReference(`${table}.${name}`, target);

@@ -23,17 +23,22 @@ export type ColumnDefault =
   | { readonly kind: "database"; readonly sql: string | null };
 
 /**
- * How a foreign SQLite table keeps its timestamps; tables of our own use `micros-text`.
+ * How a foreign SQLite table keeps its timestamps; tables of our own use {@link ownTimestamps}.
  * Probed once from the stored rows, then used for reading, binding and writing.
+ *
+ * The texts are in UTC. `.fff` are three digits, or six where the microseconds need them; `[.fff]`
+ * is the same, left out where it is zero; `[.ffffff]` are six digits or none.
  */
 export type TimestampFormat =
-  | "micros-text" // 2026-01-31T12:00:00.000000Z
-  | "space-text" // 2026-01-31 12:00:00, a fraction of 3 or 6 digits only where it is not zero
-  | "space-millis-text" // 2026-01-31 12:00:00.000
-  | "space-micros-text" // 2026-01-31 12:00:00.000000
-  | "iso-text" // 2026-01-31T12:00:00.000Z
   | "epoch-seconds"
-  | "epoch-milliseconds";
+  | "epoch-milliseconds"
+  | `date${"T" | " "}time${".ffffff" | ".fff" | "[.fff]" | "[.ffffff]"}${"" | "Z" | "+00:00"}`;
+
+/** The formats that are texts. */
+export type TimestampText = Exclude<TimestampFormat, `epoch-${string}`>;
+
+/** The format of the tables that we create: one width, so that it sorts as text. */
+export const ownTimestamps: TimestampText = "dateTtime.ffffffZ";
 
 /** One column, whatever declared it. */
 export interface ColumnInfo {
@@ -68,16 +73,16 @@ export interface ColumnInfo {
    * or `inet`; null for our own tables, whose types follow from the kind.
    */
   readonly foreignType: string | null;
-  /** Of a timestamp: how a database without such a type keeps it. */
-  readonly timestampFormat: TimestampFormat;
-}
-
-/** The column that a one-column foreign key points to. */
   /**
    * Whether the collation of a foreign column takes different texts for equal, as a
    * nondeterministic one of Postgres does. Filters and keys tell them apart all the same.
    */
   readonly looseCollation: boolean;
+  /** Of a timestamp: how a database without such a type keeps it. */
+  readonly timestampFormat: TimestampFormat;
+}
+
+/** The column that a one-column foreign key points to. */
 export interface ColumnReference {
   /** The table, by its name in the database. */
   readonly table: string;

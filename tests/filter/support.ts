@@ -36,7 +36,7 @@ function columnOf(name: string, kind: ColumnKind, primaryKey: boolean): ColumnIn
     references: null,
     foreignType: null,
     looseCollation: false,
-    timestampFormat: "micros-text",
+    timestampFormat: "dateTtime.ffffffZ",
   };
 }
 

@@ -116,6 +116,39 @@ testOnEngines(
     ),
 );
 
+for (const engine of sqlite) {
+  const moments: readonly (readonly [string, string])[] = [
+    ["2024-01-01T00:00:00Z", "2024-01-02T00:00:00Z"],
+    ["2024-01-01T00:00:00", "2024-01-02T00:00:00"],
+    ["2024-01-01T00:00:00+00:00", "2024-01-02T00:00:00+00:00"],
+    ["2024-01-01 00:00:00Z", "2024-01-02 00:00:00Z"],
+    ["2024-01-01T00:00:00.000Z", "2024-01-02T00:00:00.000Z"],
+    ["2024-01-01 00:00:00.000000", "2024-01-02 00:00:00.000000"],
+  ];
+  for (const [before, after] of moments) {
+    Deno.test(`a moment kept as ${before} was never found again (${engine.name})`, () =>
+      withForeign(
+        engine,
+        `CREATE TABLE events (id INTEGER PRIMARY KEY, at DATETIME);
+         INSERT INTO events VALUES (1, '${before}'), (2, NULL);`,
+        open,
+        async ({ send, db }) => {
+          const shown = "2024-01-01T00:00:00.000Z";
+          assertEquals((await send("GET", "/1"))[1].at, shown);
+          for (
+            const test of [`at==${shown}`, `at<=${shown}`, `at=in=(${shown})`, "at>=2024-01-01"]
+          ) {
+            assertEquals(ids(await send("GET", filtered(test))), [1], test);
+          }
+          assertEquals(ids(await send("GET", filtered(`at>${shown}`))), []);
+          await send("PATCH", "/1", { at: "2024-01-02T00:00:00Z" });
+          const { rows } = await run(db, "SELECT at FROM events WHERE id = 1");
+          assertEquals(rows, [[after]]);
+        },
+      ));
+  }
+}
+
 testUnless(
   engines.find(({ name }) => name === "postgres")?.ignore ?? null,
   "ALICE reached the rows of alice where the column's collation takes them for equal",

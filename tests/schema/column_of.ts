@@ -18,7 +18,7 @@ export function columnOf(kind: ColumnKind, details: Partial<ColumnInfo> = {}): C
     references: null,
     foreignType: null,
     looseCollation: false,
-    timestampFormat: "micros-text",
+    timestampFormat: "dateTtime.ffffffZ",
     ...details,
   };
 }
