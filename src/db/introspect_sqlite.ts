@@ -192,7 +192,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
           !unique.isKey && unique.columns.length === 1 && unique.columns[0] === column.name
         ),
         generated: column.generated,
-        defaultSql: isKey && countsUp ? "the next row id" : column.defaultSql,
+        defaultSql: isKey && countsUp ? "the next row id" : repeatable(column.defaultSql),
         enumValues: shape.kind === "text" ? enums.get(column.name.toLowerCase()) ?? null : null,
         foreignType: column.type,
         looseCollation: false,
@@ -200,6 +200,21 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
     }),
   };
 }
+
+/**
+ * A DEFAULT clause as an expression. A single word, in whatever quotes or none, is a text where it
+ * is declared, and would be the name of a column where it is repeated.
+ */
+function repeatable(clause: string | null): string | null {
+  if (clause === null || keywords.test(clause) || !loneWord.test(clause)) return clause;
+  const last = clause.at(-1) ?? "";
+  const word = /["`\]]/.test(last) ? clause.slice(1, -1).replaceAll(last + last, last) : clause;
+  return `'${word.replaceAll("'", "''")}'`;
+}
+
+const keywords = /^(?:null|true|false|current_(?:date|time|timestamp))$/i;
+const loneWord =
+  /^(?:"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[A-Za-z_\u0080-\u{10ffff}][\w$\u0080-\u{10ffff}]*)$/u;
 
 /** Some values of each column; of long ones the beginning, which is all that is looked at. */
 async function readSample(

@@ -127,9 +127,10 @@ function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | 
   const constant = constantClause.exec(sql)?.[1];
   if (constant === undefined || column.generated) return database;
   if (/^null$/i.test(constant)) return null;
-  const text = constant.startsWith("'")
-    ? constant.slice(1, -1).replaceAll("''", "'")
-    : constant.toLowerCase();
+  const isText = constant.startsWith("'");
+  // What the database makes of `TRUE` or `9.50` in a text it knows best: SQLite makes 1 and 9.5.
+  if (!isText && (column.kind === "text" || column.kind === "json")) return database;
+  const text = isText ? constant.slice(1, -1).replaceAll("''", "'") : constant.toLowerCase();
   try {
     return { kind: "value", value: kindOf(column.kind).fromText(text, column) };
   } catch (error) {

@@ -36,9 +36,10 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     rowLock: rawSql(""),
     // The engine's own date functions know milliseconds.
     timestampStepMicros: 1_000,
-    // There is no keyword for it here: the clause of the table's own definition is repeated.
+    // There is no keyword for it here: the clause of the table's own definition is repeated, on a
+    // line of its own because a comment may end it.
     columnDefault: ({ default: source }) =>
-      rawSql(source?.kind === "database" && source.sql !== null ? `(${source.sql})` : "NULL"),
+      rawSql(source?.kind === "database" && source.sql !== null ? `(${source.sql}\n)` : "NULL"),
     text: options.text,
   };
 }

@@ -117,6 +117,59 @@ testOnEngines(
 );
 
 for (const engine of sqlite) {
+  Deno.test(`PUT took a default that is a bare word for a column (${engine.name})`, () =>
+    withForeign(
+      engine,
+      `CREATE TABLE words (
+        id INTEGER PRIMARY KEY,
+        secret TEXT DEFAULT 'hidden',
+        bare TEXT DEFAULT secret,
+        double TEXT DEFAULT "it's ""so""",
+        bracket TEXT DEFAULT [a b],
+        tick TEXT DEFAULT \`secret\`,
+        keyword TEXT DEFAULT "true",
+        truth TEXT DEFAULT TRUE,
+        price TEXT DEFAULT 9.50,
+        number INTEGER DEFAULT secret,
+        remark TEXT DEFAULT (lower('X') -- and more
+        ))`,
+      {
+        ...open,
+        fields: {
+          writable: [
+            "bare",
+            "double",
+            "bracket",
+            "tick",
+            "keyword",
+            "truth",
+            "price",
+            "number",
+            "remark",
+          ],
+        },
+      },
+      async ({ send, db }) => {
+        const fresh = {
+          id: 1,
+          secret: "hidden",
+          bare: "secret",
+          double: 'it\'s "so"',
+          bracket: "a b",
+          tick: "secret",
+          keyword: "true",
+          truth: "1",
+          price: "9.5",
+          number: "secret",
+          remark: "x",
+        };
+        await run(db, "INSERT INTO words DEFAULT VALUES");
+        assertEquals(await send("GET", "/1"), [200, fresh]);
+        assertEquals(await send("POST", "", {}), [201, { ...fresh, id: 2 }]);
+        assertEquals(await send("PUT", "/1", {}), [200, fresh]);
+      },
+    ));
+
   const moments: readonly (readonly [string, string])[] = [
     ["2024-01-01T00:00:00Z", "2024-01-02T00:00:00Z"],
     ["2024-01-01T00:00:00", "2024-01-02T00:00:00"],
