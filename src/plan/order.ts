@@ -1,4 +1,5 @@
 import { Problem } from "../problem/problem.ts";
+import { kindOf } from "../schema/kinds.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { OrderKey } from "./plan.ts";
 
@@ -6,7 +7,7 @@ const mostKeys = 8;
 
 /**
  * `orderBy=rank:desc,-created,title` → the order, ended by the primary key so that it is total.
- * Unknown and unsortable columns give the same 400.
+ * Unknown and unsortable columns, and those whose kind has no order, give the same 400.
  */
 export function parseOrder(
   text: string | null,
@@ -47,7 +48,7 @@ function parseOrderKey(
   const direction = colon >= 0 ? trimmed.slice(colon + 1) : minus ? "desc" : "asc";
   if (direction !== "asc" && direction !== "desc") throw badDirection(item);
   const column = table.byName.get(name);
-  if (column === undefined || !maySort(column)) {
+  if (column === undefined || !maySort(column) || !hasOrder(column)) {
     // As SQL and other services write it; no more is told of a name than its ending.
     if (/[ .](?:asc|desc)$/i.test(name)) throw badDirection(item);
     throw new Problem(
@@ -56,6 +57,11 @@ function parseOrderKey(
     );
   }
   return { column, descending: direction === "desc" };
+}
+
+/** Of json and bytes no engine has the order of another, and Postgres has none of `json`. */
+function hasOrder({ kind }: ColumnInfo): boolean {
+  return kindOf(kind).compare !== null;
 }
 
 /** Adds the missing key columns; what stands behind a whole key decides nothing and goes. */

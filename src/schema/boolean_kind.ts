@@ -1,6 +1,6 @@
 import { InvalidValue, type Kind } from "./kind.ts";
 
-/** True or false, with equality only. */
+/** True or false, with equality only; sorted, false comes first. */
 export const booleanKind: Kind = {
   fromJson(value) {
     if (typeof value !== "boolean") throw new InvalidValue("must be true or false");

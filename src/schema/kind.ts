@@ -30,6 +30,6 @@ export interface Kind {
    * which only know null tests. A stored value that does not fit its kind never throws here.
    */
   readonly compare: ((left: unknown, right: unknown) => number) | null;
-  /** Whether `>` and `orderBy` make sense: not for booleans, which only know equality. */
+  /** Whether `>` makes sense: not for booleans, which can be sorted but not be greater. */
   readonly ordered: boolean;
 }

@@ -260,3 +260,31 @@ testUnless(
     );
   },
 );
+
+testOnEngines("json and bytes are no order, and booleans are: false comes first", (engine) => {
+  const isSqlite = engine.name.includes("sqlite");
+  return withForeign(
+    engine,
+    `CREATE TABLE things (id INTEGER PRIMARY KEY, data ${isSqlite ? "JSON" : "json"},
+       file ${isSqlite ? "BLOB" : "bytea"}, ok BOOLEAN);
+     INSERT INTO things VALUES (1, '{}', NULL, true), (2, '[]', NULL, NULL), (3, '1', NULL, false),
+       (4, '2', NULL, true);`,
+    open,
+    async ({ send }) => {
+      for (const field of ["data", "file"]) {
+        const [status, problem] = await send("GET", `?orderBy=${field}`);
+        assertEquals([status, problem.title !== undefined], [400, true]);
+        assertMatch(problem.detail, /not a sortable field/);
+      }
+      assertEquals(ids(await send("GET", "?orderBy=ok")), [3, 1, 4, 2]);
+      const walked: unknown[] = [];
+      let cursor = "";
+      while (cursor !== null && walked.length < 9) {
+        const [, page] = await send("GET", `?orderBy=-ok&limit=1&cursor=${cursor}`);
+        walked.push(page.items[0].id);
+        cursor = page.nextCursor;
+      }
+      assertEquals(walked, [1, 4, 3, 2]);
+    },
+  );
+});
