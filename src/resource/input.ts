@@ -2,7 +2,7 @@ import { databaseDefault } from "../plan/plan.ts";
 import { Problem } from "../problem/problem.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import { kindOf } from "../schema/kinds.ts";
-import type { ColumnInfo } from "../schema/table_info.ts";
+import { type ColumnInfo, isRequired } from "../schema/table_info.ts";
 import type { Resource } from "./resource.ts";
 
 /** A fault in a body: where, and what is wrong with it. */
@@ -48,7 +48,7 @@ export function completeRow(
     if (complete.has(column) || column.generated || !wanted(column)) continue;
     const source = column.default;
     if (source === null) {
-      if (column.notNull) errors.push(fault(column.name, "is required"));
+      if (isRequired(column)) errors.push(fault(column.name, "is required"));
     } else if (source.kind !== "database") {
       complete.set(column, source.kind === "value" ? source.value : source.make());
     }
@@ -98,7 +98,7 @@ function readValue(
   errors: FieldError[],
 ): void {
   if (value === null) {
-    if (column.notNull) errors.push(fault(column.name, "must not be null"));
+    if (isRequired(column)) errors.push(fault(column.name, "must not be null"));
     else values.set(column, null);
     return;
   }

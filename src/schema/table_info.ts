@@ -100,6 +100,14 @@ export interface ForeignKey {
   readonly references: readonly string[];
 }
 
+/**
+ * Whether a row must be written with a value. A key column of SQLite may hold NULL in rows that
+ * are there, and then is not `notNull`; but a new row without a key could never be addressed.
+ */
+export function isRequired(column: ColumnInfo): boolean {
+  return column.notNull || column.primaryKey;
+}
+
 /** A table as one neutral value: declared with `table()` or read from a live database. */
 export interface TableInfo {
   /** The name in the database. */

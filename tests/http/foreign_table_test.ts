@@ -200,6 +200,25 @@ for (const engine of sqlite) {
         },
       ));
   }
+
+  Deno.test(`a row could be created without a key (${engine.name})`, () =>
+    withForeign(
+      engine,
+      `CREATE TABLE notes (id TEXT PRIMARY KEY, title TEXT);
+       INSERT INTO notes VALUES (NULL, 'lost'), ('a', 'kept');`,
+      open,
+      async ({ send, table }) => {
+        assertEquals(table.byName.get("id")?.notNull, false);
+        for (const body of [{ id: null }, {}, { title: "x" }]) {
+          const [status, problem] = await send("POST", "", body);
+          assertEquals([status, problem.details.errors[0].path], [422, "id"]);
+        }
+        // The row without one is listed all the same, and the last of all.
+        const [, first] = await send("GET", "?limit=1");
+        const [, second] = await send("GET", `?limit=1&cursor=${first.nextCursor}`);
+        assertEquals([first.items[0].id, second.items[0].id, second.hasMore], ["a", null, false]);
+      },
+    ));
 }
 
 testUnless(
