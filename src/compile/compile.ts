@@ -4,6 +4,7 @@ import {
   databaseDefault,
   type DeletePlan,
   type InsertPlan,
+  oneMore,
   type Plan,
   type ReadPlan,
   type UpdatePlan,
@@ -92,17 +93,21 @@ function compileCount(plan: CountPlan, context: Context): Fragment {
 }
 
 function compileInsert(plan: InsertPlan, context: Context): Fragment {
-  const { dialect } = context;
-  const entries = [...plan.values];
-  const columns = join(entries.map(([column]) => identifier(column.dbName)), ", ");
-  const values = join(
-    entries.map(([column, value]) => sql`${dialect.encode(value, column)}`),
-    ", ",
-  );
-  const row = entries.length === 0
-    ? rawSql("DEFAULT VALUES")
-    : sql`(${columns}) VALUES (${values})`;
-  return sql`INSERT INTO ${tableName(plan.table)} ${row}${returning(plan.returning, context)}`;
+  const rows = plan.columns.length === 0 ? rawSql("DEFAULT VALUES") : compileRows(plan, context);
+  return sql`INSERT INTO ${tableName(plan.table)} ${rows}${returning(plan.returning, context)}`;
+}
+
+function compileRows({ columns, rows }: InsertPlan, { dialect }: Context): Fragment {
+  const names = join(columns.map((column) => identifier(column.dbName)), ", ");
+  const values = rows.map((row) => {
+    const cells = columns.map((column) =>
+      row.has(column)
+        ? compileValue(row.get(column), column, dialect)
+        : dialect.columnDefault(column)
+    );
+    return sql`(${join(cells, ", ")})`;
+  });
+  return sql`(${names}) VALUES ${join(values, ", ")}`;
 }
 
 function compileUpdate(plan: UpdatePlan, context: Context): Fragment {
@@ -121,11 +126,18 @@ function compileDelete(plan: DeletePlan, context: Context): Fragment {
 function compileAssignments(set: Assignments, dialect: Dialect): Fragment {
   const assignments = [...set].map(([column, value]) => {
     const name = identifier(column.dbName);
-    return value === databaseDefault
-      ? sql`${name} = ${dialect.columnDefault(column)}`
-      : sql`${name} = ${dialect.encode(value, column)}`;
+    return value === oneMore
+      ? sql`${name} = ${name} + 1`
+      : sql`${name} = ${compileValue(value, column, dialect)}`;
   });
   return join(assignments, ", ");
+}
+
+/** The column's type is that of the value: nothing is cast. */
+function compileValue(value: unknown, column: ColumnInfo, dialect: Dialect): Fragment {
+  return value === databaseDefault
+    ? dialect.columnDefault(column)
+    : sql`${dialect.encode(value, column)}`;
 }
 
 function returning(columns: readonly ColumnInfo[], context: Context): Fragment {

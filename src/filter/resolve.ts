@@ -136,6 +136,13 @@ function requireFilter(filter: Filter, table: TableInfo): void {
       if (table.columns.includes(filter.column)) return;
       throw new Error(`Cannot use a scope of "${table.name}": "${name}" is another table's column`);
     }
+    case "related":
+      if (filter.relation.owner === table) {
+        return requireFilter(filter.filter, filter.relation.target);
+      }
+      throw new Error(
+        `Cannot use a scope of "${table.name}": "${filter.relation.name}" is another table's relation`,
+      );
     default: {
       const never: never = filter;
       throw new Error(

@@ -1,10 +1,11 @@
 import { comparison } from "../filter/comparison.ts";
-import { and, type Filter } from "../filter/filter.ts";
-import { equalOperator } from "../filter/value_operators.ts";
+import { and, type Filter, noRows } from "../filter/filter.ts";
+import { equalOperator, inOperator } from "../filter/value_operators.ts";
 import { Problem } from "../problem/problem.ts";
 import { kindOf } from "../schema/kinds.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
+import { compareText } from "../schema/text_kind.ts";
 import { reservedSegments } from "./reserved_segments.ts";
 
 /** The values of a primary key, in key order. */
@@ -51,6 +52,50 @@ export function keyFilter(key: Key, table: TableInfo): Filter {
   return and(
     ...table.primaryKey.map((column, index) => comparison(equalOperator, column, [key[index]])),
   );
+}
+
+/** The rows with one of these keys. */
+export function keysFilter(keys: readonly Key[], table: TableInfo): Filter {
+  const [column, another] = table.primaryKey;
+  if (keys.length === 0 || column === undefined) return noRows;
+  if (another === undefined) return comparison(inOperator, column, keys.map(([value]) => value));
+  // Groups within a group: SQLite counts every OR of a plain chain as a level, and takes 1,000.
+  const groups = parts(keys, keysOfGroup).map((some): Filter => ({
+    kind: "or",
+    terms: some.map((key) => keyFilter(key, table)),
+  }));
+  return { kind: "or", terms: groups };
+}
+
+const keysOfGroup = 100;
+
+/** A list → lists of at most `size`, in its order. */
+export function parts<T>(list: readonly T[], size: number): readonly (readonly T[])[] {
+  if (list.length <= size) return list.length === 0 ? [] : [list];
+  return Array.from(
+    { length: Math.ceil(list.length / size) },
+    (_, index) => list.slice(index * size, (index + 1) * size),
+  );
+}
+
+/** A text that two keys share exactly when they are equal, whoever wrote their values. */
+export function keyId(key: Key, table: TableInfo): string {
+  return JSON.stringify(key.map((value, index) => {
+    const text = String(value);
+    // `1.50` equals `1.5` where the column leaves the scale to the value.
+    const isOpenDecimal = table.primaryKey[index]?.kind === "decimal" && text.includes(".");
+    return isOpenDecimal ? text.replace(/\.?0+$/, "") : text;
+  }));
+}
+
+/** The order of keys, so that whoever locks several rows locks them in the same order. */
+export function compareKeys(left: Key, right: Key, table: TableInfo): number {
+  for (const [index, column] of table.primaryKey.entries()) {
+    const compare = kindOf(column.kind).compare ?? ((a, b) => compareText(String(a), String(b)));
+    const order = compare(left[index], right[index]);
+    if (order !== 0) return order;
+  }
+  return 0;
 }
 
 /** A percent-encoded path segment → its text. Throws a 400 for a malformed sequence. */

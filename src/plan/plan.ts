@@ -33,14 +33,23 @@ export interface CountPlan {
 /** Instead of a value: what the database puts into the column by itself. */
 export const databaseDefault: unique symbol = Symbol("database default");
 
-/** In-process values by column, or {@link databaseDefault}; an absent column is left alone. */
+/** Instead of a value, in an update of an integer column: one more than is stored. */
+export const oneMore: unique symbol = Symbol("one more");
+
+/**
+ * In-process values by column, or {@link databaseDefault} or {@link oneMore}; an absent column is
+ * left alone.
+ */
 export type Assignments = ReadonlyMap<ColumnInfo, unknown>;
 
-/** A row to insert. */
+/** Rows to insert by one statement. */
 export interface InsertPlan {
   readonly kind: "insert";
   readonly table: TableInfo;
-  readonly values: Assignments;
+  /** What the statement names; only a lone row may have no column at all. */
+  readonly columns: readonly ColumnInfo[];
+  /** What a row leaves out becomes what the database puts there by itself. Never empty. */
+  readonly rows: readonly Assignments[];
   readonly returning: readonly ColumnInfo[];
 }
 

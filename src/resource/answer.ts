@@ -2,7 +2,7 @@ import { jsonType, type Reply } from "../protocol/reply.ts";
 import { writeJson } from "../schema/exact_json.ts";
 import type { Row } from "../schema/table_info.ts";
 import { type EtagPolicy, tagOf } from "./etag.ts";
-import { presentRow } from "./output.ts";
+import { presentRow, presentRows } from "./output.ts";
 import type { Resource } from "./resource.ts";
 
 /** What a resource answers depends on who asks, so shared caches may not keep it. */
@@ -32,6 +32,13 @@ export function answerRow(
   const { table, fields, computed, etag } = resource;
   const shown = presentRow(row, table.columns, { visible: fields.readable, computed });
   return answer(status, shown, { ...headers, ...(etag === null ? {} : tagHeaders(row, etag)) });
+}
+
+/** The answer to a batch, its rows given whole: masked, and without tags. */
+export function answerRows(status: number, rows: readonly Row[], resource: Resource): Reply {
+  const { table, fields, computed } = resource;
+  const view = { visible: fields.readable, computed };
+  return answer(status, { items: presentRows(rows, table.columns, view) });
 }
 
 /** The headers that carry a row's tag. */

@@ -1,3 +1,4 @@
+import type { Key } from "../plan/key.ts";
 import { databaseDefault } from "../plan/plan.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { rowId, runHook, type Write } from "./call.ts";
@@ -30,14 +31,24 @@ export async function beforeUpdate(
   values: ReadonlyMap<ColumnInfo, unknown>,
   write: Write,
 ): Promise<ReadonlyMap<ColumnInfo, unknown>> {
+  if (write.resource.hooks.onBeforeUpdate === undefined) return values;
+  await requireTarget(target, write);
+  return await hookedUpdate(target.key, values, write);
+}
+
+/** The same for a row that was looked at already. */
+export async function hookedUpdate(
+  key: Key,
+  values: ReadonlyMap<ColumnInfo, unknown>,
+  write: Write,
+): Promise<ReadonlyMap<ColumnInfo, unknown>> {
   const { hooks, driver } = write.resource;
   if (hooks.onBeforeUpdate === undefined) return values;
-  await requireTarget(target, write);
   const patch = toRecord(values);
   const changed = await runHook(
     write,
     driver,
-    (context) => hooks.onBeforeUpdate?.(context, rowId(target.key), patch),
+    (context) => hooks.onBeforeUpdate?.(context, rowId(key), patch),
   );
   // What a PUT leaves to the database is no value that a hook could see or return.
   const left = [...values].filter(([, value]) => value === databaseDefault);
@@ -46,14 +57,15 @@ export async function beforeUpdate(
 
 /** The same for a row that is to be deleted. */
 export async function beforeDelete(target: RowTarget, write: Write): Promise<void> {
-  const { hooks, driver } = write.resource;
-  if (hooks.onBeforeDelete === undefined) return;
+  if (write.resource.hooks.onBeforeDelete === undefined) return;
   await requireTarget(target, write);
-  await runHook(
-    write,
-    driver,
-    (context) => hooks.onBeforeDelete?.(context, rowId(target.key)),
-  );
+  await hookedDelete(target.key, write);
+}
+
+/** The same for a row that was looked at already. */
+export async function hookedDelete(key: Key, write: Write): Promise<void> {
+  const { hooks, driver } = write.resource;
+  await runHook(write, driver, (context) => hooks.onBeforeDelete?.(context, rowId(key)));
 }
 
 /** Looked at once more, and then locked, in the transaction: this spares the hook what must fail. */

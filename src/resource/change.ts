@@ -1,11 +1,11 @@
 import type { Grant } from "../auth/authorize.ts";
 import type { Key } from "../plan/key.ts";
-import { Problem } from "../problem/problem.ts";
 import { kindOf } from "../schema/kinds.ts";
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import { beforeUpdate } from "./before_hooks.ts";
 import type { Call } from "./call.ts";
 import { inWrite } from "./in_write.ts";
+import { InvalidFields } from "./input.ts";
 import type { ResourceRequest } from "./operation.ts";
 import type { Resource } from "./resource.ts";
 import { type NamedRow, readNamedRow, type RowTarget, rowTarget } from "./row_target.ts";
@@ -66,12 +66,7 @@ export function withoutKey(
   table.primaryKey.forEach((column, index) => {
     if (!rest.has(column)) return;
     if (kindOf(column.kind).compare?.(rest.get(column), key[index]) !== 0) {
-      const errors = [{ path: column.name, message: "must be the id of the path" }];
-      throw new Problem(
-        "validation-error",
-        `Cannot use this body: ${column.name} must be the id of the path`,
-        { details: { errors } },
-      );
+      throw new InvalidFields([{ path: column.name, message: "must be the id of the path" }]);
     }
     rest.delete(column);
   });

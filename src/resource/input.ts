@@ -1,3 +1,4 @@
+import type { Key } from "../plan/key.ts";
 import { databaseDefault } from "../plan/plan.ts";
 import { Problem } from "../problem/problem.ts";
 import { InvalidValue } from "../schema/kind.ts";
@@ -10,6 +11,23 @@ export interface FieldError {
   readonly path: string;
   readonly message: string;
 }
+
+/** A body whose fields hold impossible values: a 422 that names each. */
+export class InvalidFields extends Problem {
+  /** What is wrong; never empty. */
+  readonly errors: readonly FieldError[];
+
+  /** `details` stand beside the list of errors. */
+  constructor(errors: readonly FieldError[], details: Readonly<Record<string, unknown>> = {}) {
+    const [first] = errors;
+    super("validation-error", `Cannot use this body: ${first?.path} ${first?.message}`, {
+      details: { ...details, errors: errors.slice(0, mostErrors) },
+    });
+    this.errors = errors;
+  }
+}
+
+const mostErrors = 100;
 
 /** Keys that the service itself puts into rows: never input, also under `strictInput`. */
 const markers: ReadonlySet<string> = new Set(["_etag", "_optimisticId"]);
@@ -79,7 +97,24 @@ export function readHookValues(
   return values;
 }
 
-function requireObject(body: unknown): object {
+/** The values of a key in a body that must name a row. Throws a 422 for what is missing or impossible. */
+export function readKey(body: object, resource: Resource): Key {
+  const values = new Map<ColumnInfo, unknown>();
+  const errors: FieldError[] = [];
+  const given = new Map(Object.entries(body));
+  for (const column of resource.table.primaryKey) {
+    if (given.has(column.name)) {
+      readValue(given.get(column.name), column, resource, values, errors);
+    } else {
+      errors.push(fault(column.name, "is required"));
+    }
+  }
+  refuse(errors);
+  return [...values.values()];
+}
+
+/** Throws a 400 for a body that is no JSON object. */
+export function requireObject(body: unknown): object {
   if (typeof body === "object" && body !== null && !Array.isArray(body)) return body;
   throw new Problem("invalid-body", "Cannot use this body: it must be a JSON object");
 }
@@ -117,9 +152,5 @@ function fault(path: string, message: string): FieldError {
 }
 
 function refuse(errors: readonly FieldError[]): void {
-  const [first] = errors;
-  if (first === undefined) return;
-  throw new Problem("validation-error", `Cannot use this body: ${first.path} ${first.message}`, {
-    details: { errors: errors.slice(0, 100) },
-  });
+  if (errors.length > 0) throw new InvalidFields(errors);
 }

@@ -27,7 +27,12 @@ export type OperationName =
   | "update"
   | "replace"
   | "delete"
-  | "restore";
+  | "restore"
+  | "batch-create"
+  | "batch-update"
+  | "batch-replace"
+  | "batch-delete"
+  | "upsert";
 
 /**
  * One thing that can be done with a resource, as the stages of its straight line. `parse`, `plan`
@@ -36,11 +41,13 @@ export type OperationName =
 export interface Operation<Intent, Plan, Outcome> {
   readonly name: OperationName;
   readonly access: Access;
+  /** A second right that it takes as well: an upsert changes rows, too. */
+  readonly alsoAccess?: Access;
   readonly takesBody: boolean;
   /** Strings become types, once. Fails with 400, 413, 415 or 422. */
   parse(request: ResourceRequest, resource: Resource): Intent;
-  /** What will be done, as data. Cannot be called without a right. */
-  plan(intent: Intent, grant: Grant, resource: Resource): Plan;
+  /** What will be done, as data. Cannot be called without a right; `also` is the second one. */
+  plan(intent: Intent, grant: Grant, resource: Resource, also: Grant | null): Plan;
   /** Fails with 404, 409, 412 or 503, or with what a hook throws. */
   execute(plan: Plan, call: Call): Promise<Outcome>;
   /** Projects, masks and names the answer. */

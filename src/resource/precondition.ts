@@ -29,8 +29,8 @@ export function requirePrecondition(
   if (!passesIfMatch(precondition, currentETag)) throw preconditionFailed(currentETag);
 }
 
-/** The answer to whoever wrote against another state than the stored one. */
-export function preconditionFailed(currentETag: string): Problem {
+/** The answer to whoever wrote against another state than the stored one; null where there is none. */
+export function preconditionFailed(currentETag: string | null): Problem {
   return new Problem("precondition-failed", "The row has changed since you read it", {
     details: { currentETag, suggestion: "Read the row again and repeat the change with its ETag" },
   });

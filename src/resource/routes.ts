@@ -3,6 +3,10 @@ import type { User } from "../auth/user.ts";
 import { reservedSegments as reserved } from "../plan/reserved_segments.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Reply } from "../protocol/reply.ts";
+import { batchCreate } from "./batch_create.ts";
+import { batchDelete } from "./batch_delete.ts";
+import { batchReplace } from "./batch_replace.ts";
+import { batchUpdate } from "./batch_update.ts";
 import { count } from "./count.ts";
 import { create } from "./create.ts";
 import { get } from "./get.ts";
@@ -14,14 +18,15 @@ import { replace } from "./replace.ts";
 import type { Resource, SettledCapabilities } from "./resource.ts";
 import { run } from "./run.ts";
 import { update } from "./update.ts";
+import { upsert } from "./upsert.ts";
 
 /** An operation at its place, ready to run. */
 export interface Endpoint {
   readonly name: OperationName;
   readonly access: Access;
   readonly takesBody: boolean;
-  /** The capability that must be on; null for what is always there. */
-  readonly capability: keyof SettledCapabilities | null;
+  /** The capabilities that must be on, all of them; none for what is always there. */
+  readonly capabilities: readonly (keyof SettledCapabilities)[];
   run(request: ResourceRequest, user: User | null, resource: Resource): Promise<Reply>;
 }
 
@@ -39,11 +44,22 @@ const item: Methods = new Map([
 ]);
 const restoring: Methods = new Map([["POST", mount(restore, "enableRestore")]]);
 const counting: Methods = new Map([["GET", mount(count)]]);
+const batches: Methods = new Map([
+  ["POST", mount(batchCreate, "enableBatch", "enableCreate")],
+  ["PATCH", mount(batchUpdate, "enableBatch", "enableUpdate")],
+  ["PUT", mount(batchReplace, "enableBatch", "enableUpdate")],
+  ["DELETE", mount(batchDelete, "enableBatch", "enableDelete")],
+]);
+const upserting: Methods = new Map([
+  ["POST", mount(upsert, "enableBatch", "enableCreate", "enableUpdate")],
+]);
 
 /** Where each operation stands below the path of a resource, for descriptions. */
 export const resourceRoutes: readonly (readonly [path: string, methods: Methods])[] = [
   ["/", collection],
   ["/count", counting],
+  ["/batch", batches],
+  ["/batch/upsert", upserting],
   ["/:id", item],
   ["/:id/restore", restoring],
 ];
@@ -77,6 +93,7 @@ export function allowedMethods(methods: Methods, resource: Resource): readonly s
 function methodsAt(segments: readonly string[]): Methods | null {
   const [first, second, third] = segments;
   if (first === undefined) return collection;
+  if (first === "batch") return batchMethodsAt(second, third);
   if (second !== undefined) {
     const isRestore = second === "restore" && third === undefined && !reserved.has(first);
     return isRestore ? restoring : null;
@@ -85,19 +102,24 @@ function methodsAt(segments: readonly string[]): Methods | null {
   return reserved.has(first) ? null : item;
 }
 
-function isEnabled(endpoint: Endpoint, resource: Resource): boolean {
-  return endpoint.capability === null || resource.capabilities[endpoint.capability];
+function batchMethodsAt(second: string | undefined, third: string | undefined): Methods | null {
+  if (second === undefined) return batches;
+  return second === "upsert" && third === undefined ? upserting : null;
+}
+
+function isEnabled({ capabilities }: Endpoint, resource: Resource): boolean {
+  return capabilities.every((capability) => resource.capabilities[capability]);
 }
 
 function mount<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
-  capability: Endpoint["capability"] = null,
+  ...capabilities: Endpoint["capabilities"]
 ): Endpoint {
   return {
     name: operation.name,
     access: operation.access,
     takesBody: operation.takesBody,
-    capability,
+    capabilities,
     run: (request, user, resource) => run(operation, request, user, resource),
   };
 }

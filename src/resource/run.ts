@@ -14,7 +14,10 @@ export async function run<Intent, Plan, Outcome>(
 ): Promise<Reply> {
   const intent = operation.parse(request, resource);
   const grant = await authorize(operation.access, user, resource.policy);
-  const plan = operation.plan(intent, grant, resource);
+  const also = operation.alsoAccess === undefined
+    ? null
+    : await authorize(operation.alsoAccess, user, resource.policy);
+  const plan = operation.plan(intent, grant, resource, also);
   let outcome: Outcome;
   try {
     outcome = await operation.execute(plan, { resource, request, user });

@@ -17,25 +17,33 @@ import type { Resource } from "./resource.ts";
 export function withNextVersion(
   set: Assignments,
   current: Row | null,
-  { etag, driver, runtime }: Resource,
+  resource: Resource,
 ): Assignments {
-  if (etag === null || current === null) return set;
-  const complete = new Map(set);
-  const { versionField, updatedAtField } = etag;
-  if (versionField !== null && !complete.has(versionField)) {
-    const next = nextVersion(current[versionField.name]);
-    if (next !== null) complete.set(versionField, next);
+  const field = resource.etag?.versionField ?? null;
+  if (field === null || current === null || set.has(field)) {
+    return withNextMoment(set, current, resource);
   }
-  if (updatedAtField !== null) {
-    const stored = current[updatedAtField.name];
-    const { timestampStepMicros } = driver.dialect;
-    complete.set(updatedAtField, nextMoment(stored, runtime.clock.now(), timestampStepMicros));
-  }
-  return complete;
+  const next = nextVersion(current[field.name]);
+  const counted = next === null ? set : new Map([...set, [field, next]]);
+  return withNextMoment(counted, current, resource);
+}
+
+/** The same without the version, which batches leave as it is unless somebody asks for more. */
+export function withNextMoment(
+  set: Assignments,
+  current: Row | null,
+  { etag, driver, runtime }: Resource,
+  nowMs: number = runtime.clock.now(),
+): Assignments {
+  const field = etag?.updatedAtField ?? null;
+  if (field === null || current === null) return set;
+  const { timestampStepMicros } = driver.dialect;
+  const moment = nextMoment(current[field.name], nowMs, timestampStepMicros);
+  return new Map([...set, [field, moment]]);
 }
 
 /** One more; null leaves a missing or odd value as it is. */
-function nextVersion(stored: unknown): unknown {
+export function nextVersion(stored: unknown): unknown {
   if (typeof stored === "number") return Number.isSafeInteger(stored + 1) ? stored + 1 : null;
   if (typeof stored === "bigint") return stored + 1n;
   // A column of kind bigint: its values are texts of digits.

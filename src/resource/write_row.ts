@@ -4,8 +4,8 @@ import { comparison } from "../filter/comparison.ts";
 import { allRows, and, type Filter } from "../filter/filter.ts";
 import { matches } from "../filter/match.ts";
 import { equalOperator } from "../filter/value_operators.ts";
-import { keyFilter } from "../plan/key.ts";
-import type { Assignments } from "../plan/plan.ts";
+import { type Key, keyFilter, keyOf } from "../plan/key.ts";
+import type { Assignments, DeletePlan, UpdatePlan } from "../plan/plan.ts";
 import { Problem } from "../problem/problem.ts";
 import { instantOf } from "../schema/instant.ts";
 import type { Row } from "../schema/table_info.ts";
@@ -25,13 +25,15 @@ export async function insertRow(
   connection: Connection,
 ): Promise<Row> {
   const { table, reader } = write.resource;
-  const plan = { kind: "insert" as const, table, values, returning: table.columns };
+  const rows = [values];
+  const columns = [...values.keys()];
+  const plan = { kind: "insert" as const, table, columns, rows, returning: table.columns };
   const [row] = (await fetchRows(connection, plan, reader)).rows;
   // A trigger of a foreign table may drop what is inserted, without an error.
   if (row === undefined) {
     throw new Problem("validation-error", "Cannot create: the database did not keep the row");
   }
-  await requireWithin(write, row, connection);
+  await requireWithin(write, [keyOf(row, table)], connection);
   await afterHook("onAfterCreate", row, write, connection);
   return row;
 }
@@ -56,7 +58,7 @@ export async function changeRow(
     connection,
   );
   if (row === null) throw await lostRow(target, current, write, connection);
-  await requireWithin(write, row, connection);
+  await requireWithin(write, [target.key], connection);
   await afterHook("onAfterUpdate", row, write, connection);
   return row;
 }
@@ -68,23 +70,19 @@ export async function removeRow(
   connection: Connection,
 ): Promise<void> {
   const { resource } = write;
-  const { hooks, softDelete, table, reader, runtime } = resource;
   const current = target.precondition === null ? null : await lockRow(target, write, connection);
   const where = and(reachable(target, write), unchanged(current, resource));
-  const { changed } = await connection.query(reader.compile(
-    softDelete === null ? { kind: "delete", table, where } : {
-      kind: "update",
-      table,
-      where,
-      set: new Map([[softDelete.field, softDelete.mark(instantOf(runtime.clock.now()))]]),
-      returning: [],
-    },
-  ));
+  const { changed } = await connection.query(resource.reader.compile(removal(where, resource)));
   if (changed === 0) throw await lostRow(target, current, write, connection);
-  if (hooks.onAfterDelete !== undefined) {
-    const id = rowId(target.key);
-    await runHook(write, connection, (context) => hooks.onAfterDelete?.(context, id));
-  }
+  await afterDelete(target.key, write, connection);
+}
+
+/** What DELETE does to rows: it takes them away, or marks them. */
+export function removal(where: Filter, resource: Resource): DeletePlan | UpdatePlan {
+  const { softDelete, table, runtime } = resource;
+  if (softDelete === null) return { kind: "delete", table, where };
+  const set = new Map([[softDelete.field, softDelete.mark(instantOf(runtime.clock.now()))]]);
+  return { kind: "update", table, where, set, returning: [] };
 }
 
 /** Takes the mark of deletion from a row. A row that is not marked is a 409. */
@@ -114,7 +112,7 @@ export async function restoreRow(
     connection,
   );
   if (row === null) throw await lostRow(target, current, write, connection);
-  await requireWithin(write, row, connection);
+  await requireWithin(write, [target.key], connection);
   await afterHook("onAfterUpdate", row, write, connection);
   return row;
 }
@@ -158,7 +156,7 @@ async function readRow(
 }
 
 /** A change of nothing is allowed and answers with the row as it stands. */
-async function updateRow(
+export async function updateRow(
   where: Filter,
   set: Assignments,
   resource: Resource,
@@ -190,7 +188,8 @@ async function lostRow(
     : preconditionFailed(tagOf(current, etag));
 }
 
-async function afterHook(
+/** Runs the after-hook of a row that was written. */
+export async function afterHook(
   name: "onAfterCreate" | "onAfterUpdate",
   row: Row,
   write: Write,
@@ -199,5 +198,13 @@ async function afterHook(
   const { hooks } = write.resource;
   if (hooks[name] !== undefined) {
     await runHook(write, connection, (context) => hooks[name]?.(context, row));
+  }
+}
+
+/** Runs the after-hook of a row that was deleted. */
+export async function afterDelete(key: Key, write: Write, connection: Connection): Promise<void> {
+  const { hooks } = write.resource;
+  if (hooks.onAfterDelete !== undefined) {
+    await runHook(write, connection, (context) => hooks.onAfterDelete?.(context, rowId(key)));
   }
 }

@@ -58,7 +58,8 @@ export async function openFilterWorld(
   await db.driver.transaction(async (connection) => {
     for (const row of normal) {
       const values = new Map(info.columns.map((column) => [column, row[column.name]]));
-      const plan = { kind: "insert" as const, table: info, values, returning: [] };
+      const { columns } = info;
+      const plan = { kind: "insert" as const, table: info, columns, rows: [values], returning: [] };
       await connection.query(reader.compile(plan));
     }
   });

@@ -1,0 +1,101 @@
+import type { Grant } from "../auth/authorize.ts";
+import type { Connection } from "../db/driver.ts";
+import { transact } from "../db/transact.ts";
+import { and, type Filter } from "../filter/filter.ts";
+import { type Key, keyId, keyOf } from "../plan/key.ts";
+import type { ColumnInfo, Row } from "../schema/table_info.ts";
+import { answer } from "./answer.ts";
+import { readBatchFilter, readPatch } from "./batch_body.ts";
+import { changeRows, columnsToChange, reachableRows, type RowChange } from "./batch_change.ts";
+import { lockMatching, readByKeys } from "./batch_read.ts";
+import { hookedUpdate } from "./before_hooks.ts";
+import type { Write } from "./call.ts";
+import { withoutKey } from "./change.ts";
+import type { Operation } from "./operation.ts";
+
+interface BatchUpdate {
+  readonly filter: Filter;
+  readonly values: ReadonlyMap<ColumnInfo, unknown>;
+}
+
+interface BatchUpdatePlan extends BatchUpdate {
+  readonly grant: Grant;
+}
+
+/** `PATCH /batch`: one change for every row that the filter matches. */
+export const batchUpdate: Operation<BatchUpdate, BatchUpdatePlan, number> = {
+  name: "batch-update",
+  access: "update",
+  takesBody: true,
+
+  parse({ body }, resource) {
+    return { filter: readBatchFilter(body, resource), values: readPatch(body, resource) };
+  },
+
+  plan(update, grant) {
+    return { ...update, grant };
+  },
+
+  async execute({ filter, values, grant }, call) {
+    const write = { ...call, grant };
+    const { driver, hooks } = call.resource;
+    const where = and(filter, reachableRows(write));
+    const hooked = hooks.onBeforeUpdate === undefined
+      ? null
+      : await hookedChanges(where, values, write);
+    return await transact(driver, async (connection) => {
+      const changes = hooked === null
+        ? (await lockRows(where, write, connection)).map((current) => ({ current, values }))
+        : await lockHooked(hooked, where, write, connection);
+      return await changeRows(changes, write, connection);
+    });
+  },
+
+  shape(count) {
+    return answer(200, { count });
+  },
+};
+
+interface HookedChange {
+  readonly key: Key;
+  readonly values: ReadonlyMap<ColumnInfo, unknown>;
+}
+
+/** What the before-hook makes of the change, row by row, before the transaction. */
+async function hookedChanges(
+  where: Filter,
+  values: ReadonlyMap<ColumnInfo, unknown>,
+  write: Write,
+): Promise<readonly HookedChange[]> {
+  const { driver, table } = write.resource;
+  const changes: HookedChange[] = [];
+  for (const row of await lockRows(where, write, driver)) {
+    const key = keyOf(row, table);
+    const changed = await hookedUpdate(key, values, write);
+    changes.push({ key, values: withoutKey(changed, key, write.resource) });
+  }
+  return changes;
+}
+
+function lockRows(where: Filter, write: Write, connection: Connection): Promise<readonly Row[]> {
+  const { resource } = write;
+  const what = { where, columns: columnsToChange(resource), limit: resource.batch.update };
+  return lockMatching(what, resource, connection);
+}
+
+/** Of the rows that the hook has seen those that the filter still matches. */
+async function lockHooked(
+  hooked: readonly HookedChange[],
+  where: Filter,
+  { resource }: Write,
+  connection: Connection,
+): Promise<readonly RowChange[]> {
+  const columns = columnsToChange(resource);
+  const keys = hooked.map(({ key }) => key);
+  const what = { keys, where, columns, lock: true as const };
+  const rows = await readByKeys(what, resource, connection);
+  return hooked.flatMap(({ key, values }) => {
+    const current = rows.get(keyId(key, resource.table));
+    return current === undefined ? [] : [{ current, values }];
+  });
+}

@@ -1,0 +1,71 @@
+import type { Driver } from "../../src/db/driver.ts";
+import type { Database } from "../../src/db/open_database.ts";
+import { all } from "../../src/filter/builders.ts";
+import { resource, type ResourceOptions } from "../../src/resource/definition.ts";
+import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
+import { table } from "../../src/schema/define.ts";
+import type { Engine } from "../support/engines.ts";
+import { type Service, withService } from "../support/http.ts";
+
+export const notes = table("notes", {
+  id: integer().primaryKey(),
+  ownerId: text().notNull().default("ada").as("owner_id"),
+  title: text().notNull(),
+  slug: text().unique(),
+  rank: integer().default(7),
+  version: integer().default(1),
+  updatedAt: timestamp().as("updated_at"),
+  deletedAt: timestamp().as("deleted_at"),
+});
+export type Note = typeof notes.$inferSelect;
+
+export const open = {
+  public: true,
+  create: () => all(),
+  update: () => all(),
+  delete: () => all(),
+} as const;
+export const ada = { "x-user": "ada" };
+
+/** Runs `work` against a service of notes; `statements` holds what it sent to the database. */
+export function withNotes(
+  engine: Engine,
+  options: Partial<ResourceOptions<Note>>,
+  work: (service: Service, statements: string[]) => Promise<void>,
+): Promise<void> {
+  const statements: string[] = [];
+  return withService(engine, [notes], (db) => ({
+    resources: [
+      resource(notes, { id: notes.id, auth: open, db: recorded(db, statements), ...options }),
+    ],
+  }), (service) => work(service, statements));
+}
+
+/** The statements of a database, transactions included, and one by one. */
+export function recorded(db: Database, statements: string[]): Database {
+  const { driver } = db;
+  const recording: Driver = {
+    dialect: driver.dialect,
+    label: driver.label,
+    query(statement) {
+      statements.push(statement.text);
+      return driver.query(statement);
+    },
+    transaction: (work) =>
+      driver.transaction((connection) =>
+        work({
+          query(statement) {
+            statements.push(statement.text);
+            return connection.query(statement);
+          },
+        })
+      ),
+    close: () => driver.close(),
+  };
+  return { ...db, driver: recording };
+}
+
+/** `count` items from 1 on. */
+export function some<T>(count: number, make: (id: number) => T): T[] {
+  return Array.from({ length: count }, (_, index) => make(index + 1));
+}
