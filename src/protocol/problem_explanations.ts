@@ -102,7 +102,6 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
 
 /** Problems of features that are still to come: this version never answers with them. */
 export const problemsToCome: ReadonlySet<ProblemSlug> = new Set([
-  "batch-limit-exceeded",
   "webhook-signature-invalid",
   "idempotency-in-flight",
   "idempotency-key-reused",
