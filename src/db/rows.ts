@@ -26,14 +26,16 @@ export interface FetchedRows {
 }
 
 /** Runs a plan that answers with rows. */
-export async function fetchRows(
+export function fetchRows(
   connection: Connection,
   plan: ReadPlan | InsertPlan | UpdatePlan,
   reader: RowReader,
 ): Promise<FetchedRows> {
   const columns = plan.kind === "read" ? plan.columns : plan.returning;
-  const { rows } = await connection.query(reader.compile(plan));
-  return { rows: reader.toRows(rows, columns), stored: rows };
+  return connection.query(reader.compile(plan)).then(({ rows }) => ({
+    rows: reader.toRows(rows, columns),
+    stored: rows,
+  }));
 }
 
 /** Runs a plan that answers with a number. */

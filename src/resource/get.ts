@@ -49,11 +49,11 @@ export const get: Operation<GetIntent, GetPlan, Row> = {
     };
   },
 
-  async execute({ read, segment }, { resource }) {
-    const { rows } = await fetchRows(resource.driver, read, resource.reader);
-    const [row] = rows;
-    if (row === undefined) throw notFound(resource, segment);
-    return row;
+  execute({ read, segment }, { resource }) {
+    return fetchRows(resource.driver, read, resource.reader).then(({ rows: [row] }) => {
+      if (row === undefined) throw notFound(resource, segment);
+      return row;
+    });
   },
 
   shape(row, { view, ifNoneMatch }, resource) {

@@ -24,8 +24,11 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
   const fixed = securityHeaders(security);
   return {
     respond(reply, method) {
-      const headers: Record<string, string> = { ...fixed };
-      for (const name in reply.headers) headers[name] = safeValue(reply.headers[name] ?? "");
+      const headers: Record<string, string> = { ...fixed, ...reply.headers };
+      for (const name in reply.headers) {
+        const value = headers[name] ?? "";
+        if (!isSafe(value)) headers[name] = safeValue(value);
+      }
       if (method !== "HEAD") {
         return new CheckedResponse(reply.body, { status: reply.status, headers });
       }
