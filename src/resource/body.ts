@@ -50,22 +50,15 @@ async function readBytes(
   limits: BodyLimits,
   clock: Clock,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  if (Number(request.headers.get("content-length") ?? 0) > limits.bodyLimit) throw tooLarge(limits);
-  if (request.body === null) return new Uint8Array();
-  const reader = request.body.getReader();
-  let late = false;
-  const cancelTimer = clock.after(limits.bodyTimeoutMs, () => {
-    late = true;
-    void reader.cancel().catch(() => undefined);
-  });
+  const declared = request.headers.get("content-length");
+  if (declared !== null && Number(declared) > limits.bodyLimit) throw tooLarge(limits);
+  const late = Promise.withResolvers<never>();
+  const cancelTimer = clock.after(limits.bodyTimeoutMs, () => late.reject(tooLate()));
   try {
-    const bytes = await collect(reader, limits);
-    if (late) {
-      throw new Problem("request-timeout", "The body did not arrive in time", {
-        headers: { connection: "close" },
-      });
-    }
-    return bytes;
+    // The server holds a client to the length it declared: only an undeclared one is counted, at
+    // the price of a stream.
+    const bytes = declared === null ? collect(request, limits) : request.bytes();
+    return await Promise.race([bytes, late.promise]);
   } catch (cause) {
     if (cause instanceof Problem) throw cause;
     // The connection broke, or its framing is wrong: nobody may be left to read this.
@@ -75,10 +68,9 @@ async function readBytes(
   }
 }
 
-async function collect(
-  reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,
-  limits: BodyLimits,
-): Promise<Uint8Array<ArrayBuffer>> {
+async function collect(request: Request, limits: BodyLimits): Promise<Uint8Array<ArrayBuffer>> {
+  if (request.body === null) return new Uint8Array();
+  const reader = request.body.getReader();
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
   for (;;) {
@@ -86,6 +78,7 @@ async function collect(
     if (done) break;
     length += value.length;
     if (length > limits.bodyLimit) {
+      // It ends the connection, and whether that succeeds changes nothing for the answer.
       void reader.cancel().catch(() => undefined);
       throw tooLarge(limits);
     }
@@ -100,6 +93,12 @@ async function collect(
     offset += chunk.length;
   }
   return bytes;
+}
+
+function tooLate(): Problem {
+  return new Problem("request-timeout", "The body did not arrive in time", {
+    headers: { connection: "close" },
+  });
 }
 
 function tooLarge(limits: BodyLimits): Problem {

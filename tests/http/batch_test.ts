@@ -103,6 +103,8 @@ testOnEngines(
       batch: { create: 500, update: 500, replace: 500, delete: 500, incrementVersion: true },
     }, async ({ get, send }, statements) => {
       const count = (): number => statements.splice(0).length;
+      // What the start looked at.
+      count();
       const items = some(500, (n) => ({ id: n, title: `t${n}`, ...(n % 2 ? { rank: n } : {}) }));
       assertEquals((await send("POST", "/api/notes/batch", { items }, ada)).status, 201);
       // The rows, and whether they lie within the scope.

@@ -32,8 +32,8 @@ function withNotes(
     ],
   }), async (service) => {
     await insertRows(service.db, notes, [
-      { id: 1, ownerId: "ada", title: "a", secret: "s1" },
-      { id: 2, ownerId: "bob", title: "b", secret: "s2" },
+      { id: 1, ownerId: "ada", title: "a", secret: "xyzzy-s1" },
+      { id: 2, ownerId: "bob", title: "b", secret: "xyzzy-s2" },
     ]);
     await work(service);
   });
@@ -199,5 +199,54 @@ testOnEngines(
       ]);
       assertEquals(answers.map(({ status }) => status), [401, 401, 401, 401, 401]);
       assertEquals(new Set(answers.map(({ body }) => body.detail)).size, 2);
+    }),
+);
+
+/** Every route that there is, but for the streams and searches to come. */
+const routes: readonly (readonly [method: string, path: string, body?: unknown])[] = [
+  ["GET", "/api/notes"],
+  ["GET", "/api/notes/1"],
+  ["GET", "/api/notes/count"],
+  ["HEAD", "/api/notes"],
+  ["HEAD", "/api/notes/1"],
+  ["POST", "/api/notes", { id: 9, ownerId: "ada" }],
+  ["PATCH", "/api/notes/1", { title: "x" }],
+  ["PUT", "/api/notes/1", { ownerId: "ada" }],
+  ["DELETE", "/api/notes/1"],
+  ["POST", "/api/notes/batch", { items: [{ id: 9, ownerId: "ada" }] }],
+  ["PATCH", "/api/notes/batch", { filter: "id==1", patch: { title: "x" } }],
+  ["PUT", "/api/notes/batch", { items: [{ id: 1, ownerId: "ada" }] }],
+  ["DELETE", "/api/notes/batch", { filter: "id==1" }],
+  ["POST", "/api/notes/batch/upsert", { items: [{ id: 1, ownerId: "ada" }] }],
+];
+
+testOnEngines(
+  "on every route nothing is granted that nobody granted",
+  (engine) =>
+    withNotes(engine, {}, async ({ get, send }) => {
+      for (const [method, path, body] of routes) {
+        const statuses = [
+          (await send(method, path, body)).status,
+          (await send(method, path, body, ada)).status,
+        ];
+        assertEquals([method, path, ...statuses], [method, path, 401, 403]);
+      }
+      assertEquals((await get("/api/notes/batch", ada)).status, 405);
+    }),
+);
+
+testOnEngines(
+  "public opens reading to everybody, and no write",
+  (engine) =>
+    withNotes(engine, { public: true }, async ({ send }) => {
+      for (const [method, path, body] of routes) {
+        const isRead = method === "GET" || method === "HEAD";
+        const statuses = [
+          (await send(method, path, body)).status,
+          (await send(method, path, body, ada)).status,
+        ];
+        const expected = isRead ? [200, 200] : [401, 403];
+        assertEquals([method, path, ...statuses], [method, path, ...expected]);
+      }
     }),
 );

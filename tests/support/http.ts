@@ -30,6 +30,16 @@ export interface Service {
   ): Promise<Answer>;
 }
 
+/**
+ * What values of hidden columns begin with, in every test that has some: no answer, header or
+ * observation of any of them may hold it.
+ */
+export const hiddenMark = "xyzzy-";
+
+function requireHidden(text: string, where: string): void {
+  if (text.includes(hiddenMark)) throw new Error(`A hidden value stands in ${where}: ${text}`);
+}
+
 /** The header by which the tests say who calls. */
 export const userHeader = "x-user";
 
@@ -60,6 +70,8 @@ export async function withService(
     const call = async (request: Request): Promise<Answer> => {
       const response = await app.fetch(request);
       const text = await response.text();
+      requireHidden(text, "an answer");
+      requireHidden(JSON.stringify([...response.headers]), "a header");
       const json = response.headers.get("content-type")?.includes("json") && text !== "";
       return {
         status: response.status,
@@ -87,6 +99,9 @@ export async function withService(
           }),
         ),
     });
+    for (const observation of observations) {
+      requireHidden(Deno.inspect(observation, { depth: 9 }), "an observation");
+    }
   } finally {
     await db.close();
   }
