@@ -9,6 +9,7 @@ import {
   type ReadPlan,
   type UpdatePlan,
 } from "../plan/plan.ts";
+import { unreachable } from "../problem/unreachable.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import {
@@ -59,10 +60,8 @@ function compilePlan(plan: Plan, context: Context): Fragment {
       return compileUpdate(plan, context);
     case "delete":
       return compileDelete(plan, context);
-    default: {
-      const never: never = plan;
-      return never;
-    }
+    default:
+      return unreachable(plan);
   }
 }
 
