@@ -1,3 +1,4 @@
+import { unreachable } from "../problem/unreachable.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import type { Dialect } from "../sql/dialect.ts";
@@ -156,10 +157,8 @@ class SqliteDriver implements Driver {
           return this.#writable().write(statement, "alone");
         case "boundary":
           return refuseBoundary();
-        default: {
-          const never: never = kind;
-          return never;
-        }
+        default:
+          return unreachable(kind);
       }
     } catch (error) {
       return this.#parts.patience.isBusy(error)

@@ -28,7 +28,9 @@ export interface Comparison {
 
 /** The rows with at least one related row that passes. Asked of the database only. */
 export interface Related {
+  /** Tells it from other filters. */
   readonly kind: "related";
+  /** The way to the related rows. */
   readonly relation: Relation;
   /** Over the relation's target. */
   readonly filter: Filter;
