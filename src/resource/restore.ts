@@ -1,7 +1,7 @@
 import type { Grant } from "../auth/authorize.ts";
+import { transact } from "../db/transact.ts";
 import type { Row } from "../schema/table_info.ts";
 import { answerRow } from "./answer.ts";
-import { inWrite } from "./in_write.ts";
 import type { Operation } from "./operation.ts";
 import { type NamedRow, readNamedRow, type RowTarget, rowTarget } from "./row_target.ts";
 import { restoreRow } from "./write_row.ts";
@@ -25,7 +25,8 @@ export const restore: Operation<NamedRow, RestorePlan, Row> = {
 
   execute({ target, grant }, call) {
     const write = { ...call, grant };
-    return inWrite(write, "onAfterUpdate", (connection) => restoreRow(target, write, connection));
+    const { driver } = call.resource;
+    return transact(driver, (connection) => restoreRow(target, write, connection));
   },
 
   shape(row, _named, resource) {

@@ -51,6 +51,23 @@ export async function changeRow(
   const { resource } = write;
   const where = reachable(target, write);
   const current = resource.etag === null ? null : await lockRow(target, write, connection);
+  return await rewriteRow({ target, current, where, set }, write, connection);
+}
+
+/** A row to write anew: `current` is what was looked at, where anybody did. */
+interface Rewrite {
+  readonly target: RowTarget;
+  readonly current: Row | null;
+  readonly where: Filter;
+  readonly set: Assignments;
+}
+
+async function rewriteRow(
+  { target, current, where, set }: Rewrite,
+  write: Write,
+  connection: Connection,
+): Promise<Row> {
+  const { resource } = write;
   const row = await updateRow(
     and(where, unchanged(current, resource)),
     withNextVersion(set, current, resource),
@@ -105,16 +122,7 @@ export async function restoreRow(
     );
   }
   const set = new Map([[softDelete.field, softDelete.unmarked]]);
-  const row = await updateRow(
-    and(where, unchanged(current, resource)),
-    withNextVersion(set, current, resource),
-    resource,
-    connection,
-  );
-  if (row === null) throw await lostRow(target, current, write, connection);
-  await requireWithin(write, [target.key], connection);
-  await afterHook("onAfterUpdate", row, write, connection);
-  return row;
+  return await rewriteRow({ target, current, where, set }, write, connection);
 }
 
 /**

@@ -43,6 +43,8 @@ testOnEngines(
           })
         ),
       });
+      // What the start looked at.
+      statements.length = 0;
       const send = async (method: string, path: string, items: unknown) => {
         const request = new Request(`http://test/api/${path}`, {
           method,
