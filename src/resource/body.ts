@@ -110,9 +110,12 @@ function tooLarge(limits: BodyLimits): Problem {
   );
 }
 
+/** Keeps nothing between two texts, as long as neither is decoded in pieces. */
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
+
 function decodeText(bytes: Uint8Array): string {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return strictUtf8.decode(bytes);
   } catch (cause) {
     throw new Problem("invalid-body", "Cannot read this body: it is not UTF-8", { cause });
   }
