@@ -15,7 +15,7 @@ export function databaseProblem(error: unknown, access: string): unknown {
     case "foreign-key":
       return new Problem(
         "conflict",
-        `Cannot ${access}: a row that this one refers to, or that refers to it, stands against it`,
+        `Cannot ${access}: ${brokenReference(access)}`,
         { cause },
       );
     case "retryable":
@@ -56,4 +56,11 @@ export function databaseProblem(error: unknown, access: string): unknown {
 
 function unavailable(detail: string, cause: unknown): Problem {
   return new Problem("database-unavailable", detail, { cause, headers: { "retry-after": "1" } });
+}
+
+/** A change may break a reference at either end, as it may set a column that others refer to. */
+function brokenReference(access: string): string {
+  if (access === "create") return "there is no row that this one refers to";
+  if (access === "delete") return "another row refers to this one";
+  return "it would leave a reference without its row";
 }

@@ -4,10 +4,10 @@ import { DatabaseError } from "../../src/db/database_error.ts";
 import { GroupCommit, mostJobs } from "../../src/db/group_commit.ts";
 import type { SqliteConnection } from "../../src/db/sqlite_connection.ts";
 import { transactionGuard } from "../../src/db/transaction_guard.ts";
-import type { Clock } from "../../src/runtime/runtime.ts";
 import { soon } from "../../src/runtime/system_runtime.ts";
 import { fails } from "../conformance/driver.ts";
 import { gate } from "../support/scratch.ts";
+import { handClock } from "./hand_clock.ts";
 
 Deno.test("writes that come together share one commit, in the order in which they came", async () => {
   const { groups, log } = scene();
@@ -33,10 +33,10 @@ Deno.test("a group closes when it is full, and when it is old", async () => {
   const { groups, log, clock } = scene();
   await Promise.all(Array.from({ length: mostJobs + 1 }, () => write(groups, "w")));
   assertEquals(log().map((group) => group.split(" w").length - 1), [mostJobs, 1]);
-  clock.moveBy(1);
+  clock.advance(1);
   const slow = groups.transaction(async (connection) => {
     await connection.query(statement("slow"));
-    clock.moveBy(20);
+    clock.advance(20);
   });
   await Promise.all([slow, write(groups, "a")]);
   assertEquals(log().slice(2), ["BEGIN slow COMMIT", "BEGIN a COMMIT"]);
@@ -64,7 +64,7 @@ Deno.test("a group takes no second transaction that waits after 5 ms", async () 
     groups.transaction(async (connection) => {
       await connection.query(statement(text));
       await turns(3);
-      clock.moveBy(ms);
+      clock.advance(ms);
     });
   await Promise.all([waiting("a", 4), waiting("b", 1), waiting("c", 1), write(groups, "d")]);
   assertEquals(log(), ["BEGIN a b COMMIT", "BEGIN c d COMMIT"]);
@@ -141,7 +141,7 @@ Deno.test("a commit that stays busy fails all, and leaves nothing open", async (
   const jobs = [write(groups, "a"), write(groups, "broken")];
   const told = Promise.all(jobs.map((job) => fails(job, "unavailable")));
   await turns(3);
-  clock.moveBy(100);
+  clock.advance(100);
   await told;
   assertEquals(log().at(-1)?.endsWith("(COMMIT) ROLLBACK"), true);
 });
@@ -152,9 +152,9 @@ Deno.test("nobody waits for a turn longer than the limit, whoever holds the writ
   const holder = groups.transaction(() => end.passed);
   const early = write(groups, "a");
   await turns(3);
-  clock.moveBy(60);
+  clock.advance(60);
   const late = write(groups, "b");
-  clock.moveBy(60);
+  clock.advance(60);
   await fails(early, "unavailable");
   end.open();
   await Promise.all([holder, late]);
@@ -175,7 +175,7 @@ Deno.test("it closes after the whole queue, and at the latest after the limit", 
   await turns(3);
   const closing = stuck.groups.close();
   const told = fails(waiting, "unavailable");
-  stuck.clock.moveBy(100);
+  stuck.clock.advance(100);
   await Promise.all([closing, told]);
   end.open();
   await holder;
@@ -183,7 +183,7 @@ Deno.test("it closes after the whole queue, and at the latest after the limit", 
 
 interface Scene {
   readonly groups: GroupCommit;
-  readonly clock: { moveBy(ms: number): void };
+  readonly clock: { advance(ms: number): void };
   /** What ran, one line for each group, without savepoints; in brackets what failed. */
   log(): string[];
   statements(): string[];
@@ -223,7 +223,7 @@ function scene(errors: { lost?: string; broken?: string } = {}): Scene {
     },
     close: () => {},
   };
-  const { clock, moveBy } = handClock();
+  const { clock, advance } = handClock();
   const isBusy = (error: unknown) => error instanceof Error && error.message === "busy";
   const groups = new GroupCommit({
     writer,
@@ -233,33 +233,11 @@ function scene(errors: { lost?: string; broken?: string } = {}): Scene {
   });
   return {
     groups,
-    clock: { moveBy },
+    clock: { advance },
     statements: () => statements,
     log: () =>
       statements.filter((text) => !text.endsWith("service_job")).join(" ")
         .replaceAll("BEGIN IMMEDIATE", "\nBEGIN").trim().split(" \n"),
-  };
-}
-
-function handClock(): { readonly clock: Clock; readonly moveBy: (ms: number) => void } {
-  let now = 0;
-  const timers = new Set<{ readonly at: number; readonly work: () => void }>();
-  return {
-    clock: {
-      now: () => now,
-      elapsedMs: () => now,
-      after(delayMs, work) {
-        const timer = { at: now + delayMs, work };
-        timers.add(timer);
-        return () => timers.delete(timer);
-      },
-    },
-    moveBy(ms) {
-      now += ms;
-      for (const timer of [...timers]) {
-        if (timer.at <= now && timers.delete(timer)) timer.work();
-      }
-    },
   };
 }
 
