@@ -15,6 +15,7 @@ import { createSealer } from "./runtime/sealer.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
+import type { TableInfo } from "./schema/table_info.ts";
 import { createResponder, type Responder } from "./service/respond.ts";
 import { type ServiceRoutes, serviceRoutes } from "./service/service_routes.ts";
 import { readTarget } from "./service/target.ts";
@@ -104,16 +105,22 @@ function settleResources(
   runtime: Runtime,
 ): readonly Resource[] {
   config.resources.forEach(checkOptions);
+  const byTable = new Map<TableInfo, Resource>();
   const context = {
     basePath: settled.basePath,
     driver: config.db.driver,
     filters: createFilterParser(),
     sealer: createSealer(settled.secrets, runtime.random),
     relations: settleRelations(config.resources),
+    resourceOf: (table: TableInfo) => byTable.get(table),
     secret: settled.secrets[0] ?? "",
     runtime,
   };
-  return config.resources.map((definition) => settleResource(definition, context));
+  const resources = config.resources.map((definition) => settleResource(definition, context));
+  for (const resource of resources) {
+    if (!byTable.has(resource.table)) byTable.set(resource.table, resource);
+  }
+  return resources;
 }
 
 function answering(

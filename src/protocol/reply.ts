@@ -3,7 +3,8 @@ export interface Reply {
   readonly status: number;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | null;
+  /** A stream is for answers that are never held whole. */
+  readonly body: string | ReadableStream<Uint8Array> | null;
 }
 
 /** The content type of every JSON answer that is not a problem. */

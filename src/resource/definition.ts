@@ -70,6 +70,8 @@ export interface RelationOptions {
   readonly references?: AnyColumn | undefined;
   /** The link table of `manyToMany`. */
   readonly through?: TableLike<unknown, unknown> | TableInfo | undefined;
+  /** Lets the `filter` of a request walk it: `author.name==Ann`. Off unless set. */
+  readonly filterable?: boolean | undefined;
 }
 
 /** How rows are marked deleted instead of removed. */

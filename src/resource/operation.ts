@@ -34,6 +34,14 @@ export type OperationName =
   | "batch-delete"
   | "upsert";
 
+/** The rights beside the one of the operation's own access. */
+export interface FurtherRights {
+  /** The right to {@link Operation.alsoAccess}; null where the operation has none. */
+  readonly also: Grant | null;
+  /** The rights to read other resources; absent where the caller has none. */
+  readonly related: ReadonlyMap<Resource, Grant>;
+}
+
 /**
  * One thing that can be done with a resource, as the stages of its straight line. `parse`, `plan`
  * and `shape` are pure; only `execute` waits.
@@ -46,8 +54,10 @@ export interface Operation<Intent, Plan, Outcome> {
   readonly takesBody: boolean;
   /** Strings become types, once. Fails with 400, 413, 415 or 422. */
   parse(request: ResourceRequest, resource: Resource): Intent;
-  /** What will be done, as data. Cannot be called without a right; `also` is the second one. */
-  plan(intent: Intent, grant: Grant, resource: Resource, also: Grant | null): Plan;
+  /** The other resources whose rows it reads: those included, and those that a filter walks to. */
+  reaches?(intent: Intent): ReadonlySet<Resource>;
+  /** What will be done, as data. Cannot be called without a right. */
+  plan(intent: Intent, grant: Grant, resource: Resource, further: FurtherRights): Plan;
   /** Fails with 404, 409, 412 or 503, or with what a hook throws. */
   execute(plan: Plan, call: Call): Promise<Outcome>;
   /** Projects, masks and names the answer. */

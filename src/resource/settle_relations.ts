@@ -42,6 +42,8 @@ function settleRelation(
     name,
     owner,
     target,
+    type: options.type,
+    filterable: options.filterable ?? false,
     toMany: options.type === "hasMany" || options.type === "manyToMany",
     steps: stepsOf(options, { owner, target, column, fault }),
   };

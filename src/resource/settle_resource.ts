@@ -27,6 +27,8 @@ export interface ResourceContext {
   readonly filters: FilterParser;
   readonly sealer: Sealer;
   readonly relations: Relations;
+  /** Asked only once every resource is settled. */
+  resourceOf(table: TableInfo): Resource | undefined;
   /** Keys the hash tags. */
   readonly secret: string;
   readonly runtime: Runtime;
@@ -71,6 +73,8 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     live: softDelete?.live ?? allRows,
     hooks: options.hooks ?? {},
     hookTimeoutMs: options.hooks?.timeoutMs ?? 5_000,
+    relations: relations.get(table) ?? new Map(),
+    resourceOf: context.resourceOf,
     operators,
     filters: context.filters,
     sealer: context.sealer,

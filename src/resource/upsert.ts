@@ -39,9 +39,9 @@ export const upsert: Operation<readonly NamedItem[], UpsertPlan, readonly Row[]>
     return readNamedItems(body, resource.batch.create, resource);
   },
 
-  plan(items, create, _resource, update) {
-    if (update === null) throw new Error("An upsert needs the right to update as well");
-    return { items, create, update };
+  plan(items, create, _resource, { also }) {
+    if (also === null) throw new Error("An upsert needs the right to update as well");
+    return { items, create, update: also };
   },
 
   async execute(plan, call) {

@@ -8,6 +8,10 @@ export interface Relation {
   readonly owner: TableInfo;
   /** Where it ends. */
   readonly target: TableInfo;
+  /** Where the foreign keys stand. */
+  readonly type: "belongsTo" | "hasOne" | "hasMany" | "manyToMany";
+  /** Whether the filter of a request may walk it. */
+  readonly filterable: boolean;
   /** Whether a row may have several related ones. */
   readonly toMany: boolean;
   /** One, or two by way of a link table. */

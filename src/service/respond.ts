@@ -32,6 +32,11 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
       if (method !== "HEAD") {
         return new CheckedResponse(reply.body, { status: reply.status, headers });
       }
+      if (reply.body instanceof ReadableStream) {
+        // Nobody will read it: whatever it holds must be let go.
+        void reply.body.cancel();
+        return new CheckedResponse(null, { status: reply.status, headers });
+      }
       // RFC 9110 8.6: the length that GET would have; a listener counts it only where a body is.
       if (reply.body !== null) headers["content-length"] = String(Buffer.byteLength(reply.body));
       return new CheckedResponse(null, { status: reply.status, headers });
