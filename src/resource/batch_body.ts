@@ -1,10 +1,10 @@
 import type { Filter } from "../filter/filter.ts";
 import { filterError } from "../filter/filter_error.ts";
 import { type Key, keyId } from "../plan/key.ts";
-import { Problem } from "../problem/problem.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { overLimit } from "./batch_read.ts";
 import { InvalidFields, readColumns, readKey, requireObject } from "./input.ts";
+import { itemPlace, waitWithin, within } from "./placed.ts";
 import type { Precondition } from "./precondition.ts";
 import type { Resource } from "./resource.ts";
 import { userFilter } from "./user_filter.ts";
@@ -69,7 +69,7 @@ export function readBatchFilter(body: unknown, resource: Resource): Filter {
 /** The change of a batch: one for all of its rows, so that it names no key. */
 export function readPatch(body: unknown, resource: Resource): ReadonlyMap<ColumnInfo, unknown> {
   const patch = member(body, "patch");
-  return within("patch", {}, () => {
+  return within({ path: "patch", details: {} }, () => {
     if (typeof patch !== "object" || patch === null || Array.isArray(patch)) {
       throw new InvalidFields([{ path: "", message: "must be an object" }]);
     }
@@ -85,7 +85,7 @@ export function eachItem<T, Result>(
   items: readonly T[],
   work: (item: T, index: number) => Result,
 ): Result[] {
-  return items.map((item, index) => within(`items.${index}`, { index }, () => work(item, index)));
+  return items.map((item, index) => within(itemPlace(index), () => work(item, index)));
 }
 
 /** The same for work that waits; the items take turns, and each says which it is. */
@@ -95,11 +95,7 @@ export async function inTurn<T extends { readonly index: number }, Result>(
 ): Promise<Result[]> {
   const results: Result[] = [];
   for (const item of items) {
-    try {
-      results.push(await work(item));
-    } catch (error) {
-      throw placed(error, `items.${item.index}`, { index: item.index });
-    }
+    results.push(await waitWithin(itemPlace(item.index), () => work(item)));
   }
   return results;
 }
@@ -114,30 +110,4 @@ function readCondition(condition: unknown, { etag }: Resource): Precondition {
 /** A member of the body by its own name; what every object inherits is none. */
 function member(body: unknown, name: string): unknown {
   return new Map(Object.entries(requireObject(body))).get(name);
-}
-
-function within<Result>(
-  path: string,
-  details: Readonly<Record<string, unknown>>,
-  work: () => Result,
-): Result {
-  try {
-    return work();
-  } catch (error) {
-    throw placed(error, path, details);
-  }
-}
-
-/** The same fault, told where in the body it is. */
-function placed(error: unknown, path: string, details: Readonly<Record<string, unknown>>): unknown {
-  if (error instanceof InvalidFields) {
-    const errors = error.errors.map((fault) => ({
-      path: fault.path === "" ? path : `${path}.${fault.path}`,
-      message: fault.message,
-    }));
-    return new InvalidFields(errors, { ...error.details, ...details });
-  }
-  if (!(error instanceof Problem)) return error;
-  const { slug, message, headers, cause } = error;
-  return new Problem(slug, message, { headers, cause, details: { ...error.details, ...details } });
 }

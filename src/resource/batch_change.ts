@@ -7,6 +7,7 @@ import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import { inTurn, type NamedItem } from "./batch_body.ts";
 import { keysPerStatement, readByKeys, type RowsByKey } from "./batch_read.ts";
 import type { Write } from "./call.ts";
+import { itemPlace } from "./placed.ts";
 import type { Resource } from "./resource.ts";
 import { nextVersion, withNextMoment, withNextVersion } from "./version.ts";
 import { requireWithin } from "./within_scope.ts";
@@ -85,8 +86,8 @@ export async function changeItems(
     }
     return row;
   });
-  const indexes = items.map(({ index }) => index);
-  await requireWithin(write, items.map(({ key }) => key), connection, indexes);
+  const places = items.map(({ index }) => itemPlace(index));
+  await requireWithin(write, items.map(({ key }) => key), connection, places);
   for (const row of changed) await afterHook("onAfterUpdate", row, write, connection);
   return changed;
 }

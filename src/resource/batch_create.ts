@@ -9,6 +9,7 @@ import { beforeCreate } from "./before_hooks.ts";
 import { readColumns } from "./input.ts";
 import { newRow } from "./new_row.ts";
 import type { Operation } from "./operation.ts";
+import { itemPlace } from "./placed.ts";
 
 interface NewItem {
   readonly index: number;
@@ -44,10 +45,10 @@ export const batchCreate: Operation<readonly NewItem[], BatchCreatePlan, readonl
       items,
       async ({ given }) => newRow(await beforeCreate(given, write), grant, call.resource),
     );
-    const indexes = items.map(({ index }) => index);
+    const places = items.map(({ index }) => itemPlace(index));
     return await transact(
       call.resource.driver,
-      (connection) => insertRows(rows, indexes, write, connection),
+      (connection) => insertRows(rows, places, write, connection),
     );
   },
 

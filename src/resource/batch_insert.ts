@@ -5,17 +5,18 @@ import { type Assignments, databaseDefault } from "../plan/plan.ts";
 import { Problem } from "../problem/problem.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import type { Write } from "./call.ts";
+import type { Place } from "./placed.ts";
 import type { Resource } from "./resource.ts";
 import { requireWithin } from "./within_scope.ts";
 import { afterHook } from "./write_row.ts";
 
 /**
  * Inserts many rows, holds them against the scope and runs the after-hooks. The rows come back in
- * the order of `rows`; `indexes` are those of their items.
+ * the order of `rows`; `places` say where in the body each of them stands.
  */
 export async function insertRows(
   rows: readonly Assignments[],
-  indexes: readonly number[],
+  places: readonly Place[],
   write: Write,
   connection: Connection,
 ): Promise<readonly Row[]> {
@@ -27,7 +28,7 @@ export async function insertRows(
     const answered = (await fetchRows(connection, plan, reader)).rows;
     inserted.push(...inOrderOf(some, answered, table));
   }
-  await requireWithin(write, inserted.map((row) => keyOf(row, table)), connection, indexes);
+  await requireWithin(write, inserted.map((row) => keyOf(row, table)), connection, places);
   for (const row of inserted) await afterHook("onAfterCreate", row, write, connection);
   return inserted;
 }

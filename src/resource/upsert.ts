@@ -19,6 +19,7 @@ import { withoutKey } from "./change.ts";
 import { InvalidFields } from "./input.ts";
 import { newRow } from "./new_row.ts";
 import type { Operation } from "./operation.ts";
+import { itemPlace } from "./placed.ts";
 import { preconditionFailed, requirePrecondition } from "./precondition.ts";
 import type { Resource } from "./resource.ts";
 
@@ -197,7 +198,7 @@ async function writeSorted(
   );
   const created = await insertRows(
     values,
-    creations.map(({ index }) => index),
+    creations.map(({ index }) => itemPlace(index)),
     creation,
     connection,
   );

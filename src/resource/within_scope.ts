@@ -3,18 +3,19 @@ import { type Key, keyId } from "../plan/key.ts";
 import { Problem } from "../problem/problem.ts";
 import { readByKeys } from "./batch_read.ts";
 import type { Write } from "./call.ts";
+import { type Place, placed, wholeBody } from "./placed.ts";
 
 /**
  * Written rows must themselves lie within the scope they were written under: nobody creates or
  * moves a row out of their own reach. Asked of the database, inside the transaction, once for all
  * of them, so that the scope means here what it means everywhere. Throws a 403, which rolls back;
- * `indexes` are those of the items that the rows came from, where there are any.
+ * `places` are those of the rows in the body, where it holds several.
  */
 export async function requireWithin(
   { grant, resource }: Write,
   keys: readonly Key[],
   connection: Connection,
-  indexes: readonly number[] = [],
+  places: readonly Place[] = [],
 ): Promise<void> {
   if (grant.rows.kind === "all") return;
   const { table } = resource;
@@ -22,8 +23,9 @@ export async function requireWithin(
   const within = await readByKeys(what, resource, connection);
   const outside = keys.findIndex((key) => !within.has(keyId(key, table)));
   if (outside < 0) return;
-  const index = indexes[outside];
-  throw new Problem("forbidden", `Cannot ${grant.access}: the row would lie outside your scope`, {
-    details: index === undefined ? undefined : { index },
-  });
+  const problem = new Problem(
+    "forbidden",
+    `Cannot ${grant.access}: the row would lie outside your scope`,
+  );
+  throw placed(problem, places[outside] ?? wholeBody);
 }
