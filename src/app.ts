@@ -9,6 +9,7 @@ import { checkOptions } from "./resource/check_options.ts";
 import { mountResources, type ResourceTable, type Target } from "./resource/mount.ts";
 import { describeResource, type ResourceSummary } from "./resource/describe.ts";
 import type { Resource } from "./resource/resource.ts";
+import { settleNestedWrites } from "./resource/settle_nested_writes.ts";
 import { settleRelations } from "./resource/settle_relations.ts";
 import { settleResource } from "./resource/settle_resource.ts";
 import { createSealer } from "./runtime/sealer.ts";
@@ -105,13 +106,15 @@ function settleResources(
   runtime: Runtime,
 ): readonly Resource[] {
   config.resources.forEach(checkOptions);
+  const relations = settleRelations(config.resources);
   const byTable = new Map<TableInfo, Resource>();
   const context = {
     basePath: settled.basePath,
     driver: config.db.driver,
     filters: createFilterParser(),
     sealer: createSealer(settled.secrets, runtime.random),
-    relations: settleRelations(config.resources),
+    relations,
+    wired: settleNestedWrites(config.resources, relations),
     resourceOf: (table: TableInfo) => byTable.get(table),
     secret: settled.secrets[0] ?? "",
     runtime,

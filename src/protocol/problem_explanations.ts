@@ -26,8 +26,8 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "The cursor was not made by this service, belongs to another resource or another order, or " +
     "was sealed with a key that is no longer in use. Begin again with the first page.",
   "batch-limit-exceeded":
-    "The batch holds more items than this resource allows, or its filter matches more rows. " +
-    "Nothing was written. Send smaller batches.",
+    "The batch holds more items than this resource allows, its filter matches more rows, or the " +
+    "body embeds more. Nothing was written. Send smaller batches.",
   "webhook-signature-invalid":
     "The signature of the webhook is missing, malformed, too old or wrong. Check the webhook " +
     "secret on both sides and that nothing on the way changes the body.",
@@ -53,7 +53,7 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "The body has a content type that this route does not read. Send application/json.",
   "validation-error":
     "The body is JSON, but some values do not fit. details.errors lists each with its path and a " +
-    "message; in a batch, details.index names the item.",
+    "message; in a batch, details.index names the item, and details.path an embedded row.",
   "idempotency-key-reused":
     "This Idempotency-Key was used before with a different body. Take a new key for a new request.",
   "query-too-expensive":

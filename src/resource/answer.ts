@@ -2,7 +2,7 @@ import { jsonType, type Reply } from "../protocol/reply.ts";
 import { writeJson } from "../schema/exact_json.ts";
 import type { Row } from "../schema/table_info.ts";
 import { type EtagPolicy, tagOf } from "./etag.ts";
-import { presentRow, presentRows } from "./output.ts";
+import { presentRow, presentRows, type RelatedRows, type View } from "./output.ts";
 import type { Resource } from "./resource.ts";
 
 /** What a resource answers depends on who asks, so shared caches may not keep it. */
@@ -22,22 +22,39 @@ export function answer(
   };
 }
 
+/** What answers to writes show of the rows of a resource. */
+export function viewOf({ fields, computed }: Resource): View {
+  return { visible: fields.readable, computed };
+}
+
+/** What the answer to the write of a row may hold beside it. */
+interface Beside {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly related?: RelatedRows;
+}
+
 /** The answer to a write of one row, given whole: masked, with its tag. */
 export function answerRow(
   status: number,
   row: Row,
   resource: Resource,
-  headers: Readonly<Record<string, string>> = {},
+  { headers = {}, related }: Beside = {},
 ): Reply {
   const { table, fields, computed, etag } = resource;
-  const shown = presentRow(row, table.columns, { visible: fields.readable, computed });
+  const view = { visible: fields.readable, computed, related };
+  const shown = presentRow(row, table.columns, view);
   return answer(status, shown, { ...headers, ...(etag === null ? {} : tagHeaders(row, etag)) });
 }
 
 /** The answer to a batch, its rows given whole: masked, and without tags. */
-export function answerRows(status: number, rows: readonly Row[], resource: Resource): Reply {
+export function answerRows(
+  status: number,
+  rows: readonly Row[],
+  resource: Resource,
+  related?: RelatedRows,
+): Reply {
   const { table, fields, computed } = resource;
-  const view = { visible: fields.readable, computed };
+  const view = { visible: fields.readable, computed, related };
   return answer(status, { items: presentRows(rows, table.columns, view) });
 }
 

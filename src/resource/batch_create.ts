@@ -1,58 +1,38 @@
-import type { Grant } from "../auth/authorize.ts";
-import { transact } from "../db/transact.ts";
-import type { Row } from "../schema/table_info.ts";
-import type { ColumnInfo } from "../schema/table_info.ts";
 import { answerRows } from "./answer.ts";
-import { eachItem, inTurn, readItems } from "./batch_body.ts";
-import { insertRows } from "./batch_insert.ts";
-import { beforeCreate } from "./before_hooks.ts";
-import { readColumns } from "./input.ts";
-import { newRow } from "./new_row.ts";
+import { readItems } from "./batch_body.ts";
+import { type BodyRows, createdBy, foundBy } from "./body_rows.ts";
+import { type CreatedRows, createRows, type RowsPlan } from "./create_rows.ts";
 import type { Operation } from "./operation.ts";
 import { itemPlace } from "./placed.ts";
+import { readRows } from "./read_rows.ts";
 
-interface NewItem {
-  readonly index: number;
-  readonly given: ReadonlyMap<ColumnInfo, unknown>;
-}
-
-interface BatchCreatePlan {
-  readonly items: readonly NewItem[];
-  readonly grant: Grant;
-}
-
-/** `POST /batch`: new rows, all of them or none. */
-export const batchCreate: Operation<readonly NewItem[], BatchCreatePlan, readonly Row[]> = {
+/** `POST /batch`: new rows, with those that they embed, all of them or none. */
+export const batchCreate: Operation<BodyRows, RowsPlan, CreatedRows> = {
   name: "batch-create",
   access: "create",
   takesBody: true,
 
   parse({ body }, resource) {
-    return eachItem(readItems(body, resource.batch.create), (item, index) => ({
-      index,
-      given: readColumns(item, resource),
-    }));
-  },
-
-  plan(items, grant) {
-    return { items, grant };
-  },
-
-  async execute({ items, grant }, call) {
-    if (items.length === 0) return [];
-    const write = { ...call, grant };
-    const rows = await inTurn(
-      items,
-      async ({ given }) => newRow(await beforeCreate(given, write), grant, call.resource),
-    );
-    const places = items.map(({ index }) => itemPlace(index));
-    return await transact(
-      call.resource.driver,
-      (connection) => insertRows(rows, places, write, connection),
+    const items = readItems(body, resource.batch.create);
+    return readRows(
+      items.map((item, index) => ({ body: item, place: itemPlace(index) })),
+      resource,
     );
   },
 
-  shape(rows, _items, resource) {
-    return answerRows(201, rows, resource);
+  reaches: foundBy,
+  creates: createdBy,
+
+  plan(body, grant, _resource, { created, related }) {
+    return { body, grant, created, related };
+  },
+
+  async execute(plan, call) {
+    if (plan.body.rows.length === 0) return { rows: [], related: new Map() };
+    return await createRows(plan, call);
+  },
+
+  shape({ rows, related }, _body, resource) {
+    return answerRows(201, rows, resource, related);
   },
 };

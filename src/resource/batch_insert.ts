@@ -5,7 +5,7 @@ import { type Assignments, databaseDefault } from "../plan/plan.ts";
 import { Problem } from "../problem/problem.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import type { Write } from "./call.ts";
-import type { Place } from "./placed.ts";
+import { type Place, waitWithin, wholeBody } from "./placed.ts";
 import type { Resource } from "./resource.ts";
 import { requireWithin } from "./within_scope.ts";
 import { afterHook } from "./write_row.ts";
@@ -29,7 +29,10 @@ export async function insertRows(
     inserted.push(...inOrderOf(some, answered, table));
   }
   await requireWithin(write, inserted.map((row) => keyOf(row, table)), connection, places);
-  for (const row of inserted) await afterHook("onAfterCreate", row, write, connection);
+  for (const [index, row] of inserted.entries()) {
+    const place = places[index] ?? wholeBody;
+    await waitWithin(place, () => afterHook("onAfterCreate", row, write, connection));
+  }
   return inserted;
 }
 

@@ -1,45 +1,56 @@
-import type { Grant } from "../auth/authorize.ts";
 import { formatKey, keyOf } from "../plan/key.ts";
-import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import { answerRow } from "./answer.ts";
 import { beforeCreate } from "./before_hooks.ts";
-import { readColumns } from "./input.ts";
+import { type BodyRow, type BodyRows, createdBy, foundBy } from "./body_rows.ts";
+import type { Write } from "./call.ts";
+import { type CreatedRows, createRows, type RowsPlan } from "./create_rows.ts";
+import { inWrite } from "./in_write.ts";
 import { newRow } from "./new_row.ts";
 import type { Operation } from "./operation.ts";
+import { wholeBody } from "./placed.ts";
+import { readRows } from "./read_rows.ts";
 import { insertRow } from "./write_row.ts";
-import { inWrite } from "./in_write.ts";
 
-/** `POST /`: a new row. */
-export const create: Operation<ReadonlyMap<ColumnInfo, unknown>, CreatePlan, Row> = {
+/** `POST /`: a new row, with those that its body embeds. */
+export const create: Operation<BodyRows, RowsPlan, CreatedRows> = {
   name: "create",
   access: "create",
   takesBody: true,
 
   parse({ body }, resource) {
-    return readColumns(body, resource);
+    return readRows([{ body, place: wholeBody }], resource);
   },
 
-  plan(given, grant) {
-    return { given, grant };
+  reaches: foundBy,
+  creates: createdBy,
+
+  plan(body, grant, _resource, { created, related }) {
+    return { body, grant, created, related };
   },
 
-  async execute({ given, grant }, call) {
-    const write = { ...call, grant };
-    const values = newRow(await beforeCreate(given, write), grant, call.resource);
-    return await inWrite(
-      write,
-      "onAfterCreate",
-      (connection) => insertRow(values, write, connection),
-    );
+  async execute(plan, call) {
+    const { rows: [row], steps } = plan.body;
+    return steps.length === 1 && row?.embedded.length === 0
+      ? await createRow(row, { ...call, grant: plan.grant })
+      : await createRows(plan, call);
   },
 
-  shape(row, _given, resource) {
+  shape({ rows: [row], related }, _body, resource) {
+    if (row === undefined) throw new Error("A create gave no row");
     const location = `${resource.url}/${formatKey(keyOf(row, resource.table))}`;
-    return answerRow(201, row, resource, { location });
+    return answerRow(201, row, resource, { headers: { location }, related });
   },
 };
 
-interface CreatePlan {
-  readonly given: ReadonlyMap<ColumnInfo, unknown>;
-  readonly grant: Grant;
+/** A row that stands alone may be a single statement. */
+async function createRow({ given }: BodyRow, write: Write): Promise<CreatedRows> {
+  const values = newRow(await beforeCreate(given, write), write.grant, write.resource);
+  const row = await inWrite(
+    write,
+    "onAfterCreate",
+    (connection) => insertRow(values, write, connection),
+  );
+  return { rows: [row], related: noRelatedRows };
 }
+
+const noRelatedRows: CreatedRows["related"] = Object.freeze(new Map());

@@ -133,6 +133,11 @@ export interface ResourceOptions<S, I = S, U extends User = User> {
   readonly softDelete?: SoftDeleteOptions<S> | undefined;
   /** Named ways to rows of other resources. */
   readonly relations?: Readonly<Record<string, RelationOptions>> | undefined;
+  /**
+   * Lets the body of a create hold related rows under the names of their relations; all are created
+   * in one transaction, each by the rules of its own resource. Off unless set.
+   */
+  readonly nestedWrites?: boolean | undefined;
   /** How large batches may be. */
   readonly batch?: BatchOptions | undefined;
   /** Further filter operators, by whole symbol, e.g. `"=near="`. */

@@ -34,7 +34,8 @@ const markers: ReadonlySet<string> = new Set(["_etag", "_optimisticId"]);
 
 /**
  * A body → the values of its writable columns. Columns that may not be written are dropped
- * silently, unknown fields too unless `strictInput`. Throws a 422 that names every fault.
+ * silently, unknown fields too unless `strictInput`. Rows of relations are refused where bodies may
+ * hold them elsewhere: ignoring them would look like success. Throws a 422 that names every fault.
  */
 export function readColumns(body: unknown, resource: Resource): Map<ColumnInfo, unknown> {
   const values = new Map<ColumnInfo, unknown>();
@@ -42,7 +43,11 @@ export function readColumns(body: unknown, resource: Resource): Map<ColumnInfo, 
   for (const [name, value] of Object.entries(requireObject(body))) {
     const column = resource.table.byName.get(name);
     if (column === undefined) {
-      if (resource.strictInput && !markers.has(name)) errors.push(fault(name, "is not a field"));
+      if (resource.nestedWrites && resource.relations.has(name)) {
+        errors.push(fault(name, "can only be embedded in a row that is created"));
+      } else if (resource.strictInput && !markers.has(name)) {
+        errors.push(fault(name, "is not a field"));
+      }
     } else if (mayWrite(column, resource)) {
       readValue(value, column, resource, values, errors);
     }
@@ -57,12 +62,12 @@ export function readColumns(body: unknown, resource: Resource): Map<ColumnInfo, 
  */
 export function completeRow(
   values: ReadonlyMap<ColumnInfo, unknown>,
-  resource: Resource,
+  { table }: Pick<Resource, "table">,
   wanted: (column: ColumnInfo) => boolean = () => true,
 ): Map<ColumnInfo, unknown> {
   const complete = new Map(values);
   const errors: FieldError[] = [];
-  for (const column of resource.table.columns) {
+  for (const column of table.columns) {
     if (complete.has(column) || column.generated || !wanted(column)) continue;
     const source = column.default;
     if (source === null) {

@@ -2,6 +2,7 @@ import type { Grant } from "../auth/authorize.ts";
 import type { Access } from "../auth/scope.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { Call } from "./call.ts";
+import type { Place } from "./placed.ts";
 import type { Query } from "./query.ts";
 import type { Resource } from "./resource.ts";
 
@@ -40,6 +41,8 @@ export interface FurtherRights {
   readonly also: Grant | null;
   /** The rights to read other resources; absent where the caller has none. */
   readonly related: ReadonlyMap<Resource, Grant>;
+  /** The rights to create rows of other resources, of each that {@link Operation.creates} names. */
+  readonly created: ReadonlyMap<Resource, Grant>;
 }
 
 /**
@@ -56,6 +59,8 @@ export interface Operation<Intent, Plan, Outcome> {
   parse(request: ResourceRequest, resource: Resource): Intent;
   /** The other resources whose rows it reads: those included, and those that a filter walks to. */
   reaches?(intent: Intent): ReadonlySet<Resource>;
+  /** The other resources that it creates rows of, each with the first place that asks for one. */
+  creates?(intent: Intent): ReadonlyMap<Resource, Place>;
   /** What will be done, as data. Cannot be called without a right. */
   plan(intent: Intent, grant: Grant, resource: Resource, further: FurtherRights): Plan;
   /** Fails with 404, 409, 412 or 503, or with what a hook throws. */

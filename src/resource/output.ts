@@ -12,6 +12,20 @@ export interface View {
   /** Taken from the readable columns by `parseSelect`. */
   readonly visible: readonly ColumnInfo[];
   readonly computed: Computed;
+  /** What is shown under the rows; nothing unless given. */
+  readonly related?: RelatedRows | undefined;
+}
+
+/** The related rows to show under each row, known by its identity. */
+export type RelatedRows = ReadonlyMap<Row, readonly ShownRows[]>;
+
+/** Related rows under the name of their relation; null is nobody where there is one at most. */
+export interface ShownRows {
+  readonly name: string;
+  readonly rows: readonly Row[] | Row | null;
+  /** The columns they were read with. */
+  readonly read: readonly ColumnInfo[];
+  readonly view: View;
 }
 
 /** The columns to read for a view: virtual fields are made from the whole row. */
@@ -38,12 +52,14 @@ export function presentRow(row: Row, read: readonly ColumnInfo[], view: View): R
   return isShownAsRead(read, view) ? row : present(row, view);
 }
 
-function isShownAsRead(read: readonly ColumnInfo[], { visible, computed }: View): boolean {
+function isShownAsRead(read: readonly ColumnInfo[], view: View): boolean {
+  const { visible, computed, related } = view;
+  if (related !== undefined && related.size > 0) return false;
   if (computed.fields.length > 0 || read.length !== visible.length) return false;
   return read === visible || read.every((column, index) => column === visible[index]);
 }
 
-function present(row: Row, { visible, computed }: View): Row {
+function present(row: Row, { visible, computed, related }: View): Row {
   const shown: Record<string, unknown> = {};
   for (const { name } of visible) shown[name] = row[name];
   for (const [name, compute] of computed.fields) {
@@ -54,5 +70,14 @@ function present(row: Row, { visible, computed }: View): Row {
       shown[name] = null;
     }
   }
+  for (const { name, rows, read, view } of related?.get(row) ?? []) {
+    shown[name] = isList(rows)
+      ? presentRows(rows, read, view)
+      : rows && presentRow(rows, read, view);
+  }
   return shown;
+}
+
+function isList(rows: ShownRows["rows"]): rows is readonly Row[] {
+  return Array.isArray(rows);
 }

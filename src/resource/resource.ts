@@ -67,6 +67,8 @@ export interface Resource {
   readonly hookTimeoutMs: number;
   /** The named ways to rows of other tables. */
   readonly relations: ReadonlyMap<string, Relation>;
+  /** Whether the body of a create may hold the rows of its relations. */
+  readonly nestedWrites: boolean;
   /** How the app serves another table: its policy, its mask. Undefined where it does not. */
   resourceOf(table: TableInfo): Resource | undefined;
   readonly operators: Operators;

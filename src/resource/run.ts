@@ -1,5 +1,5 @@
 import { authorize } from "../auth/authorize.ts";
-import { authorizeFurther, noFurtherRights, noResources } from "./further_rights.ts";
+import { authorizeFurther, noFurtherRights, noPlaces, noResources } from "./further_rights.ts";
 import type { User } from "../auth/user.ts";
 import { databaseProblem } from "../db/database_problem.ts";
 import type { Reply } from "../protocol/reply.ts";
@@ -17,11 +17,12 @@ export async function run<Intent, Plan, Outcome>(
   // What is public needs nobody's answer, and each promise between request and answer is felt.
   const granting = authorize(operation.access, user, resource.policy);
   const grant = granting instanceof Promise ? await granting : granting;
-  const { alsoAccess, reaches } = operation;
+  const { alsoAccess, reaches, creates } = operation;
   const reached = reaches === undefined ? noResources : reaches(intent);
-  const further = alsoAccess === undefined && reached.size === 0
+  const created = creates === undefined ? noPlaces : creates(intent);
+  const further = alsoAccess === undefined && reached.size === 0 && created.size === 0
     ? noFurtherRights
-    : await authorizeFurther({ alsoAccess, reached }, user, resource);
+    : await authorizeFurther({ alsoAccess, reached, created }, user, resource);
   const plan = operation.plan(intent, grant, resource, further);
   let outcome: Outcome;
   try {

@@ -27,6 +27,8 @@ export interface ResourceContext {
   readonly filters: FilterParser;
   readonly sealer: Sealer;
   readonly relations: Relations;
+  /** The columns that nested writes fill in. */
+  readonly wired: ReadonlySet<ColumnInfo>;
   /** Asked only once every resource is settled. */
   resourceOf(table: TableInfo): Resource | undefined;
   /** Keys the hash tags. */
@@ -46,7 +48,7 @@ export function settleResource(definition: ResourceDefinition, context: Resource
   const operators = operatorsWith(options.customOperators ?? {});
   const driver = options.db?.driver ?? context.driver;
   checkKey(options.id, table, find);
-  requireCreatable(options, table, find);
+  requireCreatable(options, table, context.wired, find);
   const softDelete = options.softDelete === undefined
     ? null
     : settleSoftDelete(find(options.softDelete.field, "softDelete.field"));
@@ -74,6 +76,7 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     hooks: options.hooks ?? {},
     hookTimeoutMs: options.hooks?.timeoutMs ?? 5_000,
     relations: relations.get(table) ?? new Map(),
+    nestedWrites: options.nestedWrites ?? false,
     resourceOf: context.resourceOf,
     operators,
     filters: context.filters,
@@ -145,6 +148,7 @@ function settlePage(options: Options, table: TableInfo): PageLimits {
 function requireCreatable(
   { auth, capabilities, fields, generatedFields = [], hooks }: Options,
   table: TableInfo,
+  wired: ReadonlySet<ColumnInfo>,
   find: ColumnFinder,
 ): void {
   const isCreated = auth?.create !== undefined && capabilities?.enableCreate !== false;
@@ -153,7 +157,8 @@ function requireCreatable(
     [...fields.writable, ...generatedFields].map((field) => find(field, "fields.writable")),
   );
   for (const column of table.columns) {
-    const isOpen = filled.has(column) || column.primaryKey || column.generated;
+    const isOpen = filled.has(column) || column.primaryKey || column.generated ||
+      wired.has(column);
     if (isOpen || !column.notNull || column.default !== null) continue;
     throw new Error(
       `Cannot serve "${table.name}": nobody can fill "${column.name}" of a new row: make it ` +
