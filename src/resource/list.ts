@@ -5,7 +5,7 @@ import type { CountPlan, ReadPlan } from "../plan/plan.ts";
 import { positionOf } from "../plan/position.ts";
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
-import { answer } from "./answer.ts";
+import { answer, variesByAccept } from "./answer.ts";
 import type { Operation } from "./operation.ts";
 import { presentRows } from "./output.ts";
 import { parseFlag } from "./query.ts";
@@ -67,7 +67,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
       nextCursor: hasMore ? nextCursor(outcome, intent, resource) : null,
       hasMore,
       ...(outcome.totalCount === null ? {} : { totalCount: outcome.totalCount }),
-    });
+    }, resource.capabilities.enableExport ? variesByAccept : undefined);
   },
 };
 

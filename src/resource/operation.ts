@@ -21,6 +21,7 @@ export interface ResourceRequest {
 /** What an operation is called in descriptions. */
 export type OperationName =
   | "list"
+  | "export"
   | "get"
   | "count"
   | "create"
