@@ -1,5 +1,6 @@
 import type { FetchedRows } from "../db/rows.ts";
 import type { RowWalk } from "../db/row_walk.ts";
+import { AnswerBrokeOff } from "../problem/answer_broke_off.ts";
 import { soon } from "../runtime/system_runtime.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { presentRows, type View } from "./output.ts";
@@ -56,7 +57,7 @@ export async function* exportPages(
   } catch (error) {
     failed(error);
     // The reader must not take what has arrived for the whole.
-    throw error;
+    throw new AnswerBrokeOff(error);
   }
 }
 
