@@ -1,7 +1,7 @@
 import type { FetchedRows } from "../db/rows.ts";
 import type { RowWalk } from "../db/row_walk.ts";
 import { AnswerBrokeOff } from "../problem/answer_broke_off.ts";
-import { soon } from "../runtime/system_runtime.ts";
+import type { Turns } from "../runtime/turns.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { presentRows, type View } from "./output.ts";
 import type { RowWriter } from "./row_format.ts";
@@ -14,6 +14,7 @@ export interface ExportOptions {
   /** The most rows of all pages together. */
   readonly limit: number;
   readonly writer: RowWriter;
+  readonly giveTurn: Turns;
   /** Told of what ended it early. */
   failed(error: unknown): void;
 }
@@ -34,7 +35,7 @@ const pageBytes = 256 * 1024;
 export async function* exportPages(
   first: FetchedRows,
   walk: RowWalk,
-  { columns, view, limit, writer, failed }: ExportOptions,
+  { columns, view, limit, writer, giveTurn, failed }: ExportOptions,
 ): AsyncGenerator<Uint8Array, void> {
   const encoder = new TextEncoder();
   let { rows } = first;
@@ -51,7 +52,7 @@ export async function* exportPages(
       if (rows.length < size || left === 0) return;
       head = "";
       size = nextSize(size, bytes.length);
-      await new Promise<void>(soon);
+      await giveTurn();
       rows = (await walk.next(size)).rows;
     }
   } catch (error) {

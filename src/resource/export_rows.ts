@@ -3,6 +3,7 @@ import { type RowWalk, rowWalk } from "../db/row_walk.ts";
 import { type PageLimits, parseLimit } from "../plan/page.ts";
 import type { ReadPlan } from "../plan/plan.ts";
 import { Problem } from "../problem/problem.ts";
+import { takingTurns } from "../runtime/turns.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { cacheControl, variesByAccept } from "./answer.ts";
 import { exportPages, firstPageRows } from "./export_pages.ts";
@@ -59,6 +60,7 @@ export function exportRows(
         limit,
         view: selection.view,
         writer: format.writer(selection.view),
+        giveTurn: takingTurns(resource.runtime.clock),
         failed: (error) =>
           resource.runtime.observe({ kind: "answer_broke_off", path: resource.url, error }),
       });
