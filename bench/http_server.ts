@@ -1,6 +1,7 @@
 /** One side of `http_bench.ts` in a process of its own: `http_server.ts ours|hand PATH`. */
-import { all, createApp, integer, openDatabase, resource, table, text, timestamp } from "../mod.ts";
+import { all, createApp, openDatabase, resource } from "../mod.ts";
 import { handWritten } from "./hand_written.ts";
+import { notes } from "./notes_table.ts";
 
 const [side, path] = Deno.args;
 if (path === undefined) throw new Error("Usage: http_server.ts ours|hand PATH");
@@ -12,16 +13,6 @@ Deno.serve({
 }, (request) => fetch(request));
 
 async function ours(path: string): Promise<{ fetch(request: Request): Promise<Response> }> {
-  const notes = table("notes", {
-    id: integer().primaryKey(),
-    ownerId: text().notNull().as("owner_id"),
-    title: text().notNull(),
-    body: text().notNull().default(""),
-    status: text({ enum: ["draft", "published"] }).notNull().default("draft"),
-    rank: integer(),
-    version: integer().notNull().default(1),
-    createdAt: timestamp().notNull().default(() => new Date().toISOString()).as("created_at"),
-  });
   return await createApp({
     db: await openDatabase(`sqlite:${path}`),
     secret: "a secret for the benchmark",

@@ -1,4 +1,4 @@
-/** The table that both sides of `http_bench.ts` serve, 10,000 rows of it. */
+/** The table that all sides of `http_bench.ts` and `export_bench.ts` serve. */
 // @ts-types="./better_sqlite3.d.ts"
 import Database from "better-sqlite3";
 
@@ -24,11 +24,11 @@ export function openNotes(path: string): Database {
 }
 
 /** Fills the table of a new file. */
-export function fillNotes(path: string): void {
+export function fillNotes(path: string, count = 10_000): void {
   const db = openNotes(path);
   const insert = db.prepare("INSERT INTO notes VALUES (?, ?, ?, ?, ?, ?, 1, ?)");
   db.exec("BEGIN");
-  for (let id = 1; id <= 10_000; id++) {
+  for (let id = 1; id <= count; id++) {
     insert.run(
       id,
       `user-${id % 100}`,

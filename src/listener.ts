@@ -1,3 +1,4 @@
+import { AnswerBrokeOff } from "./problem/answer_broke_off.ts";
 import { Problem } from "./problem/problem.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { pause } from "./runtime/system_runtime.ts";
@@ -122,7 +123,9 @@ function openSocket(app: Listenable, hostname: string, port: number, runtime: Ru
     onListen() {},
     // An app answers its own failures; what still comes here must not show a stack to a client.
     onError(error) {
-      runtime.observe({ kind: "request_failed", method: "?", path: "?", error });
+      if (!(error instanceof AnswerBrokeOff)) {
+        runtime.observe({ kind: "request_failed", method: "?", path: "?", error });
+      }
       return internalError();
     },
   }, (request, info) => app.fetch(request, info));

@@ -8,6 +8,9 @@ import type { Resource } from "./resource.ts";
 /** What a resource answers depends on who asks, so shared caches may not keep it. */
 export const cacheControl = "private, no-cache";
 
+/** For caches: where rows are exported, too, one URL has several forms. */
+export const variesByAccept: Readonly<Record<string, string>> = Object.freeze({ vary: "Accept" });
+
 /** A JSON answer. */
 export function answer(
   status: number,

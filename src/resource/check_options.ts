@@ -79,6 +79,7 @@ const knownCapabilities: Readonly<Record<keyof Capabilities, true>> = {
   enableUpdate: true,
   enableDelete: true,
   enableBatch: true,
+  enableExport: true,
 };
 
 const knownEtag: Readonly<Record<keyof EtagOptions<unknown>, true>> = {

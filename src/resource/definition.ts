@@ -9,7 +9,7 @@ import type { Hooks } from "./hooks.ts";
 /** A column of the resource's table: the object, or (deprecated) its property name. */
 export type ColumnReferenceOf<S> = ColumnLike<unknown> | (keyof S & string);
 
-/** What may be done at all, whoever asks. Everything is on unless set to false. */
+/** What may be done at all, whoever asks. Everything but exports is on unless it is set to false. */
 export interface Capabilities {
   /** Governs POST. */
   readonly enableCreate?: boolean | undefined;
@@ -19,6 +19,8 @@ export interface Capabilities {
   readonly enableDelete?: boolean | undefined;
   /** Governs every batch, beside the capability of what it does. */
   readonly enableBatch?: boolean | undefined;
+  /** Governs lists as `text/csv` and `application/x-ndjson`, of all rows at once. Off unless set. */
+  readonly enableExport?: boolean | undefined;
 }
 
 /** The most items of one batch; 100 each unless set. */

@@ -1,24 +1,19 @@
 import { fetchCount, fetchRows } from "../db/rows.ts";
-import { allRows, and, type Filter } from "../filter/filter.ts";
-import { openCursor, sealCursor } from "../plan/cursor.ts";
-import { parseOrder } from "../plan/order.ts";
+import { sealCursor } from "../plan/cursor.ts";
 import { parseLimit } from "../plan/page.ts";
-import type { CountPlan, OrderKey, ReadPlan } from "../plan/plan.ts";
-import { parseSelect } from "../plan/select.ts";
+import type { CountPlan, ReadPlan } from "../plan/plan.ts";
+import { positionOf } from "../plan/position.ts";
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
-import { answer } from "./answer.ts";
+import { answer, variesByAccept } from "./answer.ts";
 import type { Operation } from "./operation.ts";
-import { columnsOf, presentRows, type View } from "./output.ts";
+import { presentRows } from "./output.ts";
 import { parseFlag } from "./query.ts";
 import type { Resource } from "./resource.ts";
-import { shownRows, userFilter } from "./user_filter.ts";
+import { parseSelection, planSelection, type Selection } from "./selection.ts";
 
 interface ListIntent {
-  readonly filter: Filter;
-  readonly view: View;
-  readonly order: readonly OrderKey[];
-  readonly after: readonly SqlValue[] | null;
+  readonly selection: Selection;
   readonly limit: number;
   readonly withTotal: boolean;
 }
@@ -42,43 +37,18 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
   takesBody: false,
 
   parse({ query }, resource) {
-    const order = parseOrder(
-      query.get("orderBy") ?? null,
-      resource.table,
-      (column) => resource.fields.sortable.has(column),
-    );
-    const cursor = query.get("cursor") ?? "";
     return {
-      filter: and(
-        userFilter(query.get("filter"), resource) ?? allRows,
-        shownRows(query, resource),
-      ),
-      view: {
-        visible: parseSelect(query.get("select") ?? null, resource.fields.readable),
-        computed: resource.computed,
-      },
-      order,
-      after: cursor === "" ? null : openCursor(cursor, resource.url, order, resource.sealer),
+      selection: parseSelection(query, resource),
       limit: parseLimit(query.get("limit") ?? null, resource.page),
       withTotal: query.get("totalCount") === "estimated" || parseFlag(query, "totalCount"),
     };
   },
 
-  plan(intent, grant, resource) {
-    const where = and(grant.rows, intent.filter);
-    return {
-      read: {
-        kind: "read",
-        table: resource.table,
-        columns: columnsFor(intent, resource),
-        where,
-        order: intent.order,
-        after: intent.after,
-        // One more than asked for tells whether there is another page.
-        limit: intent.limit + 1,
-      },
-      total: intent.withTotal ? { kind: "count", table: resource.table, where } : null,
-    };
+  plan({ selection, limit, withTotal }, grant, resource) {
+    // One more than asked for tells whether there is another page.
+    const read = planSelection(selection, grant, resource, limit + 1);
+    const { table, where } = read;
+    return { read, total: withTotal ? { kind: "count", table, where } : null };
   },
 
   async execute(plan, { resource }) {
@@ -93,23 +63,17 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     const hasMore = outcome.rows.length > intent.limit;
     const page = hasMore ? outcome.rows.slice(0, intent.limit) : outcome.rows;
     return answer(200, {
-      items: presentRows(page, outcome.columns, intent.view),
+      items: presentRows(page, outcome.columns, intent.selection.view),
       nextCursor: hasMore ? nextCursor(outcome, intent, resource) : null,
       hasMore,
       ...(outcome.totalCount === null ? {} : { totalCount: outcome.totalCount }),
-    });
+    }, resource.capabilities.enableExport ? variesByAccept : undefined);
   },
 };
 
-/** What is shown, and what the cursor is made of. */
-function columnsFor({ view, order }: ListIntent, { table }: Resource): readonly ColumnInfo[] {
-  const columns = columnsOf(view, table.columns);
-  const missing = order.map(({ column }) => column).filter((column) => !columns.includes(column));
-  return missing.length === 0 ? columns : [...columns, ...missing];
-}
-
 function nextCursor(outcome: ListOutcome, intent: ListIntent, resource: Resource): string {
+  const { order } = intent.selection;
   const last = outcome.stored[intent.limit - 1] ?? [];
-  const values = intent.order.map(({ column }) => last[outcome.columns.indexOf(column)] ?? null);
-  return sealCursor(values, resource.url, intent.order, resource.sealer);
+  const position = positionOf(last, outcome.columns, order);
+  return sealCursor(position, resource.url, order, resource.sealer);
 }

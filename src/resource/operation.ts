@@ -22,6 +22,7 @@ export interface ResourceRequest {
 /** What an operation is called in descriptions. */
 export type OperationName =
   | "list"
+  | "export"
   | "get"
   | "count"
   | "create"

@@ -29,6 +29,7 @@ export interface SettledCapabilities {
   readonly enableUpdate: boolean;
   readonly enableDelete: boolean;
   readonly enableBatch: boolean;
+  readonly enableExport: boolean;
   readonly enableRestore: boolean;
 }
 

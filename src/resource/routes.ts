@@ -2,20 +2,25 @@ import type { Access } from "../auth/scope.ts";
 import type { User } from "../auth/user.ts";
 import { reservedSegments as reserved } from "../plan/reserved_segments.ts";
 import { Problem } from "../problem/problem.ts";
-import type { Reply } from "../protocol/reply.ts";
+import { jsonType, type Reply } from "../protocol/reply.ts";
+import { acceptedType } from "./accept.ts";
 import { batchCreate } from "./batch_create.ts";
 import { batchDelete } from "./batch_delete.ts";
 import { batchReplace } from "./batch_replace.ts";
 import { batchUpdate } from "./batch_update.ts";
 import { count } from "./count.ts";
 import { create } from "./create.ts";
+import { csv } from "./csv.ts";
+import { exportRows } from "./export_rows.ts";
 import { get } from "./get.ts";
 import { list } from "./list.ts";
+import { ndjson } from "./ndjson.ts";
 import type { Operation, OperationName, ResourceRequest } from "./operation.ts";
 import { remove } from "./remove.ts";
 import { restore } from "./restore.ts";
 import { replace } from "./replace.ts";
 import type { Resource, SettledCapabilities } from "./resource.ts";
+import type { RowFormat } from "./row_format.ts";
 import { run } from "./run.ts";
 import { update } from "./update.ts";
 import { upsert } from "./upsert.ts";
@@ -33,7 +38,7 @@ export interface Endpoint {
 type Methods = ReadonlyMap<string, Endpoint>;
 
 const collection: Methods = new Map([
-  ["GET", mount(list)],
+  ["GET", listOrExport(mount(list), [csv, ndjson])],
   ["POST", mount(create, "enableCreate")],
 ]);
 const item: Methods = new Map([
@@ -109,6 +114,21 @@ function batchMethodsAt(second: string | undefined, third: string | undefined): 
 
 function isEnabled({ capabilities }: Endpoint, resource: Resource): boolean {
   return capabilities.every((capability) => resource.capabilities[capability]);
+}
+
+/** Runs the export instead where it is switched on and the caller likes one of its formats better. */
+function listOrExport(listing: Endpoint, formats: readonly RowFormat[]): Endpoint {
+  const exports: ReadonlyMap<string, Endpoint> = new Map(
+    formats.map((format) => [format.type, mount(exportRows(format), "enableExport")]),
+  );
+  return {
+    ...listing,
+    run(request, user, resource) {
+      if (!resource.capabilities.enableExport) return listing.run(request, user, resource);
+      const type = acceptedType(request.header("accept"), [jsonType, ...exports.keys()]);
+      return (exports.get(type) ?? listing).run(request, user, resource);
+    },
+  };
 }
 
 function mount<Intent, Plan, Outcome>(

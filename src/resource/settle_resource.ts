@@ -184,8 +184,9 @@ function settleCapabilities(
 ): Resource["capabilities"] {
   const { enableCreate = true, enableUpdate = true, enableDelete = true, enableBatch = true } =
     capabilities;
+  const { enableExport = false } = capabilities;
   const enableRestore = softDelete !== null && enableDelete;
-  return { enableCreate, enableUpdate, enableDelete, enableBatch, enableRestore };
+  return { enableCreate, enableUpdate, enableDelete, enableBatch, enableExport, enableRestore };
 }
 
 function settleGenerated(

@@ -32,6 +32,7 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   deprecated: "warning",
   listening: "info",
   request_failed: "error",
+  answer_broke_off: "error",
   response_header_encoded: "warning",
   listener_failed: "error",
   unhandled_rejection: "error",
@@ -58,6 +59,8 @@ function describe(observation: Observation): string {
       return `listening on ${observation.url}`;
     case "request_failed":
       return `${observation.method} ${observation.path} failed`;
+    case "answer_broke_off":
+      return `an answer of ${observation.path} broke off`;
     case "response_header_encoded":
       return `the response header "${observation.name}" was encoded: its value may not be sent as it is`;
     case "listener_failed":

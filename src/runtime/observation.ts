@@ -9,6 +9,7 @@ export type Observation =
     readonly path: string;
     readonly error: unknown;
   }
+  | { readonly kind: "answer_broke_off"; readonly path: string; readonly error: unknown }
   | { readonly kind: "response_header_encoded"; readonly name: string }
   | { readonly kind: "listener_failed"; readonly error: unknown; readonly retryInMs: number }
   | { readonly kind: "unhandled_rejection"; readonly error: unknown }

@@ -72,7 +72,8 @@ export async function withService(
       const text = await response.text();
       requireHidden(text, "an answer");
       requireHidden(JSON.stringify([...response.headers]), "a header");
-      const json = response.headers.get("content-type")?.includes("json") && text !== "";
+      const type = response.headers.get("content-type") ?? "";
+      const json = /[/+]json\b/.test(type) && text !== "";
       return {
         status: response.status,
         headers: response.headers,

@@ -1,0 +1,13 @@
+import { integer, table, text, timestamp } from "../mod.ts";
+
+/** The table of `notes_database.ts`, as the service knows it. */
+export const notes = table("notes", {
+  id: integer().primaryKey(),
+  ownerId: text().notNull().as("owner_id"),
+  title: text().notNull(),
+  body: text().notNull().default(""),
+  status: text({ enum: ["draft", "published"] }).notNull().default("draft"),
+  rank: integer(),
+  version: integer().notNull().default(1),
+  createdAt: timestamp().notNull().default(() => new Date().toISOString()).as("created_at"),
+});
