@@ -90,6 +90,20 @@ export {
   type ResourceOptions,
   type SoftDeleteOptions,
 } from "./src/resource/definition.ts";
+export {
+  type Procedure,
+  procedure,
+  type ProcedureContext,
+  type ProcedureDatabase,
+  type ProcedureOptions,
+} from "./src/resource/procedure.ts";
+export type {
+  SchemaInput,
+  SchemaIssue,
+  SchemaOutput,
+  SchemaResult,
+  StandardSchema,
+} from "./src/resource/standard_schema.ts";
 export type { HookContext, Hooks, MaybePromise, RowId } from "./src/resource/hooks.ts";
 export type { ResourceSummary } from "./src/resource/describe.ts";
 export type { Access, ScopeFunction, ScopeOptions, ScopeResult } from "./src/auth/scope.ts";

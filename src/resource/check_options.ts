@@ -62,6 +62,7 @@ const knownOptions: Readonly<Record<keyof ResourceOptions<unknown>, true>> = {
   computed: true,
   batch: true,
   relations: true,
+  procedures: true,
 };
 
 const knownScopes: Readonly<Record<keyof ScopeOptions, true>> = {
