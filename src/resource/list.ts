@@ -1,17 +1,24 @@
-import { fetchCount, fetchRows } from "../db/rows.ts";
+import { fetchRows } from "../db/rows.ts";
 import { allRows, and, type Filter } from "../filter/filter.ts";
 import { openCursor, sealCursor } from "../plan/cursor.ts";
 import { parseOrder } from "../plan/order.ts";
 import { parseLimit } from "../plan/page.ts";
-import type { CountPlan, OrderKey, ReadPlan } from "../plan/plan.ts";
+import type { OrderKey, ReadPlan } from "../plan/plan.ts";
 import { parseSelect } from "../plan/select.ts";
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import { answer } from "./answer.ts";
 import type { Operation } from "./operation.ts";
 import { columnsOf, presentRows, type View } from "./output.ts";
-import { parseFlag } from "./query.ts";
 import type { Resource } from "./resource.ts";
+import {
+  fetchTotal,
+  parseTotal,
+  planTotal,
+  type Total,
+  type TotalPlan,
+  type TotalWish,
+} from "./total.ts";
 import { shownRows, userFilter } from "./user_filter.ts";
 
 interface ListIntent {
@@ -20,19 +27,19 @@ interface ListIntent {
   readonly order: readonly OrderKey[];
   readonly after: readonly SqlValue[] | null;
   readonly limit: number;
-  readonly withTotal: boolean;
+  readonly total: TotalWish;
 }
 
 interface ListPlan {
   readonly read: ReadPlan;
-  readonly total: CountPlan | null;
+  readonly total: TotalPlan | null;
 }
 
 interface ListOutcome {
   readonly rows: readonly Row[];
   readonly stored: readonly (readonly SqlValue[])[];
   readonly columns: readonly ColumnInfo[];
-  readonly totalCount: number | null;
+  readonly total: Total | null;
 }
 
 /** `GET /`: a page of rows, in order, with a cursor to the next one. */
@@ -60,7 +67,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
       order,
       after: cursor === "" ? null : openCursor(cursor, resource.url, order, resource.sealer),
       limit: parseLimit(query.get("limit") ?? null, resource.page),
-      withTotal: query.get("totalCount") === "estimated" || parseFlag(query, "totalCount"),
+      total: parseTotal(query),
     };
   },
 
@@ -77,16 +84,17 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
         // One more than asked for tells whether there is another page.
         limit: intent.limit + 1,
       },
-      total: intent.withTotal ? { kind: "count", table: resource.table, where } : null,
+      total: intent.total === "none" ? null : planTotal(where, intent.total, grant, resource),
     };
   },
 
   async execute(plan, { resource }) {
     const { rows, stored } = await fetchRows(resource.driver, plan.read, resource.reader);
-    const totalCount = plan.total === null
-      ? null
-      : await fetchCount(resource.driver, plan.total, resource.reader);
-    return { rows, stored, columns: plan.read.columns, totalCount };
+    const total = plan.total === null ? null : await fetchTotal(plan.total, {
+      read: plan.read,
+      found: rows.length,
+    }, resource);
+    return { rows, stored, columns: plan.read.columns, total };
   },
 
   shape(outcome, intent, resource) {
@@ -96,7 +104,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
       items: presentRows(page, outcome.columns, intent.view),
       nextCursor: hasMore ? nextCursor(outcome, intent, resource) : null,
       hasMore,
-      ...(outcome.totalCount === null ? {} : { totalCount: outcome.totalCount }),
+      ...outcome.total,
     });
   },
 };
