@@ -90,6 +90,20 @@ export {
   type ResourceOptions,
   type SoftDeleteOptions,
 } from "./src/resource/definition.ts";
+export {
+  type Procedure,
+  procedure,
+  type ProcedureContext,
+  type ProcedureDatabase,
+  type ProcedureOptions,
+} from "./src/resource/procedure.ts";
+export type {
+  SchemaInput,
+  SchemaIssue,
+  SchemaOutput,
+  SchemaResult,
+  StandardSchema,
+} from "./src/resource/standard_schema.ts";
 export type { HookContext, Hooks, MaybePromise, RowId } from "./src/resource/hooks.ts";
 export type { ResourceSummary } from "./src/resource/describe.ts";
 export type { Access, ScopeFunction, ScopeOptions, ScopeResult } from "./src/auth/scope.ts";
@@ -122,7 +136,7 @@ export {
   type SqlValue,
   type Statement,
 } from "./src/sql/fragment.ts";
-export type { Dialect, Engine, TextDialect } from "./src/sql/dialect.ts";
+export type { Dialect, Engine, RowEstimate, TextDialect } from "./src/sql/dialect.ts";
 
 export { Problem, type ProblemOptions } from "./src/problem/problem.ts";
 export type { ProblemBody, problemCodes, ProblemSlug } from "./src/protocol/problem_codes.ts";

@@ -50,9 +50,10 @@ export function admitCaller(access: Access, user: User | null, policy: AccessPol
   if (!policy.public.has(access)) requireUser(access, user);
 }
 
-function requireUser(access: Access, user: User | null): User {
+/** The caller, or a 401. `action` completes "Cannot …". */
+export function requireUser(action: string, user: User | null): User {
   if (user !== null) return user;
-  throw new Problem("unauthorized", `Cannot ${access}: this needs a user`, {
+  throw new Problem("unauthorized", `Cannot ${action}: this needs a user`, {
     headers: { "www-authenticate": "Bearer" },
   });
 }

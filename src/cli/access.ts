@@ -8,6 +8,8 @@ export interface Access {
   readonly token: string | null;
   /** Whether reading needs it too. */
   readonly readsNeedToken: boolean;
+  /** Whether only this machine may ask, and only by its own name: see `hostGuard`. */
+  readonly localOnly: boolean;
   readonly writable: boolean;
 }
 
@@ -24,9 +26,10 @@ export interface AccessFacts {
  * they were said to be public. Writes always need it.
  */
 export function decideAccess(facts: AccessFacts, random: Random): Access {
-  const readsNeedToken = !facts.public && !isLoopback(facts.host);
+  const localOnly = !facts.public && isLoopback(facts.host);
+  const readsNeedToken = !facts.public && !localOnly;
   const token = facts.writable || readsNeedToken ? makeToken(random) : null;
-  return { token, readsNeedToken, writable: facts.writable };
+  return { token, readsNeedToken, localOnly, writable: facts.writable };
 }
 
 /** What the `Authorization` header of a request says about `token`. */
@@ -40,7 +43,7 @@ export function credentialsOf(authorization: string | undefined, token: string):
 }
 
 /** True for addresses that only this machine reaches; any other name may lead anywhere. */
-function isLoopback(host: string): boolean {
+export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 

@@ -5,6 +5,7 @@ import { boolean, date, integer, real, text } from "../schema/column_builder.ts"
 import { readTableInfo, table, type TableLike } from "../schema/define.ts";
 import { identifier, join, sql, toStatement } from "../sql/fragment.ts";
 import type { Access } from "./access.ts";
+import { hostGuard } from "./host_guard.ts";
 import { grantedBy, type Served, tokenAuth } from "./served.ts";
 
 /** A reading club in memory: four linked tables with rows to play with, gone when it stops. */
@@ -23,6 +24,7 @@ export async function serveDemonstration(access: Access, runtime: Runtime): Prom
       // Its cursors need not outlive it, and nobody has to be told so.
       secret: runtime.random.bytes(32).toBase64(),
       auth: tokenAuth(access),
+      middleware: hostGuard(access),
       resources: [
         resource(books, { ...granted, id: books.id }),
         resource(authors, { ...granted, id: authors.id }),

@@ -12,7 +12,7 @@ Options:
   -p, --port PORT      the port to listen on; 8000 unless set, 0 takes a free one
       --host ADDRESS   the address to listen on; 127.0.0.1 unless set. On another address
                        than the loopback reading needs the printed token
-      --public         reading needs no token, whatever the address
+      --public         reading needs no token, whatever the address and the name
       --write          open DATABASE for writing; writes need the printed token
   -c, --config FILE    serve the configuration that FILE exports as default
   -h, --help           print this

@@ -4,6 +4,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { Access } from "./access.ts";
 import { exists } from "./exists.ts";
+import { hostGuard } from "./host_guard.ts";
 import { grantedBy, refuseWrites, type Served, tokenAuth } from "./served.ts";
 
 /**
@@ -25,7 +26,7 @@ export async function serveInstantly(
       db,
       runtime,
       auth: tokenAuth(access),
-      middleware: access.writable ? [] : [refuseWrites],
+      middleware: [...hostGuard(access), ...(access.writable ? [] : [refuseWrites])],
       resources: tables.map((table) => definition(table, access)),
     },
     subject: `${db.label}, ${access.writable ? "with writes" : "read-only"}`,

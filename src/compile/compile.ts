@@ -3,6 +3,7 @@ import {
   type CountPlan,
   databaseDefault,
   type DeletePlan,
+  type EstimatePlan,
   type InsertPlan,
   oneMore,
   type Plan,
@@ -54,6 +55,8 @@ function compilePlan(plan: Plan, context: Context): Fragment {
       return compileRead(plan, context);
     case "count":
       return compileCount(plan, context);
+    case "estimate":
+      return compileEstimate(plan, context);
     case "insert":
       return compileInsert(plan, context);
     case "update":
@@ -89,6 +92,12 @@ function compileCount(plan: CountPlan, context: Context): Fragment {
   const { dialect } = context;
   const where = compileFilter(plan.where, dialect);
   return sql`SELECT count(*) FROM ${tableName(plan.table)} WHERE ${where}`;
+}
+
+function compileEstimate(plan: EstimatePlan, { dialect }: Context): Fragment {
+  if (dialect.estimate === null) throw new Error("Cannot estimate rows: this engine only counts");
+  const where = compileFilter(plan.where, dialect);
+  return dialect.estimate.ask(sql`SELECT 1 FROM ${tableName(plan.table)} WHERE ${where}`);
 }
 
 function compileInsert(plan: InsertPlan, context: Context): Fragment {

@@ -1,5 +1,5 @@
 import { type Compile, createCompiler } from "../compile/compile.ts";
-import type { CountPlan, InsertPlan, ReadPlan, UpdatePlan } from "../plan/plan.ts";
+import type { CountPlan, EstimatePlan, InsertPlan, ReadPlan, UpdatePlan } from "../plan/plan.ts";
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { SqlValue } from "../sql/fragment.ts";
@@ -46,6 +46,16 @@ export async function fetchCount(
 ): Promise<number> {
   const { rows } = await connection.query(reader.compile(plan));
   return Number(rows[0]?.[0] ?? 0);
+}
+
+/** Runs a plan that answers with a guess; null where the engine has none. */
+export async function fetchEstimate(
+  connection: Connection,
+  plan: EstimatePlan,
+  reader: RowReader,
+): Promise<number | null> {
+  const { rows } = await connection.query(reader.compile(plan));
+  return reader.dialect.estimate?.read(rows[0]?.[0] ?? null) ?? null;
 }
 
 /** Makes a {@link RowReader}; it remembers how to read the column lists it has met. */

@@ -30,6 +30,13 @@ export interface CountPlan {
   readonly where: Filter;
 }
 
+/** Rows to estimate the number of, by what the engine knows of them without reading them. */
+export interface EstimatePlan {
+  readonly kind: "estimate";
+  readonly table: TableInfo;
+  readonly where: Filter;
+}
+
 /** Instead of a value: what the database puts into the column by itself. */
 export const databaseDefault: unique symbol = Symbol("database default");
 
@@ -70,4 +77,4 @@ export interface DeletePlan {
 }
 
 /** What will be done with one table, as data. */
-export type Plan = ReadPlan | CountPlan | InsertPlan | UpdatePlan | DeletePlan;
+export type Plan = ReadPlan | CountPlan | EstimatePlan | InsertPlan | UpdatePlan | DeletePlan;

@@ -63,6 +63,7 @@ const knownOptions: Readonly<Record<keyof ResourceOptions<unknown>, true>> = {
   batch: true,
   relations: true,
   nestedWrites: true,
+  procedures: true,
 };
 
 const knownScopes: Readonly<Record<keyof ScopeOptions, true>> = {

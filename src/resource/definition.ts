@@ -5,6 +5,7 @@ import type { CustomOperator } from "../filter/operators.ts";
 import type { ColumnLike, TableLike } from "../schema/define.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { Hooks } from "./hooks.ts";
+import type { Procedure } from "./procedure.ts";
 
 /** A column of the resource's table: the object, or (deprecated) its property name. */
 export type ColumnReferenceOf<S> = ColumnLike<unknown> | (keyof S & string);
@@ -140,6 +141,8 @@ export interface ResourceOptions<S, I = S, U extends User = User> {
    * in one transaction, each by the rules of its own resource. Off unless set.
    */
   readonly nestedWrites?: boolean | undefined;
+  /** Functions of your own behind `POST /rpc/:name`, by name; see {@link procedure}. */
+  readonly procedures?: Readonly<Record<string, Procedure>> | undefined;
   /** How large batches may be. */
   readonly batch?: BatchOptions | undefined;
   /** Further filter operators, by whole symbol, e.g. `"=near="`. */

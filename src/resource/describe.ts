@@ -1,5 +1,5 @@
 import type { Resource } from "./resource.ts";
-import { allowedMethods, resourceRoutes } from "./routes.ts";
+import { allowedMethods, routesOf } from "./routes.ts";
 
 /** What a resource offers, in a form to show. Holds no hidden column. */
 export interface ResourceSummary {
@@ -22,7 +22,7 @@ export function describeResource(resource: Resource): ResourceSummary {
     url: resource.url,
     key: resource.table.primaryKey.map((column) => column.name),
     fields: resource.fields.readable.map((column) => column.name),
-    routes: resourceRoutes.map(([path, methods]) => ({
+    routes: routesOf(resource).map(([path, methods]) => ({
       path,
       methods: allowedMethods(methods, resource),
     })),

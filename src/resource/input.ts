@@ -20,7 +20,9 @@ export class InvalidFields extends Problem {
   /** `details` stand beside the list of errors. */
   constructor(errors: readonly FieldError[], details: Readonly<Record<string, unknown>> = {}) {
     const [first] = errors;
-    super("validation-error", `Cannot use this body: ${first?.path} ${first?.message}`, {
+    // The path of a body as a whole is empty.
+    const fault = `${first?.path} ${first?.message}`.trim();
+    super("validation-error", `Cannot use this body: ${fault}`, {
       details: { ...details, errors: errors.slice(0, mostErrors) },
     });
     this.errors = errors;

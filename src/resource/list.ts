@@ -1,33 +1,40 @@
-import { fetchCount, fetchRows } from "../db/rows.ts";
+import { fetchRows } from "../db/rows.ts";
 import { sealCursor } from "../plan/cursor.ts";
 import { parseLimit } from "../plan/page.ts";
-import type { CountPlan, ReadPlan } from "../plan/plan.ts";
+import type { ReadPlan } from "../plan/plan.ts";
 import { positionOf } from "../plan/position.ts";
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import { answer, variesByAccept } from "./answer.ts";
 import type { Operation } from "./operation.ts";
 import { presentRows } from "./output.ts";
-import { parseFlag } from "./query.ts";
 import type { Resource } from "./resource.ts";
 import { parseSelection, planSelection, type Selection } from "./selection.ts";
+import {
+  fetchTotal,
+  parseTotal,
+  planTotal,
+  type Total,
+  type TotalPlan,
+  type TotalWish,
+} from "./total.ts";
 
 interface ListIntent {
   readonly selection: Selection;
   readonly limit: number;
-  readonly withTotal: boolean;
+  readonly total: TotalWish;
 }
 
 interface ListPlan {
   readonly read: ReadPlan;
-  readonly total: CountPlan | null;
+  readonly total: TotalPlan | null;
 }
 
 interface ListOutcome {
   readonly rows: readonly Row[];
   readonly stored: readonly (readonly SqlValue[])[];
   readonly columns: readonly ColumnInfo[];
-  readonly totalCount: number | null;
+  readonly total: Total | null;
 }
 
 /** `GET /`: a page of rows, in order, with a cursor to the next one. */
@@ -40,23 +47,26 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     return {
       selection: parseSelection(query, resource),
       limit: parseLimit(query.get("limit") ?? null, resource.page),
-      withTotal: query.get("totalCount") === "estimated" || parseFlag(query, "totalCount"),
+      total: parseTotal(query),
     };
   },
 
-  plan({ selection, limit, withTotal }, grant, resource) {
+  plan({ selection, limit, total }, grant, resource) {
     // One more than asked for tells whether there is another page.
     const read = planSelection(selection, grant, resource, limit + 1);
-    const { table, where } = read;
-    return { read, total: withTotal ? { kind: "count", table, where } : null };
+    return {
+      read,
+      total: total === "none" ? null : planTotal(read.where, total, grant, resource),
+    };
   },
 
   async execute(plan, { resource }) {
     const { rows, stored } = await fetchRows(resource.driver, plan.read, resource.reader);
-    const totalCount = plan.total === null
-      ? null
-      : await fetchCount(resource.driver, plan.total, resource.reader);
-    return { rows, stored, columns: plan.read.columns, totalCount };
+    const total = plan.total === null ? null : await fetchTotal(plan.total, {
+      read: plan.read,
+      found: rows.length,
+    }, resource);
+    return { rows, stored, columns: plan.read.columns, total };
   },
 
   shape(outcome, intent, resource) {
@@ -66,7 +76,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
       items: presentRows(page, outcome.columns, intent.selection.view),
       nextCursor: hasMore ? nextCursor(outcome, intent, resource) : null,
       hasMore,
-      ...(outcome.totalCount === null ? {} : { totalCount: outcome.totalCount }),
+      ...outcome.total,
     }, resource.capabilities.enableExport ? variesByAccept : undefined);
   },
 };

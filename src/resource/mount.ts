@@ -1,4 +1,3 @@
-import { admitCaller } from "../auth/authorize.ts";
 import type { User } from "../auth/user.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { Clock } from "../runtime/runtime.ts";
@@ -53,7 +52,7 @@ export function mountResources(
   ): Promise<Reply> {
     const endpoint = findEndpoint(request.method, segments, resource);
     const caller = user();
-    admitCaller(endpoint.access, caller, resource.policy);
+    endpoint.admit(caller, resource);
     const runWith = (body: unknown) =>
       endpoint.run(
         {

@@ -34,7 +34,8 @@ export type OperationName =
   | "batch-update"
   | "batch-replace"
   | "batch-delete"
-  | "upsert";
+  | "upsert"
+  | "procedure";
 
 /** The rights beside the one of the operation's own access. */
 export interface FurtherRights {

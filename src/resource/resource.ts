@@ -12,6 +12,7 @@ import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { EtagPolicy } from "./etag.ts";
 import type { AnyHooks } from "./hooks.ts";
 import type { Computed } from "./output.ts";
+import type { Procedure } from "./procedure.ts";
 import type { SoftDelete } from "./soft_delete.ts";
 
 /** Which columns may be used for what. */
@@ -66,6 +67,7 @@ export interface Resource {
   readonly live: Filter;
   readonly hooks: AnyHooks;
   readonly hookTimeoutMs: number;
+  readonly procedures: ReadonlyMap<string, Procedure>;
   /** The named ways to rows of other tables. */
   readonly relations: ReadonlyMap<string, Relation>;
   /** Whether the body of a create may hold the rows of its relations. */

@@ -1,4 +1,4 @@
-import type { Access } from "../auth/scope.ts";
+import { admitCaller, requireUser } from "../auth/authorize.ts";
 import type { User } from "../auth/user.ts";
 import { reservedSegments as reserved } from "../plan/reserved_segments.ts";
 import { Problem } from "../problem/problem.ts";
@@ -8,6 +8,7 @@ import { batchCreate } from "./batch_create.ts";
 import { batchDelete } from "./batch_delete.ts";
 import { batchReplace } from "./batch_replace.ts";
 import { batchUpdate } from "./batch_update.ts";
+import { callProcedure } from "./call_procedure.ts";
 import { count } from "./count.ts";
 import { create } from "./create.ts";
 import { csv } from "./csv.ts";
@@ -28,10 +29,11 @@ import { upsert } from "./upsert.ts";
 /** An operation at its place, ready to run. */
 export interface Endpoint {
   readonly name: OperationName;
-  readonly access: Access;
   readonly takesBody: boolean;
   /** The capabilities that must be on, all of them; none for what is always there. */
   readonly capabilities: readonly (keyof SettledCapabilities)[];
+  /** Throws a 401 where only a user gets on: before a body is read or a name is looked up. */
+  admit(user: User | null, resource: Resource): void;
   run(request: ResourceRequest, user: User | null, resource: Resource): Promise<Reply>;
 }
 
@@ -59,8 +61,18 @@ const upserting: Methods = new Map([
   ["POST", mount(upsert, "enableBatch", "enableCreate", "enableUpdate")],
 ]);
 
+type Route = readonly [path: string, methods: Methods];
+
 /** Where each operation stands below the path of a resource, for descriptions. */
-export const resourceRoutes: readonly (readonly [path: string, methods: Methods])[] = [
+export function routesOf(resource: Resource): readonly Route[] {
+  const procedures = [...resource.procedures.keys()].map((name): Route => [
+    `/rpc/${name}`,
+    procedureMethodsAt(name, resource) ?? new Map(),
+  ]);
+  return [...fixedRoutes, ...procedures];
+}
+
+const fixedRoutes: readonly Route[] = [
   ["/", collection],
   ["/count", counting],
   ["/batch", batches],
@@ -78,7 +90,7 @@ export function findEndpoint(
   segments: readonly string[],
   resource: Resource,
 ): Endpoint {
-  const methods = methodsAt(segments);
+  const methods = methodsAt(segments, resource);
   const endpoint = methods?.get(method === "HEAD" ? "GET" : method);
   if (endpoint !== undefined && isEnabled(endpoint, resource)) return endpoint;
   const allowed = methods === null ? [] : allowedMethods(methods, resource);
@@ -95,10 +107,11 @@ export function allowedMethods(methods: Methods, resource: Resource): readonly s
   return names.includes("GET") ? [...names, "HEAD"] : names;
 }
 
-function methodsAt(segments: readonly string[]): Methods | null {
+function methodsAt(segments: readonly string[], resource: Resource): Methods | null {
   const [first, second, third] = segments;
   if (first === undefined) return collection;
   if (first === "batch") return batchMethodsAt(second, third);
+  if (first === "rpc") return third === undefined ? procedureMethodsAt(second, resource) : null;
   if (second !== undefined) {
     const isRestore = second === "restore" && third === undefined && !reserved.has(first);
     return isRestore ? restoring : null;
@@ -110,6 +123,22 @@ function methodsAt(segments: readonly string[]): Methods | null {
 function batchMethodsAt(second: string | undefined, third: string | undefined): Methods | null {
   if (second === undefined) return batches;
   return second === "upsert" && third === undefined ? upserting : null;
+}
+
+/** Looked up as it was sent: a name holds nothing that would have to be percent-encoded. */
+function procedureMethodsAt(name: string | undefined, resource: Resource): Methods | null {
+  const procedure = name === undefined ? undefined : resource.procedures.get(name);
+  if (name === undefined || procedure === undefined) return null;
+  return new Map([["POST", {
+    name: "procedure",
+    takesBody: true,
+    capabilities: [],
+    admit: (user) => {
+      if (procedure.public !== true) requireUser(`call ${name}`, user);
+    },
+    run: (request, user, resource) =>
+      callProcedure(procedure, { name, call: { request, user, resource } }),
+  }]]);
 }
 
 function isEnabled({ capabilities }: Endpoint, resource: Resource): boolean {
@@ -137,9 +166,9 @@ function mount<Intent, Plan, Outcome>(
 ): Endpoint {
   return {
     name: operation.name,
-    access: operation.access,
     takesBody: operation.takesBody,
     capabilities,
+    admit: (user, resource) => admitCaller(operation.access, user, resource.policy),
     run: (request, user, resource) => run(operation, request, user, resource),
   };
 }

@@ -17,6 +17,7 @@ import type { EtagPolicy } from "./etag.ts";
 import { canGenerate } from "./new_row.ts";
 import type { Computed } from "./output.ts";
 import type { BatchPolicy, FieldPolicy, Resource } from "./resource.ts";
+import { settleProcedures } from "./settle_procedures.ts";
 import { settleSoftDelete, type SoftDelete } from "./soft_delete.ts";
 import { tableOf } from "./table_of.ts";
 
@@ -75,6 +76,7 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     live: softDelete?.live ?? allRows,
     hooks: options.hooks ?? {},
     hookTimeoutMs: options.hooks?.timeoutMs ?? 5_000,
+    procedures: settleProcedures(options.procedures, table),
     relations: relations.get(table) ?? new Map(),
     nestedWrites: options.nestedWrites ?? false,
     resourceOf: context.resourceOf,

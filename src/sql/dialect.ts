@@ -56,8 +56,19 @@ export interface Dialect {
   /** In an UPDATE: the default that the database keeps for the column. */
   columnDefault(column: ColumnInfo): Fragment;
 
+  /** How the planner guesses the number of rows; null where it does not tell. */
+  readonly estimate: RowEstimate | null;
+
   /** The SQL of the text operators: one meaning on every engine. */
   readonly text: TextDialect;
+}
+
+/** The planner's guess at how many rows a select gives, without running it. */
+export interface RowEstimate {
+  /** A select → the statement whose only cell {@link read} understands. */
+  ask(select: Fragment): Fragment;
+  /** The guess; null for what is none. */
+  read(cell: SqlValue): number | null;
 }
 
 /**

@@ -33,6 +33,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     rowLock: rawSql(" FOR UPDATE"),
     timestampStepMicros: 1,
     columnDefault: () => rawSql("DEFAULT"),
+    estimate: { ask: (select) => sql`EXPLAIN (FORMAT JSON) ${select}`, read: plannedRows },
     text: options.text,
   };
 }
@@ -202,4 +203,15 @@ function isServedThroughText(column: ColumnInfo): boolean {
 /** The declared type without its numbers: `timestamp(3) without time zone` has none of them. */
 function foreignTypeName(column: ColumnInfo): string {
   return column.foreignType?.toLowerCase().replace(/\s*\(.*?\)/, "") ?? "";
+}
+
+/** `[{"Plan": {"Plan Rows": 120, …}}]` → 120. */
+function plannedRows(cell: SqlValue): number | null {
+  const plans = typeof cell === "string" ? parseJson(cell) : undefined;
+  if (!Array.isArray(plans)) return null;
+  // Every step down asks whether it is there: other servers of this protocol may answer otherwise.
+  const [first] =
+    plans as readonly ({ readonly Plan?: { readonly "Plan Rows"?: unknown } } | null)[];
+  const rows = first?.Plan?.["Plan Rows"];
+  return typeof rows === "number" ? rows : null;
 }

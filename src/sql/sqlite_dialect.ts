@@ -40,6 +40,8 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     // line of its own because a comment may end it.
     columnDefault: ({ default: source }) =>
       rawSql(source?.kind === "database" && source.sql !== null ? `(${source.sql}\n)` : "NULL"),
+    // Its planner keeps its guesses to itself.
+    estimate: null,
     text: options.text,
   };
 }

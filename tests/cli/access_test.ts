@@ -5,14 +5,16 @@ import type { Random } from "../../src/runtime/runtime.ts";
 const random: Random = { bytes: (length) => new Uint8Array(length).fill(255) };
 
 function decided(facts: AccessFacts): string {
-  const { token, readsNeedToken } = decideAccess(facts, random);
-  return `${readsNeedToken ? "closed" : "open"}, ${token === null ? "no token" : "token"}`;
+  const { token, readsNeedToken, localOnly } = decideAccess(facts, random);
+  const reads = readsNeedToken ? "closed" : localOnly ? "local" : "open";
+  return `${reads}, ${token === null ? "no token" : "token"}`;
 }
 
 Deno.test("reads are open on the loopback alone, unless they were said to be public", () => {
   for (const host of ["127.0.0.1", "127.1.2.3", "localhost", "::1"]) {
-    assertEquals(decided({ host, public: false, writable: false }), "open, no token", host);
-    assertEquals(decided({ host, public: false, writable: true }), "open, token", host);
+    assertEquals(decided({ host, public: false, writable: false }), "local, no token", host);
+    assertEquals(decided({ host, public: false, writable: true }), "local, token", host);
+    assertEquals(decided({ host, public: true, writable: true }), "open, token", host);
   }
   for (const host of ["0.0.0.0", "::", "192.168.0.7", "127.evil.example", "example.org", ""]) {
     assertEquals(decided({ host, public: false, writable: false }), "closed, token", host);

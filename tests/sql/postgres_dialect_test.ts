@@ -126,6 +126,16 @@ Deno.test("narrow integers are checked before the server has to refuse them", ()
   dialect.check(2n ** 53n, columnOf("integer"));
 });
 
+Deno.test("the planner's guess is read, and anything else that a server says is none", () => {
+  const read = (cell: SqlValue) => dialect.estimate?.read(cell);
+  assertEquals(read('[{"Plan": {"Node Type": "Seq Scan", "Plan Rows": 120}}]'), 120);
+  for (
+    const other of ["", "Seq Scan on notes", "{}", "[]", "[null]", "[{}]", '[{"Plan": 5}]', null]
+  ) {
+    assertEquals(read(other), null, String(other));
+  }
+});
+
 /** What the server sends for what it was sent. */
 function asServerText(bound: SqlValue, kind: ColumnKind): SqlValue {
   if (bound instanceof Uint8Array) return `\\x${bound.toHex()}`;

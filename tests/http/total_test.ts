@@ -1,0 +1,142 @@
+import { assert, assertEquals } from "@std/assert";
+import { all, eq } from "../../src/filter/builders.ts";
+import { resource, type ResourceOptions } from "../../src/resource/definition.ts";
+import { integer, text } from "../../src/schema/column_builder.ts";
+import { table } from "../../src/schema/define.ts";
+import type { Engine } from "../support/engines.ts";
+import { type Service, testOnEngines, withService } from "../support/http.ts";
+import { run } from "../support/scratch.ts";
+
+const owners = table("owners", { id: integer().primaryKey(), name: text() });
+const items = table("items", {
+  id: integer().primaryKey(),
+  ownerId: integer().as("owner_id").references(() => owners.id),
+  word: text(),
+});
+
+const path = "/api/items?totalCount=estimated&limit=1";
+const ada = { "x-user": "ada" };
+
+function withItems(
+  engine: Engine,
+  options: Partial<ResourceOptions<typeof items.$inferSelect>>,
+  work: (service: Service) => Promise<void>,
+): Promise<void> {
+  return withService(engine, [owners, items], () => ({
+    resources: [
+      resource(owners, { id: owners.id }),
+      resource(items, {
+        id: items.id,
+        auth: { public: true },
+        relations: {
+          owner: { type: "belongsTo", resource: owners, foreignKey: items.ownerId },
+        },
+        ...options,
+      }),
+    ],
+  }), work);
+}
+
+/** `count` items of the owners 1 to 10; every other item is "even". */
+async function fill({ db }: Service, count: number): Promise<void> {
+  const numbers = (last: number) =>
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${last})`;
+  await run(db, `${numbers(10)} INSERT INTO owners SELECT i, 'owner' FROM n`);
+  await run(
+    db,
+    `${numbers(count)} INSERT INTO items ` +
+      "SELECT i, i % 10 + 1, CASE i % 2 WHEN 0 THEN 'even' ELSE 'odd' END FROM n",
+  );
+  await run(db, "ANALYZE");
+}
+
+/** The total, marked where it is a guess. */
+async function total({ get }: Service, query = "", headers = {}): Promise<string> {
+  const { status, body } = await get(path + query, headers);
+  assertEquals(status, 200);
+  const { totalCount, totalCountEstimated } = body;
+  if (totalCountEstimated === undefined) return String(totalCount);
+  assertEquals(totalCountEstimated, true);
+  return `about ${Math.round(totalCount / 1000)}k`;
+}
+
+testOnEngines(
+  "an estimated total is near the truth, and says so, where the engine guesses",
+  (engine) =>
+    withItems(engine, {}, async (service) => {
+      await fill(service, 10_000);
+      const guesses = service.db.dialect.estimate !== null;
+      assertEquals(await total(service), guesses ? "about 10k" : "10000");
+      assertEquals(await total(service, "&filter=word==even"), guesses ? "about 5k" : "5000");
+      assertEquals(
+        await total(service, "&filter=id=between=(1001,9000);word=in=(even,odd)"),
+        guesses ? "about 8k" : "8000",
+      );
+      const { body } = await service.get(path);
+      const next = await service.get(`${path}&cursor=${body.nextCursor}`);
+      assertEquals(next.body.totalCount, body.totalCount);
+      const exact = await service.get("/api/items?totalCount=true&limit=1");
+      assertEquals([exact.body.totalCount, "totalCountEstimated" in exact.body], [10_000, false]);
+      assertEquals((await service.get("/api/items/count")).body, { count: 10_000 });
+    }),
+);
+
+testOnEngines(
+  "an estimated total is counted where few rows are expected",
+  (engine) =>
+    withItems(engine, {}, async (service) => {
+      // Nothing is known of an empty table, which planners take for one of some pages.
+      assertEquals(await total(service), "0");
+      await run(service.db, "INSERT INTO items (id) VALUES (1), (2), (3)");
+      assertEquals(await total(service), "3");
+      const { body } = await service.get(path);
+      const last = await service.get(
+        `${path}&limit=2&cursor=${body.nextCursor}`.replace("limit=1&", ""),
+      );
+      assertEquals([last.body.hasMore, last.body.totalCount], [false, 3]);
+      await run(service.db, "DELETE FROM items");
+      await fill(service, 10_000);
+      assertEquals(await total(service, "&filter=id<2001"), "2000");
+      assertEquals(await total(service, "&filter=ownerId==3"), "1000");
+      assertEquals(await total(service, "&filter=ownerId==77"), "0");
+    }),
+);
+
+testOnEngines(
+  "statistics over rows outside of the scope reach nobody by an estimated total",
+  (engine) =>
+    withItems(engine, {
+      auth: { read: (user) => user.id === "ada" ? eq(items.word, "even") : all() },
+    }, async (service) => {
+      await fill(service, 10_000);
+      assertEquals(await total(service, "", ada), "5000");
+      assertEquals(await total(service, "&filter=id>10", ada), "4995");
+      const guesses = service.db.dialect.estimate !== null;
+      assertEquals(await total(service, "", { "x-user": "root" }), guesses ? "about 10k" : "10000");
+    }),
+);
+
+testOnEngines(
+  "a scope that walks a relation is counted as well",
+  (engine) =>
+    withItems(engine, { auth: { read: () => "owner.name==owner" } }, async (service) => {
+      await fill(service, 10_000);
+      assertEquals(await total(service, "", ada), "10000");
+    }),
+);
+
+testOnEngines(
+  "a guess is never less than the page it stands beside",
+  (engine) =>
+    withItems(engine, { pagination: { maxLimit: 20_000 } }, async (service) => {
+      await fill(service, 3_000);
+      // Statistics from before these rows, which are all even.
+      const more =
+        "WITH RECURSIVE n(i) AS (SELECT 3001 UNION ALL SELECT i + 1 FROM n WHERE i < 9000)";
+      await run(service.db, `${more} INSERT INTO items SELECT i, 1, 'even' FROM n`);
+      const { body } = await service.get(
+        "/api/items?totalCount=estimated&limit=7000&filter=word==even",
+      );
+      assert(body.totalCount >= body.items.length, `${body.totalCount}`);
+    }),
+);
