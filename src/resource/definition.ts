@@ -19,6 +19,8 @@ export interface Capabilities {
   readonly enableDelete?: boolean | undefined;
   /** Governs every batch, beside the capability of what it does. */
   readonly enableBatch?: boolean | undefined;
+  /** Governs `GET /aggregate`. */
+  readonly enableAggregations?: boolean | undefined;
 }
 
 /** The most items of one batch; 100 each unless set. */
@@ -93,7 +95,7 @@ export interface PaginationOptions {
 
 /** Which columns may be used for what; every list that is absent allows what is said beside it. */
 export interface FieldOptions<S> {
-  /** Sent in answers. All columns unless set. */
+  /** Sent in answers, and open to aggregates. All columns unless set. */
   readonly readable?: readonly ColumnReferenceOf<S>[] | undefined;
   /** Taken from bodies; the others are dropped before anything sees them. All unless set. */
   readonly writable?: readonly ColumnReferenceOf<S>[] | undefined;

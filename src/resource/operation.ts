@@ -23,6 +23,7 @@ export type OperationName =
   | "list"
   | "get"
   | "count"
+  | "aggregate"
   | "create"
   | "update"
   | "replace"

@@ -3,6 +3,7 @@ import type { User } from "../auth/user.ts";
 import { reservedSegments as reserved } from "../plan/reserved_segments.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Reply } from "../protocol/reply.ts";
+import { aggregate } from "./aggregate.ts";
 import { batchCreate } from "./batch_create.ts";
 import { batchDelete } from "./batch_delete.ts";
 import { batchReplace } from "./batch_replace.ts";
@@ -44,6 +45,7 @@ const item: Methods = new Map([
 ]);
 const restoring: Methods = new Map([["POST", mount(restore, "enableRestore")]]);
 const counting: Methods = new Map([["GET", mount(count)]]);
+const aggregating: Methods = new Map([["GET", mount(aggregate, "enableAggregations")]]);
 const batches: Methods = new Map([
   ["POST", mount(batchCreate, "enableBatch", "enableCreate")],
   ["PATCH", mount(batchUpdate, "enableBatch", "enableUpdate")],
@@ -58,6 +60,7 @@ const upserting: Methods = new Map([
 export const resourceRoutes: readonly (readonly [path: string, methods: Methods])[] = [
   ["/", collection],
   ["/count", counting],
+  ["/aggregate", aggregating],
   ["/batch", batches],
   ["/batch/upsert", upserting],
   ["/:id", item],
@@ -99,6 +102,7 @@ function methodsAt(segments: readonly string[]): Methods | null {
     return isRestore ? restoring : null;
   }
   if (first === "count") return counting;
+  if (first === "aggregate") return aggregating;
   return reserved.has(first) ? null : item;
 }
 

@@ -5,6 +5,7 @@ import { allRows } from "../filter/filter.ts";
 import { operatorsWith } from "../filter/operators.ts";
 import type { FilterParser } from "../filter/parse_filter.ts";
 import { resolveScope } from "../filter/resolve.ts";
+import { groupTable } from "../plan/group_table.ts";
 import type { PageLimits } from "../plan/page.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -50,6 +51,7 @@ export function settleResource(definition: ResourceDefinition, context: Resource
   const softDelete = options.softDelete === undefined
     ? null
     : settleSoftDelete(find(options.softDelete.field, "softDelete.field"));
+  const fields = settleFields(options, table, softDelete, find);
   return {
     name: table.name,
     url: `${context.basePath}/${options.path ?? encodeURIComponent(table.name)}`,
@@ -61,7 +63,8 @@ export function settleResource(definition: ResourceDefinition, context: Resource
       resolve: (result) =>
         resolveScope(result, { table, operators, filters: context.filters, relations }),
     },
-    fields: settleFields(options, table, softDelete, find),
+    fields,
+    groups: groupTable(table, fields.readable),
     strictInput: options.strictInput ?? false,
     generated: settleGenerated(options, table, find),
     computed: settleComputed(options, table, runtime.observe),
@@ -177,10 +180,15 @@ function settleCapabilities(
   { capabilities = {} }: Options,
   softDelete: SoftDelete | null,
 ): Resource["capabilities"] {
-  const { enableCreate = true, enableUpdate = true, enableDelete = true, enableBatch = true } =
-    capabilities;
-  const enableRestore = softDelete !== null && enableDelete;
-  return { enableCreate, enableUpdate, enableDelete, enableBatch, enableRestore };
+  const { enableDelete = true } = capabilities;
+  return {
+    enableCreate: capabilities.enableCreate ?? true,
+    enableUpdate: capabilities.enableUpdate ?? true,
+    enableDelete,
+    enableBatch: capabilities.enableBatch ?? true,
+    enableAggregations: capabilities.enableAggregations ?? true,
+    enableRestore: softDelete !== null && enableDelete,
+  };
 }
 
 function settleGenerated(

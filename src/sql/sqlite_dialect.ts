@@ -8,6 +8,7 @@ import type { ColumnInfo, ColumnKind } from "../schema/table_info.ts";
 import { isCanonicalUuid } from "../schema/uuid_kind.ts";
 import type { Dialect, TextDialect } from "./dialect.ts";
 import { identifier, rawSql, sql, type SqlValue } from "./fragment.ts";
+import { sqliteMetrics } from "./sqlite_metrics.ts";
 import { decodeTimestamp, encodeTimestamp } from "./sqlite_timestamps.ts";
 import { asStored, bindable } from "./stored_value.ts";
 
@@ -41,6 +42,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     columnDefault: ({ default: source }) =>
       rawSql(source?.kind === "database" && source.sql !== null ? `(${source.sql}\n)` : "NULL"),
     text: options.text,
+    metrics: sqliteMetrics,
   };
 }
 
