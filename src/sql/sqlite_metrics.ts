@@ -55,8 +55,11 @@ export const metricFunctions: readonly (readonly [
   ["service_total", (high, low, rest) => {
     if (high === null && rest === null) return null;
     const integers = high === null ? 0n : (BigInt(String(high)) << 32n) + BigInt(String(low));
-    const [others, mark] = rest === null ? [nothing, ""] : unmarked(String(rest), parseExact);
-    return toSortable(printExact(addExact({ units: integers, scale: 0 }, others))) + mark;
+    if (rest === null) return toSortable(String(integers));
+    const [others, mark] = unmarked(String(rest), (text) => text);
+    if (integers === 0n) return toSortable(others) + mark;
+    const sum = addExact({ units: integers, scale: 0 }, parseExact(others));
+    return toSortable(printExact(sum)) + mark;
   }],
   ["service_average", (total, count, digits) => {
     if (total === null) return null;
@@ -108,8 +111,11 @@ export const restAggregate = {
   },
   result(sum: RestSum): string | null {
     if (sum.isEmpty) return null;
-    settle(sum);
-    return printExact(sum.exact) + (sum.isOdd ? oddMark : "");
+    // A double of at most fifteen digits is written as the decimal that it stands for.
+    const isShort = sum.exact === nothing && Math.abs(sum.millionths) < 1e15;
+    if (!isShort) settle(sum);
+    const plain = isShort ? String(sum.millionths / 1e6) : printExact(sum.exact);
+    return plain + (sum.isOdd ? oddMark : "");
   },
 };
 
