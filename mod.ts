@@ -136,7 +136,13 @@ export {
   type SqlValue,
   type Statement,
 } from "./src/sql/fragment.ts";
-export type { Dialect, Engine, RowEstimate, TextDialect } from "./src/sql/dialect.ts";
+export type {
+  Dialect,
+  Engine,
+  MetricDialect,
+  RowEstimate,
+  TextDialect,
+} from "./src/sql/dialect.ts";
 
 export { Problem, type ProblemOptions } from "./src/problem/problem.ts";
 export type { ProblemBody, problemCodes, ProblemSlug } from "./src/protocol/problem_codes.ts";

@@ -22,6 +22,7 @@ import {
   type Statement,
   toStatement,
 } from "../sql/fragment.ts";
+import { compileAggregate } from "./aggregate.ts";
 import { compileOrder, compileSeek } from "./order.ts";
 import { tableName } from "./table_name.ts";
 import { compileFilter } from "./where.ts";
@@ -57,6 +58,8 @@ function compilePlan(plan: Plan, context: Context): Fragment {
       return compileCount(plan, context);
     case "estimate":
       return compileEstimate(plan, context);
+    case "aggregate":
+      return compileAggregate(plan, context.dialect);
     case "insert":
       return compileInsert(plan, context);
     case "update":

@@ -4,7 +4,12 @@ import BetterSqlite3 from "better-sqlite3";
 import type { SqlValue } from "../sql/fragment.ts";
 import type { Driver } from "./driver.ts";
 import { sqliteDriver, type SqliteOptions } from "./sqlite_driver.ts";
-import type { SqliteHandle, SqliteLibrary, SqliteStatement } from "./sqlite_library.ts";
+import type {
+  SqliteAggregate,
+  SqliteHandle,
+  SqliteLibrary,
+  SqliteStatement,
+} from "./sqlite_library.ts";
 
 export type { SqliteOptions };
 
@@ -34,8 +39,9 @@ interface Database {
   function(
     name: string,
     options: { deterministic: boolean },
-    work: (value: unknown) => unknown,
+    work: (first: unknown, second: unknown, third: unknown) => unknown,
   ): void;
+  aggregate<State>(name: string, work: SqliteAggregate<State> & { deterministic: boolean }): void;
   close(): void;
 }
 
@@ -73,6 +79,8 @@ function handleOf(database: Database): SqliteHandle {
     },
     prepare: (text) => statementOf(database.prepare(text)),
     defineFunction: (name, work) => database.function(name, { deterministic: true }, work),
+    defineAggregate: (name, { start, step, result }) =>
+      database.aggregate(name, { start, step, result, deterministic: true }),
     close: () => database.close(),
   };
 }

@@ -4,7 +4,12 @@ import { DatabaseError } from "./database_error.ts";
 import type { Driver } from "./driver.ts";
 import { sqliteDriver, type SqliteOptions } from "./sqlite_driver.ts";
 import { resultCodeName } from "./sqlite_errors.ts";
-import type { SqliteHandle, SqliteLibrary, SqliteStatement } from "./sqlite_library.ts";
+import type {
+  SqliteAggregate,
+  SqliteHandle,
+  SqliteLibrary,
+  SqliteStatement,
+} from "./sqlite_library.ts";
 
 export type { SqliteOptions };
 
@@ -34,10 +39,20 @@ function handleOf(database: DatabaseSync): SqliteHandle {
     prepare: (text) => statementOf(database.prepare(text) as unknown as Statement, database),
     defineFunction: (name, work) => {
       // The declared type of a result leaves out what `unknown` could be; ours are SQL values.
-      database.function(name, { deterministic: true }, work as (value: SqlValue) => SqlValue);
+      database.function(name, { deterministic: true }, work as () => SqlValue);
     },
+    defineAggregate: (name, work) => aggregating(database).aggregate(name, work),
     close: () => database.close(),
   };
+}
+
+interface Aggregating {
+  aggregate<State>(name: string, work: SqliteAggregate<State>): void;
+}
+
+function aggregating(database: DatabaseSync): Aggregating {
+  // Deno's declarations lack `aggregate`, which is there.
+  return database as unknown as Aggregating;
 }
 
 interface Statement {

@@ -12,6 +12,7 @@ export type Misfit = (column: ColumnInfo) => void;
 export interface RowReader {
   readonly dialect: Dialect;
   readonly compile: Compile;
+  readonly misfit: Misfit;
   /** Cells in the order of `columns` → the row as it is in process. */
   toRows(
     cells: readonly (readonly SqlValue[])[],
@@ -72,6 +73,7 @@ export function createRowReader(dialect: Dialect, misfit: Misfit): RowReader {
   return {
     dialect,
     compile: createCompiler(dialect),
+    misfit,
     toRows(cells, columns) {
       const readers = readersOf(columns);
       return cells.map((row) => toRow(row, readers));

@@ -5,6 +5,7 @@ import type { Dialect } from "../sql/dialect.ts";
 import { fold } from "../sql/fold.ts";
 import { sql, type Statement } from "../sql/fragment.ts";
 import { sqliteDialect } from "../sql/sqlite_dialect.ts";
+import { metricFunctions, restAggregate } from "../sql/sqlite_metrics.ts";
 import { foldFunctionName, sqliteText } from "../sql/sqlite_text.ts";
 import { DatabaseError } from "./database_error.ts";
 import type { Connection, Driver, QueryResult } from "./driver.ts";
@@ -84,6 +85,8 @@ function open(library: SqliteLibrary, path: string, readOnly: boolean): SqliteCo
     foldFunctionName,
     (value) => typeof value === "string" ? fold(value) : value,
   );
+  for (const [name, work] of metricFunctions) handle.defineFunction(name, work);
+  handle.defineAggregate(restAggregate.name, restAggregate);
   return sqliteConnection(handle);
 }
 

@@ -13,8 +13,21 @@ export interface SqliteLibrary {
 export interface SqliteHandle {
   readonly inTransaction: boolean;
   prepare(text: string): SqliteStatement;
-  defineFunction(name: string, work: (value: unknown) => unknown): void;
+  /** It takes as many values as `work` names. */
+  defineFunction(
+    name: string,
+    work: (first: unknown, second: unknown, third: unknown) => unknown,
+  ): void;
+  /** A function over all the rows of a group, of one value each. */
+  defineAggregate<State>(name: string, work: SqliteAggregate<State>): void;
   close(): void;
+}
+
+/** `start` makes the state for a group, `result` is asked for groups without rows too. */
+export interface SqliteAggregate<State> {
+  start(): State;
+  step(state: State, value: unknown): State;
+  result(state: State): SqlValue;
 }
 
 /** A prepared statement. */

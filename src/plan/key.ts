@@ -2,6 +2,7 @@ import { comparison } from "../filter/comparison.ts";
 import { and, type Filter, noRows } from "../filter/filter.ts";
 import { equalOperator, inOperator } from "../filter/value_operators.ts";
 import { Problem } from "../problem/problem.ts";
+import { shortestDecimal } from "../schema/decimal_kind.ts";
 import { kindOf } from "../schema/kinds.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
@@ -83,8 +84,7 @@ export function keyId(key: Key, table: TableInfo): string {
   return JSON.stringify(key.map((value, index) => {
     const text = String(value);
     // `1.50` equals `1.5` where the column leaves the scale to the value.
-    const isOpenDecimal = table.primaryKey[index]?.kind === "decimal" && text.includes(".");
-    return isOpenDecimal ? text.replace(/\.?0+$/, "") : text;
+    return table.primaryKey[index]?.kind === "decimal" ? shortestDecimal(text) : text;
   }));
 }
 

@@ -76,5 +76,51 @@ export interface DeletePlan {
   readonly where: Filter;
 }
 
+/** A column whose values tell groups apart. */
+export interface GroupKey {
+  readonly column: ColumnInfo;
+  /** What having and order call it: a column of the groups, not of the table. */
+  readonly as: ColumnInfo;
+}
+
+/** What is computed over the rows of a group. */
+export type Metric = CountMetric | ColumnMetric;
+
+/** The number of rows. */
+export interface CountMetric {
+  readonly name: "count";
+  readonly as: ColumnInfo;
+}
+
+/** Something about the values of a column, NULLs left out; NULL where there is none. */
+export interface ColumnMetric {
+  readonly name: "sum" | "avg" | "min" | "max";
+  readonly column: ColumnInfo;
+  readonly as: ColumnInfo;
+  /** Whether the engine keeps it as an exact number, in a form of its own. */
+  readonly exact: boolean;
+}
+
+/** Groups of rows and what is computed over each. */
+export interface AggregatePlan {
+  readonly kind: "aggregate";
+  readonly table: TableInfo;
+  readonly where: Filter;
+  /** None: all rows are one group, even where there are none. */
+  readonly keys: readonly GroupKey[];
+  readonly metrics: readonly Metric[];
+  /** Over the columns that keys and metrics are called by; so is the order. */
+  readonly having: Filter;
+  readonly order: readonly OrderKey[];
+  readonly limit: number;
+}
+
 /** What will be done with one table, as data. */
-export type Plan = ReadPlan | CountPlan | EstimatePlan | InsertPlan | UpdatePlan | DeletePlan;
+export type Plan =
+  | ReadPlan
+  | CountPlan
+  | EstimatePlan
+  | AggregatePlan
+  | InsertPlan
+  | UpdatePlan
+  | DeletePlan;

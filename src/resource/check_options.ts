@@ -81,6 +81,7 @@ const knownCapabilities: Readonly<Record<keyof Capabilities, true>> = {
   enableDelete: true,
   enableBatch: true,
   enableExport: true,
+  enableAggregations: true,
 };
 
 const knownEtag: Readonly<Record<keyof EtagOptions<unknown>, true>> = {

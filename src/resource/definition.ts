@@ -22,6 +22,8 @@ export interface Capabilities {
   readonly enableBatch?: boolean | undefined;
   /** Governs lists as `text/csv` and `application/x-ndjson`, of all rows at once. Off unless set. */
   readonly enableExport?: boolean | undefined;
+  /** Governs `GET /aggregate`. */
+  readonly enableAggregations?: boolean | undefined;
 }
 
 /** The most items of one batch; 100 each unless set. */
@@ -96,7 +98,7 @@ export interface PaginationOptions {
 
 /** Which columns may be used for what; every list that is absent allows what is said beside it. */
 export interface FieldOptions<S> {
-  /** Sent in answers. All columns unless set. */
+  /** Sent in answers, and open to aggregates. All columns unless set. */
   readonly readable?: readonly ColumnReferenceOf<S>[] | undefined;
   /** Taken from bodies; the others are dropped before anything sees them. All unless set. */
   readonly writable?: readonly ColumnReferenceOf<S>[] | undefined;

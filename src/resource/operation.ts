@@ -25,6 +25,7 @@ export type OperationName =
   | "export"
   | "get"
   | "count"
+  | "aggregate"
   | "create"
   | "update"
   | "replace"

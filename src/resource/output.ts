@@ -1,3 +1,5 @@
+import type { Group } from "../db/groups.ts";
+import type { GroupKey, Metric } from "../plan/plan.ts";
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
 
 /** The virtual fields of a resource. */
@@ -28,6 +30,15 @@ export interface ShownRows {
   readonly view: View;
 }
 
+/** What an answer shows of groups, in the order in which they were read. */
+export interface GroupView {
+  readonly keys: readonly GroupKey[];
+  /** The first of those that were computed: the others only served to choose and to sort. */
+  readonly metrics: readonly Metric[];
+  /** The columns that may be seen. */
+  readonly readable: readonly ColumnInfo[];
+}
+
 /** The columns to read for a view: virtual fields are made from the whole row. */
 export function columnsOf(view: View, whole: readonly ColumnInfo[]): readonly ColumnInfo[] {
   return view.computed.fields.length > 0 ? whole : view.visible;
@@ -50,6 +61,47 @@ export function presentRows(
 /** The same for one row. */
 export function presentRow(row: Row, read: readonly ColumnInfo[], view: View): Row {
   return isShownAsRead(read, view) ? row : present(row, view);
+}
+
+/**
+ * The only door for groups, whose keys and metrics are made of the values of rows. Nothing but
+ * readable columns is asked for in the first place; a column that came so far all the same would
+ * end the request.
+ */
+export function presentGroups(
+  groups: readonly Group[],
+  { keys, metrics, readable }: GroupView,
+): readonly Row[] {
+  const columns = [
+    ...keys.map(({ column }) => column),
+    ...metrics.flatMap((metric) => metric.name === "count" ? [] : metric.column),
+  ];
+  for (const column of columns) {
+    if (!readable.includes(column)) throw new Error(`Cannot show groups of "${column.name}"`);
+  }
+  const names = new Set(metrics.map(({ name }) => name));
+  return groups.map((group) => {
+    const key = keys.length === 0
+      ? null
+      : Object.fromEntries(keys.map(({ column }, index) => [column.name, group.key[index]]));
+    const shown = [...names].map((name) => [name, presentMetric(name, group, metrics)]);
+    return { key, ...Object.fromEntries(shown) };
+  });
+}
+
+/** `count` is a number, every other metric an object by column. */
+function presentMetric(
+  name: Metric["name"],
+  group: Group,
+  metrics: readonly Metric[],
+): unknown {
+  const values: [string, unknown][] = [];
+  for (const [index, metric] of metrics.entries()) {
+    if (metric.name !== name) continue;
+    if (metric.name === "count") return group.metrics[index];
+    values.push([metric.column.name, group.metrics[index]]);
+  }
+  return Object.fromEntries(values);
 }
 
 function isShownAsRead(read: readonly ColumnInfo[], view: View): boolean {

@@ -4,6 +4,7 @@ import type { RowReader } from "../db/rows.ts";
 import type { Filter } from "../filter/filter.ts";
 import type { Operators } from "../filter/operators.ts";
 import type { FilterParser } from "../filter/parse_filter.ts";
+import type { GroupTable } from "../plan/group_table.ts";
 import type { PageLimits } from "../plan/page.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Sealer } from "../runtime/sealer.ts";
@@ -31,6 +32,7 @@ export interface SettledCapabilities {
   readonly enableDelete: boolean;
   readonly enableBatch: boolean;
   readonly enableExport: boolean;
+  readonly enableAggregations: boolean;
   readonly enableRestore: boolean;
 }
 
@@ -54,6 +56,8 @@ export interface Resource {
   readonly reader: RowReader;
   readonly policy: AccessPolicy;
   readonly fields: FieldPolicy;
+  /** What aggregates may ask about: the readable fields, and nothing else. */
+  readonly groups: GroupTable;
   readonly strictInput: boolean;
   /** The columns that the server fills in. */
   readonly generated: ReadonlySet<ColumnInfo>;

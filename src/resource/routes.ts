@@ -4,6 +4,7 @@ import { reservedSegments as reserved } from "../plan/reserved_segments.ts";
 import { Problem } from "../problem/problem.ts";
 import { jsonType, type Reply } from "../protocol/reply.ts";
 import { acceptedType } from "./accept.ts";
+import { aggregate } from "./aggregate.ts";
 import { batchCreate } from "./batch_create.ts";
 import { batchDelete } from "./batch_delete.ts";
 import { batchReplace } from "./batch_replace.ts";
@@ -51,6 +52,7 @@ const item: Methods = new Map([
 ]);
 const restoring: Methods = new Map([["POST", mount(restore, "enableRestore")]]);
 const counting: Methods = new Map([["GET", mount(count)]]);
+const aggregating: Methods = new Map([["GET", mount(aggregate, "enableAggregations")]]);
 const batches: Methods = new Map([
   ["POST", mount(batchCreate, "enableBatch", "enableCreate")],
   ["PATCH", mount(batchUpdate, "enableBatch", "enableUpdate")],
@@ -75,6 +77,7 @@ export function routesOf(resource: Resource): readonly Route[] {
 const fixedRoutes: readonly Route[] = [
   ["/", collection],
   ["/count", counting],
+  ["/aggregate", aggregating],
   ["/batch", batches],
   ["/batch/upsert", upserting],
   ["/:id", item],
@@ -117,6 +120,7 @@ function methodsAt(segments: readonly string[], resource: Resource): Methods | n
     return isRestore ? restoring : null;
   }
   if (first === "count") return counting;
+  if (first === "aggregate") return aggregating;
   return reserved.has(first) ? null : item;
 }
 

@@ -5,6 +5,7 @@ import { allRows } from "../filter/filter.ts";
 import { operatorsWith } from "../filter/operators.ts";
 import type { FilterParser } from "../filter/parse_filter.ts";
 import { resolveScope } from "../filter/resolve.ts";
+import { groupTable } from "../plan/group_table.ts";
 import type { PageLimits } from "../plan/page.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -53,6 +54,7 @@ export function settleResource(definition: ResourceDefinition, context: Resource
   const softDelete = options.softDelete === undefined
     ? null
     : settleSoftDelete(find(options.softDelete.field, "softDelete.field"));
+  const fields = settleFields(options, table, softDelete, find);
   return {
     name: table.name,
     url: `${context.basePath}/${options.path ?? encodeURIComponent(table.name)}`,
@@ -64,7 +66,8 @@ export function settleResource(definition: ResourceDefinition, context: Resource
       resolve: (result) =>
         resolveScope(result, { table, operators, filters: context.filters, relations }),
     },
-    fields: settleFields(options, table, softDelete, find),
+    fields,
+    groups: groupTable(table, fields.readable),
     strictInput: options.strictInput ?? false,
     generated: settleGenerated(options, table, find),
     computed: settleComputed(options, table, runtime.observe),
@@ -184,11 +187,16 @@ function settleCapabilities(
   { capabilities = {} }: Options,
   softDelete: SoftDelete | null,
 ): Resource["capabilities"] {
-  const { enableCreate = true, enableUpdate = true, enableDelete = true, enableBatch = true } =
-    capabilities;
-  const { enableExport = false } = capabilities;
-  const enableRestore = softDelete !== null && enableDelete;
-  return { enableCreate, enableUpdate, enableDelete, enableBatch, enableExport, enableRestore };
+  const { enableDelete = true } = capabilities;
+  return {
+    enableCreate: capabilities.enableCreate ?? true,
+    enableUpdate: capabilities.enableUpdate ?? true,
+    enableDelete,
+    enableBatch: capabilities.enableBatch ?? true,
+    enableAggregations: capabilities.enableAggregations ?? true,
+    enableExport: capabilities.enableExport ?? false,
+    enableRestore: softDelete !== null && enableDelete,
+  };
 }
 
 function settleGenerated(

@@ -50,6 +50,11 @@ export function withScale(plain: string, scale: number | null): string | null {
   return scale === 0 ? whole : `${whole}.${fraction.slice(0, scale).padEnd(scale, "0")}`;
 }
 
+/** A {@link plainDecimal} without zeros at the end of its fraction: equal numbers have one text. */
+export function shortestDecimal(plain: string): string {
+  return plain.includes(".") ? plain.replace(/\.?0+$/, "") : plain;
+}
+
 /** How many digits a {@link plainDecimal} really has: zeros at both ends do not count. */
 export function significantDigits(plain: string): number {
   return plain.replace(/[-.]/g, "").replace(/^0+|0+$/g, "").length;

@@ -61,6 +61,32 @@ export interface Dialect {
 
   /** The SQL of the text operators: one meaning on every engine. */
   readonly text: TextDialect;
+  /** The SQL of what is computed over groups of rows. */
+  readonly metrics: MetricDialect;
+}
+
+/**
+ * What is computed over a group of rows, NULLs left out. The sum of integers, and sum and average
+ * of decimals are *exact*: no digit is lost, however many there are, and the engine may keep them
+ * in a form of its own that compares and sorts as the numbers do.
+ */
+export interface MetricDialect {
+  /** The least or the greatest value; text as {@link Dialect.ordered} has it. */
+  extreme(name: "min" | "max", column: ColumnInfo): Fragment;
+  /** The sum: exact but for reals. */
+  sum(column: ColumnInfo): Fragment;
+  /**
+   * The average: of decimals exact, rounded half away from zero to `digits` after the point; of
+   * integers the double next to the sum, divided by the count; of reals as the engine has it.
+   */
+  average(column: ColumnInfo, digits: number): Fragment;
+  /** A plain decimal, bound beside an exact metric. */
+  boundExact(plain: string): Fragment;
+  /**
+   * What the driver read of an exact metric → a plain decimal, or null where it is none, as
+   * Postgres' NaN. `misfit` is called where a value of the group was no number and left out.
+   */
+  decodeExact(value: Exclude<SqlValue, null>, misfit: () => void): string | null;
 }
 
 /** The planner's guess at how many rows a select gives, without running it. */

@@ -8,6 +8,8 @@ import type { ColumnInfo, ColumnKind } from "../schema/table_info.ts";
 import { isCanonicalUuid } from "../schema/uuid_kind.ts";
 import type { Dialect, TextDialect } from "./dialect.ts";
 import { type Fragment, identifier, rawSql, sql, type SqlValue } from "./fragment.ts";
+import { postgresMetrics } from "./postgres_metrics.ts";
+import { foreignTypeName, singleTypes } from "./postgres_types.ts";
 import { asStored, bindable } from "./stored_value.ts";
 
 /**
@@ -35,6 +37,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     columnDefault: () => rawSql("DEFAULT"),
     estimate: { ask: (select) => sql`EXPLAIN (FORMAT JSON) ${select}`, read: plannedRows },
     text: options.text,
+    metrics: postgresMetrics({ operand, ordered }),
   };
 }
 
@@ -72,7 +75,6 @@ const codePointOrder = rawSql(' COLLATE "C"');
 /** The types that are text already; all others of kind text are served through a cast. */
 const textTypes: ReadonlySet<string> = new Set(["text", "varchar", "character varying"]);
 const zonelessTypes: ReadonlySet<string> = new Set(["timestamp", "timestamp without time zone"]);
-const singleTypes: ReadonlySet<string> = new Set(["real", "float4"]);
 
 /** The largest value of the integers that are narrower than their kind. */
 const integerLimits: ReadonlyMap<string, number> = new Map([
@@ -198,11 +200,6 @@ function isSingle(value: unknown): boolean {
 function isServedThroughText(column: ColumnInfo): boolean {
   return column.kind === "text" && column.foreignType !== null &&
     !textTypes.has(foreignTypeName(column));
-}
-
-/** The declared type without its numbers: `timestamp(3) without time zone` has none of them. */
-function foreignTypeName(column: ColumnInfo): string {
-  return column.foreignType?.toLowerCase().replace(/\s*\(.*?\)/, "") ?? "";
 }
 
 /** `[{"Plan": {"Plan Rows": 120, …}}]` → 120. */

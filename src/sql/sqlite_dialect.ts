@@ -8,6 +8,7 @@ import type { ColumnInfo, ColumnKind } from "../schema/table_info.ts";
 import { isCanonicalUuid } from "../schema/uuid_kind.ts";
 import type { Dialect, TextDialect } from "./dialect.ts";
 import { identifier, rawSql, sql, type SqlValue } from "./fragment.ts";
+import { sqliteMetrics } from "./sqlite_metrics.ts";
 import { decodeTimestamp, encodeTimestamp } from "./sqlite_timestamps.ts";
 import { asStored, bindable } from "./stored_value.ts";
 
@@ -43,6 +44,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     // Its planner keeps its guesses to itself.
     estimate: null,
     text: options.text,
+    metrics: sqliteMetrics,
   };
 }
 

@@ -84,6 +84,12 @@ async function ask(url: string, sql: string): Promise<readonly (readonly unknown
   }
 }
 
+async function longestSong(url: string, names: Names): Promise<number> {
+  const where = `WHERE ${names.unitPrice} < 1`;
+  const rows = await ask(url, `SELECT max(${names.milliseconds}) FROM ${names.track} ${where}`);
+  return Number(rows[0]?.[0]);
+}
+
 async function serveAndCompare(place: string, url: string, names: Names): Promise<void> {
   await using child = startChild([cli, place, "--port", "0", "--write"]);
   const [, base] = await child.printed(/(http:\/\/[^/]+)\/api/);
@@ -122,6 +128,17 @@ async function serveAndCompare(place: string, url: string, names: Names): Promis
     cursor = `&cursor=${answer.nextCursor}`;
   }
   assertEquals([[String(ids.size)]], await ask(url, `SELECT count(*) FROM ${playlistTrack}`));
+
+  const totals = await (await fetch(`${base}/api/${track}/aggregate?sum=${unitPrice}`)).json();
+  // Doubles, as SQLite itself adds them, would make it 3680.9699999997.
+  assertEquals(totals.groups, [{ key: null, sum: { [unitPrice]: "3680.97" } }]);
+  const cents = `CAST(round(${unitPrice} * 100) AS INTEGER)`;
+  assertEquals(await ask(url, `SELECT sum(${cents}) FROM ${track}`), [["368097"]]);
+  const long = `groupBy=${unitPrice}&max=${milliseconds}&having=count>500`;
+  assertEquals(
+    (await (await fetch(`${base}/api/${track}/aggregate?${long}`)).json()).groups,
+    [{ key: { [unitPrice]: "0.99" }, max: { [milliseconds]: await longestSong(url, names) } }],
+  );
 
   const change = (headers: HeadersInit) =>
     fetch(`${base}/api/${artist}/1`, {

@@ -64,6 +64,7 @@ function fakeHandle(
         return statement;
       },
       defineFunction: () => {},
+      defineAggregate: () => {},
       close: () => {},
     },
   };

@@ -204,7 +204,10 @@ testOnEngines(
         resource(books, {
           id: books.id,
           auth: open,
-          capabilities: { enableCreate: false, enableUpdate: false, enableDelete: false },
+          capabilities: {
+            ...{ enableCreate: false, enableUpdate: false, enableDelete: false },
+            enableAggregations: false,
+          },
         }),
       ],
     }), async ({ get, send }) => {

@@ -1,0 +1,65 @@
+import { averageDigits } from "../plan/group_table.ts";
+import type { AggregatePlan, Metric } from "../plan/plan.ts";
+import type { ColumnInfo } from "../schema/table_info.ts";
+import { unreachable } from "../problem/unreachable.ts";
+import type { Dialect } from "../sql/dialect.ts";
+import { type Fragment, identifier, join, rawSql, sql } from "../sql/fragment.ts";
+import { compileOrder } from "./order.ts";
+import { tableName } from "./table_name.ts";
+import { compileFilter } from "./where.ts";
+
+/**
+ * The groups are made by an inner SELECT, whose columns have the names that having and order know:
+ * so these are compiled like any filter and order. The cells are the keys, then the metrics.
+ */
+export function compileAggregate(plan: AggregatePlan, dialect: Dialect): Fragment {
+  const { table, keys, metrics, limit } = plan;
+  const columns = [
+    ...keys.map(({ column, as }) => sql`${dialect.operand(column)} AS ${identifier(as.dbName)}`),
+    ...metrics.map((metric) =>
+      sql`${compileMetric(metric, dialect)} AS ${identifier(metric.as.dbName)}`
+    ),
+  ];
+  const grouping = keys.length === 0
+    ? rawSql("")
+    : sql` GROUP BY ${rawSql(keys.map((_key, index) => index + 1).join(", "))}`;
+  const groups = sql`SELECT ${join(columns, ", ")} FROM ${tableName(table)} WHERE ${
+    compileFilter(plan.where, dialect)
+  }${grouping}`;
+  const shown = [...keys, ...metrics].map(({ as }) => identifier(as.dbName));
+  const order = plan.order.length === 0
+    ? rawSql("")
+    : sql` ORDER BY ${compileOrder(plan.order, dialect)}`;
+  return sql`SELECT ${join(shown, ", ")} FROM (${groups}) AS ${identifier("groups")} WHERE ${
+    compileFilter(plan.having, dialectOfGroups(metrics, dialect))
+  }${order} LIMIT ${rawSql(String(limit))}`;
+}
+
+function compileMetric(metric: Metric, { metrics }: Dialect): Fragment {
+  switch (metric.name) {
+    case "count":
+      return rawSql("count(*)");
+    case "sum":
+      return metrics.sum(metric.column);
+    case "avg":
+      return metrics.average(metric.column, averageDigits(metric.column));
+    case "min":
+    case "max":
+      return metrics.extreme(metric.name, metric.column);
+    default:
+      return unreachable(metric);
+  }
+}
+
+/** Exact numbers may stand in a form of the engine's own: what they are compared with has it too. */
+function dialectOfGroups(metrics: readonly Metric[], dialect: Dialect): Dialect {
+  const exact = new Set<ColumnInfo>();
+  for (const metric of metrics) {
+    if (metric.name !== "count" && metric.exact) exact.add(metric.as);
+  }
+  return {
+    ...dialect,
+    bound: (value, column) =>
+      exact.has(column) ? dialect.metrics.boundExact(String(value)) : dialect.bound(value, column),
+  };
+}

@@ -1,0 +1,116 @@
+import { kindOf } from "../schema/kinds.ts";
+import {
+  type ColumnInfo,
+  type ColumnKind,
+  completeTable,
+  ownTimestamps,
+  type TableInfo,
+} from "../schema/table_info.ts";
+import type { ColumnMetric, CountMetric, GroupKey, Metric } from "./plan.ts";
+
+/**
+ * What can be asked about groups of a table's rows: each key and each metric as a column of its
+ * own, so that having and orderBy read like the filter and the order of any table.
+ */
+export interface GroupTable {
+  /** Where a column of the table is called like a metric, the name means the metric. */
+  readonly table: TableInfo;
+  readonly count: CountMetric;
+  /** By the name of the column. */
+  readonly keys: ReadonlyMap<string, GroupKey>;
+  /** By `count`, `sum_x`, `avg_x`, `min_x` and `max_x`. */
+  readonly metrics: ReadonlyMap<string, Metric>;
+}
+
+/** `columns` are those that may be asked about at all. */
+export function groupTable(
+  { name, schema, own }: TableInfo,
+  columns: readonly ColumnInfo[],
+): GroupTable {
+  const ordered = columns.filter(({ kind }) => kindOf(kind).compare !== null);
+  const keys = ordered.map((column, index) => ({
+    column,
+    as: { ...column, dbName: `key${index}` },
+  }));
+  const count: CountMetric = {
+    name: "count",
+    as: { ...neutral, name: "count", dbName: "count", notNull: true },
+  };
+  const metrics = [count, ...ordered.flatMap(metricsOf)];
+  return {
+    table: completeTable({
+      name,
+      schema,
+      own,
+      columns: [...keys, ...metrics].map(({ as }) => as),
+      primaryKey: keys.map(({ as }) => as),
+      foreignKeys: [],
+    }),
+    count,
+    keys: new Map(keys.map((key) => [key.column.name, key])),
+    metrics: new Map(metrics.map((metric): [string, Metric] => [metric.as.name, metric])),
+  };
+}
+
+/** The digits after the point that an average of decimals has. */
+export function averageDigits({ scale }: ColumnInfo): number {
+  return scale === null ? openAverageDigits : scale + furtherAverageDigits;
+}
+
+/** Where each value of a column keeps its own digits. */
+const openAverageDigits = 16;
+const furtherAverageDigits = 6;
+
+function metricsOf(column: ColumnInfo, index: number): readonly ColumnMetric[] {
+  const extremes = (["min", "max"] as const).map((name): ColumnMetric => ({
+    name,
+    column,
+    as: { ...column, ...called(name, column, index), notNull: false },
+    exact: false,
+  }));
+  if (!numeric.has(column.kind)) return extremes;
+  const sumScale = column.kind === "decimal" ? column.scale : 0;
+  const averageScale = column.scale === null ? null : averageDigits(column);
+  const number = (name: "sum" | "avg", exact: boolean, scale: number | null): ColumnMetric => ({
+    name,
+    column,
+    as: exact
+      ? { ...neutral, ...called(name, column, index), kind: "decimal", scale }
+      : { ...neutral, ...called(name, column, index), kind: "real" },
+    exact,
+  });
+  return [
+    number("sum", column.kind !== "real", sumScale),
+    number("avg", column.kind === "decimal", averageScale),
+    ...extremes,
+  ];
+}
+
+const numeric: ReadonlySet<ColumnKind> = new Set(["integer", "bigint", "real", "decimal"]);
+
+/** Numbered in the database, where a long name would be cut. */
+function called(
+  name: string,
+  column: ColumnInfo,
+  index: number,
+): Pick<ColumnInfo, "name" | "dbName"> {
+  return { name: `${name}_${column.name}`, dbName: `${name}${index}` };
+}
+
+/** A column that no table declares. */
+const neutral: Omit<ColumnInfo, "name" | "dbName"> = {
+  kind: "integer",
+  notNull: false,
+  primaryKey: false,
+  unique: false,
+  default: null,
+  generated: false,
+  enumValues: null,
+  precision: null,
+  scale: null,
+  maxLength: null,
+  references: null,
+  foreignType: null,
+  looseCollation: false,
+  timestampFormat: ownTimestamps,
+};

@@ -1,0 +1,43 @@
+/**
+ * A plain decimal as a text whose order, byte by byte, is that of the numbers, and which is the same
+ * for `1.5` and `1.50`. SQLite has no exact decimals: this lets it compare and sort them all the
+ * same.
+ *
+ * A digit for the sign, the exponent of `0.d₁d₂… × 10^e` in four digits, the digits. Of a negative
+ * number all are turned round, and a `~` ends it, so that a longer one comes first.
+ */
+export function toSortable(plain: string): string {
+  const isNegative = plain.startsWith("-");
+  const [whole = "", fraction = ""] = plain.slice(isNegative ? 1 : 0).split(".");
+  const digits = whole + fraction;
+  const first = digits.search(/[1-9]/);
+  if (first < 0) return zero;
+  const exponent = whole.length - first;
+  const mantissa = digits.slice(first).replace(/0+$/, "");
+  return isNegative
+    ? `0${String(middle - exponent).padStart(4, "0")}${turnedRound(mantissa)}~`
+    : `2${String(middle + exponent).padStart(4, "0")}${mantissa}`;
+}
+
+/** Back to the plain decimal, without zeros at its end. */
+export function fromSortable(sortable: string): string {
+  if (sortable === zero) return "0";
+  const isNegative = sortable.startsWith("0");
+  const place = Number(sortable.slice(1, 5)) - middle;
+  const exponent = isNegative ? -place : place;
+  const mantissa = isNegative ? turnedRound(sortable.slice(5, -1)) : sortable.slice(5);
+  const digits = mantissa.padStart(mantissa.length - Math.min(exponent, 0), "0");
+  const point = Math.max(exponent, 0);
+  const fraction = digits.slice(point);
+  const whole = digits.slice(0, point).padEnd(point, "0") || "0";
+  return `${isNegative ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
+}
+
+const zero = "1";
+
+/** Far above the digits of any number, so that a place never has another width or sign. */
+const middle = 5000;
+
+function turnedRound(digits: string): string {
+  return digits.replace(/\d/g, (digit) => String(9 - Number(digit)));
+}
