@@ -111,7 +111,7 @@ function settleResources(
     driver: config.db.driver,
     filters: createFilterParser(),
     sealer: createSealer(settled.secrets, runtime.random),
-    relations: settleRelations(config.resources),
+    relations: settleRelations(config.resources, config.db.driver),
     resourceOf: (table: TableInfo) => byTable.get(table),
     secret: settled.secrets[0] ?? "",
     runtime,

@@ -22,6 +22,7 @@ import {
   toStatement,
 } from "../sql/fragment.ts";
 import { compileOrder, compileSeek } from "./order.ts";
+import { compileRelatedRows } from "./related_rows.ts";
 import { tableName } from "./table_name.ts";
 import { compileFilter } from "./where.ts";
 
@@ -52,6 +53,8 @@ function compilePlan(plan: Plan, context: Context): Fragment {
   switch (plan.kind) {
     case "read":
       return compileRead(plan, context);
+    case "related":
+      return compileRelatedRows(plan, context.selectList(plan.columns), context.dialect);
     case "count":
       return compileCount(plan, context);
     case "insert":

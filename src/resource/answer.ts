@@ -2,6 +2,7 @@ import { jsonType, type Reply } from "../protocol/reply.ts";
 import { writeJson } from "../schema/exact_json.ts";
 import type { Row } from "../schema/table_info.ts";
 import { type EtagPolicy, tagOf } from "./etag.ts";
+import { noIncludes } from "./include.ts";
 import { presentRow, presentRows } from "./output.ts";
 import type { Resource } from "./resource.ts";
 
@@ -30,14 +31,18 @@ export function answerRow(
   headers: Readonly<Record<string, string>> = {},
 ): Reply {
   const { table, fields, computed, etag } = resource;
-  const shown = presentRow(row, table.columns, { visible: fields.readable, computed });
+  const shown = presentRow(row, table.columns, {
+    visible: fields.readable,
+    computed,
+    include: noIncludes,
+  });
   return answer(status, shown, { ...headers, ...(etag === null ? {} : tagHeaders(row, etag)) });
 }
 
 /** The answer to a batch, its rows given whole: masked, and without tags. */
 export function answerRows(status: number, rows: readonly Row[], resource: Resource): Reply {
   const { table, fields, computed } = resource;
-  const view = { visible: fields.readable, computed };
+  const view = { visible: fields.readable, computed, include: noIncludes };
   return answer(status, { items: presentRows(rows, table.columns, view) });
 }
 

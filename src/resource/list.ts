@@ -1,5 +1,5 @@
 import { fetchCount, fetchRows } from "../db/rows.ts";
-import { allRows, and, type Filter } from "../filter/filter.ts";
+import { and, type Filter } from "../filter/filter.ts";
 import { openCursor, sealCursor } from "../plan/cursor.ts";
 import { parseOrder } from "../plan/order.ts";
 import { parseLimit } from "../plan/page.ts";
@@ -8,14 +8,17 @@ import { parseSelect } from "../plan/select.ts";
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import { answer } from "./answer.ts";
-import type { Operation } from "./operation.ts";
-import { columnsOf, presentRows, type View } from "./output.ts";
+import { type Include, reachedBy, readInclude } from "./include.ts";
+import { loadIncluded } from "./load_included.ts";
+import type { FurtherRights, Operation } from "./operation.ts";
+import { columnsOf, type Included, noneIncluded, presentRows, type View } from "./output.ts";
 import { parseFlag } from "./query.ts";
 import type { Resource } from "./resource.ts";
-import { shownRows, userFilter } from "./user_filter.ts";
+import { shownRows, type WalkingFilter, walkingFilter } from "./user_filter.ts";
 
 interface ListIntent {
-  readonly filter: Filter;
+  readonly filter: WalkingFilter;
+  readonly shown: Filter;
   readonly view: View;
   readonly order: readonly OrderKey[];
   readonly after: readonly SqlValue[] | null;
@@ -26,6 +29,8 @@ interface ListIntent {
 interface ListPlan {
   readonly read: ReadPlan;
   readonly total: CountPlan | null;
+  readonly include: readonly Include[];
+  readonly related: FurtherRights["related"];
 }
 
 interface ListOutcome {
@@ -33,6 +38,7 @@ interface ListOutcome {
   readonly stored: readonly (readonly SqlValue[])[];
   readonly columns: readonly ColumnInfo[];
   readonly totalCount: number | null;
+  readonly included: readonly Included[];
 }
 
 /** `GET /`: a page of rows, in order, with a cursor to the next one. */
@@ -49,13 +55,12 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     );
     const cursor = query.get("cursor") ?? "";
     return {
-      filter: and(
-        userFilter(query.get("filter"), resource) ?? allRows,
-        shownRows(query, resource),
-      ),
+      filter: walkingFilter(query.get("filter"), resource),
+      shown: shownRows(query, resource),
       view: {
         visible: parseSelect(query.get("select") ?? null, resource.fields.readable),
         computed: resource.computed,
+        include: readInclude(query.get("include"), resource),
       },
       order,
       after: cursor === "" ? null : openCursor(cursor, resource.url, order, resource.sealer),
@@ -64,8 +69,13 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     };
   },
 
-  plan(intent, grant, resource) {
-    const where = and(grant.rows, intent.filter);
+  reaches({ filter, view }) {
+    if (view.include.length === 0) return filter.reached;
+    return new Set([...filter.reached, ...reachedBy(view.include)]);
+  },
+
+  plan(intent, grant, resource, { related }) {
+    const where = and(grant.rows, intent.filter.within(related), intent.shown);
     return {
       read: {
         kind: "read",
@@ -78,25 +88,30 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
         limit: intent.limit + 1,
       },
       total: intent.withTotal ? { kind: "count", table: resource.table, where } : null,
+      include: intent.view.include,
+      related,
     };
   },
 
-  async execute(plan, { resource }) {
-    const { rows, stored } = await fetchRows(resource.driver, plan.read, resource.reader);
-    const totalCount = plan.total === null
-      ? null
-      : await fetchCount(resource.driver, plan.total, resource.reader);
-    return { rows, stored, columns: plan.read.columns, totalCount };
+  async execute({ read, total, include, related }, { resource }) {
+    const { driver, reader } = resource;
+    const { rows, stored } = await fetchRows(driver, read, reader);
+    const totalCount = total === null ? null : await fetchCount(driver, total, reader);
+    const included = include.length === 0
+      ? noneIncluded
+      : await loadIncluded(rows.slice(0, (read.limit ?? 0) - 1), include, related, driver);
+    return { rows, stored, columns: read.columns, totalCount, included };
   },
 
   shape(outcome, intent, resource) {
-    const hasMore = outcome.rows.length > intent.limit;
-    const page = hasMore ? outcome.rows.slice(0, intent.limit) : outcome.rows;
+    const { rows, columns, included, totalCount } = outcome;
+    const hasMore = rows.length > intent.limit;
+    const page = hasMore ? rows.slice(0, intent.limit) : rows;
     return answer(200, {
-      items: presentRows(page, outcome.columns, intent.view),
+      items: presentRows(page, columns, intent.view, included),
       nextCursor: hasMore ? nextCursor(outcome, intent, resource) : null,
       hasMore,
-      ...(outcome.totalCount === null ? {} : { totalCount: outcome.totalCount }),
+      ...(totalCount === null ? {} : { totalCount }),
     });
   },
 };

@@ -7,7 +7,7 @@ import type { FilterParser } from "../filter/parse_filter.ts";
 import type { PageLimits } from "../plan/page.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Sealer } from "../runtime/sealer.ts";
-import type { Relation } from "../schema/relation.ts";
+import type { Relations } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { EtagPolicy } from "./etag.ts";
 import type { AnyHooks } from "./hooks.ts";
@@ -66,8 +66,11 @@ export interface Resource {
   readonly hooks: AnyHooks;
   readonly hookTimeoutMs: number;
   /** The named ways to rows of other tables. */
-  readonly relations: ReadonlyMap<string, Relation>;
-  /** How the app serves another table: its policy, its mask. Undefined where it does not. */
+  readonly relations: Relations;
+  /**
+   * How the app serves another table: its policy, its mask. The first of several resources, and
+   * undefined where there is none.
+   */
   resourceOf(table: TableInfo): Resource | undefined;
   readonly operators: Operators;
   readonly filters: FilterParser;

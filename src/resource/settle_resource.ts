@@ -26,7 +26,7 @@ export interface ResourceContext {
   readonly driver: Driver;
   readonly filters: FilterParser;
   readonly sealer: Sealer;
-  readonly relations: Relations;
+  readonly relations: ReadonlyMap<ResourceDefinition, Relations>;
   /** Asked only once every resource is settled. */
   resourceOf(table: TableInfo): Resource | undefined;
   /** Keys the hash tags. */
@@ -40,11 +40,15 @@ type ColumnReference = ColumnReferenceOf<Record<string, unknown>>;
 /** Checks the options and settles every default, once. Throws a plain Error for a mistake in them. */
 export function settleResource(definition: ResourceDefinition, context: ResourceContext): Resource {
   const { options } = definition;
-  const { runtime, relations } = context;
+  const { runtime, resourceOf, filters } = context;
   const table = tableOf(definition.table);
   const find = columnFinder(table, runtime.observe);
   const operators = operatorsWith(options.customOperators ?? {});
   const driver = options.db?.driver ?? context.driver;
+  const relations: Relations = context.relations.get(definition) ?? new Map();
+  // On another table the names of a path are those of the resource that serves it.
+  const relation = (from: TableInfo, name: string) =>
+    (from === table ? relations : resourceOf(from)?.relations)?.get(name);
   checkKey(options.id, table, find);
   requireCreatable(options, table, find);
   const softDelete = options.softDelete === undefined
@@ -58,8 +62,7 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     reader: createRowReader(driver.dialect, observeMisfits(table, runtime.observe)),
     policy: {
       ...settleScopes(options.auth ?? {}),
-      resolve: (result) =>
-        resolveScope(result, { table, operators, filters: context.filters, relations }),
+      resolve: (result) => resolveScope(result, { table, operators, filters, relation }),
     },
     fields: settleFields(options, table, softDelete, find),
     strictInput: options.strictInput ?? false,
@@ -73,10 +76,10 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     live: softDelete?.live ?? allRows,
     hooks: options.hooks ?? {},
     hookTimeoutMs: options.hooks?.timeoutMs ?? 5_000,
-    relations: relations.get(table) ?? new Map(),
-    resourceOf: context.resourceOf,
+    relations,
+    resourceOf,
     operators,
-    filters: context.filters,
+    filters,
     sealer: context.sealer,
     runtime,
   };

@@ -35,8 +35,11 @@ export interface Dialect {
   decode(value: SqlValue, column: ColumnInfo, misfit: (column: ColumnInfo) => void): unknown;
   /** The column in a select list, with full precision kept. */
   selected(column: ColumnInfo): Fragment;
-  /** The column in a comparison for equality, which is exact whatever the column's collation. */
-  operand(column: ColumnInfo): Fragment;
+  /**
+   * The column in a comparison for equality, which is exact whatever the column's collation. `row`
+   * is the name of its row, where the column's own name is not enough.
+   */
+  operand(column: ColumnInfo, row?: Fragment): Fragment;
   /**
    * The column as its index has it, where {@link operand} is not that: it equals whatever the
    * operand equals, and more. A comparison says both, one to be found by and one to be exact.
@@ -49,6 +52,12 @@ export interface Dialect {
   /** The same for a stored value as the driver read it: exact, also where it does not fit its kind. */
   boundStored(value: SqlValue, column: ColumnInfo): Fragment;
 
+  /**
+   * Stored values of a column as a table, bound as one value: their places, counted from 0, and
+   * the values, each of which can stand beside {@link operand}.
+   */
+  listed(values: readonly SqlValue[], column: ColumnInfo, names: ListedNames): Fragment;
+
   /** Behind a SELECT: keeps its rows as they are until the transaction ends. */
   readonly rowLock: Fragment;
   /** The smallest step between two moments of update, in microseconds. */
@@ -58,6 +67,14 @@ export interface Dialect {
 
   /** The SQL of the text operators: one meaning on every engine. */
   readonly text: TextDialect;
+}
+
+/** What the columns of a list of values are called. */
+export interface ListedNames {
+  /** That of the places. */
+  readonly place: Fragment;
+  /** That of the values. */
+  readonly value: Fragment;
 }
 
 /**

@@ -6,8 +6,8 @@ import { InvalidValue } from "../schema/kind.ts";
 import { shortestInteger } from "../schema/number_kinds.ts";
 import type { ColumnInfo, ColumnKind } from "../schema/table_info.ts";
 import { isCanonicalUuid } from "../schema/uuid_kind.ts";
-import type { Dialect, TextDialect } from "./dialect.ts";
-import { type Fragment, identifier, rawSql, sql, type SqlValue } from "./fragment.ts";
+import type { Dialect, ListedNames, TextDialect } from "./dialect.ts";
+import { columnOf, type Fragment, identifier, rawSql, sql, type SqlValue } from "./fragment.ts";
 import { asStored, bindable } from "./stored_value.ts";
 
 /**
@@ -24,12 +24,13 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     check,
     encode,
     decode,
-    selected: asValue,
+    selected: (column) => asValue(column),
     operand,
     indexed: (column) => column.looseCollation ? asValue(column) : null,
     ordered,
     bound: (value, column) => sql`${encode(value, column)}${castOf(value, column)}`,
     boundStored: (value, column) => sql`${value}${castOf(value, column)}`,
+    listed,
     rowLock: rawSql(" FOR UPDATE"),
     timestampStepMicros: 1,
     columnDefault: () => rawSql("DEFAULT"),
@@ -160,14 +161,15 @@ function instantOf(text: string): string | undefined {
   return `${date}T${time}.${fraction.padEnd(fraction.length > 3 ? 6 : 3, "0")}Z`;
 }
 
-function asValue(column: ColumnInfo): Fragment {
-  const name = identifier(column.dbName);
+function asValue(column: ColumnInfo, row?: Fragment): Fragment {
+  const name = columnOf(column, row);
   return isServedThroughText(column) ? sql`${name}::text` : name;
 }
 
 /** By a collation that takes ALICE for alice a scope would reach the rows of somebody else. */
-function operand(column: ColumnInfo): Fragment {
-  return column.looseCollation ? sql`${asValue(column)}${codePointOrder}` : asValue(column);
+function operand(column: ColumnInfo, row?: Fragment): Fragment {
+  const value = asValue(column, row);
+  return column.looseCollation ? sql`${value}${codePointOrder}` : value;
 }
 
 /** Said also where the column has this collation, for tables that somebody else created. */
@@ -175,6 +177,16 @@ function ordered(column: ColumnInfo): Fragment {
   return column.kind === "text" && column.foreignType === null
     ? sql`${identifier(column.dbName)}${codePointOrder}`
     : asValue(column);
+}
+
+function listed(
+  values: readonly SqlValue[],
+  column: ColumnInfo,
+  { place, value }: ListedNames,
+): Fragment {
+  const source = sql`json_array_elements_text(${writeJson(values)}::json) WITH ORDINALITY`;
+  const cast = castOf(null, column);
+  return sql`(SELECT at - 1 AS ${place}, item${cast} AS ${value} FROM ${source} AS listed(item, at))`;
 }
 
 function castOf(value: unknown, column: ColumnInfo): Fragment {

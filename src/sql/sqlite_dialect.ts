@@ -7,7 +7,7 @@ import { shortestInteger } from "../schema/number_kinds.ts";
 import type { ColumnInfo, ColumnKind } from "../schema/table_info.ts";
 import { isCanonicalUuid } from "../schema/uuid_kind.ts";
 import type { Dialect, TextDialect } from "./dialect.ts";
-import { identifier, rawSql, sql, type SqlValue } from "./fragment.ts";
+import { columnOf, identifier, rawSql, sql, type SqlValue } from "./fragment.ts";
 import { decodeTimestamp, encodeTimestamp } from "./sqlite_timestamps.ts";
 import { asStored, bindable } from "./stored_value.ts";
 
@@ -24,14 +24,17 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     selected: (column) => identifier(column.dbName),
     // A foreign column may be declared NOCASE; equality is exact everywhere. On a column that is
     // BINARY anyway the clause changes nothing, and its index still serves.
-    operand: (column) =>
-      column.kind === "text" && column.foreignType !== null
-        ? sql`${identifier(column.dbName)}${binaryCollation}`
-        : identifier(column.dbName),
+    operand(column, row) {
+      const name = columnOf(column, row);
+      const isForeign = column.kind === "text" && column.foreignType !== null;
+      return isForeign ? sql`${name}${binaryCollation}` : name;
+    },
     indexed: () => null,
     ordered: (column) => identifier(column.dbName),
     bound: (value, column) => sql`${encode(value, column)}`,
     boundStored: (value) => sql`${value}`,
+    listed: (values, _column, { place, value }) =>
+      sql`(SELECT key AS ${place}, value AS ${value} FROM json_each(${writeJson(values)}))`,
     // Whoever is in a writing transaction is alone in it.
     rowLock: rawSql(""),
     // The engine's own date functions know milliseconds.
