@@ -54,7 +54,7 @@ function compilePlan(plan: Plan, context: Context): Fragment {
     case "read":
       return compileRead(plan, context);
     case "related":
-      return compileRelatedRows(plan, context.selectList(plan.columns), context.dialect);
+      return compileRelatedRows(plan, context.dialect);
     case "count":
       return compileCount(plan, context);
     case "insert":

@@ -41,6 +41,8 @@ export interface RelatedPlan {
   readonly limit: number;
   /** The most rows of all keys together. */
   readonly most: number;
+  /** Whether an index finds the rows of a key. */
+  readonly byIndex: boolean;
 }
 
 /** Rows to count. */

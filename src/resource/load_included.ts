@@ -109,6 +109,7 @@ function planFor(
     limit,
     // One more tells that it would be too much.
     most: left + 1,
+    byIndex: target.isIndexed(relation.steps[0].other),
   };
 }
 

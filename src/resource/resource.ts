@@ -72,6 +72,8 @@ export interface Resource {
    * undefined where there is none.
    */
   resourceOf(table: TableInfo): Resource | undefined;
+  /** Whether an index begins with a column, of this table or of another that is served. */
+  isIndexed(column: ColumnInfo): boolean;
   readonly operators: Operators;
   readonly filters: FilterParser;
   readonly sealer: Sealer;

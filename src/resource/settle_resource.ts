@@ -29,6 +29,8 @@ export interface ResourceContext {
   readonly relations: ReadonlyMap<ResourceDefinition, Relations>;
   /** Asked only once every resource is settled. */
   resourceOf(table: TableInfo): Resource | undefined;
+  /** Asked only once the database was. */
+  isIndexed(column: ColumnInfo): boolean;
   /** Keys the hash tags. */
   readonly secret: string;
   readonly runtime: Runtime;
@@ -78,6 +80,7 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     hookTimeoutMs: options.hooks?.timeoutMs ?? 5_000,
     relations,
     resourceOf,
+    isIndexed: context.isIndexed,
     operators,
     filters,
     sealer: context.sealer,

@@ -56,7 +56,18 @@ export interface Dialect {
    * Stored values of a column as a table, bound as one value: their places, counted from 0, and
    * the values, each of which can stand beside {@link operand}.
    */
-  listed(values: readonly SqlValue[], column: ColumnInfo, names: ListedNames): Fragment;
+  listed(values: readonly SqlValue[], column: ColumnInfo, names: ListNames): Fragment;
+  /**
+   * The first rows of each of the {@link listed} keys, sought one by one; those of one key together
+   * and in order: the columns, then the place of the key. Rows whose primary key holds NULL may be
+   * left out.
+   */
+  firstOfEach(rows: RowsOfKeys): Fragment;
+  /**
+   * SQL that asks which columns the indexes begin with by which {@link operand} is found: schema
+   * (null for the default one), table, column. Primary keys may be missing.
+   */
+  readonly leadingColumns: string;
 
   /** Behind a SELECT: keeps its rows as they are until the transaction ends. */
   readonly rowLock: Fragment;
@@ -69,12 +80,40 @@ export interface Dialect {
   readonly text: TextDialect;
 }
 
-/** What the columns of a list of values are called. */
-export interface ListedNames {
-  /** That of the places. */
+/** What a list of values and its columns are called: like no column of the tables beside it. */
+export interface ListNames {
+  /** The list. */
+  readonly list: Fragment;
+  /** The place of a value. */
   readonly place: Fragment;
-  /** That of the values. */
+  /** The value. */
   readonly value: Fragment;
+  /** The number of a row among those of its value. */
+  readonly rank: Fragment;
+}
+
+/** Rows to read by a list of keys. */
+export interface RowsOfKeys {
+  /** Those that the other parts use. */
+  readonly names: ListNames;
+  /** The keys, by {@link Dialect.listed}. */
+  readonly keys: Fragment;
+  /** Where the rows stand. */
+  readonly table: Fragment;
+  /** The table's. */
+  readonly primaryKey: readonly ColumnInfo[];
+  /** What is read of each. */
+  readonly columns: readonly ColumnInfo[];
+  /** Those of the order. */
+  readonly sorted: readonly ColumnInfo[];
+  /** Which rows belong to the value of a key. */
+  readonly where: Fragment;
+  /** Ends in the primary key. */
+  readonly order: Fragment;
+  /** The most rows of each key. */
+  readonly limit: number;
+  /** The most rows of all keys together. */
+  readonly most: number;
 }
 
 /**
