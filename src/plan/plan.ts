@@ -41,7 +41,7 @@ export interface RelatedPlan {
   readonly limit: number;
   /** The most rows of all keys together. */
   readonly most: number;
-  /** Whether an index finds the rows of a key. */
+  /** Whether an index finds the rows of a key, and no primary key is NULL. */
   readonly byIndex: boolean;
 }
 

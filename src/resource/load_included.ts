@@ -109,7 +109,9 @@ function planFor(
     limit,
     // One more tells that it would be too much.
     most: left + 1,
-    byIndex: target.isIndexed(relation.steps[0].other),
+    // A sought row is found by its key, which only foreign tables leave NULL.
+    byIndex: target.isIndexed(relation.steps[0].other) &&
+      target.table.primaryKey.every(({ notNull }) => notNull),
   };
 }
 

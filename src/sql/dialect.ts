@@ -59,8 +59,7 @@ export interface Dialect {
   listed(values: readonly SqlValue[], column: ColumnInfo, names: ListNames): Fragment;
   /**
    * The first rows of each of the {@link listed} keys, sought one by one; those of one key together
-   * and in order: the columns, then the place of the key. Rows whose primary key holds NULL may be
-   * left out.
+   * and in order: the columns, then the place of the key. No primary key is NULL.
    */
   firstOfEach(rows: RowsOfKeys): Fragment;
   /**

@@ -4,6 +4,7 @@ import { eq } from "../../src/filter/builders.ts";
 import { resource, type ResourceDefinition } from "../../src/resource/definition.ts";
 import { boolean, integer, text, timestamp } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/define.ts";
+import type { Statement } from "../../src/sql/fragment.ts";
 import type { Engine } from "../support/engines.ts";
 import { hiddenMark, insertRows, type Service, withService } from "../support/http.ts";
 
@@ -187,6 +188,19 @@ export async function fillShop(db: Database): Promise<void> {
     { id: 6, albumId: 4, tagId: "jazz", gone: false },
     { id: 7, albumId: 5, tagId: "nobody", gone: false },
   ]);
+}
+
+/** Every statement that the driver is given from now on. */
+export function watchStatements({ driver }: Database): Statement[] {
+  const query = driver.query.bind(driver);
+  const asked: Statement[] = [];
+  Object.defineProperty(driver, "query", {
+    value: (statement: Statement) => {
+      asked.push(statement);
+      return query(statement);
+    },
+  });
+  return asked;
 }
 
 /** Runs `work` against the filled shop. */
