@@ -122,7 +122,7 @@ export {
   type SqlValue,
   type Statement,
 } from "./src/sql/fragment.ts";
-export type { Dialect, Engine, TextDialect } from "./src/sql/dialect.ts";
+export type { Dialect, Engine, ListNames, RowsOfKeys, TextDialect } from "./src/sql/dialect.ts";
 
 export { Problem, type ProblemOptions } from "./src/problem/problem.ts";
 export type { ProblemBody, problemCodes, ProblemSlug } from "./src/protocol/problem_codes.ts";
