@@ -1,10 +1,9 @@
-import type { IncludeSyntax } from "../plan/include.ts";
-import { parseInclude } from "../plan/include.ts";
+import { excerpt } from "../filter/filter_error.ts";
+import { type IncludeSyntax, parseInclude } from "../plan/include.ts";
 import { parseOrder } from "../plan/order.ts";
 import { parseLimit } from "../plan/page.ts";
 import type { OrderKey } from "../plan/plan.ts";
 import { parseSelect } from "../plan/select.ts";
-import { excerpt } from "../filter/filter_error.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Relation } from "../schema/relation.ts";
 import { noResources } from "./further_rights.ts";
