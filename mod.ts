@@ -139,8 +139,10 @@ export {
 export type {
   Dialect,
   Engine,
+  ListNames,
   MetricDialect,
   RowEstimate,
+  RowsOfKeys,
   TextDialect,
 } from "./src/sql/dialect.ts";
 

@@ -1,6 +1,7 @@
 import { createUserReader } from "./auth/user.ts";
 import { type AppConfig, settleConfig, type SettledConfig } from "./config.ts";
 import { checkTables } from "./db/check_tables.ts";
+import { leadingColumns } from "./db/leading_columns.ts";
 import { createFilterParser } from "./filter/parse_filter.ts";
 import { Problem } from "./problem/problem.ts";
 import { problemReply } from "./problem/problem_reply.ts";
@@ -16,7 +17,7 @@ import { createSealer } from "./runtime/sealer.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
-import type { TableInfo } from "./schema/table_info.ts";
+import type { ColumnInfo, TableInfo } from "./schema/table_info.ts";
 import { createResponder, type Responder } from "./service/respond.ts";
 import { type ServiceRoutes, serviceRoutes } from "./service/service_routes.ts";
 import { readTarget } from "./service/target.ts";
@@ -64,8 +65,10 @@ export interface RequestInfo {
 export async function createApp(config: AppConfig): Promise<App> {
   const runtime = config.runtime ?? systemRuntime(consoleObserver());
   const settled = settleConfig(config, runtime);
-  const resources = settleResources(config, settled, runtime);
+  const indexed = new Set<ColumnInfo>();
+  const resources = settleResources(config, settled, runtime, indexed);
   await checkTables(resources, runtime.observe);
+  for (const column of await leadingColumns(resources)) indexed.add(column);
   const databases = new Set([config.db.driver, ...resources.map((resource) => resource.driver)]);
   let draining = false;
   const service = serviceRoutes({
@@ -104,9 +107,10 @@ function settleResources(
   config: AppConfig,
   settled: SettledConfig,
   runtime: Runtime,
+  indexed: ReadonlySet<ColumnInfo>,
 ): readonly Resource[] {
   config.resources.forEach(checkOptions);
-  const relations = settleRelations(config.resources);
+  const relations = settleRelations(config.resources, config.db.driver);
   const byTable = new Map<TableInfo, Resource>();
   const context = {
     basePath: settled.basePath,
@@ -116,6 +120,7 @@ function settleResources(
     relations,
     wired: settleNestedWrites(config.resources, relations),
     resourceOf: (table: TableInfo) => byTable.get(table),
+    isIndexed: (column: ColumnInfo) => indexed.has(column),
     secret: settled.secrets[0] ?? "",
     runtime,
   };

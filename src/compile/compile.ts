@@ -24,6 +24,7 @@ import {
 } from "../sql/fragment.ts";
 import { compileAggregate } from "./aggregate.ts";
 import { compileOrder, compileSeek } from "./order.ts";
+import { compileRelatedRows } from "./related_rows.ts";
 import { tableName } from "./table_name.ts";
 import { compileFilter } from "./where.ts";
 
@@ -54,6 +55,8 @@ function compilePlan(plan: Plan, context: Context): Fragment {
   switch (plan.kind) {
     case "read":
       return compileRead(plan, context);
+    case "related":
+      return compileRelatedRows(plan, context.dialect);
     case "count":
       return compileCount(plan, context);
     case "estimate":

@@ -34,12 +34,21 @@ function compileAt(filter: Filter, dialect: Dialect, depth: number): Fragment {
  * One EXISTS inside the other, a step each. Names without a table mean the innermost row, which is
  * why the comparisons of the filter need no prefix, whatever the tables call their columns.
  */
-function compileRelated({ relation, filter }: Related, dialect: Dialect, depth: number): Fragment {
+function compileRelated(
+  { relation, filter, links }: Related,
+  dialect: Dialect,
+  depth: number,
+): Fragment {
   const rowName = (at: number) => at === 0 ? identifier(relation.owner.name) : rawSql(`"_r${at}"`);
+  const last = relation.steps.length - 1;
   const innermost = compileAt(filter, dialect, depth + relation.steps.length);
   return relation.steps.reduceRight((inner, { table, own, other }, step) => {
     const [before, here] = [rowName(depth + step), rowName(depth + step + 1)];
-    const on = sql`${here}.${identifier(other.dbName)} = ${before}.${identifier(own.dbName)}`;
-    return sql`EXISTS (SELECT 1 FROM ${tableName(table)} AS ${here} WHERE ${on} AND ${inner})`;
+    const on = sql`${dialect.operand(other, here)} = ${dialect.operand(own, before)}`;
+    const isLink = step < last && links.kind !== "all";
+    const link = isLink ? sql` AND ${compileAt(links, dialect, depth + step + 1)}` : rawSql("");
+    return sql`EXISTS (SELECT 1 FROM ${
+      tableName(table)
+    } AS ${here} WHERE ${on}${link} AND ${inner})`;
   }, innermost);
 }

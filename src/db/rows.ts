@@ -1,5 +1,12 @@
 import { type Compile, createCompiler } from "../compile/compile.ts";
-import type { CountPlan, EstimatePlan, InsertPlan, ReadPlan, UpdatePlan } from "../plan/plan.ts";
+import type {
+  CountPlan,
+  EstimatePlan,
+  InsertPlan,
+  ReadPlan,
+  RelatedPlan,
+  UpdatePlan,
+} from "../plan/plan.ts";
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { SqlValue } from "../sql/fragment.ts";
@@ -37,6 +44,24 @@ export function fetchRows(
     rows: reader.toRows(rows, columns),
     stored: rows,
   }));
+}
+
+/** Related rows as they are in process, and for each the place of its key among those of the plan. */
+export interface RelatedRows {
+  readonly rows: readonly Row[];
+  readonly places: readonly number[];
+}
+
+/** Runs a plan that answers with rows related to others: those of one key together, in order. */
+export async function fetchRelated(
+  connection: Connection,
+  plan: RelatedPlan,
+  reader: RowReader,
+): Promise<RelatedRows> {
+  const { rows } = await connection.query(reader.compile(plan));
+  // The place stands behind the columns.
+  const places = rows.map((cells) => Number(cells[plan.columns.length]));
+  return { rows: reader.toRows(rows, plan.columns), places };
 }
 
 /** Runs a plan that answers with a number. */

@@ -34,6 +34,8 @@ export interface Related {
   readonly relation: Relation;
   /** Over the relation's target. */
   readonly filter: Filter;
+  /** Over the link table of `manyToMany`; every row of another. */
+  readonly links: Filter;
 }
 
 /** Every row. */

@@ -3,11 +3,11 @@ import { shown } from "../problem/shown.ts";
 import { unreachable } from "../problem/unreachable.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import { kindOf } from "../schema/kinds.ts";
-import { noRelations, type Relation, type Relations } from "../schema/relation.ts";
+import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { type FilterText, hole } from "./builders.ts";
 import { compare, comparison, nullTest } from "./comparison.ts";
-import { and, type Filter, noRows, or } from "./filter.ts";
+import { allRows, and, type Filter, noRows, or } from "./filter.ts";
 import { excerpt, filterError, plusHint } from "./filter_error.ts";
 import { patternFault } from "./like.ts";
 import type { Operator } from "./operator.ts";
@@ -21,14 +21,21 @@ export interface FilterContext {
   readonly operators: Operators;
   /** Whether a column may be filtered by. One that may not is treated like one that is not there. */
   mayFilter(column: ColumnInfo): boolean;
-  /** The relations that a dotted name may walk; none unless given. */
-  readonly relations?: Relations | undefined;
+  /** Where the relation of a dotted name leads, null where there is none; absent, none is walked. */
+  follow?(name: string): Followed | null;
+}
+
+/** A relation that may be walked, and what names mean at its end. */
+export interface Followed {
+  readonly relation: Relation;
+  readonly target: FilterContext;
 }
 
 /** What a scope is given its meaning with; no column is closed to it. */
 export interface ScopeContext extends Pick<FilterContext, "table" | "operators"> {
   readonly filters: FilterParser;
-  readonly relations?: Relations | undefined;
+  /** The relation of a table's rows by name. */
+  relation(table: TableInfo, name: string): Relation | undefined;
 }
 
 /**
@@ -64,8 +71,8 @@ function resolve(
   toFilter: ResolveComparison,
 ): Filter {
   if (syntax.kind === "compare") {
-    const { path, column } = findColumn(syntax, context);
-    const filter = toFilter(syntax, column, findOperator(syntax, context.operators));
+    const { path, column, operators } = findColumn(syntax, context);
+    const filter = toFilter(syntax, column, findOperator(syntax, operators));
     return path.reduceRight<Filter>((inner, relation) => related(relation, inner), filter);
   }
   const terms = syntax.terms.map((term) => resolve(term, context, toFilter));
@@ -73,14 +80,13 @@ function resolve(
 }
 
 function resolveText(text: string, values: readonly unknown[], context: ScopeContext): Filter {
-  const { table, operators, filters, relations } = context;
+  const { table, filters } = context;
   try {
     const syntax = filters.parse(text);
     if (syntax === null) return noRows;
-    const everyColumn = { table, operators, relations, mayFilter: () => true };
     return resolve(
       syntax,
-      everyColumn,
+      everything(table, context),
       (comparison, column, operator) =>
         comparison.values.some((literal) => literal.text.includes(hole))
           ? resolveHoles(comparison, column, operator, values)
@@ -90,6 +96,21 @@ function resolveText(text: string, values: readonly unknown[], context: ScopeCon
     if (!(cause instanceof Problem)) throw cause;
     throw new Error(`Cannot use a scope of "${table.name}": ${cause.message}`, { cause });
   }
+}
+
+/** Every column and every relation: a scope is the deployer's. */
+function everything(table: TableInfo, context: ScopeContext): FilterContext {
+  return {
+    table,
+    operators: context.operators,
+    mayFilter: () => true,
+    follow(name) {
+      const relation = context.relation(table, name);
+      return relation === undefined
+        ? null
+        : { relation, target: everything(relation.target, context) };
+    },
+  };
 }
 
 /** A comparison of {@link rsql}: values from code take the places of the holes. */
@@ -167,48 +188,52 @@ function resolveComparison(
   return comparison(operator, column, values);
 }
 
-/** The column that a name leads to, and the relations on its way. */
+/** The column that a name leads to, the relations on its way, and the operators at its end. */
 interface FoundColumn {
   readonly path: readonly Relation[];
   readonly column: ColumnInfo;
+  readonly operators: Operators;
 }
 
 function findColumn({ field, fieldAt }: ComparisonSyntax, context: FilterContext): FoundColumn {
-  const own = context.table.byName.get(field);
-  const found = own === undefined ? walkPath(field, context) : { path: [], column: own };
-  if (found === null || !context.mayFilter(found.column)) {
-    // Word for word the same for unknown and forbidden names: nobody learns which ones exist.
-    throw filterError(
-      fieldAt,
-      "a field that may be filtered by",
-      `Cannot filter by the field at ${fieldAt}: there is none of this name to filter by`,
-    );
-  }
-  return found;
+  const found = ownColumn(field, [], context) ?? walkPath(field, context);
+  if (found !== null) return found;
+  // Word for word the same for unknown and forbidden names: nobody learns which ones exist.
+  throw filterError(
+    fieldAt,
+    "a field that may be filtered by",
+    `Cannot filter by the field at ${fieldAt}: there is none of this name to filter by`,
+  );
 }
 
 /** `project.owner.name` → the relations `project` and `owner`, and the column `name`. */
-function walkPath(
-  field: string,
-  { table, relations = noRelations }: FilterContext,
-): FoundColumn | null {
+function walkPath(field: string, context: FilterContext): FoundColumn | null {
   const names = field.split(".");
   const last = names.pop() ?? "";
+  if (names.length === 0) return null;
   const path: Relation[] = [];
-  let target = table;
+  let here = context;
   for (const name of names) {
-    const relation = relations.get(target)?.get(name);
-    if (relation === undefined) return null;
-    path.push(relation);
-    target = relation.target;
+    const followed = here.follow?.(name) ?? null;
+    if (followed === null) return null;
+    path.push(followed.relation);
+    here = followed.target;
   }
-  const column = path.length === 0 ? undefined : target.byName.get(last);
-  return column === undefined ? null : { path, column };
+  return ownColumn(last, path, here);
+}
+
+function ownColumn(
+  name: string,
+  path: readonly Relation[],
+  { table, operators, mayFilter }: FilterContext,
+): FoundColumn | null {
+  const column = table.byName.get(name);
+  return column === undefined || !mayFilter(column) ? null : { path, column, operators };
 }
 
 /** Nothing related passes `none`, and a filter of `all` still asks for a related row. */
 function related(relation: Relation, filter: Filter): Filter {
-  return filter.kind === "none" ? noRows : { kind: "related", relation, filter };
+  return filter.kind === "none" ? noRows : { kind: "related", relation, filter, links: allRows };
 }
 
 function findOperator(

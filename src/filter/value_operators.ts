@@ -46,7 +46,7 @@ export const betweenOperator: Operator = range("=between=", "BETWEEN", true);
 export const notBetweenOperator: Operator = range("=nbetween=", "NOT BETWEEN", false);
 
 /** `test` is the rest of the comparison; what the column's index finds is looked at once more. */
-function equals(column: ColumnInfo, dialect: Dialect, test: Fragment): Fragment {
+export function equals(column: ColumnInfo, dialect: Dialect, test: Fragment): Fragment {
   const exact = sql`${dialect.operand(column)} ${test}`;
   const indexed = dialect.indexed(column);
   return indexed === null ? exact : sql`(${indexed} ${test} AND ${exact})`;

@@ -1,4 +1,5 @@
 import type { Filter } from "../filter/filter.ts";
+import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 
@@ -21,6 +22,27 @@ export interface ReadPlan {
   readonly limit: number | null;
   /** Whether the rows stay locked until the transaction ends. */
   readonly lock?: true;
+}
+
+/** Rows to read that are related to others, by one statement however many these are. */
+export interface RelatedPlan {
+  readonly kind: "related";
+  readonly relation: Relation;
+  /** In-process values of the column that the relation starts at; none is null. */
+  readonly keys: readonly unknown[];
+  readonly columns: readonly ColumnInfo[];
+  /** Over the relation's target. */
+  readonly where: Filter;
+  /** Over the link table of `manyToMany`. */
+  readonly links: Filter;
+  /** Ends in the primary key. */
+  readonly order: readonly OrderKey[];
+  /** The most rows of each key. */
+  readonly limit: number;
+  /** The most rows of all keys together. */
+  readonly most: number;
+  /** Whether an index finds the rows of a key, and no primary key is NULL. */
+  readonly byIndex: boolean;
 }
 
 /** Rows to count. */
@@ -118,6 +140,7 @@ export interface AggregatePlan {
 /** What will be done with one table, as data. */
 export type Plan =
   | ReadPlan
+  | RelatedPlan
   | CountPlan
   | EstimatePlan
   | AggregatePlan

@@ -58,7 +58,7 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "This Idempotency-Key was used before with a different body. Take a new key for a new request.",
   "query-too-expensive":
     "The query would cost more than the service allows. Filter by an indexed field, ask for fewer " +
-    "rows, or leave out the sorting.",
+    "rows, include fewer related ones, or leave out the sorting.",
   "precondition-required":
     "This resource takes changes only with an If-Match header. Fetch the row and send its ETag.",
   "proof-of-work-required":
@@ -105,7 +105,6 @@ export const problemsToCome: ReadonlySet<ProblemSlug> = new Set([
   "webhook-signature-invalid",
   "idempotency-in-flight",
   "idempotency-key-reused",
-  "query-too-expensive",
   "proof-of-work-required",
   "captcha-required",
   "rate-limit-exceeded",

@@ -1,14 +1,14 @@
 import { fetchGroups, type Group } from "../db/groups.ts";
-import { allRows, and, type Filter } from "../filter/filter.ts";
+import { and } from "../filter/filter.ts";
 import type { AggregatePlan } from "../plan/plan.ts";
 import { answer } from "./answer.ts";
 import { type GroupQuestion, parseGroupQuestion } from "./group_question.ts";
 import type { Operation } from "./operation.ts";
 import { presentGroups } from "./output.ts";
-import { userFilter } from "./user_filter.ts";
+import { type WalkingFilter, walkingFilter } from "./user_filter.ts";
 
 interface AggregateIntent {
-  readonly filter: Filter;
+  readonly filter: WalkingFilter;
   readonly question: GroupQuestion;
 }
 
@@ -20,16 +20,20 @@ export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Group
 
   parse({ query }, resource) {
     return {
-      filter: and(userFilter(query.get("filter"), resource) ?? allRows, resource.live),
+      filter: walkingFilter(query.get("filter"), resource),
       question: parseGroupQuestion(query, resource),
     };
   },
 
-  plan({ filter, question }, grant, resource) {
+  reaches({ filter }) {
+    return filter.reached;
+  },
+
+  plan({ filter, question }, grant, resource, { related }) {
     return {
       kind: "aggregate",
       table: resource.table,
-      where: and(grant.rows, filter),
+      where: and(grant.rows, filter.within(related), resource.live),
       keys: question.keys,
       metrics: [...question.metrics, ...question.furtherMetrics],
       having: question.having,

@@ -2,6 +2,7 @@ import { jsonType, type Reply } from "../protocol/reply.ts";
 import { writeJson } from "../schema/exact_json.ts";
 import type { Row } from "../schema/table_info.ts";
 import { type EtagPolicy, tagOf } from "./etag.ts";
+import { noIncludes } from "./include.ts";
 import { presentRow, presentRows, type RelatedRows, type View } from "./output.ts";
 import type { Resource } from "./resource.ts";
 
@@ -27,7 +28,7 @@ export function answer(
 
 /** What answers to writes show of the rows of a resource. */
 export function viewOf({ fields, computed }: Resource): View {
-  return { visible: fields.readable, computed };
+  return { visible: fields.readable, computed, include: noIncludes };
 }
 
 /** What the answer to the write of a row may hold beside it. */
@@ -44,7 +45,7 @@ export function answerRow(
   { headers = {}, related }: Beside = {},
 ): Reply {
   const { table, fields, computed, etag } = resource;
-  const view = { visible: fields.readable, computed, related };
+  const view = { visible: fields.readable, computed, include: noIncludes, related };
   const shown = presentRow(row, table.columns, view);
   return answer(status, shown, { ...headers, ...(etag === null ? {} : tagHeaders(row, etag)) });
 }
@@ -57,7 +58,7 @@ export function answerRows(
   related?: RelatedRows,
 ): Reply {
   const { table, fields, computed } = resource;
-  const view = { visible: fields.readable, computed, related };
+  const view = { visible: fields.readable, computed, include: noIncludes, related };
   return answer(status, { items: presentRows(rows, table.columns, view) });
 }
 

@@ -10,6 +10,7 @@ import type {
   EtagOptions,
   FieldOptions,
   PaginationOptions,
+  RelationOptions,
   ResourceDefinition,
   ResourceOptions,
 } from "./definition.ts";
@@ -38,6 +39,7 @@ export function checkOptions({ table, options }: ResourceDefinition): void {
   checkGroup("softDelete", options.softDelete, { field: true }, subject);
   checkGroup("hooks", options.hooks, knownHooks, subject);
   checkGroup("batch", options.batch, knownBatch, subject);
+  checkRelations(options.relations, subject);
   checkColumns("id", [options.id].flat(), info);
   checkColumns("generatedFields", options.generatedFields ?? [], info);
   for (const [name, list] of Object.entries(options.fields ?? {})) {
@@ -64,6 +66,16 @@ const knownOptions: Readonly<Record<keyof ResourceOptions<unknown>, true>> = {
   relations: true,
   nestedWrites: true,
   procedures: true,
+  autoRelations: true,
+};
+
+const knownRelation: Readonly<Record<keyof RelationOptions, true>> = {
+  type: true,
+  resource: true,
+  foreignKey: true,
+  references: true,
+  through: true,
+  filterable: true,
 };
 
 const knownScopes: Readonly<Record<keyof ScopeOptions, true>> = {
@@ -157,6 +169,16 @@ function checkAuth(auth: unknown, subject: string): void {
       `${subject}: auth.${name} must be a function of the user, like () => all(), ` +
         `not ${shown(scope)}`,
     );
+  }
+}
+
+function checkRelations(relations: unknown, subject: string): void {
+  if (relations === undefined) return;
+  requireObject(relations, `${subject}: relations must be an object, not ${shown(relations)}`);
+  for (const [name, relation] of Object.entries(relations)) {
+    const option = `relations.${name}`;
+    requireObject(relation, `${subject}: ${option} must be an object, not ${shown(relation)}`);
+    requireKnownOptions(relation, knownRelation, `${subject}: ${option}`);
   }
 }
 

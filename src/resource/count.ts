@@ -1,25 +1,34 @@
 import { fetchCount } from "../db/rows.ts";
-import { allRows, and, type Filter } from "../filter/filter.ts";
+import { and, type Filter } from "../filter/filter.ts";
 import type { CountPlan } from "../plan/plan.ts";
 import { answer } from "./answer.ts";
 import type { Operation } from "./operation.ts";
-import { shownRows, userFilter } from "./user_filter.ts";
+import { shownRows, type WalkingFilter, walkingFilter } from "./user_filter.ts";
+
+interface CountIntent {
+  readonly filter: WalkingFilter;
+  readonly shown: Filter;
+}
 
 /** `GET /count`: how many rows a list would walk through. */
-export const count: Operation<Filter, CountPlan, number> = {
+export const count: Operation<CountIntent, CountPlan, number> = {
   name: "count",
   access: "read",
   takesBody: false,
 
   parse({ query }, resource) {
-    return and(
-      userFilter(query.get("filter"), resource) ?? allRows,
-      shownRows(query, resource),
-    );
+    return {
+      filter: walkingFilter(query.get("filter"), resource),
+      shown: shownRows(query, resource),
+    };
   },
 
-  plan(filter, grant, resource) {
-    return { kind: "count", table: resource.table, where: and(grant.rows, filter) };
+  reaches({ filter }) {
+    return filter.reached;
+  },
+
+  plan({ filter, shown }, grant, { table }, { related }) {
+    return { kind: "count", table, where: and(grant.rows, filter.within(related), shown) };
   },
 
   execute(plan, { resource }) {

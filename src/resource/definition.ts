@@ -58,13 +58,13 @@ export interface EtagOptions<S> {
 export type AnyColumn = ColumnLike<unknown> | string;
 
 /**
- * How the rows of a resource lead to those of another. Scopes may follow relations by path:
- * ``rsql`project.ownerId==${user.id}` ``.
+ * How the rows of a resource lead to those of another: `include` loads them, and scopes may follow
+ * relations by path: ``rsql`project.ownerId==${user.id}` ``.
  */
 export interface RelationOptions {
   /** `belongsTo`: the foreign key stands here. `hasOne`, `hasMany`: it stands in the other table. */
   readonly type: "belongsTo" | "hasOne" | "hasMany" | "manyToMany";
-  /** The other resource's table, or its name. */
+  /** The other resource's table, or its name; of a table that is served twice, the first. */
   readonly resource: TableLike<unknown, unknown> | TableInfo | string;
   /** The column that refers; of `manyToMany`, the link's column that refers to this resource. */
   readonly foreignKey: AnyColumn;
@@ -138,6 +138,11 @@ export interface ResourceOptions<S, I = S, U extends User = User> {
   readonly softDelete?: SoftDeleteOptions<S> | undefined;
   /** Named ways to rows of other resources. */
   readonly relations?: Readonly<Record<string, RelationOptions>> | undefined;
+  /**
+   * Makes relations of the foreign keys between served tables. On for tables that were read from a
+   * live database, off for others, unless set.
+   */
+  readonly autoRelations?: boolean | undefined;
   /**
    * Lets the body of a create hold related rows under the names of their relations; all are created
    * in one transaction, each by the rules of its own resource. Off unless set.

@@ -10,7 +10,7 @@ import { exportPages, firstPageRows } from "./export_pages.ts";
 import type { Operation } from "./operation.ts";
 import type { Resource } from "./resource.ts";
 import type { RowFormat } from "./row_format.ts";
-import { parseSelection, planSelection, type Selection } from "./selection.ts";
+import { parseSelection, planSelection, reachOf, type Selection } from "./selection.ts";
 
 interface ExportIntent {
   readonly selection: Selection;
@@ -43,8 +43,12 @@ export function exportRows(
       };
     },
 
-    plan({ selection }, grant, resource) {
-      return planSelection(selection, grant, resource, firstPageRows);
+    reaches({ selection }) {
+      return reachOf(selection);
+    },
+
+    plan({ selection }, grant, resource, { related }) {
+      return planSelection(selection, { grant, related }, resource, firstPageRows);
     },
 
     async execute(plan, { resource }) {

@@ -7,8 +7,10 @@ import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import { answer, cacheControl, tagHeaders } from "./answer.ts";
 import { namesTag } from "./etag.ts";
 import { notFound } from "./missed_row.ts";
-import type { Operation } from "./operation.ts";
-import { columnsOf, presentRow, type View } from "./output.ts";
+import { type Include, reachedBy, readInclude } from "./include.ts";
+import { loadIncluded } from "./load_included.ts";
+import type { FurtherRights, Operation } from "./operation.ts";
+import { columnsOf, type Included, noneIncluded, presentRows, type View } from "./output.ts";
 import type { Resource } from "./resource.ts";
 
 interface GetIntent {
@@ -21,24 +23,43 @@ interface GetIntent {
 interface GetPlan {
   readonly read: ReadPlan;
   readonly segment: string;
+  readonly include: readonly Include[];
+  readonly related: FurtherRights["related"];
+}
+
+interface GetOutcome {
+  readonly row: Row;
+  readonly included: readonly Included[];
 }
 
 /** `GET /:id`: one row. */
-export const get: Operation<GetIntent, GetPlan, Row> = {
+export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
   name: "get",
   access: "read",
   takesBody: false,
 
-  parse({ segment, query, header }, { table, fields, computed, etag }) {
+  parse({ segment, query, header }, resource) {
+    const { table, fields, computed, etag } = resource;
+    const include = readInclude(query.get("include"), resource);
+    // The tag speaks of the row alone: what is included may be another although the row is not.
+    const hasCondition = etag !== null && include.length === 0;
     return {
       segment,
       key: parseKey(segment, table),
-      view: { visible: parseSelect(query.get("select") ?? null, fields.readable), computed },
-      ifNoneMatch: etag === null ? null : header("if-none-match"),
+      view: {
+        visible: parseSelect(query.get("select") ?? null, fields.readable),
+        computed,
+        include,
+      },
+      ifNoneMatch: hasCondition ? header("if-none-match") : null,
     };
   },
 
-  plan({ key, segment, view }, grant, resource) {
+  reaches({ view }) {
+    return reachedBy(view.include);
+  },
+
+  plan({ key, segment, view }, grant, resource, { related }) {
     if (key === null) throw notFound(resource, segment);
     const { table, live } = resource;
     const columns = readFor(view, resource);
@@ -46,18 +67,23 @@ export const get: Operation<GetIntent, GetPlan, Row> = {
     return {
       segment,
       read: { kind: "read", table, columns, where, order: [], after: null, limit: null },
+      include: view.include,
+      related,
     };
   },
 
-  execute({ read, segment }, { resource }) {
+  execute(plan, { resource }) {
+    const { read, segment, include } = plan;
     return fetchRows(resource.driver, read, resource.reader).then(({ rows: [row] }) => {
       if (row === undefined) throw notFound(resource, segment);
-      return row;
+      return include.length === 0
+        ? { row, included: noneIncluded }
+        : withIncluded(row, plan, resource);
     });
   },
 
-  shape(row, { view, ifNoneMatch }, resource) {
-    const shown = presentRow(row, readFor(view, resource), view);
+  shape({ row, included }, { view, ifNoneMatch }, resource) {
+    const [shown] = presentRows([row], readFor(view, resource), view, included);
     if (resource.etag === null) return answer(200, shown);
     const headers = tagHeaders(row, resource.etag);
     const isKnown = ifNoneMatch !== null && namesTag(ifNoneMatch, headers.etag ?? "");
@@ -66,6 +92,14 @@ export const get: Operation<GetIntent, GetPlan, Row> = {
       : answer(200, shown, headers);
   },
 };
+
+async function withIncluded(
+  row: Row,
+  { include, related }: GetPlan,
+  { driver }: Resource,
+): Promise<GetOutcome> {
+  return { row, included: await loadIncluded([row], include, related, driver) };
+}
 
 /** A tag is made of the whole row; and a select that names nothing still has to read something. */
 function readFor(view: View, { etag, table }: Resource): readonly ColumnInfo[] {

@@ -6,10 +6,11 @@ import { positionOf } from "../plan/position.ts";
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import { answer, variesByAccept } from "./answer.ts";
-import type { Operation } from "./operation.ts";
-import { presentRows } from "./output.ts";
+import { loadIncluded } from "./load_included.ts";
+import type { FurtherRights, Operation } from "./operation.ts";
+import { type Included, noneIncluded, presentRows, type View } from "./output.ts";
 import type { Resource } from "./resource.ts";
-import { parseSelection, planSelection, type Selection } from "./selection.ts";
+import { parseSelection, planSelection, reachOf, type Selection } from "./selection.ts";
 import {
   fetchTotal,
   parseTotal,
@@ -28,6 +29,8 @@ interface ListIntent {
 interface ListPlan {
   readonly read: ReadPlan;
   readonly total: TotalPlan | null;
+  readonly include: View["include"];
+  readonly related: FurtherRights["related"];
 }
 
 interface ListOutcome {
@@ -35,6 +38,7 @@ interface ListOutcome {
   readonly stored: readonly (readonly SqlValue[])[];
   readonly columns: readonly ColumnInfo[];
   readonly total: Total | null;
+  readonly included: readonly Included[];
 }
 
 /** `GET /`: a page of rows, in order, with a cursor to the next one. */
@@ -51,32 +55,42 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     };
   },
 
-  plan({ selection, limit, total }, grant, resource) {
+  reaches({ selection }) {
+    return reachOf(selection);
+  },
+
+  plan({ selection, limit, total }, grant, resource, { related }) {
     // One more than asked for tells whether there is another page.
-    const read = planSelection(selection, grant, resource, limit + 1);
+    const read = planSelection(selection, { grant, related }, resource, limit + 1);
     return {
       read,
       total: total === "none" ? null : planTotal(read.where, total, grant, resource),
+      include: selection.view.include,
+      related,
     };
   },
 
-  async execute(plan, { resource }) {
-    const { rows, stored } = await fetchRows(resource.driver, plan.read, resource.reader);
-    const total = plan.total === null ? null : await fetchTotal(plan.total, {
-      read: plan.read,
-      found: rows.length,
-    }, resource);
-    return { rows, stored, columns: plan.read.columns, total };
+  async execute({ read, total, include, related }, { resource }) {
+    const { driver, reader } = resource;
+    const { rows, stored } = await fetchRows(driver, read, reader);
+    const counted = total === null
+      ? null
+      : await fetchTotal(total, { read, found: rows.length }, resource);
+    const included = include.length === 0
+      ? noneIncluded
+      : await loadIncluded(rows.slice(0, (read.limit ?? 0) - 1), include, related, driver);
+    return { rows, stored, columns: read.columns, total: counted, included };
   },
 
   shape(outcome, intent, resource) {
-    const hasMore = outcome.rows.length > intent.limit;
-    const page = hasMore ? outcome.rows.slice(0, intent.limit) : outcome.rows;
+    const { rows, columns, included, total } = outcome;
+    const hasMore = rows.length > intent.limit;
+    const page = hasMore ? rows.slice(0, intent.limit) : rows;
     return answer(200, {
-      items: presentRows(page, outcome.columns, intent.selection.view),
+      items: presentRows(page, columns, intent.selection.view, included),
       nextCursor: hasMore ? nextCursor(outcome, intent, resource) : null,
       hasMore,
-      ...outcome.total,
+      ...total,
     }, resource.capabilities.enableExport ? variesByAccept : undefined);
   },
 };

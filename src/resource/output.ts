@@ -1,6 +1,7 @@
 import type { Group } from "../db/groups.ts";
 import type { GroupKey, Metric } from "../plan/plan.ts";
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
+import type { Include } from "./include.ts";
 
 /** The virtual fields of a resource. */
 export interface Computed {
@@ -14,6 +15,8 @@ export interface View {
   /** Taken from the readable columns by `parseSelect`. */
   readonly visible: readonly ColumnInfo[];
   readonly computed: Computed;
+  /** The relations whose rows stand beside the columns, each under its name. */
+  readonly include: readonly Include[];
   /** What is shown under the rows; nothing unless given. */
   readonly related?: RelatedRows | undefined;
 }
@@ -39,23 +42,55 @@ export interface GroupView {
   readonly readable: readonly ColumnInfo[];
 }
 
-/** The columns to read for a view: virtual fields are made from the whole row. */
+/** The related rows that were loaded for one relation of some rows. */
+export interface Included {
+  readonly include: Include;
+  /** All of them, each once for every key that leads to it. */
+  readonly rows: readonly Row[];
+  /** The columns that they were read with. */
+  readonly read: readonly ColumnInfo[];
+  /** For each of them the place of the key that leads to it. */
+  readonly places: readonly number[];
+  /** For each row that they were loaded for the place of its key; -1 where that is null. */
+  readonly placeOf: readonly number[];
+  /** What was loaded for them in turn. */
+  readonly included: readonly Included[];
+}
+
+/** For rows that come alone. */
+export const noneIncluded: readonly Included[] = Object.freeze([]);
+
+/**
+ * The columns to read for a view: virtual fields are made from the whole row, and related rows are
+ * found by columns that need not be shown.
+ */
 export function columnsOf(view: View, whole: readonly ColumnInfo[]): readonly ColumnInfo[] {
-  return view.computed.fields.length > 0 ? whole : view.visible;
+  const { visible, computed, include } = view;
+  if (computed.fields.length > 0) return whole;
+  if (include.length === 0) return visible;
+  return [...new Set([...visible, ...include.map(({ relation }) => relation.steps[0].own)])];
 }
 
 /**
  * The only door for rows: list, get and writes all answer through it, so that masking cannot be
- * forgotten. Rows that were read with the columns `read` come out with exactly the visible ones
- * and the virtual fields.
+ * forgotten. Rows that were read with the columns `read` come out with exactly the visible ones,
+ * the virtual fields and what was included with them.
  */
 export function presentRows(
   rows: readonly Row[],
   read: readonly ColumnInfo[],
   view: View,
+  included: readonly Included[] = noneIncluded,
 ): readonly Row[] {
   // Most lists show what they read: then there is nothing to take away and nothing to add.
-  return isShownAsRead(read, view) ? rows : rows.map((row) => present(row, view));
+  if (isShownAsRead(read, view)) return rows;
+  if (included.length === 0) return rows.map((row) => present(row, view));
+  const related = included.map(presentIncluded);
+  return rows.map((row, index) => {
+    const shown = present(row, view);
+    for (const { name, at } of related) shown[name] = at(index);
+    return shown;
+  });
 }
 
 /** The same for one row. */
@@ -104,14 +139,38 @@ function presentMetric(
   return Object.fromEntries(values);
 }
 
-function isShownAsRead(read: readonly ColumnInfo[], view: View): boolean {
-  const { visible, computed, related } = view;
+function isShownAsRead(
+  read: readonly ColumnInfo[],
+  { visible, computed, include, related }: View,
+): boolean {
   if (related !== undefined && related.size > 0) return false;
-  if (computed.fields.length > 0 || read.length !== visible.length) return false;
+  if (computed.fields.length > 0 || include.length > 0) return false;
+  if (read.length !== visible.length) return false;
   return read === visible || read.every((column, index) => column === visible[index]);
 }
 
-function present(row: Row, { visible, computed, related }: View): Row {
+/** The name of a relation, and what a row shows under it. */
+function presentIncluded(
+  { include, rows, read, places, placeOf, included }: Included,
+): { readonly name: string; at(index: number): unknown } {
+  const { relation: { name, toMany }, view } = include;
+  const groups = new Map<number, Row[]>();
+  presentRows(rows, read, view, included).forEach((row, index) => {
+    const place = places[index] ?? -1;
+    const group = groups.get(place);
+    if (group === undefined) groups.set(place, [row]);
+    else group.push(row);
+  });
+  return {
+    name,
+    at(index) {
+      const group = groups.get(placeOf[index] ?? -1) ?? [];
+      return toMany ? group : group[0] ?? null;
+    },
+  };
+}
+
+function present(row: Row, { visible, computed, related }: View): Record<string, unknown> {
   const shown: Record<string, unknown> = {};
   for (const { name } of visible) shown[name] = row[name];
   for (const [name, compute] of computed.fields) {

@@ -1,5 +1,5 @@
 import { keyId } from "../plan/key.ts";
-import type { Relation, RelationStep } from "../schema/relation.ts";
+import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { overLimit } from "./batch_read.ts";
 import type { BodyRow, BodyRows, EmbeddedRows, RowsStep, Wire } from "./body_rows.ts";
@@ -133,20 +133,16 @@ function readRelation(
     const own = byDraft.get(draft) ?? [];
     draft.embedded.push({ relation, target, rows: own });
     if (relation.type !== "belongsTo") continue;
-    const { own: column, other: source } = stepOf(relation, 0);
+    const { own: column, other: source } = relation.steps[0];
     draft.wires.push(...own.map((from) => ({ column, from, source })));
   }
 }
 
-/** Null where no resource of this database serves the related rows, or links to them are not made. */
+/** Null where no resource serves the related rows, or links to them are not made. */
 function targetOf({ target, type, steps: [step] }: Relation, resource: Resource): Resource | null {
-  const link = type === "manyToMany" && step !== undefined
-    ? resource.resourceOf(step.table)
-    : undefined;
-  const isLinkable = link === undefined ||
-    link.capabilities.enableCreate && link.driver === resource.driver;
-  const found = resource.resourceOf(target);
-  return found !== undefined && found.driver === resource.driver && isLinkable ? found : null;
+  const link = type === "manyToMany" ? resource.resourceOf(step.table) : undefined;
+  const isLinkable = link === undefined || link.capabilities.enableCreate;
+  return isLinkable ? resource.resourceOf(target) ?? null : null;
 }
 
 /** The pieces of one row's body under the name of a relation, counted before they are looked at. */
@@ -164,7 +160,7 @@ function sourcesIn(
   if (bodies.length > limit) throw overLimit(limit, `${name} holds more rows`);
   reading.count += bodies.length;
   if (reading.count > reading.most) throw overLimit(reading.most, "it embeds more rows");
-  const { own, other } = stepOf(relation, 0);
+  const { own, other } = relation.steps[0];
   if (type === "belongsTo") requireOpen(own, draft, name);
   const isChild = type === "hasOne" || type === "hasMany";
   const wires = isChild ? [{ column: other, from: draft, source: own }] : [];
@@ -219,10 +215,10 @@ function readLinked(
   });
   if (linked.length > 0) {
     const links = linked.map(({ around, row }) => linkRow(around, row, relation));
-    const link = target.resourceOf(stepOf(relation, 0).table);
+    const link = target.resourceOf(relation.steps[0].table);
     reading.steps.push(
       link === undefined
-        ? { kind: "link", table: stepOf(relation, 0).table, rows: links }
+        ? { kind: "link", table: relation.steps[0].table, rows: links }
         : { kind: "create", resource: link, rows: links },
     );
   }
@@ -253,7 +249,8 @@ function findRows(sources: readonly EmbeddedSource[], target: Resource): readonl
 }
 
 function linkRow(from: BodyRow, to: BodyRow, relation: Relation): BodyRow {
-  const [near, far] = [stepOf(relation, 0), stepOf(relation, 1)];
+  const [near, far] = relation.steps;
+  if (far === undefined) throw new Error(`The relation "${relation.name}" has no link table`);
   return {
     place: to.place,
     given: new Map(),
@@ -263,12 +260,6 @@ function linkRow(from: BodyRow, to: BodyRow, relation: Relation): BodyRow {
     ],
     embedded: [],
   };
-}
-
-function stepOf({ name, steps }: Relation, index: number): RelationStep {
-  const step = steps[index];
-  if (step === undefined) throw new Error(`The relation "${name}" has too few steps`);
-  return step;
 }
 
 function fault(path: string, message: string): InvalidFields {

@@ -8,7 +8,7 @@ import type { GroupTable } from "../plan/group_table.ts";
 import type { PageLimits } from "../plan/page.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Sealer } from "../runtime/sealer.ts";
-import type { Relation } from "../schema/relation.ts";
+import type { Relations } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { EtagPolicy } from "./etag.ts";
 import type { AnyHooks } from "./hooks.ts";
@@ -73,11 +73,16 @@ export interface Resource {
   readonly hookTimeoutMs: number;
   readonly procedures: ReadonlyMap<string, Procedure>;
   /** The named ways to rows of other tables. */
-  readonly relations: ReadonlyMap<string, Relation>;
+  readonly relations: Relations;
   /** Whether the body of a create may hold the rows of its relations. */
   readonly nestedWrites: boolean;
-  /** How the app serves another table: its policy, its mask. Undefined where it does not. */
+  /**
+   * How the app serves another table: its policy, its mask. The first of several resources, and
+   * undefined where there is none.
+   */
   resourceOf(table: TableInfo): Resource | undefined;
+  /** Whether an index begins with a column, of this table or of another that is served. */
+  isIndexed(column: ColumnInfo): boolean;
   readonly operators: Operators;
   readonly filters: FilterParser;
   readonly sealer: Sealer;

@@ -1,19 +1,23 @@
 import type { Grant } from "../auth/authorize.ts";
-import { allRows, and, type Filter } from "../filter/filter.ts";
+import { and, type Filter } from "../filter/filter.ts";
 import { openCursor } from "../plan/cursor.ts";
 import { parseOrder } from "../plan/order.ts";
 import type { OrderKey, ReadPlan } from "../plan/plan.ts";
 import { parseSelect } from "../plan/select.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
+import { reachedBy, readInclude } from "./include.ts";
+import type { FurtherRights } from "./operation.ts";
 import { columnsOf, type View } from "./output.ts";
 import type { Query } from "./query.ts";
 import type { Resource } from "./resource.ts";
-import { shownRows, userFilter } from "./user_filter.ts";
+import { shownRows, type WalkingFilter, walkingFilter } from "./user_filter.ts";
 
 /** Which rows are asked for, in which order, and what is shown of them: for lists and exports. */
 export interface Selection {
-  readonly filter: Filter;
+  readonly filter: WalkingFilter;
+  /** All, or those that are not marked deleted. */
+  readonly shown: Filter;
   readonly view: View;
   readonly order: readonly OrderKey[];
   readonly after: readonly SqlValue[] | null;
@@ -28,32 +32,42 @@ export function parseSelection(query: Query, resource: Resource): Selection {
   );
   const cursor = query.get("cursor") ?? "";
   return {
-    filter: and(
-      userFilter(query.get("filter"), resource) ?? allRows,
-      shownRows(query, resource),
-    ),
+    filter: walkingFilter(query.get("filter"), resource),
+    shown: shownRows(query, resource),
     view: {
       visible: parseSelect(query.get("select") ?? null, resource.fields.readable),
       computed: resource.computed,
+      include: readInclude(query.get("include"), resource),
     },
     order,
     after: cursor === "" ? null : openCursor(cursor, resource.url, order, resource.sealer),
   };
 }
 
+/** The other resources that a selection reads. */
+export function reachOf({ filter, view }: Selection): ReadonlySet<Resource> {
+  if (view.include.length === 0) return filter.reached;
+  return new Set([...filter.reached, ...reachedBy(view.include)]);
+}
+
+/** The rights that a selection is planned with. */
+export interface SelectionRights extends Pick<FurtherRights, "related"> {
+  readonly grant: Grant;
+}
+
 /** The rows of a selection that may be touched, `limit` of them. */
 export function planSelection(
   selection: Selection,
-  grant: Grant,
+  { grant, related }: SelectionRights,
   { table }: Resource,
   limit: number,
 ): ReadPlan {
-  const { filter, order, after } = selection;
+  const { filter, shown, order, after } = selection;
   return {
     kind: "read",
     table,
     columns: columnsFor(selection, table.columns),
-    where: and(grant.rows, filter),
+    where: and(grant.rows, filter.within(related), shown),
     order,
     after,
     limit,

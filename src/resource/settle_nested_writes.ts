@@ -10,14 +10,14 @@ import { tableOf } from "./table_of.ts";
  */
 export function settleNestedWrites(
   definitions: readonly ResourceDefinition[],
-  relations: Relations,
+  relations: ReadonlyMap<ResourceDefinition, Relations>,
 ): ReadonlySet<ColumnInfo> {
   const served = new Set(definitions.map(({ table }) => tableOf(table)));
   const wired = new Set<ColumnInfo>();
-  for (const { table, options } of definitions) {
-    if (options.nestedWrites !== true) continue;
-    const owner = tableOf(table);
-    const own = [...relations.get(owner)?.values() ?? []];
+  for (const definition of definitions) {
+    if (definition.options.nestedWrites !== true) continue;
+    const owner = tableOf(definition.table);
+    const own = [...relations.get(definition)?.values() ?? []];
     if (own.length === 0) {
       throw new Error(`Cannot serve "${owner.name}": nestedWrites needs relations to write along`);
     }
@@ -31,15 +31,14 @@ export function settleNestedWrites(
 
 /** The columns of a relation that refer, wherever they stand. */
 function foreignKeys({ type, steps: [first, second] }: Relation): readonly ColumnInfo[] {
-  if (first === undefined) return [];
   if (type === "belongsTo") return [first.own];
   return second === undefined ? [first.other] : [first.other, second.own];
 }
 
 /** A link table that is served follows the rules of its own resource. */
 function requireFillableLink(relation: Relation, served: ReadonlySet<TableInfo>): void {
-  const link = relation.steps[0]?.table;
-  if (relation.type !== "manyToMany" || link === undefined || served.has(link)) return;
+  const link = relation.steps[0].table;
+  if (relation.type !== "manyToMany" || served.has(link)) return;
   const filled = foreignKeys(relation);
   for (const column of link.columns) {
     const isOpen = filled.includes(column) || column.generated || column.default !== null;

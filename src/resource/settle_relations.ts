@@ -1,64 +1,109 @@
+import type { Driver } from "../db/driver.ts";
 import { readColumnInfo } from "../schema/define.ts";
-import type { Relation, Relations, RelationStep } from "../schema/relation.ts";
+import { canRelate, type Relation, type Relations } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { AnyColumn, RelationOptions, ResourceDefinition } from "./definition.ts";
+import { deriveRelations } from "./derive_relations.ts";
 import { tableOf } from "./table_of.ts";
 
-/** The relations that the resources of an app declare. Throws a plain Error for a wrong one. */
-export function settleRelations(definitions: readonly ResourceDefinition[]): Relations {
-  const tables = definitions.map(({ table }) => tableOf(table));
-  return new Map(definitions.map(({ options }, index) => {
-    // As many tables as definitions: they were made from them.
-    const owner = tables[index] as TableInfo;
-    const relations = Object.entries(options.relations ?? {}).map(([name, relation]) =>
-      [name, settleRelation(name, owner, relation, tables)] as const
+/** A definition with what it stands for. */
+export interface ServedTable {
+  readonly definition: ResourceDefinition;
+  readonly table: TableInfo;
+  readonly driver: Driver;
+}
+
+/**
+ * The relations of each resource: those that it declares, and those that its foreign keys make.
+ * `driver` is that of definitions without a database of their own. Throws a plain Error for a wrong
+ * declaration.
+ */
+export function settleRelations(
+  definitions: readonly ResourceDefinition[],
+  driver: Driver,
+): ReadonlyMap<ResourceDefinition, Relations> {
+  const served = definitions.map((definition): ServedTable => ({
+    definition,
+    table: tableOf(definition.table),
+    driver: definition.options.db?.driver ?? driver,
+  }));
+  return new Map(served.map((from) => {
+    const { relations = {}, autoRelations = !from.table.own } = from.definition.options;
+    const derived = autoRelations ? deriveRelations(from, served) : [];
+    const declared = Object.entries(relations).map(([name, options]) =>
+      settleRelation(name, from, options, served)
     );
-    return [owner, new Map(relations)] as const;
+    // A declared one takes the place of a derived one of its name.
+    const all = [...derived, ...declared].map((relation) => [relation.name, relation] as const);
+    return [from.definition, new Map(all)] as const;
   }));
 }
 
 function settleRelation(
   name: string,
-  owner: TableInfo,
+  from: ServedTable,
   options: RelationOptions,
-  tables: readonly TableInfo[],
+  served: readonly ServedTable[],
 ): Relation {
+  const owner = from.table;
   const fault = (message: string) =>
     new Error(`Cannot relate "${owner.name}" by relations.${name}: ${message}`);
-  if (owner.byName.has(name)) throw fault("a column has this name");
+  requireName(name, from, fault);
+  const tables = served.map(({ table }) => table);
   const target = typeof options.resource === "string"
     ? tables.find((table) => table.name === options.resource)
     : tableOf(options.resource);
   if (target === undefined) throw fault(`no resource serves the table "${options.resource}"`);
-  const column = (reference: AnyColumn | undefined, table: TableInfo): ColumnInfo => {
-    if (reference === undefined) return loneKey(table, fault);
-    const found = typeof reference === "string"
-      ? table.byName.get(reference)
-      : table.columns.find((known) => known === readColumnInfo(reference));
-    if (found === undefined) throw fault(`its column is none of "${table.name}"`);
-    return found;
-  };
-  return {
+  const relation: Relation = {
     name,
     owner,
     target,
     type: options.type,
     filterable: options.filterable ?? false,
     toMany: options.type === "hasMany" || options.type === "manyToMany",
-    steps: stepsOf(options, { owner, target, column, fault }),
+    steps: stepsOf(options, { owner, target, fault }),
   };
+  for (const { table, own, other } of relation.steps) {
+    const elsewhere = served.find((one) => one.table === table);
+    if (elsewhere !== undefined && elsewhere.driver !== from.driver) {
+      throw fault(`"${table.name}" is served from another database`);
+    }
+    if (canRelate(own, other)) continue;
+    throw fault(
+      `"${own.name}" (${own.kind}) and "${other.name}" (${other.kind}) cannot be equal: a relation ` +
+        "takes two columns of one kind, and none that is real, json or bytes",
+    );
+  }
+  return relation;
+}
+
+/** What `include` and dotted names are made of, and what would change an answer's prototype. */
+const unusableName = /[,.;()]|^\s|\s$|^$|^__proto__$/;
+
+function requireName(
+  name: string,
+  { table, definition }: ServedTable,
+  fault: (message: string) => Error,
+): void {
+  if (table.byName.has(name)) throw fault("a column has this name");
+  if (Object.hasOwn(definition.options.computed ?? {}, name)) {
+    throw fault("a computed field has this name");
+  }
+  if (unusableName.test(name)) throw fault("a name must not hold , . ; ( or )");
 }
 
 interface Ends {
   readonly owner: TableInfo;
   readonly target: TableInfo;
-  readonly column: (reference: AnyColumn | undefined, table: TableInfo) => ColumnInfo;
   readonly fault: (message: string) => Error;
 }
 
-function stepsOf(options: RelationOptions, ends: Ends): readonly RelationStep[] {
-  const { owner, target, column, fault } = ends;
+function stepsOf(options: RelationOptions, ends: Ends): Relation["steps"] {
+  const { owner, target, fault } = ends;
   const { type, foreignKey, references, through } = options;
+  const column = (reference: AnyColumn | undefined, table: TableInfo): ColumnInfo =>
+    reference === undefined ? loneKey(table, fault) : findColumn(reference, table, fault);
+  if (foreignKey === undefined) throw fault("foreignKey is missing");
   switch (type) {
     case "belongsTo":
       return [{
@@ -84,6 +129,18 @@ function stepsOf(options: RelationOptions, ends: Ends): readonly RelationStep[] 
       throw fault(`its type is ${never}`);
     }
   }
+}
+
+function findColumn(
+  reference: AnyColumn,
+  table: TableInfo,
+  fault: (message: string) => Error,
+): ColumnInfo {
+  const found = typeof reference === "string"
+    ? table.byName.get(reference)
+    : table.columns.find((known) => known === readColumnInfo(reference));
+  if (found === undefined) throw fault(`its column is none of "${table.name}"`);
+  return found;
 }
 
 function loneKey(table: TableInfo, fault: (message: string) => Error): ColumnInfo {

@@ -28,11 +28,13 @@ export interface ResourceContext {
   readonly driver: Driver;
   readonly filters: FilterParser;
   readonly sealer: Sealer;
-  readonly relations: Relations;
+  readonly relations: ReadonlyMap<ResourceDefinition, Relations>;
   /** The columns that nested writes fill in. */
   readonly wired: ReadonlySet<ColumnInfo>;
   /** Asked only once every resource is settled. */
   resourceOf(table: TableInfo): Resource | undefined;
+  /** Asked only once the database was. */
+  isIndexed(column: ColumnInfo): boolean;
   /** Keys the hash tags. */
   readonly secret: string;
   readonly runtime: Runtime;
@@ -44,11 +46,15 @@ type ColumnReference = ColumnReferenceOf<Record<string, unknown>>;
 /** Checks the options and settles every default, once. Throws a plain Error for a mistake in them. */
 export function settleResource(definition: ResourceDefinition, context: ResourceContext): Resource {
   const { options } = definition;
-  const { runtime, relations } = context;
+  const { runtime, resourceOf, filters } = context;
   const table = tableOf(definition.table);
   const find = columnFinder(table, runtime.observe);
   const operators = operatorsWith(options.customOperators ?? {});
   const driver = options.db?.driver ?? context.driver;
+  const relations: Relations = context.relations.get(definition) ?? new Map();
+  // On another table the names of a path are those of the resource that serves it.
+  const relation = (from: TableInfo, name: string) =>
+    (from === table ? relations : resourceOf(from)?.relations)?.get(name);
   checkKey(options.id, table, find);
   requireCreatable(options, table, context.wired, find);
   const softDelete = options.softDelete === undefined
@@ -63,8 +69,7 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     reader: createRowReader(driver.dialect, observeMisfits(table, runtime.observe)),
     policy: {
       ...settleScopes(options.auth ?? {}),
-      resolve: (result) =>
-        resolveScope(result, { table, operators, filters: context.filters, relations }),
+      resolve: (result) => resolveScope(result, { table, operators, filters, relation }),
     },
     fields,
     groups: groupTable(table, fields.readable),
@@ -80,11 +85,12 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     hooks: options.hooks ?? {},
     hookTimeoutMs: options.hooks?.timeoutMs ?? 5_000,
     procedures: settleProcedures(options.procedures, table),
-    relations: relations.get(table) ?? new Map(),
+    relations,
     nestedWrites: options.nestedWrites ?? false,
-    resourceOf: context.resourceOf,
+    resourceOf,
+    isIndexed: context.isIndexed,
     operators,
-    filters: context.filters,
+    filters,
     sealer: context.sealer,
     runtime,
   };

@@ -35,8 +35,11 @@ export interface Dialect {
   decode(value: SqlValue, column: ColumnInfo, misfit: (column: ColumnInfo) => void): unknown;
   /** The column in a select list, with full precision kept. */
   selected(column: ColumnInfo): Fragment;
-  /** The column in a comparison for equality, which is exact whatever the column's collation. */
-  operand(column: ColumnInfo): Fragment;
+  /**
+   * The column in a comparison for equality, which is exact whatever the column's collation. `row`
+   * is the name of its row, where the column's own name is not enough.
+   */
+  operand(column: ColumnInfo, row?: Fragment): Fragment;
   /**
    * The column as its index has it, where {@link operand} is not that: it equals whatever the
    * operand equals, and more. A comparison says both, one to be found by and one to be exact.
@@ -48,6 +51,22 @@ export interface Dialect {
   bound(value: unknown, column: ColumnInfo): Fragment;
   /** The same for a stored value as the driver read it: exact, also where it does not fit its kind. */
   boundStored(value: SqlValue, column: ColumnInfo): Fragment;
+
+  /**
+   * Stored values of a column as a table, bound as one value: their places, counted from 0, and
+   * the values, each of which can stand beside {@link operand}.
+   */
+  listed(values: readonly SqlValue[], column: ColumnInfo, names: ListNames): Fragment;
+  /**
+   * The first rows of each of the {@link listed} keys, sought one by one; those of one key together
+   * and in order: the columns, then the place of the key. No primary key is NULL.
+   */
+  firstOfEach(rows: RowsOfKeys): Fragment;
+  /**
+   * SQL that asks which columns the indexes begin with by which {@link operand} is found: schema
+   * (null for the default one), table, column. Primary keys may be missing.
+   */
+  readonly leadingColumns: string;
 
   /** Behind a SELECT: keeps its rows as they are until the transaction ends. */
   readonly rowLock: Fragment;
@@ -95,6 +114,42 @@ export interface RowEstimate {
   ask(select: Fragment): Fragment;
   /** The guess; null for what is none. */
   read(cell: SqlValue): number | null;
+}
+
+/** What a list of values and its columns are called: like no column of the tables beside it. */
+export interface ListNames {
+  /** The list. */
+  readonly list: Fragment;
+  /** The place of a value. */
+  readonly place: Fragment;
+  /** The value. */
+  readonly value: Fragment;
+  /** The number of a row among those of its value. */
+  readonly rank: Fragment;
+}
+
+/** Rows to read by a list of keys. */
+export interface RowsOfKeys {
+  /** Those that the other parts use. */
+  readonly names: ListNames;
+  /** The keys, by {@link Dialect.listed}. */
+  readonly keys: Fragment;
+  /** Where the rows stand. */
+  readonly table: Fragment;
+  /** The table's. */
+  readonly primaryKey: readonly ColumnInfo[];
+  /** What is read of each. */
+  readonly columns: readonly ColumnInfo[];
+  /** Those of the order. */
+  readonly sorted: readonly ColumnInfo[];
+  /** Which rows belong to the value of a key. */
+  readonly where: Fragment;
+  /** Ends in the primary key. */
+  readonly order: Fragment;
+  /** The most rows of each key. */
+  readonly limit: number;
+  /** The most rows of all keys together. */
+  readonly most: number;
 }
 
 /**

@@ -61,6 +61,11 @@ export function identifier(name: string): Fragment {
   return rawSql(quoteIdentifier(name));
 }
 
+/** A column, behind the name of its row where there is one. */
+export function columnOf({ dbName }: { readonly dbName: string }, row?: Fragment): Fragment {
+  return row === undefined ? identifier(dbName) : sql`${row}.${identifier(dbName)}`;
+}
+
 /** `a"b` → `"a""b"`. */
 export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;

@@ -6,8 +6,16 @@ import { InvalidValue } from "../schema/kind.ts";
 import { shortestInteger } from "../schema/number_kinds.ts";
 import type { ColumnInfo, ColumnKind } from "../schema/table_info.ts";
 import { isCanonicalUuid } from "../schema/uuid_kind.ts";
-import type { Dialect, TextDialect } from "./dialect.ts";
-import { type Fragment, identifier, rawSql, sql, type SqlValue } from "./fragment.ts";
+import type { Dialect, ListNames, RowsOfKeys, TextDialect } from "./dialect.ts";
+import {
+  columnOf,
+  type Fragment,
+  identifier,
+  join,
+  rawSql,
+  sql,
+  type SqlValue,
+} from "./fragment.ts";
 import { postgresMetrics } from "./postgres_metrics.ts";
 import { foreignTypeName, singleTypes } from "./postgres_types.ts";
 import { asStored, bindable } from "./stored_value.ts";
@@ -26,12 +34,15 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     check,
     encode,
     decode,
-    selected: asValue,
+    selected: (column) => asValue(column),
     operand,
     indexed: (column) => column.looseCollation ? asValue(column) : null,
     ordered,
     bound: (value, column) => sql`${encode(value, column)}${castOf(value, column)}`,
     boundStored: (value, column) => sql`${value}${castOf(value, column)}`,
+    listed,
+    firstOfEach,
+    leadingColumns,
     rowLock: rawSql(" FOR UPDATE"),
     timestampStepMicros: 1,
     columnDefault: () => rawSql("DEFAULT"),
@@ -163,14 +174,15 @@ function instantOf(text: string): string | undefined {
   return `${date}T${time}.${fraction.padEnd(fraction.length > 3 ? 6 : 3, "0")}Z`;
 }
 
-function asValue(column: ColumnInfo): Fragment {
-  const name = identifier(column.dbName);
+function asValue(column: ColumnInfo, row?: Fragment): Fragment {
+  const name = columnOf(column, row);
   return isServedThroughText(column) ? sql`${name}::text` : name;
 }
 
 /** By a collation that takes ALICE for alice a scope would reach the rows of somebody else. */
-function operand(column: ColumnInfo): Fragment {
-  return column.looseCollation ? sql`${asValue(column)}${codePointOrder}` : asValue(column);
+function operand(column: ColumnInfo, row?: Fragment): Fragment {
+  const value = asValue(column, row);
+  return column.looseCollation ? sql`${value}${codePointOrder}` : value;
 }
 
 /** Said also where the column has this collation, for tables that somebody else created. */
@@ -179,6 +191,40 @@ function ordered(column: ColumnInfo): Fragment {
     ? sql`${identifier(column.dbName)}${codePointOrder}`
     : asValue(column);
 }
+
+function listed(
+  values: readonly SqlValue[],
+  column: ColumnInfo,
+  { place, value }: ListNames,
+): Fragment {
+  const source = sql`json_array_elements_text(${writeJson(values)}::json) WITH ORDINALITY`;
+  const cast = castOf(null, column);
+  return sql`(SELECT at - 1 AS ${place}, item${cast} AS ${value} FROM ${source} AS listed(item, at))`;
+}
+
+/**
+ * The inner order finds the first rows, by an index where there is one; the rank keeps it. The
+ * limit of all of them stands inside, where it ends the work.
+ */
+function firstOfEach(rows: RowsOfKeys): Fragment {
+  const { names: { list, place, rank }, keys, table, where, order, limit, most } = rows;
+  const columns = join(rows.columns.map((column) => asValue(column)), ", ");
+  const first = sql`SELECT * FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT ${limit}`;
+  const number = sql`row_number() OVER (ORDER BY ${order}) AS ${rank}`;
+  const ranked = sql`SELECT ${columns}, ${place}, ${number} FROM (${first}) AS found`;
+  const found =
+    sql`SELECT found.* FROM ${keys} AS ${list} CROSS JOIN LATERAL (${ranked}) AS found LIMIT ${most}`;
+  return sql`SELECT * FROM (${found}) AS found ORDER BY ${place}, ${rank}`;
+}
+
+/** Tables outside of the default schema go by its name, those within by none. */
+const leadingColumns = `
+  SELECT CASE WHEN n.nspname = current_schema THEN NULL ELSE n.nspname END, t.relname, c.attname
+  FROM pg_index AS i
+  JOIN pg_class AS t ON t.oid = i.indrelid
+  JOIN pg_namespace AS n ON n.oid = t.relnamespace
+  JOIN pg_attribute AS c ON c.attrelid = t.oid AND c.attnum = i.indkey[0]
+  WHERE i.indisvalid AND i.indpred IS NULL`;
 
 function castOf(value: unknown, column: ColumnInfo): Fragment {
   const type = foreignTypeName(column);

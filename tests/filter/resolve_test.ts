@@ -256,6 +256,7 @@ function scope(result: Parameters<typeof resolveScope>[0]): Filter {
     table: readTableInfo(notes),
     operators: operatorsWith({}),
     filters: createFilterParser(),
+    relation: () => undefined,
   });
 }
 

@@ -420,38 +420,6 @@ testOnEngines(
     }),
 );
 
-testOnEngines(
-  "rows of another database cannot be embedded: one transaction does not reach it",
-  async (engine) => {
-    const other = await engine.open();
-    await other.createTables([goods]);
-    const auth = { create: () => all() };
-    const relations = {
-      goods: {
-        type: "hasMany",
-        resource: goods,
-        foreignKey: goods.shopCode,
-        references: shops.code,
-      },
-    } as const;
-    await withService(engine, [shops], () => ({
-      resources: [
-        resource(shops, { id: shops.id, auth, nestedWrites: true, relations }),
-        resource(goods, { id: goods.id, auth, db: other }),
-      ],
-    }), async ({ db, send }) => {
-      const { status, body } = await send("POST", "/api/shops", { code: "c", goods: [{}] }, ada);
-      assertEquals([status, body.details.errors], [422, [{
-        path: "goods",
-        message: "cannot be embedded: its rows are not created here",
-      }]]);
-      const { rows } = await db.driver.query({ text: "SELECT count(*) FROM shops", values: [] });
-      assertEquals(Number(rows[0]?.[0]), 0);
-    });
-    await other.close();
-  },
-);
-
 Deno.test("nestedWrites that cannot work are errors at the start", async () => {
   const [engine] = engines;
   if (engine === undefined) throw new Error("There is no engine");

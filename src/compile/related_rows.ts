@@ -1,0 +1,100 @@
+import { equals } from "../filter/value_operators.ts";
+import type { RelatedPlan } from "../plan/plan.ts";
+import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
+import type { Dialect, ListNames } from "../sql/dialect.ts";
+import { type Fragment, identifier, join, sql } from "../sql/fragment.ts";
+import { compileOrder } from "./order.ts";
+import { tableName } from "./table_name.ts";
+import { compileFilter } from "./where.ts";
+
+/**
+ * The related rows of a list of keys: the columns, then the place of the key. The keys are one
+ * value, so that the text is the same for any number of them; and the database compares them, so
+ * that equal means what it means there.
+ */
+export function compileRelatedRows(plan: RelatedPlan, dialect: Dialect): Fragment {
+  const { relation: { steps: [step, second] }, keys } = plan;
+  const values = keys.map((key) => dialect.encode(key, step.own));
+  if (second !== undefined) {
+    const names = namesFor([step.table, second.table]);
+    const linked = keysBehindLinks(plan, dialect.listed(values, step.own, names), names, dialect);
+    return compileRanked(plan, { step: second, keys: linked, names }, dialect);
+  }
+  const names = namesFor([step.table]);
+  const list = { step, keys: dialect.listed(values, step.own, names), names };
+  return plan.byIndex ? compileSought(plan, list, dialect) : compileRanked(plan, list, dialect);
+}
+
+interface List {
+  /** The step by which rows belong to the keys. */
+  readonly step: { readonly table: TableInfo; readonly other: ColumnInfo };
+  readonly keys: Fragment;
+  readonly names: ListNames;
+}
+
+/** An index gives the first rows of each key, however many there are. */
+function compileSought(plan: RelatedPlan, { step, keys, names }: List, dialect: Dialect): Fragment {
+  const { columns, where, order, limit, most } = plan;
+  const { table, other } = step;
+  const belongs = equals(other, dialect, sql`= ${names.value}`);
+  return dialect.firstOfEach({
+    names,
+    keys,
+    table: tableName(table),
+    primaryKey: table.primaryKey,
+    columns,
+    sorted: order.map(({ column }) => column),
+    where: sql`${belongs} AND ${compileFilter(where, dialect)}`,
+    order: compileOrder(order, dialect),
+    limit,
+    most,
+  });
+}
+
+/** Without one, one walk through the table finds the rows of all keys, and numbers them. */
+function compileRanked(plan: RelatedPlan, { step, keys, names }: List, dialect: Dialect): Fragment {
+  const { columns, where, order, limit, most } = plan;
+  const { list, place, value, rank } = names;
+  const selected = join([...columns.map((column) => dialect.selected(column)), place], ", ");
+  const number = sql`row_number() OVER (PARTITION BY ${place} ORDER BY ${
+    compileOrder(order, dialect)
+  }) AS ${rank}`;
+  const on = equals(step.other, dialect, sql`= ${value}`);
+  const joined = sql`${keys} AS ${list} JOIN ${tableName(step.table)} ON ${on}`;
+  const condition = compileFilter(where, dialect);
+  const ranked = sql`SELECT ${selected}, ${number} FROM ${joined} WHERE ${condition}`;
+  return sql`SELECT * FROM (${ranked}) AS ${list} WHERE ${rank} <= ${limit} ORDER BY ${place}, ${rank} LIMIT ${most}`;
+}
+
+/** The keys that the rows of a link table lead to. Two links between the same rows are one. */
+function keysBehindLinks(
+  { relation: { steps: [near, far] }, links }: RelatedPlan,
+  keys: Fragment,
+  { list, place, value, rank }: ListNames,
+  dialect: Dialect,
+): Fragment {
+  if (far === undefined) return keys;
+  const on = equals(near.other, dialect, sql`= ${value}`);
+  const joined = sql`${keys} AS ${list} JOIN ${tableName(near.table)} ON ${on}`;
+  // Under another name than the near key's, which the condition of the join speaks of.
+  const linked = sql`SELECT DISTINCT ${place}, ${
+    dialect.operand(far.own)
+  } AS ${rank} FROM ${joined} WHERE ${compileFilter(links, dialect)}`;
+  return sql`(SELECT ${place}, ${rank} AS ${value} FROM (${linked}) AS ${list})`;
+}
+
+/** Comparisons name their columns without a table, so nothing else may be called like a column. */
+function namesFor(tables: readonly TableInfo[]): ListNames {
+  const taken = new Set(
+    tables.flatMap(({ name, columns }) => [name, ...columns.map(({ dbName }) => dbName)])
+      .map((name) => name.toLowerCase()),
+  );
+  const free = (name: string): string => taken.has(name) ? free(`_${name}`) : name;
+  const named = (name: string) => identifier(free(name));
+  return {
+    list: named("_list"),
+    place: named("_place"),
+    value: named("_value"),
+    rank: named("_rank"),
+  };
+}

@@ -1,0 +1,36 @@
+import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
+import type { ServedTable } from "./check_tables.ts";
+import { DatabaseError } from "./database_error.ts";
+import type { Driver } from "./driver.ts";
+
+/**
+ * The columns that an index of their table begins with. Of a database that cannot be asked now none
+ * is known, and what stands on them then is read in the way that needs no index.
+ */
+export async function leadingColumns(
+  served: readonly ServedTable[],
+): Promise<ReadonlySet<ColumnInfo>> {
+  const byDriver = Map.groupBy(served, ({ driver }) => driver);
+  const found = await Promise.all(
+    [...byDriver].map(([driver, tables]) => columnsOf(driver, tables.map(({ table }) => table))),
+  );
+  return new Set(found.flat());
+}
+
+async function columnsOf(
+  driver: Driver,
+  tables: readonly TableInfo[],
+): Promise<readonly ColumnInfo[]> {
+  try {
+    const { rows } = await driver.query({ text: driver.dialect.leadingColumns, values: [] });
+    const indexed = new Set(rows.map((row) => JSON.stringify(row)));
+    return tables.flatMap(({ schema, name, columns, primaryKey }) =>
+      columns.filter((column) =>
+        column === primaryKey[0] || indexed.has(JSON.stringify([schema, name, column.dbName]))
+      )
+    );
+  } catch (error) {
+    if (error instanceof DatabaseError) return [];
+    throw error;
+  }
+}

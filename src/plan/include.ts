@@ -1,0 +1,204 @@
+import { excerpt, filterError } from "../filter/filter_error.ts";
+import { Problem } from "../problem/problem.ts";
+
+/** What stands between the parentheses of an item, apart from what it includes in turn. */
+export type IncludeOption = "select" | "filter" | "limit" | "orderBy";
+
+/** One item of `include` as it is written: names are not looked up. */
+export interface IncludeSyntax {
+  readonly name: string;
+  /** As they are written; what they mean depends on the resource that the relation leads to. */
+  readonly options: ReadonlyMap<IncludeOption, string>;
+  readonly include: readonly IncludeSyntax[];
+}
+
+/** How large an `include` may be. */
+export const includeLimits = {
+  /** UTF-16 units of the whole text. */
+  length: 4096,
+  /** Relations behind one another. */
+  depth: 3,
+  /** All relations that it names. */
+  relations: 16,
+} as const;
+
+/**
+ * Reads `include` in one pass: items with `,` between them, each a name with `(option;option…)`;
+ * `a.b` is `a(include:b)`. A name that stands twice is one item, whose options stand once. Throws
+ * a 400.
+ */
+export function parseInclude(text: string): readonly IncludeSyntax[] {
+  if (text.trim() === "") return [];
+  if (text.length > includeLimits.length) throw overLimit(`${includeLimits.length} characters`);
+  const state: State = { text, at: 0, relations: 0 };
+  const items: Items = new Map();
+  parseItems(state, items, 1);
+  if (state.at < text.length) throw unexpected(state, `"," or the end`);
+  return finished(items);
+}
+
+interface State {
+  readonly text: string;
+  at: number;
+  relations: number;
+}
+
+interface Item {
+  readonly name: string;
+  /** Null until parentheses have stood behind the name. */
+  options: Map<OptionName, string> | null;
+  readonly include: Items;
+}
+
+type Items = Map<string, Item>;
+type OptionName = IncludeOption | "include";
+
+function parseItems(state: State, into: Items, depth: number): void {
+  do parseItem(state, into, depth); while (take(state, ","));
+}
+
+/** The depth of the recursion is that of the item. */
+function parseItem(state: State, into: Items, depth: number): void {
+  let item = findItem(state, into, depth);
+  while (take(state, ".")) item = findItem(state, item.include, ++depth);
+  const at = state.at;
+  if (!take(state, "(")) return;
+  if (item.options !== null) {
+    throw refusal(`Cannot include ${excerpt(item.name)} at ${at}: it has options already`);
+  }
+  item.options = new Map();
+  do parseOption(state, item.options, item.include, depth); while (take(state, ";"));
+  if (!take(state, ")")) throw unexpected(state, `";" or ")" for the "(" at ${at}`);
+}
+
+function findItem(state: State, items: Items, depth: number): Item {
+  const name = scanName(state);
+  const known = items.get(name);
+  if (known !== undefined) return known;
+  if (depth > includeLimits.depth) throw overLimit(`${includeLimits.depth} levels of relations`);
+  if (++state.relations > includeLimits.relations) {
+    throw overLimit(`${includeLimits.relations} relations`);
+  }
+  const item: Item = { name, options: null, include: new Map() };
+  items.set(name, item);
+  return item;
+}
+
+const optionStart = /\s*(select|filter|limit|orderBy|include):/y;
+
+function parseOption(
+  state: State,
+  options: Map<OptionName, string>,
+  include: Items,
+  depth: number,
+): void {
+  const name = optionAt(state.text, state.at);
+  if (name === null) {
+    throw unexpected(state, "one of select:, filter:, limit:, orderBy: and include:");
+  }
+  if (options.has(name)) {
+    throw refusal(`Cannot include: ${name} stands twice, again at ${state.at}`);
+  }
+  state.at = state.text.indexOf(":", state.at) + 1;
+  if (name === "include") {
+    options.set(name, "");
+    parseItems(state, include, depth + 1);
+  } else {
+    options.set(name, name === "filter" ? scanFilter(state) : scanPlain(state));
+  }
+}
+
+/** Takes a relation's name; it may hold white space, but not at its ends. */
+function scanName(state: State): string {
+  const { text, at } = state;
+  let end = at;
+  while (end < text.length && !",.;()".includes(text.charAt(end))) end++;
+  const name = text.slice(at, end).trim();
+  if (name === "") throw unexpected(state, "the name of a relation");
+  state.at = end;
+  return name;
+}
+
+/** Takes text up to the next `;` or `)` that is not within parentheses of its own. */
+function scanPlain(state: State): string {
+  const from = state.at;
+  for (let open = 0; state.at < state.text.length; state.at++) {
+    const character = state.text.charAt(state.at);
+    if (character === "(") open++;
+    else if (character === ";" && open === 0) break;
+    else if (character === ")" && open-- === 0) break;
+  }
+  return state.text.slice(from, state.at).trim();
+}
+
+/**
+ * Takes a filter: quotes and parentheses belong to it, and a `;` outside of them ends it only where
+ * an option follows; any other is the AND of the filter.
+ */
+function scanFilter(state: State): string {
+  const { text, at: from } = state;
+  for (let open = 0; state.at < text.length; state.at++) {
+    const character = text.charAt(state.at);
+    if (character === '"' || character === "'") state.at = closingQuote(state, character, from);
+    else if (character === "(") open++;
+    else if (character === ")" && open-- === 0) break;
+    else if (character === ";" && open === 0 && optionAt(text, state.at + 1) !== null) break;
+  }
+  return text.slice(from, state.at);
+}
+
+function closingQuote({ text, at }: State, quote: string, from: number): number {
+  for (let end = at + 1; end < text.length; end++) {
+    const character = text.charAt(end);
+    if (character === "\\") end++;
+    else if (character === quote) return end;
+  }
+  const position = at - from;
+  throw filterError(
+    position,
+    "a closing quote",
+    `Cannot read the filter at ${position}: the quote is not closed`,
+  );
+}
+
+function optionAt(text: string, at: number): OptionName | null {
+  optionStart.lastIndex = at;
+  // The pattern has no other names.
+  return (optionStart.exec(text)?.[1] ?? null) as OptionName | null;
+}
+
+/** Takes the character if it stands next, and the white space around it. */
+function take(state: State, character: string): boolean {
+  let at = state.at;
+  while (isSpace(state.text, at)) at++;
+  if (state.text.charAt(at) !== character) return false;
+  do at++; while (isSpace(state.text, at));
+  state.at = at;
+  return true;
+}
+
+function isSpace(text: string, at: number): boolean {
+  return " \t\r\n".includes(text.charAt(at) || "-");
+}
+
+function finished(items: Items): readonly IncludeSyntax[] {
+  return [...items.values()].map(({ name, options, include }) => {
+    const written = new Map(options ?? []);
+    written.delete("include");
+    // What is left has the other names.
+    return { name, options: written as Map<IncludeOption, string>, include: finished(include) };
+  });
+}
+
+function unexpected({ text, at }: State, expected: string): Problem {
+  const found = at >= text.length ? "the end" : excerpt(text.slice(at, at + 21));
+  return refusal(`Cannot read include at ${at}: expected ${expected}, got ${found}`);
+}
+
+function overLimit(what: string): Problem {
+  return refusal(`Cannot include so much: it may have at most ${what}`);
+}
+
+function refusal(detail: string): Problem {
+  return new Problem("invalid-parameter", detail);
+}

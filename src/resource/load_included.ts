@@ -1,0 +1,125 @@
+import type { Grant } from "../auth/authorize.ts";
+import type { Connection } from "../db/driver.ts";
+import { fetchRelated, type RelatedRows } from "../db/rows.ts";
+import { and } from "../filter/filter.ts";
+import type { RelatedPlan } from "../plan/plan.ts";
+import { Problem } from "../problem/problem.ts";
+import type { ColumnInfo, Row } from "../schema/table_info.ts";
+import type { Include } from "./include.ts";
+import { columnsOf, type Included } from "./output.ts";
+import type { Resource } from "./resource.ts";
+import { liveLinks } from "./user_filter.ts";
+
+/** The most rows that one request loads through its includes, whatever their limits say. */
+export const mostIncludedRows = 10_000;
+
+/**
+ * What the rows include: one statement for each relation, whatever the number of rows. The rows
+ * hold the columns that {@link columnsOf} names. Of a resource without a right among `related`
+ * nothing is loaded. Throws a 422 when it would be too much.
+ */
+export function loadIncluded(
+  rows: readonly Row[],
+  includes: readonly Include[],
+  related: ReadonlyMap<Resource, Grant>,
+  connection: Connection,
+): Promise<readonly Included[]> {
+  return loadAll(rows, includes, { related, connection, left: mostIncludedRows });
+}
+
+interface Loading {
+  readonly related: ReadonlyMap<Resource, Grant>;
+  readonly connection: Connection;
+  /** How many rows may still be loaded. */
+  left: number;
+}
+
+async function loadAll(
+  rows: readonly Row[],
+  includes: readonly Include[],
+  loading: Loading,
+): Promise<readonly Included[]> {
+  const loaded: Included[] = [];
+  for (const include of includes) loaded.push(await loadOne(rows, include, loading));
+  return loaded;
+}
+
+async function loadOne(
+  rows: readonly Row[],
+  include: Include,
+  loading: Loading,
+): Promise<Included> {
+  const { relation, target, view } = include;
+  const { keys, placeOf } = distinctKeys(rows, relation.steps[0].own);
+  const read = columnsToRead(include);
+  const grant = loading.related.get(target);
+  const found = grant === undefined || keys.length === 0 ? nothing : await fetchRelated(
+    loading.connection,
+    planFor(include, keys, read, grant, loading),
+    target.reader,
+  );
+  loading.left -= found.rows.length;
+  if (loading.left < 0) throw tooMuch();
+  const included = await loadAll(found.rows, view.include, loading);
+  return { include, read, placeOf, ...found, included };
+}
+
+const nothing: RelatedRows = Object.freeze({ rows: [], places: [] });
+
+/**
+ * Each key once: a hundred tracks of one album ask for it once. Keys are only told apart here;
+ * which rows they lead to the database says.
+ */
+function distinctKeys(
+  rows: readonly Row[],
+  { name }: ColumnInfo,
+): { readonly keys: readonly unknown[]; readonly placeOf: readonly number[] } {
+  const places = new Map<unknown, number>();
+  const placeOf = rows.map((row) => {
+    const key = row[name] ?? null;
+    if (key === null) return -1;
+    const place = places.get(key) ?? places.size;
+    places.set(key, place);
+    return place;
+  });
+  return { keys: [...places.keys()], placeOf };
+}
+
+/** A select that names nothing still has to read something. */
+function columnsToRead({ view, target }: Include): readonly ColumnInfo[] {
+  const columns = columnsOf(view, target.table.columns);
+  return columns.length === 0 ? target.table.primaryKey : columns;
+}
+
+function planFor(
+  { relation, target, filter, order, limit }: Include,
+  keys: readonly unknown[],
+  columns: readonly ColumnInfo[],
+  grant: Grant,
+  { related, left }: Loading,
+): RelatedPlan {
+  return {
+    kind: "related",
+    relation,
+    keys,
+    columns,
+    where: and(grant.rows, target.live, filter.within(related)),
+    links: liveLinks(relation, target),
+    order,
+    limit,
+    // One more tells that it would be too much.
+    most: left + 1,
+    // A sought row is found by its key, which only foreign tables leave NULL.
+    byIndex: target.isIndexed(relation.steps[0].other) &&
+      target.table.primaryKey.every(({ notNull }) => notNull),
+  };
+}
+
+function tooMuch(): Problem {
+  return new Problem(
+    "query-too-expensive",
+    `Cannot include so many rows: more than ${mostIncludedRows} belong to this answer. Ask for a ` +
+      "smaller page, give the relations a limit, or include fewer",
+    { details: { limit: mostIncludedRows } },
+  );
+}
