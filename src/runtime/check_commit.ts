@@ -1,9 +1,10 @@
 import { serialize } from "node:v8";
-import { encodeKey, nameOf } from "./key_code.ts";
+import { encodeKey, encodePrefix, isBelow, nameOf } from "./key_code.ts";
 import type { Commit, Key, KeyValuePage } from "./key_value.ts";
 
 /** Refuses, as a plain Error, a commit that not every store takes. Values are looked at apart. */
 export function checkCommit({ checks = [], mutations, claim }: Commit): void {
+  for (const { key } of [...checks, ...mutations]) encodeKey(key);
   if (checks.length > mostChecks) {
     throw new Error(`Cannot commit ${checks.length} checks: ${mostChecks} are the most`);
   }
@@ -43,9 +44,12 @@ export function serializeValue(key: Key, value: unknown): Uint8Array {
 }
 
 /** Refuses a page that not every store gives. */
-export function checkPage({ limit }: KeyValuePage): void {
-  if (Number.isSafeInteger(limit) && limit >= 1 && limit <= mostEntries) return;
-  throw new Error(`Cannot list ${limit} entries: the limit is a whole number from 1 to 1,000`);
+export function checkPage({ prefix, after, limit }: KeyValuePage): void {
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > mostEntries) {
+    throw new Error(`Cannot list ${limit} entries: the limit is a whole number from 1 to 1,000`);
+  }
+  if (after === undefined || isBelow(encodePrefix(prefix), encodeKey(after))) return;
+  throw new Error(`Cannot list behind ${nameOf(after)}: it is not below the prefix`);
 }
 
 /** The protocol of KV Connect allows ten, although the local store takes a hundred. */
