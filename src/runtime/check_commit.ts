@@ -1,9 +1,9 @@
 import { serialize } from "node:v8";
 import { encodeKey, encodePrefix, isBelow, nameOf } from "./key_code.ts";
-import type { Commit, Key, KeyValuePage } from "./key_value.ts";
+import type { Key, KeyValueCommit, KeyValuePage } from "./key_value.ts";
 
 /** Refuses, as a plain Error, a commit that not every store takes. Values are looked at apart. */
-export function checkCommit({ checks = [], mutations, claim }: Commit): void {
+export function checkCommit({ checks = [], mutations, claim }: KeyValueCommit): void {
   for (const { key } of [...checks, ...mutations]) encodeKey(key);
   if (checks.length > mostChecks) {
     throw new Error(`Cannot commit ${checks.length} checks: ${mostChecks} are the most`);

@@ -1,7 +1,7 @@
 import { backOff } from "./back_off.ts";
 import { mostChecks } from "./check_commit.ts";
 import { encodeKey } from "./key_code.ts";
-import type { Key, KeyValue, Mutation } from "./key_value.ts";
+import type { Key, KeyValue, KeyValueMutation } from "./key_value.ts";
 import type { Runtime } from "./runtime.ts";
 import { StoreError } from "./store_error.ts";
 import { soon } from "./system_runtime.ts";
@@ -47,7 +47,7 @@ interface Line {
 interface Draft {
   readonly line: Line;
   readonly versionstamp: string | null;
-  readonly mutation: Mutation | null;
+  readonly mutation: KeyValueMutation | null;
   readonly tellers: readonly (() => void)[];
 }
 
@@ -229,7 +229,7 @@ function draft(
 ): Draft {
   const tellers: (() => void)[] = [];
   let current = value;
-  let mutation: Mutation | null = null;
+  let mutation: KeyValueMutation | null = null;
   for (const caller of callers) {
     try {
       const { record, tell } = caller.run(current);

@@ -14,7 +14,7 @@ export interface KeyValue {
   /** One page of what stands below a prefix, in the order of the keys. */
   list(page: KeyValuePage): Promise<readonly KeyValueEntry[]>;
   /** Does all the mutations if every check holds, else none of them. */
-  commit(commit: Commit): Promise<CommitResult>;
+  commit(commit: KeyValueCommit): Promise<KeyValueCommitResult>;
   /** Lets go of the store; whoever asks afterwards is refused. Safe to call twice. */
   close(): Promise<void>;
 }
@@ -35,8 +35,8 @@ export interface KeyValueEntry {
   /** Undefined where there is nothing, or what there was has expired. */
   readonly value: unknown;
   /**
-   * Names this state of the key, for a {@link Check}. Opaque: to be compared with nothing. Null
-   * only where there is nothing, but not everywhere there: a record that has expired may still
+   * Names this state of the key, for a {@link KeyValueCheck}. Opaque: to be compared with nothing.
+   * Null only where there is nothing, but not everywhere there: a record that has expired may still
    * have one.
    */
   readonly versionstamp: string | null;
@@ -55,11 +55,11 @@ export interface KeyValuePage {
 }
 
 /** A write, as a value. */
-export interface Commit {
+export interface KeyValueCommit {
   /** At most ten: what the smallest store takes. */
-  readonly checks?: readonly Check[] | undefined;
+  readonly checks?: readonly KeyValueCheck[] | undefined;
   /** At most 1,000, done in this order. */
-  readonly mutations: readonly Mutation[];
+  readonly mutations: readonly KeyValueMutation[];
   /**
    * The key of one of the sets, which then proves that it was done: where the acknowledgement is
    * lost, the store looks whether the record is this commit's own. Exact where nobody else
@@ -69,15 +69,15 @@ export interface Commit {
 }
 
 /** Holds while the key is in the state that this versionstamp names; null: nothing stands there. */
-export interface Check {
+export interface KeyValueCheck {
   /** The key that is looked at. */
   readonly key: Key;
-  /** From a {@link KeyValueEntry} or a {@link CommitResult}. */
+  /** From a {@link KeyValueEntry} or a {@link KeyValueCommitResult}. */
   readonly versionstamp: string | null;
 }
 
-/** One change of a {@link Commit}. */
-export type Mutation =
+/** One change of a {@link KeyValueCommit}. */
+export type KeyValueMutation =
   | {
     readonly kind: "set";
     readonly key: Key;
@@ -89,6 +89,6 @@ export type Mutation =
   | { readonly kind: "delete"; readonly key: Key };
 
 /** Whether the checks held and the mutations are done. */
-export type CommitResult =
+export type KeyValueCommitResult =
   | { readonly ok: true; readonly versionstamp: string }
   | { readonly ok: false };

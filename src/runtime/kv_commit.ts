@@ -2,7 +2,7 @@ import { checkCommit, serializeValue } from "./check_commit.ts";
 import type { Deadline } from "./deadline.ts";
 import type { DenoKv, DenoKvAtomic } from "./deno_kv.ts";
 import { encodeKey } from "./key_code.ts";
-import type { Check, Commit, CommitResult } from "./key_value.ts";
+import type { KeyValueCheck, KeyValueCommit, KeyValueCommitResult } from "./key_value.ts";
 import { encodeRecord, type KvRecord } from "./kv_record.ts";
 import type { PatientKv } from "./patient_kv.ts";
 import type { Runtime } from "./runtime.ts";
@@ -10,7 +10,7 @@ import { StoreError } from "./store_error.ts";
 
 /** A commit, and what is decided once for all its tries. */
 interface Unit {
-  readonly commit: Commit;
+  readonly commit: KeyValueCommit;
   /** The code of the key whose record proves that the commit was done. */
   readonly claimCode: string | null;
   /** What stands in that record. */
@@ -21,9 +21,9 @@ interface Unit {
 /** Does a commit in a Deno KV, and finds out what became of it. */
 export async function commitToKv(
   kv: PatientKv,
-  commit: Commit,
+  commit: KeyValueCommit,
   { clock, random }: Pick<Runtime, "clock" | "random">,
-): Promise<CommitResult> {
+): Promise<KeyValueCommitResult> {
   checkCommit(commit);
   for (const mutation of commit.mutations) {
     if (mutation.kind === "set") serializeValue(mutation.key, mutation.value);
@@ -49,9 +49,9 @@ export async function commitToKv(
 async function attempt(
   kv: PatientKv,
   unit: Unit,
-  checks: readonly Check[],
+  checks: readonly KeyValueCheck[],
   limit: Deadline,
-): Promise<CommitResult> {
+): Promise<KeyValueCommitResult> {
   try {
     return await kv.run((kv) => atomic(kv, unit, checks).commit(), limit);
   } catch (error) {
@@ -62,7 +62,7 @@ async function attempt(
   }
 }
 
-function atomic(kv: DenoKv, unit: Unit, checks: readonly Check[]): DenoKvAtomic {
+function atomic(kv: DenoKv, unit: Unit, checks: readonly KeyValueCheck[]): DenoKvAtomic {
   const operation = kv.atomic().check(...checks);
   for (const mutation of unit.commit.mutations) {
     const { key } = mutation;
@@ -80,7 +80,7 @@ function atomic(kv: DenoKv, unit: Unit, checks: readonly Check[]): DenoKvAtomic 
 }
 
 /** Null unless the commit's own record is there after all. */
-async function proof(kv: PatientKv, unit: Unit): Promise<CommitResult | null> {
+async function proof(kv: PatientKv, unit: Unit): Promise<KeyValueCommitResult | null> {
   const { claim } = unit.commit;
   if (claim === undefined) return null;
   try {
@@ -95,15 +95,15 @@ async function proof(kv: PatientKv, unit: Unit): Promise<CommitResult | null> {
 /** How long to look for the proof of a commit that was not acknowledged. */
 const proofMs = 500;
 
-function doneBy({ entry, claimId }: KvRecord, unit: Unit): CommitResult | null {
+function doneBy({ entry, claimId }: KvRecord, unit: Unit): KeyValueCommitResult | null {
   const { versionstamp } = entry;
   return versionstamp !== null && claimId === unit.claimId ? { ok: true, versionstamp } : null;
 }
 
 interface SecondLook {
-  readonly done: CommitResult | null;
+  readonly done: KeyValueCommitResult | null;
   /** The checks once more, by the states that their keys are in now. */
-  readonly checks: readonly Check[];
+  readonly checks: readonly KeyValueCheck[];
 }
 
 /**
@@ -129,6 +129,6 @@ async function lookAgain(kv: PatientKv, unit: Unit, limit: Deadline): Promise<Se
   };
 }
 
-function sameStates(left: readonly Check[], right: readonly Check[]): boolean {
+function sameStates(left: readonly KeyValueCheck[], right: readonly KeyValueCheck[]): boolean {
   return left.every(({ versionstamp }, index) => versionstamp === right[index]?.versionstamp);
 }

@@ -1,6 +1,6 @@
 import type { DenoKvEntry } from "./deno_kv.ts";
 import { nameOf } from "./key_code.ts";
-import type { Key, KeyValueEntry, Mutation } from "./key_value.ts";
+import type { Key, KeyValueEntry, KeyValueMutation } from "./key_value.ts";
 
 /** What a record in a Deno KV says about itself beside its value. */
 export interface KvRecord {
@@ -15,7 +15,7 @@ export interface KvRecord {
  * after which it may tidy up.
  */
 export function encodeRecord(
-  { value, expireInMs }: Mutation & { readonly kind: "set" },
+  { value, expireInMs }: KeyValueMutation & { readonly kind: "set" },
   now: number,
   claimId: string | null,
 ): readonly unknown[] {

@@ -2,10 +2,10 @@ import { deserialize } from "node:v8";
 import { checkCommit, checkPage, serializeValue } from "./check_commit.ts";
 import { encodeKey, encodePrefix, isBelow } from "./key_code.ts";
 import type {
-  Commit,
-  CommitResult,
   Key,
   KeyValue,
+  KeyValueCommit,
+  KeyValueCommitResult,
   KeyValueEntry,
   KeyValuePage,
 } from "./key_value.ts";
@@ -39,7 +39,7 @@ export function createMemoryKeyValue(clock: Clock): KeyValue {
     return { key, value: deserialize(record.bytes), versionstamp: record.versionstamp };
   }
 
-  function apply({ checks = [], mutations }: Commit): CommitResult {
+  function apply({ checks = [], mutations }: KeyValueCommit): KeyValueCommitResult {
     const holds = checks.every(({ key, versionstamp }) =>
       (live(encodeKey(key))?.versionstamp ?? null) === versionstamp
     );
@@ -56,7 +56,7 @@ export function createMemoryKeyValue(clock: Clock): KeyValue {
 
   /** Whatever can be wrong with a mutation is wrong before the first is done. */
   function prepared(
-    mutations: Commit["mutations"],
+    mutations: KeyValueCommit["mutations"],
     versionstamp: string,
   ): readonly (readonly [code: string, StoredRecord | null])[] {
     const now = clock.now();
