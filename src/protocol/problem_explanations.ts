@@ -112,7 +112,6 @@ export const problemsToCome: ReadonlySet<ProblemSlug> = new Set([
   "billing-unsupported",
   "billing-failed",
   "overloaded",
-  "store-unavailable",
   "search-unavailable",
   "captcha-unavailable",
 ]);

@@ -39,6 +39,7 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   value_does_not_fit: "warning",
   computed_failed: "error",
   table_left_out: "info",
+  store_in_memory: "warning",
   draining: "info",
 };
 
@@ -73,6 +74,9 @@ function describe(observation: Observation): string {
       return `the computed field ${observation.resource}.${observation.field} failed`;
     case "table_left_out":
       return `the table ${observation.table} is left out: ${observation.reason}`;
+    case "store_in_memory":
+      return `${observation.purpose} are kept in the memory of this process, end with it and are ` +
+        `shared with no other: ${observation.reason}`;
     case "draining":
       return "stopping: requests in flight are finished first";
     default: {

@@ -21,6 +21,7 @@ export type Observation =
     readonly error: unknown;
   }
   | { readonly kind: "table_left_out"; readonly table: string; readonly reason: string }
+  | { readonly kind: "store_in_memory"; readonly purpose: string; readonly reason: string }
   | { readonly kind: "draining" };
 
 /** Takes an observation; must not throw. */
