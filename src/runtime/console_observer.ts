@@ -38,6 +38,8 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   value_does_not_fit: "warning",
   computed_failed: "error",
   table_left_out: "info",
+  proof_of_work_refused: "info",
+  trust_failed: "warning",
   draining: "info",
 };
 
@@ -70,6 +72,10 @@ function describe(observation: Observation): string {
       return `the computed field ${observation.resource}.${observation.field} failed`;
     case "table_left_out":
       return `the table ${observation.table} is left out: ${observation.reason}`;
+    case "proof_of_work_refused":
+      return `a proof of work was refused: ${observation.reason}`;
+    case "trust_failed":
+      return "the trust hook failed: the caller gets the usual difficulty";
     case "draining":
       return "stopping: requests in flight are finished first";
     default: {
