@@ -127,7 +127,27 @@ export type { Dialect, Engine, TextDialect } from "./src/sql/dialect.ts";
 export { Problem, type ProblemOptions } from "./src/problem/problem.ts";
 export type { ProblemBody, problemCodes, ProblemSlug } from "./src/protocol/problem_codes.ts";
 export type { Clock, Random, Runtime } from "./src/runtime/runtime.ts";
-export type { Observation, Observer } from "./src/runtime/observation.ts";
+export type {
+  Key,
+  KeyPart,
+  KeyValue,
+  KeyValueCheck,
+  KeyValueCommit,
+  KeyValueCommitResult,
+  KeyValueEntry,
+  KeyValueMutation,
+  KeyValuePage,
+} from "./src/runtime/key_value.ts";
+export type {
+  DenoKv,
+  DenoKvAtomic,
+  DenoKvEntry,
+  DenoKvListOptions,
+  DenoKvSelector,
+} from "./src/runtime/deno_kv.ts";
+export type { KeyValueOption } from "./src/runtime/open_store.ts";
+export { StoreError, type StoreErrorKind } from "./src/runtime/store_error.ts";
+export type { Observation, Observer, PowRefusal } from "./src/runtime/observation.ts";
 export type { Middleware, MiddlewareContext, Router } from "./src/service/middleware.ts";
 export type { CorsOptions } from "./src/service/cors.ts";
 export type { SecurityHeaders } from "./src/service/respond.ts";

@@ -12,8 +12,10 @@ import type { Resource } from "./resource/resource.ts";
 import { settleNestedWrites } from "./resource/settle_nested_writes.ts";
 import { settleRelations } from "./resource/settle_relations.ts";
 import { settleResource } from "./resource/settle_resource.ts";
+import { type AppStore, openStore } from "./runtime/open_store.ts";
 import { createSealer } from "./runtime/sealer.ts";
 import type { Runtime } from "./runtime/runtime.ts";
+import { storeProblem } from "./runtime/store_error.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
 import type { TableInfo } from "./schema/table_info.ts";
@@ -28,7 +30,7 @@ export interface App {
   fetch(request: Request, info?: RequestInfo): Promise<Response>;
   /** From now on `/readyz` answers 503. */
   drain(): void;
-  /** Closes the databases. */
+  /** Closes the databases and the key-value store. */
   close(): Promise<void>;
   /** What is served, for banners and descriptions. */
   readonly resources: readonly ResourceSummary[];
@@ -64,6 +66,24 @@ export interface RequestInfo {
 export async function createApp(config: AppConfig): Promise<App> {
   const runtime = config.runtime ?? systemRuntime(consoleObserver());
   const settled = settleConfig(config, runtime);
+  const store = await openStore(config.kv, runtime);
+  try {
+    return await assemble(config, { settled, runtime, store });
+  } catch (error) {
+    // What was open before stays open, like the databases.
+    if (typeof config.kv === "string") await store.close();
+    throw error;
+  }
+}
+
+interface Ground {
+  readonly settled: SettledConfig;
+  readonly runtime: Runtime;
+  readonly store: AppStore;
+}
+
+async function assemble(config: AppConfig, ground: Ground): Promise<App> {
+  const { settled, runtime, store } = ground;
   const resources = settleResources(config, settled, runtime);
   await checkTables(resources, runtime.observe);
   const databases = new Set([config.db.driver, ...resources.map((resource) => resource.driver)]);
@@ -71,6 +91,7 @@ export async function createApp(config: AppConfig): Promise<App> {
   const service = serviceRoutes({
     health: settled.health,
     databases: [...databases],
+    store: store.configured,
     clock: runtime.clock,
     isDraining: () => draining,
   });
@@ -94,7 +115,7 @@ export async function createApp(config: AppConfig): Promise<App> {
       draining = true;
     },
     async close() {
-      await Promise.all([...databases].map((driver) => driver.close()));
+      await Promise.all([...databases, store].map((one) => one.close()));
     },
     resources: resources.map(describeResource),
   };
@@ -143,7 +164,8 @@ function answering(
   };
 }
 
-function failure(error: unknown, method: string, target: Target, runtime: Runtime): Reply {
+function failure(thrown: unknown, method: string, target: Target, runtime: Runtime): Reply {
+  const error = storeProblem(thrown);
   if (error instanceof Problem && error.status < 500) return problemReply(error);
   runtime.observe({ kind: "request_failed", method, path: target.path, error });
   if (error instanceof Problem) return problemReply(error);

@@ -15,6 +15,7 @@ export function checkConfig(config: AppConfig): void {
   requireDatabase(config.db, "Cannot start");
   checkResources(config.resources);
   checkAuth(config.auth);
+  checkKv(config.kv);
   const { middleware } = config;
   if (middleware !== undefined && !Array.isArray(middleware)) {
     throw new Error(`Cannot start: middleware must be a list, not ${shown(middleware)}`);
@@ -27,6 +28,7 @@ const knownOptions: Readonly<Record<keyof ServeConfig, true>> = {
   resources: true,
   basePath: true,
   secret: true,
+  kv: true,
   auth: true,
   middleware: true,
   cors: true,
@@ -79,4 +81,21 @@ function checkAuth(auth: unknown): void {
     throw new Error(`Cannot start: auth must be an object, not ${shown(auth)}`);
   }
   requireKnownOptions(auth, knownAuthOptions, "Cannot start: auth");
+}
+
+function checkKv(kv: unknown): void {
+  if (kv === undefined) return;
+  if (typeof kv === "string") {
+    if (kv === "") throw new Error("Cannot start: kv is an empty text: give it a path");
+    const [, scheme = "https"] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(kv) ?? [];
+    if (/^https?$/i.test(scheme)) return;
+    throw new Error(
+      `Cannot start: kv takes a path, ":memory:" or an https:// URL, not one of ${scheme}://`,
+    );
+  }
+  if (kv instanceof Promise) {
+    throw new Error("Cannot start: kv is a promise: write kv: await Deno.openKv()");
+  }
+  if (typeof kv === "object" && kv !== null && ("atomic" in kv || "commit" in kv)) return;
+  throw new Error(`Cannot start: kv must be a text, a Deno.Kv or a KeyValue, not ${shown(kv)}`);
 }

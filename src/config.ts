@@ -1,6 +1,7 @@
 import { checkConfig } from "./check_config.ts";
 import type { Database } from "./db/open_database.ts";
 import type { ResourceDefinition } from "./resource/definition.ts";
+import type { KeyValueOption } from "./runtime/open_store.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { settleSecrets } from "./runtime/settle_secrets.ts";
 import { corsMiddleware, type CorsOptions } from "./service/cors.ts";
@@ -20,6 +21,12 @@ export interface AppConfig {
    * without that it is random, with a notice, and in production the start fails.
    */
   readonly secret?: string | readonly string[] | undefined;
+  /**
+   * Where limits, keys and balances are kept: the path of a file, `:memory:`, an `https://` URL of
+   * KV Connect, a `Deno.Kv` or a {@link KeyValue}. Unset it is the memory of the process, with a
+   * warning once something is kept there.
+   */
+  readonly kv?: KeyValueOption | undefined;
   /** Who is calling: routes to log in at, and how a request is identified. */
   readonly auth?: AuthOptions | undefined;
   /** Runs before everything else, in this order; any Hono middleware. */

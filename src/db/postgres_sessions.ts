@@ -1,11 +1,11 @@
 import { Buffer } from "node:buffer";
+import { type Deadline, deadline } from "../runtime/deadline.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { SqlValue, Statement } from "../sql/fragment.ts";
 import { postgresDialect } from "../sql/postgres_dialect.ts";
 import { postgresText } from "../sql/postgres_text.ts";
 import { DatabaseError } from "./database_error.ts";
-import { type Deadline, deadline } from "./deadline.ts";
 import type { Connection, Driver, QueryResult } from "./driver.ts";
 import { type Pool, pool } from "./pool.ts";
 import { refusesSyntaxOfValue, toPostgresError } from "./postgres_errors.ts";
@@ -119,7 +119,8 @@ class PostgresDriver implements Driver {
   }
 
   #limit(): Deadline {
-    return deadline(this.#parts.waitLimitMs, this.#parts.clock);
+    const { waitLimitMs, clock } = this.#parts;
+    return deadline(waitLimitMs, clock, () => tooLate(waitLimitMs));
   }
 
   close(): Promise<void> {
@@ -240,4 +241,9 @@ class PostgresTransaction implements Connection {
       this.#connection.drop();
     });
   }
+}
+
+function tooLate(limitMs: number): DatabaseError {
+  const cause = new Error(`Cannot use the database: it gave no connection within ${limitMs} ms`);
+  return new DatabaseError("unavailable", cause);
 }

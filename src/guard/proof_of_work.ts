@@ -1,4 +1,3 @@
-import type { Claims } from "./claims.ts";
 import { createFingerprint, type RequestFacts } from "./fingerprint.ts";
 import { hardestDifficulty } from "./difficulty.ts";
 import { createPowTokens, randomBytes, tokenLength } from "./pow_token.ts";
@@ -11,6 +10,7 @@ import {
 } from "../protocol/proof_of_work.ts";
 import { createSha256 } from "../protocol/sha256.ts";
 import { boundedMap } from "../runtime/bounded_map.ts";
+import type { KeyValue } from "../runtime/key_value.ts";
 import type { PowRefusal } from "../runtime/observation.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
@@ -26,7 +26,7 @@ export interface ProofOfWork {
   ): PowSolution | PowRefusal;
   /**
    * Checks a solution and uses it up: null when it is good for this request at this difficulty, now
-   * and not again. Throws `store-unavailable` when the store does not say whether it was used.
+   * and not again. Rejects with a `StoreError` when the store does not say whether it was used.
    */
   verifySolution(
     headers: Headers,
@@ -50,7 +50,8 @@ export interface PowParts {
   /** The first signs, all verify. */
   readonly secrets: readonly string[];
   readonly challengeTtlMs: number;
-  readonly claims: Claims;
+  /** Where uses are recorded, for all processes of the service together. */
+  readonly store: KeyValue;
   readonly runtime: Runtime;
 }
 
@@ -62,7 +63,7 @@ const claimMarginMs = 60_000;
 
 /** The service's side of proof of work; docs/proof-of-work.md tells the protocol. */
 export function createProofOfWork(parts: PowParts): ProofOfWork {
-  const { challengeTtlMs, claims, runtime } = parts;
+  const { challengeTtlMs, store, runtime } = parts;
   const tokens = createPowTokens(parts.secrets);
   const fingerprintOf = createFingerprint();
   const hasher = createSha256();
@@ -122,9 +123,22 @@ export function createProofOfWork(parts: PowParts): ProofOfWork {
   ): Promise<PowRefusal | null> {
     const solution = checkSolution(headers, facts, difficulty);
     if (typeof solution === "string") return solution;
-    const isFirst = await claim(claims, solution);
+    // Only a clear answer counts: what may have been used is not taken, and not refused for good.
+    const isFirst = await claim(solution);
     used.set(solution.id, true);
     return isFirst ? null : "replayed";
+  }
+
+  async function claim({ id, claimUntilMs }: PowSolution): Promise<boolean> {
+    const key = ["pow", id];
+    const { ok } = await store.commit({
+      checks: [{ key, versionstamp: null }],
+      mutations: [
+        { kind: "set", key, value: true, expireInMs: claimUntilMs - runtime.clock.now() },
+      ],
+      claim: key,
+    });
+    return ok;
   }
 
   return {
@@ -143,18 +157,6 @@ export function createProofOfWork(parts: PowParts): ProofOfWork {
       });
     },
   };
-}
-
-async function claim(claims: Claims, { id, claimUntilMs }: PowSolution): Promise<boolean> {
-  try {
-    return await claims.claim(id, claimUntilMs);
-  } catch (cause) {
-    // A solution that may have been used is not taken: that would be a way to use it twice.
-    throw new Problem("store-unavailable", "The use of the proof of work could not be recorded", {
-      cause,
-      headers: { "retry-after": "1" },
-    });
-  }
 }
 
 function isNonce(text: string): boolean {

@@ -40,6 +40,7 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   table_left_out: "info",
   proof_of_work_refused: "info",
   trust_failed: "warning",
+  store_in_memory: "warning",
   draining: "info",
 };
 
@@ -76,6 +77,9 @@ function describe(observation: Observation): string {
       return `a proof of work was refused: ${observation.reason}`;
     case "trust_failed":
       return "the trust hook failed: the caller gets the usual difficulty";
+    case "store_in_memory":
+      return `${observation.purpose} are kept in the memory of this process, end with it and are ` +
+        `shared with no other: ${observation.reason}`;
     case "draining":
       return "stopping: requests in flight are finished first";
     default: {
