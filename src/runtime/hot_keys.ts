@@ -114,7 +114,9 @@ export class HotKeys {
 
   #startFlights(): void {
     while (this.#mayStart()) this.#fly(this.#ready.splice(0, mostChecks));
-    if (this.#ready.length === 0 || this.#cancelTimer !== null) return;
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    if (this.#ready.length === 0) return;
     this.#cancelTimer = this.#options.clock.after(patienceMs, () => {
       this.#cancelTimer = null;
       this.#startFlights();

@@ -34,8 +34,8 @@ export function nameOf(key: Key): string {
   return `the key [${typeof first === "string" ? JSON.stringify(first) : typeof first}, …]`;
 }
 
-/** Deno KV takes 2,048 with its own framing. */
-const mostKeyBytes = 2_046;
+/** What Deno KV takes. */
+const mostKeyBytes = 2_048;
 
 function encodeParts(key: Key): string {
   let code = "";
