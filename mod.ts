@@ -169,7 +169,7 @@ export type {
 } from "./src/runtime/deno_kv.ts";
 export type { KeyValueOption } from "./src/runtime/open_store.ts";
 export { StoreError, type StoreErrorKind } from "./src/runtime/store_error.ts";
-export type { Observation, Observer } from "./src/runtime/observation.ts";
+export type { Observation, Observer, PowRefusal } from "./src/runtime/observation.ts";
 export type { Middleware, MiddlewareContext, Router } from "./src/service/middleware.ts";
 export type { CorsOptions } from "./src/service/cors.ts";
 export type { SecurityHeaders } from "./src/service/respond.ts";

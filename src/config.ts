@@ -3,6 +3,7 @@ import type { Database } from "./db/open_database.ts";
 import type { ResourceDefinition } from "./resource/definition.ts";
 import type { KeyValueOption } from "./runtime/open_store.ts";
 import type { Runtime } from "./runtime/runtime.ts";
+import { settleSecrets } from "./runtime/settle_secrets.ts";
 import { corsMiddleware, type CorsOptions } from "./service/cors.ts";
 import type { Middleware, Router } from "./service/middleware.ts";
 import type { SecurityHeaders } from "./service/respond.ts";
@@ -95,7 +96,13 @@ export function settleConfig(config: AppConfig, runtime: Runtime): SettledConfig
   requirePositive(bodyTimeoutMs, "bodyTimeoutMs");
   return {
     basePath,
-    secrets: settleSecrets(config, runtime),
+    secrets: settleSecrets({
+      given: config.secret,
+      option: "secret",
+      variable: "SERVICE_SECRET",
+      consequence: "cursors end with this process",
+      isProduction: isProduction(config, runtime),
+    }, runtime),
     health,
     securityHeaders,
     bodyLimit,
@@ -107,29 +114,6 @@ export function settleConfig(config: AppConfig, runtime: Runtime): SettledConfig
 /** First of all, so that what is refused by the others can be read by a page as well. */
 function corsBefore({ cors = false }: AppConfig): readonly Middleware[] {
   return cors === false ? [] : [corsMiddleware(cors)];
-}
-
-const shortestSecret = 16;
-
-function settleSecrets(config: AppConfig, runtime: Runtime): readonly string[] {
-  const given = config.secret ?? runtime.environment("SERVICE_SECRET");
-  const secrets = given === undefined || given === ""
-    ? []
-    : typeof given === "string"
-    ? [given]
-    : given;
-  if (secrets.some((secret) => secret.length < shortestSecret)) {
-    throw new Error(`Cannot use this secret: it is shorter than ${shortestSecret} characters`);
-  }
-  if (secrets.length > 0) return secrets;
-  if (isProduction(config, runtime)) {
-    throw new Error("Cannot start in production without a secret: set SERVICE_SECRET");
-  }
-  runtime.observe({
-    kind: "notice",
-    message: "no secret is set: cursors end with this process (set SERVICE_SECRET)",
-  });
-  return [runtime.random.bytes(32).toBase64()];
 }
 
 function isProduction(config: AppConfig, runtime: Runtime): boolean {

@@ -105,7 +105,6 @@ export const problemsToCome: ReadonlySet<ProblemSlug> = new Set([
   "webhook-signature-invalid",
   "idempotency-in-flight",
   "idempotency-key-reused",
-  "proof-of-work-required",
   "captcha-required",
   "rate-limit-exceeded",
   "budget-exhausted",

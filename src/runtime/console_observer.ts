@@ -39,6 +39,8 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   value_does_not_fit: "warning",
   computed_failed: "error",
   table_left_out: "info",
+  proof_of_work_refused: "info",
+  trust_failed: "warning",
   store_in_memory: "warning",
   draining: "info",
 };
@@ -74,6 +76,10 @@ function describe(observation: Observation): string {
       return `the computed field ${observation.resource}.${observation.field} failed`;
     case "table_left_out":
       return `the table ${observation.table} is left out: ${observation.reason}`;
+    case "proof_of_work_refused":
+      return `a proof of work was refused: ${observation.reason}`;
+    case "trust_failed":
+      return "the trust hook failed: the caller gets the usual difficulty";
     case "store_in_memory":
       return `${observation.purpose} are kept in the memory of this process, end with it and are ` +
         `shared with no other: ${observation.reason}`;

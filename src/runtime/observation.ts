@@ -21,8 +21,21 @@ export type Observation =
     readonly error: unknown;
   }
   | { readonly kind: "table_left_out"; readonly table: string; readonly reason: string }
+  | { readonly kind: "proof_of_work_refused"; readonly reason: PowRefusal }
+  | { readonly kind: "trust_failed"; readonly error: unknown }
   | { readonly kind: "store_in_memory"; readonly purpose: string; readonly reason: string }
   | { readonly kind: "draining" };
+
+/** Why a proof of work was not taken: known here, and never told the caller. */
+export type PowRefusal =
+  | "absent"
+  | "malformed"
+  | "forged"
+  | "replayed"
+  | "expired"
+  | "too-easy"
+  | "other-request"
+  | "unsolved";
 
 /** Takes an observation; must not throw. */
 export type Observer = (observation: Observation) => void;
