@@ -104,6 +104,24 @@ export type {
   SchemaResult,
   StandardSchema,
 } from "./src/resource/standard_schema.ts";
+export type { AbuseProtectionOptions } from "./src/guard/abuse_options.ts";
+export type { BudgetClassOptions, BudgetOptions, Classify } from "./src/guard/budget_options.ts";
+export type {
+  CaptchaAnswer,
+  CaptchaOptions,
+  CaptchaQuestion,
+  CaptchaVerifier,
+} from "./src/guard/captcha_options.ts";
+export type { Trust, TrustQuestion } from "./src/guard/difficulty.ts";
+export type { PowOptions } from "./src/guard/pow_options.ts";
+export type {
+  CaptchaGateOptions,
+  CostOptions,
+  GuardedKind,
+  PowGateOptions,
+  ProtectionOptions,
+  RateLimitOptions,
+} from "./src/guard/protection_options.ts";
 export type { HookContext, Hooks, MaybePromise, RowId } from "./src/resource/hooks.ts";
 export type { ResourceSummary } from "./src/resource/describe.ts";
 export type { Access, ScopeFunction, ScopeOptions, ScopeResult } from "./src/auth/scope.ts";

@@ -29,6 +29,7 @@ const knownOptions: Readonly<Record<keyof ServeConfig, true>> = {
   basePath: true,
   secret: true,
   kv: true,
+  abuseProtection: true,
   auth: true,
   middleware: true,
   cors: true,

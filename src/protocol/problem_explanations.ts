@@ -106,8 +106,6 @@ export const problemsToCome: ReadonlySet<ProblemSlug> = new Set([
   "idempotency-in-flight",
   "idempotency-key-reused",
   "captcha-required",
-  "rate-limit-exceeded",
-  "budget-exhausted",
   "billing-unsupported",
   "billing-failed",
   "overloaded",

@@ -23,6 +23,8 @@ export type Observation =
   | { readonly kind: "table_left_out"; readonly table: string; readonly reason: string }
   | { readonly kind: "proof_of_work_refused"; readonly reason: PowRefusal }
   | { readonly kind: "trust_failed"; readonly error: unknown }
+  | { readonly kind: "classify_failed"; readonly error: unknown }
+  | { readonly kind: "limits_unshared"; readonly error: unknown }
   | { readonly kind: "store_in_memory"; readonly purpose: string; readonly reason: string }
   | { readonly kind: "draining" };
 
