@@ -1,5 +1,4 @@
 import type { Access } from "../auth/scope.ts";
-import type { User } from "../auth/user.ts";
 import type { AppStore } from "../runtime/open_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { SettledAbuse } from "./abuse_options.ts";
