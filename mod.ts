@@ -173,8 +173,8 @@ export type { Observation, Observer, PowRefusal } from "./src/runtime/observatio
 export type { Middleware, MiddlewareContext, Router } from "./src/service/middleware.ts";
 export type { CaptchaOptions } from "./src/guard/captcha_options.ts";
 export type {
-  CaptchaAttempt,
-  CaptchaVerdict,
+  CaptchaAnswer,
+  CaptchaQuestion,
   CaptchaVerifier,
 } from "./src/guard/captcha_verifier.ts";
 export { hcaptcha } from "./src/guard/hcaptcha.ts";

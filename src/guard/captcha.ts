@@ -8,12 +8,21 @@ import type { KeyValue } from "../runtime/key_value.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { uuidV7 } from "../runtime/uuid_v7.ts";
 import type { SettledCaptcha } from "./captcha_options.ts";
-import type { CaptchaAttempt, CaptchaVerdict } from "./captcha_verifier.ts";
+import type { CaptchaAnswer, CaptchaQuestion } from "./captcha_verifier.ts";
+
+/** The gate and the overflow of CAPTCHAs, as far as admission has to know them. */
+export interface CaptchaChallenge {
+  /**
+   * Returns when the request carries a token that was taken, once for its request; else throws
+   * `captcha-required` with the challenge, or `captcha-unavailable`.
+   */
+  require(request: Request, facts: CaptchaFacts): Promise<void>;
+}
 
 /** Asks for CAPTCHAs and takes each token once. */
-export interface Captcha {
+export interface Captcha extends CaptchaChallenge {
   /** The headers of a 428. `action` is what the CAPTCHA is to be solved for, if anything. */
-  issueChallenge(action: string | null): Record<string, string>;
+  issueChallenge(action: string | undefined): Record<string, string>;
   /** Whether a request brings a token, good or not. */
   hasToken(headers: Headers): boolean;
   /**
@@ -22,12 +31,10 @@ export interface Captcha {
    * does not say whether it was used.
    */
   verifyToken(headers: Headers, facts: CaptchaFacts): Promise<string | null>;
-  /** Returns when a token was taken; else throws `captcha-required` with a challenge. */
-  requireToken(headers: Headers, facts: CaptchaFacts): Promise<void>;
 }
 
 /** What a token must be good for. */
-export type CaptchaFacts = Pick<CaptchaAttempt, "action" | "remoteIp">;
+export type CaptchaFacts = Pick<CaptchaQuestion, "action" | "remoteIp">;
 
 /** What {@link createCaptcha} needs. */
 export interface CaptchaParts extends SettledCaptcha {
@@ -36,7 +43,7 @@ export interface CaptchaParts extends SettledCaptcha {
   readonly runtime: Runtime;
 }
 
-/** Nobody waits longer for a verdict. */
+/** Nobody waits longer for an answer. */
 const limitMs = 5_000;
 
 /** A token of a vendor is good for at most as long; then the vendor refuses it by itself. */
@@ -52,12 +59,12 @@ export function createCaptcha(parts: CaptchaParts): Captcha {
   // A flood of one token is answered from here, without the store. False: it may be sent again.
   const used = boundedMap<string, boolean>(20_000);
 
-  function issueChallenge(action: string | null): Record<string, string> {
+  function issueChallenge(action: string | undefined): Record<string, string> {
     return {
       [captchaHeaders.challengeType]: "captcha",
       [captchaHeaders.provider]: provider,
       [captchaHeaders.siteKey]: siteKey,
-      ...(action === null ? {} : { [captchaHeaders.action]: action }),
+      ...(action === undefined ? {} : { [captchaHeaders.action]: action }),
     };
   }
 
@@ -70,15 +77,15 @@ export function createCaptcha(parts: CaptchaParts): Captcha {
     // The claim comes before the question: of parallel requests with one token only one asks, and a
     // vendor that takes a token twice is no way in.
     if (!await claim(id)) return "replayed";
-    const verdict = await judge(token, facts);
-    switch (verdict.kind) {
+    const answer = await ask(token, facts);
+    switch (answer.kind) {
       case "passed":
         return null;
       case "refused":
-        return verdict.reason;
+        return answer.reason;
       default:
         await release(id);
-        throw unavailable(verdict.reason, verdict.cause);
+        throw unavailable(answer.reason, answer.cause);
     }
   }
 
@@ -100,19 +107,19 @@ export function createCaptcha(parts: CaptchaParts): Captcha {
     used.set(id, false);
   }
 
-  async function judge(token: string, facts: CaptchaFacts): Promise<CaptchaVerdict> {
+  async function ask(token: string, facts: CaptchaFacts): Promise<CaptchaAnswer> {
     const controller = new AbortController();
     const late = new Late();
-    const attempt: CaptchaAttempt = {
+    const question: CaptchaQuestion = {
       token,
       ...facts,
       id: uuidV7(runtime.clock, runtime.random),
       signal: controller.signal,
     };
     try {
-      const asking = (async () => await verifier.verify(attempt))();
-      const verdict: unknown = await deadline(limitMs, runtime.clock, () => late).within(asking);
-      return readVerdict(verdict);
+      const asking = (async () => await verifier.verify(question))();
+      const answer: unknown = await deadline(limitMs, runtime.clock, () => late).within(asking);
+      return readAnswer(answer);
     } catch (error) {
       if (error === late) return { kind: "unavailable", reason: "no answer in time" };
       // By contract a verifier that throws refuses; whoever runs it wants to know.
@@ -127,7 +134,7 @@ export function createCaptcha(parts: CaptchaParts): Captcha {
     issueChallenge,
     hasToken: (headers) => headers.has(tokenHeader),
     verifyToken,
-    async requireToken(headers, facts) {
+    async require({ headers }, facts) {
       const reason = await verifyToken(headers, facts);
       if (reason === null) return;
       if (reason !== "absent") runtime.observe({ kind: "captcha_refused", provider, reason });
@@ -146,7 +153,7 @@ function keyOf(id: string): readonly string[] {
 }
 
 /** Verifiers are also written by those whom no compiler checks. */
-function readVerdict(given: unknown): CaptchaVerdict {
+function readAnswer(given: unknown): CaptchaAnswer {
   if (given === true) return { kind: "passed" };
   if (typeof given !== "object" || given === null || !("kind" in given)) {
     return { kind: "refused", reason: "not-passed" };

@@ -23,32 +23,32 @@ export interface CaptchaVerifier {
    * through; what it throws refuses it.
    */
   verify(
-    attempt: CaptchaAttempt,
-  ): CaptchaVerdict | boolean | Promise<CaptchaVerdict | boolean>;
+    question: CaptchaQuestion,
+  ): CaptchaAnswer | boolean | Promise<CaptchaAnswer | boolean>;
   /** False where an action cannot be checked: then a resource that names one is a mistake. */
   readonly hasActions?: boolean | undefined;
   /** True for keys that let everybody through: in production the start fails. */
   readonly usesTestKeys?: boolean | undefined;
 }
 
-/** A token to look at. */
-export interface CaptchaAttempt {
+/** One token, and what it must be good for. */
+export interface CaptchaQuestion {
   /** As the client sent it: printable ASCII without spaces, at most 8,192 characters. */
   readonly token: string;
-  /** What the CAPTCHA must have been solved for; null where anything will do. */
-  readonly action: string | null;
-  /** The caller's address, where it is known. */
-  readonly remoteIp: string | null;
-  /** A UUID of this attempt, for a vendor that is asked twice. */
+  /** What the CAPTCHA must have been solved for; undefined where anything will do. */
+  readonly action: string | undefined;
+  /** The client's address; undefined where nobody tells it. */
+  readonly remoteIp: string | undefined;
+  /** A UUID of this question, for a vendor that is asked twice. */
   readonly id: string;
-  /** Ends the attempt: after 5 seconds nobody waits for the verdict any more. */
+  /** Ends it: after 5 seconds nobody waits for the answer any more. */
   readonly signal: AbortSignal;
 }
 
-/** What became of a token. `reason` is for the observer, never for the caller. */
-export type CaptchaVerdict =
+/** What the verifier says of a token. `reason` is for the observer, never for the caller. */
+export type CaptchaAnswer =
   | { readonly kind: "passed" }
   /** The caller's fault: it is challenged again. */
   | { readonly kind: "refused"; readonly reason: string }
-  /** Nobody's verdict: a 503, and the token may be sent again. */
+  /** It could not be asked: a 503, and the token may be sent again. */
   | { readonly kind: "unavailable"; readonly reason: string; readonly cause?: unknown };

@@ -1,5 +1,5 @@
 import { readBytes } from "../runtime/read_bytes.ts";
-import type { CaptchaAttempt, CaptchaVerdict, CaptchaVerifier } from "./captcha_verifier.ts";
+import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
 
 /** What every vendor's verifier is told. */
 export interface SiteVerifyOptions {
@@ -20,7 +20,7 @@ export interface Vendor {
   readonly provider: string;
   readonly endpoint: string;
   /** What is sent beside secret, token and address. */
-  readonly extraFields: (attempt: CaptchaAttempt) => Readonly<Record<string, string>>;
+  readonly extraFields: (question: CaptchaQuestion) => Readonly<Record<string, string>>;
   /** Characters of the longest token that the vendor gives out. */
   readonly longestToken: number;
   /** How often it is asked: twice only where it knows the same question again. */
@@ -41,22 +41,22 @@ export function siteVerifier(vendor: Vendor, options: SiteVerifyOptions): Captch
   requireKey(secret, `${provider}.secret`);
   const rules = { hostnames, minScore: vendor.minScore };
 
-  async function ask(attempt: CaptchaAttempt): Promise<CaptchaVerdict> {
-    const { token, remoteIp, signal } = attempt;
-    const address = remoteIp === null ? {} : { remoteip: remoteIp };
-    const body = { secret, response: token, ...address, ...vendor.extraFields(attempt) };
+  async function ask(question: CaptchaQuestion): Promise<CaptchaAnswer> {
+    const { token, remoteIp, signal } = question;
+    const address = remoteIp === undefined ? {} : { remoteip: remoteIp };
+    const body = { secret, response: token, ...address, ...vendor.extraFields(question) };
     const send = options.fetch ?? fetch;
     try {
-      const answer = await send(endpoint, {
+      const reply = await send(endpoint, {
         method: "POST",
         body: new URLSearchParams(body),
         redirect: "error",
         signal,
       });
-      const text = await readBytes(answer.body, longestAnswer);
-      if (!answer.ok) return { kind: "unavailable", reason: `status ${answer.status}` };
+      const text = await readBytes(reply.body, longestAnswer);
+      if (!reply.ok) return { kind: "unavailable", reason: `status ${reply.status}` };
       if (text === null) return { kind: "unavailable", reason: "an answer too long" };
-      return judge(readFields(text), { ...rules, action: attempt.action });
+      return judge(readFields(text), { ...rules, action: question.action });
     } catch (cause) {
       // What a fetch throws when it fails, is redirected, or takes too long.
       const isKnown = cause instanceof TypeError || cause instanceof DOMException;
@@ -70,11 +70,11 @@ export function siteVerifier(vendor: Vendor, options: SiteVerifyOptions): Captch
     siteKey,
     hasActions,
     usesTestKeys: testKeys.test(siteKey) || testKeys.test(secret),
-    async verify(attempt) {
-      if (attempt.token.length > longestToken) return { kind: "refused", reason: "too-long" };
-      const verdict = await ask(attempt);
-      const again = verdict.kind === "unavailable" && tries > 1 && !attempt.signal.aborted;
-      return again ? await ask(attempt) : verdict;
+    async verify(question) {
+      if (question.token.length > longestToken) return { kind: "refused", reason: "too-long" };
+      const answer = await ask(question);
+      const again = answer.kind === "unavailable" && tries > 1 && !question.signal.aborted;
+      return again ? await ask(question) : answer;
     },
   };
 }
@@ -102,15 +102,15 @@ function readFields(bytes: Uint8Array): Fields | null {
 }
 
 interface Rules {
-  readonly action: string | null;
+  readonly action: string | undefined;
   readonly hostnames: readonly string[] | null;
   readonly minScore: number | null;
 }
 
-function judge(fields: Fields | null, { action, hostnames, minScore }: Rules): CaptchaVerdict {
+function judge(fields: Fields | null, { action, hostnames, minScore }: Rules): CaptchaAnswer {
   if (fields === null) return { kind: "unavailable", reason: "an answer that is no JSON object" };
   if (fields.get("success") !== true) return judgeCodes(fields.get("error-codes"));
-  if (action !== null && fields.get("action") !== action) return refused("other-action");
+  if (action !== undefined && fields.get("action") !== action) return refused("other-action");
   const hostname = fields.get("hostname");
   const isHome = hostnames === null || hostnames.some((one) => one === hostname);
   if (!isHome) return refused("other-hostname");
@@ -128,7 +128,7 @@ const notTheCallers: readonly string[] = [
   "sitekey-secret-mismatch",
 ];
 
-function judgeCodes(given: unknown): CaptchaVerdict {
+function judgeCodes(given: unknown): CaptchaAnswer {
   const codes = Array.isArray(given) ? given : [];
   const fault = notTheCallers.find((code) => codes.includes(code));
   if (fault !== undefined) return { kind: "unavailable", reason: fault };
@@ -136,6 +136,6 @@ function judgeCodes(given: unknown): CaptchaVerdict {
   return refused(typeof code === "string" && /^[a-z-]{1,60}$/.test(code) ? code : "no-success");
 }
 
-function refused(reason: string): CaptchaVerdict {
+function refused(reason: string): CaptchaAnswer {
   return { kind: "refused", reason };
 }

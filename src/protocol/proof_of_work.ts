@@ -1,10 +1,10 @@
-/** What a client and the service tell each other about proof of work. */
+/** The headers by which client and service speak about proof of work, in lower case as in replies. */
 export const powHeaders = {
-  challenge: "Service-PoW-Challenge",
-  difficulty: "Service-PoW-Difficulty",
-  algorithm: "Service-PoW-Algorithm",
-  nonce: "Service-PoW-Nonce",
-  challengeType: "Service-Challenge-Type",
+  challenge: "service-pow-challenge",
+  difficulty: "service-pow-difficulty",
+  algorithm: "service-pow-algorithm",
+  nonce: "service-pow-nonce",
+  challengeType: "service-challenge-type",
 } as const;
 
 /** The only algorithm there is. */

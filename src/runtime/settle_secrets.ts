@@ -28,7 +28,7 @@ export function settleSecrets(source: SecretSource, runtime: Runtime): readonly 
   }
   if (secrets.length > 0) return secrets;
   if (source.isProduction) {
-    throw new Error(`Cannot start in production without a ${option}: set ${variable}`);
+    throw new Error(`Cannot start in production: ${option} is missing (set ${variable})`);
   }
   runtime.observe({
     kind: "notice",
