@@ -106,12 +106,6 @@ export type {
 } from "./src/resource/standard_schema.ts";
 export type { AbuseProtectionOptions } from "./src/guard/abuse_options.ts";
 export type { BudgetClassOptions, BudgetOptions, Classify } from "./src/guard/budget_options.ts";
-export type {
-  CaptchaAnswer,
-  CaptchaOptions,
-  CaptchaQuestion,
-  CaptchaVerifier,
-} from "./src/guard/captcha_options.ts";
 export type { Trust, TrustQuestion } from "./src/guard/difficulty.ts";
 export type { PowOptions } from "./src/guard/pow_options.ts";
 export type {
@@ -189,5 +183,15 @@ export type { KeyValueOption } from "./src/runtime/open_store.ts";
 export { StoreError, type StoreErrorKind } from "./src/runtime/store_error.ts";
 export type { Observation, Observer, PowRefusal } from "./src/runtime/observation.ts";
 export type { Middleware, MiddlewareContext, Router } from "./src/service/middleware.ts";
+export type { CaptchaOptions } from "./src/guard/captcha_options.ts";
+export type {
+  CaptchaAnswer,
+  CaptchaQuestion,
+  CaptchaVerifier,
+} from "./src/guard/captcha_verifier.ts";
+export { hcaptcha } from "./src/guard/hcaptcha.ts";
+export { recaptcha, type RecaptchaOptions } from "./src/guard/recaptcha.ts";
+export type { SiteVerifyOptions } from "./src/guard/site_verify.ts";
+export { turnstile } from "./src/guard/turnstile.ts";
 export type { CorsOptions } from "./src/service/cors.ts";
 export type { SecurityHeaders } from "./src/service/respond.ts";

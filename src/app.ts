@@ -88,7 +88,7 @@ async function assemble(config: AppConfig, ground: Ground): Promise<App> {
   const { settled, runtime, store } = ground;
   const indexed = new Set<ColumnInfo>();
   const { abuse } = settled;
-  const guard = createGuard({ abuse, store, captcha: null, runtime });
+  const guard = createGuard({ abuse, store, runtime });
   const resources = settleResources(config, { settled, guard, indexed, runtime });
   await checkTables(resources, runtime.observe);
   for (const column of await leadingColumns(resources)) indexed.add(column);

@@ -2,7 +2,7 @@ import { requireKnownOptions } from "../problem/known_options.ts";
 import { shown } from "../problem/shown.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { type BudgetOptions, checkBudget } from "./budget_options.ts";
-import { type CaptchaOptions, checkCaptcha } from "./captcha_options.ts";
+import { type CaptchaOptions, settleCaptcha, type SettledCaptcha } from "./captcha_options.ts";
 import { type PowOptions, type SettledPow, settlePow } from "./pow_options.ts";
 
 /** What keeps the service from being used up by a few. */
@@ -26,7 +26,7 @@ export interface SettledAbuse {
   /** For gates, which stand also where `powIsOn` is false. */
   pow(): SettledPow;
   readonly powIsOn: boolean;
-  readonly captcha: CaptchaOptions | null;
+  readonly captcha: SettledCaptcha | null;
   readonly trustProxy: number;
 }
 
@@ -39,7 +39,6 @@ export function settleAbuse(
   checkAbuse(options);
   const { budget, pow, captcha, trustProxy = 0 } = options ?? {};
   if (budget !== undefined) checkBudget(budget);
-  if (captcha !== undefined) checkCaptcha(captcha);
   if (!Number.isSafeInteger(trustProxy) || trustProxy < 0) {
     throw new Error(
       `Cannot use abuseProtection.trustProxy ${shown(trustProxy)}: ` +
@@ -52,7 +51,7 @@ export function settleAbuse(
     // Only once a gate needs it: a secret that nobody uses must not be missed.
     pow: () => settled ??= settlePow({}, isProduction, runtime),
     powIsOn: pow !== undefined,
-    captcha: captcha ?? null,
+    captcha: captcha === undefined ? null : settleCaptcha(captcha, isProduction),
     trustProxy,
   };
 }

@@ -1,6 +1,7 @@
 import { Problem } from "../problem/problem.ts";
 import { powAlgorithm, powHeaders } from "../protocol/proof_of_work.ts";
 import { boundedMap } from "../runtime/bounded_map.ts";
+import { claimOnce } from "../runtime/claim_once.ts";
 import type { KeyValue } from "../runtime/key_value.ts";
 import type { PowRefusal } from "../runtime/observation.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -72,15 +73,8 @@ export function createProofOfWork(parts: PowParts): ProofOfWork {
     return isFirst ? null : "replayed";
   }
 
-  async function claim({ id, claimUntilMs }: PowSolution): Promise<boolean> {
-    const key = ["pow", id];
-    const expireInMs = claimUntilMs - clock.now();
-    const { ok } = await store.commit({
-      checks: [{ key, versionstamp: null }],
-      mutations: [{ kind: "set", key, value: true, expireInMs }],
-      claim: key,
-    });
-    return ok;
+  function claim({ id, claimUntilMs }: PowSolution): Promise<boolean> {
+    return claimOnce(store, ["pow", id], claimUntilMs - runtime.clock.now());
   }
 
   return {

@@ -97,18 +97,14 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "Retry-After says.",
   "captcha-unavailable":
     "The CAPTCHA provider does not answer, so the token could not be checked and the request was " +
-    "refused. Wait as many seconds as Retry-After says, then solve a new CAPTCHA.",
+    "refused. Wait as many seconds as Retry-After says, then repeat it; the token may still be good.",
 };
 
 /** Problems of features that are still to come: this version never answers with them. */
 export const problemsToCome: ReadonlySet<ProblemSlug> = new Set([
   "webhook-signature-invalid",
-  "idempotency-in-flight",
-  "idempotency-key-reused",
-  "captcha-required",
   "billing-unsupported",
   "billing-failed",
   "overloaded",
   "search-unavailable",
-  "captcha-unavailable",
 ]);

@@ -40,6 +40,8 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   computed_failed: "error",
   table_left_out: "info",
   proof_of_work_refused: "info",
+  captcha_refused: "info",
+  captcha_verifier_failed: "error",
   trust_failed: "warning",
   classify_failed: "warning",
   limits_unshared: "error",
@@ -80,6 +82,10 @@ function describe(observation: Observation): string {
       return `the table ${observation.table} is left out: ${observation.reason}`;
     case "proof_of_work_refused":
       return `a proof of work was refused: ${observation.reason}`;
+    case "captcha_refused":
+      return `a CAPTCHA of ${observation.provider} was refused: ${observation.reason}`;
+    case "captcha_verifier_failed":
+      return `the CAPTCHA verifier ${observation.provider} failed, and the request was refused`;
     case "trust_failed":
       return "the trust hook failed: the caller gets the usual difficulty";
     case "classify_failed":

@@ -22,6 +22,8 @@ export type Observation =
   }
   | { readonly kind: "table_left_out"; readonly table: string; readonly reason: string }
   | { readonly kind: "proof_of_work_refused"; readonly reason: PowRefusal }
+  | { readonly kind: "captcha_refused"; readonly provider: string; readonly reason: string }
+  | { readonly kind: "captcha_verifier_failed"; readonly provider: string; readonly error: unknown }
   | { readonly kind: "trust_failed"; readonly error: unknown }
   | { readonly kind: "classify_failed"; readonly error: unknown }
   | { readonly kind: "limits_unshared"; readonly error: unknown }
