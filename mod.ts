@@ -104,6 +104,18 @@ export type {
   SchemaResult,
   StandardSchema,
 } from "./src/resource/standard_schema.ts";
+export type { AbuseProtectionOptions } from "./src/guard/abuse_options.ts";
+export type { BudgetClassOptions, BudgetOptions, Classify } from "./src/guard/budget_options.ts";
+export type { Trust, TrustQuestion } from "./src/guard/difficulty.ts";
+export type { PowOptions } from "./src/guard/pow_options.ts";
+export type {
+  CaptchaGateOptions,
+  CostOptions,
+  GuardedKind,
+  PowGateOptions,
+  ProtectionOptions,
+  RateLimitOptions,
+} from "./src/guard/protection_options.ts";
 export type { HookContext, Hooks, MaybePromise, RowId } from "./src/resource/hooks.ts";
 export type { ResourceSummary } from "./src/resource/describe.ts";
 export type { Access, ScopeFunction, ScopeOptions, ScopeResult } from "./src/auth/scope.ts";
@@ -178,6 +190,7 @@ export type {
   CaptchaVerifier,
 } from "./src/guard/captcha_verifier.ts";
 export { hcaptcha } from "./src/guard/hcaptcha.ts";
+export type { IdempotencyOptions } from "./src/guard/idempotency_options.ts";
 export { recaptcha, type RecaptchaOptions } from "./src/guard/recaptcha.ts";
 export type { SiteVerifyOptions } from "./src/guard/site_verify.ts";
 export { turnstile } from "./src/guard/turnstile.ts";

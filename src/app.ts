@@ -3,10 +3,12 @@ import { type AppConfig, settleConfig, type SettledConfig } from "./config.ts";
 import { checkTables } from "./db/check_tables.ts";
 import { leadingColumns } from "./db/leading_columns.ts";
 import { createFilterParser } from "./filter/parse_filter.ts";
+import { createGuard, type Guard } from "./guard/guard.ts";
 import { Problem } from "./problem/problem.ts";
 import { problemReply } from "./problem/problem_reply.ts";
 import type { Reply } from "./protocol/reply.ts";
 import { checkOptions } from "./resource/check_options.ts";
+import { createKeyedAnswers, type KeyedAnswers } from "./resource/keyed_answers.ts";
 import { mountResources, type ResourceTable, type Target } from "./resource/mount.ts";
 import { describeResource, type ResourceSummary } from "./resource/describe.ts";
 import type { Resource } from "./resource/resource.ts";
@@ -86,7 +88,9 @@ interface Ground {
 async function assemble(config: AppConfig, ground: Ground): Promise<App> {
   const { settled, runtime, store } = ground;
   const indexed = new Set<ColumnInfo>();
-  const resources = settleResources(config, settled, runtime, indexed);
+  const { abuse } = settled;
+  const guard = createGuard({ abuse, store, captcha: null, runtime });
+  const resources = settleResources(config, { settled, guard, indexed, runtime });
   await checkTables(resources, runtime.observe);
   for (const column of await leadingColumns(resources)) indexed.add(column);
   const databases = new Set([config.db.driver, ...resources.map((resource) => resource.driver)]);
@@ -98,7 +102,13 @@ async function assemble(config: AppConfig, ground: Ground): Promise<App> {
     clock: runtime.clock,
     isDraining: () => draining,
   });
-  const table = mountResources(resources, settled, runtime.clock);
+  const table = mountResources(resources, {
+    limits: settled,
+    guard,
+    keys: keyedAnswers(ground),
+    trustedProxies: abuse.trustProxy,
+    clock: runtime.clock,
+  });
   const responder = createResponder(settled.securityHeaders, runtime.observe);
   const answer = answering(table, service, responder, runtime);
   return {
@@ -118,17 +128,29 @@ async function assemble(config: AppConfig, ground: Ground): Promise<App> {
       draining = true;
     },
     async close() {
+      await guard.close();
       await Promise.all([...databases, store].map((one) => one.close()));
     },
     resources: resources.map(describeResource),
   };
 }
 
+function keyedAnswers({ settled, runtime, store }: Ground): KeyedAnswers | null {
+  const { idempotency: options, abuse: { trustProxy: trustedProxies } } = settled;
+  return options === null ? null : createKeyedAnswers({ options, store, trustedProxies, runtime });
+}
+
+/** What resources are settled with, beside the configuration. */
+interface AppParts {
+  readonly settled: SettledConfig;
+  readonly guard: Guard;
+  readonly indexed: ReadonlySet<ColumnInfo>;
+  readonly runtime: Runtime;
+}
+
 function settleResources(
   config: AppConfig,
-  settled: SettledConfig,
-  runtime: Runtime,
-  indexed: ReadonlySet<ColumnInfo>,
+  { settled, guard, indexed, runtime }: AppParts,
 ): readonly Resource[] {
   config.resources.forEach(checkOptions);
   const relations = settleRelations(config.resources, config.db.driver);
@@ -136,6 +158,7 @@ function settleResources(
   const context = {
     basePath: settled.basePath,
     driver: config.db.driver,
+    guard,
     filters: createFilterParser(),
     sealer: createSealer(settled.secrets, runtime.random),
     relations,
@@ -158,10 +181,11 @@ function answering(
   responder: Responder,
   runtime: Runtime,
 ): Answer {
-  return async function answer(request, user) {
+  return async function answer(request, caller) {
     const target = readTarget(request.url);
     try {
-      const reply = await (table.answer(request, target, user) ?? service(request.method, target));
+      const reply =
+        await (table.answer(request, target, caller) ?? service(request.method, target));
       return responder.respond(reply, request.method);
     } catch (error) {
       return responder.respond(failure(error, request.method, target, runtime), request.method);

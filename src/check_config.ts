@@ -29,6 +29,8 @@ const knownOptions: Readonly<Record<keyof ServeConfig, true>> = {
   basePath: true,
   secret: true,
   kv: true,
+  abuseProtection: true,
+  idempotency: true,
   auth: true,
   middleware: true,
   cors: true,

@@ -1,5 +1,15 @@
 import { checkConfig } from "./check_config.ts";
 import type { Database } from "./db/open_database.ts";
+import {
+  type AbuseProtectionOptions,
+  settleAbuse,
+  type SettledAbuse,
+} from "./guard/abuse_options.ts";
+import {
+  type IdempotencyOptions,
+  type SettledIdempotency,
+  settleIdempotency,
+} from "./guard/idempotency_options.ts";
 import type { ResourceDefinition } from "./resource/definition.ts";
 import type { KeyValueOption } from "./runtime/open_store.ts";
 import type { Runtime } from "./runtime/runtime.ts";
@@ -27,6 +37,13 @@ export interface AppConfig {
    * warning once something is kept there.
    */
   readonly kv?: KeyValueOption | undefined;
+  /** Budgets, proof of work and CAPTCHAs. None unless set. */
+  readonly abuseProtection?: AbuseProtectionOptions | undefined;
+  /**
+   * How a request with an `Idempotency-Key` is told from its repetitions; `false` does not look at
+   * the header.
+   */
+  readonly idempotency?: false | IdempotencyOptions | undefined;
   /** Who is calling: routes to log in at, and how a request is identified. */
   readonly auth?: AuthOptions | undefined;
   /** Runs before everything else, in this order; any Hono middleware. */
@@ -71,6 +88,8 @@ export interface SettledConfig {
   readonly securityHeaders: SecurityHeaders;
   readonly bodyLimit: number;
   readonly bodyTimeoutMs: number;
+  readonly abuse: SettledAbuse;
+  readonly idempotency: SettledIdempotency | null;
   readonly middleware: readonly Middleware[];
 }
 
@@ -107,13 +126,16 @@ export function settleConfig(config: AppConfig, runtime: Runtime): SettledConfig
     securityHeaders,
     bodyLimit,
     bodyTimeoutMs,
+    abuse: settleAbuse(config.abuseProtection, isProduction(config, runtime), runtime),
+    idempotency: settleIdempotency(config.idempotency),
     middleware: [...corsBefore(config), ...middleware, ...own],
   };
 }
 
 /** First of all, so that what is refused by the others can be read by a page as well. */
-function corsBefore({ cors = false }: AppConfig): readonly Middleware[] {
-  return cors === false ? [] : [corsMiddleware(cors)];
+function corsBefore({ cors = false, abuseProtection }: AppConfig): readonly Middleware[] {
+  const { tokenHeader } = abuseProtection?.captcha ?? {};
+  return cors === false ? [] : [corsMiddleware(cors, tokenHeader)];
 }
 
 function isProduction(config: AppConfig, runtime: Runtime): boolean {

@@ -103,8 +103,6 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
 /** Problems of features that are still to come: this version never answers with them. */
 export const problemsToCome: ReadonlySet<ProblemSlug> = new Set([
   "webhook-signature-invalid",
-  "rate-limit-exceeded",
-  "budget-exhausted",
   "billing-unsupported",
   "billing-failed",
   "overloaded",

@@ -20,6 +20,7 @@ export const batchCreate: Operation<BodyRows, RowsPlan, CreatedRows> = {
     );
   },
 
+  items: ({ rows }) => rows.length,
   reaches: foundBy,
   creates: createdBy,
 

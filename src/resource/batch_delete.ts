@@ -61,12 +61,12 @@ async function hookedKeys(where: Filter, write: Write): Promise<readonly Key[]> 
 
 async function lockKeys(
   where: Filter,
-  { resource }: Write,
+  write: Write,
   connection: Connection,
 ): Promise<readonly Key[]> {
-  const { table, batch } = resource;
+  const { table, batch } = write.resource;
   const what = { where, columns: table.primaryKey, limit: batch.delete };
-  const rows = await lockMatching(what, resource, connection);
+  const rows = await lockMatching(what, write, connection);
   return rows.map((row) => keyOf(row, table));
 }
 

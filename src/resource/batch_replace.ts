@@ -33,6 +33,8 @@ export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, rea
     }));
   },
 
+  items: ({ length }) => length,
+
   plan(items, grant) {
     return { items, grant };
   },

@@ -78,9 +78,9 @@ async function hookedChanges(
 }
 
 function lockRows(where: Filter, write: Write, connection: Connection): Promise<readonly Row[]> {
-  const { resource } = write;
-  const what = { where, columns: columnsToChange(resource), limit: resource.batch.update };
-  return lockMatching(what, resource, connection);
+  const { batch } = write.resource;
+  const what = { where, columns: columnsToChange(write.resource), limit: batch.update };
+  return lockMatching(what, write, connection);
 }
 
 /** Of the rows that the hook has seen those that the filter still matches. */

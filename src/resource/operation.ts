@@ -16,6 +16,11 @@ export interface ResourceRequest {
   readonly body: unknown;
   /** A request header. Asked for one by one: making a Headers object costs more than a read. */
   header(name: string): string | null;
+  /**
+   * Tells how many items the request is about, once they are counted: all but the first are paid
+   * for now. Throws a 428 or 429, so that it comes before anything is written. May be told twice.
+   */
+  debit(items: number): void | Promise<void>;
   /** As it came, for hooks. */
   readonly raw: Request;
   /** Stores the reply in the transaction of the write; null for most requests. */
@@ -66,6 +71,8 @@ export interface Operation<Intent, Plan, Outcome> {
   readonly takesBody: boolean;
   /** Strings become types, once. Fails with 400, 413, 415 or 422. */
   parse(request: ResourceRequest, resource: Resource): Intent;
+  /** How many items the body names, of operations that take several; each has its price. */
+  items?(intent: Intent): number;
   /** The other resources whose rows it reads: those included, and those that a filter walks to. */
   reaches?(intent: Intent): ReadonlySet<Resource>;
   /** The other resources that it creates rows of, each with the first place that asks for one. */

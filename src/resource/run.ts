@@ -24,6 +24,7 @@ export async function run<Intent, Plan, Outcome>(
   const further = alsoAccess === undefined && reached.size === 0 && created.size === 0
     ? noFurtherRights
     : await authorizeFurther({ alsoAccess, reached, created }, user, resource);
+  if (operation.items !== undefined) await request.debit(operation.items(intent));
   const plan = operation.plan(intent, grant, resource, further);
   const { record: recordReply } = request;
   const record = recordReply === null

@@ -40,6 +40,8 @@ export const upsert: Operation<readonly NamedItem[], UpsertPlan, readonly Row[]>
     return readNamedItems(body, resource.batch.create, resource);
   },
 
+  items: ({ length }) => length,
+
   plan(items, create, _resource, { also }) {
     if (also === null) throw new Error("An upsert needs the right to update as well");
     return { items, create, update: also };

@@ -44,6 +44,8 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   captcha_verifier_failed: "error",
   idempotency_store_failed: "error",
   trust_failed: "warning",
+  classify_failed: "warning",
+  limits_unshared: "error",
   store_in_memory: "warning",
   draining: "info",
 };
@@ -89,6 +91,10 @@ function describe(observation: Observation): string {
       return "the state of an Idempotency-Key could not be stored: its request may be executed again";
     case "trust_failed":
       return "the trust hook failed: the caller gets the usual difficulty";
+    case "classify_failed":
+      return "the classify function failed: the caller has the budget of an anonymous one";
+    case "limits_unshared":
+      return "the key-value store failed: until it answers, this process limits by itself";
     case "store_in_memory":
       return `${observation.purpose} are kept in the memory of this process, end with it and are ` +
         `shared with no other: ${observation.reason}`;

@@ -26,6 +26,8 @@ export type Observation =
   | { readonly kind: "captcha_verifier_failed"; readonly provider: string; readonly error: unknown }
   | { readonly kind: "idempotency_store_failed"; readonly error: unknown }
   | { readonly kind: "trust_failed"; readonly error: unknown }
+  | { readonly kind: "classify_failed"; readonly error: unknown }
+  | { readonly kind: "limits_unshared"; readonly error: unknown }
   | { readonly kind: "store_in_memory"; readonly purpose: string; readonly reason: string }
   | { readonly kind: "draining" };
 

@@ -1,5 +1,5 @@
 import type { AppConfig } from "../../src/config.ts";
-import { createApp } from "../../src/app.ts";
+import { type App, createApp } from "../../src/app.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { readTableInfo, type TableLike } from "../../src/schema/define.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
@@ -51,10 +51,11 @@ export async function withService(
   work: (service: Service) => Promise<void>,
 ): Promise<void> {
   const db = await engine.open();
+  let app: App | null = null;
   try {
     await db.createTables(tables);
     const observations: Observation[] = [];
-    const app = await createApp({
+    app = await createApp({
       db,
       secret: "a secret for the tests only",
       auth: {
@@ -67,8 +68,9 @@ export async function withService(
       runtime: systemRuntime((observation) => observations.push(observation)),
       ...config(db),
     });
+    const { fetch } = app;
     const call = async (request: Request): Promise<Answer> => {
-      const response = await app.fetch(request);
+      const response = await fetch(request);
       const text = await response.text();
       requireHidden(text, "an answer");
       requireHidden(JSON.stringify([...response.headers]), "a header");
@@ -104,6 +106,7 @@ export async function withService(
       requireHidden(Deno.inspect(observation, { depth: 9 }), "an observation");
     }
   } finally {
+    await app?.close();
     await db.close();
   }
 }

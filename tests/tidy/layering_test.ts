@@ -59,7 +59,6 @@ const notReached: Readonly<Record<string, string>> = {
     ...["src/client/search_crew.ts", "src/client/simd_code.ts", "src/client/simd_module.ts"],
     ...["src/client/simd_scan.ts", "src/client/solve.ts"],
   ]),
-  "src/runtime/hot_keys.ts": "changes budgets and balances, which are to come",
   "src/filter/print.ts": "names the groups of live streams, which are to come",
 };
 
