@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { solve } from "../../src/client/solve.ts";
 import type { AppConfig } from "../../src/config.ts";
+import type { Driver } from "../../src/db/driver.ts";
 import { all, eq } from "../../src/filter/builders.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { resource, type ResourceOptions } from "../../src/resource/definition.ts";
@@ -163,6 +164,28 @@ test("every write answers the second time as the first", {
     }),
   },
 }, async (service) => {
+  const send = await writeEverything(service);
+  assertEquals((await send("POST", "/batch", { items: [] })).status, 201);
+  assertEquals((await send("POST", "/rpc/add", {})).body, { data: 1 });
+  assertEquals(await count(service), 3);
+});
+
+Deno.test("with db, the answer to every write is stored in its own transaction", async () => {
+  if (someEngine === undefined) return;
+  // Outside of a transaction no answer can be stored.
+  const engine = changedDriver(someEngine, {
+    query: (driver) => async (statement) => {
+      if (/SET answer = /.test(statement.text)) throw new Error("not here");
+      return await driver.query(statement);
+    },
+  });
+  await withNotes(engine, {}, { idempotency: { storage: "db" } }, async (service) => {
+    await writeEverything(service);
+  });
+});
+
+/** Every write that is a transaction, each twice under a key of its own. */
+async function writeEverything(service: Service) {
   let n = 0;
   const send = (method: string, path: string, body?: unknown) => {
     const headers = by("ada", `key ${n++}`);
@@ -178,13 +201,34 @@ test("every write answers the second time as the first", {
   assertEquals((await send("PUT", "/batch", { items })).status, 200);
   assertEquals((await send("POST", "/batch/upsert", { items })).status, 200);
   assertEquals((await send("POST", "/batch", { items: [{ title: "e" }] })).status, 201);
-  assertEquals((await send("POST", "/batch", { items: [] })).status, 201);
   const patch = { filter: "title==e", patch: { title: "f" } };
   assertEquals((await send("PATCH", "/batch", patch)).body, { count: 1 });
   assertEquals((await send("DELETE", "/batch", { filter: "title==f" })).body, { count: 1 });
-  assertEquals((await send("POST", "/rpc/add", {})).body, { data: 1 });
-  assertEquals(await count(service), 3);
-});
+  return send;
+}
+
+/** The same engine with some members of its driver replaced. */
+function changedDriver(
+  engine: Engine,
+  changes: { readonly [Name in keyof Driver]?: (driver: Driver) => Driver[Name] },
+): Engine {
+  return {
+    ...engine,
+    async open(options) {
+      const db = await engine.open(options);
+      const driver = new Proxy(db.driver, {
+        get(driver, name) {
+          const change = new Map<PropertyKey, (driver: Driver) => unknown>(Object.entries(changes))
+            .get(name);
+          if (change !== undefined) return change(driver);
+          const value: unknown = Reflect.get(driver, name);
+          return typeof value === "function" ? value.bind(driver) : value;
+        },
+      });
+      return { ...db, driver };
+    },
+  };
+}
 
 const add =
   "INSERT INTO notes (id, owner_id, title) VALUES ('00000000-0000-4000-8000-000000000000', 'x', 'y')";
@@ -423,22 +467,13 @@ Deno.test("a store that fails once the write is done does not hide the answer", 
 
 Deno.test("with no key, a lone write is one statement and no transaction, wherever keys are kept", async () => {
   if (someEngine === undefined) return;
-  const db = await someEngine.open();
   let transactions = 0;
-  const counting: Engine = {
-    name: "counting",
-    open: () =>
-      Promise.resolve({
-        ...db,
-        driver: new Proxy(db.driver, {
-          get(driver, name) {
-            if (name === "transaction") transactions++;
-            const value = Reflect.get(driver, name);
-            return typeof value === "function" ? value.bind(driver) : value;
-          },
-        }),
-      }),
-  };
+  const counting = changedDriver(someEngine, {
+    transaction: (driver) => (work) => {
+      transactions++;
+      return driver.transaction(work);
+    },
+  });
   const options: Options = {
     auth: { create: () => all(), read: () => all() },
     etag: undefined,
