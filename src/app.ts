@@ -89,11 +89,13 @@ async function assemble(config: AppConfig, ground: Ground): Promise<App> {
   const { settled, runtime, store } = ground;
   const indexed = new Set<ColumnInfo>();
   const { abuse } = settled;
-  const guard = createGuard({ abuse, store, captcha: null, runtime });
+  const guard = createGuard({ abuse, store, runtime });
   const resources = settleResources(config, { settled, guard, indexed, runtime });
   await checkTables(resources, runtime.observe);
   for (const column of await leadingColumns(resources)) indexed.add(column);
   const databases = new Set([config.db.driver, ...resources.map((resource) => resource.driver)]);
+  const keys = keyedAnswers(ground);
+  await keys?.prepare(new Set(resources.map(({ driver }) => driver)));
   let draining = false;
   const service = serviceRoutes({
     health: settled.health,
@@ -105,7 +107,7 @@ async function assemble(config: AppConfig, ground: Ground): Promise<App> {
   const table = mountResources(resources, {
     limits: settled,
     guard,
-    keys: keyedAnswers(ground),
+    keys,
     trustedProxies: abuse.trustProxy,
     clock: runtime.clock,
   });

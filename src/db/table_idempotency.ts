@@ -9,8 +9,14 @@ import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "../runtime/store_error.ts";
 import { integer, text } from "../schema/column_builder.ts";
 import { columnInfoKey, readTableInfo, table } from "../schema/define.ts";
-import { identifier, rawSql, sql, type SqlValue, toStatement } from "../sql/fragment.ts";
-import type { Fragment } from "../sql/fragment.ts";
+import {
+  type Fragment,
+  identifier,
+  rawSql,
+  sql,
+  type SqlValue,
+  toStatement,
+} from "../sql/fragment.ts";
 import { createTables } from "./create_tables.ts";
 import { DatabaseError } from "./database_error.ts";
 import type { Connection, Driver, QueryResult } from "./driver.ts";
@@ -18,6 +24,8 @@ import { retrying } from "./transact.ts";
 
 /** Keeps answers in a table beside those that are written. */
 export interface TableIdempotency extends IdempotencyStore {
+  /** Creates the table where it is not there; the first claim would do it, too. */
+  prepare(): Promise<void>;
   /**
    * Keeps the answer in the transaction that it tells of: both are stored, or neither. False where
    * somebody else has taken the key over; the transaction must then end without a commit.
@@ -36,7 +44,7 @@ export interface TableIdempotencyParts {
   readonly clock: Clock;
 }
 
-/** Creates its table, `_service_idempotency`, before the first key is claimed. */
+/** In a table of its own, `_service_idempotency`. */
 export function createTableIdempotency(parts: TableIdempotencyParts): TableIdempotency {
   const { driver, ttlMs, clock } = parts;
   const { dialect } = driver;
@@ -142,6 +150,7 @@ export function createTableIdempotency(parts: TableIdempotencyParts): TableIdemp
   }
 
   return {
+    prepare: () => asStore(prepare),
     claim: (request) => asStore(() => claim(request)),
     renew: (claim) =>
       asStore(async () => {

@@ -4,6 +4,7 @@ import type { Reply } from "../protocol/reply.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { SettledAbuse } from "./abuse_options.ts";
 import type { CaptchaChallenge } from "./captcha.ts";
+import { addressGroup } from "./client_address.ts";
 import { decide, type Facts, type Verdict } from "./decide.ts";
 import { askTrust, overflowDifficulty } from "./difficulty.ts";
 import type { RequestFacts } from "./fingerprint.ts";
@@ -20,8 +21,8 @@ export interface Visit {
   /** Raw, without the question mark. */
   readonly query: string;
   readonly user: User | null;
-  /** The client's address, or what stands for it. */
-  address(): string;
+  /** The client's address; null where nobody tells it. */
+  address(): string | null;
   /** The body as it came, read once; empty for operations that take none. */
   body(): Promise<Uint8Array>;
 }
@@ -66,7 +67,7 @@ export class Admission {
     this.#protection = protection;
     this.#visit = visit;
     // Two spaces of names: a user may be called like an address.
-    this.#who = user === null ? `a${visit.address()}` : `u${user.id}`;
+    this.#who = user === null ? `a${addressGroup(visit.address())}` : `u${user.id}`;
     this.#facts = {
       isStream: protection.isStream,
       isRateLimited: false,
@@ -192,7 +193,10 @@ export class Admission {
     const { captcha } = this.#parts;
     if (captcha === null) throw new Error("A CAPTCHA is asked for, and nobody checks it");
     const action = this.#protection.captcha?.action;
-    await captcha.require(this.#visit.request, { action, remoteIp: this.#visit.address() });
+    await captcha.require(this.#visit.request, {
+      action,
+      remoteIp: this.#visit.address() ?? undefined,
+    });
   }
 
   async #requireWork(

@@ -3,7 +3,7 @@ import { createSha256 } from "../protocol/sha256.ts";
 import type { PowRefusal } from "../runtime/observation.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { hardestDifficulty } from "./difficulty.ts";
-import type { RequestFacts } from "./fingerprint.ts";
+import { fingerprintWords, type RequestFacts } from "./fingerprint.ts";
 import { type PowTokens, tokenLength } from "./pow_token.ts";
 
 /**
@@ -27,7 +27,7 @@ export interface PowSolution {
 /** What {@link createSolutionCheck} needs. */
 export interface SolutionCheckParts {
   readonly tokens: PowTokens;
-  readonly fingerprintOf: (facts: RequestFacts) => Uint8Array;
+  readonly fingerprintOf: (facts: RequestFacts) => Int32Array;
   readonly challengeTtlMs: number;
   readonly clock: Clock;
 }
@@ -77,6 +77,7 @@ function isNonce(text: string): boolean {
   return text.length <= longestNonce && /^[\w-]+$/.test(text);
 }
 
-function isSame(one: Uint8Array, other: Uint8Array): boolean {
-  return one.every((byte, index) => byte === other[index]);
+function isSame(one: Int32Array, other: Int32Array): boolean {
+  for (let i = 0; i < fingerprintWords; i++) if (one[i] !== other[i]) return false;
+  return true;
 }

@@ -1,37 +1,44 @@
 /**
- * Whose budget an anonymous request draws on: an IPv4 address, or the /64 of an IPv6 address, which
- * is what one customer of a provider gets. Only as many entries of `X-Forwarded-For` are believed as
- * there are proxies of one's own: whatever stands further left was written by the client.
+ * The address of the client, null where nobody tells it. Only as many entries of `X-Forwarded-For`
+ * are believed as there are proxies of one's own: whatever stands further left was written by the
+ * client. Where the header is malformed, or shorter than those proxies would have made it, the
+ * address is the socket's.
  */
 export function clientAddress(
   headers: Headers,
   socketAddress: string | null,
   trustedProxies: number,
-): string {
+): string | null {
   const forwarded = trustedProxies === 0 ? null : forwardedFor(headers, trustedProxies);
-  return forwarded ?? (socketAddress === null ? null : addressGroup(socketAddress)) ?? nobody;
+  return forwarded ?? socketAddress;
 }
 
-/** All whose address nobody tells share one. */
-const nobody = "unknown";
-
-/** Null for a header that is malformed or shorter than the proxies would have made it. */
-function forwardedFor(headers: Headers, trustedProxies: number): string | null {
-  const entries = headers.get("x-forwarded-for")?.split(",") ?? [];
-  const entry = entries.at(-trustedProxies);
-  return entry === undefined || entries.length < trustedProxies ? null : addressGroup(entry.trim());
-}
-
-/** An address, with a port or without → the group that it counts for; null where it is none. */
-function addressGroup(text: string): string | null {
-  const [, bracketed, plain] = /^\[([^\]]*)\](?::\d{1,5})?$|^([^[\]]*)$/.exec(text) ?? [];
-  const address = bracketed ?? plain ?? "";
-  const [, v4] = /^([\d.]+)(?::\d{1,5})?$/.exec(address) ?? [];
-  if (v4 !== undefined) return ipv4.test(v4) ? v4 : null;
+/**
+ * What an address counts as: an IPv4 address, or the /64 of an IPv6 address, which is what one
+ * customer of a provider gets. Whatever is no address counts as one and the same.
+ */
+export function addressGroup(address: string | null): string {
+  if (address === null) return nobody;
+  if (ipv4.test(address)) return address;
   const groups = ipv6Groups(address);
-  if (groups === null) return null;
+  if (groups === null) return nobody;
   const mapped = mappedIpv4(groups);
   return mapped ?? `${groups.slice(0, 4).map((group) => group.toString(16)).join(":")}::/64`;
+}
+
+const nobody = "unknown";
+
+function forwardedFor(headers: Headers, trustedProxies: number): string | null {
+  const entries = headers.get("x-forwarded-for")?.split(",") ?? [];
+  if (entries.length < trustedProxies) return null;
+  const address = withoutPort(entries.at(-trustedProxies)?.trim() ?? "");
+  return ipv4.test(address) || ipv6Groups(address) !== null ? address : null;
+}
+
+/** Some proxies write the port behind the address. */
+function withoutPort(entry: string): string {
+  const [, v6, v4] = /^\[([^\]]*)\](?::\d{1,5})?$|^([\d.]+):\d{1,5}$/.exec(entry) ?? [];
+  return v6 ?? v4 ?? entry;
 }
 
 const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;

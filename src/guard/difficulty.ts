@@ -47,6 +47,6 @@ export async function askTrust(
  * lacking grows beyond another doubling of what the budget holds.
  */
 export function overflowDifficulty(base: number, deficit: number, capacity: number): number {
-  const steps = deficit > 0 && capacity > 0 ? Math.ceil(Math.log2(1 + deficit / capacity)) : 0;
+  const steps = deficit > 0 && capacity > 0 ? Math.floor(Math.log2(1 + deficit / capacity)) : 0;
   return Math.min(base + steps, hardestDifficulty);
 }

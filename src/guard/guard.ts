@@ -4,7 +4,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { SettledAbuse } from "./abuse_options.ts";
 import { Admission, type AdmissionParts, type Visit } from "./admission.ts";
 import { anonymousClass, authenticatedClass } from "./budget_options.ts";
-import type { CaptchaChallenge } from "./captcha.ts";
+import { createCaptcha } from "./captcha.ts";
 import { fixedWindow, type Limit, tokenBucket } from "./limit.ts";
 import { LimitStore } from "./limit_store.ts";
 import { createProofOfWork, type ProofOfWork } from "./proof_of_work.ts";
@@ -41,13 +41,11 @@ export interface GuardOptions {
   readonly abuse: SettledAbuse;
   /** Asked only once there is something to keep. */
   readonly store: Pick<AppStore, "need">;
-  /** Null where no provider is configured. */
-  readonly captcha: CaptchaChallenge | null;
   readonly runtime: Runtime;
 }
 
 /** One guard for one app: what is counted in it is counted for all resources together. */
-export function createGuard({ abuse, store, captcha, runtime }: GuardOptions): Guard {
+export function createGuard({ abuse, store, runtime }: GuardOptions): Guard {
   let limits: LimitStore | null = null;
   let proofOfWork: ProofOfWork | null = null;
   function quotaOf(id: string, limit: Limit): Quota {
@@ -66,7 +64,9 @@ export function createGuard({ abuse, store, captcha, runtime }: GuardOptions): G
   };
   const parts: AdmissionParts = {
     abuse,
-    captcha,
+    captcha: abuse.captcha === null
+      ? null
+      : createCaptcha({ ...abuse.captcha, store: store.need("limits"), runtime }),
     runtime,
     budgetOf: budgetFinder(abuse, quotaOf, runtime),
     proofOfWork: () =>

@@ -1,12 +1,13 @@
 import { base64urlLength, readBase64url, toBase64url } from "../protocol/base64url.ts";
 import { createHmacSha256 } from "../protocol/hmac_sha256.ts";
-import { fingerprintBytes } from "./fingerprint.ts";
+import { fingerprintWords } from "./fingerprint.ts";
 
 /** What a challenge says, besides its random bytes. */
 export interface PowChallenge {
   readonly difficulty: number;
   readonly expiresAtMs: number;
-  readonly fingerprint: Uint8Array;
+  /** As `createFingerprint` gives it: the first six words count. */
+  readonly fingerprint: Int32Array;
 }
 
 /** A token that was sealed here. */
@@ -44,7 +45,9 @@ export function createPowTokens(secrets: readonly string[]): PowTokens {
       view.setUint16(2, Math.floor(expiresAtMs / 2 ** 32));
       view.setUint32(4, expiresAtMs % 2 ** 32);
       payload.set(random, 8);
-      payload.set(fingerprint, 8 + randomBytes);
+      for (let i = 0; i < fingerprintWords; i++) {
+        view.setInt32(fingerprintStart + 4 * i, fingerprint[i]!);
+      }
       return `${toBase64url(payload)}.${toBase64url(sealing.sign(payload))}`;
     },
     open(token) {
@@ -54,10 +57,14 @@ export function createPowTokens(secrets: readonly string[]): PowTokens {
       if (!keys.some((key) => key.verify(payload, code))) return "forged";
       // Only a holder of the secret makes another version: an older or a newer service.
       if (payload[0] !== version) return "malformed";
+      const fingerprint = new Int32Array(fingerprintWords);
+      for (let i = 0; i < fingerprintWords; i++) {
+        fingerprint[i] = view.getInt32(fingerprintStart + 4 * i);
+      }
       return {
         difficulty: view.getUint8(1),
         expiresAtMs: view.getUint16(2) * 2 ** 32 + view.getUint32(4),
-        fingerprint: payload.slice(8 + randomBytes),
+        fingerprint,
         id: token.slice(payloadLength + 1),
       };
     },
@@ -69,7 +76,8 @@ const version = 1;
 /** Random bytes in a token: two challenges are never the same. */
 export const randomBytes = 16;
 
-const payloadBytes = 8 + randomBytes + fingerprintBytes;
+const fingerprintStart = 8 + randomBytes;
+const payloadBytes = fingerprintStart + 4 * fingerprintWords;
 const codeBytes = 32;
 const payloadLength = base64urlLength(payloadBytes);
 

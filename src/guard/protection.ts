@@ -2,6 +2,7 @@ import type { Access } from "../auth/scope.ts";
 import { requireKnownOptions } from "../problem/known_options.ts";
 import { shown } from "../problem/shown.ts";
 import type { SettledAbuse } from "./abuse_options.ts";
+import { requireCaptchaAction } from "./captcha_options.ts";
 import { hardestDifficulty, type Trust } from "./difficulty.ts";
 import {
   type CaptchaGateOptions,
@@ -173,6 +174,10 @@ function checkGates(
     checkOperations(given.get("operations"), `${subject}: captcha.operations`);
     if (abuse.captcha === null) {
       throw new Error(`${subject}: captcha needs a verifier: set abuseProtection.captcha`);
+    }
+    const { action } = captcha;
+    if (action !== undefined) {
+      requireCaptchaAction(action, abuse.captcha.verifier, `${subject}: captcha.action`);
     }
   }
   if (overflow !== undefined && overflow !== "captcha") {

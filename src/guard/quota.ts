@@ -227,7 +227,9 @@ function draw(value: unknown, draft: Draft, limit: Limit, now: number): KeyChang
   const share = takesShare && isGranted ? shareOf(rest, amount) : 0;
   const bucket = { tokens: rest - share, at: stored.at };
   const result = { isGranted, amount: tokens - rest, share, bucket };
-  if (!isGranted && back === 0) return { result };
+  // A clock that was put right must be written down, or it would be put right each time anew.
+  const isSetBack = isBucket(value) && stored.at < value.at;
+  if (!isGranted && back === 0 && !isSetBack) return { result };
   return { result, record: { value: bucket, expireInMs: keepMs(bucket, limit, now) } };
 }
 

@@ -6,20 +6,29 @@
  */
 export function readBase64url(text: string, from: number, bytes: Uint8Array): boolean {
   let at = from;
-  let bits = 0;
-  let count = 0;
-  for (let i = 0; i < bytes.length; i++) {
-    while (count < 8) {
-      const value = values[text.charCodeAt(at++)] ?? unknown;
-      if (value === unknown) return false;
-      bits = bits << 6 | value;
-      count += 6;
-    }
-    count -= 8;
-    bytes[i] = bits >>> count;
-    bits &= (1 << count) - 1;
+  let i = 0;
+  for (; i + 3 <= bytes.length; i += 3, at += 4) {
+    const bits = valueAt(text, at) << 18 | valueAt(text, at + 1) << 12 |
+      valueAt(text, at + 2) << 6 | valueAt(text, at + 3);
+    if (bits < 0) return false;
+    bytes[i] = bits >>> 16;
+    bytes[i + 1] = bits >>> 8;
+    bytes[i + 2] = bits;
   }
-  return bits === 0;
+  if (i === bytes.length) return true;
+  // One byte is two letters with four bits to spare, two bytes are three letters with two.
+  const isOne = i + 1 === bytes.length;
+  const third = isOne ? 0 : valueAt(text, at + 2);
+  const bits = valueAt(text, at) << 12 | valueAt(text, at + 1) << 6 | third;
+  if (bits < 0) return false;
+  bytes[i] = bits >>> 10;
+  if (!isOne) bytes[i + 1] = bits >>> 2;
+  return (bits & (isOne ? 0x3ff : 0x3)) === 0;
+}
+
+/** The six bits of a letter; negative for what is none, and so is whatever it is joined with. */
+function valueAt(text: string, at: number): number {
+  return values[text.charCodeAt(at)] ?? -1;
 }
 
 /** Characters that so many bytes take. */
@@ -35,9 +44,7 @@ export function toBase64url(bytes: Uint8Array): string {
 /** The letters, in the order of their values. */
 export const base64urlLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-const unknown = 255;
-
-const values: Uint8Array = Uint8Array.from({ length: 128 }, (_, code) => {
-  const value = base64urlLetters.indexOf(String.fromCharCode(code));
-  return value < 0 ? unknown : value;
-});
+const values: Int8Array = Int8Array.from(
+  { length: 128 },
+  (_, code) => base64urlLetters.indexOf(String.fromCharCode(code)),
+);

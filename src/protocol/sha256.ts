@@ -28,27 +28,24 @@ export function createSha256(): Sha256 {
   const state = new Int32Array(8);
   const schedule = new Int32Array(scheduleWords);
   const lastBlocks = new Uint8Array(2 * blockBytes);
-  const lastView = new DataView(lastBlocks.buffer);
 
   function words(message: Uint8Array, length: number, midstate: Midstate = beginning): Int32Array {
     state.set(midstate.state);
-    const view = new DataView(message.buffer, message.byteOffset, length);
     let at = 0;
-    for (; at + blockBytes <= length; at += blockBytes) compressBlock(view, at);
+    for (; at + blockBytes <= length; at += blockBytes) compressBlock(message, at);
     // The rest, one bit, and the length in bits at the end of the block that has room for it.
-    lastBlocks.fill(0);
-    for (let i = at; i < length; i++) lastBlocks[i - at] = message[i]!;
-    lastBlocks[length - at] = 0x80;
     const end = length - at + 9 <= blockBytes ? blockBytes : 2 * blockBytes;
+    for (let i = 0; i < end; i++) lastBlocks[i] = at + i < length ? message[at + i]! : 0;
+    lastBlocks[length - at] = 0x80;
     const total = midstate.bytes + length;
-    lastView.setUint32(end - 8, Math.floor(total / 2 ** 29));
-    lastView.setUint32(end - 4, total << 3);
-    for (at = 0; at < end; at += blockBytes) compressBlock(lastView, at);
+    writeWord(lastBlocks, end - 8, Math.floor(total / 2 ** 29));
+    writeWord(lastBlocks, end - 4, total << 3);
+    for (at = 0; at < end; at += blockBytes) compressBlock(lastBlocks, at);
     return state;
   }
 
-  function compressBlock(view: DataView, at: number): void {
-    for (let i = 0; i < 16; i++) schedule[i] = view.getInt32(at + 4 * i);
+  function compressBlock(bytes: Uint8Array, at: number): void {
+    readBlock(bytes, at, schedule);
     compress(state, schedule);
   }
 
@@ -63,9 +60,8 @@ export function midstateAfter(blocks: Uint8Array): Midstate {
   if (blocks.length % blockBytes !== 0) throw new RangeError("Not a number of whole blocks");
   const state = initialState.slice();
   const schedule = new Int32Array(scheduleWords);
-  const view = new DataView(blocks.buffer, blocks.byteOffset, blocks.length);
   for (let at = 0; at < blocks.length; at += blockBytes) {
-    for (let i = 0; i < 16; i++) schedule[i] = view.getInt32(at + 4 * i);
+    readBlock(blocks, at, schedule);
     compress(state, schedule);
   }
   return { state, bytes: blocks.length };
@@ -112,10 +108,25 @@ export function compress(state: Int32Array, schedule: Int32Array): void {
   state[6]! += g;
   state[7]! += h;
 }
-function wordsToBytes(words: Int32Array): Uint8Array<ArrayBuffer> {
+/** Byte by byte: a view of the message costs as much as reading it. */
+function readBlock(bytes: Uint8Array, at: number, schedule: Int32Array): void {
+  for (let i = 0, next = at; i < 16; i++, next += 4) {
+    schedule[i] = bytes[next]! << 24 | bytes[next + 1]! << 16 | bytes[next + 2]! << 8 |
+      bytes[next + 3]!;
+  }
+}
+
+function writeWord(bytes: Uint8Array, at: number, word: number): void {
+  bytes[at] = word >>> 24;
+  bytes[at + 1] = word >>> 16;
+  bytes[at + 2] = word >>> 8;
+  bytes[at + 3] = word;
+}
+
+/** Big-endian, as digests are written. */
+export function wordsToBytes(words: Int32Array): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(4 * words.length);
-  const view = new DataView(bytes.buffer);
-  words.forEach((word, index) => view.setInt32(4 * index, word));
+  for (let i = 0; i < words.length; i++) writeWord(bytes, 4 * i, words[i]!);
   return bytes;
 }
 

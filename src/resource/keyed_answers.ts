@@ -10,6 +10,7 @@ import type { Reply } from "../protocol/reply.ts";
 import type { IdempotencyClaim, IdempotencyStore } from "../runtime/idempotency_store.ts";
 import type { AppStore } from "../runtime/open_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import { StoreError } from "../runtime/store_error.ts";
 import type { Target } from "./mount.ts";
 import type { RecordReply } from "./operation.ts";
 import type { Resource } from "./resource.ts";
@@ -24,6 +25,8 @@ export type AnswerByKey = (
 export interface KeyedAnswers {
   /** Null for a request that has no key, or only reads. Throws a 400 for a key that is none. */
   find(request: KeyedArrival, resource: Resource): AnswerByKey | null;
+  /** Makes room in these databases, where that is where answers are kept. */
+  prepare(drivers: Iterable<Driver>): Promise<void>;
 }
 
 /** A request, as far as its key is concerned. */
@@ -67,15 +70,28 @@ export function createKeyedAnswers(parts: KeyedAnswersParts): KeyedAnswers {
   }
 
   return {
+    async prepare(drivers) {
+      if (storage !== "db") return;
+      for (const driver of drivers) {
+        try {
+          await tableOf(driver).prepare();
+        } catch (error) {
+          if (!(error instanceof StoreError)) throw error;
+          // It may be there later; until then requests with a key are refused.
+          runtime.observe({ kind: "idempotency_table_missing", database: driver.label, error });
+        }
+      }
+    },
     find({ request, target: { path, query }, user, address }, { driver }) {
       const { method, headers } = request;
       if (method === "GET" || method === "HEAD") return null;
       const header = headers.get("idempotency-key");
       if (header === null) return null;
       const key = readIdempotencyKey(header);
-      // Two spaces of names: a user may be called like an address.
+      // Two spaces of names: a user may be called like an address. The address counts as a whole,
+      // not by its network as for budgets: neighbours must not be given each other's answers.
       const identity = user === null
-        ? `a${clientAddress(headers, address(), trustedProxies)}`
+        ? `a${clientAddress(headers, address(), trustedProxies) ?? ""}`
         : `u${user.id}`;
       const ifMatch = headers.get("if-match");
       const table = storage === "db" ? tableOf(driver) : null;
