@@ -15,6 +15,7 @@ import {
   rawSql,
   sql,
   type SqlValue,
+  type Statement,
   toStatement,
 } from "../sql/fragment.ts";
 import { createTables } from "./create_tables.ts";
@@ -22,50 +23,45 @@ import { DatabaseError } from "./database_error.ts";
 import type { Connection, Driver, QueryResult } from "./driver.ts";
 import { retrying } from "./transact.ts";
 
-/** Keeps answers in a table beside those that are written. */
-export interface TableIdempotency extends IdempotencyStore {
-  /** Creates the table where it is not there; the first claim would do it, too. */
-  prepare(): Promise<void>;
-  /**
-   * Keeps the answer in the transaction that it tells of: both are stored, or neither. False where
-   * somebody else has taken the key over; the transaction must then end without a commit.
-   */
-  finishWithin(
-    claim: IdempotencyClaim,
-    answer: StoredAnswer,
-    connection: Connection,
-  ): Promise<boolean>;
-}
-
-/** What {@link createTableIdempotency} works with. */
+/** What {@link TableIdempotency} works with. */
 export interface TableIdempotencyParts {
   readonly driver: Driver;
   readonly ttlMs: number;
   readonly clock: Clock;
 }
 
-/** In a table of its own, `_service_idempotency`. */
-export function createTableIdempotency(parts: TableIdempotencyParts): TableIdempotency {
-  const { driver, ttlMs, clock } = parts;
-  const { dialect } = driver;
-  let preparation: Promise<void> | null = null;
-  let nextSweepAt = 0;
+/** Keeps answers beside what was written, in a table of its own: `_service_idempotency`. */
+export class TableIdempotency implements IdempotencyStore {
+  readonly #parts: TableIdempotencyParts;
+  #preparation: Promise<void> | null = null;
+  #nextSweepAt = 0;
 
-  function prepare(): Promise<void> {
-    return preparation ??= createTables(driver, [readTableInfo(records)], [index])
-      .catch((error) => {
-        // Whoever comes next tries again.
-        preparation = null;
-        throw error;
-      });
+  /** Asks nobody yet. */
+  constructor(parts: TableIdempotencyParts) {
+    this.#parts = parts;
   }
 
-  async function claim(claim: IdempotencyClaim): Promise<ClaimResult> {
-    await prepare();
-    await sweep();
+  /** Creates the table where it is not there; the first claim would do it, too. */
+  async prepare(): Promise<void> {
+    this.#preparation ??= asStore(() =>
+      createTables(this.#parts.driver, [readTableInfo(records)], [index])
+    );
+    try {
+      await this.#preparation;
+    } catch (error) {
+      // Whoever comes next tries again.
+      this.#preparation = null;
+      throw error;
+    }
+  }
+
+  async claim(claim: IdempotencyClaim): Promise<ClaimResult> {
+    const { clock } = this.#parts;
+    await this.prepare();
+    await this.#sweep();
     for (;;) {
-      if (await insert(claim)) return { kind: "claimed" };
-      const found = await read(claim);
+      if (await this.#insert(claim)) return { kind: "claimed" };
+      const found = await this.#read(claim);
       if (found === null) continue;
       const { fingerprint, answer } = found;
       const isGone = Number(found.expiresAt) <= clock.now();
@@ -75,100 +71,110 @@ export function createTableIdempotency(parts: TableIdempotencyParts): TableIdemp
       if (!isGone && Number(found.leaseUntil) > clock.now()) {
         return { kind: "in-flight", fingerprint };
       }
-      if (await takeOver(claim, found)) return { kind: "claimed" };
+      if (await this.#takeOver(claim, found)) return { kind: "claimed" };
     }
   }
 
-  /** Seldom, because nobody finds an old answer anyway: they only take up room. */
-  async function sweep(): Promise<void> {
-    const now = clock.now();
-    if (now < nextSweepAt) return;
-    nextSweepAt = now + sweepMs;
-    await run(sql`DELETE FROM ${name} WHERE ${expiresAt} <= ${bound(now)}`);
+  async renew(claim: IdempotencyClaim): Promise<void> {
+    await this.#run(
+      sql`UPDATE ${name} SET ${leaseUntil} = ${this.#leaseEnd()} ${whereHeld(claim)}`,
+    );
   }
 
-  async function insert({ id, owner, fingerprint }: IdempotencyClaim): Promise<boolean> {
-    const { changed } = await run(
+  async finish(claim: IdempotencyClaim, answer: StoredAnswer): Promise<void> {
+    await this.#run(this.#finish(claim, answer));
+  }
+
+  /**
+   * Keeps the answer in the transaction that it tells of: both are stored, or neither. False where
+   * somebody else has taken the key over; the transaction must then end without a commit.
+   */
+  async finishWithin(
+    claim: IdempotencyClaim,
+    answer: StoredAnswer,
+    connection: Connection,
+  ): Promise<boolean> {
+    return (await connection.query(this.#statement(this.#finish(claim, answer)))).changed > 0;
+  }
+
+  async release(claim: IdempotencyClaim): Promise<void> {
+    await this.#run(sql`DELETE FROM ${name} ${whereHeld(claim)}`);
+  }
+
+  /** Seldom, because nobody finds an old answer anyway: they only take up room. */
+  async #sweep(): Promise<void> {
+    const now = this.#parts.clock.now();
+    if (now < this.#nextSweepAt) return;
+    this.#nextSweepAt = now + sweepMs;
+    await this.#run(sql`DELETE FROM ${name} WHERE ${expiresAt} <= ${this.#bound(now)}`);
+  }
+
+  async #insert({ id, owner, fingerprint }: IdempotencyClaim): Promise<boolean> {
+    const { changed } = await this.#run(
       sql`INSERT INTO ${name} (id, owner, fingerprint, ${leaseUntil}, ${expiresAt})
-        VALUES (${id}, ${owner}, ${fingerprint}, ${leaseEnd()}, ${recordEnd()})
+        VALUES (${id}, ${owner}, ${fingerprint}, ${this.#leaseEnd()}, ${this.#recordEnd()})
         ON CONFLICT (id) DO NOTHING`,
     );
     return changed > 0;
   }
 
-  async function read({ id }: IdempotencyClaim): Promise<Found | null> {
-    const { rows: [row] } = await run(
+  async #read({ id }: IdempotencyClaim): Promise<Found | null> {
+    const { rows: [row] } = await this.#run(
       sql`SELECT owner, fingerprint, ${leaseUntil}, ${expiresAt}, answer
         FROM ${name} WHERE id = ${id}`,
     );
     if (row === undefined) return null;
-    const [owner, fingerprint, leaseUntilMs, expiresAtMs, answer] = row;
+    const [owner, fingerprint, leaseEnd, recordEnd, answer] = row;
     return {
       owner: String(owner),
       fingerprint: String(fingerprint),
-      leaseUntil: leaseUntilMs ?? 0,
-      expiresAt: expiresAtMs ?? 0,
+      leaseUntil: leaseEnd ?? 0,
+      expiresAt: recordEnd ?? 0,
       answer: typeof answer === "string" ? answer : null,
     };
   }
 
   /** Only from whom it was found to be, in the state it was found in. */
-  async function takeOver(
+  async #takeOver(
     { id, owner, fingerprint }: IdempotencyClaim,
     found: Found,
   ): Promise<boolean> {
-    const { changed } = await run(
+    const { changed } = await this.#run(
       sql`UPDATE ${name} SET owner = ${owner}, fingerprint = ${fingerprint}, answer = NULL,
-          ${leaseUntil} = ${leaseEnd()}, ${expiresAt} = ${recordEnd()}
+          ${leaseUntil} = ${this.#leaseEnd()}, ${expiresAt} = ${this.#recordEnd()}
         WHERE id = ${id} AND owner = ${found.owner}
-          AND ${leaseUntil} = ${bound(found.leaseUntil)}
-          AND ${expiresAt} = ${bound(found.expiresAt)}`,
+          AND ${leaseUntil} = ${this.#bound(found.leaseUntil)}
+          AND ${expiresAt} = ${this.#bound(found.expiresAt)}`,
     );
     return changed > 0;
   }
 
-  function finish(claim: IdempotencyClaim, answer: StoredAnswer): Fragment {
-    return sql`UPDATE ${name} SET answer = ${JSON.stringify(answer)}, ${expiresAt} = ${recordEnd()}
-      ${whereHeld(claim)}`;
+  #finish(claim: IdempotencyClaim, answer: StoredAnswer): Fragment {
+    return sql`UPDATE ${name} SET answer = ${JSON.stringify(answer)},
+        ${expiresAt} = ${this.#recordEnd()} ${whereHeld(claim)}`;
   }
 
-  function leaseEnd(): Fragment {
-    return bound(clock.now() + idempotencyLeaseMs);
+  #leaseEnd(): Fragment {
+    return this.#bound(this.#parts.clock.now() + idempotencyLeaseMs);
   }
 
-  function recordEnd(): Fragment {
-    return bound(clock.now() + ttlMs);
+  #recordEnd(): Fragment {
+    return this.#bound(this.#parts.clock.now() + this.#parts.ttlMs);
   }
 
-  function bound(moment: SqlValue): Fragment {
-    return dialect.boundStored(moment, records.leaseUntil[columnInfoKey]);
+  #bound(moment: SqlValue): Fragment {
+    return this.#parts.driver.dialect.boundStored(moment, records.leaseUntil[columnInfoKey]);
   }
 
-  async function run(fragment: Fragment): Promise<QueryResult> {
-    const statement = toStatement(fragment, dialect.placeholder);
-    return await retrying(driver, (connection) => connection.query(statement));
+  #run(fragment: Fragment): Promise<QueryResult> {
+    const { driver } = this.#parts;
+    const statement = this.#statement(fragment);
+    return asStore(() => retrying(driver, (connection) => connection.query(statement)));
   }
 
-  return {
-    prepare: () => asStore(prepare),
-    claim: (request) => asStore(() => claim(request)),
-    renew: (claim) =>
-      asStore(async () => {
-        await run(sql`UPDATE ${name} SET ${leaseUntil} = ${leaseEnd()} ${whereHeld(claim)}`);
-      }),
-    finish: (claim, answer) =>
-      asStore(async () => {
-        await run(finish(claim, answer));
-      }),
-    release: (claim) =>
-      asStore(async () => {
-        await run(sql`DELETE FROM ${name} ${whereHeld(claim)}`);
-      }),
-    async finishWithin(claim, answer, connection) {
-      const statement = toStatement(finish(claim, answer), dialect.placeholder);
-      return (await connection.query(statement)).changed > 0;
-    },
-  };
+  #statement(fragment: Fragment): Statement {
+    return toStatement(fragment, this.#parts.driver.dialect.placeholder);
+  }
 }
 
 /** Between two sweeps. */

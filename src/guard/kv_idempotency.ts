@@ -9,7 +9,7 @@ import type { Key, KeyValue } from "../runtime/key_value.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "../runtime/store_error.ts";
 
-/** What {@link createKvIdempotency} works with. */
+/** What {@link KvIdempotency} works with. */
 export interface KvIdempotencyParts {
   readonly store: KeyValue;
   readonly ttlMs: number;
@@ -20,40 +20,74 @@ export interface KvIdempotencyParts {
  * Keeps answers in the key-value store. The answer is stored after the write: a process that dies
  * in between leaves a key under which the request is executed again once the claim has run out.
  */
-export function createKvIdempotency(parts: KvIdempotencyParts): IdempotencyStore {
-  const { store, ttlMs, clock } = parts;
+export class KvIdempotency implements IdempotencyStore {
+  readonly #parts: KvIdempotencyParts;
 
-  async function claim(claim: IdempotencyClaim): Promise<ClaimResult> {
+  /** Asks nobody yet. */
+  constructor(parts: KvIdempotencyParts) {
+    this.#parts = parts;
+  }
+
+  async claim(claim: IdempotencyClaim): Promise<ClaimResult> {
+    const { store, clock } = this.#parts;
     const key = keyOf(claim);
     // Most keys are new: one commit, and nobody has to be looked at.
     for (let versionstamp: string | null = null;;) {
-      const record = { ...heldBy(claim), answer: null };
-      if (await put(key, record, versionstamp)) return { kind: "claimed" };
+      if (await this.#put(key, this.#held(claim), versionstamp)) return { kind: "claimed" };
       const entry = await store.get(key);
       versionstamp = entry.versionstamp;
       const found = readRecord(entry.value);
       if (found === null) continue;
-      const { fingerprint, answer } = found;
+      const { fingerprint, owner, answer } = found;
       if (answer !== null) {
-        return { kind: "finished", fingerprint, answer: await readAnswer(found.owner, answer) };
+        const stored = await this.#readAnswer({ ...claim, owner }, answer);
+        return { kind: "finished", fingerprint, answer: stored };
       }
       if (found.leaseUntilMs > clock.now()) return { kind: "in-flight", fingerprint };
     }
+  }
 
-    async function readAnswer(owner: string, answer: AnswerHead): Promise<StoredAnswer> {
-      const { status, headers, first, parts } = answer;
-      const keys = Array.from({ length: parts }, (_, index) => partKey({ ...claim, owner }, index));
-      const rest = keys.length === 0 ? [] : await store.getMany(keys);
-      const bytes = [first, ...rest.map(({ value }) => readPart(value))];
-      return { status, headers, body: first === null ? null : joined(bytes) };
+  async renew(claim: IdempotencyClaim): Promise<void> {
+    await this.#whileHeld(
+      claim,
+      (key, versionstamp) => this.#put(key, this.#held(claim), versionstamp),
+    );
+  }
+
+  async finish(
+    claim: IdempotencyClaim,
+    { status, headers, body }: StoredAnswer,
+  ): Promise<void> {
+    const { store, ttlMs } = this.#parts;
+    const [first = null, ...parts] = body === null ? [] : split(body);
+    for (const [index, value] of parts.entries()) {
+      const key = partKey(claim, index);
+      // Longer than the record, so that whoever finds that one finds these.
+      const expireInMs = ttlMs + partMarginMs;
+      await store.commit({ mutations: [{ kind: "set", key, value, expireInMs }] });
     }
+    const answer = { status, headers, first, parts: parts.length };
+    await this.#whileHeld(
+      claim,
+      (key, versionstamp) => this.#put(key, { ...this.#held(claim), answer }, versionstamp),
+    );
   }
 
-  function heldBy({ owner, fingerprint }: IdempotencyClaim) {
-    return { owner, fingerprint, leaseUntilMs: clock.now() + idempotencyLeaseMs };
+  async release(claim: IdempotencyClaim): Promise<void> {
+    await this.#whileHeld(claim, async (key, versionstamp) => {
+      const checks = [{ key, versionstamp }];
+      const mutations = [{ kind: "delete", key }] as const;
+      return (await this.#parts.store.commit({ checks, mutations })).ok;
+    });
   }
 
-  async function put(key: Key, value: KeyRecord, versionstamp: string | null): Promise<boolean> {
+  #held({ owner, fingerprint }: IdempotencyClaim): KeyRecord {
+    const leaseUntilMs = this.#parts.clock.now() + idempotencyLeaseMs;
+    return { owner, fingerprint, leaseUntilMs, answer: null };
+  }
+
+  async #put(key: Key, value: KeyRecord, versionstamp: string | null): Promise<boolean> {
+    const { store, ttlMs } = this.#parts;
     const { ok } = await store.commit({
       checks: [{ key, versionstamp }],
       mutations: [{ kind: "set", key, value, expireInMs: ttlMs }],
@@ -63,46 +97,28 @@ export function createKvIdempotency(parts: KvIdempotencyParts): IdempotencyStore
   }
 
   /** Runs `change` as long as the claim holds the key and nobody has answered. */
-  async function whileHeld(
+  async #whileHeld(
     claim: IdempotencyClaim,
     change: (key: Key, versionstamp: string | null) => Promise<boolean>,
   ): Promise<void> {
     const key = keyOf(claim);
     for (;;) {
-      const { value, versionstamp } = await store.get(key);
+      const { value, versionstamp } = await this.#parts.store.get(key);
       const record = readRecord(value);
       if (record === null || record.owner !== claim.owner || record.answer !== null) return;
       if (await change(key, versionstamp)) return;
     }
   }
 
-  return {
-    claim,
-    renew: (claim) =>
-      whileHeld(
-        claim,
-        (key, versionstamp) => put(key, { ...heldBy(claim), answer: null }, versionstamp),
-      ),
-    async finish(claim, { status, headers, body }) {
-      const [first = null, ...parts] = body === null ? [] : split(body);
-      for (const [index, value] of parts.entries()) {
-        const key = partKey(claim, index);
-        // Longer than the record, so that whoever finds that one finds these.
-        const expireInMs = ttlMs + partMarginMs;
-        await store.commit({ mutations: [{ kind: "set", key, value, expireInMs }] });
-      }
-      const answer = { status, headers, first, parts: parts.length };
-      await whileHeld(
-        claim,
-        (key, versionstamp) => put(key, { ...heldBy(claim), answer }, versionstamp),
-      );
-    },
-    release: (claim) =>
-      whileHeld(claim, async (key, versionstamp) => {
-        const mutations = [{ kind: "delete", key }] as const;
-        return (await store.commit({ checks: [{ key, versionstamp }], mutations })).ok;
-      }),
-  };
+  async #readAnswer(
+    owner: IdempotencyClaim,
+    { status, headers, first, parts }: AnswerHead,
+  ): Promise<StoredAnswer> {
+    const keys = Array.from({ length: parts }, (_, index) => partKey(owner, index));
+    const rest = keys.length === 0 ? [] : await this.#parts.store.getMany(keys);
+    const bytes = [first, ...rest.map(({ value }) => readPart(value))];
+    return { status, headers, body: first === null ? null : joined(bytes) };
+  }
 }
 
 /** What stands under a key. */

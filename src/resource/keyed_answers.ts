@@ -1,11 +1,11 @@
 import type { User } from "../auth/user.ts";
 import type { Driver } from "../db/driver.ts";
-import { createTableIdempotency, type TableIdempotency } from "../db/table_idempotency.ts";
+import { TableIdempotency } from "../db/table_idempotency.ts";
 import { type Answered, answerOnce, inFlight, storable } from "../guard/answer_once.ts";
 import { clientAddress } from "../guard/client_address.ts";
 import { readIdempotencyKey } from "../guard/idempotency_key.ts";
 import type { SettledIdempotency } from "../guard/idempotency_options.ts";
-import { createKvIdempotency } from "../guard/kv_idempotency.ts";
+import { KvIdempotency } from "../guard/kv_idempotency.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { IdempotencyClaim, IdempotencyStore } from "../runtime/idempotency_store.ts";
 import type { AppStore } from "../runtime/open_store.ts";
@@ -23,7 +23,7 @@ export type AnswerByKey = (
 
 /** Looks for the `Idempotency-Key` of requests. */
 export interface KeyedAnswers {
-  /** Null for a request that has no key, or only reads. Throws a 400 for a key that is none. */
+  /** Null for a write that has no key. Throws a 400 for a key that is none. */
   find(request: KeyedArrival, resource: Resource): AnswerByKey | null;
   /** Makes room in these databases, where that is where answers are kept. */
   prepare(drivers: Iterable<Driver>): Promise<void>;
@@ -50,19 +50,19 @@ export interface KeyedAnswersParts {
 /** One for one app. */
 export function createKeyedAnswers(parts: KeyedAnswersParts): KeyedAnswers {
   const { options: { storage, ttlMs }, trustedProxies, runtime } = parts;
-  const { clock } = runtime;
+  const { clock, random, observe } = runtime;
   const tables = new Map<Driver, TableIdempotency>();
   let shared: IdempotencyStore | null = null;
 
   function tableOf(driver: Driver): TableIdempotency {
     const known = tables.get(driver);
-    const table = known ?? createTableIdempotency({ driver, ttlMs, clock });
+    const table = known ?? new TableIdempotency({ driver, ttlMs, clock });
     tables.set(driver, table);
     return table;
   }
 
   function sharedStore(): IdempotencyStore {
-    return shared ??= createKvIdempotency({
+    return shared ??= new KvIdempotency({
       store: parts.store.need("idempotency keys"),
       ttlMs,
       clock,
@@ -78,13 +78,12 @@ export function createKeyedAnswers(parts: KeyedAnswersParts): KeyedAnswers {
         } catch (error) {
           if (!(error instanceof StoreError)) throw error;
           // It may be there later; until then requests with a key are refused.
-          runtime.observe({ kind: "idempotency_table_missing", database: driver.label, error });
+          observe({ kind: "idempotency_table_missing", database: driver.label, error });
         }
       }
     },
     find({ request, target: { path, query }, user, address }, { driver }) {
       const { method, headers } = request;
-      if (method === "GET" || method === "HEAD") return null;
       const header = headers.get("idempotency-key");
       if (header === null) return null;
       const key = readIdempotencyKey(header);
@@ -95,7 +94,7 @@ export function createKeyedAnswers(parts: KeyedAnswersParts): KeyedAnswers {
         : `u${user.id}`;
       const ifMatch = headers.get("if-match");
       const table = storage === "db" ? tableOf(driver) : null;
-      const keeping = { ...runtime, store: table ?? sharedStore() };
+      const keeping = { clock, random, observe, store: table ?? sharedStore() };
       return (body, work) =>
         answerOnce(
           { key, identity, method, path, query, ifMatch, body },

@@ -75,7 +75,7 @@ export function mountResources(
     endpoint.admit(user, resource);
     const protection = endpoint.protection(resource);
     const arrival = { request, target, user, address: () => caller.address() };
-    const byKey = options.keys?.find(arrival, resource) ?? null;
+    const byKey = isRead(request) ? null : options.keys?.find(arrival, resource) ?? null;
     const runWith = (
       body: unknown,
       debit: ResourceRequest["debit"] = noDebit,
@@ -119,6 +119,10 @@ interface Arrival {
 
 /** Where nothing has a price. */
 function noDebit(): void {}
+
+function isRead({ method }: Request): boolean {
+  return method === "GET" || method === "HEAD";
+}
 
 /** A resource's path is the longest known beginning of the path that ends at a slash. */
 function find(

@@ -1,5 +1,5 @@
-import { createTableIdempotency } from "../../src/db/table_idempotency.ts";
-import { createKvIdempotency } from "../../src/guard/kv_idempotency.ts";
+import { TableIdempotency } from "../../src/db/table_idempotency.ts";
+import { KvIdempotency } from "../../src/guard/kv_idempotency.ts";
 import { createDenoKeyValue } from "../../src/runtime/deno_key_value.ts";
 import { createMemoryKeyValue } from "../../src/runtime/memory_key_value.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
@@ -9,7 +9,7 @@ import { testIdempotencyStore, ttlMs } from "./idempotency_store.ts";
 testIdempotencyStore("in the key-value store", (clock) => {
   const store = createMemoryKeyValue(clock);
   return Promise.resolve({
-    sibling: () => createKvIdempotency({ store, ttlMs, clock }),
+    sibling: () => new KvIdempotency({ store, ttlMs, clock }),
     [Symbol.asyncDispose]: () => store.close(),
   });
 });
@@ -18,7 +18,7 @@ testIdempotencyStore("in a Deno KV", async (clock) => {
   const kv = await Deno.openKv(":memory:");
   const store = createDenoKeyValue(kv, { clock, random: systemRuntime(() => {}).random });
   return {
-    sibling: () => createKvIdempotency({ store, ttlMs, clock }),
+    sibling: () => new KvIdempotency({ store, ttlMs, clock }),
     [Symbol.asyncDispose]: () => store.close(),
   };
 });
@@ -27,7 +27,7 @@ for (const engine of engines.filter(({ ignore }) => ignore === undefined)) {
   testIdempotencyStore(`in a table of ${engine.name}`, async (clock) => {
     const db = await engine.open();
     return {
-      sibling: () => createTableIdempotency({ driver: db.driver, ttlMs, clock }),
+      sibling: () => new TableIdempotency({ driver: db.driver, ttlMs, clock }),
       [Symbol.asyncDispose]: () => db.close(),
     };
   });
