@@ -5,12 +5,13 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { SettledAbuse } from "./abuse_options.ts";
 import type { CaptchaChallenge } from "./captcha.ts";
 import { addressGroup } from "./client_address.ts";
+import type { Taken } from "./account.ts";
 import { decide, type Facts, type Verdict } from "./decide.ts";
 import { askTrust, overflowDifficulty } from "./difficulty.ts";
 import type { RequestFacts } from "./fingerprint.ts";
 import type { ProofOfWork } from "./proof_of_work.ts";
 import type { Protection } from "./protection.ts";
-import type { Quota, Taken } from "./quota.ts";
+import type { Quota } from "./quota.ts";
 import { rateHeaders, secondsUntil, type Standing } from "./rate_headers.ts";
 
 /** A request that wants to be let in. */

@@ -1,6 +1,7 @@
 import { fixedWindow, type Limit, tokenBucket } from "../../src/guard/limit.ts";
 import { LimitStore } from "../../src/guard/limit_store.ts";
-import { Quota, type Taken } from "../../src/guard/quota.ts";
+import type { Taken } from "../../src/guard/account.ts";
+import { Quota } from "../../src/guard/quota.ts";
 import type { KeyValue } from "../../src/runtime/key_value.ts";
 import { createMemoryKeyValue } from "../../src/runtime/memory_key_value.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
