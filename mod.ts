@@ -190,6 +190,7 @@ export type {
   CaptchaVerifier,
 } from "./src/guard/captcha_verifier.ts";
 export { hcaptcha } from "./src/guard/hcaptcha.ts";
+export type { IdempotencyOptions } from "./src/guard/idempotency_options.ts";
 export { recaptcha, type RecaptchaOptions } from "./src/guard/recaptcha.ts";
 export type { SiteVerifyOptions } from "./src/guard/site_verify.ts";
 export { turnstile } from "./src/guard/turnstile.ts";

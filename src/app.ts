@@ -8,6 +8,7 @@ import { Problem } from "./problem/problem.ts";
 import { problemReply } from "./problem/problem_reply.ts";
 import type { Reply } from "./protocol/reply.ts";
 import { checkOptions } from "./resource/check_options.ts";
+import { createKeyedAnswers, type KeyedAnswers } from "./resource/keyed_answers.ts";
 import { mountResources, type ResourceTable, type Target } from "./resource/mount.ts";
 import { describeResource, type ResourceSummary } from "./resource/describe.ts";
 import type { Resource } from "./resource/resource.ts";
@@ -93,6 +94,8 @@ async function assemble(config: AppConfig, ground: Ground): Promise<App> {
   await checkTables(resources, runtime.observe);
   for (const column of await leadingColumns(resources)) indexed.add(column);
   const databases = new Set([config.db.driver, ...resources.map((resource) => resource.driver)]);
+  const keys = keyedAnswers(ground);
+  await keys?.prepare(new Set(resources.map(({ driver }) => driver)));
   let draining = false;
   const service = serviceRoutes({
     health: settled.health,
@@ -104,6 +107,7 @@ async function assemble(config: AppConfig, ground: Ground): Promise<App> {
   const table = mountResources(resources, {
     limits: settled,
     guard,
+    keys,
     trustedProxies: abuse.trustProxy,
     clock: runtime.clock,
   });
@@ -131,6 +135,11 @@ async function assemble(config: AppConfig, ground: Ground): Promise<App> {
     },
     resources: resources.map(describeResource),
   };
+}
+
+function keyedAnswers({ settled, runtime, store }: Ground): KeyedAnswers | null {
+  const { idempotency: options, abuse: { trustProxy: trustedProxies } } = settled;
+  return options === null ? null : createKeyedAnswers({ options, store, trustedProxies, runtime });
 }
 
 /** What resources are settled with, beside the configuration. */

@@ -30,6 +30,7 @@ const knownOptions: Readonly<Record<keyof ServeConfig, true>> = {
   secret: true,
   kv: true,
   abuseProtection: true,
+  idempotency: true,
   auth: true,
   middleware: true,
   cors: true,

@@ -5,6 +5,11 @@ import {
   settleAbuse,
   type SettledAbuse,
 } from "./guard/abuse_options.ts";
+import {
+  type IdempotencyOptions,
+  type SettledIdempotency,
+  settleIdempotency,
+} from "./guard/idempotency_options.ts";
 import type { ResourceDefinition } from "./resource/definition.ts";
 import type { KeyValueOption } from "./runtime/open_store.ts";
 import type { Runtime } from "./runtime/runtime.ts";
@@ -34,6 +39,11 @@ export interface AppConfig {
   readonly kv?: KeyValueOption | undefined;
   /** Budgets, proof of work and CAPTCHAs. None unless set. */
   readonly abuseProtection?: AbuseProtectionOptions | undefined;
+  /**
+   * How a request with an `Idempotency-Key` is told from its repetitions; `false` does not look at
+   * the header.
+   */
+  readonly idempotency?: false | IdempotencyOptions | undefined;
   /** Who is calling: routes to log in at, and how a request is identified. */
   readonly auth?: AuthOptions | undefined;
   /** Runs before everything else, in this order; any Hono middleware. */
@@ -79,6 +89,7 @@ export interface SettledConfig {
   readonly bodyLimit: number;
   readonly bodyTimeoutMs: number;
   readonly abuse: SettledAbuse;
+  readonly idempotency: SettledIdempotency | null;
   readonly middleware: readonly Middleware[];
 }
 
@@ -116,6 +127,7 @@ export function settleConfig(config: AppConfig, runtime: Runtime): SettledConfig
     bodyLimit,
     bodyTimeoutMs,
     abuse: settleAbuse(config.abuseProtection, isProduction(config, runtime), runtime),
+    idempotency: settleIdempotency(config.idempotency),
     middleware: [...corsBefore(config), ...middleware, ...own],
   };
 }

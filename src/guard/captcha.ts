@@ -1,14 +1,13 @@
 import { createHash } from "node:crypto";
 import { Problem } from "../problem/problem.ts";
 import { captchaHeaders } from "../protocol/captcha.ts";
-import { boundedMap } from "../runtime/bounded_map.ts";
-import { claimOnce } from "../runtime/claim_once.ts";
 import { deadline } from "../runtime/deadline.ts";
 import type { KeyValue } from "../runtime/key_value.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { uuidV7 } from "../runtime/uuid_v7.ts";
 import type { SettledCaptcha } from "./captcha_options.ts";
-import type { CaptchaAnswer, CaptchaQuestion } from "./captcha_verifier.ts";
+import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
+import { createTokenClaims } from "./token_claims.ts";
 
 /** The gate and the overflow of CAPTCHAs, as far as admission has to know them. */
 export interface CaptchaChallenge {
@@ -23,8 +22,6 @@ export interface CaptchaChallenge {
 export interface Captcha extends CaptchaChallenge {
   /** The headers of a 428. `action` is what the CAPTCHA is to be solved for, if anything. */
   issueChallenge(action: string | undefined): Record<string, string>;
-  /** Whether a request brings a token, good or not. */
-  hasToken(headers: Headers): boolean;
   /**
    * Looks at a token and uses it up: null when it is good, now and not again, else why it is not.
    * Rejects with `captcha-unavailable` when nobody can say, and with a `StoreError` when the store
@@ -46,9 +43,6 @@ export interface CaptchaParts extends SettledCaptcha {
 /** Nobody waits longer for an answer. */
 const limitMs = 5_000;
 
-/** A token of a vendor is good for at most as long; then the vendor refuses it by itself. */
-const claimMs = 300_000;
-
 /** Retry-After of a vendor that does not answer, in seconds. */
 const retryAfter = "5";
 
@@ -56,8 +50,7 @@ const retryAfter = "5";
 export function createCaptcha(parts: CaptchaParts): Captcha {
   const { verifier, tokenHeader, store, runtime } = parts;
   const { provider, siteKey } = verifier;
-  // A flood of one token is answered from here, without the store. False: it may be sent again.
-  const used = boundedMap<string, boolean>(20_000);
+  const claims = createTokenClaims(store);
 
   function issueChallenge(action: string | undefined): Record<string, string> {
     return {
@@ -76,63 +69,21 @@ export function createCaptcha(parts: CaptchaParts): Captcha {
     const id = createHash("sha256").update(token).digest("base64url");
     // The claim comes before the question: of parallel requests with one token only one asks, and a
     // vendor that takes a token twice is no way in.
-    if (!await claim(id)) return "replayed";
-    const answer = await ask(token, facts);
+    if (!await claims.claim(id)) return "replayed";
+    const answer = await askVerifier(verifier, { token, ...facts }, runtime);
     switch (answer.kind) {
       case "passed":
         return null;
       case "refused":
         return answer.reason;
       default:
-        await release(id);
+        await claims.release(id);
         throw unavailable(answer.reason, answer.cause);
-    }
-  }
-
-  async function claim(id: string): Promise<boolean> {
-    if (used.get(id) === true) return false;
-    used.set(id, true);
-    try {
-      return await claimOnce(store, keyOf(id), claimMs);
-    } catch (error) {
-      // Whether it was claimed is for the store to say, the next time.
-      used.set(id, false);
-      throw error;
-    }
-  }
-
-  /** Nobody has looked at it: the client need not solve another one. */
-  async function release(id: string): Promise<void> {
-    await store.commit({ mutations: [{ kind: "delete", key: keyOf(id) }] });
-    used.set(id, false);
-  }
-
-  async function ask(token: string, facts: CaptchaFacts): Promise<CaptchaAnswer> {
-    const controller = new AbortController();
-    const late = new Late();
-    const question: CaptchaQuestion = {
-      token,
-      ...facts,
-      id: uuidV7(runtime.clock, runtime.random),
-      signal: controller.signal,
-    };
-    try {
-      const asking = (async () => await verifier.verify(question))();
-      const answer: unknown = await deadline(limitMs, runtime.clock, () => late).within(asking);
-      return readAnswer(answer);
-    } catch (error) {
-      if (error === late) return { kind: "unavailable", reason: "no answer in time" };
-      // By contract a verifier that throws refuses; whoever runs it wants to know.
-      runtime.observe({ kind: "captcha_verifier_failed", provider, error });
-      return { kind: "refused", reason: "verifier-failed" };
-    } finally {
-      controller.abort();
     }
   }
 
   return {
     issueChallenge,
-    hasToken: (headers) => headers.has(tokenHeader),
     verifyToken,
     async require({ headers }, facts) {
       const reason = await verifyToken(headers, facts);
@@ -146,10 +97,27 @@ export function createCaptcha(parts: CaptchaParts): Captcha {
   };
 }
 
-class Late extends Error {}
-
-function keyOf(id: string): readonly string[] {
-  return ["captcha", id];
+/** Never rejects: what a verifier throws refuses. */
+async function askVerifier(
+  verifier: CaptchaVerifier,
+  asked: Pick<CaptchaQuestion, "token" | "action" | "remoteIp">,
+  { clock, random, observe }: Runtime,
+): Promise<CaptchaAnswer> {
+  const controller = new AbortController();
+  const late = new Error("No answer in time");
+  const question = { ...asked, id: uuidV7(clock, random), signal: controller.signal };
+  try {
+    const asking = (async () => await verifier.verify(question))();
+    const answer: unknown = await deadline(limitMs, clock, () => late).within(asking);
+    return readAnswer(answer);
+  } catch (error) {
+    if (error === late) return { kind: "unavailable", reason: "no answer in time" };
+    // By contract a verifier that throws refuses; whoever runs it wants to know.
+    observe({ kind: "captcha_verifier_failed", provider: verifier.provider, error });
+    return { kind: "refused", reason: "verifier-failed" };
+  } finally {
+    controller.abort();
+  }
 }
 
 /** Verifiers are also written by those whom no compiler checks. */

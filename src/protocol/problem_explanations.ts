@@ -55,7 +55,8 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "The body is JSON, but some values do not fit. details.errors lists each with its path and a " +
     "message; in a batch, details.index names the item, and details.path an embedded row.",
   "idempotency-key-reused":
-    "This Idempotency-Key was used before with a different body. Take a new key for a new request.",
+    "This Idempotency-Key was used before with a different body, query or If-Match. Take a new key " +
+    "for a new request.",
   "query-too-expensive":
     "The query would cost more than the service allows. Filter by an indexed field, ask for fewer " +
     "rows, include fewer related ones, or leave out the sorting.",

@@ -3,7 +3,9 @@ import { clientAddress } from "../guard/client_address.ts";
 import type { Protection } from "../guard/protection.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { parseBody, readBody } from "./body.ts";
+import type { AnswerByKey } from "./keyed_answers.ts";
 import type { MountOptions, Target } from "./mount.ts";
+import type { RecordReply } from "./operation.ts";
 
 /** A request to something that is protected. */
 export interface GuardedRequest {
@@ -17,7 +19,13 @@ export interface GuardedRequest {
 export interface GuardedWay {
   readonly takesBody: boolean;
   readonly protection: Protection;
-  run(body: unknown, debit: (items: number) => void | Promise<void>): Promise<Reply>;
+  /** Answers by the key that the request carries; null where it has none. */
+  readonly byKey: AnswerByKey | null;
+  run(
+    body: unknown,
+    debit: (items: number) => void | Promise<void>,
+    record: RecordReply | null,
+  ): Promise<Reply>;
 }
 
 /**
@@ -26,7 +34,7 @@ export interface GuardedWay {
  */
 export function answerGuarded(
   { request, target, user, address }: GuardedRequest,
-  { takesBody, protection, run }: GuardedWay,
+  { takesBody, protection, byKey, run }: GuardedWay,
   { limits, guard, trustedProxies, clock }: MountOptions,
 ): Promise<Reply> {
   let reading: Promise<Uint8Array<ArrayBuffer>> | null = null;
@@ -45,11 +53,16 @@ export function answerGuarded(
   // An answer that was stored under the request's Idempotency-Key stands between these two: it is
   // counted, and costs nothing.
   function entered(): Promise<Reply> {
-    const admitting = admission.admit();
-    return admitting instanceof Promise ? admitting.then(admitted) : admitted();
+    return byKey === null ? counted(null) : body().then((bytes) => byKey(bytes, counted));
   }
-  function admitted(): Promise<Reply> {
-    return takesBody ? body().then((bytes) => run(parseBody(bytes), debit)) : run(undefined, debit);
+  function counted(record: RecordReply | null): Promise<Reply> {
+    const admitting = admission.admit();
+    return admitting instanceof Promise ? admitting.then(() => admitted(record)) : admitted(record);
+  }
+  function admitted(record: RecordReply | null): Promise<Reply> {
+    return takesBody
+      ? body().then((bytes) => run(parseBody(bytes), debit, record))
+      : run(undefined, debit, record);
   }
   function failed(error: unknown): never {
     throw admission.failed(error);

@@ -2,7 +2,7 @@ import { formatKey, keyOf } from "../plan/key.ts";
 import { answerRow } from "./answer.ts";
 import { beforeCreate } from "./before_hooks.ts";
 import { type BodyRow, type BodyRows, createdBy, foundBy } from "./body_rows.ts";
-import type { Write } from "./call.ts";
+import type { OperationCall, Write } from "./call.ts";
 import { type CreatedRows, createRows, type RowsPlan } from "./create_rows.ts";
 import { inWrite } from "./in_write.ts";
 import { newRow } from "./new_row.ts";
@@ -43,14 +43,15 @@ export const create: Operation<BodyRows, RowsPlan, CreatedRows> = {
 };
 
 /** A row that stands alone may be a single statement. */
-async function createRow({ given }: BodyRow, write: Write): Promise<CreatedRows> {
+async function createRow(
+  { given }: BodyRow,
+  write: Write & OperationCall<CreatedRows>,
+): Promise<CreatedRows> {
   const values = newRow(await beforeCreate(given, write), write.grant, write.resource);
-  const row = await inWrite(
-    write,
-    "onAfterCreate",
-    (connection) => insertRow(values, write, connection),
-  );
-  return { rows: [row], related: noRelatedRows };
+  return await inWrite(write, "onAfterCreate", async (connection) => ({
+    rows: [await insertRow(values, write, connection)],
+    related: noRelatedRows,
+  }));
 }
 
 const noRelatedRows: CreatedRows["related"] = Object.freeze(new Map());

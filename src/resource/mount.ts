@@ -3,9 +3,10 @@ import type { Guard } from "../guard/guard.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { answerGuarded } from "./answer_guarded.ts";
-import { type BodyLimits, readJsonBody } from "./body.ts";
+import { type BodyLimits, parseBody, readBody, readJsonBody } from "./body.ts";
+import type { KeyedAnswers } from "./keyed_answers.ts";
+import type { RecordReply, ResourceRequest } from "./operation.ts";
 import { parseQuery } from "./query.ts";
-import type { ResourceRequest } from "./operation.ts";
 import type { Resource } from "./resource.ts";
 import { findEndpoint } from "./routes.ts";
 
@@ -34,6 +35,8 @@ export interface ResourceTable {
 export interface MountOptions {
   readonly limits: BodyLimits;
   readonly guard: Guard;
+  /** Null where `Idempotency-Key` is not looked at. */
+  readonly keys: KeyedAnswers | null;
   /** How many proxies stand before the service, whose word on the client's address counts. */
   readonly trustedProxies: number;
   readonly clock: Clock;
@@ -71,7 +74,13 @@ export function mountResources(
     const user = caller.user();
     endpoint.admit(user, resource);
     const protection = endpoint.protection(resource);
-    const runWith = (body: unknown, debit: ResourceRequest["debit"] = noDebit) =>
+    const arrival = { request, target, user, address: () => caller.address() };
+    const byKey = isRead(request) ? null : options.keys?.find(arrival, resource) ?? null;
+    const runWith = (
+      body: unknown,
+      debit: ResourceRequest["debit"] = noDebit,
+      record: RecordReply | null = null,
+    ) =>
       endpoint.run(
         {
           segment: segments[0] ?? "",
@@ -80,14 +89,21 @@ export function mountResources(
           header: (name) => request.headers.get(name),
           debit,
           raw: request,
+          record,
         },
         user,
         resource,
       );
     if (protection !== undefined) {
-      const arrival = { request, target, user, address: () => caller.address() };
-      const way = { takesBody: endpoint.takesBody, protection, run: runWith };
+      const way = { takesBody: endpoint.takesBody, protection, byKey, run: runWith };
       return answerGuarded(arrival, way, options);
+    }
+    if (byKey !== null) {
+      return endpoint.takesBody
+        ? readBody(request, limits, clock).then((bytes) =>
+          byKey(bytes, (record) => runWith(parseBody(bytes), noDebit, record))
+        )
+        : byKey(new Uint8Array(), (record) => runWith(undefined, noDebit, record));
     }
     return endpoint.takesBody
       ? readJsonBody(request, limits, clock).then((body) => runWith(body))
@@ -103,6 +119,10 @@ interface Arrival {
 
 /** Where nothing has a price. */
 function noDebit(): void {}
+
+function isRead({ method }: Request): boolean {
+  return method === "GET" || method === "HEAD";
+}
 
 /** A resource's path is the longest known beginning of the path that ends at a slash. */
 function find(

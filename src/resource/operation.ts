@@ -1,7 +1,8 @@
 import type { Grant } from "../auth/authorize.ts";
 import type { Access } from "../auth/scope.ts";
+import type { Connection } from "../db/driver.ts";
 import type { Reply } from "../protocol/reply.ts";
-import type { Call } from "./call.ts";
+import type { OperationCall } from "./call.ts";
 import type { Place } from "./placed.ts";
 import type { Query } from "./query.ts";
 import type { Resource } from "./resource.ts";
@@ -22,7 +23,12 @@ export interface ResourceRequest {
   debit(items: number): void | Promise<void>;
   /** As it came, for hooks. */
   readonly raw: Request;
+  /** Stores the reply in the transaction of the write; null for most requests. */
+  readonly record: RecordReply | null;
 }
+
+/** Stores a reply in a transaction. What it throws must keep that from being committed. */
+export type RecordReply = (reply: Reply, connection: Connection) => Promise<void>;
 
 /** What an operation is called in descriptions. */
 export type OperationName =
@@ -74,7 +80,7 @@ export interface Operation<Intent, Plan, Outcome> {
   /** What will be done, as data. Cannot be called without a right. */
   plan(intent: Intent, grant: Grant, resource: Resource, further: FurtherRights): Plan;
   /** Fails with 404, 409, 412 or 503, or with what a hook throws. */
-  execute(plan: Plan, call: Call): Promise<Outcome>;
+  execute(plan: Plan, call: OperationCall<Outcome>): Promise<Outcome>;
   /** Projects, masks and names the answer. */
   shape(outcome: Outcome, intent: Intent, resource: Resource): Reply;
 }

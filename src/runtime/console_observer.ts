@@ -42,6 +42,8 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   proof_of_work_refused: "info",
   captcha_refused: "info",
   captcha_verifier_failed: "error",
+  idempotency_table_missing: "error",
+  idempotency_store_failed: "error",
   trust_failed: "warning",
   classify_failed: "warning",
   limits_unshared: "error",
@@ -86,6 +88,10 @@ function describe(observation: Observation): string {
       return `a CAPTCHA of ${observation.provider} was refused: ${observation.reason}`;
     case "captcha_verifier_failed":
       return `the CAPTCHA verifier ${observation.provider} failed, and the request was refused`;
+    case "idempotency_table_missing":
+      return `${observation.database} has no room for idempotency keys: requests with one are refused`;
+    case "idempotency_store_failed":
+      return "the state of an Idempotency-Key could not be stored: its request may be executed again";
     case "trust_failed":
       return "the trust hook failed: the caller gets the usual difficulty";
     case "classify_failed":

@@ -24,6 +24,12 @@ export type Observation =
   | { readonly kind: "proof_of_work_refused"; readonly reason: PowRefusal }
   | { readonly kind: "captcha_refused"; readonly provider: string; readonly reason: string }
   | { readonly kind: "captcha_verifier_failed"; readonly provider: string; readonly error: unknown }
+  | {
+    readonly kind: "idempotency_table_missing";
+    readonly database: string;
+    readonly error: unknown;
+  }
+  | { readonly kind: "idempotency_store_failed"; readonly error: unknown }
   | { readonly kind: "trust_failed"; readonly error: unknown }
   | { readonly kind: "classify_failed"; readonly error: unknown }
   | { readonly kind: "limits_unshared"; readonly error: unknown }
