@@ -416,7 +416,9 @@ Deno.test("mistakes in procedures end the start with a sentence that names them"
   const cases: readonly [procedures: unknown, part: string][] = [
     [[], "procedures must be an object, not a list"],
     [{ go: () => 1 }, "procedures.go must be an object, not a function"],
-    [{ go: { ...fine, cost: 1 } }, 'procedures.go has no option "cost"'],
+    [{ go: { ...fine, price: 1 } }, 'procedures.go has no option "price"'],
+    [{ go: { ...fine, cost: -1 } }, "procedures.go: cost.create must be a number from 0 on"],
+    [{ go: { ...fine, pow: { difficulty: 99 } } }, "procedures.go: pow.difficulty must be"],
     [{ go: { ...fine, inptu: 1 } }, 'did you mean "input"?'],
     [{ go: { ...fine, input: "text" } }, "procedures.go.input must be a Standard Schema, as zod"],
     [{ go: { ...fine, output: undefined } }, "procedures.go.output must be a Standard Schema"],
