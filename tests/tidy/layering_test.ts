@@ -53,7 +53,6 @@ const notReached: Readonly<Record<string, string>> = {
   "src/db/ask_about_images.ts": "decides for live streams what memory may not",
   "src/filter/canonical.ts": "names the groups of live streams, which are to come",
   "src/filter/certainty.ts": "as src/filter/decide.ts",
-  "src/filter/certified_cells.ts": "as src/filter/decide.ts",
   "src/filter/decide.ts": "decides for live streams what memory may",
   "src/filter/equality_terms.ts": "finds the groups of live streams that a change may concern",
   "src/filter/print.ts": "shows filters in the messages of tests",
