@@ -38,6 +38,8 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     sessions: Array.from({ length: options.maxConnections ?? 10 }, () => session(parts)),
     waitLimitMs,
     clock,
+    isShared: true,
+    signals: null,
     close: () => Promise.resolve(),
   });
   try {
