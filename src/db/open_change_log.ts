@@ -4,8 +4,10 @@ import { changeHints } from "./change_hints.ts";
 import type { ChangeLog } from "./change_log.ts";
 import type { SettledChanges } from "./changes_options.ts";
 import type { Driver } from "./driver.ts";
-import { setUpSqliteLog } from "./sqlite_log_setup.ts";
+import { postgresChangeLog } from "./postgres_change_log.ts";
+import { setUpPostgresLog } from "./postgres_log_setup.ts";
 import { sqliteChangeLog } from "./sqlite_change_log.ts";
+import { setUpSqliteLog } from "./sqlite_log_setup.ts";
 
 /** What a log is opened with. */
 export interface OpenChangeLogOptions {
@@ -20,7 +22,12 @@ export interface OpenChangeLogOptions {
 export async function openChangeLog(options: OpenChangeLogOptions): Promise<ChangeLog> {
   const { driver, changes, runtime } = options;
   const tables = new Set(options.tables);
-  await setUpSqliteLog(driver, [...tables], changes, runtime.random);
+  if (driver.dialect.engine === "sqlite") {
+    await setUpSqliteLog(driver, [...tables], changes, runtime.random);
+    const hints = changeHints(driver, runtime.clock);
+    return await sqliteChangeLog({ driver, tables, changes, hints });
+  }
+  const described = await setUpPostgresLog(driver, [...tables], changes, runtime.random);
   const hints = changeHints(driver, runtime.clock);
-  return await sqliteChangeLog({ driver, tables, changes, hints });
+  return await postgresChangeLog({ driver, tables: described, changes, hints });
 }
