@@ -1,6 +1,7 @@
 import { createUserReader } from "./auth/user.ts";
 import { type AppConfig, settleConfig, type SettledConfig } from "./config.ts";
 import { checkTables } from "./db/check_tables.ts";
+import type { Driver } from "./db/driver.ts";
 import { createFilterParser } from "./filter/parse_filter.ts";
 import { Problem } from "./problem/problem.ts";
 import { problemReply } from "./problem/problem_reply.ts";
@@ -8,6 +9,7 @@ import type { Reply } from "./protocol/reply.ts";
 import { checkOptions } from "./resource/check_options.ts";
 import { mountResources, type ResourceTable, type Target } from "./resource/mount.ts";
 import { describeResource, type ResourceSummary } from "./resource/describe.ts";
+import { LiveHubs } from "./resource/live_hubs.ts";
 import type { Resource } from "./resource/resource.ts";
 import { settleRelations } from "./resource/settle_relations.ts";
 import { settleResource } from "./resource/settle_resource.ts";
@@ -25,7 +27,7 @@ import { type Answer, throughMiddleware } from "./service/through_middleware.ts"
 export interface App {
   /** Answers one request; never rejects. `info` says where it came from. */
   fetch(request: Request, info?: RequestInfo): Promise<Response>;
-  /** From now on `/readyz` answers 503. */
+  /** From now on `/readyz` answers 503, and live streams end one after the other. */
   drain(): void;
   /** Closes the databases. */
   close(): Promise<void>;
@@ -63,8 +65,10 @@ export interface RequestInfo {
 export async function createApp(config: AppConfig): Promise<App> {
   const runtime = config.runtime ?? systemRuntime(consoleObserver());
   const settled = settleConfig(config, runtime);
-  const resources = settleResources(config, settled, runtime);
+  const hubs = new LiveHubs({ changes: settled.changes, limits: settled.subscribe, runtime });
+  const resources = settleResources(config, settled, hubs, runtime);
   await checkTables(resources, runtime.observe);
+  await hubs.open(resources);
   const databases = new Set([config.db.driver, ...resources.map((resource) => resource.driver)]);
   let draining = false;
   const service = serviceRoutes({
@@ -91,17 +95,23 @@ export async function createApp(config: AppConfig): Promise<App> {
     }),
     drain() {
       draining = true;
+      void hubs.drain(drainWindowMs);
     },
     async close() {
+      await hubs.close();
       await Promise.all([...databases].map((driver) => driver.close()));
     },
     resources: resources.map(describeResource),
   };
 }
 
+/** Well within the time that a listener gives to requests in flight. */
+const drainWindowMs = 5_000;
+
 function settleResources(
   config: AppConfig,
   settled: SettledConfig,
+  hubs: LiveHubs,
   runtime: Runtime,
 ): readonly Resource[] {
   config.resources.forEach(checkOptions);
@@ -113,6 +123,7 @@ function settleResources(
     sealer: createSealer(settled.secrets, runtime.random),
     relations: settleRelations(config.resources),
     resourceOf: (table: TableInfo) => byTable.get(table),
+    hubOf: (driver: Driver) => hubs.of(driver),
     secret: settled.secrets[0] ?? "",
     runtime,
   };
@@ -129,10 +140,11 @@ function answering(
   responder: Responder,
   runtime: Runtime,
 ): Answer {
-  return async function answer(request, user) {
+  return async function answer(request, caller) {
     const target = readTarget(request.url);
     try {
-      const reply = await (table.answer(request, target, user) ?? service(request.method, target));
+      const reply =
+        await (table.answer(request, target, caller) ?? service(request.method, target));
       return responder.respond(reply, request.method);
     } catch (error) {
       return responder.respond(failure(error, request.method, target, runtime), request.method);

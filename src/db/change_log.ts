@@ -51,6 +51,8 @@ export interface Change {
   readonly after: Row | null;
   /** What the client that created the row called it; else null. */
   readonly optimisticId: string | null;
+  /** About how much memory its rows take. */
+  readonly sizeBytes: number;
 }
 
 /** The next changes behind a position. */

@@ -23,6 +23,7 @@ export class LoggedChange implements Change {
   readonly table: TableInfo;
   readonly kind: Change["kind"];
   readonly optimisticId: string | null;
+  readonly sizeBytes: number;
   readonly #read: ReadImage;
   #before: string | Row | null;
   #after: string | Row | null;
@@ -33,6 +34,7 @@ export class LoggedChange implements Change {
     this.table = row.table;
     this.kind = row.kind;
     this.optimisticId = row.optimisticId;
+    this.sizeBytes = (row.before?.length ?? 0) + (row.after?.length ?? 0);
     this.#before = row.before;
     this.#after = row.after;
     this.#read = read;

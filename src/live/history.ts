@@ -57,7 +57,11 @@ export class History {
         if (change !== undefined && !this.#log.covers(position, change)) changes.push(change);
       }
       if (offset < entry.changes.length) {
-        return { changes, cursor: { position: reached, within: { entry: number, offset } }, isEnd: false };
+        return {
+          changes,
+          cursor: { position: reached, within: { entry: number, offset } },
+          isEnd: false,
+        };
       }
       reached = this.#later(entry.to, reached);
       if (changes.length >= most && number + 1 < this.#ring.next) {

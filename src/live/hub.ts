@@ -129,7 +129,9 @@ export class Hub {
       const some = [...this.#tickets.keys()].slice(0, perStep);
       await this.#endAll(some, windowMs);
       if (this.#tickets.size === 0) return;
-      await new Promise<void>((resolve) => this.#cancelTimers.push(clock.after(drainStepMs, resolve)));
+      await new Promise<void>((resolve) =>
+        this.#cancelTimers.push(clock.after(drainStepMs, resolve))
+      );
     }
   }
 
@@ -210,7 +212,7 @@ export class Hub {
         jittered(runtime, 0.6 * intervalMs, intervalMs),
         async () => {
           await work().catch((error) => {
-            if (!this.#isClosing) runtime.observe({ kind: "changes_unread", error, retryInMs: intervalMs });
+            if (!this.#isClosing) runtime.observe({ kind: "live_upkeep_failed", error });
           });
           if (!this.#isClosing) wait();
         },

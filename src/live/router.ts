@@ -43,7 +43,9 @@ export class Router {
     const { own, index } = this.#tableGroups(interest.table);
     own.add(group);
     index.add(group);
-    for (const table of tablesBehind(interest.filter)) this.#tableGroups(table).dependent.add(group);
+    for (const table of tablesBehind(interest.filter)) {
+      this.#tableGroups(table).dependent.add(group);
+    }
     return group;
   }
 

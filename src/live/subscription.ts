@@ -5,8 +5,8 @@ import type { Decider } from "./decider.ts";
 import type { Feed } from "./feed.ts";
 import {
   commentText,
-  type InvalidationReason,
   invalidateText,
+  type InvalidationReason,
   retryText,
   toBytes,
   tokenText,

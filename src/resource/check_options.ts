@@ -78,6 +78,7 @@ const knownCapabilities: Readonly<Record<keyof Capabilities, true>> = {
   enableUpdate: true,
   enableDelete: true,
   enableBatch: true,
+  enableSubscribe: true,
 };
 
 const knownEtag: Readonly<Record<keyof EtagOptions<unknown>, true>> = {

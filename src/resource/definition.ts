@@ -19,6 +19,8 @@ export interface Capabilities {
   readonly enableDelete?: boolean | undefined;
   /** Governs every batch, beside the capability of what it does. */
   readonly enableBatch?: boolean | undefined;
+  /** Governs live streams. */
+  readonly enableSubscribe?: boolean | undefined;
 }
 
 /** The most items of one batch; 100 each unless set. */

@@ -14,6 +14,8 @@ export interface ResourceRequest {
   readonly body: unknown;
   /** A request header. Asked for one by one: making a Headers object costs more than a read. */
   header(name: string): string | null;
+  /** Where the caller's socket ends; null where the listener does not say. */
+  address(): string | null;
   /** As it came, for hooks. */
   readonly raw: Request;
 }
@@ -32,7 +34,8 @@ export type OperationName =
   | "batch-update"
   | "batch-replace"
   | "batch-delete"
-  | "upsert";
+  | "upsert"
+  | "subscribe";
 
 /** The rights beside the one of the operation's own access. */
 export interface FurtherRights {

@@ -4,6 +4,7 @@ import type { RowReader } from "../db/rows.ts";
 import type { Filter } from "../filter/filter.ts";
 import type { Operators } from "../filter/operators.ts";
 import type { FilterParser } from "../filter/parse_filter.ts";
+import type { Hub } from "../live/hub.ts";
 import type { PageLimits } from "../plan/page.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Sealer } from "../runtime/sealer.ts";
@@ -30,6 +31,7 @@ export interface SettledCapabilities {
   readonly enableDelete: boolean;
   readonly enableBatch: boolean;
   readonly enableRestore: boolean;
+  readonly enableSubscribe: boolean;
 }
 
 /** The most items of one batch, and whether batches count versions up. */
@@ -69,6 +71,8 @@ export interface Resource {
   readonly relations: ReadonlyMap<string, Relation>;
   /** How the app serves another table: its policy, its mask. Undefined where it does not. */
   resourceOf(table: TableInfo): Resource | undefined;
+  /** The live streams over its database; null where no changes are recorded. */
+  hub(): Hub | null;
   readonly operators: Operators;
   readonly filters: FilterParser;
   readonly sealer: Sealer;

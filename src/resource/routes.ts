@@ -17,6 +17,7 @@ import { restore } from "./restore.ts";
 import { replace } from "./replace.ts";
 import type { Resource, SettledCapabilities } from "./resource.ts";
 import { run } from "./run.ts";
+import { subscribe } from "./subscribe.ts";
 import { update } from "./update.ts";
 import { upsert } from "./upsert.ts";
 
@@ -43,6 +44,7 @@ const item: Methods = new Map([
   ["DELETE", mount(remove, "enableDelete")],
 ]);
 const restoring: Methods = new Map([["POST", mount(restore, "enableRestore")]]);
+const subscribing: Methods = new Map([["GET", mount(subscribe, "enableSubscribe")]]);
 const counting: Methods = new Map([["GET", mount(count)]]);
 const batches: Methods = new Map([
   ["POST", mount(batchCreate, "enableBatch", "enableCreate")],
@@ -58,6 +60,7 @@ const upserting: Methods = new Map([
 export const resourceRoutes: readonly (readonly [path: string, methods: Methods])[] = [
   ["/", collection],
   ["/count", counting],
+  ["/subscribe", subscribing],
   ["/batch", batches],
   ["/batch/upsert", upserting],
   ["/:id", item],
@@ -99,6 +102,7 @@ function methodsAt(segments: readonly string[]): Methods | null {
     return isRestore ? restoring : null;
   }
   if (first === "count") return counting;
+  if (first === "subscribe") return subscribing;
   return reserved.has(first) ? null : item;
 }
 

@@ -5,6 +5,7 @@ import { allRows } from "../filter/filter.ts";
 import { operatorsWith } from "../filter/operators.ts";
 import type { FilterParser } from "../filter/parse_filter.ts";
 import { resolveScope } from "../filter/resolve.ts";
+import type { Hub } from "../live/hub.ts";
 import type { PageLimits } from "../plan/page.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -29,6 +30,8 @@ export interface ResourceContext {
   readonly relations: Relations;
   /** Asked only once every resource is settled. */
   resourceOf(table: TableInfo): Resource | undefined;
+  /** The same. Null where no changes are recorded. */
+  hubOf(driver: Driver): Hub | null;
   /** Keys the hash tags. */
   readonly secret: string;
   readonly runtime: Runtime;
@@ -75,6 +78,7 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     hookTimeoutMs: options.hooks?.timeoutMs ?? 5_000,
     relations: relations.get(table) ?? new Map(),
     resourceOf: context.resourceOf,
+    hub: () => context.hubOf(driver),
     operators,
     filters: context.filters,
     sealer: context.sealer,
@@ -177,10 +181,21 @@ function settleCapabilities(
   { capabilities = {} }: Options,
   softDelete: SoftDelete | null,
 ): Resource["capabilities"] {
-  const { enableCreate = true, enableUpdate = true, enableDelete = true, enableBatch = true } =
-    capabilities;
-  const enableRestore = softDelete !== null && enableDelete;
-  return { enableCreate, enableUpdate, enableDelete, enableBatch, enableRestore };
+  const {
+    enableCreate = true,
+    enableUpdate = true,
+    enableDelete = true,
+    enableBatch = true,
+    enableSubscribe = true,
+  } = capabilities;
+  return {
+    enableCreate,
+    enableUpdate,
+    enableDelete,
+    enableBatch,
+    enableRestore: softDelete !== null && enableDelete,
+    enableSubscribe,
+  };
 }
 
 function settleGenerated(

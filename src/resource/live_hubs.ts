@@ -1,0 +1,99 @@
+import { DatabaseError } from "../db/database_error.ts";
+import type { SettledChanges } from "../db/changes_options.ts";
+import type { Driver } from "../db/driver.ts";
+import { openChangeLog } from "../db/open_change_log.ts";
+import { createDecider } from "../live/decider.ts";
+import { Hub } from "../live/hub.ts";
+import { Quota, type QuotaLimits } from "../live/quota.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { TableInfo } from "../schema/table_info.ts";
+import type { Resource } from "./resource.ts";
+
+/** What the hubs of an app are made of. */
+export interface LiveHubsOptions {
+  readonly changes: SettledChanges;
+  readonly limits: QuotaLimits;
+  readonly runtime: Runtime;
+}
+
+/** The hubs of an app: one for each database with a resource that somebody may subscribe to. */
+export class LiveHubs {
+  readonly #options: LiveHubsOptions;
+  readonly #quota: Quota;
+  readonly #hubs = new Map<Driver, Hub>();
+
+  /** None is open yet. */
+  constructor(options: LiveHubsOptions) {
+    this.#options = options;
+    this.#quota = new Quota(options.limits);
+  }
+
+  /** The hub of a database; null where nobody may subscribe, or no changes are recorded. */
+  of(driver: Driver): Hub | null {
+    return this.#hubs.get(driver) ?? null;
+  }
+
+  /**
+   * Lets changes be recorded. A database that only gives has no streams; one that cannot be reached
+   * now has them once it can.
+   */
+  async open(resources: readonly Resource[]): Promise<void> {
+    const followed = resources.filter(canBeFollowed);
+    const byDriver = Map.groupBy(followed, ({ driver }) => driver);
+    await Promise.all(
+      [...byDriver].map(([driver, some]) => this.#openOne(driver, tablesOf(some, resources))),
+    );
+  }
+
+  /** Ends all streams, evenly over a time. */
+  async drain(windowMs: number): Promise<void> {
+    await Promise.all([...this.#hubs.values()].map((hub) => hub.drain(windowMs)));
+  }
+
+  /** Ends all streams at once. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#hubs.values()].map((hub) => hub.close()));
+  }
+
+  async #openOne(driver: Driver, tables: ReadonlySet<TableInfo>): Promise<void> {
+    const { changes, runtime } = this.#options;
+    const hub = new Hub({
+      openLog: () => openChangeLog({ driver, tables, changes, runtime }),
+      ...createDecider(driver, runtime),
+      runtime,
+      quota: this.#quota,
+    });
+    try {
+      this.#hubs.set(driver, hub);
+      await hub.start();
+    } catch (error) {
+      if (!(error instanceof DatabaseError)) throw error;
+      const message = `the changes of ${driver.label} are not recorded: ${error.message}`;
+      runtime.observe({ kind: "notice", message });
+      if (error.kind !== "read-only") return;
+      this.#hubs.delete(driver);
+      await hub.close();
+    }
+  }
+}
+
+function canBeFollowed({ capabilities, policy }: Resource): boolean {
+  return capabilities.enableSubscribe &&
+    (policy.public.has("subscribe") || policy.scopes.has("subscribe"));
+}
+
+/** With the tables that their relations lead to: scopes may walk them. */
+function tablesOf(
+  followed: readonly Resource[],
+  resources: readonly Resource[],
+): ReadonlySet<TableInfo> {
+  const relations = new Map(resources.map((resource) => [resource.table, resource.relations]));
+  const tables = new Set(followed.map(({ table }) => table));
+  // The set grows while it is walked, until no relation leads out of it.
+  for (const table of tables) {
+    for (const { steps } of relations.get(table)?.values() ?? []) {
+      for (const step of steps) tables.add(step.table);
+    }
+  }
+  return tables;
+}
