@@ -6,6 +6,7 @@ import { Feed } from "./feed.ts";
 import { History } from "./history.ts";
 import { PageReader } from "./page_reader.ts";
 import { Router } from "./router.ts";
+import type { LiveSizes } from "./sizes.ts";
 import type { Channel } from "./subscription.ts";
 
 /** How it is decided which rows pass, and what else depends on the engine. */
@@ -17,12 +18,18 @@ export interface DecideOptions {
   knowsKeyOrder(table: TableInfo): boolean;
 }
 
+/** What a channel is made of beside its log. */
+export interface ChannelOptions extends DecideOptions {
+  readonly runtime: Runtime;
+  readonly sizes: LiveSizes;
+}
+
 /** What all streams over a log share, ready to serve. */
 export async function openChannel(
   log: ChangeLog,
-  options: DecideOptions & { readonly runtime: Runtime },
+  options: ChannelOptions,
 ): Promise<Channel> {
-  const { decider, runtime } = options;
+  const { decider, runtime, sizes } = options;
   const router = new Router({
     decider,
     mayIndex: (column) => options.mayIndex(column),
@@ -31,7 +38,7 @@ export async function openChannel(
   const feed = await Feed.start({
     log,
     runtime,
-    ringLimits: { changes: 20_000, bytes: 16 * 1024 * 1024 },
+    ringLimits: sizes.ring,
     publish: (tick) => router.publish(tick),
     lost: () => router.invalidateAll("history_lost"),
   });
@@ -39,16 +46,11 @@ export async function openChannel(
     log,
     feed,
     history: new History(log, feed.ring),
-    pages: new PageReader({
-      log,
-      clock: runtime.clock,
-      rowsPerPage: 500,
-      readers: 8,
-      mostWaiting: 1_000,
-    }),
+    pages: new PageReader({ log, clock: runtime.clock, sizes }),
     router,
     decider,
     runtime,
+    sizes,
     knowsKeyOrder: ({ table }) => options.knowsKeyOrder(table),
   };
 }

@@ -1,5 +1,6 @@
 import type { Change, ChangeLog, Position, Step } from "../db/change_log.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import { byTransaction } from "./by_transaction.ts";
 import type { MaybePromise } from "./maybe_promise.ts";
 import { Ring, type RingLimits } from "./ring.ts";
 
@@ -116,10 +117,11 @@ export class Feed {
         lost();
         return true;
       }
-      count += step.changes.length;
-      if (count > 0) await publish(step);
+      const part = byTransaction(step.changes);
+      count += part.length;
+      if (count > 0) await publish({ changes: part, to: step.to });
       // A step that memory could not hold is left in the log, and all before it with it.
-      if (count <= ringLimits.changes) changes.push(...step.changes);
+      if (count <= ringLimits.changes) changes.push(...part);
       if (step.to !== null) {
         if (count <= ringLimits.changes) this.ring.push({ changes, to: step.to });
         else this.ring.restart(step.to);

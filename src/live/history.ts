@@ -1,4 +1,5 @@
 import type { Change, ChangeLog, Position, Step } from "../db/change_log.ts";
+import { byTransaction } from "./by_transaction.ts";
 import type { MaybePromise } from "./maybe_promise.ts";
 import type { Ring } from "./ring.ts";
 
@@ -76,7 +77,7 @@ export class History {
     if (step === null) return null;
     const { changes, to } = step;
     return {
-      changes,
+      changes: byTransaction(changes),
       cursor: to === null ? { position, within: step } : cursorAt(to),
       isEnd: changes.length === 0 && to !== null,
     };

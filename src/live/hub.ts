@@ -4,11 +4,9 @@ import type { ChangeLog } from "../db/change_log.ts";
 import type { RowReader } from "../db/rows.ts";
 import { and, type Filter } from "../filter/filter.ts";
 import { Problem } from "../problem/problem.ts";
-import type { Runtime } from "../runtime/runtime.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import { Beats } from "./beats.ts";
-import { openChannel } from "./channel.ts";
-import type { DecideOptions } from "./channel.ts";
+import { type ChannelOptions, openChannel } from "./channel.ts";
 import { invalidateText, retryText, toBytes, tokenText } from "./frames.ts";
 import { groupKey, type Interest } from "./group.ts";
 import { jittered } from "./jitter.ts";
@@ -18,10 +16,9 @@ import { type Beginning, type Channel, Subscription } from "./subscription.ts";
 import type { LiveView } from "./view.ts";
 
 /** What a hub is made of. */
-export interface HubOptions extends DecideOptions {
+export interface HubOptions extends ChannelOptions {
   /** The log of the database. Asked again where it failed. */
   openLog(): Promise<ChangeLog>;
-  readonly runtime: Runtime;
   readonly quota: Quota;
 }
 
@@ -61,7 +58,7 @@ export class Hub {
   readonly #scopes: ScopeWatch;
   readonly #beats: Beats<Subscription>;
   readonly #tickets = new Map<Subscription, Ticket>();
-  readonly #strategy = new ByteLengthQueuingStrategy({ highWaterMark: mostUnreadBytes });
+  readonly #strategy: ByteLengthQueuingStrategy;
   #log: Promise<ChangeLog> | null = null;
   #channel: Promise<Channel> | null = null;
   #isClosing = false;
@@ -70,6 +67,7 @@ export class Hub {
   /** Nobody follows anything yet. */
   constructor(options: HubOptions) {
     this.#options = options;
+    this.#strategy = new ByteLengthQueuingStrategy({ highWaterMark: options.sizes.mostUnreadBytes });
     this.#scopes = new ScopeWatch(options.runtime);
     this.#beats = new Beats(options.runtime, (some) => void this.#visit(some));
   }
@@ -222,7 +220,6 @@ export class Hub {
   }
 }
 
-const mostUnreadBytes = 64 * 1024;
 const purgeMs = 60_000;
 const rescopeMs = 60_000;
 const shortestLifeMs = 15 * 60_000;

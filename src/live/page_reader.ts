@@ -6,6 +6,7 @@ import type { Row } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import { eventText, toBytes } from "./frames.ts";
 import type { Group } from "./group.ts";
+import type { LiveSizes } from "./sizes.ts";
 
 /** One page of a snapshot, ready to be sent. */
 export interface Page {
@@ -29,11 +30,7 @@ export interface PageStart {
 export interface PageReaderOptions {
   readonly log: ChangeLog;
   readonly clock: Clock;
-  readonly rowsPerPage: number;
-  /** So many pages are read at once. */
-  readonly readers: number;
-  /** With so many waiting, nobody new is let in. */
-  readonly mostWaiting: number;
+  readonly sizes: LiveSizes;
 }
 
 /**
@@ -54,7 +51,7 @@ export class PageReader {
 
   /** Whether there are too many waiting for their turn. */
   get isFull(): boolean {
-    return this.#waiting.length >= this.#options.mostWaiting;
+    return this.#waiting.length >= this.#options.sizes.mostWaitingPages;
   }
 
   /** A page of a group's rows that knows of all that `atLeast` covers. */
@@ -85,7 +82,7 @@ export class PageReader {
   }
 
   async #readInTurn(group: Group, start: PageStart | null): Promise<Page> {
-    if (this.#reading >= this.#options.readers) {
+    if (this.#reading >= this.#options.sizes.pageReaders) {
       // Whoever leaves hands its place over, so that nobody slips in between.
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     } else this.#reading++;
@@ -100,7 +97,7 @@ export class PageReader {
 
   async #readPage({ interest }: Group, start: PageStart | null): Promise<Page> {
     const { table, filter, reader, view } = interest;
-    const { log, rowsPerPage } = this.#options;
+    const { log, sizes: { rowsPerPage } } = this.#options;
     const statement = reader.compile({
       kind: "read",
       table,

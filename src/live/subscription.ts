@@ -16,6 +16,7 @@ import { type Cursor, cursorAt, type History } from "./history.ts";
 import { existingText, type Page, type PageReader, type PageStart } from "./page_reader.ts";
 import { jittered } from "./jitter.ts";
 import type { Router } from "./router.ts";
+import type { LiveSizes } from "./sizes.ts";
 
 /** What all streams over one database share. */
 export interface Channel {
@@ -26,6 +27,7 @@ export interface Channel {
   readonly router: Router;
   readonly decider: Decider;
   readonly runtime: Runtime;
+  readonly sizes: LiveSizes;
   /** Whether the order of the database's keys is known in memory. */
   knowsKeyOrder(interest: Interest): boolean;
 }
@@ -216,7 +218,7 @@ export class Subscription implements Member {
   /** One page of the snapshot, once what was sent before is as new as the page. */
   async #walkOn(walk: Walk): Promise<void> {
     const round = this.#round;
-    const { log, feed, history, pages } = this.#channel;
+    const { log, feed, history, pages, sizes } = this.#channel;
     if (walk.page === null) {
       const page = await pages.read(this.#group, walk.start, this.#cursor?.position ?? null);
       if (!await feed.reach(page.position)) throw new Error("The feed does not reach a page");
@@ -225,7 +227,7 @@ export class Subscription implements Member {
     }
     const { page } = walk;
     if (this.#cursor !== null) {
-      const window = await history.read(this.#cursor, mostChanges);
+      const window = await history.read(this.#cursor, sizes.changesAtOnce);
       if (this.#round !== round) return;
       if (window === null) return this.invalidate("slow_consumer");
       if (!window.isEnd) this.#isNet = true;
@@ -250,9 +252,9 @@ export class Subscription implements Member {
   /** Some of the changes behind the cursor; at their end the stream is live. */
   async #follow(): Promise<void> {
     const round = this.#round;
-    const { log, feed, history } = this.#channel;
+    const { log, feed, history, sizes } = this.#channel;
     const cursor = this.#cursor ?? cursorAt(feed.position);
-    const window = await history.read(cursor, mostChanges);
+    const window = await history.read(cursor, sizes.changesAtOnce);
     if (this.#round !== round) return;
     if (window === null) return this.invalidate(this.#lossReason);
     // A few changes are told one by one, as they would have been; many only by what is left.
@@ -317,6 +319,3 @@ export class Subscription implements Member {
     if (this.#phase !== "closed") this.#controller?.enqueue(bytes);
   }
 }
-
-/** About so many changes are told at once to those who are behind. */
-const mostChanges = 500;

@@ -4,6 +4,7 @@ import type { Driver } from "../db/driver.ts";
 import { openChangeLog } from "../db/open_change_log.ts";
 import { createDecider } from "../live/decider.ts";
 import { Hub } from "../live/hub.ts";
+import { liveSizes } from "../live/sizes.ts";
 import { Quota, type QuotaLimits } from "../live/quota.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { TableInfo } from "../schema/table_info.ts";
@@ -61,6 +62,7 @@ export class LiveHubs {
       openLog: () => openChangeLog({ driver, tables, changes, runtime }),
       ...createDecider(driver, runtime),
       runtime,
+      sizes: liveSizes,
       quota: this.#quota,
     });
     try {
