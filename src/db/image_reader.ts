@@ -1,10 +1,14 @@
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
+import { jsonMembers } from "../schema/exact_json.ts";
+import { postgresCell } from "../sql/postgres_changes.ts";
+import { sqliteCell, sqliteMembers } from "../sql/sqlite_changes.ts";
+import type { Dialect } from "../sql/dialect.ts";
 import type { ReadImage } from "./logged_change.ts";
 import type { RowReader } from "./rows.ts";
 
 /** What an engine writes into images. */
-export interface ImageFormat {
+interface ImageFormat {
   /** The columns as they are written, by their names in the database. */
   members(image: string): ReadonlyMap<string, string>;
   /** What a driver would have read of the column. */
@@ -17,9 +21,9 @@ export interface ImageFormat {
  */
 export function imageReader(
   reader: RowReader,
-  format: ImageFormat,
   exclude: ReadonlySet<ColumnInfo>,
 ): ReadImage {
+  const format = formats[reader.dialect.engine];
   const recorded = new WeakMap<TableInfo, readonly ColumnInfo[]>();
 
   function columnsOf(table: TableInfo): readonly ColumnInfo[] {
@@ -39,6 +43,11 @@ export function imageReader(
     return row;
   };
 }
+
+const formats: Readonly<Record<Dialect["engine"], ImageFormat>> = {
+  sqlite: { members: sqliteMembers, cell: sqliteCell },
+  postgres: { members: jsonMembers, cell: postgresCell },
+};
 
 /** SQLite finds columns whatever the case of their names; a declaration may differ in it. */
 function respelled(members: ReadonlyMap<string, string>, name: string): string | undefined {

@@ -1,7 +1,6 @@
-import { jsonMembers } from "../schema/exact_json.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import { quoteIdentifier, type SqlValue, type Statement } from "../sql/fragment.ts";
-import { literal, postgresCell } from "../sql/postgres_changes.ts";
+import { literal } from "../sql/postgres_changes.ts";
 import type { ChangeHints } from "./change_hints.ts";
 import type { Change, ChangeLog, Position, SnapshotPosition, Step } from "./change_log.ts";
 import {
@@ -66,8 +65,7 @@ class PostgresChangeLog implements ChangeLog {
     this.#parts = parts;
     this.#byName = Map.groupBy(tables, ({ name }) => name);
     const reader = createRowReader(driver.dialect, () => {});
-    const format = { members: jsonMembers, cell: postgresCell };
-    this.#read = imageReader(reader, format, changes.exclude);
+    this.#read = imageReader(reader, changes.exclude);
   }
 
   async end(): Promise<Position> {

@@ -2,10 +2,12 @@ import type { Random } from "../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { quoteIdentifier, type SqlValue } from "../sql/fragment.ts";
 import {
+  logName,
   postgresLogParts,
   postgresTriggerName,
   postgresTriggers,
   postgresTruncateTriggerName,
+  sqlName,
 } from "../sql/postgres_changes.ts";
 import type { SettledChanges } from "./changes_options.ts";
 import type { Connection, Driver } from "./driver.ts";
@@ -108,22 +110,18 @@ async function identityOf(connection: Connection): Promise<string> {
 }
 
 async function describe(table: TableInfo, connection: Connection): Promise<PostgresLogTable> {
-  const name = [...(table.schema === null ? [] : [table.schema]), table.name]
-    .map(quoteIdentifier).join(".");
   const [found] = await read(
     connection,
-    `SELECT n.nspname, c.relname, c.relkind FROM pg_class c
-     JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)`,
-    name,
+    `SELECT relkind, ${logName("$1")} FROM pg_class WHERE oid = to_regclass($1)`,
+    sqlName(table),
   );
   if (found === undefined) {
     throw new Error(`Cannot record the changes of "${table.name}": there is no such table`);
   }
-  const [schema, own, kind] = found.map(String);
-  if (schema === undefined || own === undefined || (kind !== "r" && kind !== "p")) {
+  const [kind, full] = found.map(String);
+  if (full === undefined || (kind !== "r" && kind !== "p")) {
     throw new Error(`Cannot record the changes of "${table.name}": it is not a table`);
   }
-  const full = `${quoteIdentifier(schema)}.${quoteIdentifier(own)}`;
   const composed = await read(
     connection,
     `SELECT a.attname, format_type(a.atttypid, a.atttypmod)

@@ -1,6 +1,5 @@
 import type { TableInfo } from "../schema/table_info.ts";
 import type { SqlValue, Statement } from "../sql/fragment.ts";
-import { sqliteCell, sqliteMembers } from "../sql/sqlite_changes.ts";
 import type { ChangeHints } from "./change_hints.ts";
 import type { Change, ChangeLog, Position, SequencePosition, Step } from "./change_log.ts";
 import { covers, isBehind, parsePosition, printPosition } from "./change_position.ts";
@@ -51,8 +50,7 @@ class SqliteChangeLog implements ChangeLog {
     // Names as SQLite compares them.
     this.#byName = Map.groupBy(tables, ({ name }) => name.toLowerCase());
     const reader = createRowReader(driver.dialect, () => {});
-    const format = { members: sqliteMembers, cell: sqliteCell };
-    this.#read = imageReader(reader, format, changes.exclude);
+    this.#read = imageReader(reader, changes.exclude);
   }
 
   async end(): Promise<Position> {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { ColumnInfo } from "../schema/table_info.ts";
+import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { quoteIdentifier, type SqlValue } from "./fragment.ts";
 
 /** What a Postgres needs for the log, in the schema that it stands in. */
@@ -73,6 +73,18 @@ export function postgresTriggers(
     `ALTER TABLE ${name} ENABLE ALWAYS TRIGGER ${rows}`,
     `ALTER TABLE ${name} ENABLE ALWAYS TRIGGER ${truncate}`,
   ];
+}
+
+/** The table as the search path finds it. */
+export function sqlName({ schema, name }: Pick<TableInfo, "schema" | "name">): string {
+  return [...(schema === null ? [] : [schema]), name].map(quoteIdentifier).join(".");
+}
+
+/** What the log calls the table that the search path finds under the name, as SQL. */
+export function logName(name: string): string {
+  const part = (column: string) => `'"' || replace(${column}, '"', '""') || '"'`;
+  return `(SELECT ${part("n.nspname")} || '.' || ${part("c.relname")} FROM pg_class c
+    JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(${name}))`;
 }
 
 /** A text as SQL. */
