@@ -67,7 +67,9 @@ export class Hub {
   /** Nobody follows anything yet. */
   constructor(options: HubOptions) {
     this.#options = options;
-    this.#strategy = new ByteLengthQueuingStrategy({ highWaterMark: options.sizes.mostUnreadBytes });
+    this.#strategy = new ByteLengthQueuingStrategy({
+      highWaterMark: options.sizes.mostUnreadBytes,
+    });
     this.#scopes = new ScopeWatch(options.runtime);
     this.#beats = new Beats(options.runtime, (some) => void this.#visit(some));
   }

@@ -22,16 +22,24 @@ export function answer(
   };
 }
 
+/** What an answer to a write of one row may have beside the row. */
+export interface RowAnswerOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What the client calls the row. */
+  readonly optimisticId?: string | null;
+}
+
 /** The answer to a write of one row, given whole: masked, with its tag. */
 export function answerRow(
   status: number,
   row: Row,
   resource: Resource,
-  headers: Readonly<Record<string, string>> = {},
+  { headers, optimisticId = null }: RowAnswerOptions = {},
 ): Reply {
   const { table, fields, computed, etag } = resource;
   const shown = presentRow(row, table.columns, { visible: fields.readable, computed });
-  return answer(status, shown, { ...headers, ...(etag === null ? {} : tagHeaders(row, etag)) });
+  const body = optimisticId === null ? shown : { ...shown, _optimisticId: optimisticId };
+  return answer(status, body, { ...headers, ...(etag === null ? {} : tagHeaders(row, etag)) });
 }
 
 /** The answer to a batch, its rows given whole: masked, and without tags. */

@@ -12,7 +12,6 @@ import type { Resource } from "./resource.ts";
 import { userFilter } from "./user_filter.ts";
 
 interface SubscribeIntent {
-  readonly hub: Hub;
   /** What must hold beside the scope. */
   readonly filter: Filter;
   readonly view: LiveView;
@@ -21,6 +20,7 @@ interface SubscribeIntent {
 }
 
 interface SubscribePlan extends SubscribeIntent {
+  readonly hub: Hub;
   readonly scope: Filter;
 }
 
@@ -35,10 +35,7 @@ export const subscribe: Operation<
   takesBody: false,
 
   parse({ query, header }, resource) {
-    const hub = resource.hub();
-    if (hub === null) throw new Problem("not-found", "There is nothing at this path");
     return {
-      hub,
       filter: and(userFilter(query.get("filter"), resource) ?? allRows, resource.live),
       view: liveView(parseSelect(query.get("select") ?? null, resource.fields.readable), resource),
       resumeFrom: (header("last-event-id") ?? query.get("resumeFrom")) || null,
@@ -46,8 +43,11 @@ export const subscribe: Operation<
     };
   },
 
-  plan(intent, grant) {
-    return { ...intent, scope: grant.rows };
+  plan(intent, grant, resource) {
+    const hub = resource.hub();
+    // Where nobody may subscribe there is none either, but then the right was missing before.
+    if (hub === null) throw new Problem("not-found", "There is nothing at this path");
+    return { ...intent, hub, scope: grant.rows };
   },
 
   async execute({ hub, ...plan }, { resource, request, user }) {
