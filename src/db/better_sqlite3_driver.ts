@@ -33,7 +33,7 @@ interface Database {
   prepare(text: string): Statement;
   function(
     name: string,
-    options: { deterministic: boolean },
+    options: { deterministic: boolean; safeIntegers: boolean },
     work: (value: unknown) => unknown,
   ): void;
   close(): void;
@@ -72,7 +72,8 @@ function handleOf(database: Database): SqliteHandle {
       return database.inTransaction;
     },
     prepare: (text) => statementOf(database.prepare(text)),
-    defineFunction: (name, work) => database.function(name, { deterministic: true }, work),
+    defineFunction: (name, work) =>
+      database.function(name, { deterministic: true, safeIntegers: true }, work),
     close: () => database.close(),
   };
 }

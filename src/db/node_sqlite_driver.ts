@@ -33,8 +33,10 @@ function handleOf(database: DatabaseSync): SqliteHandle {
     // Deno's declarations lack `setReturnArrays`, which is there.
     prepare: (text) => statementOf(database.prepare(text) as unknown as Statement, database),
     defineFunction: (name, work) => {
+      // Without bigints, Deno never comes back from an argument that no number holds.
+      const options = { deterministic: true, useBigIntArguments: true };
       // The declared type of a result leaves out what `unknown` could be; ours are SQL values.
-      database.function(name, { deterministic: true }, work as (value: SqlValue) => SqlValue);
+      database.function(name, options, work as (value: SqlValue) => SqlValue);
     },
     close: () => database.close(),
   };

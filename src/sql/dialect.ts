@@ -1,4 +1,4 @@
-import type { ColumnInfo } from "../schema/table_info.ts";
+import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { Fragment, SqlValue } from "./fragment.ts";
 
 /** The engine families; whatever else differs stands in a {@link Dialect} value. */
@@ -33,6 +33,11 @@ export interface Dialect {
    * as it is, and `misfit` is called: reading never fails.
    */
   decode(value: SqlValue, column: ColumnInfo, misfit: (column: ColumnInfo) => void): unknown;
+  /**
+   * Whether {@link encode} gives the stored value back: not for a moment in another format than
+   * its column's, nor for the JSON null.
+   */
+  isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean;
   /** The column in a select list, with full precision kept. */
   selected(column: ColumnInfo): Fragment;
   /** The column in a comparison for equality, which is exact whatever the column's collation. */
@@ -49,6 +54,11 @@ export interface Dialect {
   /** The same for a stored value as the driver read it: exact, also where it does not fit its kind. */
   boundStored(value: SqlValue, column: ColumnInfo): Fragment;
 
+  /**
+   * How far comparisons in memory are those of the column. For columns of our own tables this is
+   * never the question: there `filter/certified_cells.ts` tells the operators apart.
+   */
+  comparesAsMemory(column: ColumnInfo): ComparesAsMemory;
   /** Behind a SELECT: keeps its rows as they are until the transaction ends. */
   readonly rowLock: Fragment;
   /** The smallest step between two moments of update, in microseconds. */
@@ -56,8 +66,47 @@ export interface Dialect {
   /** In an UPDATE: the default that the database keeps for the column. */
   columnDefault(column: ColumnInfo): Fragment;
 
+  /** Conditions over rows that are not in their table: any more, or not yet. */
+  readonly images: ImageDialect;
+
   /** The SQL of the text operators: one meaning on every engine. */
   readonly text: TextDialect;
+}
+
+/** How far comparisons in memory are those of a column. */
+export type ComparesAsMemory =
+  /** In every way. */
+  | "wholly"
+  /** In all ways but ranges, which follow a collation of its own. */
+  | "but for order"
+  /** Not at all. */
+  | "never";
+
+/** How rows that are not in their table are asked about. */
+export interface ImageDialect {
+  /** The most rows for one statement. */
+  readonly most: number;
+  /** A text that rows of one statement must share. */
+  likeness(row: readonly SqlValue[], columns: readonly ColumnInfo[]): string;
+  /**
+   * What stands behind FROM: to a condition it is the table itself, with its name and with the
+   * types and the collations of its columns.
+   */
+  from(images: RowImages): Fragment;
+}
+
+/** Rows of a table as values. */
+export interface RowImages {
+  /** The table that they were, are or could be in. */
+  readonly table: TableInfo;
+  /** The table as it stands behind FROM. */
+  readonly from: Fragment;
+  /** What is known of each row. */
+  readonly columns: readonly ColumnInfo[];
+  /** Stored values in the order of `columns`. */
+  readonly rows: readonly (readonly SqlValue[])[];
+  /** What an additional column is called, which numbers the rows from 1; no name begins like it. */
+  readonly place: string;
 }
 
 /**

@@ -6,8 +6,9 @@ import { InvalidValue } from "../schema/kind.ts";
 import { shortestInteger } from "../schema/number_kinds.ts";
 import type { ColumnInfo, ColumnKind } from "../schema/table_info.ts";
 import { isCanonicalUuid } from "../schema/uuid_kind.ts";
-import type { Dialect, TextDialect } from "./dialect.ts";
+import type { ComparesAsMemory, Dialect, TextDialect } from "./dialect.ts";
 import { type Fragment, identifier, rawSql, sql, type SqlValue } from "./fragment.ts";
+import { postgresImages } from "./postgres_images.ts";
 import { asStored, bindable } from "./stored_value.ts";
 
 /**
@@ -24,15 +25,19 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     check,
     encode,
     decode,
+    // The types of the server have one meaning for each text, misfits included.
+    isRestored: (stored, decoded) => decoded !== null || stored === null,
     selected: asValue,
     operand,
     indexed: (column) => column.looseCollation ? asValue(column) : null,
     ordered,
     bound: (value, column) => sql`${encode(value, column)}${castOf(value, column)}`,
     boundStored: (value, column) => sql`${value}${castOf(value, column)}`,
+    comparesAsMemory,
     rowLock: rawSql(" FOR UPDATE"),
     timestampStepMicros: 1,
     columnDefault: () => rawSql("DEFAULT"),
+    images: postgresImages,
     text: options.text,
   };
 }
@@ -73,6 +78,8 @@ const textTypes: ReadonlySet<string> = new Set(["text", "varchar", "character va
 const zonelessTypes: ReadonlySet<string> = new Set(["timestamp", "timestamp without time zone"]);
 const singleTypes: ReadonlySet<string> = new Set(["real", "float4"]);
 
+const doubleTypes: ReadonlySet<string> = new Set(["double precision", "float8"]);
+
 /** The largest value of the integers that are narrower than their kind. */
 const integerLimits: ReadonlyMap<string, number> = new Map([
   ["int2", 0x7fff],
@@ -95,6 +102,13 @@ function check(value: unknown, column: ColumnInfo): void {
   if (number > limit || number < -limit - 1) {
     throw new InvalidValue(`must be between ${-limit - 1} and ${limit}`);
   }
+}
+
+/** A float4, also below a domain, is compared with what its few digits make of a value. */
+function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
+  if (column.foreignType === null) return "wholly";
+  if (column.kind === "text") return "but for order";
+  return column.kind === "real" && !doubleTypes.has(foreignTypeName(column)) ? "never" : "wholly";
 }
 
 function encode(value: unknown, column: ColumnInfo): SqlValue {

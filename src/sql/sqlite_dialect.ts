@@ -6,8 +6,10 @@ import { InvalidValue } from "../schema/kind.ts";
 import { shortestInteger } from "../schema/number_kinds.ts";
 import type { ColumnInfo, ColumnKind } from "../schema/table_info.ts";
 import { isCanonicalUuid } from "../schema/uuid_kind.ts";
-import type { Dialect, TextDialect } from "./dialect.ts";
+import type { ComparesAsMemory, Dialect, TextDialect } from "./dialect.ts";
 import { identifier, rawSql, sql, type SqlValue } from "./fragment.ts";
+import { affinityOf, sqliteColumnType } from "./sqlite_column_type.ts";
+import { sqliteImages } from "./sqlite_images.ts";
 import { decodeTimestamp, encodeTimestamp } from "./sqlite_timestamps.ts";
 import { asStored, bindable } from "./stored_value.ts";
 
@@ -17,10 +19,11 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     engine: "sqlite",
     maxValues: 32_766,
     placeholder: () => "?",
-    columnType,
+    columnType: sqliteColumnType,
     check,
     encode,
     decode,
+    isRestored,
     selected: (column) => identifier(column.dbName),
     // A foreign column may be declared NOCASE; equality is exact everywhere. On a column that is
     // BINARY anyway the clause changes nothing, and its index still serves.
@@ -32,6 +35,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     ordered: (column) => identifier(column.dbName),
     bound: (value, column) => sql`${encode(value, column)}`,
     boundStored: (value) => sql`${value}`,
+    comparesAsMemory,
     // Whoever is in a writing transaction is alone in it.
     rowLock: rawSql(""),
     // The engine's own date functions know milliseconds.
@@ -40,6 +44,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     // line of its own because a comment may end it.
     columnDefault: ({ default: source }) =>
       rawSql(source?.kind === "database" && source.sql !== null ? `(${source.sql}\n)` : "NULL"),
+    images: sqliteImages,
     text: options.text,
   };
 }
@@ -49,32 +54,27 @@ const binaryCollation = rawSql(" COLLATE BINARY");
 /** The digits that a double keeps whatever they are: numbers of NUMERIC columns are doubles. */
 const doubleDigits = 15;
 
-const storageClasses: Readonly<Record<ColumnKind, string>> = {
-  text: "TEXT",
-  integer: "INTEGER",
-  bigint: "INTEGER",
-  real: "REAL",
-  decimal: "NUMERIC",
-  boolean: "INTEGER",
-  timestamp: "TEXT",
-  date: "TEXT",
-  uuid: "TEXT",
-  json: "TEXT",
-  bytes: "BLOB",
-};
-
-function columnType(column: ColumnInfo): string {
-  const { kind, precision, scale } = column;
-  // SQLite ignores the digits; they are for whoever reads the declaration later.
-  return kind === "decimal" && precision !== null
-    ? `NUMERIC(${precision},${scale ?? 0})`
-    : storageClasses[kind];
-}
-
 function check(value: unknown, column: ColumnInfo): void {
   if (column.kind === "decimal" && significantDigits(String(value)) > doubleDigits) {
     throw new InvalidValue(`must have at most ${doubleDigits} digits`);
   }
+}
+
+/**
+ * A foreign column may convert what it is compared with, and keep one moment in several texts.
+ * Text has a collation of its own there, which no PRAGMA tells.
+ */
+function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
+  if (column.foreignType === null) return "wholly";
+  const affinity = affinityOf(column);
+  const { kind } = column;
+  if (kind === "text") {
+    return affinity === "TEXT" || affinity === "BLOB" ? "but for order" : "never";
+  }
+  if (kind === "timestamp") return "never";
+  const isNumber = kind === "integer" || kind === "real" || kind === "decimal" ||
+    kind === "boolean";
+  return isNumber && affinity === "TEXT" ? "never" : "wholly";
 }
 
 function encode(value: unknown, column: ColumnInfo): SqlValue {
@@ -120,6 +120,20 @@ function decode(
   if (decoded !== undefined) return decoded;
   misfit(column);
   return asStored(value);
+}
+
+function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean {
+  if (stored === null) return true;
+  // How a document is written makes no difference to the tests for NULL, which are all it has.
+  if (column.kind === "json") return decoded !== null;
+  const encoded = encode(decoded, column);
+  if (stored instanceof Uint8Array || encoded instanceof Uint8Array) {
+    return stored instanceof Uint8Array && encoded instanceof Uint8Array &&
+      encoded.toBase64() === stored.toBase64();
+  }
+  if (typeof stored === "string" || typeof encoded === "string") return encoded === stored;
+  // An integer may be a number or a bigint, whichever driver has read it.
+  return encoded !== null && encoded >= stored && encoded <= stored;
 }
 
 type Stored = Exclude<SqlValue, null>;

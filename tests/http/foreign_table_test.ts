@@ -117,6 +117,18 @@ testOnEngines(
 );
 
 for (const engine of sqlite) {
+  Deno.test(`a large integer in a column of texts stopped the process (${engine.name})`, () =>
+    withForeign(
+      engine,
+      `CREATE TABLE words (id INTEGER PRIMARY KEY, word STRING);
+      INSERT INTO words VALUES (1, 9007199254740993), (2, 'É'), (3, 7)`,
+      open,
+      async ({ send }) => {
+        assertEquals(ids(await send("GET", filtered('word=ieq="é"'))), [2]);
+        assertEquals(ids(await send("GET", filtered('word=icontains="é"'))), [2]);
+      },
+    ));
+
   Deno.test(`PUT took a default that is a bare word for a column (${engine.name})`, () =>
     withForeign(
       engine,
