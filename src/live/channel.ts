@@ -1,6 +1,5 @@
 import type { ChangeLog } from "../db/change_log.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { Decider } from "./decider.ts";
 import { Feed } from "./feed.ts";
 import { History } from "./history.ts";
@@ -9,17 +8,9 @@ import { Router } from "./router.ts";
 import type { LiveSizes } from "./sizes.ts";
 import type { Channel } from "./subscription.ts";
 
-/** How it is decided which rows pass, and what else depends on the engine. */
-export interface DecideOptions {
-  readonly decider: Decider;
-  /** For which columns equality in memory is that of the database. */
-  mayIndex(column: ColumnInfo): boolean;
-  /** Whether the order of a table's keys is known in memory. */
-  knowsKeyOrder(table: TableInfo): boolean;
-}
-
 /** What a channel is made of beside its log. */
-export interface ChannelOptions extends DecideOptions {
+export interface ChannelOptions {
+  readonly decider: Decider;
   readonly runtime: Runtime;
   readonly sizes: LiveSizes;
 }
@@ -32,7 +23,6 @@ export async function openChannel(
   const { decider, runtime, sizes } = options;
   const router = new Router({
     decider,
-    mayIndex: (column) => options.mayIndex(column),
     print: (position) => log.print(position),
   });
   const feed = await Feed.start({
@@ -51,6 +41,5 @@ export async function openChannel(
     decider,
     runtime,
     sizes,
-    knowsKeyOrder: ({ table }) => options.knowsKeyOrder(table),
   };
 }

@@ -1,8 +1,9 @@
+import { askAboutImages } from "../db/ask_about_images.ts";
 import type { Driver } from "../db/driver.ts";
 import type { Filter } from "../filter/filter.ts";
 import { matches } from "../filter/match.ts";
-import type { Runtime } from "../runtime/runtime.ts";
-import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
+import { builtInOperators } from "../filter/operators.ts";
+import type { Row, TableInfo } from "../schema/table_info.ts";
 
 /** Decides which rows pass which filters: in memory where that is sure, else by the database. */
 export interface Decider {
@@ -16,22 +17,39 @@ export interface Decider {
   ): Promise<readonly (readonly boolean[])[]>;
 }
 
-/** Decides in memory, but for what walks to other tables. */
-export function createDecider(driver: Driver, _runtime: Pick<Runtime, "observe" | "random">) {
-  const decider: Decider = {
-    inMemory: (filter, row) => walks(filter) ? null : matches(filter, row),
-    ask() {
-      return Promise.reject(new Error(`Cannot ask ${driver.label} about images yet`));
-    },
-  };
+/** A decider that asks this database. */
+export function createDecider(driver: Driver): Decider {
+  const known = new WeakMap<Filter, boolean>();
+
+  function isForMemory(filter: Filter): boolean {
+    const decided = known.get(filter) ?? isPlain(filter);
+    known.set(filter, decided);
+    return decided;
+  }
+
   return {
-    decider,
-    mayIndex: (column: ColumnInfo) => column.foreignType === null,
-    knowsKeyOrder: (table: TableInfo) => table.own,
+    inMemory: (filter, row) => isForMemory(filter) ? matches(filter, row) : null,
+    ask: (table, rows, filters) =>
+      askAboutImages(driver, driver.dialect, {
+        table,
+        images: rows.map((row) => ({ row })),
+        filters,
+      }),
   };
 }
 
-function walks(filter: Filter): boolean {
-  if (filter.kind === "and" || filter.kind === "or") return filter.terms.some(walks);
-  return filter.kind === "related";
+/** Whether a filter asks nothing but what memory knows to answer as every engine does. */
+function isPlain(filter: Filter): boolean {
+  switch (filter.kind) {
+    case "all":
+    case "none":
+      return true;
+    case "and":
+    case "or":
+      return filter.terms.every(isPlain);
+    case "related":
+      return false;
+    default:
+      return filter.column.foreignType === null && builtInOperators.includes(filter.operator);
+  }
 }

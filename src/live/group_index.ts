@@ -13,16 +13,10 @@ export class GroupIndex {
   /** Groups by column and value. */
   readonly #byColumn = new Map<ColumnInfo, Map<string, Set<Group>>>();
   readonly #others = new Set<Group>();
-  readonly #mayUse: (column: ColumnInfo) => boolean;
-
-  /** `mayUse` says for which columns equality in memory is that of the database. */
-  constructor(mayUse: (column: ColumnInfo) => boolean) {
-    this.#mayUse = mayUse;
-  }
 
   /** Adds a group. */
   add(group: Group): void {
-    const terms = this.#termsOf(group.interest.filter);
+    const terms = termsOf(group.interest.filter);
     if (terms === null) {
       this.#others.add(group);
       return;
@@ -39,7 +33,7 @@ export class GroupIndex {
 
   /** Takes a group away. */
   remove(group: Group): void {
-    const terms = this.#termsOf(group.interest.filter);
+    const terms = termsOf(group.interest.filter);
     if (terms === null) {
       this.#others.delete(group);
       return;
@@ -70,10 +64,11 @@ export class GroupIndex {
       for (const group of was ?? []) if (is?.has(group) !== true) once(group, seen, visit);
     }
   }
+}
 
-  #termsOf(filter: Filter): ReturnType<typeof equalityTerms> {
-    return equalityTerms(filter, this.#mayUse);
-  }
+/** In a foreign table equality may be its collation's, and a value may be of another kind. */
+function termsOf(filter: Filter): ReturnType<typeof equalityTerms> {
+  return equalityTerms(filter, ({ foreignType }) => foreignType === null);
 }
 
 function groupsOf(

@@ -62,8 +62,9 @@ export function eventKind(before: boolean, after: boolean): RowEvent["kind"] | n
 }
 
 /** The key of the row of a passage. */
-export function passageKey({ before, after }: Passage, table: TableInfo): Key {
-  const row = after ?? before;
+export function passageKey({ before, after, between }: Passage, table: TableInfo): Key {
+  // A row that came and went has been something in between.
+  const row = after ?? before ?? between[0] ?? null;
   if (row === null) throw new Error("A passage without a row has no key");
   return keyOf(row, table);
 }

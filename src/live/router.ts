@@ -1,5 +1,5 @@
 import type { Change } from "../db/change_log.ts";
-import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
+import type { TableInfo } from "../schema/table_info.ts";
 import type { Tick } from "./feed.ts";
 import type { InvalidationReason } from "./frames.ts";
 import { Group, groupKey, type Interest, tablesBehind } from "./group.ts";
@@ -7,12 +7,6 @@ import { GroupIndex } from "./group_index.ts";
 import type { MaybePromise } from "./maybe_promise.ts";
 import { passagesOf } from "./passage.ts";
 import { invalidate, Routing, type RoutingOptions } from "./routing.ts";
-
-/** What a router works with. */
-export interface RouterOptions extends RoutingOptions {
-  /** For which columns equality in memory is that of the database. */
-  mayIndex(column: ColumnInfo): boolean;
-}
 
 /** The groups that follow one table, and those whose filters walk to it. */
 interface TableGroups {
@@ -23,12 +17,12 @@ interface TableGroups {
 
 /** Brings every change to the groups that it concerns, and to nobody else. */
 export class Router {
-  readonly #options: RouterOptions;
+  readonly #options: RoutingOptions;
   readonly #groups = new Map<string, Group>();
   readonly #tables = new Map<TableInfo, TableGroups>();
 
   /** Nobody follows anything yet. */
-  constructor(options: RouterOptions) {
+  constructor(options: RoutingOptions) {
     this.#options = options;
   }
 
@@ -80,8 +74,7 @@ export class Router {
   #tableGroups(table: TableInfo): TableGroups {
     const known = this.#tables.get(table);
     if (known !== undefined) return known;
-    const index = new GroupIndex((column) => this.#options.mayIndex(column));
-    const groups: TableGroups = { own: new Set(), index, dependent: new Set() };
+    const groups: TableGroups = { own: new Set(), index: new GroupIndex(), dependent: new Set() };
     this.#tables.set(table, groups);
     return groups;
   }

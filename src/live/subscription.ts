@@ -28,8 +28,6 @@ export interface Channel {
   readonly decider: Decider;
   readonly runtime: Runtime;
   readonly sizes: LiveSizes;
-  /** Whether the order of the database's keys is known in memory. */
-  knowsKeyOrder(interest: Interest): boolean;
 }
 
 /** Where a stream begins: with all rows, with what comes from now on, or behind a position. */
@@ -41,6 +39,8 @@ interface Walk {
   start: PageStart | null;
   /** The next page, where it was read and what was sent is not yet as new as it is. */
   page: Page | null;
+  /** Whether it follows an invalidation: its pages must know of what caused that. */
+  readonly isAnew: boolean;
 }
 
 /**
@@ -135,7 +135,7 @@ export class Subscription implements Member {
     this.#group.members.delete(this);
     this.#phase = "behind";
     this.#round++;
-    this.#begin("everything");
+    this.#begin("anew");
     this.#send(invalidateText(reason));
   }
 
@@ -180,14 +180,14 @@ export class Subscription implements Member {
     this.#ended(this);
   }
 
-  #begin(beginning: Beginning): void {
+  #begin(beginning: Beginning | "anew"): void {
     const { feed } = this.#channel;
     this.#isNet = false;
     this.#isRepeat = false;
     this.#cursor = null;
     this.#walk = null;
-    if (beginning === "everything" || beginning === "lost") {
-      this.#walk = { start: null, page: null };
+    if (beginning === "everything" || beginning === "anew" || beginning === "lost") {
+      this.#walk = { start: null, page: null, isAnew: beginning === "anew" };
       if (beginning === "lost") this.#opening += invalidateText("history_lost");
       return;
     }
@@ -220,7 +220,7 @@ export class Subscription implements Member {
     const round = this.#round;
     const { log, feed, history, pages, sizes } = this.#channel;
     if (walk.page === null) {
-      const page = await pages.read(this.#group, walk.start, this.#cursor?.position ?? null);
+      const page = await pages.read(this.#group, walk.start, await this.#leastKnown(walk));
       if (!await feed.reach(page.position)) throw new Error("The feed does not reach a page");
       if (this.#round !== round) return;
       walk.page = page;
@@ -247,6 +247,14 @@ export class Subscription implements Member {
     if (page.next !== null) return;
     this.#walk = null;
     this.#send(tokenText(log.print(page.position)));
+  }
+
+  /** What the next page must know of; null where any will do. */
+  async #leastKnown({ isAnew }: Walk): Promise<Position | null> {
+    if (this.#cursor !== null) return this.#cursor.position;
+    const { feed } = this.#channel;
+    // The change that brought the invalidation may be on its way still.
+    return isAnew ? await feed.between(() => feed.position) : null;
   }
 
   /** Some of the changes behind the cursor; at their end the stream is live. */
@@ -278,7 +286,9 @@ export class Subscription implements Member {
     round: number,
   ): Promise<boolean> {
     const { decider } = this.#channel;
-    const upTo = start !== null && this.#channel.knowsKeyOrder(this.interest) ? start.key : null;
+    // The order of a foreign key may be its collation's: then rows that are still to come in a page
+    // are told of as well, and the page says the same once more.
+    const upTo = start !== null && this.interest.table.own ? start.key : null;
     const told = await tellChanges(changes, {
       group: this.#group,
       decider,

@@ -60,7 +60,7 @@ export class LiveHubs {
     const { changes, runtime } = this.#options;
     const hub = new Hub({
       openLog: () => openChangeLog({ driver, tables, changes, runtime }),
-      ...createDecider(driver, runtime),
+      decider: createDecider(driver),
       runtime,
       sizes: liveSizes,
       quota: this.#quota,

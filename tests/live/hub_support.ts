@@ -24,7 +24,8 @@ export interface TestHub {
   readonly hub: Hub;
   readonly log: ChangeLog;
   readonly observations: readonly Observation[];
-  advance(ms: number): Promise<void>;
+  /** In steps, because timers make timers. */
+  advance(ms: number, stepMs?: number): Promise<void>;
   sql(text: string): Promise<void>;
   subscribe(request?: Partial<SubscribeRequest>): Promise<EventStream>;
   /** The same, for those who read by themselves. */
@@ -60,7 +61,7 @@ export async function withHub(
   const log = options.wrap?.(raw) ?? raw;
   const hub = new Hub({
     openLog: () => Promise.resolve(log),
-    ...createDecider(db.driver, runtime),
+    decider: createDecider(db.driver),
     runtime,
     sizes: { ...liveSizes, ...options.sizes },
     quota: new Quota({ maxPerUser: 10_000, maxPerAddress: 10_000 }),
@@ -74,8 +75,11 @@ export async function withHub(
       hub,
       log,
       observations,
-      async advance(ms) {
-        advance(ms);
+      async advance(ms, stepMs = ms) {
+        for (let left = ms; left > 0; left -= stepMs) {
+          advance(stepMs);
+          await Promise.resolve();
+        }
         await settled();
       },
       async sql(text) {
