@@ -4,7 +4,7 @@ import type { Row } from "../schema/table_info.ts";
 import type { Decider } from "./decider.ts";
 import { FrameMaker } from "./frame_maker.ts";
 import type { InvalidationReason } from "./frames.ts";
-import { type Group, tablesBehind } from "./group.ts";
+import type { Group } from "./group.ts";
 import {
   eventKind,
   netPassages,
@@ -13,6 +13,7 @@ import {
   passagesOf,
   type RowEvent,
 } from "./passage.ts";
+import { reachesRows, tablesBehind } from "./relation_reach.ts";
 
 /** How changes are told to somebody who did not read them live. */
 export interface CatchUp {
@@ -35,7 +36,9 @@ export async function tellChanges(
   const behind = tablesBehind(filter);
   const passages: Passage[] = [];
   for (const change of changes) {
-    if (behind.has(change.table)) return { reason: "relation_overflow" };
+    if (behind.has(change.table) && reachesRows(change, filter, decider)) {
+      return { reason: "relation_overflow" };
+    }
     if (change.table !== table) continue;
     if (change.kind === "truncate") return { reason: "truncated" };
     if (change.kind === "touch") return { reason: "untracked_write" };

@@ -47,19 +47,3 @@ export class Group {
 export function groupKey({ resource, filter, view }: Interest): string {
   return JSON.stringify([resource, view.key, canonicalKey(filter)]);
 }
-
-/** The tables whose rows decide about those of a filter, its own aside. */
-export function tablesBehind(filter: Filter): ReadonlySet<TableInfo> {
-  const tables = new Set<TableInfo>();
-  collect(filter, tables);
-  return tables;
-}
-
-function collect(filter: Filter, tables: Set<TableInfo>): void {
-  if (filter.kind === "and" || filter.kind === "or") {
-    for (const term of filter.terms) collect(term, tables);
-  } else if (filter.kind === "related") {
-    for (const { table } of filter.relation.steps) tables.add(table);
-    collect(filter.filter, tables);
-  }
-}

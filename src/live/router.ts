@@ -2,10 +2,11 @@ import type { Change } from "../db/change_log.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { Tick } from "./feed.ts";
 import type { InvalidationReason } from "./frames.ts";
-import { Group, groupKey, type Interest, tablesBehind } from "./group.ts";
+import { Group, groupKey, type Interest } from "./group.ts";
 import { GroupIndex } from "./group_index.ts";
 import type { MaybePromise } from "./maybe_promise.ts";
 import { passagesOf } from "./passage.ts";
+import { reachesRows, tablesBehind } from "./relation_reach.ts";
 import { invalidate, Routing, type RoutingOptions } from "./routing.ts";
 
 /** The groups that follow one table, and those whose filters walk to it. */
@@ -66,9 +67,28 @@ export class Router {
     const routing = new Routing(this.#options, tick);
     for (const change of tick.changes) {
       const groups = this.#tables.get(change.table);
-      if (groups !== undefined) route(change, groups, routing);
+      if (groups !== undefined) this.#route(change, groups, routing);
     }
     return routing.finish();
+  }
+
+  #route(change: Change, { own, index, dependent }: TableGroups, routing: Routing): void {
+    for (const group of dependent) {
+      // Which rows come and go with a related one is not known here, so that all are read again.
+      if (reachesRows(change, group.interest.filter, this.#options.decider)) {
+        routing.invalidate(group, "relation_overflow");
+      }
+    }
+    if (change.kind === "truncate" || change.kind === "touch") {
+      const reason = change.kind === "truncate" ? "truncated" : "untracked_write";
+      for (const group of own) routing.invalidate(group, reason);
+      return;
+    }
+    for (const passage of passagesOf(change)) {
+      index.visit(passage, (group) => {
+        if (group.members.size > 0) routing.meet(group, passage);
+      });
+    }
   }
 
   #tableGroups(table: TableInfo): TableGroups {
@@ -82,20 +102,5 @@ export class Router {
   #forgetTable(table: TableInfo): void {
     const groups = this.#tables.get(table);
     if (groups?.own.size === 0 && groups.dependent.size === 0) this.#tables.delete(table);
-  }
-}
-
-function route(change: Change, { own, index, dependent }: TableGroups, routing: Routing): void {
-  // Which rows lead to this one is not known here, so that nothing of theirs is known any more.
-  for (const group of dependent) routing.invalidate(group, "relation_overflow");
-  if (change.kind === "truncate" || change.kind === "touch") {
-    const reason = change.kind === "truncate" ? "truncated" : "untracked_write";
-    for (const group of own) routing.invalidate(group, reason);
-    return;
-  }
-  for (const passage of passagesOf(change)) {
-    index.visit(passage, (group) => {
-      if (group.members.size > 0) routing.meet(group, passage);
-    });
   }
 }
