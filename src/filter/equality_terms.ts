@@ -3,7 +3,7 @@ import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Comparison, Filter } from "./filter.ts";
 import { equalOperator, inOperator } from "./value_operators.ts";
 
-/** One value that a row may have to pass a filter; by `valueId`, one entry of an index. */
+/** One value by which a row may pass a filter; an index has it by its `valueId`. */
 export interface EqualityTerm {
   /** The column of the row. */
   readonly column: ColumnInfo;
@@ -16,22 +16,22 @@ export const mostEqualityTerms = 16;
 
 /**
  * Terms of which every row that passes has at least one, so that a filter need not be tried on the
- * other rows. Null where there are none to be had; an empty list where no row passes. `mayUse`
- * says for which columns equality in memory is that of the database.
+ * other rows. Null where there are none to be had; an empty list where no row passes. `isCertain`
+ * is that of a `Certainty`: elsewhere an equality of the database may be none in memory.
  *
- * They are said of rows whose values fit the kinds of their columns.
+ * They are said of images that `decide.ts` can decide; the others are asked about anyway.
  */
 export function equalityTerms(
   filter: Filter,
-  mayUse: (column: ColumnInfo) => boolean,
+  isCertain: (comparison: Comparison) => boolean,
 ): readonly EqualityTerm[] | null {
-  const terms = termsOf(filter, mayUse);
+  const terms = termsOf(filter, isCertain);
   return terms !== null && terms.length <= mostEqualityTerms ? terms : null;
 }
 
 function termsOf(
   filter: Filter,
-  mayUse: (column: ColumnInfo) => boolean,
+  isCertain: (comparison: Comparison) => boolean,
 ): readonly EqualityTerm[] | null {
   switch (filter.kind) {
     case "all":
@@ -40,27 +40,28 @@ function termsOf(
     case "none":
       return [];
     case "and":
-      return filter.terms.map((term) => termsOf(term, mayUse)).reduce(better, null);
+      return filter.terms.map((term) => termsOf(term, isCertain)).reduce(better, null);
     case "or": {
-      const branches = filter.terms.map((term) => termsOf(term, mayUse));
+      const branches = filter.terms.map((term) => termsOf(term, isCertain));
       return branches.reduce<readonly EqualityTerm[] | null>(
         (all, branch) => all === null || branch === null ? null : [...all, ...branch],
         [],
       );
     }
     case "compare":
-      return ofComparison(filter, mayUse);
+      return ofComparison(filter, isCertain);
     default:
       return unreachable(filter);
   }
 }
 
 function ofComparison(
-  { column, operator, values }: Comparison,
-  mayUse: (column: ColumnInfo) => boolean,
+  comparison: Comparison,
+  isCertain: (comparison: Comparison) => boolean,
 ): readonly EqualityTerm[] | null {
+  const { column, operator, values } = comparison;
   const isEquality = operator === equalOperator || operator === inOperator;
-  return isEquality && mayUse(column) ? values.map((value) => ({ column, value })) : null;
+  return isEquality && isCertain(comparison) ? values.map((value) => ({ column, value })) : null;
 }
 
 /** The one that fewer rows have: those of a lone key, else those with fewer values. */

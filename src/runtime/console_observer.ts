@@ -37,6 +37,7 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   unhandled_rejection: "error",
   value_does_not_fit: "warning",
   computed_failed: "error",
+  live_mismatch: "error",
   table_left_out: "info",
   draining: "info",
   changes_unread: "error",
@@ -71,6 +72,8 @@ function describe(observation: Observation): string {
       return `a stored value of ${observation.table}.${observation.column} does not fit its kind`;
     case "computed_failed":
       return `the computed field ${observation.resource}.${observation.field} failed`;
+    case "live_mismatch":
+      return `memory and database differ about ${observation.operator} on ${observation.table}.${observation.column}; from now on the database is asked`;
     case "table_left_out":
       return `the table ${observation.table} is left out: ${observation.reason}`;
     case "draining":

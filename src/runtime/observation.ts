@@ -19,6 +19,12 @@ export type Observation =
     readonly field: string;
     readonly error: unknown;
   }
+  | {
+    readonly kind: "live_mismatch";
+    readonly table: string;
+    readonly column: string;
+    readonly operator: string;
+  }
   | { readonly kind: "table_left_out"; readonly table: string; readonly reason: string }
   | { readonly kind: "draining" }
   | { readonly kind: "changes_unread"; readonly error: unknown; readonly retryInMs: number }

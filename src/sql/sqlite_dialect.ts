@@ -7,7 +7,7 @@ import { shortestInteger } from "../schema/number_kinds.ts";
 import type { ColumnInfo, ColumnKind } from "../schema/table_info.ts";
 import { isCanonicalUuid } from "../schema/uuid_kind.ts";
 import type { ComparesAsMemory, Dialect, TextDialect } from "./dialect.ts";
-import { identifier, rawSql, sql, type SqlValue } from "./fragment.ts";
+import { type Fragment, identifier, rawSql, sql, type SqlValue } from "./fragment.ts";
 import { affinityOf, sqliteColumnType } from "./sqlite_column_type.ts";
 import { sqliteImages } from "./sqlite_images.ts";
 import { decodeTimestamp, encodeTimestamp } from "./sqlite_timestamps.ts";
@@ -25,16 +25,12 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     decode,
     isRestored,
     selected: (column) => identifier(column.dbName),
-    // A foreign column may be declared NOCASE; equality is exact everywhere. On a column that is
-    // BINARY anyway the clause changes nothing, and its index still serves.
-    operand: (column) =>
-      column.kind === "text" && column.foreignType !== null
-        ? sql`${identifier(column.dbName)}${binaryCollation}`
-        : identifier(column.dbName),
-    indexed: () => null,
-    ordered: (column) => identifier(column.dbName),
+    operand,
+    indexed: (column) => holdsNumbers(column) ? identifier(column.dbName) : null,
+    ordered: asValue,
     bound: (value, column) => sql`${encode(value, column)}`,
-    boundStored: (value) => sql`${value}`,
+    boundStored: (value, column) =>
+      holdsNumbers(column) ? sql`CAST(${value} AS TEXT)` : sql`${value}`,
     comparesAsMemory,
     // Whoever is in a writing transaction is alone in it.
     rowLock: rawSql(""),
@@ -58,6 +54,28 @@ function check(value: unknown, column: ColumnInfo): void {
   if (column.kind === "decimal" && significantDigits(String(value)) > doubleDigits) {
     throw new InvalidValue(`must have at most ${doubleDigits} digits`);
   }
+}
+
+/** Equality is exact everywhere; on a column that is BINARY anyway its index still serves. */
+function operand(column: ColumnInfo): Fragment {
+  return column.kind === "text" && column.foreignType !== null
+    ? sql`${asValue(column)}${binaryCollation}`
+    : asValue(column);
+}
+
+function asValue(column: ColumnInfo): Fragment {
+  const name = identifier(column.dbName);
+  return holdsNumbers(column) ? sql`CAST(${name} AS TEXT)` : name;
+}
+
+/**
+ * Whether texts lie in a column that SQLite takes for one of numbers, such as one declared STRING:
+ * it would compare them with the number that a bound `"10"` looks like.
+ */
+function holdsNumbers(column: ColumnInfo): boolean {
+  if (column.kind !== "text" || column.foreignType === null) return false;
+  const affinity = affinityOf(column);
+  return affinity !== "TEXT" && affinity !== "BLOB";
 }
 
 /**

@@ -18,8 +18,8 @@ export const sqliteImages: ImageDialect = {
  * collation of its columns from the first SELECT, unless a later one might hold another class of
  * value. The casts say that none does, and change nothing in a value that fits.
  *
- * What does not fit, such as a text in a column for numbers, stands as it is. Without an affinity
- * beside it a bound text is not converted to a number, which no such text could equal anyway.
+ * What does not fit, such as a text in a column for numbers, stands as it is, without an affinity:
+ * nothing that it is compared with is converted to a number, which it could not equal anyway.
  */
 function from({ table, from, columns, rows, place }: RowImages): Fragment {
   const names = columns.map(({ dbName }) => identifier(dbName));

@@ -117,6 +117,27 @@ testOnEngines(
 );
 
 for (const engine of sqlite) {
+  Deno.test(`texts in a column declared STRING were compared with numbers (${engine.name})`, () =>
+    withForeign(
+      engine,
+      `CREATE TABLE words (id INTEGER PRIMARY KEY, word STRING);
+      INSERT INTO words VALUES (1, '5x'), (2, '!'), (3, 7), (4, 'b'), (5, 'a')`,
+      open,
+      async ({ send }) => {
+        assertEquals(ids(await send("GET", filtered("word=startswith=5"))), [1]);
+        assertEquals(ids(await send("GET", filtered('word<"6"'))), [1, 2]);
+        assertEquals(ids(await send("GET", filtered('word=="7"'))), [3]);
+        const walked = [];
+        let cursor = "";
+        do {
+          const [, page] = await send("GET", `?orderBy=word&limit=1${cursor}`);
+          walked.push(...page.items.map(({ id }: { id: number }) => id));
+          cursor = page.nextCursor === null ? "" : `&cursor=${page.nextCursor}`;
+        } while (cursor !== "");
+        assertEquals(walked, [2, 1, 3, 5, 4]);
+      },
+    ));
+
   Deno.test(`a large integer in a column of texts stopped the process (${engine.name})`, () =>
     withForeign(
       engine,
