@@ -51,7 +51,8 @@ const notReached: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     [
       ...["change_hints", "change_log", "change_position", "image_reader", "logged_change"],
-      ...["name_change", "open_change_log", "postgres_change_log", "sqlite_change_log"],
+      ...["name_change", "open_change_log", "postgres_change_log", "recorded_writes"],
+      ...["recording_driver", "sqlite_change_log"],
     ].map((file) => [`src/db/${file}.ts`, "the log is read by live streams, which are to come"]),
   ),
   "src/filter/print.ts": "names the groups of live streams, which are to come",
