@@ -9,7 +9,6 @@ import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
 import { readTableInfo, table } from "../../src/schema/define.ts";
 import { changesOf, openLog, readOn, runtime, told } from "../conformance/change_log_support.ts";
 import { testOnEngines } from "../support/http.ts";
-import { run } from "../support/scratch.ts";
 
 const notes = table("notes", {
   id: integer().primaryKey(),
