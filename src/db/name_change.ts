@@ -1,6 +1,6 @@
 import { type Key, keyId, keyOf } from "../plan/key.ts";
 import type { TableInfo } from "../schema/table_info.ts";
-import { type SqlValue, type Statement } from "../sql/fragment.ts";
+import type { SqlValue, Statement } from "../sql/fragment.ts";
 import { logName, sqlName } from "../sql/postgres_changes.ts";
 import type { Connection } from "./driver.ts";
 import { imageReader } from "./image_reader.ts";

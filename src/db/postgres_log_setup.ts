@@ -17,6 +17,8 @@ export interface PostgresLogTable {
   readonly table: TableInfo;
   /** What the log calls it: its full name, as SQL. */
   readonly name: string;
+  /** Whether triggers record it. */
+  readonly isWatched: boolean;
   /** Columns whose text cannot be told from an image alone, and their types: arrays, composites. */
   readonly composed: readonly { readonly name: string; readonly type: string }[];
 }
@@ -36,8 +38,9 @@ export function setUpPostgresLog(
     for (const table of tables) {
       const found = await describe(table, connection);
       const hidden = table.columns.filter((column) => changes.exclude.has(column));
+      const isWatched = changes.mode === "triggers" || found.isWatched;
       if (changes.mode === "triggers") await watch(found, hidden, functionName, connection);
-      described.push(found);
+      described.push({ ...found, isWatched });
     }
     return described;
   });
@@ -112,13 +115,16 @@ async function identityOf(connection: Connection): Promise<string> {
 async function describe(table: TableInfo, connection: Connection): Promise<PostgresLogTable> {
   const [found] = await read(
     connection,
-    `SELECT relkind, ${logName("$1")} FROM pg_class WHERE oid = to_regclass($1)`,
+    `SELECT relkind, ${logName("$1")}, EXISTS (
+       SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND t.tgname = $2 AND t.tgenabled <> 'D'
+     ) FROM pg_class c WHERE oid = to_regclass($1)`,
     sqlName(table),
+    postgresTriggerName,
   );
   if (found === undefined) {
     throw new Error(`Cannot record the changes of "${table.name}": there is no such table`);
   }
-  const [kind, full] = found.map(String);
+  const [kind, full, hasTrigger] = found.map(String);
   if (full === undefined || (kind !== "r" && kind !== "p")) {
     throw new Error(`Cannot record the changes of "${table.name}": it is not a table`);
   }
@@ -133,6 +139,7 @@ async function describe(table: TableInfo, connection: Connection): Promise<Postg
   return {
     table,
     name: full,
+    isWatched: hasTrigger === "t",
     composed: composed.map(([name, type]) => ({ name: String(name), type: String(type) })),
   };
 }

@@ -87,6 +87,12 @@ export function logName(name: string): string {
     JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(${name}))`;
 }
 
+/** The image of `row`, a name in FROM, as a trigger would make it. */
+export function postgresImage(row: string, columns: readonly ColumnInfo[]): string {
+  const names = columns.map(({ dbName }) => `${row}.${quoteIdentifier(dbName)}`);
+  return `(SELECT row_to_json(r) FROM (SELECT ${names.join(", ")}) AS r)`;
+}
+
 /** A text as SQL. */
 export function literal(text: string): string {
   const quoted = `'${text.replaceAll("'", "''")}'`;

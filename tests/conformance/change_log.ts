@@ -1,10 +1,15 @@
 import { setImmediate } from "node:timers";
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import fc from "fast-check";
 import type { Database } from "../../src/db/open_database.ts";
 import { nameChange } from "../../src/db/name_change.ts";
-import { createRowReader } from "../../src/db/rows.ts";
+import { createRowReader, fetchRows } from "../../src/db/rows.ts";
+import { allRows } from "../../src/filter/filter.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { readTableInfo, table } from "../../src/schema/define.ts";
+import { kindOf } from "../../src/schema/kinds.ts";
+import type { ColumnInfo } from "../../src/schema/table_info.ts";
+import { edgeValues, things } from "../invariants/filter_worlds.ts";
 import type { Engine } from "../support/engines.ts";
 import { gate, run, runScript, statement } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
@@ -66,6 +71,7 @@ export function exercise(engine: Engine, lacks: ChangeLogLacks = {}): void {
   test("opening it again, and twice at once, changes nothing", opensAgain);
   test("it hints at commits, until it is told to stop", hints);
   test("the client's name of a new row stands on its change", names);
+  test("an image reads as a list, whatever the kinds and values", everyKind);
   test("tables that are not there are named", async (db) => {
     const missing = table("missing", { id: integer().primaryKey() });
     await assertRejects(() => openLog(db, [missing]), Error, `changes of "missing"`);
@@ -421,5 +427,48 @@ async function names(db: Database): Promise<void> {
       await nameChange(connection, { table: info, key: [77], optimisticId: "nobody's" }, reader);
     }));
   assertEquals(changes.map(({ optimisticId }) => optimisticId), ["mine", null]);
+  await log.close();
+}
+
+async function everyKind(db: Database): Promise<void> {
+  const info = readTableInfo(things);
+  await db.createTables([things]);
+  const log = await openLog(db, [things]);
+  const reader = createRowReader(db.dialect, () => {});
+  const cells = info.columns.map((column) =>
+    column.primaryKey
+      ? fc.integer({ min: 1, max: 9 }).map((id) => [column, id] as const)
+      : fc.constantFrom(null, ...edgeValues[column.kind]).map((value) =>
+        [column, value === null ? null : kindOf(column.kind).fromJson(value, column)] as const
+      )
+  );
+  const list = async () => {
+    const read = { kind: "read" as const, table: info, columns: info.columns, where: allRows };
+    return (await fetchRows(db.driver, { ...read, order: [], after: null, limit: 1 }, reader)).rows;
+  };
+  await fc.assert(
+    fc.asyncProperty(fc.tuple(...cells), fc.tuple(...cells), async (first, second) => {
+      let listed: readonly unknown[] = [];
+      const changes = await changesOf(log, async () => {
+        const { columns } = info;
+        const rows = [new Map<ColumnInfo, unknown>(first)];
+        const insert = { kind: "insert" as const, table: info, columns, rows, returning: [] };
+        await db.driver.query(reader.compile(insert));
+        const [one] = await list();
+        const set = new Map<ColumnInfo, unknown>(second);
+        const update = { kind: "update" as const, table: info, set, where: allRows, returning: [] };
+        await db.driver.query(reader.compile(update));
+        const [two] = await list();
+        await run(db, "DELETE FROM things");
+        listed = [one, two];
+      });
+      const [one, two] = listed;
+      assertEquals(told(changes), [
+        ...[["insert", null, one], ["update", one, two]],
+        ["delete", two, null],
+      ]);
+    }),
+    { numRuns: 60 },
+  );
   await log.close();
 }

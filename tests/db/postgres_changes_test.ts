@@ -2,8 +2,10 @@ import { assert, assertEquals } from "@std/assert";
 import { openDatabase } from "../../src/db/open_database.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { createRowReader } from "../../src/db/rows.ts";
+import { settleChanges } from "../../src/db/changes_options.ts";
+import { openChangeLog } from "../../src/db/open_change_log.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { readTableInfo, table } from "../../src/schema/define.ts";
 import type { TableInfo } from "../../src/schema/table_info.ts";
 import { identifier, join, sql, toStatement } from "../../src/sql/fragment.ts";
 import {
@@ -11,8 +13,10 @@ import {
   changesOf,
   openLog,
   readOn,
+  runtime,
   told,
 } from "../conformance/change_log_support.ts";
+import { handClock } from "./hand_clock.ts";
 import { createScratchDatabase, engines } from "../support/engines.ts";
 import { run, runScript } from "../support/scratch.ts";
 import { testPostgres, testUnless } from "../support/skip.ts";
@@ -293,6 +297,57 @@ testUnless(
     await log.purge();
     assertEquals((await run(db, "SELECT count(*) FROM _service_changes")).rows, [["1"]]);
     await log.close();
+    await Promise.all([db.close(), other.close()]);
+    await scratch.drop();
+  },
+);
+
+testUnless(
+  "missing" in server ? server.missing : null,
+  "signals come without polling, and again after the listening connection was lost (postgres)",
+  async () => {
+    if ("missing" in server) return;
+    const scratch = await createScratchDatabase(server.url);
+    const { clock, advance } = handClock();
+    // Its time stands still: nothing is polled.
+    const db = await openDatabase(scratch.url, { clock });
+    const other = await openDatabase(scratch.url);
+    await db.createTables([notes]);
+    const changes = settleChanges();
+    const tables = [readTableInfo(notes)];
+    const log = await openChangeLog({
+      driver: db.driver,
+      tables,
+      changes,
+      runtime: { ...runtime, clock },
+    });
+    const otherLog = await openLog(other, [notes]);
+    let hinted = Promise.withResolvers<void>();
+    log.onHint(() => hinted.resolve());
+    let id = 0;
+    const isToldOf = async (work: () => Promise<unknown>) => {
+      // Of what came before nothing is left to be told.
+      for (let quiet = 0; quiet < 3; quiet++) await run(other, "SELECT pg_sleep(0.02)");
+      hinted = Promise.withResolvers();
+      await work();
+      await hinted.promise;
+    };
+    const write = () => run(other, `INSERT INTO notes VALUES (${++id}, 'a')`);
+    await isToldOf(write);
+    await isToldOf(write);
+    const listeners = `SELECT pid FROM pg_stat_activity WHERE datname = current_database()
+      AND pid <> pg_backend_pid() AND query IN ('SELECT pg_backend_pid()',
+        'SELECT pg_notify(''service_changes'', pg_backend_pid()::text)')`;
+    const listening = async () => (await run(other, listeners)).rows.length;
+    assertEquals(await listening(), 2);
+    await run(other, `SELECT pg_terminate_backend(pid) FROM (${listeners}) AS l`);
+    // Both listen anew after a second, each by its own clock.
+    for (advance(1_000); await listening() < 2; advance(1_000)) {
+      await run(other, "SELECT pg_sleep(0.05)");
+    }
+    await isToldOf(write);
+    await log.close();
+    await otherLog.close();
     await Promise.all([db.close(), other.close()]);
     await scratch.drop();
   },
