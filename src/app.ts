@@ -2,6 +2,7 @@ import { createUserReader } from "./auth/user.ts";
 import { type AppConfig, settleConfig, type SettledConfig } from "./config.ts";
 import { checkTables } from "./db/check_tables.ts";
 import type { Driver } from "./db/driver.ts";
+import { recordedWrites } from "./db/recorded_writes.ts";
 import { createFilterParser } from "./filter/parse_filter.ts";
 import { Problem } from "./problem/problem.ts";
 import { problemReply } from "./problem/problem_reply.ts";
@@ -13,6 +14,7 @@ import { LiveHubs } from "./resource/live_hubs.ts";
 import type { Resource } from "./resource/resource.ts";
 import { settleRelations } from "./resource/settle_relations.ts";
 import { settleResource } from "./resource/settle_resource.ts";
+import { tableOf } from "./resource/table_of.ts";
 import { createSealer } from "./runtime/sealer.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
@@ -66,10 +68,11 @@ export async function createApp(config: AppConfig): Promise<App> {
   const runtime = config.runtime ?? systemRuntime(consoleObserver());
   const settled = settleConfig(config, runtime);
   const hubs = new LiveHubs({ changes: settled.changes, limits: settled.subscribe, runtime });
-  const resources = settleResources(config, settled, hubs, runtime);
+  const recorded = await recordedDrivers(config, settled, runtime);
+  const resources = settleResources(config, { settled, hubs, recorded, runtime });
   await checkTables(resources, runtime.observe);
   await hubs.open(resources);
-  const databases = new Set([config.db.driver, ...resources.map((resource) => resource.driver)]);
+  const databases = driversOf(config);
   let draining = false;
   const service = serviceRoutes({
     health: settled.health,
@@ -108,17 +111,45 @@ export async function createApp(config: AppConfig): Promise<App> {
 /** Well within the time that a listener gives to requests in flight. */
 const drainWindowMs = 5_000;
 
+function driversOf({ db, resources }: AppConfig): ReadonlySet<Driver> {
+  return new Set([db.driver, ...resources.map(({ options }) => (options.db ?? db).driver)]);
+}
+
+/** Where no trigger may be installed, the service's own writes record themselves. */
+async function recordedDrivers(
+  config: AppConfig,
+  { changes }: SettledConfig,
+  { random }: Runtime,
+): Promise<ReadonlyMap<Driver, Driver>> {
+  const recorded = new Map<Driver, Driver>();
+  if (changes.mode === "triggers") return recorded;
+  for (const driver of driversOf(config)) {
+    const tables = config.resources
+      .filter(({ options }) => (options.db ?? config.db).driver === driver)
+      .map(({ table }) => tableOf(table));
+    recorded.set(driver, await recordedWrites({ driver, tables, changes, random }));
+  }
+  return recorded;
+}
+
+/** What resources are settled with, beside the configuration. */
+interface AppParts {
+  readonly settled: SettledConfig;
+  readonly hubs: LiveHubs;
+  readonly recorded: ReadonlyMap<Driver, Driver>;
+  readonly runtime: Runtime;
+}
+
 function settleResources(
   config: AppConfig,
-  settled: SettledConfig,
-  hubs: LiveHubs,
-  runtime: Runtime,
+  { settled, hubs, recorded, runtime }: AppParts,
 ): readonly Resource[] {
   config.resources.forEach(checkOptions);
   const byTable = new Map<TableInfo, Resource>();
   const context = {
     basePath: settled.basePath,
     driver: config.db.driver,
+    writeBy: (driver: Driver) => recorded.get(driver) ?? driver,
     filters: createFilterParser(),
     sealer: createSealer(settled.secrets, runtime.random),
     relations: settleRelations(config.resources),

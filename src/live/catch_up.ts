@@ -1,6 +1,6 @@
 import type { Change } from "../db/change_log.ts";
+import type { RowImage } from "../filter/row_image.ts";
 import { compareKeys, type Key } from "../plan/key.ts";
-import type { Row } from "../schema/table_info.ts";
 import type { Decider } from "./decider.ts";
 import { FrameMaker } from "./frame_maker.ts";
 import type { InvalidationReason } from "./frames.ts";
@@ -63,14 +63,14 @@ async function judge(
   passages: readonly Passage[],
   { group, decider, isRepeat }: Pick<CatchUp, "group" | "decider" | "isRepeat">,
 ): Promise<readonly RowEvent[]> {
-  const rows = new Set<Row>();
+  const images = new Set<RowImage>();
   for (const { before, after, between } of passages) {
-    if (before !== null) rows.add(before);
-    if (after !== null) rows.add(after);
-    if (isRepeat) { for (const row of between) rows.add(row); }
+    if (before !== null) images.add(before);
+    if (after !== null) images.add(after);
+    if (isRepeat) { for (const image of between) images.add(image); }
   }
-  const passes = await decide([...rows], group, decider);
-  const isIn = (row: Row | null) => row !== null && passes.get(row) === true;
+  const passes = await decide([...images], group, decider);
+  const isIn = (image: RowImage | null) => image !== null && passes.get(image) === true;
   const events: RowEvent[] = [];
   for (const passage of passages) {
     // Whoever may have seen the row come and not go again must be told that it is gone.
@@ -83,20 +83,20 @@ async function judge(
 }
 
 async function decide(
-  rows: readonly Row[],
-  { interest: { filter, table } }: Group,
+  images: readonly RowImage[],
+  { decide, interest: { filter, table } }: Group,
   decider: Decider,
-): Promise<ReadonlyMap<Row, boolean>> {
-  const decided = new Map<Row, boolean>();
-  const open: Row[] = [];
-  for (const row of rows) {
-    const passes = decider.inMemory(filter, row);
-    if (passes === null) open.push(row);
-    else decided.set(row, passes);
+): Promise<ReadonlyMap<RowImage, boolean>> {
+  const decided = new Map<RowImage, boolean>();
+  const open: RowImage[] = [];
+  for (const image of images) {
+    const passes = decide(image);
+    if (passes === null) open.push(image);
+    else decided.set(image, passes);
   }
   if (open.length > 0) {
     const answers = await decider.ask(table, open, [filter]);
-    open.forEach((row, index) => decided.set(row, answers[index]?.[0] === true));
+    open.forEach((image, index) => decided.set(image, answers[index]?.[0] === true));
   }
   return decided;
 }

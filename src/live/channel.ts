@@ -2,8 +2,10 @@ import type { ChangeLog } from "../db/change_log.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Decider } from "./decider.ts";
 import { Feed } from "./feed.ts";
+import type { Group } from "./group.ts";
 import { History } from "./history.ts";
 import { PageReader } from "./page_reader.ts";
+import type { Passage } from "./passage.ts";
 import { Router } from "./router.ts";
 import type { LiveSizes } from "./sizes.ts";
 import type { Channel } from "./subscription.ts";
@@ -24,6 +26,7 @@ export async function openChannel(
   const router = new Router({
     decider,
     print: (position) => log.print(position),
+    check: (group, passage) => void checkDecision(group, passage, { decider, router, runtime }),
   });
   const feed = await Feed.start({
     log,
@@ -42,4 +45,20 @@ export async function openChannel(
     runtime,
     sizes,
   };
+}
+
+/** What memory decides is checked now and then; where it errs, the streams begin anew. */
+async function checkDecision(
+  { interest: { table, filter } }: Group,
+  { before, after }: Passage,
+  { decider, router, runtime }: Pick<Channel, "decider" | "router" | "runtime">,
+): Promise<void> {
+  const image = after ?? before;
+  if (image === null) return;
+  try {
+    if (!await decider.check(table, image, filter)) router.recompile(table);
+  } catch (error) {
+    // A check that could not be made says nothing about the decision.
+    runtime.observe({ kind: "live_upkeep_failed", error });
+  }
 }

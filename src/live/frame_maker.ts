@@ -27,7 +27,7 @@ export class FrameMaker {
 
   /** Says which rows will be shown. */
   want({ kind, passage: { after } }: RowEvent): void {
-    if (kind !== "removed" && after !== null) this.#wanted.add(after);
+    if (kind !== "removed" && after !== null) this.#wanted.add(after.row);
   }
 
   /** Presents them, all at once. */
@@ -55,7 +55,7 @@ export class FrameMaker {
       const key = passageKey(passage, this.#table);
       return { seq, id: key.length === 1 ? key[0] : key };
     }
-    const item = after === null ? {} : this.#shown.get(after) ?? {};
+    const item = after === null ? {} : this.#shown.get(after.row) ?? {};
     const isNamed = kind === "added" && optimisticId !== null;
     return { seq, item: isNamed ? { ...item, _optimisticId: optimisticId } : item };
   }

@@ -1,6 +1,7 @@
 import type { Position } from "../db/change_log.ts";
 import type { RowReader } from "../db/rows.ts";
 import { canonicalKey } from "../filter/canonical.ts";
+import type { Decide } from "../filter/decide.ts";
 import type { Filter } from "../filter/filter.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { InvalidationReason } from "./frames.ts";
@@ -33,13 +34,16 @@ export class Group {
   readonly interest: Interest;
   /** Those who read live; the others catch up by themselves. */
   readonly members: Set<Member> = new Set();
+  /** How memory decides which rows they see. */
+  decide: Decide;
   /** How many there are in all. */
   size = 0;
 
   /** Nobody is in it yet. */
-  constructor(interest: Interest) {
+  constructor(interest: Interest, decide: Decide) {
     this.key = groupKey(interest);
     this.interest = interest;
+    this.decide = decide;
   }
 }
 

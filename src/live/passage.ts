@@ -1,4 +1,5 @@
 import type { Change } from "../db/change_log.ts";
+import type { RowImage } from "../filter/row_image.ts";
 import { type Key, keyId, keyOf } from "../plan/key.ts";
 import type { Row, TableInfo } from "../schema/table_info.ts";
 
@@ -7,11 +8,11 @@ export interface Passage {
   /** The number of the change, of several the last one's. */
   readonly seq: number;
   /** Null where the row was not there. */
-  readonly before: Row | null;
+  readonly before: RowImage | null;
   /** Null where the row is gone. */
-  readonly after: Row | null;
+  readonly after: RowImage | null;
   /** What the row was in between, where several were taken together. */
-  readonly between: readonly Row[];
+  readonly between: readonly RowImage[];
   /** How the client that created the row calls it. */
   readonly optimisticId: string | null;
 }
@@ -27,8 +28,10 @@ export interface RowEvent {
  * and another has come.
  */
 export function passagesOf(change: Change): readonly Passage[] {
-  const { seq, before, after, optimisticId, table } = change;
-  if (before === null || after === null || haveSameKey(before, after, table)) {
+  const { seq, optimisticId, table } = change;
+  const before = change.before === null ? null : { row: change.before };
+  const after = change.after === null ? null : { row: change.after };
+  if (before === null || after === null || haveSameKey(before.row, after.row, table)) {
     return [{ seq, before, after, between: nothing, optimisticId }];
   }
   return [
@@ -44,9 +47,7 @@ export function passagesOf(change: Change): readonly Passage[] {
 export function netPassages(passages: readonly Passage[], table: TableInfo): readonly Passage[] {
   const byRow = new Map<string, Passage>();
   for (const passage of passages) {
-    const row = passage.after ?? passage.before;
-    if (row === null) continue;
-    const id = keyId(keyOf(row, table), table);
+    const id = keyId(passageKey(passage, table), table);
     const earlier = byRow.get(id);
     // The last change decides where a row stands in the order.
     byRow.delete(id);
@@ -64,12 +65,12 @@ export function eventKind(before: boolean, after: boolean): RowEvent["kind"] | n
 /** The key of the row of a passage. */
 export function passageKey({ before, after, between }: Passage, table: TableInfo): Key {
   // A row that came and went has been something in between.
-  const row = after ?? before ?? between[0] ?? null;
-  if (row === null) throw new Error("A passage without a row has no key");
-  return keyOf(row, table);
+  const image = after ?? before ?? between[0];
+  if (image === undefined) throw new Error("A passage without a row has no key");
+  return keyOf(image.row, table);
 }
 
-const nothing: readonly Row[] = Object.freeze([]);
+const nothing: readonly RowImage[] = Object.freeze([]);
 
 function haveSameKey(before: Row, after: Row, table: TableInfo): boolean {
   // Keys hardly ever change: comparing the values spares two texts for every change.
@@ -78,7 +79,7 @@ function haveSameKey(before: Row, after: Row, table: TableInfo): boolean {
 }
 
 function together(earlier: Passage, later: Passage): Passage {
-  const joint = [earlier.after, later.before].filter((row) => row !== null);
+  const joint = [earlier.after, later.before].filter((image) => image !== null);
   return {
     seq: later.seq,
     before: earlier.before,

@@ -29,13 +29,14 @@ function walksOf(filter: Filter): readonly Related[] {
 function reachesBy(change: Change, { relation, filter }: Related, decider: Decider): boolean {
   const { kind, before, after } = change;
   const { steps } = relation;
+  const decide = decider.compile(filter);
   return steps.some((step, index) => {
     if (step.table !== change.table) return false;
     if (kind === "truncate" || kind === "touch") return true;
     const next = steps[index + 1];
     // A row of a link table passes where its target does, whatever else stands in it.
     const passes = (row: Row | null) =>
-      row === null ? false : next === undefined ? decider.inMemory(filter, row) : true;
+      row === null ? false : next === undefined ? decide({ row }) : true;
     const [was, is] = [passes(before), passes(after)];
     if (before === null || after === null) return was !== false || is !== false;
     if (was === null || is === null) return !isSame(before, after, step.table.columns);

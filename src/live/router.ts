@@ -31,7 +31,7 @@ export class Router {
   enter(interest: Interest): Group {
     const key = groupKey(interest);
     const known = this.#groups.get(key);
-    const group = known ?? new Group(interest);
+    const group = known ?? new Group(interest, this.#options.decider.compile(interest.filter));
     group.size++;
     if (known !== undefined) return group;
     this.#groups.set(key, group);
@@ -60,6 +60,17 @@ export class Router {
   /** Tells everybody to begin anew. */
   invalidateAll(reason: InvalidationReason): void {
     for (const group of this.#groups.values()) invalidate(group, reason);
+  }
+
+  /** Decides anew, and tells everybody who follows a table to begin anew: memory has erred. */
+  recompile(table: TableInfo): void {
+    for (const group of this.#groups.values()) {
+      group.decide = this.#options.decider.compile(group.interest.filter);
+      const { index } = this.#tableGroups(group.interest.table);
+      index.remove(group);
+      index.add(group);
+      if (group.interest.table === table) invalidate(group, "server_reset");
+    }
   }
 
   /** Delivers a tick. Waits only where the database must decide, or related rows are loaded. */
@@ -94,7 +105,11 @@ export class Router {
   #tableGroups(table: TableInfo): TableGroups {
     const known = this.#tables.get(table);
     if (known !== undefined) return known;
-    const groups: TableGroups = { own: new Set(), index: new GroupIndex(), dependent: new Set() };
+    const groups: TableGroups = {
+      own: new Set(),
+      index: new GroupIndex(this.#options.decider.isCertain),
+      dependent: new Set(),
+    };
     this.#tables.set(table, groups);
     return groups;
   }

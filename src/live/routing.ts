@@ -1,5 +1,6 @@
 import type { Position } from "../db/change_log.ts";
-import type { Row, TableInfo } from "../schema/table_info.ts";
+import type { RowImage } from "../filter/row_image.ts";
+import type { TableInfo } from "../schema/table_info.ts";
 import type { Decider } from "./decider.ts";
 import type { Tick } from "./feed.ts";
 import { FrameMaker } from "./frame_maker.ts";
@@ -13,6 +14,8 @@ export interface RoutingOptions {
   readonly decider: Decider;
   /** The resume token of a position. */
   print(position: Position): string;
+  /** Holds a decision of memory against the database, in its own time. */
+  check(group: Group, passage: Passage): void;
 }
 
 /** One tick on its way: first what it is to whom, then the frames, then the deliveries. */
@@ -33,11 +36,11 @@ export class Routing {
   }
 
   meet(group: Group, passage: Passage): void {
-    const { filter, table } = group.interest;
-    const { decider } = this.#options;
-    const before = passage.before === null ? false : decider.inMemory(filter, passage.before);
-    const after = passage.after === null ? false : decider.inMemory(filter, passage.after);
+    const before = passage.before === null ? false : group.decide(passage.before);
+    const after = passage.after === null ? false : group.decide(passage.after);
+    if (this.#options.decider.isToBeChecked()) this.#options.check(group, passage);
     if (before === null || after === null) {
+      const { table } = group.interest;
       const questions = this.#questions.get(table) ?? [];
       this.#questions.set(table, questions);
       questions.push({ group, passage, place: this.#place(group, null) });
@@ -70,18 +73,18 @@ export class Routing {
   }
 
   async #askFor(table: TableInfo, questions: readonly Question[]): Promise<void> {
-    const rows = new Map<Row, number>();
+    const images = new Map<RowImage, number>();
     const filters = new Map<Group, number>();
     for (const { group, passage: { before, after } } of questions) {
       if (!filters.has(group)) filters.set(group, filters.size);
-      for (const row of [before, after]) {
-        if (row !== null && !rows.has(row)) rows.set(row, rows.size);
+      for (const image of [before, after]) {
+        if (image !== null && !images.has(image)) images.set(image, images.size);
       }
     }
     const asked = [...filters.keys()].map(({ interest }) => interest.filter);
-    const answers = await this.#options.decider.ask(table, [...rows.keys()], asked);
-    const passes = (row: Row | null, group: Group) =>
-      row !== null && answers[rows.get(row) ?? -1]?.[filters.get(group) ?? -1] === true;
+    const answers = await this.#options.decider.ask(table, [...images.keys()], asked);
+    const passes = (image: RowImage | null, group: Group) =>
+      image !== null && answers[images.get(image) ?? -1]?.[filters.get(group) ?? -1] === true;
     for (const { group, passage, place } of questions) {
       const kind = eventKind(passes(passage.before, group), passes(passage.after, group));
       const events = this.#events.get(group);

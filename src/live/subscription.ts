@@ -288,7 +288,7 @@ export class Subscription implements Member {
     const { decider } = this.#channel;
     // The order of a foreign key may be its collation's: then rows that are still to come in a page
     // are told of as well, and the page says the same once more.
-    const upTo = start !== null && this.interest.table.own ? start.key : null;
+    const upTo = start !== null && decider.knowsKeyOrder(this.interest.table) ? start.key : null;
     const told = await tellChanges(changes, {
       group: this.#group,
       decider,

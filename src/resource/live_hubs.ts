@@ -60,7 +60,7 @@ export class LiveHubs {
     const { changes, runtime } = this.#options;
     const hub = new Hub({
       openLog: () => openChangeLog({ driver, tables, changes, runtime }),
-      decider: createDecider(driver),
+      decider: createDecider(driver, runtime),
       runtime,
       sizes: liveSizes,
       quota: this.#quota,

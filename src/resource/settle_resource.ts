@@ -25,6 +25,8 @@ import { tableOf } from "./table_of.ts";
 export interface ResourceContext {
   readonly basePath: string;
   readonly driver: Driver;
+  /** The driver to use instead of another: one whose writes record themselves, or the same. */
+  writeBy(driver: Driver): Driver;
   readonly filters: FilterParser;
   readonly sealer: Sealer;
   readonly relations: Relations;
@@ -47,7 +49,7 @@ export function settleResource(definition: ResourceDefinition, context: Resource
   const table = tableOf(definition.table);
   const find = columnFinder(table, runtime.observe);
   const operators = operatorsWith(options.customOperators ?? {});
-  const driver = options.db?.driver ?? context.driver;
+  const driver = context.writeBy(options.db?.driver ?? context.driver);
   checkKey(options.id, table, find);
   requireCreatable(options, table, find);
   const softDelete = options.softDelete === undefined

@@ -61,7 +61,7 @@ export async function withHub(
   const log = options.wrap?.(raw) ?? raw;
   const hub = new Hub({
     openLog: () => Promise.resolve(log),
-    decider: createDecider(db.driver),
+    decider: createDecider(db.driver, runtime),
     runtime,
     sizes: { ...liveSizes, ...options.sizes },
     quota: new Quota({ maxPerUser: 10_000, maxPerAddress: 10_000 }),

@@ -151,3 +151,25 @@ Deno.test("streams have their limits, by user and by address", () =>
     streams.push(await open("ada", "10.0.0.1"));
     for (const stream of streams) await stream.close();
   }, { subscribe: { maxPerUser: 2, maxPerAddress: 3 } }));
+
+testOnEngines(
+  "without triggers the writes of the service are told all the same",
+  (engine) =>
+    withNotes(engine, {}, async (service) => {
+      const { db, send, subscribe } = service;
+      const stream = await subscribe("/api/notes/subscribe");
+      await stream.untilSynced();
+      await send("POST", "/api/notes", { id: 1, title: "a" }, ada);
+      await send("PATCH", "/api/notes/batch", { filter: "id==1", patch: { title: "b" } }, ada);
+      await send("DELETE", "/api/notes/1", undefined, ada);
+      assertEquals(await toldSoFar(stream, service), ["added 1 a", "changed 1 b", "removed 1"]);
+      const { rows } = await db.driver.query({
+        text: db.dialect.engine === "sqlite"
+          ? "SELECT name FROM sqlite_schema WHERE type = 'trigger'"
+          : "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal",
+        values: [],
+      });
+      assertEquals(rows, []);
+      await stream.close();
+    }, { changes: { mode: "service" } }),
+);
