@@ -24,7 +24,7 @@
  * @module
  */
 export { type App, createApp, type RequestInfo } from "./src/app.ts";
-export type { AppConfig, AuthOptions, ServiceConfig } from "./src/config.ts";
+export type { AppConfig, AuthOptions, ServiceConfig, SubscribeOptions } from "./src/config.ts";
 export { serve, type ServeConfig } from "./src/serve.ts";
 export type { ListenOptions, Server } from "./src/listener.ts";
 

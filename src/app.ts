@@ -1,16 +1,18 @@
 import { createUserReader } from "./auth/user.ts";
 import { type AppConfig, settleConfig, type SettledConfig } from "./config.ts";
 import { checkTables } from "./db/check_tables.ts";
+import { settleChanges } from "./db/changes_options.ts";
 import type { Driver } from "./db/driver.ts";
 import { recordedWrites } from "./db/recorded_writes.ts";
 import { createFilterParser } from "./filter/parse_filter.ts";
 import { Problem } from "./problem/problem.ts";
 import { problemReply } from "./problem/problem_reply.ts";
 import type { Reply } from "./protocol/reply.ts";
+import type { ResourceDefinition } from "./resource/definition.ts";
 import { checkOptions } from "./resource/check_options.ts";
 import { mountResources, type ResourceTable, type Target } from "./resource/mount.ts";
 import { describeResource, type ResourceSummary } from "./resource/describe.ts";
-import { LiveHubs } from "./resource/live_hubs.ts";
+import { canBeFollowed, LiveHubs, type RecordedDriver } from "./resource/live_hubs.ts";
 import type { Resource } from "./resource/resource.ts";
 import { settleRelations } from "./resource/settle_relations.ts";
 import { settleResource } from "./resource/settle_resource.ts";
@@ -67,8 +69,8 @@ export interface RequestInfo {
 export async function createApp(config: AppConfig): Promise<App> {
   const runtime = config.runtime ?? systemRuntime(consoleObserver());
   const settled = settleConfig(config, runtime);
-  const hubs = new LiveHubs({ changes: settled.changes, limits: settled.subscribe, runtime });
   const recorded = await recordedDrivers(config, settled, runtime);
+  const hubs = new LiveHubs({ recorded, limits: settled.subscribe, runtime });
   const resources = settleResources(config, { settled, hubs, recorded, runtime });
   await checkTables(resources, runtime.observe);
   await hubs.open(resources);
@@ -115,19 +117,26 @@ function driversOf({ db, resources }: AppConfig): ReadonlySet<Driver> {
   return new Set([db.driver, ...resources.map(({ options }) => (options.db ?? db).driver)]);
 }
 
-/** Where no trigger may be installed, the service's own writes record themselves. */
+/**
+ * How each database is written to, and recorded. Tables of somebody else get no triggers unless the
+ * configuration says so; there the service's own writes record themselves.
+ */
 async function recordedDrivers(
   config: AppConfig,
-  { changes }: SettledConfig,
+  settled: SettledConfig,
   { random }: Runtime,
-): Promise<ReadonlyMap<Driver, Driver>> {
-  const recorded = new Map<Driver, Driver>();
-  if (changes.mode === "triggers") return recorded;
-  for (const driver of driversOf(config)) {
-    const tables = config.resources
-      .filter(({ options }) => (options.db ?? config.db).driver === driver)
-      .map(({ table }) => tableOf(table));
-    recorded.set(driver, await recordedWrites({ driver, tables, changes, random }));
+): Promise<ReadonlyMap<Driver, RecordedDriver>> {
+  const recorded = new Map<Driver, RecordedDriver>();
+  const driverOf = ({ options }: ResourceDefinition) => (options.db ?? config.db).driver;
+  for (const [driver, served] of Map.groupBy(config.resources, driverOf)) {
+    if (!served.some(canBeFollowed)) continue;
+    const tables = served.map(({ table }) => tableOf(table));
+    const mode = tables.every(({ own }) => own) ? "triggers" : "service";
+    const changes = settleChanges({ ...settled.changes, mode: settled.changes.mode ?? mode });
+    const writeBy = changes.mode === "triggers"
+      ? driver
+      : await recordedWrites({ driver, tables, changes, random });
+    recorded.set(driver, { driver: writeBy, changes });
   }
   return recorded;
 }
@@ -136,7 +145,7 @@ async function recordedDrivers(
 interface AppParts {
   readonly settled: SettledConfig;
   readonly hubs: LiveHubs;
-  readonly recorded: ReadonlyMap<Driver, Driver>;
+  readonly recorded: ReadonlyMap<Driver, RecordedDriver>;
   readonly runtime: Runtime;
 }
 
@@ -149,7 +158,7 @@ function settleResources(
   const context = {
     basePath: settled.basePath,
     driver: config.db.driver,
-    writeBy: (driver: Driver) => recorded.get(driver) ?? driver,
+    writeBy: (driver: Driver) => recorded.get(driver)?.driver ?? driver,
     filters: createFilterParser(),
     sealer: createSealer(settled.secrets, runtime.random),
     relations: settleRelations(config.resources),

@@ -1,5 +1,5 @@
 import { checkConfig } from "./check_config.ts";
-import { type ChangesOptions, settleChanges, type SettledChanges } from "./db/changes_options.ts";
+import { type ChangesOptions, settleChanges } from "./db/changes_options.ts";
 import type { Database } from "./db/open_database.ts";
 import type { QuotaLimits } from "./live/quota.ts";
 import type { ResourceDefinition } from "./resource/definition.ts";
@@ -78,7 +78,7 @@ export interface SettledConfig {
   readonly bodyLimit: number;
   readonly bodyTimeoutMs: number;
   readonly middleware: readonly Middleware[];
-  readonly changes: SettledChanges;
+  readonly changes: ChangesOptions;
   readonly subscribe: QuotaLimits;
 }
 
@@ -105,6 +105,7 @@ export function settleConfig(config: AppConfig, runtime: Runtime): SettledConfig
   requirePositive(bodyTimeoutMs, "bodyTimeoutMs");
   requirePositive(maxPerUser, "subscribe.maxPerUser");
   requirePositive(maxPerAddress, "subscribe.maxPerAddress");
+  settleChanges(config.changes);
   return {
     basePath,
     secrets: settleSecrets(config, runtime),
@@ -113,7 +114,7 @@ export function settleConfig(config: AppConfig, runtime: Runtime): SettledConfig
     bodyLimit,
     bodyTimeoutMs,
     middleware: [...corsBefore(config), ...middleware, ...own],
-    changes: settleChanges(config.changes),
+    changes: config.changes ?? {},
     subscribe: { maxPerUser, maxPerAddress },
   };
 }

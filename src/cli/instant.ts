@@ -26,8 +26,6 @@ export async function serveInstantly(
       runtime,
       auth: tokenAuth(access),
       middleware: access.writable ? [] : [refuseWrites],
-      // The tables belong to somebody else, who may not want triggers on them.
-      ...(access.writable ? { changes: { mode: "service" } } : {}),
       resources: tables.map((table) => definition(table, access)),
     },
     subject: `${db.label}, ${access.writable ? "with writes" : "read-only"}`,

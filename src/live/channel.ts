@@ -8,7 +8,18 @@ import { PageReader } from "./page_reader.ts";
 import type { Passage } from "./passage.ts";
 import { Router } from "./router.ts";
 import type { LiveSizes } from "./sizes.ts";
-import type { Channel } from "./subscription.ts";
+
+/** What all streams over one database share. */
+export interface Channel {
+  readonly log: ChangeLog;
+  readonly feed: Feed;
+  readonly history: History;
+  readonly pages: PageReader;
+  readonly router: Router;
+  readonly decider: Decider;
+  readonly runtime: Runtime;
+  readonly sizes: LiveSizes;
+}
 
 /** What a channel is made of beside its log. */
 export interface ChannelOptions {

@@ -6,13 +6,13 @@ import { and, type Filter } from "../filter/filter.ts";
 import { Problem } from "../problem/problem.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import { Beats } from "./beats.ts";
-import { type ChannelOptions, openChannel } from "./channel.ts";
+import { type Channel, type ChannelOptions, openChannel } from "./channel.ts";
 import { invalidateText, retryText, toBytes, tokenText } from "./frames.ts";
 import { groupKey, type Interest } from "./group.ts";
 import { jittered } from "./jitter.ts";
 import type { Quota } from "./quota.ts";
 import { type ScopeHolder, ScopeWatch, type Watched } from "./scope_watch.ts";
-import { type Beginning, type Channel, Subscription } from "./subscription.ts";
+import { type Beginning, Subscription } from "./subscription.ts";
 import type { LiveView } from "./view.ts";
 
 /** What a hub is made of. */

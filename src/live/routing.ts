@@ -6,7 +6,7 @@ import type { Tick } from "./feed.ts";
 import { FrameMaker } from "./frame_maker.ts";
 import { type InvalidationReason, toBytes, tokenText } from "./frames.ts";
 import type { Group } from "./group.ts";
-import { type MaybePromise, then } from "./maybe_promise.ts";
+import type { MaybePromise } from "./maybe_promise.ts";
 import { eventKind, type Passage, type RowEvent } from "./passage.ts";
 
 /** What the way of a tick takes. */

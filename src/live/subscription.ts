@@ -1,8 +1,6 @@
-import type { ChangeLog, Position } from "../db/change_log.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import type { Position } from "../db/change_log.ts";
 import { tellChanges } from "./catch_up.ts";
-import type { Decider } from "./decider.ts";
-import type { Feed } from "./feed.ts";
+import type { Channel } from "./channel.ts";
 import {
   commentText,
   invalidateText,
@@ -12,23 +10,9 @@ import {
   tokenText,
 } from "./frames.ts";
 import type { Group, Interest, Member } from "./group.ts";
-import { type Cursor, cursorAt, type History } from "./history.ts";
-import { existingText, type Page, type PageReader, type PageStart } from "./page_reader.ts";
+import { type Cursor, cursorAt } from "./history.ts";
+import { existingText, type Page, type PageStart } from "./page_reader.ts";
 import { jittered } from "./jitter.ts";
-import type { Router } from "./router.ts";
-import type { LiveSizes } from "./sizes.ts";
-
-/** What all streams over one database share. */
-export interface Channel {
-  readonly log: ChangeLog;
-  readonly feed: Feed;
-  readonly history: History;
-  readonly pages: PageReader;
-  readonly router: Router;
-  readonly decider: Decider;
-  readonly runtime: Runtime;
-  readonly sizes: LiveSizes;
-}
 
 /** Where a stream begins: with all rows, with what comes from now on, or behind a position. */
 export type Beginning = "everything" | "now" | "lost" | Position;

@@ -8,11 +8,20 @@ import { liveSizes } from "../live/sizes.ts";
 import { Quota, type QuotaLimits } from "../live/quota.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { TableInfo } from "../schema/table_info.ts";
+import type { ResourceDefinition } from "./definition.ts";
 import type { Resource } from "./resource.ts";
+
+/** How a database is written to, and how its changes are recorded. */
+export interface RecordedDriver {
+  /** The one to write by: it may record what it writes. */
+  readonly driver: Driver;
+  readonly changes: SettledChanges;
+}
 
 /** What the hubs of an app are made of. */
 export interface LiveHubsOptions {
-  readonly changes: SettledChanges;
+  /** By the drivers that the configuration names. */
+  readonly recorded: ReadonlyMap<Driver, RecordedDriver>;
   readonly limits: QuotaLimits;
   readonly runtime: Runtime;
 }
@@ -39,10 +48,11 @@ export class LiveHubs {
    * now has them once it can.
    */
   async open(resources: readonly Resource[]): Promise<void> {
-    const followed = resources.filter(canBeFollowed);
-    const byDriver = Map.groupBy(followed, ({ driver }) => driver);
     await Promise.all(
-      [...byDriver].map(([driver, some]) => this.#openOne(driver, tablesOf(some, resources))),
+      [...this.#options.recorded.values()].map((recorded) => {
+        const some = resources.filter(({ driver }) => driver === recorded.driver);
+        return this.#openOne(recorded, tablesOf(some));
+      }),
     );
   }
 
@@ -56,8 +66,11 @@ export class LiveHubs {
     await Promise.all([...this.#hubs.values()].map((hub) => hub.close()));
   }
 
-  async #openOne(driver: Driver, tables: ReadonlySet<TableInfo>): Promise<void> {
-    const { changes, runtime } = this.#options;
+  async #openOne(
+    { driver, changes }: RecordedDriver,
+    tables: ReadonlySet<TableInfo>,
+  ): Promise<void> {
+    const { runtime } = this.#options;
     const hub = new Hub({
       openLog: () => openChangeLog({ driver, tables, changes, runtime }),
       decider: createDecider(driver, runtime),
@@ -79,17 +92,22 @@ export class LiveHubs {
   }
 }
 
-function canBeFollowed({ capabilities, policy }: Resource): boolean {
-  return capabilities.enableSubscribe &&
-    (policy.public.has("subscribe") || policy.scopes.has("subscribe"));
+/** Whether anybody may subscribe: where nobody may, changes need not be recorded. */
+export function canBeFollowed(
+  { options: { auth = {}, capabilities = {} } }: ResourceDefinition,
+): boolean {
+  const { public: open, subscribe } = auth;
+  const isOpen = open === true || (typeof open === "object" && open.subscribe === true);
+  return capabilities.enableSubscribe !== false && (isOpen || subscribe !== undefined);
 }
 
-/** With the tables that their relations lead to: scopes may walk them. */
-function tablesOf(
-  followed: readonly Resource[],
-  resources: readonly Resource[],
-): ReadonlySet<TableInfo> {
+/** What may be followed, with the tables that relations lead to: scopes may walk them. */
+function tablesOf(resources: readonly Resource[]): ReadonlySet<TableInfo> {
   const relations = new Map(resources.map((resource) => [resource.table, resource.relations]));
+  const followed = resources.filter(({ capabilities, policy }) =>
+    capabilities.enableSubscribe &&
+    (policy.public.has("subscribe") || policy.scopes.has("subscribe"))
+  );
   const tables = new Set(followed.map(({ table }) => table));
   // The set grows while it is walked, until no relation leads out of it.
   for (const table of tables) {
