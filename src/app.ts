@@ -1,18 +1,24 @@
 import { createUserReader } from "./auth/user.ts";
 import { type AppConfig, settleConfig, type SettledConfig } from "./config.ts";
 import { checkTables } from "./db/check_tables.ts";
+import { settleChanges } from "./db/changes_options.ts";
+import type { Driver } from "./db/driver.ts";
 import { leadingColumns } from "./db/leading_columns.ts";
+import { recordedWrites } from "./db/recorded_writes.ts";
 import { createFilterParser } from "./filter/parse_filter.ts";
 import { Problem } from "./problem/problem.ts";
 import { problemReply } from "./problem/problem_reply.ts";
 import type { Reply } from "./protocol/reply.ts";
+import type { ResourceDefinition } from "./resource/definition.ts";
 import { checkOptions } from "./resource/check_options.ts";
 import { mountResources, type ResourceTable, type Target } from "./resource/mount.ts";
 import { describeResource, type ResourceSummary } from "./resource/describe.ts";
+import { canBeFollowed, LiveHubs, type RecordedDriver } from "./resource/live_hubs.ts";
 import type { Resource } from "./resource/resource.ts";
 import { settleNestedWrites } from "./resource/settle_nested_writes.ts";
 import { settleRelations } from "./resource/settle_relations.ts";
 import { settleResource } from "./resource/settle_resource.ts";
+import { tableOf } from "./resource/table_of.ts";
 import { createSealer } from "./runtime/sealer.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
@@ -27,7 +33,7 @@ import { type Answer, throughMiddleware } from "./service/through_middleware.ts"
 export interface App {
   /** Answers one request; never rejects. `info` says where it came from. */
   fetch(request: Request, info?: RequestInfo): Promise<Response>;
-  /** From now on `/readyz` answers 503. */
+  /** From now on `/readyz` answers 503, and live streams end one after the other. */
   drain(): void;
   /** Closes the databases. */
   close(): Promise<void>;
@@ -65,11 +71,14 @@ export interface RequestInfo {
 export async function createApp(config: AppConfig): Promise<App> {
   const runtime = config.runtime ?? systemRuntime(consoleObserver());
   const settled = settleConfig(config, runtime);
+  const recorded = await recordedDrivers(config, settled, runtime);
+  const hubs = new LiveHubs({ recorded, limits: settled.subscribe, runtime });
   const indexed = new Set<ColumnInfo>();
-  const resources = settleResources(config, settled, runtime, indexed);
+  const resources = settleResources(config, { settled, hubs, recorded, runtime, indexed });
   await checkTables(resources, runtime.observe);
   for (const column of await leadingColumns(resources)) indexed.add(column);
-  const databases = new Set([config.db.driver, ...resources.map((resource) => resource.driver)]);
+  await hubs.open(resources);
+  const databases = driversOf(config);
   let draining = false;
   const service = serviceRoutes({
     health: settled.health,
@@ -95,19 +104,60 @@ export async function createApp(config: AppConfig): Promise<App> {
     }),
     drain() {
       draining = true;
+      void hubs.drain(drainWindowMs);
     },
     async close() {
+      await hubs.close();
       await Promise.all([...databases].map((driver) => driver.close()));
     },
     resources: resources.map(describeResource),
   };
 }
 
-function settleResources(
+/** Well within the time that a listener gives to requests in flight. */
+const drainWindowMs = 5_000;
+
+function driversOf({ db, resources }: AppConfig): ReadonlySet<Driver> {
+  return new Set([db.driver, ...resources.map(({ options }) => (options.db ?? db).driver)]);
+}
+
+/**
+ * How each database is written to, and recorded. Tables of somebody else get no triggers unless the
+ * configuration says so; there the service's own writes record themselves.
+ */
+async function recordedDrivers(
   config: AppConfig,
   settled: SettledConfig,
-  runtime: Runtime,
-  indexed: ReadonlySet<ColumnInfo>,
+  { random }: Runtime,
+): Promise<ReadonlyMap<Driver, RecordedDriver>> {
+  const recorded = new Map<Driver, RecordedDriver>();
+  const driverOf = ({ options }: ResourceDefinition) => (options.db ?? config.db).driver;
+  for (const [driver, served] of Map.groupBy(config.resources, driverOf)) {
+    if (!served.some(canBeFollowed)) continue;
+    const tables = served.map(({ table }) => tableOf(table));
+    const mode = tables.every(({ own }) => own) ? "triggers" : "service";
+    const changes = settleChanges({ ...settled.changes, mode: settled.changes.mode ?? mode });
+    const writeBy = changes.mode === "triggers"
+      ? driver
+      : await recordedWrites({ driver, tables, changes, random });
+    recorded.set(driver, { driver: writeBy, changes });
+  }
+  return recorded;
+}
+
+/** What resources are settled with, beside the configuration. */
+interface AppParts {
+  readonly settled: SettledConfig;
+  readonly hubs: LiveHubs;
+  readonly recorded: ReadonlyMap<Driver, RecordedDriver>;
+  /** The columns that indexes begin with; filled once the database was asked. */
+  readonly indexed: ReadonlySet<ColumnInfo>;
+  readonly runtime: Runtime;
+}
+
+function settleResources(
+  config: AppConfig,
+  { settled, hubs, recorded, indexed, runtime }: AppParts,
 ): readonly Resource[] {
   config.resources.forEach(checkOptions);
   const relations = settleRelations(config.resources, config.db.driver);
@@ -115,12 +165,14 @@ function settleResources(
   const context = {
     basePath: settled.basePath,
     driver: config.db.driver,
+    writeBy: (driver: Driver) => recorded.get(driver)?.driver ?? driver,
     filters: createFilterParser(),
     sealer: createSealer(settled.secrets, runtime.random),
     relations,
     wired: settleNestedWrites(config.resources, relations),
     resourceOf: (table: TableInfo) => byTable.get(table),
     isIndexed: (column: ColumnInfo) => indexed.has(column),
+    hubOf: (driver: Driver) => hubs.of(driver),
     secret: settled.secrets[0] ?? "",
     runtime,
   };
@@ -137,10 +189,11 @@ function answering(
   responder: Responder,
   runtime: Runtime,
 ): Answer {
-  return async function answer(request, user) {
+  return async function answer(request, caller) {
     const target = readTarget(request.url);
     try {
-      const reply = await (table.answer(request, target, user) ?? service(request.method, target));
+      const reply =
+        await (table.answer(request, target, caller) ?? service(request.method, target));
       return responder.respond(reply, request.method);
     } catch (error) {
       return responder.respond(failure(error, request.method, target, runtime), request.method);

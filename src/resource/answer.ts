@@ -31,10 +31,12 @@ export function viewOf({ fields, computed }: Resource): View {
   return { visible: fields.readable, computed, include: noIncludes };
 }
 
-/** What the answer to the write of a row may hold beside it. */
-interface Beside {
+/** What an answer to a write of one row may have beside the row. */
+export interface RowAnswerOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly related?: RelatedRows;
+  /** What the client calls the row. */
+  readonly optimisticId?: string | null;
 }
 
 /** The answer to a write of one row, given whole: masked, with its tag. */
@@ -42,12 +44,13 @@ export function answerRow(
   status: number,
   row: Row,
   resource: Resource,
-  { headers = {}, related }: Beside = {},
+  { headers = {}, related, optimisticId = null }: RowAnswerOptions = {},
 ): Reply {
   const { table, fields, computed, etag } = resource;
   const view = { visible: fields.readable, computed, include: noIncludes, related };
   const shown = presentRow(row, table.columns, view);
-  return answer(status, shown, { ...headers, ...(etag === null ? {} : tagHeaders(row, etag)) });
+  const body = optimisticId === null ? shown : { ...shown, _optimisticId: optimisticId };
+  return answer(status, body, { ...headers, ...(etag === null ? {} : tagHeaders(row, etag)) });
 }
 
 /** The answer to a batch, its rows given whole: masked, and without tags. */

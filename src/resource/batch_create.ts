@@ -24,7 +24,7 @@ export const batchCreate: Operation<BodyRows, RowsPlan, CreatedRows> = {
   creates: createdBy,
 
   plan(body, grant, _resource, { created, related }) {
-    return { body, grant, created, related };
+    return { body, grant, created, related, optimisticId: null };
   },
 
   async execute(plan, call) {

@@ -18,6 +18,7 @@ import type { BodyRow, BodyRows, RowsStep } from "./body_rows.ts";
 import type { Call, Write } from "./call.ts";
 import { completeRow, InvalidFields } from "./input.ts";
 import { newRow } from "./new_row.ts";
+import { nameRow } from "./optimistic_id.ts";
 import type { FurtherRights } from "./operation.ts";
 import type { RelatedRows, ShownRows } from "./output.ts";
 import { type Place, placed, waitWithin } from "./placed.ts";
@@ -28,6 +29,8 @@ export interface RowsPlan extends Pick<FurtherRights, "created" | "related"> {
   readonly body: BodyRows;
   /** The right to create rows of the resource itself. */
   readonly grant: Grant;
+  /** What the client calls the first row. */
+  readonly optimisticId: string | null;
 }
 
 /** The rows that a body asked for, and those that stand in them. */
@@ -54,7 +57,12 @@ export async function createRows(plan: RowsPlan, call: Call): Promise<CreatedRow
         if (stored !== undefined) written.set(row, stored);
       });
     }
-    return { rows: storedRows(plan.body.rows, written), related: relatedRows(plan.body, written) };
+    const rows = storedRows(plan.body.rows, written);
+    const [first] = rows;
+    if (plan.optimisticId !== null && first !== undefined) {
+      await nameRow(first, plan.optimisticId, call.resource, connection);
+    }
+    return { rows, related: relatedRows(plan.body, written) };
   });
 }
 

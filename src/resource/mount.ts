@@ -14,10 +14,17 @@ export interface Target {
   readonly query: string;
 }
 
+/** Who sends a request, as far as anybody has asked. */
+export interface Caller {
+  user(): User | null;
+  /** Where its socket ends; null where the listener does not say. */
+  address(): string | null;
+}
+
 /** The resources of an app, found by path. */
 export interface ResourceTable {
   /** The answer of the resource that the path leads to, or null where it leads to none. */
-  answer(request: Request, target: Target, user: () => User | null): Promise<Reply> | null;
+  answer(request: Request, target: Target, caller: Caller): Promise<Reply> | null;
 }
 
 /** Puts the resources at their paths. Throws a plain Error when two want the same one. */
@@ -35,10 +42,10 @@ export function mountResources(
   }
 
   return {
-    answer(request, { path, query }, user) {
+    answer(request, { path, query }, caller) {
       const found = find(path, byUrl);
       if (found === null) return null;
-      return answerFrom(found.resource, found.segments, request, query, user);
+      return answerFrom(found.resource, found.segments, request, query, caller);
     },
   };
 
@@ -48,11 +55,11 @@ export function mountResources(
     segments: readonly string[],
     request: Request,
     query: string,
-    user: () => User | null,
+    caller: Caller,
   ): Promise<Reply> {
     const endpoint = findEndpoint(request.method, segments, resource);
-    const caller = user();
-    endpoint.admit(caller, resource);
+    const user = caller.user();
+    endpoint.admit(user, resource);
     const runWith = (body: unknown) =>
       endpoint.run(
         {
@@ -60,9 +67,10 @@ export function mountResources(
           query: parseQuery(query),
           body,
           header: (name) => request.headers.get(name),
+          address: () => caller.address(),
           raw: request,
         },
-        caller,
+        user,
         resource,
       );
     return endpoint.takesBody

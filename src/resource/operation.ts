@@ -15,6 +15,8 @@ export interface ResourceRequest {
   readonly body: unknown;
   /** A request header. Asked for one by one: making a Headers object costs more than a read. */
   header(name: string): string | null;
+  /** Where the caller's socket ends; null where the listener does not say. */
+  address(): string | null;
   /** As it came, for hooks. */
   readonly raw: Request;
 }
@@ -36,7 +38,8 @@ export type OperationName =
   | "batch-replace"
   | "batch-delete"
   | "upsert"
-  | "procedure";
+  | "procedure"
+  | "subscribe";
 
 /** The rights beside the one of the operation's own access. */
 export interface FurtherRights {

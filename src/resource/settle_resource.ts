@@ -5,6 +5,7 @@ import { allRows } from "../filter/filter.ts";
 import { operatorsWith } from "../filter/operators.ts";
 import type { FilterParser } from "../filter/parse_filter.ts";
 import { resolveScope } from "../filter/resolve.ts";
+import type { Hub } from "../live/hub.ts";
 import { groupTable } from "../plan/group_table.ts";
 import type { PageLimits } from "../plan/page.ts";
 import type { Observer } from "../runtime/observation.ts";
@@ -26,6 +27,8 @@ import { tableOf } from "./table_of.ts";
 export interface ResourceContext {
   readonly basePath: string;
   readonly driver: Driver;
+  /** The driver to use instead of another: one whose writes record themselves, or the same. */
+  writeBy(driver: Driver): Driver;
   readonly filters: FilterParser;
   readonly sealer: Sealer;
   readonly relations: ReadonlyMap<ResourceDefinition, Relations>;
@@ -35,6 +38,8 @@ export interface ResourceContext {
   resourceOf(table: TableInfo): Resource | undefined;
   /** Asked only once the database was. */
   isIndexed(column: ColumnInfo): boolean;
+  /** The same. Null where no changes are recorded. */
+  hubOf(driver: Driver): Hub | null;
   /** Keys the hash tags. */
   readonly secret: string;
   readonly runtime: Runtime;
@@ -50,7 +55,7 @@ export function settleResource(definition: ResourceDefinition, context: Resource
   const table = tableOf(definition.table);
   const find = columnFinder(table, runtime.observe);
   const operators = operatorsWith(options.customOperators ?? {});
-  const driver = options.db?.driver ?? context.driver;
+  const driver = context.writeBy(options.db?.driver ?? context.driver);
   const relations: Relations = context.relations.get(definition) ?? new Map();
   // On another table the names of a path are those of the resource that serves it.
   const relation = (from: TableInfo, name: string) =>
@@ -89,6 +94,7 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     nestedWrites: options.nestedWrites ?? false,
     resourceOf,
     isIndexed: context.isIndexed,
+    hub: () => context.hubOf(driver),
     operators,
     filters,
     sealer: context.sealer,
@@ -202,6 +208,7 @@ function settleCapabilities(
     enableAggregations: capabilities.enableAggregations ?? true,
     enableExport: capabilities.enableExport ?? false,
     enableRestore: softDelete !== null && enableDelete,
+    enableSubscribe: capabilities.enableSubscribe ?? true,
   };
 }
 

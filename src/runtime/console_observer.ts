@@ -41,6 +41,9 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   live_mismatch: "error",
   table_left_out: "info",
   draining: "info",
+  changes_unread: "error",
+  live_upkeep_failed: "error",
+  stream_failed: "error",
 };
 
 function toText(observation: Observation): string {
@@ -78,6 +81,12 @@ function describe(observation: Observation): string {
       return `the table ${observation.table} is left out: ${observation.reason}`;
     case "draining":
       return "stopping: requests in flight are finished first";
+    case "changes_unread":
+      return `the log of changes could not be read, and is read again in ${observation.retryInMs} ms`;
+    case "live_upkeep_failed":
+      return "old changes could not be forgotten, or open streams not be looked at";
+    case "stream_failed":
+      return `a live stream of ${observation.resource} had to end`;
     default: {
       // An observer must not throw, so a kind that got past the compiler is shown as it is.
       const never: never = observation;

@@ -27,7 +27,10 @@ export type Observation =
     readonly operator: string;
   }
   | { readonly kind: "table_left_out"; readonly table: string; readonly reason: string }
-  | { readonly kind: "draining" };
+  | { readonly kind: "draining" }
+  | { readonly kind: "changes_unread"; readonly error: unknown; readonly retryInMs: number }
+  | { readonly kind: "live_upkeep_failed"; readonly error: unknown }
+  | { readonly kind: "stream_failed"; readonly resource: string; readonly error: unknown };
 
 /** Takes an observation; must not throw. */
 export type Observer = (observation: Observation) => void;

@@ -1,11 +1,12 @@
 import { Hono } from "@hono/hono";
 import type { User } from "../auth/user.ts";
+import type { Caller } from "../resource/mount.ts";
 import { Problem } from "../problem/problem.ts";
 import type { ProblemSlug } from "../protocol/problem_codes.ts";
 import type { Middleware, Router } from "./middleware.ts";
 
 /** Answers a request that has passed the middleware; never rejects. */
-export type Answer = (request: Request, user: () => User | null) => Promise<Response>;
+export type Answer = (request: Request, caller: Caller) => Promise<Response>;
 
 /** What stands before the resources, and what becomes of its failures. */
 export interface MiddlewareOptions {
@@ -29,7 +30,9 @@ export function throughMiddleware(
 ): (request: Request, info?: unknown) => Promise<Response> {
   const { before, routes, routesPath, answer, readUser, fail, adopt } = options;
   // Nobody else makes or touches these answers: there is no header in them that was not checked.
-  if (before.length === 0 && routes === undefined) return (request) => answer(request, () => null);
+  if (before.length === 0 && routes === undefined) {
+    return (request, info) => answer(request, new AnonymousCaller(info));
+  }
   const hono = new Hono<{ Variables: { user: unknown } }>();
   for (const middleware of before) {
     // Our context type names the part of Hono's that is promised; what runs is Hono's own.
@@ -40,7 +43,10 @@ export function throughMiddleware(
     const handle = routes.fetch.bind(routes) as (request: Request, info: unknown) => Response;
     hono.mount(routesPath, handle);
   }
-  hono.all("*", (context) => answer(context.req.raw, () => readUser(context.get("user"))));
+  hono.all("*", (context) => {
+    const user = () => readUser(context.get("user"));
+    return answer(context.req.raw, { user, address: () => remoteAddress(context.env) });
+  });
   hono.onError((error, context) => fail(problemOf(error), context.req.raw));
   return async function fetch(request, info = {}) {
     try {
@@ -50,6 +56,33 @@ export function throughMiddleware(
       return fail(error, request);
     }
   };
+}
+
+/** Nobody has said who it is. A class, because one is made for every request. */
+class AnonymousCaller implements Caller {
+  readonly #info: unknown;
+
+  constructor(info: unknown) {
+    this.#info = info;
+  }
+
+  user(): null {
+    return null;
+  }
+
+  address(): string | null {
+    return remoteAddress(this.#info);
+  }
+}
+
+/** What the listener tells of the socket; null where nothing is told. */
+function remoteAddress(info: unknown): string | null {
+  if (typeof info !== "object" || info === null || !("remoteAddr" in info)) return null;
+  const { remoteAddr } = info;
+  if (typeof remoteAddr !== "object" || remoteAddr === null) return null;
+  return "hostname" in remoteAddr && typeof remoteAddr.hostname === "string"
+    ? remoteAddr.hostname
+    : null;
 }
 
 /** The statuses that middlewares throw, as problems. */

@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { createApp } from "../../src/app.ts";
+import { type App, createApp } from "../../src/app.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { all, rsql } from "../../src/filter/builders.ts";
 import { equalOperator } from "../../src/filter/value_operators.ts";
@@ -34,11 +34,12 @@ async function withForeign(
   work: (foreign: Foreign) => Promise<void>,
 ): Promise<void> {
   const db = await engine.open();
+  let app: App | null = null;
   try {
     await runScript(db.driver, script);
     const [table] = (await db.introspect()).tables;
     if (table === undefined) throw new Error("The table was not found");
-    const app = await createApp({
+    app = await createApp({
       db,
       secret: "a secret for the tests only",
       runtime: systemRuntime(() => {}),
@@ -50,11 +51,12 @@ async function withForeign(
       },
       resources: [resource(table, { ...options, id: table.primaryKey.map(({ name }) => name) })],
     });
+    const { fetch } = app;
     await work({
       db,
       table,
       send: async (method, path, body, user = "ada") => {
-        const answer = await app.fetch(
+        const answer = await fetch(
           new Request(`http://test/api/${table.name}${path}`, {
             method,
             headers: { "content-type": "application/json", "x-user": user },
@@ -65,6 +67,7 @@ async function withForeign(
       },
     });
   } finally {
+    await app?.close();
     await db.close();
   }
 }

@@ -48,17 +48,7 @@ const severalDoors: Readonly<Record<string, string>> = {
 
 /** Files that no export reaches yet, each with the reason. */
 const notReached: Readonly<Record<string, string>> = {
-  "src/compile/comparable_key.ts": "says which tables a live snapshot walks by their key",
-  "src/compile/images.ts": "as src/db/ask_about_images.ts",
-  "src/db/ask_about_images.ts": "decides for live streams what memory may not",
-  "src/filter/canonical.ts": "names the groups of live streams, which are to come",
-  "src/filter/certainty.ts": "as src/filter/decide.ts",
-  "src/filter/decide.ts": "decides for live streams what memory may",
-  "src/filter/equality_terms.ts": "finds the groups of live streams that a change may concern",
   "src/filter/print.ts": "shows filters in the messages of tests",
-  "src/filter/row_image.ts": "as src/filter/decide.ts",
-  "src/filter/shadow_check.ts": "as src/filter/decide.ts",
-  "src/schema/fits_kind.ts": "as src/filter/decide.ts",
 };
 
 const graph = await moduleGraph();
