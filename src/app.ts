@@ -71,6 +71,7 @@ export interface RequestInfo {
 export async function createApp(config: AppConfig): Promise<App> {
   const runtime = config.runtime ?? systemRuntime(consoleObserver());
   const settled = settleConfig(config, runtime);
+  config.resources.forEach(checkOptions);
   const recorded = await recordedDrivers(config, settled, runtime);
   const hubs = new LiveHubs({ recorded, limits: settled.subscribe, runtime });
   const indexed = new Set<ColumnInfo>();
@@ -159,7 +160,6 @@ function settleResources(
   config: AppConfig,
   { settled, hubs, recorded, indexed, runtime }: AppParts,
 ): readonly Resource[] {
-  config.resources.forEach(checkOptions);
   const relations = settleRelations(config.resources, config.db.driver);
   const byTable = new Map<TableInfo, Resource>();
   const context = {

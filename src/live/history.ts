@@ -37,7 +37,7 @@ export class History {
 
   /** About `most` changes behind a cursor, in order; null where they are forgotten. */
   read(cursor: Cursor, most: number): MaybePromise<Window | null> {
-    return this.readMemory(cursor, most) ?? this.#readLog(cursor);
+    return this.readMemory(cursor, most) ?? this.#readLog(cursor, most);
   }
 
   /** The same from memory alone; null where it does not reach back so far. */
@@ -72,14 +72,15 @@ export class History {
     return { changes, cursor: cursorAt(this.#later(this.#ring.end, reached)), isEnd: true };
   }
 
-  async #readLog({ position, within }: Cursor): Promise<Window | null> {
+  async #readLog({ position, within }: Cursor, most: number): Promise<Window | null> {
     const step = await this.#log.next(within !== null && "changes" in within ? within : position);
     if (step === null) return null;
     const { changes, to } = step;
     return {
       changes: byTransaction(changes),
       cursor: to === null ? { position, within: step } : cursorAt(to),
-      isEnd: changes.length === 0 && to !== null,
+      // A log gives what it has, up to some number. Who joins the live readers looks once more.
+      isEnd: to !== null && changes.length < most,
     };
   }
 
