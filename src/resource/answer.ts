@@ -3,7 +3,7 @@ import { writeJson } from "../schema/exact_json.ts";
 import type { Row } from "../schema/table_info.ts";
 import { type EtagPolicy, tagOf } from "./etag.ts";
 import { noIncludes } from "./include.ts";
-import { presentRow, presentRows, type RelatedRows, type View } from "./output.ts";
+import { type Included, presentRows, type View } from "./output.ts";
 import type { Resource } from "./resource.ts";
 
 /** What a resource answers depends on who asks, so shared caches may not keep it. */
@@ -34,7 +34,7 @@ export function viewOf({ fields, computed }: Resource): View {
 /** What the answer to the write of a row may hold beside it. */
 interface Beside {
   readonly headers?: Readonly<Record<string, string>>;
-  readonly related?: RelatedRows;
+  readonly included?: readonly Included[];
 }
 
 /** The answer to a write of one row, given whole: masked, with its tag. */
@@ -42,11 +42,10 @@ export function answerRow(
   status: number,
   row: Row,
   resource: Resource,
-  { headers = {}, related }: Beside = {},
+  { headers = {}, included }: Beside = {},
 ): Reply {
-  const { table, fields, computed, etag } = resource;
-  const view = { visible: fields.readable, computed, include: noIncludes, related };
-  const shown = presentRow(row, table.columns, view);
+  const { table, etag } = resource;
+  const [shown] = presentRows([row], table.columns, viewOf(resource), included);
   return answer(status, shown, { ...headers, ...(etag === null ? {} : tagHeaders(row, etag)) });
 }
 
@@ -55,11 +54,10 @@ export function answerRows(
   status: number,
   rows: readonly Row[],
   resource: Resource,
-  related?: RelatedRows,
+  included?: readonly Included[],
 ): Reply {
-  const { table, fields, computed } = resource;
-  const view = { visible: fields.readable, computed, include: noIncludes, related };
-  return answer(status, { items: presentRows(rows, table.columns, view) });
+  const { columns } = resource.table;
+  return answer(status, { items: presentRows(rows, columns, viewOf(resource), included) });
 }
 
 /** The headers that carry a row's tag. */

@@ -7,6 +7,7 @@ import { type CreatedRows, createRows, type RowsPlan } from "./create_rows.ts";
 import { inWrite } from "./in_write.ts";
 import { newRow } from "./new_row.ts";
 import type { Operation } from "./operation.ts";
+import { noneIncluded } from "./output.ts";
 import { wholeBody } from "./placed.ts";
 import { readRows } from "./read_rows.ts";
 import { insertRow } from "./write_row.ts";
@@ -35,10 +36,10 @@ export const create: Operation<BodyRows, RowsPlan, CreatedRows> = {
       : await createRows(plan, call);
   },
 
-  shape({ rows: [row], related }, _body, resource) {
+  shape({ rows: [row], included }, _body, resource) {
     if (row === undefined) throw new Error("A create gave no row");
     const location = `${resource.url}/${formatKey(keyOf(row, resource.table))}`;
-    return answerRow(201, row, resource, { headers: { location }, related });
+    return answerRow(201, row, resource, { headers: { location }, included });
   },
 };
 
@@ -50,7 +51,5 @@ async function createRow({ given }: BodyRow, write: Write): Promise<CreatedRows>
     "onAfterCreate",
     (connection) => insertRow(values, write, connection),
   );
-  return { rows: [row], related: noRelatedRows };
+  return { rows: [row], included: noneIncluded };
 }
-
-const noRelatedRows: CreatedRows["related"] = Object.freeze(new Map());

@@ -79,7 +79,7 @@ async function loadOne(
   if (loading.left < 0) throw tooMuch();
   const inner = { rows: found.rows, times: timesFound };
   const included = await loadAll(inner, view.include, loading);
-  return { include, read, placeOf, ...found, included };
+  return { relation, view, read, placeOf, ...found, included };
 }
 
 const nothing: RelatedRows = Object.freeze({ rows: [], places: [] });
