@@ -2,8 +2,7 @@ import { jsonType, type Reply } from "../protocol/reply.ts";
 import { writeJson } from "../schema/exact_json.ts";
 import type { Row } from "../schema/table_info.ts";
 import { type EtagPolicy, tagOf } from "./etag.ts";
-import { noIncludes } from "./include.ts";
-import { type Included, presentRows, type View } from "./output.ts";
+import { type Included, presentRows, viewOf } from "./output.ts";
 import type { Resource } from "./resource.ts";
 
 /** What a resource answers depends on who asks, so shared caches may not keep it. */
@@ -24,11 +23,6 @@ export function answer(
     headers: headers === undefined ? fixed : { ...fixed, ...headers },
     body: writeJson(body),
   };
-}
-
-/** What answers to writes show of the rows of a resource. */
-export function viewOf({ fields, computed }: Resource): View {
-  return { visible: fields.readable, computed, include: noIncludes };
 }
 
 /** What the answer to the write of a row may hold beside it. */

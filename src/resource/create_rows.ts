@@ -11,7 +11,6 @@ import { unreachable } from "../problem/unreachable.ts";
 import { kindOf } from "../schema/kinds.ts";
 import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
-import { viewOf } from "./answer.ts";
 import { insertRows } from "./batch_insert.ts";
 import { readByKeys } from "./batch_read.ts";
 import { beforeCreate } from "./before_hooks.ts";
@@ -20,7 +19,7 @@ import type { Call, Write } from "./call.ts";
 import { completeRow, InvalidFields } from "./input.ts";
 import { newRow } from "./new_row.ts";
 import type { FurtherRights } from "./operation.ts";
-import type { Included } from "./output.ts";
+import { type Included, viewOf } from "./output.ts";
 import { type Place, placed, waitWithin } from "./placed.ts";
 import type { Resource } from "./resource.ts";
 

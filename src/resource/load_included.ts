@@ -66,7 +66,7 @@ async function loadOne(
 ): Promise<Included> {
   const { relation, target, view } = include;
   const { keys, placeOf } = distinctKeys(rows, relation.steps[0].own);
-  const read = columnsToRead(include);
+  const read = columnsOf(view, target.table);
   const grant = loading.related.get(target);
   const found = grant === undefined || keys.length === 0 ? nothing : await fetchRelated(
     loading.connection,
@@ -114,12 +114,6 @@ function sumByPlace(
     if (place >= 0) sums[place] = (sums[place] ?? 0) + (times[index] ?? 0);
   });
   return sums;
-}
-
-/** A select that names nothing still has to read something. */
-function columnsToRead({ view, target }: Include): readonly ColumnInfo[] {
-  const columns = columnsOf(view, target.table.columns);
-  return columns.length === 0 ? target.table.primaryKey : columns;
 }
 
 function planFor(

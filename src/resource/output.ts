@@ -1,8 +1,10 @@
 import type { Group } from "../db/groups.ts";
 import type { GroupKey, Metric } from "../plan/plan.ts";
 import type { Relation } from "../schema/relation.ts";
-import type { ColumnInfo, Row } from "../schema/table_info.ts";
+import { parseSelect } from "../plan/select.ts";
+import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import type { Include } from "./include.ts";
+import type { Resource } from "./resource.ts";
 
 /** The virtual fields of a resource. */
 export interface Computed {
@@ -51,15 +53,30 @@ export interface Included {
 /** For rows that come alone. */
 export const noneIncluded: readonly Included[] = Object.freeze([]);
 
+/** For rows that come alone. */
+export const noIncludes: readonly Include[] = Object.freeze([]);
+
+/** The readable fields that `select` names, all of them without one, and the computed ones. */
+export function viewOf(
+  { fields, computed }: Pick<Resource, "fields" | "computed">,
+  select?: string,
+  include: readonly Include[] = noIncludes,
+): View {
+  return { visible: parseSelect(select, fields.readable), computed, include };
+}
+
 /**
  * The columns to read for a view: virtual fields are made from the whole row, and related rows are
- * found by columns that need not be shown.
+ * found by columns that need not be shown. A select that names nothing still has to read something.
  */
-export function columnsOf(view: View, whole: readonly ColumnInfo[]): readonly ColumnInfo[] {
-  const { visible, computed, include } = view;
-  if (computed.fields.length > 0) return whole;
-  if (include.length === 0) return visible;
-  return [...new Set([...visible, ...include.map(({ relation }) => relation.steps[0].own)])];
+export function columnsOf(
+  { visible, computed, include }: View,
+  { columns, primaryKey }: TableInfo,
+): readonly ColumnInfo[] {
+  if (computed.fields.length > 0) return columns;
+  const keys = include.map(({ relation }) => relation.steps[0].own);
+  const wanted = keys.length === 0 ? visible : [...new Set([...visible, ...keys])];
+  return wanted.length === 0 ? primaryKey : wanted;
 }
 
 /**
