@@ -3,6 +3,7 @@ import { type IncludeSyntax, parseInclude } from "../plan/include.ts";
 import { parseOrder } from "../plan/order.ts";
 import { parseLimit } from "../plan/page.ts";
 import type { OrderKey } from "../plan/plan.ts";
+import { nearest } from "../problem/nearest.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Relation } from "../schema/relation.ts";
 import { noResources } from "./further_rights.ts";
@@ -55,13 +56,21 @@ function resolveAll(
     const relation = resource.relations.get(item.name);
     const target = relation === undefined ? undefined : resource.resourceOf(relation.target);
     if (relation === undefined || target === undefined) {
-      throw new Problem(
-        "invalid-parameter",
-        `Cannot include ${excerpt(item.name)}: there is no relation of this name`,
-      );
+      throw unknownRelation(item.name, resource);
     }
     return resolveOne(item, relation, target, above + item.name);
   });
+}
+
+/** What can be included is no secret: descriptions name it. */
+function unknownRelation(name: string, { relations, resourceOf }: Resource): Problem {
+  const served = [...relations.values()].filter(({ target }) => resourceOf(target) !== undefined);
+  const near = nearest(name.slice(0, 100), served.map((relation) => relation.name));
+  const hint = near === null ? "" : `. Did you mean "${near}"?`;
+  return new Problem(
+    "invalid-parameter",
+    `Cannot include ${excerpt(name)}: there is no relation of this name${hint}`,
+  );
 }
 
 function resolveOne(

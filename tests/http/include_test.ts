@@ -332,7 +332,8 @@ testOnEngines(
         return status === 400 ? `${body.code} ${body.detail}` : `${status}`;
       };
       assertMatch(await refusal("nothing"), /INVALID_PARAMETER .*"nothing".*no relation/);
-      assertMatch(await refusal("constructor"), /no relation of this name/);
+      assertMatch(await refusal("Track"), /no relation of this name\. Did you mean "tracks"\?/);
+      assertMatch(await refusal("constructor"), /no relation of this name$/);
       assertMatch(await refusal("tracks(offset:1)"), /at 7: expected one of select:/);
       assertMatch(await refusal("tracks(limit:0)"), /INVALID_PARAMETER .*limit/);
       assertMatch(await refusal("artist(limit:-1)"), /INVALID_PARAMETER .*limit/);
