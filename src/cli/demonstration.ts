@@ -16,7 +16,7 @@ export async function serveDemonstration(access: Access, runtime: Runtime): Prom
   await insertRows(db, books, bookRows);
   await insertRows(db, members, memberRows);
   await insertRows(db, loans, loanRows);
-  const granted = grantedBy(access);
+  const granted = { ...grantedBy(access), autoRelations: true };
   return {
     config: {
       db,
@@ -26,7 +26,18 @@ export async function serveDemonstration(access: Access, runtime: Runtime): Prom
       auth: tokenAuth(access),
       middleware: hostGuard(access),
       resources: [
-        resource(books, { ...granted, id: books.id }),
+        resource(books, {
+          ...granted,
+          id: books.id,
+          relations: {
+            author: {
+              type: "belongsTo",
+              resource: authors,
+              foreignKey: books.authorId,
+              filterable: true,
+            },
+          },
+        }),
         resource(authors, { ...granted, id: authors.id }),
         resource(members, { ...granted, id: members.id }),
         resource(loans, { ...granted, id: loans.id }),

@@ -35,6 +35,8 @@ export function grantedBy(
       enableDelete: writable,
       // Streams need a log in the database, and nothing is installed in one opened to be read.
       enableSubscribe: writable,
+      // Whoever may read may walk through all pages as well.
+      enableExport: true,
     },
     // Whoever tries things out by hand wants to hear of a misspelt field.
     strictInput: true,

@@ -2,8 +2,7 @@ import { jsonType, type Reply } from "../protocol/reply.ts";
 import { writeJson } from "../schema/exact_json.ts";
 import type { Row } from "../schema/table_info.ts";
 import { type EtagPolicy, tagOf } from "./etag.ts";
-import { noIncludes } from "./include.ts";
-import { presentRow, presentRows, type RelatedRows, type View } from "./output.ts";
+import { type Included, presentRows, viewOf } from "./output.ts";
 import type { Resource } from "./resource.ts";
 
 /** What a resource answers depends on who asks, so shared caches may not keep it. */
@@ -26,15 +25,10 @@ export function answer(
   };
 }
 
-/** What answers to writes show of the rows of a resource. */
-export function viewOf({ fields, computed }: Resource): View {
-  return { visible: fields.readable, computed, include: noIncludes };
-}
-
 /** What an answer to a write of one row may have beside the row. */
 export interface RowAnswerOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  readonly related?: RelatedRows;
+  readonly included?: readonly Included[];
   /** What the client calls the row. */
   readonly optimisticId?: string | null;
 }
@@ -44,11 +38,10 @@ export function answerRow(
   status: number,
   row: Row,
   resource: Resource,
-  { headers = {}, related, optimisticId = null }: RowAnswerOptions = {},
+  { headers = {}, included, optimisticId = null }: RowAnswerOptions = {},
 ): Reply {
-  const { table, fields, computed, etag } = resource;
-  const view = { visible: fields.readable, computed, include: noIncludes, related };
-  const shown = presentRow(row, table.columns, view);
+  const { table, etag } = resource;
+  const [shown] = presentRows([row], table.columns, viewOf(resource), included);
   const body = optimisticId === null ? shown : { ...shown, _optimisticId: optimisticId };
   return answer(status, body, { ...headers, ...(etag === null ? {} : tagHeaders(row, etag)) });
 }
@@ -58,11 +51,10 @@ export function answerRows(
   status: number,
   rows: readonly Row[],
   resource: Resource,
-  related?: RelatedRows,
+  included?: readonly Included[],
 ): Reply {
-  const { table, fields, computed } = resource;
-  const view = { visible: fields.readable, computed, include: noIncludes, related };
-  return answer(status, { items: presentRows(rows, table.columns, view) });
+  const { columns } = resource.table;
+  return answer(status, { items: presentRows(rows, columns, viewOf(resource), included) });
 }
 
 /** The headers that carry a row's tag. */

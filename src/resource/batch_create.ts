@@ -3,6 +3,7 @@ import { readItems } from "./batch_body.ts";
 import { type BodyRows, createdBy, foundBy } from "./body_rows.ts";
 import { type CreatedRows, createRows, type RowsPlan } from "./create_rows.ts";
 import type { Operation } from "./operation.ts";
+import { noneIncluded } from "./output.ts";
 import { itemPlace } from "./placed.ts";
 import { readRows } from "./read_rows.ts";
 
@@ -28,11 +29,11 @@ export const batchCreate: Operation<BodyRows, RowsPlan, CreatedRows> = {
   },
 
   async execute(plan, call) {
-    if (plan.body.rows.length === 0) return { rows: [], related: new Map() };
+    if (plan.body.rows.length === 0) return { rows: [], included: noneIncluded };
     return await createRows(plan, call);
   },
 
-  shape({ rows, related }, _body, resource) {
-    return answerRows(201, rows, resource, related);
+  shape({ rows, included }, _body, resource) {
+    return answerRows(201, rows, resource, included);
   },
 };

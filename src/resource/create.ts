@@ -8,6 +8,7 @@ import { inWrite } from "./in_write.ts";
 import { newRow } from "./new_row.ts";
 import type { Operation } from "./operation.ts";
 import { insertNamed, readOptimisticId } from "./optimistic_id.ts";
+import { noneIncluded } from "./output.ts";
 import { wholeBody } from "./placed.ts";
 import { readRows } from "./read_rows.ts";
 import { insertRow } from "./write_row.ts";
@@ -47,10 +48,10 @@ export const create: Operation<CreateIntent, RowsPlan, CreatedRows> = {
       : await createRows(plan, call);
   },
 
-  shape({ rows: [row], related }, { optimisticId }, resource) {
+  shape({ rows: [row], included }, { optimisticId }, resource) {
     if (row === undefined) throw new Error("A create gave no row");
     const location = `${resource.url}/${formatKey(keyOf(row, resource.table))}`;
-    return answerRow(201, row, resource, { headers: { location }, related, optimisticId });
+    return answerRow(201, row, resource, { headers: { location }, included, optimisticId });
   },
 };
 
@@ -64,7 +65,5 @@ async function createRow(
   const row = optimisticId !== null
     ? await insertNamed(values, optimisticId, write)
     : await inWrite(write, "onAfterCreate", (connection) => insertRow(values, write, connection));
-  return { rows: [row], related: noRelatedRows };
+  return { rows: [row], included: noneIncluded };
 }
-
-const noRelatedRows: CreatedRows["related"] = Object.freeze(new Map());

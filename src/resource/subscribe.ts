@@ -1,13 +1,10 @@
 import { allRows, and, type Filter } from "../filter/filter.ts";
 import type { Hub } from "../live/hub.ts";
 import type { LiveView } from "../live/view.ts";
-import { parseSelect } from "../plan/select.ts";
 import { Problem } from "../problem/problem.ts";
-import type { ColumnInfo } from "../schema/table_info.ts";
 import { tagOf } from "./etag.ts";
-import { noIncludes } from "./include.ts";
 import type { Operation } from "./operation.ts";
-import { presentRows } from "./output.ts";
+import { presentRows, type View, viewOf } from "./output.ts";
 import { parseFlag } from "./query.ts";
 import type { Resource } from "./resource.ts";
 import { userFilter } from "./user_filter.ts";
@@ -38,7 +35,7 @@ export const subscribe: Operation<
   parse({ query, header }, resource) {
     return {
       filter: and(userFilter(query.get("filter"), resource) ?? allRows, resource.live),
-      view: liveView(parseSelect(query.get("select") ?? null, resource.fields.readable), resource),
+      view: liveView(viewOf(resource, query.get("select")), resource),
       resumeFrom: (header("last-event-id") ?? query.get("resumeFrom")) || null,
       skipExisting: parseFlag(query, "skipExisting"),
     };
@@ -80,12 +77,11 @@ const streamHeaders = {
 };
 
 /** The door of rows for streams: masked like everywhere, and with their tags. */
-function liveView(visible: readonly ColumnInfo[], resource: Resource): LiveView {
-  const { table, computed, etag } = resource;
+function liveView(view: View, { table, etag }: Resource): LiveView {
   return {
-    key: JSON.stringify(visible.map(({ name }) => name)),
+    key: JSON.stringify(view.visible.map(({ name }) => name)),
     present(rows) {
-      const shown = presentRows(rows, table.columns, { visible, computed, include: noIncludes });
+      const shown = presentRows(rows, table.columns, view);
       if (etag === null) return shown;
       return shown.map((item, index) => ({ ...item, _etag: tagOf(rows[index] ?? {}, etag) }));
     },

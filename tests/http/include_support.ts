@@ -89,6 +89,7 @@ export function shopResources(scopes: ShopScopes = {}): readonly ResourceDefinit
       fields: { readable: [albums.id, albums.title, albums.artistId, albums.rating] },
       computed: { length: (row) => row.title.length },
       softDelete: { field: albums.deletedAt },
+      capabilities: { enableExport: true },
       etag: {},
       relations: {
         artist: {
