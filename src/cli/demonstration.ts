@@ -29,6 +29,7 @@ export async function serveDemonstration(access: Access, runtime: Runtime): Prom
         resource(books, {
           ...granted,
           id: books.id,
+          etag: { versionField: books.version },
           relations: {
             author: {
               type: "belongsTo",
@@ -64,6 +65,7 @@ const books = table("books", {
   pages: integer().notNull(),
   rating: real(),
   inPrint: boolean().notNull().default(true).as("in_print"),
+  version: integer().notNull().default(1),
 });
 
 const members = table("members", {
@@ -81,7 +83,7 @@ const loans = table("loans", {
   note: text(),
 });
 
-/** Values in the order of the table's columns. */
+/** Values in the order of the table's columns; the last ones may be left to their defaults. */
 type Rows = readonly (readonly unknown[])[];
 
 const authorRows: Rows = [
@@ -129,7 +131,8 @@ async function insertRows(
   into: TableLike<unknown, unknown>,
   rows: Rows,
 ): Promise<void> {
-  const { name, columns } = readTableInfo(into);
+  const { name, columns: all } = readTableInfo(into);
+  const columns = all.slice(0, rows[0]?.length);
   const { dialect } = db.driver;
   const names = join(columns.map((column) => identifier(column.dbName)), ", ");
   const tuples = rows.map((row) => {
