@@ -106,6 +106,18 @@ export type {
   SchemaResult,
   StandardSchema,
 } from "./src/resource/standard_schema.ts";
+export type { AbuseProtectionOptions } from "./src/guard/abuse_options.ts";
+export type { BudgetClassOptions, BudgetOptions, Classify } from "./src/guard/budget_options.ts";
+export type { Trust, TrustQuestion } from "./src/guard/difficulty.ts";
+export type { PowOptions } from "./src/guard/pow_options.ts";
+export type {
+  CaptchaGateOptions,
+  CostOptions,
+  GuardedKind,
+  PowGateOptions,
+  ProtectionOptions,
+  RateLimitOptions,
+} from "./src/guard/protection_options.ts";
 export type { HookContext, Hooks, MaybePromise, RowId } from "./src/resource/hooks.ts";
 export type { ResourceSummary } from "./src/resource/describe.ts";
 export type { Access, ScopeFunction, ScopeOptions, ScopeResult } from "./src/auth/scope.ts";
@@ -151,7 +163,38 @@ export type {
 export { Problem, type ProblemOptions } from "./src/problem/problem.ts";
 export type { ProblemBody, problemCodes, ProblemSlug } from "./src/protocol/problem_codes.ts";
 export type { Clock, Random, Runtime } from "./src/runtime/runtime.ts";
-export type { Observation, Observer } from "./src/runtime/observation.ts";
+export type {
+  Key,
+  KeyPart,
+  KeyValue,
+  KeyValueCheck,
+  KeyValueCommit,
+  KeyValueCommitResult,
+  KeyValueEntry,
+  KeyValueMutation,
+  KeyValuePage,
+} from "./src/runtime/key_value.ts";
+export type {
+  DenoKv,
+  DenoKvAtomic,
+  DenoKvEntry,
+  DenoKvListOptions,
+  DenoKvSelector,
+} from "./src/runtime/deno_kv.ts";
+export type { KeyValueOption } from "./src/runtime/open_store.ts";
+export { StoreError, type StoreErrorKind } from "./src/runtime/store_error.ts";
+export type { Observation, Observer, PowRefusal } from "./src/runtime/observation.ts";
 export type { Middleware, MiddlewareContext, Router } from "./src/service/middleware.ts";
+export type { CaptchaOptions } from "./src/guard/captcha_options.ts";
+export type {
+  CaptchaAnswer,
+  CaptchaQuestion,
+  CaptchaVerifier,
+} from "./src/guard/captcha_verifier.ts";
+export { hcaptcha } from "./src/guard/hcaptcha.ts";
+export type { IdempotencyOptions } from "./src/guard/idempotency_options.ts";
+export { recaptcha, type RecaptchaOptions } from "./src/guard/recaptcha.ts";
+export type { SiteVerifyOptions } from "./src/guard/site_verify.ts";
+export { turnstile } from "./src/guard/turnstile.ts";
 export type { CorsOptions } from "./src/service/cors.ts";
 export type { SecurityHeaders } from "./src/service/respond.ts";

@@ -3,8 +3,8 @@
  * `deno task bench:http [seconds per turn] [turns]`. Ratios of medians are the result; the numbers
  * of requests depend on the machine and on what else runs there.
  */
-import { fillNotes } from "./notes_database.ts";
 import { measure } from "./load.ts";
+import { startServer } from "./start_server.ts";
 
 const seconds = Number(Deno.args[0] ?? 3);
 const turns = Number(Deno.args[1] ?? 5);
@@ -80,28 +80,7 @@ for (const { name, target, connections = 32, status, request } of scenarios) {
 }
 
 async function start(side: Side): Promise<number> {
-  const folder = await Deno.makeTempDir();
-  fillNotes(`${folder}/notes.db`);
-  const child = new Deno.Command(Deno.execPath(), {
-    args: [
-      "run",
-      "-A",
-      new URL("http_server.ts", import.meta.url).pathname,
-      side,
-      `${folder}/notes.db`,
-    ],
-    stdout: "piped",
-  }).spawn();
-  servers.defer(async () => {
-    child.kill();
-    await child.status;
-    await Deno.remove(folder, { recursive: true });
-  });
-  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  const { value } = await reader.read();
-  reader.releaseLock();
-  await child.stdout.cancel().catch(() => undefined);
-  return Number(value);
+  return servers.use(await startServer(side)).port;
 }
 
 function get(path: string): string {

@@ -1,19 +1,30 @@
-/** One side of `http_bench.ts` in a process of its own: `http_server.ts ours|hand PATH`. */
+/** One side of a benchmark in a process of its own: `http_server.ts ours|guarded|hand PATH`. */
 import { all, createApp, openDatabase, resource } from "../mod.ts";
 import { handWritten } from "./hand_written.ts";
 import { notes } from "./notes_table.ts";
 
 const [side, path] = Deno.args;
-if (path === undefined) throw new Error("Usage: http_server.ts ours|hand PATH");
-const { fetch } = side === "hand" ? handWritten(path) : await ours(path);
+if (path === undefined) throw new Error("Usage: http_server.ts ours|guarded|hand PATH");
+const { fetch } = side === "hand" ? handWritten(path) : await ours(path, side === "guarded");
 Deno.serve({
   port: 0,
   hostname: "127.0.0.1",
   onListen: ({ port }) => console.log(port),
 }, (request) => fetch(request));
 
-async function ours(path: string): Promise<{ fetch(request: Request): Promise<Response> }> {
+async function ours(
+  path: string,
+  isGuarded: boolean,
+): Promise<{ fetch(request: Request): Promise<Response> }> {
+  // So much that it never runs out, and little enough to be counted at every request.
+  const budget = { capacity: 1_000_000, refillPerMinute: 60_000_000 };
   return await createApp({
+    ...(isGuarded
+      ? {
+        kv: `${path}.kv`,
+        abuseProtection: { budget: { classes: { anonymous: budget, authenticated: budget } } },
+      }
+      : {}),
     db: await openDatabase(`sqlite:${path}`),
     secret: "a secret for the benchmark",
     resources: [

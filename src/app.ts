@@ -1,26 +1,27 @@
 import { createUserReader } from "./auth/user.ts";
 import { type AppConfig, settleConfig, type SettledConfig } from "./config.ts";
 import { checkTables } from "./db/check_tables.ts";
-import { settleChanges } from "./db/changes_options.ts";
 import type { Driver } from "./db/driver.ts";
 import { leadingColumns } from "./db/leading_columns.ts";
-import { recordedWrites } from "./db/recorded_writes.ts";
 import { createFilterParser } from "./filter/parse_filter.ts";
+import { createGuard, type Guard } from "./guard/guard.ts";
 import { Problem } from "./problem/problem.ts";
 import { problemReply } from "./problem/problem_reply.ts";
 import type { Reply } from "./protocol/reply.ts";
-import type { ResourceDefinition } from "./resource/definition.ts";
 import { checkOptions } from "./resource/check_options.ts";
+import { createKeyedAnswers, type KeyedAnswers } from "./resource/keyed_answers.ts";
 import { mountResources, type ResourceTable, type Target } from "./resource/mount.ts";
 import { describeResource, type ResourceSummary } from "./resource/describe.ts";
-import { canBeFollowed, LiveHubs, type RecordedDriver } from "./resource/live_hubs.ts";
+import { LiveHubs } from "./resource/live_hubs.ts";
+import { type RecordedDriver, recordedDrivers } from "./resource/recorded_drivers.ts";
 import type { Resource } from "./resource/resource.ts";
 import { settleNestedWrites } from "./resource/settle_nested_writes.ts";
 import { settleRelations } from "./resource/settle_relations.ts";
 import { settleResource } from "./resource/settle_resource.ts";
-import { tableOf } from "./resource/table_of.ts";
+import { type AppStore, openStore } from "./runtime/open_store.ts";
 import { createSealer } from "./runtime/sealer.ts";
 import type { Runtime } from "./runtime/runtime.ts";
+import { storeProblem } from "./runtime/store_error.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
 import type { ColumnInfo, TableInfo } from "./schema/table_info.ts";
@@ -35,7 +36,7 @@ export interface App {
   fetch(request: Request, info?: RequestInfo): Promise<Response>;
   /** From now on `/readyz` answers 503, and live streams end one after the other. */
   drain(): void;
-  /** Closes the databases. */
+  /** Closes the databases and the key-value store. */
   close(): Promise<void>;
   /** What is served, for banners and descriptions. */
   readonly resources: readonly ResourceSummary[];
@@ -71,23 +72,53 @@ export interface RequestInfo {
 export async function createApp(config: AppConfig): Promise<App> {
   const runtime = config.runtime ?? systemRuntime(consoleObserver());
   const settled = settleConfig(config, runtime);
+  const store = await openStore(config.kv, runtime);
+  try {
+    return await assemble(config, { settled, runtime, store });
+  } catch (error) {
+    // What was open before stays open, like the databases.
+    if (typeof config.kv === "string") await store.close();
+    throw error;
+  }
+}
+
+interface Ground {
+  readonly settled: SettledConfig;
+  readonly runtime: Runtime;
+  readonly store: AppStore;
+}
+
+async function assemble(config: AppConfig, ground: Ground): Promise<App> {
+  const { settled, runtime, store } = ground;
   config.resources.forEach(checkOptions);
-  const recorded = await recordedDrivers(config, settled, runtime);
+  const recorded = await recordedDrivers(config, settled.changes, runtime.random);
   const hubs = new LiveHubs({ recorded, limits: settled.subscribe, runtime });
+  const { abuse } = settled;
+  const guard = createGuard({ abuse, store, runtime });
   const indexed = new Set<ColumnInfo>();
-  const resources = settleResources(config, { settled, hubs, recorded, runtime, indexed });
+  const parts: AppParts = { settled, guard, hubs, recorded, indexed, runtime };
+  const resources = settleResources(config, parts);
   await checkTables(resources, runtime.observe);
   for (const column of await leadingColumns(resources)) indexed.add(column);
   await hubs.open(resources);
   const databases = driversOf(config);
+  const keys = keyedAnswers(ground);
+  await keys?.prepare(new Set(resources.map(({ driver }) => driver)));
   let draining = false;
   const service = serviceRoutes({
     health: settled.health,
     databases: [...databases],
+    store: store.configured,
     clock: runtime.clock,
     isDraining: () => draining,
   });
-  const table = mountResources(resources, settled, runtime.clock);
+  const table = mountResources(resources, {
+    limits: settled,
+    guard,
+    keys,
+    trustedProxies: abuse.trustProxy,
+    clock: runtime.clock,
+  });
   const responder = createResponder(settled.securityHeaders, runtime.observe);
   const answer = answering(table, service, responder, runtime);
   return {
@@ -108,8 +139,8 @@ export async function createApp(config: AppConfig): Promise<App> {
       void hubs.drain(drainWindowMs);
     },
     async close() {
-      await hubs.close();
-      await Promise.all([...databases].map((driver) => driver.close()));
+      await Promise.all([hubs.close(), guard.close()]);
+      await Promise.all([...databases, store].map((one) => one.close()));
     },
     resources: resources.map(describeResource),
   };
@@ -122,33 +153,15 @@ function driversOf({ db, resources }: AppConfig): ReadonlySet<Driver> {
   return new Set([db.driver, ...resources.map(({ options }) => (options.db ?? db).driver)]);
 }
 
-/**
- * How each database is written to, and recorded. Tables of somebody else get no triggers unless the
- * configuration says so; there the service's own writes record themselves.
- */
-async function recordedDrivers(
-  config: AppConfig,
-  settled: SettledConfig,
-  { random }: Runtime,
-): Promise<ReadonlyMap<Driver, RecordedDriver>> {
-  const recorded = new Map<Driver, RecordedDriver>();
-  const driverOf = ({ options }: ResourceDefinition) => (options.db ?? config.db).driver;
-  for (const [driver, served] of Map.groupBy(config.resources, driverOf)) {
-    if (!served.some(canBeFollowed)) continue;
-    const tables = served.map(({ table }) => tableOf(table));
-    const mode = tables.every(({ own }) => own) ? "triggers" : "service";
-    const changes = settleChanges({ ...settled.changes, mode: settled.changes.mode ?? mode });
-    const writeBy = changes.mode === "triggers"
-      ? driver
-      : await recordedWrites({ driver, tables, changes, random });
-    recorded.set(driver, { driver: writeBy, changes });
-  }
-  return recorded;
+function keyedAnswers({ settled, runtime, store }: Ground): KeyedAnswers | null {
+  const { idempotency: options, abuse: { trustProxy: trustedProxies } } = settled;
+  return options === null ? null : createKeyedAnswers({ options, store, trustedProxies, runtime });
 }
 
 /** What resources are settled with, beside the configuration. */
 interface AppParts {
   readonly settled: SettledConfig;
+  readonly guard: Guard;
   readonly hubs: LiveHubs;
   readonly recorded: ReadonlyMap<Driver, RecordedDriver>;
   /** The columns that indexes begin with; filled once the database was asked. */
@@ -158,7 +171,7 @@ interface AppParts {
 
 function settleResources(
   config: AppConfig,
-  { settled, hubs, recorded, indexed, runtime }: AppParts,
+  { settled, guard, hubs, recorded, indexed, runtime }: AppParts,
 ): readonly Resource[] {
   const relations = settleRelations(config.resources, config.db.driver);
   const byTable = new Map<TableInfo, Resource>();
@@ -166,6 +179,7 @@ function settleResources(
     basePath: settled.basePath,
     driver: config.db.driver,
     writeBy: (driver: Driver) => recorded.get(driver)?.driver ?? driver,
+    guard,
     filters: createFilterParser(),
     sealer: createSealer(settled.secrets, runtime.random),
     relations,
@@ -201,7 +215,8 @@ function answering(
   };
 }
 
-function failure(error: unknown, method: string, target: Target, runtime: Runtime): Reply {
+function failure(thrown: unknown, method: string, target: Target, runtime: Runtime): Reply {
+  const error = storeProblem(thrown);
   if (error instanceof Problem && error.status < 500) return problemReply(error);
   runtime.observe({ kind: "request_failed", method, path: target.path, error });
   if (error instanceof Problem) return problemReply(error);

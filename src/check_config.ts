@@ -18,6 +18,7 @@ export function checkConfig(config: AppConfig): void {
   checkAuth(config.auth);
   checkGroup("changes", config.changes, knownChangesOptions);
   checkGroup("subscribe", config.subscribe, knownSubscribeOptions);
+  checkKv(config.kv);
   const { middleware } = config;
   if (middleware !== undefined && !Array.isArray(middleware)) {
     throw new Error(`Cannot start: middleware must be a list, not ${shown(middleware)}`);
@@ -30,6 +31,9 @@ const knownOptions: Readonly<Record<keyof ServeConfig, true>> = {
   resources: true,
   basePath: true,
   secret: true,
+  kv: true,
+  abuseProtection: true,
+  idempotency: true,
   auth: true,
   middleware: true,
   cors: true,
@@ -101,4 +105,21 @@ function checkGroup(name: string, group: unknown, known: Readonly<Record<string,
     throw new Error(`Cannot start: ${name} must be an object, not ${shown(group)}`);
   }
   requireKnownOptions(group, known, `Cannot start: ${name}`);
+}
+
+function checkKv(kv: unknown): void {
+  if (kv === undefined) return;
+  if (typeof kv === "string") {
+    if (kv === "") throw new Error("Cannot start: kv is an empty text: give it a path");
+    const [, scheme = "https"] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(kv) ?? [];
+    if (/^https?$/i.test(scheme)) return;
+    throw new Error(
+      `Cannot start: kv takes a path, ":memory:" or an https:// URL, not one of ${scheme}://`,
+    );
+  }
+  if (kv instanceof Promise) {
+    throw new Error("Cannot start: kv is a promise: write kv: await Deno.openKv()");
+  }
+  if (typeof kv === "object" && kv !== null && ("atomic" in kv || "commit" in kv)) return;
+  throw new Error(`Cannot start: kv must be a text, a Deno.Kv or a KeyValue, not ${shown(kv)}`);
 }

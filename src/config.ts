@@ -1,9 +1,21 @@
 import { checkConfig } from "./check_config.ts";
 import { type ChangesOptions, settleChanges } from "./db/changes_options.ts";
 import type { Database } from "./db/open_database.ts";
+import {
+  type AbuseProtectionOptions,
+  settleAbuse,
+  type SettledAbuse,
+} from "./guard/abuse_options.ts";
+import {
+  type IdempotencyOptions,
+  type SettledIdempotency,
+  settleIdempotency,
+} from "./guard/idempotency_options.ts";
 import type { QuotaLimits } from "./live/quota.ts";
 import type { ResourceDefinition } from "./resource/definition.ts";
+import type { KeyValueOption } from "./runtime/open_store.ts";
 import type { Runtime } from "./runtime/runtime.ts";
+import { settleSecrets } from "./runtime/settle_secrets.ts";
 import { corsMiddleware, type CorsOptions } from "./service/cors.ts";
 import type { Middleware, Router } from "./service/middleware.ts";
 import type { SecurityHeaders } from "./service/respond.ts";
@@ -21,6 +33,19 @@ export interface AppConfig {
    * without that it is random, with a notice, and in production the start fails.
    */
   readonly secret?: string | readonly string[] | undefined;
+  /**
+   * Where limits, keys and balances are kept: the path of a file, `:memory:`, an `https://` URL of
+   * KV Connect, a `Deno.Kv` or a {@link KeyValue}. Unset it is the memory of the process, with a
+   * warning once something is kept there.
+   */
+  readonly kv?: KeyValueOption | undefined;
+  /** Budgets, proof of work and CAPTCHAs. None unless set. */
+  readonly abuseProtection?: AbuseProtectionOptions | undefined;
+  /**
+   * How a request with an `Idempotency-Key` is told from its repetitions; `false` does not look at
+   * the header.
+   */
+  readonly idempotency?: false | IdempotencyOptions | undefined;
   /** Who is calling: routes to log in at, and how a request is identified. */
   readonly auth?: AuthOptions | undefined;
   /** Runs before everything else, in this order; any Hono middleware. */
@@ -77,6 +102,8 @@ export interface SettledConfig {
   readonly securityHeaders: SecurityHeaders;
   readonly bodyLimit: number;
   readonly bodyTimeoutMs: number;
+  readonly abuse: SettledAbuse;
+  readonly idempotency: SettledIdempotency | null;
   readonly middleware: readonly Middleware[];
   readonly changes: ChangesOptions;
   readonly subscribe: QuotaLimits;
@@ -108,11 +135,19 @@ export function settleConfig(config: AppConfig, runtime: Runtime): SettledConfig
   settleChanges(config.changes);
   return {
     basePath,
-    secrets: settleSecrets(config, runtime),
+    secrets: settleSecrets({
+      given: config.secret,
+      option: "secret",
+      variable: "SERVICE_SECRET",
+      consequence: "cursors end with this process",
+      isProduction: isProduction(config, runtime),
+    }, runtime),
     health,
     securityHeaders,
     bodyLimit,
     bodyTimeoutMs,
+    abuse: settleAbuse(config.abuseProtection, isProduction(config, runtime), runtime),
+    idempotency: settleIdempotency(config.idempotency),
     middleware: [...corsBefore(config), ...middleware, ...own],
     changes: config.changes ?? {},
     subscribe: { maxPerUser, maxPerAddress },
@@ -120,31 +155,9 @@ export function settleConfig(config: AppConfig, runtime: Runtime): SettledConfig
 }
 
 /** First of all, so that what is refused by the others can be read by a page as well. */
-function corsBefore({ cors = false }: AppConfig): readonly Middleware[] {
-  return cors === false ? [] : [corsMiddleware(cors)];
-}
-
-const shortestSecret = 16;
-
-function settleSecrets(config: AppConfig, runtime: Runtime): readonly string[] {
-  const given = config.secret ?? runtime.environment("SERVICE_SECRET");
-  const secrets = given === undefined || given === ""
-    ? []
-    : typeof given === "string"
-    ? [given]
-    : given;
-  if (secrets.some((secret) => secret.length < shortestSecret)) {
-    throw new Error(`Cannot use this secret: it is shorter than ${shortestSecret} characters`);
-  }
-  if (secrets.length > 0) return secrets;
-  if (isProduction(config, runtime)) {
-    throw new Error("Cannot start in production without a secret: set SERVICE_SECRET");
-  }
-  runtime.observe({
-    kind: "notice",
-    message: "no secret is set: cursors end with this process (set SERVICE_SECRET)",
-  });
-  return [runtime.random.bytes(32).toBase64()];
+function corsBefore({ cors = false, abuseProtection }: AppConfig): readonly Middleware[] {
+  const { tokenHeader } = abuseProtection?.captcha ?? {};
+  return cors === false ? [] : [corsMiddleware(cors, tokenHeader)];
 }
 
 function isProduction(config: AppConfig, runtime: Runtime): boolean {

@@ -53,8 +53,11 @@ export async function serveApp(
 }
 
 function ownProcess(server: Server, runtime: Runtime): void {
+  let isStopping = false;
   function stopBySignal(): void {
-    release();
+    if (isStopping) return;
+    isStopping = true;
+    setTimeout(release, sameSignalMs).unref();
     server.stop().then(exitSoon, (error) => {
       runtime.observe({ kind: "unhandled_rejection", error });
       exitSoon();
@@ -80,6 +83,9 @@ function ownProcess(server: Server, runtime: Runtime): void {
 const stopSignals: readonly Deno.Signal[] = Deno.build.os === "windows"
   ? ["SIGINT", "SIGBREAK"]
   : ["SIGINT", "SIGTERM"];
+
+/** One wish often comes twice: to the whole group of processes, and passed on by the parent. */
+const sameSignalMs = 100;
 
 /** A stream that outlived the deadline, or a forgotten timer, must not keep a stopped process. */
 function exitSoon(): void {

@@ -86,6 +86,22 @@ const withDb: readonly (readonly [name: string, unknown, message: string])[] = [
     'auth has no option "midleware": did you mean "middleware"?',
   ],
   [
+    "a store that nobody waited for",
+    { resources: [], kv: Promise.resolve() },
+    "kv is a promise: write kv: await Deno.openKv()",
+  ],
+  [
+    "another kind of store",
+    { resources: [], kv: "redis://ada:s3cret@host" },
+    'kv takes a path, ":memory:" or an https:// URL, not one of redis://',
+  ],
+  ["an empty path as store", { resources: [], kv: "" }, "kv is an empty text: give it a path"],
+  [
+    "a store that is none",
+    { resources: [], kv: { get() {} } },
+    "kv must be a text, a Deno.Kv or a KeyValue, not an object",
+  ],
+  [
     "one middleware, not listed",
     { resources: [], middleware: () => {} },
     "middleware must be a list, not a function",

@@ -9,11 +9,13 @@ import { decideAccess } from "./access.ts";
 import type { ServeCommand } from "./arguments.ts";
 import { banner } from "./banner.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
+import { leaveWithParent } from "./restart.ts";
 import type { Served } from "./served.ts";
 
 /** Serves until the process is told to stop; gives the exit code. */
 export async function runService(command: ServeCommand, version: string): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
+  leaveWithParent(runtime.clock);
   let served: Served;
   let app: App;
   try {

@@ -1,8 +1,8 @@
 import type { Observer } from "../runtime/observation.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { readTableInfo, type TableLike } from "../schema/define.ts";
-import { createTableStatements, inCreationOrder } from "../sql/create_table.ts";
 import type { Dialect } from "../sql/dialect.ts";
+import { createTables } from "./create_tables.ts";
 import type { Driver } from "./driver.ts";
 import type { Introspection, IntrospectOptions } from "./introspection.ts";
 import { introspectPostgres } from "./introspect_postgres.ts";
@@ -62,27 +62,11 @@ function database(driver: Driver): Database {
     driver,
     dialect: driver.dialect,
     label: driver.label,
-    createTables: (tables) => createTables(driver, tables),
+    createTables: (tables) => createTables(driver, tables.map(readTableInfo)),
     introspect: (options = {}) => introspect(driver, options),
     close: () => driver.close(),
   };
 }
-
-async function createTables(
-  driver: Driver,
-  tables: readonly TableLike<unknown, unknown>[],
-): Promise<void> {
-  const ordered = inCreationOrder(tables.map(readTableInfo));
-  const statements = ordered.flatMap((table) => createTableStatements(table, driver.dialect));
-  await driver.transaction(async (connection) => {
-    // Two processes that start together would both find a table missing, and one would fail.
-    if (driver.dialect.engine === "postgres") await connection.query(creationLock);
-    for (const statement of statements) await connection.query(statement);
-  });
-}
-
-/** A number that only has to be the same in every process of the service. */
-const creationLock = { text: "SELECT pg_advisory_xact_lock(7237120945)", values: [] };
 
 type Opener = (place: string, options: OpenDatabaseOptions) => Promise<Driver>;
 

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { type Deadline, deadline } from "../runtime/deadline.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { SqlValue, Statement } from "../sql/fragment.ts";
@@ -6,7 +7,6 @@ import { postgresDialect } from "../sql/postgres_dialect.ts";
 import { postgresText } from "../sql/postgres_text.ts";
 import { type CommitListeners, commitListeners } from "./commit_listeners.ts";
 import { DatabaseError } from "./database_error.ts";
-import { type Deadline, deadline } from "./deadline.ts";
 import type { Connection, Driver, QueryResult, Signals } from "./driver.ts";
 import { type Pool, pool } from "./pool.ts";
 import { refusesSyntaxOfValue, toPostgresError } from "./postgres_errors.ts";
@@ -136,7 +136,8 @@ class PostgresDriver implements Driver {
   }
 
   #limit(): Deadline {
-    return deadline(this.#parts.waitLimitMs, this.#parts.clock);
+    const { waitLimitMs, clock } = this.#parts;
+    return deadline(waitLimitMs, clock, () => tooLate(waitLimitMs));
   }
 
   close(): Promise<void> {
@@ -257,4 +258,9 @@ class PostgresTransaction implements Connection {
       this.#connection.drop();
     });
   }
+}
+
+function tooLate(limitMs: number): DatabaseError {
+  const cause = new Error(`Cannot use the database: it gave no connection within ${limitMs} ms`);
+  return new DatabaseError("unavailable", cause);
 }

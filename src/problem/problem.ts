@@ -48,6 +48,12 @@ export class Problem extends Error {
     this.headers = options.headers ?? {};
   }
 
+  /** The same with these headers instead. */
+  withHeaders(headers: Readonly<Record<string, string>>): Problem {
+    const { slug, message, details, cause } = this;
+    return new Problem(slug, message, { details, headers, cause });
+  }
+
   /** The body that is sent. */
   toBody(): ProblemBody {
     return {

@@ -55,7 +55,8 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "The body is JSON, but some values do not fit. details.errors lists each with its path and a " +
     "message; in a batch, details.index names the item, and details.path an embedded row.",
   "idempotency-key-reused":
-    "This Idempotency-Key was used before with a different body. Take a new key for a new request.",
+    "This Idempotency-Key was used before with a different body, query or If-Match. Take a new key " +
+    "for a new request.",
   "query-too-expensive":
     "The query would cost more than the service allows. Filter by an indexed field, ask for fewer " +
     "rows, include fewer related ones, or leave out the sorting.",
@@ -97,20 +98,13 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "Retry-After says.",
   "captcha-unavailable":
     "The CAPTCHA provider does not answer, so the token could not be checked and the request was " +
-    "refused. Wait as many seconds as Retry-After says, then solve a new CAPTCHA.",
+    "refused. Wait as many seconds as Retry-After says, then repeat it; the token may still be good.",
 };
 
 /** Problems of features that are still to come: this version never answers with them. */
 export const problemsToCome: ReadonlySet<ProblemSlug> = new Set([
   "webhook-signature-invalid",
-  "idempotency-in-flight",
-  "idempotency-key-reused",
-  "proof-of-work-required",
-  "captcha-required",
-  "budget-exhausted",
   "billing-unsupported",
   "billing-failed",
-  "store-unavailable",
   "search-unavailable",
-  "captcha-unavailable",
 ]);

@@ -21,6 +21,7 @@ export const batchCreate: Operation<BodyRows, RowsPlan, CreatedRows> = {
     );
   },
 
+  items: ({ rows }) => rows.length,
   reaches: foundBy,
   creates: createdBy,
 

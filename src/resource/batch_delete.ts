@@ -1,6 +1,5 @@
 import type { Grant } from "../auth/authorize.ts";
 import type { Connection } from "../db/driver.ts";
-import { transact } from "../db/transact.ts";
 import { and, type Filter } from "../filter/filter.ts";
 import { type Key, keyId, keyOf } from "../plan/key.ts";
 import { answer } from "./answer.ts";
@@ -9,6 +8,7 @@ import { reachableRows, removeByKeys } from "./batch_change.ts";
 import { lockMatching, readByKeys } from "./batch_read.ts";
 import { hookedDelete } from "./before_hooks.ts";
 import type { Write } from "./call.ts";
+import { inTransaction } from "./in_transaction.ts";
 import type { Operation } from "./operation.ts";
 import { afterDelete } from "./write_row.ts";
 
@@ -38,7 +38,7 @@ export const batchDelete: Operation<Filter, BatchDeletePlan, number> = {
     const hooked = resource.hooks.onBeforeDelete === undefined
       ? null
       : await hookedKeys(where, write);
-    return await transact(resource.driver, async (connection) => {
+    return await inTransaction(call, async (connection) => {
       const keys = hooked === null
         ? await lockKeys(where, write, connection)
         : await lockHooked(hooked, where, write, connection);
@@ -61,12 +61,12 @@ async function hookedKeys(where: Filter, write: Write): Promise<readonly Key[]> 
 
 async function lockKeys(
   where: Filter,
-  { resource }: Write,
+  write: Write,
   connection: Connection,
 ): Promise<readonly Key[]> {
-  const { table, batch } = resource;
+  const { table, batch } = write.resource;
   const what = { where, columns: table.primaryKey, limit: batch.delete };
-  const rows = await lockMatching(what, resource, connection);
+  const rows = await lockMatching(what, write, connection);
   return rows.map((row) => keyOf(row, table));
 }
 

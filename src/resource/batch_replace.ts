@@ -1,6 +1,5 @@
 import type { Grant } from "../auth/authorize.ts";
 import type { Connection } from "../db/driver.ts";
-import { transact } from "../db/transact.ts";
 import { formatKey, keyId } from "../plan/key.ts";
 import type { Row } from "../schema/table_info.ts";
 import { answerRows } from "./answer.ts";
@@ -10,6 +9,7 @@ import { readByKeys } from "./batch_read.ts";
 import { hookedUpdate } from "./before_hooks.ts";
 import type { Write } from "./call.ts";
 import { withoutKey } from "./change.ts";
+import { inTransaction } from "./in_transaction.ts";
 import { missedRow } from "./missed_row.ts";
 import type { Operation } from "./operation.ts";
 import { requirePrecondition } from "./precondition.ts";
@@ -33,6 +33,8 @@ export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, rea
     }));
   },
 
+  items: ({ length }) => length,
+
   plan(items, grant) {
     return { items, grant };
   },
@@ -44,8 +46,8 @@ export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, rea
     const hooked = hooks.onBeforeUpdate === undefined
       ? items
       : await inTurn(await lockItems(items, write, driver), (item) => hookedItem(item, write));
-    return await transact(
-      driver,
+    return await inTransaction(
+      call,
       async (connection) =>
         changeItems(await lockItems(hooked, write, connection), write, connection),
     );

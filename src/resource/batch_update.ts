@@ -1,6 +1,5 @@
 import type { Grant } from "../auth/authorize.ts";
 import type { Connection } from "../db/driver.ts";
-import { transact } from "../db/transact.ts";
 import { and, type Filter } from "../filter/filter.ts";
 import { type Key, keyId, keyOf } from "../plan/key.ts";
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
@@ -11,6 +10,7 @@ import { lockMatching, readByKeys } from "./batch_read.ts";
 import { hookedUpdate } from "./before_hooks.ts";
 import type { Write } from "./call.ts";
 import { withoutKey } from "./change.ts";
+import { inTransaction } from "./in_transaction.ts";
 import type { Operation } from "./operation.ts";
 
 interface BatchUpdate {
@@ -38,12 +38,12 @@ export const batchUpdate: Operation<BatchUpdate, BatchUpdatePlan, number> = {
 
   async execute({ filter, values, grant }, call) {
     const write = { ...call, grant };
-    const { driver, hooks } = call.resource;
+    const { hooks } = call.resource;
     const where = and(filter, reachableRows(write));
     const hooked = hooks.onBeforeUpdate === undefined
       ? null
       : await hookedChanges(where, values, write);
-    return await transact(driver, async (connection) => {
+    return await inTransaction(call, async (connection) => {
       const changes = hooked === null
         ? (await lockRows(where, write, connection)).map((current) => ({ current, values }))
         : await lockHooked(hooked, where, write, connection);
@@ -78,9 +78,9 @@ async function hookedChanges(
 }
 
 function lockRows(where: Filter, write: Write, connection: Connection): Promise<readonly Row[]> {
-  const { resource } = write;
-  const what = { where, columns: columnsToChange(resource), limit: resource.batch.update };
-  return lockMatching(what, resource, connection);
+  const { batch } = write.resource;
+  const what = { where, columns: columnsToChange(write.resource), limit: batch.update };
+  return lockMatching(what, write, connection);
 }
 
 /** Of the rows that the hook has seen those that the filter still matches. */

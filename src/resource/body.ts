@@ -1,4 +1,5 @@
 import { Problem } from "../problem/problem.ts";
+import { readBytes } from "../runtime/read_bytes.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { parseJson } from "../schema/exact_json.ts";
 
@@ -19,7 +20,21 @@ export async function readJsonBody(
   clock: Clock,
 ): Promise<unknown> {
   requireJson(request.headers);
-  const bytes = await readBytes(request, limits, clock);
+  return parseBody(await receive(request, limits, clock));
+}
+
+/** The bytes of a request's body, which is said to be JSON. Throws 400, 408, 413 or 415. */
+export function readBody(
+  request: Request,
+  limits: BodyLimits,
+  clock: Clock,
+): Promise<Uint8Array<ArrayBuffer>> {
+  requireJson(request.headers);
+  return receive(request, limits, clock);
+}
+
+/** The JSON value in the bytes of a body. Throws a 400. */
+export function parseBody(bytes: Uint8Array<ArrayBuffer>): unknown {
   const text = decodeText(bytes);
   const value = parseJson(text);
   if (value === undefined) {
@@ -45,7 +60,7 @@ function requireJson(headers: Headers): void {
   }
 }
 
-async function readBytes(
+async function receive(
   request: Request,
   limits: BodyLimits,
   clock: Clock,
@@ -69,29 +84,8 @@ async function readBytes(
 }
 
 async function collect(request: Request, limits: BodyLimits): Promise<Uint8Array<ArrayBuffer>> {
-  if (request.body === null) return new Uint8Array();
-  const reader = request.body.getReader();
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  let length = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    length += value.length;
-    if (length > limits.bodyLimit) {
-      // It ends the connection, and whether that succeeds changes nothing for the answer.
-      void reader.cancel().catch(() => undefined);
-      throw tooLarge(limits);
-    }
-    chunks.push(value);
-  }
-  const [only] = chunks;
-  if (chunks.length === 1 && only !== undefined) return only;
-  const bytes = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset);
-    offset += chunk.length;
-  }
+  const bytes = await readBytes(request.body, limits.bodyLimit);
+  if (bytes === null) throw tooLarge(limits);
   return bytes;
 }
 

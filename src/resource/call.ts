@@ -13,6 +13,15 @@ export interface Call {
   readonly user: User | null;
 }
 
+/** A call of an operation, and what becomes of its outcome. */
+export interface OperationCall<Outcome> extends Call {
+  /**
+   * Stores the answer to an outcome in the transaction that makes it true; null where nothing is
+   * stored there.
+   */
+  readonly record: ((outcome: Outcome, connection: Connection) => Promise<void>) | null;
+}
+
 /** A call that may write, and under which right. */
 export interface Write extends Call {
   readonly grant: Grant;

@@ -3,7 +3,7 @@ import type { Key } from "../plan/key.ts";
 import { kindOf } from "../schema/kinds.ts";
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import { beforeUpdate } from "./before_hooks.ts";
-import type { Call } from "./call.ts";
+import type { OperationCall } from "./call.ts";
 import { inWrite } from "./in_write.ts";
 import { InvalidFields } from "./input.ts";
 import type { ResourceRequest } from "./operation.ts";
@@ -44,7 +44,7 @@ export function planChange(
 }
 
 /** Before-hook, transaction, after-hook. */
-export async function executeChange(plan: ChangePlan, call: Call): Promise<Row> {
+export async function executeChange(plan: ChangePlan, call: OperationCall<Row>): Promise<Row> {
   const write = { ...call, grant: plan.grant };
   const { target } = plan;
   const changed = await beforeUpdate(target, plan.values, write);

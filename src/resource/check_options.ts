@@ -67,6 +67,11 @@ const knownOptions: Readonly<Record<keyof ResourceOptions<unknown>, true>> = {
   nestedWrites: true,
   procedures: true,
   autoRelations: true,
+  rateLimit: true,
+  cost: true,
+  pow: true,
+  captcha: true,
+  overflow: true,
 };
 
 const knownRelation: Readonly<Record<keyof RelationOptions, true>> = {

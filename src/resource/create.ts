@@ -1,13 +1,15 @@
+import type { Connection } from "../db/driver.ts";
 import { formatKey, keyOf } from "../plan/key.ts";
 import { answerRow } from "./answer.ts";
 import { beforeCreate } from "./before_hooks.ts";
 import { type BodyRow, type BodyRows, createdBy, foundBy } from "./body_rows.ts";
-import type { Write } from "./call.ts";
+import type { OperationCall, Write } from "./call.ts";
 import { type CreatedRows, createRows, type RowsPlan } from "./create_rows.ts";
+import { inTransaction } from "./in_transaction.ts";
 import { inWrite } from "./in_write.ts";
 import { newRow } from "./new_row.ts";
 import type { Operation } from "./operation.ts";
-import { insertNamed, readOptimisticId } from "./optimistic_id.ts";
+import { nameRow, readOptimisticId } from "./optimistic_id.ts";
 import { noneIncluded } from "./output.ts";
 import { wholeBody } from "./placed.ts";
 import { readRows } from "./read_rows.ts";
@@ -55,15 +57,19 @@ export const create: Operation<CreateIntent, RowsPlan, CreatedRows> = {
   },
 };
 
-/** A row that stands alone may be a single statement. */
+/** A row that stands alone may be a single statement, where it is not to be named as well. */
 async function createRow(
   { given }: BodyRow,
   optimisticId: string | null,
-  write: Write,
+  write: Write & OperationCall<CreatedRows>,
 ): Promise<CreatedRows> {
   const values = newRow(await beforeCreate(given, write), write.grant, write.resource);
-  const row = optimisticId !== null
-    ? await insertNamed(values, optimisticId, write)
-    : await inWrite(write, "onAfterCreate", (connection) => insertRow(values, write, connection));
-  return { rows: [row], included: noneIncluded };
+  const insert = async (connection: Connection): Promise<CreatedRows> => {
+    const row = await insertRow(values, write, connection);
+    if (optimisticId !== null) await nameRow(row, optimisticId, write.resource, connection);
+    return { rows: [row], included: noneIncluded };
+  };
+  return optimisticId === null
+    ? await inWrite(write, "onAfterCreate", insert)
+    : await inTransaction(write, insert);
 }

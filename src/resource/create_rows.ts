@@ -2,7 +2,6 @@ import type { Grant } from "../auth/authorize.ts";
 import { DatabaseError } from "../db/database_error.ts";
 import { databaseProblem } from "../db/database_problem.ts";
 import type { Connection } from "../db/driver.ts";
-import { transact } from "../db/transact.ts";
 import { and } from "../filter/filter.ts";
 import { keyId, parts } from "../plan/key.ts";
 import { type Assignments, databaseDefault } from "../plan/plan.ts";
@@ -15,8 +14,9 @@ import { insertRows } from "./batch_insert.ts";
 import { readByKeys } from "./batch_read.ts";
 import { beforeCreate } from "./before_hooks.ts";
 import type { BodyRow, BodyRows, RowsStep } from "./body_rows.ts";
-import type { Call, Write } from "./call.ts";
+import type { Call, OperationCall, Write } from "./call.ts";
 import { completeRow, InvalidFields } from "./input.ts";
+import { inTransaction } from "./in_transaction.ts";
 import { newRow } from "./new_row.ts";
 import { nameRow } from "./optimistic_id.ts";
 import type { FurtherRights } from "./operation.ts";
@@ -40,7 +40,10 @@ export interface CreatedRows {
 }
 
 /** Runs all before-hooks, then writes all rows in one transaction, after-hooks included. */
-export async function createRows(plan: RowsPlan, call: Call): Promise<CreatedRows> {
+export async function createRows(
+  plan: RowsPlan,
+  call: OperationCall<CreatedRows>,
+): Promise<CreatedRows> {
   const values: PreparedRows = new Map();
   for (const step of plan.body.steps) {
     for (const row of step.rows) {
@@ -48,7 +51,7 @@ export async function createRows(plan: RowsPlan, call: Call): Promise<CreatedRow
       values.set(row, await waitWithin(row.place, prepare));
     }
   }
-  return await transact(call.resource.driver, async (connection) => {
+  return await inTransaction(call, async (connection) => {
     const written = new Map<BodyRow, Row>();
     for (const step of plan.body.steps) {
       const rows = await writeStep(step, { values, written, plan, call }, connection);

@@ -1,6 +1,7 @@
 import type { ScopeOptions } from "../auth/scope.ts";
 import type { User } from "../auth/user.ts";
 import type { Database } from "../db/open_database.ts";
+import type { ProtectionOptions } from "../guard/protection_options.ts";
 import type { CustomOperator } from "../filter/operators.ts";
 import type { ColumnLike, TableLike } from "../schema/define.ts";
 import type { TableInfo } from "../schema/table_info.ts";
@@ -111,7 +112,7 @@ export interface FieldOptions<S> {
 }
 
 /** How one table is served. */
-export interface ResourceOptions<S, I = S, U extends User = User> {
+export interface ResourceOptions<S, I = S, U extends User = User> extends ProtectionOptions {
   /** The primary key: a column, or the columns of a composite key in the table's key order. */
   readonly id: ColumnReferenceOf<S> | readonly ColumnReferenceOf<S>[];
   /** The path below the base path; the table's name unless set. */

@@ -1,5 +1,4 @@
 import { DatabaseError } from "../db/database_error.ts";
-import type { SettledChanges } from "../db/changes_options.ts";
 import type { Driver } from "../db/driver.ts";
 import { openChangeLog } from "../db/open_change_log.ts";
 import { createDecider } from "../live/decider.ts";
@@ -8,15 +7,8 @@ import { liveSizes } from "../live/sizes.ts";
 import { Quota, type QuotaLimits } from "../live/quota.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { TableInfo } from "../schema/table_info.ts";
-import type { ResourceDefinition } from "./definition.ts";
+import type { RecordedDriver } from "./recorded_drivers.ts";
 import type { Resource } from "./resource.ts";
-
-/** How a database is written to, and how its changes are recorded. */
-export interface RecordedDriver {
-  /** The one to write by: it may record what it writes. */
-  readonly driver: Driver;
-  readonly changes: SettledChanges;
-}
 
 /** What the hubs of an app are made of. */
 export interface LiveHubsOptions {
@@ -90,15 +82,6 @@ export class LiveHubs {
       await hub.close();
     }
   }
-}
-
-/** Whether anybody may subscribe: where nobody may, changes need not be recorded. */
-export function canBeFollowed(
-  { options: { auth = {}, capabilities = {} } }: ResourceDefinition,
-): boolean {
-  const { public: open, subscribe } = auth;
-  const isOpen = open === true || (typeof open === "object" && open.subscribe === true);
-  return capabilities.enableSubscribe !== false && (isOpen || subscribe !== undefined);
 }
 
 /** What may be followed, with the tables that relations lead to: scopes may walk them. */

@@ -1,7 +1,11 @@
 import type { User } from "../auth/user.ts";
+import type { Guard } from "../guard/guard.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { Clock } from "../runtime/runtime.ts";
-import { type BodyLimits, readJsonBody } from "./body.ts";
+import { answerGuarded } from "./answer_guarded.ts";
+import { type BodyLimits, parseBody, readBody, readJsonBody } from "./body.ts";
+import type { KeyedAnswers } from "./keyed_answers.ts";
+import type { RecordReply, ResourceRequest } from "./operation.ts";
 import { parseQuery } from "./query.ts";
 import type { Resource } from "./resource.ts";
 import { findEndpoint } from "./routes.ts";
@@ -27,12 +31,23 @@ export interface ResourceTable {
   answer(request: Request, target: Target, caller: Caller): Promise<Reply> | null;
 }
 
+/** What resources need of the app to answer. */
+export interface MountOptions {
+  readonly limits: BodyLimits;
+  readonly guard: Guard;
+  /** Null where `Idempotency-Key` is not looked at. */
+  readonly keys: KeyedAnswers | null;
+  /** How many proxies stand before the service, whose word on the client's address counts. */
+  readonly trustedProxies: number;
+  readonly clock: Clock;
+}
+
 /** Puts the resources at their paths. Throws a plain Error when two want the same one. */
 export function mountResources(
   resources: readonly Resource[],
-  limits: BodyLimits,
-  clock: Clock,
+  options: MountOptions,
 ): ResourceTable {
+  const { limits, clock } = options;
   const byUrl = new Map<string, Resource>();
   for (const resource of resources) {
     if (byUrl.has(resource.url)) {
@@ -42,10 +57,10 @@ export function mountResources(
   }
 
   return {
-    answer(request, { path, query }, caller) {
-      const found = find(path, byUrl);
+    answer(request, target, caller) {
+      const found = find(target.path, byUrl);
       if (found === null) return null;
-      return answerFrom(found.resource, found.segments, request, query, caller);
+      return answerFrom(found.resource, found.segments, { request, target, caller });
     },
   };
 
@@ -53,30 +68,61 @@ export function mountResources(
   function answerFrom(
     resource: Resource,
     segments: readonly string[],
-    request: Request,
-    query: string,
-    caller: Caller,
+    { request, target, caller }: Arrival,
   ): Promise<Reply> {
     const endpoint = findEndpoint(request.method, segments, resource);
     const user = caller.user();
     endpoint.admit(user, resource);
-    const runWith = (body: unknown) =>
+    const protection = endpoint.protection(resource);
+    const arrival = { request, target, user, address: () => caller.address() };
+    const byKey = isRead(request) ? null : options.keys?.find(arrival, resource) ?? null;
+    const runWith = (
+      body: unknown,
+      debit: ResourceRequest["debit"] = noDebit,
+      record: RecordReply | null = null,
+    ) =>
       endpoint.run(
         {
           segment: segments[0] ?? "",
-          query: parseQuery(query),
+          query: parseQuery(target.query),
           body,
           header: (name) => request.headers.get(name),
           address: () => caller.address(),
+          debit,
           raw: request,
+          record,
         },
         user,
         resource,
       );
+    if (protection !== undefined) {
+      const way = { takesBody: endpoint.takesBody, protection, byKey, run: runWith };
+      return answerGuarded(arrival, way, options);
+    }
+    if (byKey !== null) {
+      return endpoint.takesBody
+        ? readBody(request, limits, clock).then((bytes) =>
+          byKey(bytes, (record) => runWith(parseBody(bytes), noDebit, record))
+        )
+        : byKey(new Uint8Array(), (record) => runWith(undefined, noDebit, record));
+    }
     return endpoint.takesBody
-      ? readJsonBody(request, limits, clock).then(runWith)
+      ? readJsonBody(request, limits, clock).then((body) => runWith(body))
       : runWith(undefined);
   }
+}
+
+interface Arrival {
+  readonly request: Request;
+  readonly target: Target;
+  readonly caller: Caller;
+}
+
+/** Where nothing has a price. */
+function noDebit(): void {}
+
+function isRead({ method }: Request): boolean {
+  return method === "GET" || method === "HEAD";
 }
 
 /** A resource's path is the longest known beginning of the path that ends at a slash. */

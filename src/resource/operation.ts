@@ -1,7 +1,8 @@
 import type { Grant } from "../auth/authorize.ts";
 import type { Access } from "../auth/scope.ts";
+import type { Connection } from "../db/driver.ts";
 import type { Reply } from "../protocol/reply.ts";
-import type { Call } from "./call.ts";
+import type { OperationCall } from "./call.ts";
 import type { Place } from "./placed.ts";
 import type { Query } from "./query.ts";
 import type { Resource } from "./resource.ts";
@@ -17,9 +18,19 @@ export interface ResourceRequest {
   header(name: string): string | null;
   /** Where the caller's socket ends; null where the listener does not say. */
   address(): string | null;
+  /**
+   * Tells how many items the request is about, once they are counted: all but the first are paid
+   * for now. Throws a 428 or 429, so that it comes before anything is written. May be told twice.
+   */
+  debit(items: number): void | Promise<void>;
   /** As it came, for hooks. */
   readonly raw: Request;
+  /** Stores the reply in the transaction of the write; null for most requests. */
+  readonly record: RecordReply | null;
 }
+
+/** Stores a reply in a transaction. What it throws must keep that from being committed. */
+export type RecordReply = (reply: Reply, connection: Connection) => Promise<void>;
 
 /** What an operation is called in descriptions. */
 export type OperationName =
@@ -63,6 +74,8 @@ export interface Operation<Intent, Plan, Outcome> {
   readonly takesBody: boolean;
   /** Strings become types, once. Fails with 400, 413, 415 or 422. */
   parse(request: ResourceRequest, resource: Resource): Intent;
+  /** How many items the body names, of operations that take several; each has its price. */
+  items?(intent: Intent): number;
   /** The other resources whose rows it reads: those included, and those that a filter walks to. */
   reaches?(intent: Intent): ReadonlySet<Resource>;
   /** The other resources that it creates rows of, each with the first place that asks for one. */
@@ -70,7 +83,7 @@ export interface Operation<Intent, Plan, Outcome> {
   /** What will be done, as data. Cannot be called without a right. */
   plan(intent: Intent, grant: Grant, resource: Resource, further: FurtherRights): Plan;
   /** Fails with 404, 409, 412 or 503, or with what a hook throws. */
-  execute(plan: Plan, call: Call): Promise<Outcome>;
+  execute(plan: Plan, call: OperationCall<Outcome>): Promise<Outcome>;
   /** Projects, masks and names the answer. */
   shape(outcome: Outcome, intent: Intent, resource: Resource): Reply;
 }

@@ -1,14 +1,10 @@
 import type { Connection } from "../db/driver.ts";
 import { nameChange } from "../db/name_change.ts";
-import { transact } from "../db/transact.ts";
 import { keyOf } from "../plan/key.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Row } from "../schema/table_info.ts";
-import type { Write } from "./call.ts";
 import type { ResourceRequest } from "./operation.ts";
 import type { Resource } from "./resource.ts";
-import { insertRow } from "./write_row.ts";
-import type { Assignments } from "../plan/plan.ts";
 
 /**
  * What a client calls the row that it is about to create, so that it knows its own row among the
@@ -21,19 +17,6 @@ export function readOptimisticId({ header }: ResourceRequest): string | null {
     "invalid-parameter",
     "Cannot use this Service-Optimistic-Id: it must be 1 to 200 printable ASCII characters",
   );
-}
-
-/** Inserts a row and lets its change carry the client's name for it, in one transaction. */
-export function insertNamed(
-  values: Assignments,
-  optimisticId: string,
-  write: Write,
-): Promise<Row> {
-  return transact(write.resource.driver, async (connection) => {
-    const row = await insertRow(values, write, connection);
-    await nameRow(row, optimisticId, write.resource, connection);
-    return row;
-  });
 }
 
 /** Lets the change that made a row carry the client's name for it: in the same transaction. */

@@ -1,5 +1,6 @@
 import type { User } from "../auth/user.ts";
 import type { Driver } from "../db/driver.ts";
+import type { PowGateOptions } from "../guard/protection_options.ts";
 import type { HookContext, MaybePromise } from "./hooks.ts";
 import type { SchemaInput, SchemaOutput, StandardSchema } from "./standard_schema.ts";
 
@@ -34,6 +35,10 @@ export interface ProcedureOptions<
   readonly output: Output;
   /** Lets everybody call it. Only users unless set. */
   readonly public?: Public | undefined;
+  /** How many tokens of the budget a call costs; 1 unless set. */
+  readonly cost?: number | undefined;
+  /** Always asks for proof of work. Off unless set. */
+  readonly pow?: boolean | PowGateOptions | undefined;
   /** Does the work, and alone decides who may do it to what. A `Problem` it throws is answered. */
   readonly handler: (
     context: ProcedureContext<Public extends true ? U | null : U>,
@@ -49,6 +54,10 @@ export interface Procedure {
   readonly output: StandardSchema;
   /** As in {@link ProcedureOptions}. */
   readonly public?: boolean | undefined;
+  /** As in {@link ProcedureOptions}. */
+  readonly cost?: number | undefined;
+  /** As in {@link ProcedureOptions}. */
+  readonly pow?: boolean | PowGateOptions | undefined;
   /** As in {@link ProcedureOptions}. */
   handler(context: ProcedureContext<User | null>, input: unknown): unknown;
 }

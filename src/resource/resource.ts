@@ -1,10 +1,11 @@
-import type { AccessPolicy } from "../auth/scope.ts";
+import type { Access, AccessPolicy } from "../auth/scope.ts";
 import type { Driver } from "../db/driver.ts";
 import type { RowReader } from "../db/rows.ts";
 import type { Filter } from "../filter/filter.ts";
 import type { Operators } from "../filter/operators.ts";
 import type { FilterParser } from "../filter/parse_filter.ts";
 import type { GroupTable } from "../plan/group_table.ts";
+import type { Protection } from "../guard/protection.ts";
 import type { Hub } from "../live/hub.ts";
 import type { PageLimits } from "../plan/page.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -74,6 +75,10 @@ export interface Resource {
   readonly hooks: AnyHooks;
   readonly hookTimeoutMs: number;
   readonly procedures: ReadonlyMap<string, Procedure>;
+  /** What stands before the operations, by what they do; nothing where one is absent. */
+  readonly protections: ReadonlyMap<Access, Protection>;
+  /** The same for procedures, by name. */
+  readonly procedureProtections: ReadonlyMap<string, Protection>;
   /** The named ways to rows of other tables. */
   readonly relations: Relations;
   /** Whether the body of a create may hold the rows of its relations. */

@@ -1,7 +1,7 @@
 import type { Grant } from "../auth/authorize.ts";
-import { transact } from "../db/transact.ts";
 import type { Row } from "../schema/table_info.ts";
 import { answerRow } from "./answer.ts";
+import { inTransaction } from "./in_transaction.ts";
 import type { Operation } from "./operation.ts";
 import { type NamedRow, readNamedRow, type RowTarget, rowTarget } from "./row_target.ts";
 import { restoreRow } from "./write_row.ts";
@@ -25,8 +25,7 @@ export const restore: Operation<NamedRow, RestorePlan, Row> = {
 
   execute({ target, grant }, call) {
     const write = { ...call, grant };
-    const { driver } = call.resource;
-    return transact(driver, (connection) => restoreRow(target, write, connection));
+    return inTransaction(call, (connection) => restoreRow(target, write, connection));
   },
 
   shape(row, _named, resource) {

@@ -1,5 +1,6 @@
 import { admitCaller, requireUser } from "../auth/authorize.ts";
 import type { User } from "../auth/user.ts";
+import type { Protection } from "../guard/protection.ts";
 import { reservedSegments as reserved } from "../plan/reserved_segments.ts";
 import { Problem } from "../problem/problem.ts";
 import { jsonType, type Reply } from "../protocol/reply.ts";
@@ -32,6 +33,8 @@ import { upsert } from "./upsert.ts";
 export interface Endpoint {
   readonly name: OperationName;
   readonly takesBody: boolean;
+  /** What stands before it; undefined for nothing. */
+  protection(resource: Resource): Protection | undefined;
   /** The capabilities that must be on, all of them; none for what is always there. */
   readonly capabilities: readonly (keyof SettledCapabilities)[];
   /** Throws a 401 where only a user gets on: before a body is read or a name is looked up. */
@@ -141,6 +144,7 @@ function procedureMethodsAt(name: string | undefined, resource: Resource): Metho
     name: "procedure",
     takesBody: true,
     capabilities: [],
+    protection: ({ procedureProtections }) => procedureProtections.get(name),
     admit: (user) => {
       if (procedure.public !== true) requireUser(`call ${name}`, user);
     },
@@ -176,6 +180,7 @@ function mount<Intent, Plan, Outcome>(
     name: operation.name,
     takesBody: operation.takesBody,
     capabilities,
+    protection: ({ protections }) => protections.get(operation.access),
     admit: (user, resource) => admitCaller(operation.access, user, resource.policy),
     run: (request, user, resource) => run(operation, request, user, resource),
   };

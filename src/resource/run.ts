@@ -2,6 +2,7 @@ import { authorize } from "../auth/authorize.ts";
 import { authorizeFurther, noFurtherRights, noPlaces, noResources } from "./further_rights.ts";
 import type { User } from "../auth/user.ts";
 import { databaseProblem } from "../db/database_problem.ts";
+import type { Connection } from "../db/driver.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { Operation, ResourceRequest } from "./operation.ts";
 import type { Resource } from "./resource.ts";
@@ -23,10 +24,16 @@ export async function run<Intent, Plan, Outcome>(
   const further = alsoAccess === undefined && reached.size === 0 && created.size === 0
     ? noFurtherRights
     : await authorizeFurther({ alsoAccess, reached, created }, user, resource);
+  if (operation.items !== undefined) await request.debit(operation.items(intent));
   const plan = operation.plan(intent, grant, resource, further);
+  const { record: recordReply } = request;
+  const record = recordReply === null
+    ? null
+    : (outcome: Outcome, connection: Connection) =>
+      recordReply(operation.shape(outcome, intent, resource), connection);
   let outcome: Outcome;
   try {
-    outcome = await operation.execute(plan, { resource, request, user });
+    outcome = await operation.execute(plan, { resource, request, user, record });
   } catch (error) {
     throw databaseProblem(error, operation.access);
   }

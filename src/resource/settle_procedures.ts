@@ -1,3 +1,4 @@
+import type { Protection } from "../guard/protection.ts";
 import { requireKnownOptions } from "../problem/known_options.ts";
 import { shown } from "../problem/shown.ts";
 import type { TableInfo } from "../schema/table_info.ts";
@@ -29,11 +30,24 @@ export function settleProcedures(
 /** What needs no percent-encoding in a path, and is no step in it as `.` and `..` are. */
 const namePattern = /^(?!\.+$)[\w.-]{1,100}$/;
 
+/** What stands before each procedure, where anything does. */
+export function settleProcedureProtections(
+  procedures: ReadonlyMap<string, Procedure>,
+  protect: (procedure: Procedure, name: string) => Protection | null,
+): ReadonlyMap<string, Protection> {
+  return new Map([...procedures].flatMap(([name, procedure]) => {
+    const protection = protect(procedure, name);
+    return protection === null ? [] : [[name, protection]];
+  }));
+}
+
 const knownOptions: Readonly<Record<keyof Procedure, true>> = {
   input: true,
   output: true,
   public: true,
   handler: true,
+  cost: true,
+  pow: true,
 };
 
 function requireProcedure(

@@ -3,6 +3,7 @@ import type { Driver } from "../db/driver.ts";
 import { createRowReader, type Misfit } from "../db/rows.ts";
 import { allRows } from "../filter/filter.ts";
 import { operatorsWith } from "../filter/operators.ts";
+import type { Guard } from "../guard/guard.ts";
 import type { FilterParser } from "../filter/parse_filter.ts";
 import { resolveScope } from "../filter/resolve.ts";
 import type { Hub } from "../live/hub.ts";
@@ -19,7 +20,7 @@ import type { EtagPolicy } from "./etag.ts";
 import { canGenerate } from "./new_row.ts";
 import type { Computed } from "./output.ts";
 import type { BatchPolicy, FieldPolicy, Resource } from "./resource.ts";
-import { settleProcedures } from "./settle_procedures.ts";
+import { settleProcedureProtections, settleProcedures } from "./settle_procedures.ts";
 import { settleSoftDelete, type SoftDelete } from "./soft_delete.ts";
 import { tableOf } from "./table_of.ts";
 
@@ -30,6 +31,7 @@ export interface ResourceContext {
   /** The driver to use instead of another: one whose writes record themselves, or the same. */
   writeBy(driver: Driver): Driver;
   readonly filters: FilterParser;
+  readonly guard: Guard;
   readonly sealer: Sealer;
   readonly relations: ReadonlyMap<ResourceDefinition, Relations>;
   /** The columns that nested writes fill in. */
@@ -66,9 +68,12 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     ? null
     : settleSoftDelete(find(options.softDelete.field, "softDelete.field"));
   const fields = settleFields(options, table, softDelete, find);
+  const url = `${context.basePath}/${options.path ?? encodeURIComponent(table.name)}`;
+  const place = { subject: `Cannot serve "${table.name}"`, url };
+  const procedures = settleProcedures(options.procedures, table);
   return {
     name: table.name,
-    url: `${context.basePath}/${options.path ?? encodeURIComponent(table.name)}`,
+    url,
     table,
     driver,
     reader: createRowReader(driver.dialect, observeMisfits(table, runtime.observe)),
@@ -89,7 +94,16 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     live: softDelete?.live ?? allRows,
     hooks: options.hooks ?? {},
     hookTimeoutMs: options.hooks?.timeoutMs ?? 5_000,
-    procedures: settleProcedures(options.procedures, table),
+    procedures,
+    protections: context.guard.protect(options, place),
+    procedureProtections: settleProcedureProtections(
+      procedures,
+      (procedure, name) =>
+        context.guard.protectProcedure(procedure, options, {
+          url,
+          subject: `${place.subject}: procedures.${name}`,
+        }),
+    ),
     relations,
     nestedWrites: options.nestedWrites ?? false,
     resourceOf,

@@ -1,7 +1,6 @@
 import type { Grant } from "../auth/authorize.ts";
 import type { Connection } from "../db/driver.ts";
 import { DatabaseError } from "../db/database_error.ts";
-import { transact } from "../db/transact.ts";
 import { allRows, and } from "../filter/filter.ts";
 import { matches } from "../filter/match.ts";
 import { compareKeys, formatKey, keyId, keyOf } from "../plan/key.ts";
@@ -14,8 +13,9 @@ import { insertRows } from "./batch_insert.ts";
 import { readByKeys } from "./batch_read.ts";
 import { hookedItem } from "./batch_replace.ts";
 import { beforeCreate } from "./before_hooks.ts";
-import type { Call } from "./call.ts";
+import type { Call, OperationCall } from "./call.ts";
 import { withoutKey } from "./change.ts";
+import { inTransaction } from "./in_transaction.ts";
 import { InvalidFields } from "./input.ts";
 import { newRow } from "./new_row.ts";
 import type { Operation } from "./operation.ts";
@@ -39,6 +39,8 @@ export const upsert: Operation<readonly NamedItem[], UpsertPlan, readonly Row[]>
   parse({ body }, resource) {
     return readNamedItems(body, resource.batch.create, resource);
   },
+
+  items: ({ length }) => length,
 
   plan(items, create, _resource, { also }) {
     if (also === null) throw new Error("An upsert needs the right to update as well");
@@ -77,13 +79,16 @@ interface Sorted {
 }
 
 /** Before-hooks, transaction, after-hooks. */
-async function upsertOnce(plan: UpsertPlan, call: Call): Promise<readonly Row[]> {
-  const { driver, hooks } = call.resource;
+async function upsertOnce(
+  plan: UpsertPlan,
+  call: OperationCall<readonly Row[]>,
+): Promise<readonly Row[]> {
+  const { hooks } = call.resource;
   const isHooked = hooks.onBeforeCreate !== undefined || hooks.onBeforeUpdate !== undefined;
   const hooked = isHooked ? await runBeforeHooks(plan, call) : plan;
   let fresh: readonly NamedItem[] = [];
   try {
-    return await transact(driver, async (connection) => {
+    return await inTransaction(call, async (connection) => {
       const sorted = await sortItems(hooked, call, connection);
       fresh = sorted.fresh;
       return await writeSorted(sorted, plan, call, connection);

@@ -40,6 +40,15 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   computed_failed: "error",
   live_mismatch: "error",
   table_left_out: "info",
+  proof_of_work_refused: "info",
+  captcha_refused: "info",
+  captcha_verifier_failed: "error",
+  idempotency_table_missing: "error",
+  idempotency_store_failed: "error",
+  trust_failed: "warning",
+  classify_failed: "warning",
+  limits_unshared: "error",
+  store_in_memory: "warning",
   draining: "info",
   changes_unread: "error",
   live_upkeep_failed: "error",
@@ -79,6 +88,25 @@ function describe(observation: Observation): string {
       return `memory and database differ about ${observation.operator} on ${observation.table}.${observation.column}; from now on the database is asked`;
     case "table_left_out":
       return `the table ${observation.table} is left out: ${observation.reason}`;
+    case "proof_of_work_refused":
+      return `a proof of work was refused: ${observation.reason}`;
+    case "captcha_refused":
+      return `a CAPTCHA of ${observation.provider} was refused: ${observation.reason}`;
+    case "captcha_verifier_failed":
+      return `the CAPTCHA verifier ${observation.provider} failed, and the request was refused`;
+    case "idempotency_table_missing":
+      return `${observation.database} has no room for idempotency keys: requests with one are refused`;
+    case "idempotency_store_failed":
+      return "the state of an Idempotency-Key could not be stored: its request may be executed again";
+    case "trust_failed":
+      return "the trust hook failed: the caller gets the usual difficulty";
+    case "classify_failed":
+      return "the classify function failed: the caller has the budget of an anonymous one";
+    case "limits_unshared":
+      return "the key-value store failed: until it answers, this process limits by itself";
+    case "store_in_memory":
+      return `${observation.purpose} are kept in the memory of this process, end with it and are ` +
+        `shared with no other: ${observation.reason}`;
     case "draining":
       return "stopping: requests in flight are finished first";
     case "changes_unread":

@@ -27,10 +27,34 @@ export type Observation =
     readonly operator: string;
   }
   | { readonly kind: "table_left_out"; readonly table: string; readonly reason: string }
+  | { readonly kind: "proof_of_work_refused"; readonly reason: PowRefusal }
+  | { readonly kind: "captcha_refused"; readonly provider: string; readonly reason: string }
+  | { readonly kind: "captcha_verifier_failed"; readonly provider: string; readonly error: unknown }
+  | {
+    readonly kind: "idempotency_table_missing";
+    readonly database: string;
+    readonly error: unknown;
+  }
+  | { readonly kind: "idempotency_store_failed"; readonly error: unknown }
+  | { readonly kind: "trust_failed"; readonly error: unknown }
+  | { readonly kind: "classify_failed"; readonly error: unknown }
+  | { readonly kind: "limits_unshared"; readonly error: unknown }
+  | { readonly kind: "store_in_memory"; readonly purpose: string; readonly reason: string }
   | { readonly kind: "draining" }
   | { readonly kind: "changes_unread"; readonly error: unknown; readonly retryInMs: number }
   | { readonly kind: "live_upkeep_failed"; readonly error: unknown }
   | { readonly kind: "stream_failed"; readonly resource: string; readonly error: unknown };
+
+/** Why a proof of work was not taken: known here, and never told the caller. */
+export type PowRefusal =
+  | "absent"
+  | "malformed"
+  | "forged"
+  | "replayed"
+  | "expired"
+  | "too-easy"
+  | "other-request"
+  | "unsolved";
 
 /** Takes an observation; must not throw. */
 export type Observer = (observation: Observation) => void;

@@ -43,8 +43,11 @@ const answerHeaders = [
   "Service-PoW-Difficulty",
 ];
 
-/** The middleware that answers preflights and marks answers. Throws for `*` with credentials. */
-export function corsMiddleware(options: true | CorsOptions): Middleware {
+/**
+ * The middleware that answers preflights and marks answers. `furtherHeader` is one more that a page
+ * may send. Throws for `*` with credentials.
+ */
+export function corsMiddleware(options: true | CorsOptions, furtherHeader?: string): Middleware {
   const { origin, credentials = false, maxAge = 600 } = options === true
     ? { origin: "*" }
     : options;
@@ -57,7 +60,7 @@ export function corsMiddleware(options: true | CorsOptions): Middleware {
     credentials,
     maxAge,
     allowMethods: ["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE"],
-    allowHeaders: requestHeaders,
+    allowHeaders: furtherHeader === undefined ? requestHeaders : [...requestHeaders, furtherHeader],
     exposeHeaders: answerHeaders,
   }) as unknown as Middleware;
 }

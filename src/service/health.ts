@@ -1,4 +1,5 @@
 import type { Connection } from "../db/driver.ts";
+import type { KeyValue } from "../runtime/key_value.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
 /** Something the service cannot answer without: the database, the store, the search index. */
@@ -65,6 +66,11 @@ export async function readiness(
 /** The database answers a query that reads nothing. */
 export function databaseCheck(connection: Connection): HealthCheck {
   return { name: "database", run: () => connection.query({ text: "SELECT 1", values: [] }) };
+}
+
+/** The store reads a key under which nothing stands. */
+export function storeCheck(store: KeyValue): HealthCheck {
+  return { name: "store", run: () => store.get(["service", "health"]) };
 }
 
 async function runCheck(

@@ -3,8 +3,9 @@ import { Problem } from "../problem/problem.ts";
 import { problemTypeBase } from "../protocol/problem_codes.ts";
 import { jsonType, type Reply } from "../protocol/reply.ts";
 import type { Target } from "../resource/mount.ts";
+import type { KeyValue } from "../runtime/key_value.ts";
 import type { Clock } from "../runtime/runtime.ts";
-import { databaseCheck, liveness, readiness } from "./health.ts";
+import { databaseCheck, liveness, readiness, storeCheck } from "./health.ts";
 import { problemIndexPage, problemPage, problemPageSecurityPolicy } from "./problem_page.ts";
 
 /** Answers whatever is not a resource. Throws a 404 or 405. */
@@ -14,6 +15,8 @@ export type ServiceRoutes = (method: string, target: Target) => Promise<Reply>;
 export interface ServiceRoutesOptions {
   readonly health: boolean;
   readonly databases: readonly Driver[];
+  /** Null where the configuration names none. */
+  readonly store: KeyValue | null;
   readonly clock: Clock;
   readonly isDraining: () => boolean;
 }
@@ -24,6 +27,7 @@ export function serviceRoutes(options: ServiceRoutesOptions): ServiceRoutes {
     ...databaseCheck(driver),
     name: index === 0 ? "database" : `database ${index + 1}`,
   }));
+  if (options.store !== null) checks.push(storeCheck(options.store));
 
   return async function serve(method, { path }) {
     const reply = await find(path);

@@ -4,6 +4,10 @@ export interface ChildOptions {
   readonly cwd?: string;
   /** The most file descriptors that the child may have. */
   readonly descriptors?: number;
+  /** Instead of everything, `-A`. */
+  readonly permissions?: readonly string[];
+  /** Variables beside those of the test. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface Child extends AsyncDisposable {
@@ -19,10 +23,10 @@ export interface Child extends AsyncDisposable {
   ended(): Promise<number>;
 }
 
-/** Starts `deno run -A` with these arguments. */
+/** Starts `deno run` with these arguments, by default with all permissions. */
 export function startChild(args: readonly string[], options: ChildOptions = {}): Child {
-  const { descriptors } = options;
-  const command = [Deno.execPath(), "run", "-A", ...args];
+  const { descriptors, permissions = ["-A"] } = options;
+  const command = [Deno.execPath(), "run", ...permissions, ...args];
   const process = new Deno.Command(descriptors === undefined ? Deno.execPath() : "sh", {
     args: descriptors === undefined
       ? command.slice(1)
@@ -30,7 +34,7 @@ export function startChild(args: readonly string[], options: ChildOptions = {}):
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
-    env: { NO_COLOR: "1" },
+    env: { NO_COLOR: "1", ...options.env },
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   }).spawn();
   const stdout = collect(process.stdout);

@@ -1,6 +1,14 @@
 import { assertEquals } from "@std/assert";
+import { resource } from "../../src/resource/definition.ts";
+import type { KeyValue } from "../../src/runtime/key_value.ts";
+import { createMemoryKeyValue } from "../../src/runtime/memory_key_value.ts";
 import type { Clock } from "../../src/runtime/runtime.ts";
+import { StoreError } from "../../src/runtime/store_error.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { integer } from "../../src/schema/column_builder.ts";
+import { table } from "../../src/schema/define.ts";
 import { databaseCheck, type HealthCheck, liveness, readiness } from "../../src/service/health.ts";
+import { testOnEngines, withService } from "../support/http.ts";
 
 const works: HealthCheck = { name: "database", run: () => Promise.resolve() };
 const fails: HealthCheck = { name: "store", run: () => Promise.reject(new Error("gone")) };
@@ -70,4 +78,37 @@ Deno.test("the database is asked for nothing but an answer", async () => {
   });
   await check.run();
   assertEquals([check.name, asked], ["database", ["SELECT 1"]]);
+});
+
+const notes = table("notes", { id: integer().primaryKey() });
+const resources = [resource(notes, { id: notes.id, auth: { public: true } })];
+
+testOnEngines("a configured store is part of being ready", async (engine) => {
+  let isGone = false;
+  const kv = createMemoryKeyValue(systemRuntime(() => {}).clock);
+  const store: KeyValue = {
+    ...kv,
+    get: (key) => isGone ? Promise.reject(new StoreError("unavailable", null)) : kv.get(key),
+  };
+  await withService(engine, [notes], () => ({ resources, kv: store }), async (service) => {
+    const ready = await service.get("/readyz");
+    assertEquals([ready.status, ready.body.checks.store.status], [200, "ok"]);
+    isGone = true;
+    const gone = await service.get("/readyz");
+    assertEquals([gone.status, gone.body.checks.store.status], [503, "unavailable"]);
+  });
+  await withService(engine, [notes], () => ({ resources }), async (service) => {
+    assertEquals(Object.keys((await service.get("/readyz")).body.checks), ["database"]);
+  });
+});
+
+testOnEngines("a store that fails inside a request is a 503 with Retry-After", async (engine) => {
+  const error = new StoreError("unavailable", new Error("disk"));
+  const middleware = [() => Promise.reject(error)];
+  await withService(engine, [notes], () => ({ resources, middleware }), async (service) => {
+    const { status, body, headers } = await service.get("/api/notes");
+    assertEquals([status, body.code, headers.get("retry-after")], [503, "STORE_UNAVAILABLE", "1"]);
+    const [observation] = service.observations;
+    assertEquals(observation?.kind, "request_failed");
+  });
 });

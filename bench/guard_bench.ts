@@ -1,0 +1,117 @@
+/**
+ * What limits cost: `deno task bench:guard [seconds per turn] [turns]`. A service with budgets beside
+ * the same one without, in turns within one run; how seldom the store is asked; and what 64 callers
+ * wait for who share one bucket on disk and are near its limit, so that each asks the store.
+ */
+import { tokenBucket } from "../src/guard/limit.ts";
+import { LimitStore } from "../src/guard/limit_store.ts";
+import { Quota } from "../src/guard/quota.ts";
+import { createDenoKeyValue } from "../src/runtime/deno_key_value.ts";
+import { createMemoryKeyValue } from "../src/runtime/memory_key_value.ts";
+import type { KeyValue } from "../src/runtime/key_value.ts";
+import { systemRuntime } from "../src/runtime/system_runtime.ts";
+import { measure } from "./load.ts";
+import { startServer } from "./start_server.ts";
+
+const seconds = Number(Deno.args[0] ?? 3);
+const turns = Number(Deno.args[1] ?? 5);
+const runtime = systemRuntime(() => {});
+const sides = ["ours", "guarded"] as const;
+type Side = typeof sides[number];
+
+console.log(
+  `${Deno.version.deno}, ${navigator.hardwareConcurrency} cores, ${turns} × ${seconds} s`,
+);
+await compareSides();
+await countTrips();
+await measureHotKey();
+
+async function compareSides(): Promise<void> {
+  await using servers = new AsyncDisposableStack();
+  const ports = {
+    ours: servers.use(await startServer("ours")).port,
+    guarded: servers.use(await startServer("guarded")).port,
+  };
+  const figures: Record<Side, number[]> = { ours: [], guarded: [] };
+  for (let turn = -1; turn < turns; turn++) {
+    // The order changes with every turn, so that a drift of the machine meets both sides alike.
+    for (const side of turn % 2 === 0 ? sides : [...sides].reverse()) {
+      const rate = await measure({
+        port: ports[side],
+        connections: 32,
+        durationMs: turn < 0 ? 1_000 : seconds * 1_000,
+        status: 200,
+        request: (n) => `GET /api/notes/${1 + n * 7919 % 10_000} HTTP/1.1\r\nhost: bench\r\n\r\n`,
+      });
+      if (turn >= 0) figures[side].push(rate);
+    }
+  }
+  const [bare, guarded] = [median(figures.ours), median(figures.guarded)];
+  const ratio = guarded / bare;
+  console.log(
+    `get by id      without ${Math.round(bare)}/s, with a budget ${Math.round(guarded)}/s, ` +
+      `ratio ${ratio.toFixed(2)} (at least 0.85: ${ratio >= 0.85 ? "yes" : "NO"})`,
+  );
+}
+
+async function countTrips(): Promise<void> {
+  let trips = 0;
+  const memory = createMemoryKeyValue(runtime.clock);
+  const store: KeyValue = {
+    ...memory,
+    getMany(keys) {
+      trips++;
+      return memory.getMany(keys);
+    },
+  };
+  const { quota, limits } = quotaOver(store, 1_000_000, 0);
+  const requests = 500_000;
+  const start = performance.now();
+  for (let n = 0; n < requests; n++) {
+    const taken = quota.take("ann", 1);
+    if (taken instanceof Promise) await taken;
+  }
+  const nanoseconds = (performance.now() - start) / requests * 1e6;
+  const share = requests / trips;
+  console.log(
+    `decision       ${Math.round(nanoseconds)} ns, the store asked once in ${Math.round(share)} ` +
+      `(at least 32: ${share >= 32 ? "yes" : "NO"})`,
+  );
+  await limits.close();
+}
+
+async function measureHotKey(): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  const store = createDenoKeyValue(await Deno.openKv(`${folder}/limits.kv`), runtime);
+  // Each takes so much that nobody gets a share: every request asks the store.
+  const { quota, limits } = quotaOver(store, 1_000, 60_000_000);
+  const times: number[] = [];
+  const end = performance.now() + seconds * 1_000;
+  await Promise.all(Array.from({ length: 64 }, async () => {
+    for (let now = performance.now(); now < end;) {
+      await quota.take("ann", 40);
+      const after = performance.now();
+      times.push(after - now);
+      now = after;
+    }
+  }));
+  await limits.close();
+  await store.close();
+  await Deno.remove(folder, { recursive: true });
+  times.sort((a, b) => a - b);
+  const p99 = times[Math.floor(times.length * 0.99)] ?? 0;
+  console.log(
+    `one hot key    64 callers, p99 ${p99.toFixed(2)} ms on disk ` +
+      `(at most 20: ${p99 <= 20 ? "yes" : "NO"})`,
+  );
+}
+
+function quotaOver(store: KeyValue, capacity: number, refillPerMinute: number) {
+  const limits = new LimitStore(store, runtime);
+  const limit = tokenBucket("budget", { capacity, refillPerMinute });
+  return { limits, quota: new Quota("bench", limit, limits, runtime.clock) };
+}
+
+function median(figures: readonly number[]): number {
+  return [...figures].sort((a, b) => a - b)[Math.floor(figures.length / 2)] ?? 0;
+}

@@ -1,0 +1,75 @@
+import { base64urlLetters } from "../protocol/base64url.ts";
+import { blockBytes, type Midstate, midstateAfter } from "../protocol/sha256.ts";
+
+/**
+ * 65,536 nonces that differ in their last four characters only. These are one word of the last
+ * block: all the rest of the hash is worked out once for the whole range.
+ */
+export interface NonceRange {
+  /** What the nonces begin with. */
+  readonly prefix: string;
+  /** After the blocks before the last. */
+  readonly midstate: Midstate;
+  /** The 16 words of the last block, padding and length included. */
+  readonly block: Int32Array;
+  /** The index of the word that varies. */
+  readonly at: number;
+}
+
+/** Nonces in a range. */
+export const rangeSize = 65_536;
+
+/** One of the ranges of a token; other counters give other nonces. */
+export function nonceRange(token: string, counter: number): NonceRange {
+  const start = token.length + 1;
+  // Three characters do for 2^34 nonces; hardly anybody comes further.
+  const place = wordPlace(start + (counter < 64 ** 3 ? 3 : 8));
+  const prefix = spell(counter, place - start);
+  const bytes = new Uint8Array((Math.floor(place / blockBytes) + 1) * blockBytes);
+  new TextEncoder().encodeInto(`${token}:${prefix}`, bytes);
+  bytes[place + wordBytes] = 0x80;
+  const view = new DataView(bytes.buffer);
+  view.setUint32(bytes.length - wordBytes, (place + wordBytes) * 8);
+  const blockStart = bytes.length - blockBytes;
+  return {
+    prefix,
+    midstate: midstateAfter(bytes.subarray(0, blockStart)),
+    block: Int32Array.from({ length: 16 }, (_, i) => view.getInt32(blockStart + wordBytes * i)),
+    at: (place - blockStart) / wordBytes,
+  };
+}
+
+/** The nonce at this index of the range. */
+export function nonceAt(range: NonceRange, index: number): string {
+  const word = varyingWord(index);
+  return range.prefix +
+    String.fromCharCode(word >>> 24, word >>> 16 & 255, word >>> 8 & 255, word & 255);
+}
+
+/** The four characters, `aaaa` to `pppp`: one for each four bits of the index. */
+export function varyingWord(index: number): number {
+  return firstWord +
+    ((index & 0xf000) << 12 | (index & 0xf00) << 8 | (index & 0xf0) << 4 | index & 0xf);
+}
+
+/** `aaaa`. */
+export const firstWord = 0x61616161;
+
+const wordBytes = 4;
+
+/** Where a whole word begins that leaves room in its block for the padding of nine bytes. */
+function wordPlace(from: number): number {
+  const place = Math.ceil(from / wordBytes) * wordBytes;
+  const room = blockBytes - place % blockBytes;
+  return room >= wordBytes + 9 ? place : place + room;
+}
+
+function spell(counter: number, width: number): string {
+  let text = "";
+  let left = counter;
+  while (text.length < width) {
+    text = (base64urlLetters[left % 64] ?? "") + text;
+    left = Math.floor(left / 64);
+  }
+  return text;
+}

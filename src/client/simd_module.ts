@@ -1,0 +1,202 @@
+import { roundConstants } from "../protocol/sha256.ts";
+import { firstWord } from "./nonce_range.ts";
+import {
+  type Code,
+  flatten,
+  get,
+  i32,
+  repeat,
+  returnIf,
+  set,
+  sized,
+  v128,
+  vector,
+} from "./simd_code.ts";
+
+/** Where the search finds what it works on, in bytes of its memory; see `searchInput`. */
+export const simdMemory = { state: 0, block: 32, mask: 96 } as const;
+
+/**
+ * A WebAssembly module that hashes four nonces at a time, for blocks whose word `at` varies. It is
+ * put together here from its instructions instead of being shipped as a binary, so that there is
+ * nothing to believe. `scan(from, to)` gives an index or -1.
+ *
+ * The 64 rounds stand in a row, each letter keeping its local. The rounds before `at`, and all of
+ * the schedule that the word `at` does not reach, are done once for each call.
+ */
+export function simdModule(at: number): Uint8Array<ArrayBuffer> {
+  const varies = varyingWords(at);
+  return moduleOf([
+    prologue(at, varies),
+    repeat(
+      [
+        eachLetter((letter) => set(letters + letter, get(startLetters + letter))),
+        set(ring + at, fourWords()),
+        mainRounds(at, varies),
+        set(hits, solved()),
+        returnIf(get(hits), i32.add(get(index), i32.trailingZeros(get(hits)))),
+        set(index, i32.add(get(index), i32.constant(4))),
+      ],
+      i32.isLess(get(index), get(end)),
+    ),
+    i32.constant(-1),
+  ]);
+}
+
+// The locals: two parameters and one more of 32 bits, then vectors.
+const index = 0;
+const end = 1;
+const hits = 2;
+const startLetters = 3;
+const letters = 11;
+/** The last 16 words of the schedule, those that vary. */
+const ring = 19;
+const vectors = 32;
+
+/** The constants of the rounds; the module brings them along. */
+const constants = 256;
+/** A vector for each word of the schedule: the part that does not vary. */
+const fixedWords = 1024;
+/** The same with the constant of its round. */
+const fixedTerms = 2048;
+
+/** Which words of the schedule depend on the word `at`. */
+function varyingWords(at: number): readonly boolean[] {
+  const varies = Array.from({ length: 64 }, (_, t) => t === at);
+  for (let t = 16; t < 64; t++) varies[t] = sources(t).some(([source]) => varies[source]);
+  return varies;
+}
+
+/** What a word of the schedule is the sum of: earlier words, as they are or through a sigma. */
+function sources(t: number): readonly (readonly [source: number, form: (x: Code) => Code])[] {
+  const itself = (x: Code) => x;
+  return [[t - 16, itself], [t - 15, smallSigma0], [t - 7, itself], [t - 2, smallSigma1]];
+}
+
+/** What is the same for all nonces of a call. */
+function prologue(at: number, varies: readonly boolean[]): Code {
+  const code = [
+    eachLetter((letter) =>
+      set(startLetters + letter, v128.loadSplat(simdMemory.state + 4 * letter))
+    ),
+  ];
+  for (let t = 0; t < 64; t++) {
+    const terms = t < 16
+      ? t === at ? [] : [v128.loadSplat(simdMemory.block + 4 * t)]
+      : sources(t).filter(([source]) => !varies[source])
+        .map(([source, form]) => form(v128.load(fixedWords + 16 * source)));
+    if (terms.length === 0) continue;
+    code.push(v128.store(fixedWords + 16 * t, sum(terms)));
+    const withConstant = v128.add(v128.load(fixedWords + 16 * t), roundConstant(t));
+    if (!varies[t]) code.push(v128.store(fixedTerms + 16 * t, withConstant));
+  }
+  for (let t = 0; t < at; t++) code.push(round(t, startLetters, v128.load(fixedTerms + 16 * t)));
+  return code;
+}
+
+/** The rounds that come after a word that varies is known. */
+function mainRounds(at: number, varies: readonly boolean[]): Code {
+  const code: Code[] = [];
+  for (let t = at; t < 64; t++) {
+    const word = ring + t % 16;
+    if (varies[t] && t !== at) {
+      const terms = sources(t).filter(([source]) => varies[source])
+        .map(([source, form]) => form(get(ring + source % 16)));
+      if (terms.length < 4) terms.push(v128.load(fixedWords + 16 * t));
+      code.push(set(word, sum(terms)));
+    }
+    const term = varies[t] ? v128.add(get(word), roundConstant(t)) : v128.load(fixedTerms + 16 * t);
+    code.push(round(t, letters, term));
+  }
+  return code;
+}
+
+/** One round; instead of moving the letters on, it counts on where they stand. */
+function round(t: number, base: number, term: Code): Code {
+  const place = (letter: number) => base + (letter - t + 64) % 8;
+  const [a, b, c] = [get(place(0)), get(place(1)), get(place(2))];
+  const [e, f, g] = [get(place(4)), get(place(5)), get(place(6))];
+  const d = place(3);
+  const h = place(7);
+  const choice = v128.select(f, g, e);
+  const majority = v128.select(c, a, v128.xor(a, b));
+  return [
+    set(h, sum([get(h), turns(e, [6, 11, 25]), choice, term])),
+    set(d, v128.add(get(d), get(h))),
+    set(h, sum([get(h), turns(a, [2, 13, 22]), majority])),
+  ];
+}
+
+/** Four neighbours: the index is a multiple of four, and its last bits are the last letter's. */
+function fourWords(): Code {
+  const nibble = (mask: number, shift: number) =>
+    i32.shiftLeft(i32.and(get(index), i32.constant(mask)), shift);
+  const word = [nibble(0xf000, 12), nibble(0xf00, 8), nibble(0xf0, 4), nibble(0xf, 0)]
+    .reduce(i32.or);
+  const neighbours = [0, 1, 2, 3].flatMap((last) => [last, 0, 0, 0]);
+  return v128.add(
+    v128.splat(i32.add(word, i32.constant(firstWord))),
+    v128.constant(neighbours),
+  );
+}
+
+/** One bit for each of the four whose digest begins with zeros enough. */
+function solved(): Code {
+  const digest = v128.add(get(letters), v128.loadSplat(simdMemory.state));
+  const bits = v128.and(digest, v128.loadSplat(simdMemory.mask));
+  return v128.bitmask(v128.areEqual(bits, v128.splat(i32.constant(0))));
+}
+
+function smallSigma0(x: Code): Code {
+  return v128.xor(turns(x, [7, 18]), v128.shiftRight(x, 3));
+}
+
+function smallSigma1(x: Code): Code {
+  return v128.xor(turns(x, [17, 19]), v128.shiftRight(x, 10));
+}
+
+/** The exclusive or of a value turned right by each of these numbers of bits. */
+function turns(x: Code, bits: readonly number[]): Code {
+  return bits.map((n) => v128.or(v128.shiftRight(x, n), v128.shiftLeft(x, 32 - n)))
+    .reduce(v128.xor);
+}
+
+function roundConstant(t: number): Code {
+  return v128.loadSplat(constants + 4 * t);
+}
+
+function sum(terms: readonly Code[]): Code {
+  return terms.reduce(v128.add);
+}
+
+function eachLetter(write: (letter: number) => Code): Code {
+  return [0, 1, 2, 3, 4, 5, 6, 7].map(write);
+}
+
+/** A module with one page of memory and one function, `memory` and `scan` (chapter 5.5). */
+function moduleOf(body: Code): Uint8Array<ArrayBuffer> {
+  const i32Type = 0x7f;
+  const v128Type = 0x7b;
+  const locals = vector([[1, i32Type], [vectors, v128Type]]);
+  const name = (text: string) => vector([...text].map((letter) => [letter.charCodeAt(0)]));
+  return Uint8Array.from(flatten([
+    [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+    section(1, [0x60, vector([[i32Type], [i32Type]]), vector([[i32Type]])]),
+    section(3, [0]),
+    section(5, [0, 1]),
+    [7, sized(vector([[name("memory"), 2, 0], [name("scan"), 0, 0]]))],
+    section(10, sized([locals, body, 0x0b])),
+    section(11, [0, i32.constant(constants), 0x0b, vector(constantBytes())]),
+  ]));
+}
+
+/** Little-endian, as WebAssembly reads them. */
+function constantBytes(): Code[] {
+  return Array.from(roundConstants, (word) => [0, 8, 16, 24].map((bits) => word >>> bits & 255))
+    .flat().map((byte) => [byte]);
+}
+
+/** A section with one entry. */
+function section(id: number, entry: Code): Code {
+  return [id, sized(vector([entry]))];
+}

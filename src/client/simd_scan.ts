@@ -1,0 +1,41 @@
+import type { NonceRange } from "./nonce_range.ts";
+import { type Scan, zeroBits } from "./scan.ts";
+import { simdMemory, simdModule } from "./simd_module.ts";
+
+/**
+ * Compiles the search that hashes four nonces at a time, for ranges whose word `at` varies. Null
+ * where WebAssembly with vectors is missing, as in old browsers, or forbidden, as by the rules of a
+ * page: the caller then searches without, by contract.
+ */
+export async function compileSearch(at: number): Promise<WebAssembly.Module | null> {
+  try {
+    return await WebAssembly.compile(simdModule(at));
+  } catch {
+    // The plain search does the same, only slower.
+    return null;
+  }
+}
+
+/** Makes a {@link Scan} of a compiled search, for ranges whose word `at` varies, and no others. */
+export async function createSimdScan(module: WebAssembly.Module): Promise<Scan> {
+  const { exports } = await WebAssembly.instantiate(module);
+  // The module exports just these two, as `simdModule` wrote it.
+  const { memory, scan } = exports as {
+    memory: WebAssembly.Memory;
+    scan(from: number, to: number): number;
+  };
+  const words = new Int32Array(memory.buffer);
+  return (range, { difficulty, from, to }) => {
+    words.set(searchInput(range, difficulty));
+    return scan(from, to);
+  };
+}
+
+/** What the search reads at the beginning of its memory: state, block and mask. */
+export function searchInput({ midstate, block }: NonceRange, difficulty: number): Int32Array {
+  const input = new Int32Array(simdMemory.mask / 4 + 1);
+  input.set(midstate.state, simdMemory.state / 4);
+  input.set(block, simdMemory.block / 4);
+  input[simdMemory.mask / 4] = zeroBits(difficulty);
+  return input;
+}

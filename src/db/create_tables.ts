@@ -1,0 +1,25 @@
+import type { TableInfo } from "../schema/table_info.ts";
+import { createTableStatements, inCreationOrder } from "../sql/create_table.ts";
+import type { Statement } from "../sql/fragment.ts";
+import type { Driver } from "./driver.ts";
+
+/**
+ * Creates the tables that are not there, all or none; those that are there stay as they are. Runs
+ * `more` behind them, in the same transaction.
+ */
+export async function createTables(
+  driver: Driver,
+  tables: readonly TableInfo[],
+  more: readonly Statement[] = [],
+): Promise<void> {
+  const ordered = inCreationOrder(tables);
+  const statements = ordered.flatMap((table) => createTableStatements(table, driver.dialect));
+  await driver.transaction(async (connection) => {
+    // Two processes that start together would both find a table missing, and one would fail.
+    if (driver.dialect.engine === "postgres") await connection.query(creationLock);
+    for (const statement of [...statements, ...more]) await connection.query(statement);
+  });
+}
+
+/** A number that only has to be the same in every process of the service. */
+const creationLock = { text: "SELECT pg_advisory_xact_lock(7237120945)", values: [] };

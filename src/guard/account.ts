@@ -1,0 +1,169 @@
+import type { Key } from "../runtime/key_value.ts";
+import type { Clock } from "../runtime/runtime.ts";
+import { StoreError } from "../runtime/store_error.ts";
+import { type Demand, type Drawn, drawTokens } from "./draw_tokens.ts";
+import { type Bucket, fullBucket, type Limit, tiny } from "./limit.ts";
+import type { Holder, LimitStore } from "./limit_store.ts";
+
+/** What became of an attempt to take tokens. */
+export interface Taken {
+  readonly isGranted: boolean;
+  /** How many were taken. */
+  readonly amount: number;
+  /** What is left, as far as this process knows. */
+  readonly left: Bucket;
+}
+
+/** What an account works with. */
+export interface AccountGround {
+  readonly limit: Limit;
+  readonly store: LimitStore;
+  readonly clock: Clock;
+}
+
+/** What one process knows of one caller. */
+export class Account implements Holder {
+  readonly #ground: AccountGround;
+  readonly #key: Key;
+  /** What there would be if nobody else took any: others can only have taken from it. */
+  #total: Bucket;
+  /** So much of it was taken from the store, may be spent without asking, and is not spent yet. */
+  #held = 0;
+  /** By the clock that never jumps, as the others. */
+  #heldUntil = 0;
+  #askedAt = -Infinity;
+  #heardAt = -Infinity;
+  /** The record as it was left or found. */
+  #record: Bucket | null = null;
+  #isLeasing = false;
+  #isUsed = false;
+
+  constructor(ground: AccountGround, key: Key) {
+    this.#ground = ground;
+    this.#key = key;
+    this.#total = fullBucket(ground.limit, ground.clock.now());
+  }
+
+  take(demand: Demand): Taken | Promise<Taken> {
+    const { amount, toFloor } = demand;
+    this.#refill();
+    const isThere = this.#total.tokens + tiny >= amount;
+    if (isThere && this.#held + tiny >= amount && this.#now() < this.#heldUntil) {
+      this.#held -= amount;
+      this.#isUsed = true;
+      return this.#spend(amount);
+    }
+    // What refills meanwhile is counted here as well; what others give back is seen a second later.
+    if (!isThere && !toFloor && this.#now() - this.#heardAt < memoryMs) {
+      return { isGranted: false, amount: 0, left: this.#total };
+    }
+    return this.#ask(demand);
+  }
+
+  giveBack(amount: number): Taken {
+    const { limit, store } = this.#ground;
+    this.#refill();
+    const { tokens, at } = this.#total;
+    this.#total = { tokens: Math.min(limit.capacity, tokens + amount), at };
+    this.#hold(this.#held + amount, memoryMs);
+    if (this.#held > 0) store.watch(this);
+    return { isGranted: true, amount: -amount, left: this.#total };
+  }
+
+  returnIdle(): boolean {
+    this.#refill();
+    if (this.#held <= 0) return false;
+    if (this.#isUsed) {
+      this.#isUsed = false;
+      return true;
+    }
+    void this.returnAll();
+    return false;
+  }
+
+  async returnAll(): Promise<void> {
+    this.#refill();
+    if (this.#held > 0) await this.#ask({ amount: 0, toFloor: false });
+  }
+
+  #refill(): void {
+    const { limit, clock } = this.#ground;
+    const total = limit.refill(this.#total, clock.now());
+    // What is held of a window ends with it.
+    if (!limit.isSameSpan(total, this.#total)) this.#held = 0;
+    this.#total = total;
+  }
+
+  #hold(amount: number, leastMs: number): void {
+    this.#held = Math.min(amount, this.#total.tokens);
+    this.#heldUntil = Math.max(this.#heldUntil, this.#now() + leastMs);
+  }
+
+  #spend(amount: number): Taken {
+    const { tokens, at } = this.#total;
+    this.#total = { tokens: Math.max(0, tokens - amount), at };
+    return { isGranted: true, amount, left: this.#total };
+  }
+
+  async #ask(demand: Demand): Promise<Taken> {
+    const { limit, store, clock } = this.#ground;
+    if (store.isDown) return this.#takeAlone(demand);
+    const now = this.#now();
+    // One request alone takes what it needs; only who comes again and again is worth a share.
+    const takesShare = !this.#isLeasing && now - this.#askedAt < memoryMs;
+    if (takesShare) this.#isLeasing = true;
+    this.#askedAt = now;
+    const known = { total: this.#total, held: this.#held, record: this.#record };
+    this.#held = 0;
+    try {
+      const drawn = await store.update(
+        this.#key,
+        (value) => drawTokens(value, { ...demand, ...known, takesShare }, limit, clock.now()),
+      );
+      this.#learn(drawn);
+      return { isGranted: drawn.isGranted, amount: drawn.amount, left: this.#total };
+    } catch (error) {
+      // Observed by the store. What may have gone back is not held any longer.
+      if (error instanceof StoreError && error.kind === "unavailable") this.#held += known.held;
+      return this.#takeAlone(demand);
+    } finally {
+      if (takesShare) this.#isLeasing = false;
+    }
+  }
+
+  /**
+   * Until the bucket would be full again, what is held takes the place of nothing: before, it is
+   * like the rest of the bucket. A second longer it may be more than the bucket holds, by so much as
+   * refills in a second, so that callers who never get near a limit do not ask all the time.
+   */
+  #learn({ bucket, record, share }: Drawn): void {
+    const { limit, store, clock } = this.#ground;
+    const held = this.#held + share;
+    this.#total = { tokens: Math.min(limit.capacity, bucket.tokens + held), at: bucket.at };
+    this.#record = record;
+    this.#heardAt = this.#now();
+    if (held === 0) return;
+    const fullInMs = limit.waitMs(bucket, limit.capacity, clock.now());
+    this.#heldUntil = 0;
+    this.#hold(held, Math.max(memoryMs, fullInMs));
+    store.watch(this);
+  }
+
+  /** By the contract a limit goes on without its store: each process then limits by itself. */
+  #takeAlone({ amount, toFloor }: Demand): Taken {
+    this.#refill();
+    this.#held = 0;
+    const { tokens } = this.#total;
+    if (toFloor) return this.#spend(Math.min(amount, tokens));
+    return tokens + tiny >= amount
+      ? this.#spend(amount)
+      : { isGranted: false, amount: 0, left: this.#total };
+  }
+
+  #now(): number {
+    return this.#ground.clock.elapsedMs();
+  }
+}
+
+/** So long what the store said is believed where nothing is left, and a share may be held. */
+const memoryMs = 1_000;

@@ -1,0 +1,279 @@
+import type { User } from "../auth/user.ts";
+import { Problem } from "../problem/problem.ts";
+import type { Reply } from "../protocol/reply.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { SettledAbuse } from "./abuse_options.ts";
+import type { CaptchaChallenge } from "./captcha.ts";
+import { addressGroup } from "./client_address.ts";
+import type { Taken } from "./account.ts";
+import { decide, type Facts, type Verdict } from "./decide.ts";
+import { askTrust, overflowDifficulty } from "./difficulty.ts";
+import type { RequestFacts } from "./fingerprint.ts";
+import type { ProofOfWork } from "./proof_of_work.ts";
+import type { Protection } from "./protection.ts";
+import type { Quota } from "./quota.ts";
+import { secondsUntil, type Standing, withRateHeaders } from "./rate_headers.ts";
+
+/** A request that wants to be let in. */
+export interface Visit {
+  readonly request: Request;
+  /** Raw, from the request target. */
+  readonly path: string;
+  /** Raw, without the question mark. */
+  readonly query: string;
+  readonly user: User | null;
+  /** The client's address; null where nobody tells it. */
+  address(): string | null;
+  /** The body as it came, read once; empty for operations that take none. */
+  body(): Promise<Uint8Array>;
+}
+
+/** What every admission works with. */
+export interface AdmissionParts {
+  readonly abuse: SettledAbuse;
+  /** Null where no provider is configured. */
+  readonly captcha: CaptchaChallenge | null;
+  readonly runtime: Runtime;
+  /** The budget of a caller's class; null where the class has none. */
+  budgetOf(request: Request, user: User | null): Quota | null | Promise<Quota | null>;
+  /** Asked only once work is. */
+  proofOfWork(): ProofOfWork;
+}
+
+/**
+ * One request on its way past the limits: first {@link enter}, then {@link admit}, and
+ * {@link debit} once more is known about what it asks for. Each throws a 428 or 429, and is a
+ * promise only where something has to be waited for. In the end either {@link served} or
+ * {@link failed} is told, which gives back what was taken for nothing.
+ */
+export class Admission {
+  readonly #parts: AdmissionParts;
+  readonly #protection: Protection;
+  readonly #visit: Visit;
+  readonly #who: string;
+  readonly #facts: { -readonly [Name in keyof Facts]: Facts[Name] };
+  #rate: Taken | null = null;
+  #budget: Quota | null = null;
+  #spent: Taken | null = null;
+  /** The tokens that were taken from the budget, and the price that they are for. */
+  #charged = 0;
+  #price = 0;
+  /** A solution is used up once for a request, and may be looked at again. */
+  #hasClaimed = false;
+
+  /** Asks nobody yet. */
+  constructor(parts: AdmissionParts, protection: Protection, visit: Visit) {
+    const { user } = visit;
+    this.#parts = parts;
+    this.#protection = protection;
+    this.#visit = visit;
+    // Two spaces of names: a user may be called like an address.
+    this.#who = user === null ? `a${addressGroup(visit.address())}` : `u${user.id}`;
+    this.#facts = {
+      isStream: protection.isStream,
+      isRateLimited: false,
+      budget: "none",
+      powIsOn: parts.abuse.powIsOn,
+      captchaIsOn: parts.captcha !== null,
+      overflowsToCaptcha: protection.overflowsToCaptcha,
+      hasPowGate: protection.pow !== null,
+      hasCaptchaGate: protection.captcha !== null,
+      hasWorked: false,
+      hasPassedCaptcha: false,
+    };
+  }
+
+  /** Counts the request. What was answered before may be answered again after this. */
+  enter(): void | Promise<void> {
+    const { rateLimit } = this.#protection;
+    if (rateLimit === null) return;
+    const taking = rateLimit.take(this.#who, 1);
+    return taking instanceof Promise
+      ? taking.then((taken) => this.#entered(taken))
+      : this.#entered(taking);
+  }
+
+  /** Takes the price of one item, and asks for what the gates want. */
+  admit(): void | Promise<void> {
+    if (this.#protection.cost === 0) return this.#judge(0);
+    const finding = this.#parts.budgetOf(this.#visit.request, this.#visit.user);
+    return finding instanceof Promise
+      ? finding.then((quota) => this.#pay(quota))
+      : this.#pay(finding);
+  }
+
+  /** Takes the price of all items, of which some may be paid for already. May be told twice. */
+  debit(items: number): void | Promise<void> {
+    const budget = this.#budget;
+    if (budget === null || items <= 1) return;
+    const price = Math.min(items * this.#protection.cost, budget.limit.capacity);
+    return this.#take(budget, price - this.#price);
+  }
+
+  /** The answer, with what is left. */
+  served(reply: Reply): Reply {
+    if (reply.status >= 500) this.#giveBack();
+    return { status: reply.status, headers: this.#withHeaders(reply.headers), body: reply.body };
+  }
+
+  /** What to throw instead: the same, with what is left. */
+  failed(error: unknown): unknown {
+    const status = error instanceof Problem ? error.status : 500;
+    if (status >= 500 || status === 428 || status === 429) this.#giveBack();
+    return error instanceof Problem ? error.withHeaders(this.#withHeaders(error.headers)) : error;
+  }
+
+  #entered(taken: Taken): void {
+    this.#rate = taken;
+    this.#facts.isRateLimited = !taken.isGranted;
+    const verdict = decide(this.#facts);
+    if (verdict.kind === "refuse") throw this.#refusal(verdict, 1);
+  }
+
+  #pay(budget: Quota | null): void | Promise<void> {
+    this.#budget = budget;
+    return budget === null ? this.#judge(0) : this.#take(budget, this.#protection.cost);
+  }
+
+  #take(budget: Quota, amount: number): void | Promise<void> {
+    if (amount <= 0) return;
+    const taking = budget.take(this.#who, amount);
+    return taking instanceof Promise
+      ? taking.then((taken) => this.#took(taken, amount))
+      : this.#took(taking, amount);
+  }
+
+  #took(taken: Taken, amount: number): void | Promise<void> {
+    this.#spent = taken;
+    this.#charged += taken.amount;
+    // Work that was done for one item need not be enough for all of them.
+    this.#facts.hasWorked = false;
+    this.#facts.budget = taken.isGranted ? "enough" : "short";
+    return this.#judge(amount);
+  }
+
+  #judge(amount: number): void | Promise<void> {
+    const verdict = decide(this.#facts);
+    if (verdict.kind === "refuse") throw this.#refusal(verdict, amount);
+    if (verdict.kind === "challenge") return this.#challenge(verdict, amount);
+    if (verdict.debit === "floor") return this.#takeRest(amount);
+    this.#letIn(amount);
+  }
+
+  /** The gates are passed; what is asked from here on is the budget's. */
+  #letIn(amount: number): void {
+    this.#price += amount;
+    this.#facts.hasPowGate = false;
+    this.#facts.hasCaptchaGate = false;
+  }
+
+  async #takeRest(amount: number): Promise<void> {
+    const taken = await this.#budget?.takeToFloor(this.#who, amount);
+    if (taken !== undefined) {
+      this.#spent = taken;
+      this.#charged += taken.amount;
+    }
+    this.#letIn(amount);
+  }
+
+  async #challenge(
+    verdict: Extract<Verdict, { readonly kind: "challenge" }>,
+    amount: number,
+  ): Promise<void> {
+    if (verdict.by === "captcha") {
+      await this.#requireCaptcha();
+      this.#facts.hasPassedCaptcha = true;
+    } else {
+      await this.#requireWork(verdict, amount);
+      this.#facts.hasWorked = true;
+    }
+    await this.#judge(amount);
+  }
+
+  async #requireCaptcha(): Promise<void> {
+    const { captcha } = this.#parts;
+    if (captcha === null) throw new Error("A CAPTCHA is asked for, and nobody checks it");
+    const action = this.#protection.captcha?.action;
+    await captcha.require(this.#visit.request, {
+      action,
+      remoteIp: this.#visit.address() ?? undefined,
+    });
+  }
+
+  async #requireWork(
+    asked: { readonly gate: boolean; readonly overflow: boolean },
+    amount: number,
+  ): Promise<void> {
+    const difficulty = Math.max(
+      asked.gate ? await this.#gateDifficulty() : 0,
+      asked.overflow ? await this.#overflowDifficulty(amount) : 0,
+    );
+    if (difficulty === 0) return;
+    const { request: { method, headers }, path, query, user } = this.#visit;
+    const body = await this.#visit.body();
+    const facts: RequestFacts = { method, path, query, body, userId: user?.id ?? null };
+    const pow = this.#parts.proofOfWork();
+    const isStillGood = this.#hasClaimed &&
+      typeof pow.checkSolution(headers, facts, difficulty) !== "string";
+    if (isStillGood) return;
+    await pow.requireSolution(headers, facts, difficulty);
+    this.#hasClaimed = true;
+  }
+
+  #gateDifficulty(): number | Promise<number> {
+    const { pow } = this.#protection;
+    if (pow === null) return 0;
+    const { request, user } = this.#visit;
+    const question = {
+      user,
+      request,
+      reason: "endpoint" as const,
+      deficit: 0,
+      base: pow.difficulty,
+    };
+    return askTrust(pow.trust, question, this.#parts.runtime);
+  }
+
+  #overflowDifficulty(amount: number): number | Promise<number> {
+    const budget = this.#budget;
+    if (budget === null) return 0;
+    const { request, user } = this.#visit;
+    const { difficulty, trust } = this.#parts.abuse.pow();
+    const deficit = amount - Math.max(0, this.#spent?.left.tokens ?? 0);
+    const base = overflowDifficulty(difficulty, deficit, budget.limit.capacity);
+    return askTrust(trust, { user, request, reason: "budget", deficit, base }, this.#parts.runtime);
+  }
+
+  #refusal(
+    { limit }: Extract<Verdict, { readonly kind: "refuse" }>,
+    amount: number,
+  ): Problem {
+    const standing = limit === "rateLimit"
+      ? standingOf(this.#protection.rateLimit, this.#rate)
+      : standingOf(this.#budget, this.#spent);
+    const [slug, detail] = limit === "rateLimit"
+      ? ["rate-limit-exceeded", "Too many requests to this resource"] as const
+      : ["budget-exhausted", "The budget for this request is used up"] as const;
+    const seconds = standing === null
+      ? null
+      : secondsUntil(amount, standing, this.#parts.runtime.clock.now());
+    const retry = seconds === null ? {} : { "retry-after": String(Math.max(1, seconds)) };
+    return new Problem(slug, detail, { headers: retry });
+  }
+
+  #giveBack(): void {
+    if (this.#budget === null || this.#spent === null || this.#charged === 0) return;
+    this.#spent = this.#budget.giveBack(this.#who, this.#charged);
+    this.#charged = 0;
+  }
+
+  #withHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+    const rate = standingOf(this.#protection.rateLimit, this.#rate);
+    const budget = standingOf(this.#budget, this.#spent);
+    return withRateHeaders(headers, rate, budget, this.#parts.runtime.clock.now());
+  }
+}
+
+function standingOf(quota: Quota | null, taken: Taken | null): Standing | null {
+  return quota === null || taken === null ? null : { limit: quota.limit, left: taken.left };
+}

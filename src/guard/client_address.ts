@@ -1,0 +1,80 @@
+/**
+ * The address of the client, null where nobody tells it. Only as many entries of `X-Forwarded-For`
+ * are believed as there are proxies of one's own: whatever stands further left was written by the
+ * client. Where the header is malformed, or shorter than those proxies would have made it, the
+ * address is the socket's.
+ */
+export function clientAddress(
+  headers: Headers,
+  socketAddress: string | null,
+  trustedProxies: number,
+): string | null {
+  const forwarded = trustedProxies === 0 ? null : forwardedFor(headers, trustedProxies);
+  return forwarded ?? socketAddress;
+}
+
+/**
+ * What an address counts as: an IPv4 address, or the /64 of an IPv6 address, which is what one
+ * customer of a provider gets. Whatever is no address counts as one and the same.
+ */
+export function addressGroup(address: string | null): string {
+  if (address === null) return nobody;
+  if (ipv4.test(address)) return address;
+  const groups = ipv6Groups(address);
+  if (groups === null) return nobody;
+  const mapped = mappedIpv4(groups);
+  return mapped ?? `${groups.slice(0, 4).map((group) => group.toString(16)).join(":")}::/64`;
+}
+
+const nobody = "unknown";
+
+function forwardedFor(headers: Headers, trustedProxies: number): string | null {
+  const entries = headers.get("x-forwarded-for")?.split(",") ?? [];
+  if (entries.length < trustedProxies) return null;
+  const address = withoutPort(entries.at(-trustedProxies)?.trim() ?? "");
+  return ipv4.test(address) || ipv6Groups(address) !== null ? address : null;
+}
+
+/** Some proxies write the port behind the address. */
+function withoutPort(entry: string): string {
+  const [, v6, v4] = /^\[([^\]]*)\](?::\d{1,5})?$|^([\d.]+):\d{1,5}$/.exec(entry) ?? [];
+  return v6 ?? v4 ?? entry;
+}
+
+const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
+
+/** The eight groups of an IPv6 address in any of its spellings (RFC 4291 2.2), zone left out. */
+function ipv6Groups(text: string): readonly number[] | null {
+  const [address = ""] = text.split("%", 1);
+  const halves = address.split("::");
+  if (halves.length > 2) return null;
+  const [head, tail] = halves.map(partGroups);
+  if (head === undefined || head === null || tail === null) return null;
+  if (tail === undefined) return head.length === 8 ? head : null;
+  const missing = 8 - head.length - tail.length;
+  return missing < 1 ? null : [...head, ...Array<number>(missing).fill(0), ...tail];
+}
+
+function partGroups(text: string): number[] | null {
+  if (text === "") return [];
+  const groups: number[] = [];
+  const parts = text.split(":");
+  for (const [index, part] of parts.entries()) {
+    if (index === parts.length - 1 && ipv4.test(part)) {
+      const [a = 0, b = 0, c = 0, d = 0] = part.split(".").map(Number);
+      groups.push(a * 256 + b, c * 256 + d);
+    } else if (/^[\da-f]{1,4}$/i.test(part)) {
+      groups.push(parseInt(part, 16));
+    } else {
+      return null;
+    }
+  }
+  return groups;
+}
+
+/** `::ffff:192.0.2.1` is how a socket for both families tells of an IPv4 client. */
+function mappedIpv4(groups: readonly number[]): string | null {
+  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
+  if (!isMapped) return null;
+  return groups.slice(6).flatMap((group) => [group >> 8, group & 255]).join(".");
+}

@@ -1,0 +1,90 @@
+import type { KeyChange } from "../runtime/hot_keys.ts";
+import { type Bucket, fullBucket, type Limit, tiny } from "./limit.ts";
+
+/** How many tokens to take; to the floor means: as many of them as there are. */
+export interface Demand {
+  readonly amount: number;
+  readonly toFloor: boolean;
+}
+
+/** What a request wants, and what its process knows. */
+export interface Draft extends Demand {
+  readonly total: Bucket;
+  /** Goes back first. */
+  readonly held: number;
+  readonly record: Bucket | null;
+  readonly takesShare: boolean;
+}
+
+/** What came of it. */
+export interface Drawn {
+  readonly isGranted: boolean;
+  readonly amount: number;
+  readonly share: number;
+  /** What is left in the store, now. */
+  readonly bucket: Bucket;
+  readonly record: Bucket | null;
+}
+
+/** What a caller's record becomes. */
+export function drawTokens(
+  value: unknown,
+  draft: Draft,
+  limit: Limit,
+  now: number,
+): KeyChange<Drawn> {
+  const { amount, toFloor, held, takesShare } = draft;
+  const stored = isBucket(value) ? value : null;
+  const { tokens, at } = whole(stored, draft, limit, now);
+  const isGranted = toFloor || tokens + tiny >= amount;
+  const rest = isGranted ? Math.max(0, tokens - amount) : tokens;
+  const share = takesShare && isGranted ? shareOf(rest, amount) : 0;
+  const bucket = { tokens: rest - share, at };
+  const drawn = { isGranted, amount: tokens - rest, share, bucket };
+  // A clock that was put right must be written down, or it would be put right each time anew.
+  const isSetBack = stored !== null && at < stored.at;
+  if (!isGranted && held === 0 && !isSetBack) return { result: { ...drawn, record: stored } };
+  return {
+    result: { ...drawn, record: bucket },
+    record: { value: bucket, expireInMs: keepMs(bucket, limit, now) },
+  };
+}
+
+/** All that is there now: in the store, and in the hands of the process that asks. */
+function whole(
+  stored: Bucket | null,
+  { total, held, record }: Draft,
+  limit: Limit,
+  now: number,
+): Bucket {
+  // Nobody else has written since, so that this process knows better when it has spent what. Where
+  // there is no record any more, it was full.
+  const isAlone = record !== null &&
+    (stored === null || (stored.tokens === record.tokens && stored.at === record.at));
+  if (isAlone) return limit.refill(total, now);
+  const bucket = stored === null ? fullBucket(limit, now) : limit.refill(stored, now);
+  const back = limit.isSameSpan(bucket, total) ? held : 0;
+  return { tokens: Math.min(limit.capacity, bucket.tokens + back), at: bucket.at };
+}
+
+function isBucket(value: unknown): value is Bucket {
+  return typeof value === "object" && value !== null && "tokens" in value && "at" in value &&
+    typeof value.tokens === "number" && typeof value.at === "number";
+}
+
+/**
+ * A quarter of what four processes may take each; nothing near the limit, where every token counts.
+ * Enough for 32 requests wherever more than 512 of them are left.
+ */
+function shareOf(left: number, amount: number): number {
+  const share = Math.min(left / 16, 256 * amount);
+  return share < 2 * amount ? 0 : share;
+}
+
+/** Without a record a bucket is full, which it is by then. */
+function keepMs(bucket: Bucket, limit: Limit, now: number): number | undefined {
+  const waitMs = limit.waitMs(bucket, limit.capacity, now);
+  return waitMs > longestKeepMs ? undefined : Math.max(1, Math.ceil(waitMs));
+}
+
+const longestKeepMs = 10 * 366 * 86_400_000;

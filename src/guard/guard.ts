@@ -1,0 +1,119 @@
+import type { Access } from "../auth/scope.ts";
+import type { AppStore } from "../runtime/open_store.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { SettledAbuse } from "./abuse_options.ts";
+import { Admission, type AdmissionParts, type Visit } from "./admission.ts";
+import { anonymousClass, authenticatedClass } from "./budget_options.ts";
+import { createCaptcha } from "./captcha.ts";
+import { fixedWindow, type Limit, tokenBucket } from "./limit.ts";
+import { LimitStore } from "./limit_store.ts";
+import { createProofOfWork, type ProofOfWork } from "./proof_of_work.ts";
+import {
+  type ProtectedPlace,
+  type Protection,
+  settleProcedureProtection,
+  settleProtections,
+} from "./protection.ts";
+import type { ProtectionOptions, RateLimitOptions } from "./protection_options.ts";
+import { Quota } from "./quota.ts";
+
+/** Stands before the operations of a service. */
+export interface Guard {
+  /** What protects the operations of a resource; an access without anything is absent. */
+  protect(options: ProtectionOptions, place: ProtectedPlace): ReadonlyMap<Access, Protection>;
+  /** What protects one of its procedures; null for nothing. */
+  protectProcedure(
+    own: ProcedureProtectionOptions,
+    options: ProtectionOptions,
+    place: ProtectedPlace,
+  ): Protection | null;
+  /** Lets one request through, or not. */
+  admission(protection: Protection, visit: Visit): Admission;
+  /** Puts back what is held of the limits. The store must still be open. */
+  close(): Promise<void>;
+}
+
+/** What protects one procedure beside the limits of its resource. */
+export type ProcedureProtectionOptions = Parameters<typeof settleProcedureProtection>[0];
+
+/** What {@link createGuard} needs. */
+export interface GuardOptions {
+  readonly abuse: SettledAbuse;
+  /** Asked only once there is something to keep. */
+  readonly store: Pick<AppStore, "need">;
+  readonly runtime: Runtime;
+}
+
+/** One guard for one app: what is counted in it is counted for all resources together. */
+export function createGuard({ abuse, store, runtime }: GuardOptions): Guard {
+  let limits: LimitStore | null = null;
+  let proofOfWork: ProofOfWork | null = null;
+  function quotaOf(id: string, limit: Limit): Quota {
+    limits ??= new LimitStore(store.need("limits"), runtime);
+    return new Quota(id, limit, limits, runtime.clock);
+  }
+  const rateLimits = new Map<string, Quota>();
+  const ground = {
+    abuse,
+    rateLimitOf(url: string, options: RateLimitOptions): Quota {
+      const known = rateLimits.get(url);
+      const quota = known ?? quotaOf(`rate ${url}`, fixedWindow("requests", options));
+      rateLimits.set(url, quota);
+      return quota;
+    },
+  };
+  const parts: AdmissionParts = {
+    abuse,
+    captcha: abuse.captcha === null
+      ? null
+      : createCaptcha({ ...abuse.captcha, store: store.need("limits"), runtime }),
+    runtime,
+    budgetOf: budgetFinder(abuse, quotaOf, runtime),
+    proofOfWork: () =>
+      proofOfWork ??= createProofOfWork({ ...abuse.pow(), store: store.need("limits"), runtime }),
+  };
+  return {
+    protect: (options, place) => settleProtections(options, place, ground),
+    protectProcedure: (own, options, place) =>
+      settleProcedureProtection(own, options, place, ground),
+    admission: (protection, visit) => new Admission(parts, protection, visit),
+    async close() {
+      await limits?.close();
+    },
+  };
+}
+
+function budgetFinder(
+  { budget }: SettledAbuse,
+  quotaOf: (id: string, limit: Limit) => Quota,
+  { observe }: Runtime,
+): AdmissionParts["budgetOf"] {
+  if (budget === null) return () => null;
+  const classes = new Map(
+    Object.entries(budget.classes).map(([name, options]) => [
+      name,
+      quotaOf(`budget ${name}`, tokenBucket("budget", options)),
+    ]),
+  );
+  const anonymous = classes.get(anonymousClass) ?? null;
+  const authenticated = classes.get(authenticatedClass) ?? null;
+  const { classify } = budget;
+  if (classify === undefined) return (_request, user) => user === null ? anonymous : authenticated;
+
+  function failed(error: unknown): Quota | null {
+    observe({ kind: "classify_failed", error });
+    return anonymous;
+  }
+  function named(name: unknown): Quota | null {
+    const quota = typeof name === "string" ? classes.get(name) : undefined;
+    return quota ?? failed(new Error(`There is no class ${JSON.stringify(name)}`));
+  }
+  return (request, user) => {
+    try {
+      const name = classify(request, user);
+      return name instanceof Promise ? name.then(named, failed) : named(name);
+    } catch (error) {
+      return failed(error);
+    }
+  };
+}

@@ -1,0 +1,31 @@
+import type { CaptchaVerifier } from "./captcha_verifier.ts";
+import { siteVerifier, type SiteVerifyOptions } from "./site_verify.ts";
+
+/**
+ * Checks the tokens of hCaptcha, which knows no actions. Throws a plain Error for a key that cannot
+ * be one.
+ *
+ * @example
+ * ```ts
+ * import { hcaptcha } from "@svc/resource-api";
+ *
+ * const verifier = hcaptcha({
+ *   siteKey: "10000000-ffff-ffff-ffff-000000000001",
+ *   secret: "0x0000000000000000000000000000000000000000",
+ * });
+ * console.log(verifier.usesTestKeys); // true
+ * ```
+ */
+export function hcaptcha(options: SiteVerifyOptions): CaptchaVerifier {
+  return siteVerifier({
+    provider: "hcaptcha",
+    endpoint: "https://api.hcaptcha.com/siteverify",
+    // Without it a token of any other site of the same account would pass.
+    extraFields: () => ({ sitekey: options.siteKey }),
+    longestToken: 8_192,
+    tries: 1,
+    hasActions: false,
+    testKeys: /^(0x0{40}|[123]0000000-ffff-ffff-ffff-00000000000[123])$/,
+    minScore: null,
+  }, options);
+}

@@ -1,0 +1,182 @@
+import {
+  type ClaimResult,
+  type IdempotencyClaim,
+  idempotencyLeaseMs,
+  type IdempotencyStore,
+  type StoredAnswer,
+} from "../runtime/idempotency_store.ts";
+import type { Key, KeyValue } from "../runtime/key_value.ts";
+import type { Clock } from "../runtime/runtime.ts";
+import { StoreError } from "../runtime/store_error.ts";
+
+/** What {@link KvIdempotency} works with. */
+export interface KvIdempotencyParts {
+  readonly store: KeyValue;
+  readonly ttlMs: number;
+  readonly clock: Clock;
+}
+
+/**
+ * Keeps answers in the key-value store. The answer is stored after the write: a process that dies
+ * in between leaves a key under which the request is executed again once the claim has run out.
+ */
+export class KvIdempotency implements IdempotencyStore {
+  readonly #parts: KvIdempotencyParts;
+
+  /** Asks nobody yet. */
+  constructor(parts: KvIdempotencyParts) {
+    this.#parts = parts;
+  }
+
+  async claim(claim: IdempotencyClaim): Promise<ClaimResult> {
+    const { store, clock } = this.#parts;
+    const key = keyOf(claim);
+    // Most keys are new: one commit, and nobody has to be looked at.
+    for (let versionstamp: string | null = null;;) {
+      if (await this.#put(key, this.#held(claim), versionstamp)) return { kind: "claimed" };
+      const entry = await store.get(key);
+      versionstamp = entry.versionstamp;
+      const found = readRecord(entry.value);
+      if (found === null) continue;
+      const { fingerprint, owner, answer } = found;
+      if (answer !== null) {
+        const stored = await this.#readAnswer({ ...claim, owner }, answer);
+        return { kind: "finished", fingerprint, answer: stored };
+      }
+      if (found.leaseUntilMs > clock.now()) return { kind: "in-flight", fingerprint };
+    }
+  }
+
+  async renew(claim: IdempotencyClaim): Promise<void> {
+    await this.#whileHeld(
+      claim,
+      (key, versionstamp) => this.#put(key, this.#held(claim), versionstamp),
+    );
+  }
+
+  async finish(
+    claim: IdempotencyClaim,
+    { status, headers, body }: StoredAnswer,
+  ): Promise<void> {
+    const { store, ttlMs } = this.#parts;
+    const [first = null, ...parts] = body === null ? [] : split(body);
+    for (const [index, value] of parts.entries()) {
+      const key = partKey(claim, index);
+      // Longer than the record, so that whoever finds that one finds these.
+      const expireInMs = ttlMs + partMarginMs;
+      await store.commit({ mutations: [{ kind: "set", key, value, expireInMs }] });
+    }
+    const answer = { status, headers, first, parts: parts.length };
+    await this.#whileHeld(
+      claim,
+      (key, versionstamp) => this.#put(key, { ...this.#held(claim), answer }, versionstamp),
+    );
+  }
+
+  async release(claim: IdempotencyClaim): Promise<void> {
+    await this.#whileHeld(claim, async (key, versionstamp) => {
+      const checks = [{ key, versionstamp }];
+      const mutations = [{ kind: "delete", key }] as const;
+      return (await this.#parts.store.commit({ checks, mutations })).ok;
+    });
+  }
+
+  #held({ owner, fingerprint }: IdempotencyClaim): KeyRecord {
+    const leaseUntilMs = this.#parts.clock.now() + idempotencyLeaseMs;
+    return { owner, fingerprint, leaseUntilMs, answer: null };
+  }
+
+  async #put(key: Key, value: KeyRecord, versionstamp: string | null): Promise<boolean> {
+    const { store, ttlMs } = this.#parts;
+    const { ok } = await store.commit({
+      checks: [{ key, versionstamp }],
+      mutations: [{ kind: "set", key, value, expireInMs: ttlMs }],
+      claim: key,
+    });
+    return ok;
+  }
+
+  /** Runs `change` as long as the claim holds the key and nobody has answered. */
+  async #whileHeld(
+    claim: IdempotencyClaim,
+    change: (key: Key, versionstamp: string | null) => Promise<boolean>,
+  ): Promise<void> {
+    const key = keyOf(claim);
+    for (;;) {
+      const { value, versionstamp } = await this.#parts.store.get(key);
+      const record = readRecord(value);
+      if (record === null || record.owner !== claim.owner || record.answer !== null) return;
+      if (await change(key, versionstamp)) return;
+    }
+  }
+
+  async #readAnswer(
+    owner: IdempotencyClaim,
+    { status, headers, first, parts }: AnswerHead,
+  ): Promise<StoredAnswer> {
+    const keys = Array.from({ length: parts }, (_, index) => partKey(owner, index));
+    const rest = keys.length === 0 ? [] : await this.#parts.store.getMany(keys);
+    const bytes = [first, ...rest.map(({ value }) => readPart(value))];
+    return { status, headers, body: first === null ? null : joined(bytes) };
+  }
+}
+
+/** What stands under a key. */
+interface KeyRecord {
+  readonly owner: string;
+  readonly fingerprint: string;
+  readonly leaseUntilMs: number;
+  /** Null while somebody is at work. */
+  readonly answer: AnswerHead | null;
+}
+
+/** An answer, but for what of its body is too long for one record. */
+interface AnswerHead {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The beginning of the body, or all of it; null where there is none. */
+  readonly first: Uint8Array | null;
+  /** In how many records the rest stands. */
+  readonly parts: number;
+}
+
+/** A record takes 65,000 bytes, and the head has headers beside its part. */
+const partBytes = 48_000;
+
+const partMarginMs = 60_000;
+
+function keyOf({ id }: IdempotencyClaim): Key {
+  return ["idempotency", id];
+}
+
+/** With the owner, so that two who both believe to hold the key cannot mix their answers. */
+function partKey({ id, owner }: IdempotencyClaim, index: number): Key {
+  return ["idempotency", id, owner, index];
+}
+
+function readRecord(value: unknown): KeyRecord | null {
+  // Nobody else writes below this prefix.
+  return value === undefined ? null : value as KeyRecord;
+}
+
+function readPart(value: unknown): Uint8Array {
+  if (value instanceof Uint8Array) return value;
+  throw new StoreError("unavailable", new Error("A part of a stored answer is missing"));
+}
+
+/** At least one part, be it empty. */
+function split(body: string): readonly Uint8Array[] {
+  const bytes = new TextEncoder().encode(body);
+  const count = Math.max(1, Math.ceil(bytes.length / partBytes));
+  return Array.from(
+    { length: count },
+    (_, index) => bytes.slice(index * partBytes, (index + 1) * partBytes),
+  );
+}
+
+function joined(parts: readonly (Uint8Array | null)[]): string {
+  const decoder = new TextDecoder();
+  let text = "";
+  for (const part of parts) text += decoder.decode(part ?? new Uint8Array(), { stream: true });
+  return text + decoder.decode();
+}

@@ -1,0 +1,41 @@
+import type { CaptchaVerifier } from "./captcha_verifier.ts";
+import { siteVerifier, type SiteVerifyOptions } from "./site_verify.ts";
+
+/** What {@link recaptcha} is told. */
+export interface RecaptchaOptions extends SiteVerifyOptions {
+  /** The least score of v3 that passes, 0 to 1. A key of v2 has no scores and then never passes. */
+  readonly minScore?: number | undefined;
+}
+
+/**
+ * Checks the tokens of Google reCAPTCHA, v2 and v3; actions and scores are v3's. Throws a plain
+ * Error for a key or a score that cannot be one.
+ *
+ * @example
+ * ```ts
+ * import { recaptcha } from "@svc/resource-api";
+ *
+ * const verifier = recaptcha({
+ *   siteKey: "6LeIxAcTAAAAAJcZVRqyHh71UMIEGNQ_MXjiZKhI",
+ *   secret: "6LeIxAcTAAAAAGG-vFI1TnRWxMZNFuojJ4WifJWe",
+ *   endpoint: "https://www.recaptcha.net/recaptcha/api/siteverify",
+ * });
+ * console.log(verifier.usesTestKeys); // true
+ * ```
+ */
+export function recaptcha({ minScore, ...options }: RecaptchaOptions): CaptchaVerifier {
+  if (minScore !== undefined && !(minScore >= 0 && minScore <= 1)) {
+    throw new Error(`Cannot use recaptcha.minScore ${minScore}: it must be a number from 0 to 1`);
+  }
+  return siteVerifier({
+    provider: "recaptcha",
+    endpoint: "https://www.google.com/recaptcha/api/siteverify",
+    extraFields: () => ({}),
+    longestToken: 8_192,
+    tries: 1,
+    hasActions: true,
+    testKeys:
+      /^(6LeIxAcTAAAAAJcZVRqyHh71UMIEGNQ_MXjiZKhI|6LeIxAcTAAAAAGG-vFI1TnRWxMZNFuojJ4WifJWe)$/,
+    minScore: minScore ?? null,
+  }, options);
+}

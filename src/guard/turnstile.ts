@@ -1,0 +1,30 @@
+import type { CaptchaVerifier } from "./captcha_verifier.ts";
+import { siteVerifier, type SiteVerifyOptions } from "./site_verify.ts";
+
+/**
+ * Checks the tokens of Cloudflare Turnstile. Throws a plain Error for a key that cannot be one.
+ *
+ * @example
+ * ```ts
+ * import { turnstile } from "@svc/resource-api";
+ *
+ * const verifier = turnstile({
+ *   siteKey: "1x00000000000000000000AA",
+ *   secret: "1x0000000000000000000000000000000AA",
+ * });
+ * console.log(verifier.usesTestKeys); // true
+ * ```
+ */
+export function turnstile(options: SiteVerifyOptions): CaptchaVerifier {
+  return siteVerifier({
+    provider: "turnstile",
+    endpoint: "https://challenges.cloudflare.com/turnstile/v0/siteverify",
+    // By it a second question is known to be the first one, and a used token passes once more.
+    extraFields: ({ id }) => ({ idempotency_key: id }),
+    longestToken: 2_048,
+    tries: 2,
+    hasActions: true,
+    testKeys: /^[123]x0{20,}[A-F]{2}$/,
+    minScore: null,
+  }, options);
+}

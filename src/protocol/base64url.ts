@@ -1,0 +1,50 @@
+/**
+ * Reads base64url without padding (RFC 4648, 5) from a part of a text into `bytes`, and says
+ * whether that part is the one canonical spelling of exactly so many bytes. The platform's decoders
+ * take up to four spellings of the same bytes, blanks and padding: whoever counts uses by the text
+ * would count one thing several times.
+ */
+export function readBase64url(text: string, from: number, bytes: Uint8Array): boolean {
+  let at = from;
+  let i = 0;
+  for (; i + 3 <= bytes.length; i += 3, at += 4) {
+    const bits = valueAt(text, at) << 18 | valueAt(text, at + 1) << 12 |
+      valueAt(text, at + 2) << 6 | valueAt(text, at + 3);
+    if (bits < 0) return false;
+    bytes[i] = bits >>> 16;
+    bytes[i + 1] = bits >>> 8;
+    bytes[i + 2] = bits;
+  }
+  if (i === bytes.length) return true;
+  // One byte is two letters with four bits to spare, two bytes are three letters with two.
+  const isOne = i + 1 === bytes.length;
+  const third = isOne ? 0 : valueAt(text, at + 2);
+  const bits = valueAt(text, at) << 12 | valueAt(text, at + 1) << 6 | third;
+  if (bits < 0) return false;
+  bytes[i] = bits >>> 10;
+  if (!isOne) bytes[i + 1] = bits >>> 2;
+  return (bits & (isOne ? 0x3ff : 0x3)) === 0;
+}
+
+/** The six bits of a letter; negative for what is none, and so is whatever it is joined with. */
+function valueAt(text: string, at: number): number {
+  return values[text.charCodeAt(at)] ?? -1;
+}
+
+/** Characters that so many bytes take. */
+export function base64urlLength(bytes: number): number {
+  return Math.ceil(bytes * 4 / 3);
+}
+
+/** Base64url without padding. */
+export function toBase64url(bytes: Uint8Array): string {
+  return bytes.toBase64({ alphabet: "base64url", omitPadding: true });
+}
+
+/** The letters, in the order of their values. */
+export const base64urlLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+const values: Int8Array = Int8Array.from(
+  { length: 128 },
+  (_, code) => base64urlLetters.indexOf(String.fromCharCode(code)),
+);

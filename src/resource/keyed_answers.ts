@@ -1,0 +1,128 @@
+import type { User } from "../auth/user.ts";
+import type { Driver } from "../db/driver.ts";
+import { TableIdempotency } from "../db/table_idempotency.ts";
+import { type Answered, answerOnce, inFlight, storable } from "../guard/answer_once.ts";
+import { clientAddress } from "../guard/client_address.ts";
+import { readIdempotencyKey } from "../guard/idempotency_key.ts";
+import type { SettledIdempotency } from "../guard/idempotency_options.ts";
+import { KvIdempotency } from "../guard/kv_idempotency.ts";
+import type { Reply } from "../protocol/reply.ts";
+import type { IdempotencyClaim, IdempotencyStore } from "../runtime/idempotency_store.ts";
+import type { AppStore } from "../runtime/open_store.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { StoreError } from "../runtime/store_error.ts";
+import type { Target } from "./mount.ts";
+import type { RecordReply } from "./operation.ts";
+import type { Resource } from "./resource.ts";
+
+/** Answers a request whose body is known: by `work`, or as it was answered before. */
+export type AnswerByKey = (
+  body: Uint8Array,
+  work: (record: RecordReply | null) => Promise<Reply>,
+) => Promise<Reply>;
+
+/** Looks for the `Idempotency-Key` of requests. */
+export interface KeyedAnswers {
+  /** Null for a write that has no key. Throws a 400 for a key that is none. */
+  find(request: KeyedArrival, resource: Resource): AnswerByKey | null;
+  /** Makes room in these databases, where that is where answers are kept. */
+  prepare(drivers: Iterable<Driver>): Promise<void>;
+}
+
+/** A request, as far as its key is concerned. */
+export interface KeyedArrival {
+  readonly request: Request;
+  readonly target: Target;
+  readonly user: User | null;
+  /** Where its socket ends; null where the listener does not say. */
+  address(): string | null;
+}
+
+/** What {@link createKeyedAnswers} works with. */
+export interface KeyedAnswersParts {
+  readonly options: SettledIdempotency;
+  /** Asked only once there is a key to keep. */
+  readonly store: Pick<AppStore, "need">;
+  readonly trustedProxies: number;
+  readonly runtime: Runtime;
+}
+
+/** One for one app. */
+export function createKeyedAnswers(parts: KeyedAnswersParts): KeyedAnswers {
+  const { options: { storage, ttlMs }, trustedProxies, runtime } = parts;
+  const { clock, random, observe } = runtime;
+  const tables = new Map<Driver, TableIdempotency>();
+  let shared: IdempotencyStore | null = null;
+
+  function tableOf(driver: Driver): TableIdempotency {
+    const known = tables.get(driver);
+    const table = known ?? new TableIdempotency({ driver, ttlMs, clock });
+    tables.set(driver, table);
+    return table;
+  }
+
+  function sharedStore(): IdempotencyStore {
+    return shared ??= new KvIdempotency({
+      store: parts.store.need("idempotency keys"),
+      ttlMs,
+      clock,
+    });
+  }
+
+  return {
+    async prepare(drivers) {
+      if (storage !== "db") return;
+      for (const driver of drivers) {
+        try {
+          await tableOf(driver).prepare();
+        } catch (error) {
+          if (!(error instanceof StoreError)) throw error;
+          // It may be there later; until then requests with a key are refused.
+          observe({ kind: "idempotency_table_missing", database: driver.label, error });
+        }
+      }
+    },
+    find({ request, target: { path, query }, user, address }, { driver }) {
+      const { method, headers } = request;
+      const header = headers.get("idempotency-key");
+      if (header === null) return null;
+      const key = readIdempotencyKey(header);
+      // Two spaces of names: a user may be called like an address. The address counts as a whole,
+      // not by its network as for budgets: neighbours must not be given each other's answers.
+      const identity = user === null
+        ? `a${clientAddress(headers, address(), trustedProxies) ?? ""}`
+        : `u${user.id}`;
+      const ifMatch = headers.get("if-match");
+      const table = storage === "db" ? tableOf(driver) : null;
+      const keeping = { clock, random, observe, store: table ?? sharedStore() };
+      return (body, work) =>
+        answerOnce(
+          { key, identity, method, path, query, ifMatch, body },
+          keeping,
+          async (claim) =>
+            table === null
+              ? { reply: await work(null), isStored: false }
+              : await answerWithin(claim, table, work),
+        );
+    },
+  };
+}
+
+/** What is stored with the write is what is answered: shaped once, it cannot differ. */
+async function answerWithin(
+  claim: IdempotencyClaim,
+  table: TableIdempotency,
+  work: (record: RecordReply) => Promise<Reply>,
+): Promise<Answered> {
+  const recorded: Reply[] = [];
+  const reply = await work(async (reply, connection) => {
+    const answer = storable(reply);
+    if (answer === null) return;
+    // Somebody else believed this request dead, and answers it.
+    if (!await table.finishWithin(claim, answer, connection)) throw inFlight();
+    recorded.push(reply);
+  });
+  // A transaction that had to begin again has recorded more than one.
+  const last = recorded.at(-1);
+  return last === undefined ? { reply, isStored: false } : { reply: last, isStored: true };
+}

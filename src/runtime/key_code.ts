@@ -1,0 +1,110 @@
+import { Buffer } from "node:buffer";
+import type { Key, KeyPart } from "./key_value.ts";
+
+/**
+ * A key as a text of bytes that orders as keys do and equals for equal keys only: the tuple
+ * encoding of FoundationDB, which Deno KV uses too. Throws a plain Error where there is none.
+ */
+export function encodeKey(key: Key): string {
+  if (!Array.isArray(key) || key.length === 0) {
+    throw new Error("Cannot use this key: it is a list of one part or more");
+  }
+  const code = encodeParts(key);
+  if (code.length > mostKeyBytes) {
+    throw new Error(`Cannot use ${nameOf(key)}: it takes more than ${mostKeyBytes} bytes`);
+  }
+  return code;
+}
+
+/** The part of the code that all keys below a prefix share; a prefix may be empty. */
+export function encodePrefix(prefix: Key): string {
+  return encodeParts(prefix);
+}
+
+/** Whether the code of a key begins with these parts and goes on. */
+export function isBelow(prefixCode: string, code: string): boolean {
+  // Behind the last part may stand the 0xff of an escaped zero: then the part itself goes on.
+  return code.length > prefixCode.length && code.startsWith(prefixCode) &&
+    code.charCodeAt(prefixCode.length) !== 0xff;
+}
+
+/** A key in a message: its first part only, since the others may be somebody's name or secret. */
+export function nameOf(key: Key): string {
+  const [first] = key;
+  return `the key [${typeof first === "string" ? JSON.stringify(first) : typeof first}, …]`;
+}
+
+/** What Deno KV takes. */
+const mostKeyBytes = 2_048;
+
+function encodeParts(key: Key): string {
+  let code = "";
+  for (const part of key) code += encodePart(part, key);
+  return code;
+}
+
+function encodePart(part: KeyPart, key: Key): string {
+  switch (typeof part) {
+    case "string":
+      // It would become U+FFFD, and two keys one.
+      if (!part.isWellFormed()) {
+        throw new Error(`Cannot use ${nameOf(key)}: a text in it holds half a character`);
+      }
+      return `\x02${escapeZeros(encodeText(part))}\0`;
+    case "bigint":
+      return encodeInteger(part, key);
+    case "number":
+      if (Number.isNaN(part)) throw new Error(`Cannot use ${nameOf(key)}: NaN is in it`);
+      return encodeNumber(part);
+    case "boolean":
+      return part ? "\x27" : "\x26";
+    default:
+      if (!(part instanceof Uint8Array)) {
+        throw new Error(`Cannot use ${nameOf(key)}: a part is neither text, number nor bytes`);
+      }
+      return `\x01${escapeZeros(bytesText(part))}\0`;
+  }
+}
+
+// deno-lint-ignore no-control-regex -- the bytes of UTF-8 that are their own characters
+const ascii = /^[\x00-\x7f]*$/;
+
+function encodeText(text: string): string {
+  return ascii.test(text) ? text : Buffer.from(text, "utf8").toString("latin1");
+}
+
+function bytesText(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+}
+
+function escapeZeros(text: string): string {
+  return text.includes("\0") ? text.replaceAll("\0", "\0\xff") : text;
+}
+
+/** The length of the magnitude, signed, then the magnitude; of a negative one all bits turned. */
+function encodeInteger(value: bigint, key: Key): string {
+  if (value === 0n) return "\x14";
+  const hex = (value < 0n ? -value : value).toString(16);
+  const magnitude = Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, "hex");
+  const { length } = magnitude;
+  if (length > 255) throw new Error(`Cannot use ${nameOf(key)}: an integer is too long`);
+  const isLong = length > 8;
+  if (value > 0n) {
+    const head = isLong ? [0x1d, length] : [0x14 + length];
+    return String.fromCharCode(...head) + bytesText(magnitude);
+  }
+  const head = isLong ? [0x0b, length ^ 0xff] : [0x14 - length];
+  return String.fromCharCode(...head) + bytesText(magnitude.map((byte) => byte ^ 0xff));
+}
+
+/** IEEE 754, with the sign turned so that the bytes order as the numbers do. */
+function encodeNumber(value: number): string {
+  const bytes = Buffer.alloc(8);
+  bytes.writeDoubleBE(value);
+  const isNegative = (bytes[0] ?? 0) >= 0x80;
+  return `\x21${
+    bytesText(
+      bytes.map((byte, index) => isNegative ? byte ^ 0xff : index === 0 ? byte ^ 0x80 : byte),
+    )
+  }`;
+}

@@ -1,0 +1,34 @@
+import { TableIdempotency } from "../../src/db/table_idempotency.ts";
+import { KvIdempotency } from "../../src/guard/kv_idempotency.ts";
+import { createDenoKeyValue } from "../../src/runtime/deno_key_value.ts";
+import { createMemoryKeyValue } from "../../src/runtime/memory_key_value.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { engines } from "../support/engines.ts";
+import { testIdempotencyStore, ttlMs } from "./idempotency_store.ts";
+
+testIdempotencyStore("in the key-value store", (clock) => {
+  const store = createMemoryKeyValue(clock);
+  return Promise.resolve({
+    sibling: () => new KvIdempotency({ store, ttlMs, clock }),
+    [Symbol.asyncDispose]: () => store.close(),
+  });
+});
+
+testIdempotencyStore("in a Deno KV", async (clock) => {
+  const kv = await Deno.openKv(":memory:");
+  const store = createDenoKeyValue(kv, { clock, random: systemRuntime(() => {}).random });
+  return {
+    sibling: () => new KvIdempotency({ store, ttlMs, clock }),
+    [Symbol.asyncDispose]: () => store.close(),
+  };
+});
+
+for (const engine of engines.filter(({ ignore }) => ignore === undefined)) {
+  testIdempotencyStore(`in a table of ${engine.name}`, async (clock) => {
+    const db = await engine.open();
+    return {
+      sibling: () => new TableIdempotency({ driver: db.driver, ttlMs, clock }),
+      [Symbol.asyncDispose]: () => db.close(),
+    };
+  });
+}

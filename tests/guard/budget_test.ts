@@ -1,0 +1,129 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { type AbuseProtectionOptions, settleAbuse } from "../../src/guard/abuse_options.ts";
+import { createGuard } from "../../src/guard/guard.ts";
+import type { Visit } from "../../src/guard/admission.ts";
+
+import type { Protection } from "../../src/guard/protection.ts";
+import { Problem } from "../../src/problem/problem.ts";
+import { createDenoKeyValue } from "../../src/runtime/deno_key_value.ts";
+import { createMemoryKeyValue } from "../../src/runtime/memory_key_value.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { budget, tally, withGuard } from "../http/guard_support.ts";
+import { startChild } from "../serve/child_process.ts";
+import { faultyKv } from "../support/faulty_kv.ts";
+import { scratchFolder } from "../support/scratch.ts";
+
+Deno.test("four processes on one file serve a budget of 10 exactly 10 times in 200 requests", async () => {
+  await using folder = await scratchFolder();
+  const script = new URL("budget_process.ts", import.meta.url).pathname;
+  const children = Array.from(
+    { length: 4 },
+    () => startChild([script, `${folder.path}/limits.kv`, "4", "50"]),
+  );
+  try {
+    const ends = await Promise.all(
+      children.map((child) => child.printed(/served (\d+) refused (\d+) of (\d+)/)),
+    );
+    const sum = (group: number) => ends.reduce((total, end) => total + Number(end[group]), 0);
+    assertEquals([sum(1), sum(2), sum(3)], [10, 190, 200]);
+  } finally {
+    for (const child of children) await child[Symbol.asyncDispose]();
+  }
+});
+
+Deno.test("a file that is locked at every second operation costs no request its answer", async () => {
+  await using folder = await scratchFolder();
+  const kv = await Deno.openKv(`${folder.path}/limits.kv`);
+  const store = createDenoKeyValue(
+    faultyKv(kv, (n) => n % 2 === 0 ? "locked" : null),
+    systemRuntime(() => {}),
+  );
+  await withGuard(
+    { kv: store, abuseProtection: { budget: budget(10) } },
+    {},
+    async ({ send }) => {
+      const answers = await Promise.all(
+        Array.from({ length: 200 }, () => send("GET", "/api/notes")),
+      );
+      assertEquals(tally(answers), { 200: 10, 429: 190 });
+    },
+  );
+});
+
+Deno.test("a store that is gone leaves a limit and answers, no 500 and no free service", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const store = createDenoKeyValue(faultyKv(kv, () => "thrown before"), systemRuntime(() => {}));
+  await withGuard(
+    { kv: store, abuseProtection: { budget: budget(10) } },
+    {},
+    async ({ send, observations }) => {
+      const answers = [];
+      for (let n = 0; n < 30; n++) answers.push(await send("GET", "/api/notes"));
+      assertEquals(tally(answers), { 200: 10, 429: 20 });
+      assert(observations.some(({ kind }) => kind === "limits_unshared"));
+    },
+  );
+});
+
+/** What a live stream meets at the door; `options` are those of the app. */
+function streamGuard(options: AbuseProtectionOptions) {
+  const runtime = systemRuntime(() => {});
+  const store = createMemoryKeyValue(runtime.clock);
+  const guard = createGuard({
+    abuse: settleAbuse(options, false, runtime),
+    store: { need: () => store },
+    runtime,
+  });
+  const protections = guard.protect({ pow: true }, { subject: "Cannot", url: "/api/notes" });
+  const request = new Request("http://test/api/notes/subscribe");
+  const visit: Visit = {
+    request,
+    path: "/api/notes/subscribe",
+    query: "",
+    user: null,
+    address: () => "192.0.2.1",
+    body: () => Promise.resolve(new Uint8Array()),
+  };
+  return { protections, admission: (one: Protection) => guard.admission(one, visit), guard };
+}
+
+Deno.test("a stream is a read that the budget refuses with 429, and that nothing challenges", async () => {
+  const pow = { secret: "a secret for the tests only" };
+  const { protections, admission, guard } = streamGuard({ budget: budget(1), pow });
+  const stream = protections.get("subscribe");
+  assert(stream !== undefined);
+  const first = admission(stream);
+  await first.enter();
+  await first.admit();
+  const second = admission(stream);
+  await second.enter();
+  const error = await Promise.try(() => second.admit()).then(() => null, (thrown) => thrown);
+  assert(error instanceof Problem);
+  assertEquals([error.slug, error.status], ["budget-exhausted", 429]);
+  await guard.close();
+});
+
+Deno.test("where nothing is limited a stream passes a gate without anything in its way", () => {
+  const { protections } = streamGuard({ pow: { secret: "a secret for the tests only" } });
+  assertEquals(protections.get("subscribe"), undefined);
+  assertEquals([...protections.keys()], ["read", "create", "update", "delete"]);
+});
+
+Deno.test("without a rate limit, a cost and a gate no operation has anything in its way", () => {
+  const runtime = systemRuntime(() => {});
+  const guard = createGuard({
+    abuse: settleAbuse(undefined, true, runtime),
+    store: {
+      need() {
+        throw new Error("nobody needs a store");
+      },
+    },
+    runtime,
+  });
+  assertEquals(guard.protect({}, { subject: "Cannot", url: "/api/notes" }).size, 0);
+  assertThrows(
+    () => guard.protect({ pow: true }, { subject: "Cannot", url: "/api/notes" }),
+    Error,
+    "SERVICE_POW_SECRET",
+  );
+});

@@ -1,0 +1,66 @@
+import { assertEquals } from "@std/assert";
+import { askTrust, overflowDifficulty, type Trust } from "../../src/guard/difficulty.ts";
+import type { Observation } from "../../src/runtime/observation.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+
+const table: readonly (readonly [gives: unknown, difficulty: number, isObserved: boolean])[] = [
+  [0, 0, false],
+  [1, 1, false],
+  [18.2, 19, false],
+  [32, 32, false],
+  [33, 32, false],
+  [1e9, 32, false],
+  [-1, 20, true],
+  [-0.001, 20, true],
+  [NaN, 20, true],
+  [Infinity, 20, true],
+  [-Infinity, 20, true],
+  ["0", 20, true],
+  [undefined, 20, true],
+  [null, 20, true],
+  [Promise.resolve(3), 3, false],
+];
+
+for (const [gives, difficulty, isObserved] of table) {
+  Deno.test(`a trust hook that gives ${Deno.inspect(gives)} means ${difficulty}`, async () => {
+    // Hooks of people who write JavaScript give anything.
+    assertEquals(await ask((() => gives) as Trust), [difficulty, isObserved]);
+  });
+}
+
+Deno.test("a trust hook that throws or rejects leaves the base as it is", async () => {
+  const fails = () => {
+    throw new Error("no database");
+  };
+  assertEquals(await ask(fails), [20, true]);
+  assertEquals(await ask(() => Promise.reject(new Error("no database"))), [20, true]);
+});
+
+Deno.test("without a trust hook the base stands", async () => {
+  assertEquals(await ask(undefined), [20, false]);
+});
+
+Deno.test("each doubling of what the budget lacks costs one more bit, up to 32", () => {
+  const steps = [[0, 20], [99, 20], [100, 21], [299, 21], [300, 22], [700, 23]] as const;
+  for (const [deficit, difficulty] of steps) {
+    assertEquals(overflowDifficulty(20, deficit, 100), difficulty, `deficit ${deficit}`);
+  }
+  assertEquals(overflowDifficulty(20, 1e12, 100), 32);
+  assertEquals(overflowDifficulty(20, Infinity, 100), 32);
+  assertEquals(overflowDifficulty(20, -5, 100), 20);
+  assertEquals(overflowDifficulty(20, 5, 0), 20);
+});
+
+async function ask(trust: Trust | undefined): Promise<[number, boolean]> {
+  const observations: Observation[] = [];
+  const question = {
+    user: null,
+    request: new Request("http://test/"),
+    reason: "endpoint",
+    deficit: 0,
+    base: 20,
+  } as const;
+  const runtime = systemRuntime((observation) => observations.push(observation));
+  const difficulty = await askTrust(trust, question, runtime);
+  return [difficulty, observations.some(({ kind }) => kind === "trust_failed")];
+}

@@ -1,0 +1,63 @@
+import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
+import { type PowOptions, type SettledPow, settlePow } from "../../src/guard/pow_options.ts";
+import type { Observation } from "../../src/runtime/observation.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+
+const secret = "a secret for the tests only";
+
+Deno.test("proof of work has difficulty 20 and two minutes unless it is told otherwise", () => {
+  const { difficulty, challengeTtlMs, secrets } = settle({ secret }).settled;
+  assertEquals([difficulty, challengeTtlMs, secrets], [20, 120_000, [secret]]);
+});
+
+Deno.test("the secret is the option's, else the environment's, else random with a notice", () => {
+  const fromEnvironment = "a secret from the environment";
+  const environment = { SERVICE_POW_SECRET: fromEnvironment };
+  assertEquals(settle({ secret }, { environment }).settled.secrets, [secret]);
+  assertEquals(settle({}, { environment }).settled.secrets, [fromEnvironment]);
+  const list = [secret, fromEnvironment];
+  assertEquals(settle({ secret: list }, { environment }).settled.secrets, list);
+  const first = settle({});
+  assertEquals(first.observations.map(({ kind }) => kind), ["notice"]);
+  assertNotEquals(first.settled.secrets, settle({}).settled.secrets);
+});
+
+Deno.test("in production there is no random secret", () => {
+  assertThrows(
+    () => settle({}, { isProduction: true }),
+    Error,
+    "Cannot start in production: abuseProtection.pow.secret is missing (set SERVICE_POW_SECRET)",
+  );
+  assertEquals(settle({ secret }, { isProduction: true }).settled.secrets, [secret]);
+});
+
+const mistakes: readonly (readonly [options: unknown, message: string])[] = [
+  [{ secret: "short" }, "secret: it is shorter than 16 characters"],
+  [{ secret: [secret, ""] }, "secret: it is shorter than 16 characters"],
+  [{ secret, difficulty: 0 }, "difficulty 0: it must be a whole number from 1 to 32"],
+  [{ secret, difficulty: 33 }, "difficulty 33: it must be a whole number from 1 to 32"],
+  [{ secret, difficulty: 1.5 }, "difficulty 1.5: it must be a whole number from 1 to 32"],
+  [{ secret, difficulty: NaN }, "difficulty NaN: it must be a whole number from 1 to 32"],
+  [{ secret, challengeTtlMs: 0 }, "challengeTtlMs 0: it must be a whole number over 0"],
+  [{ secret, trust: 0 }, "trust: it must be a function"],
+];
+
+for (const [options, message] of mistakes) {
+  Deno.test(`pow ${Deno.inspect(options)} ends the start in words`, () => {
+    // Wrong on purpose.
+    assertThrows(() => settle(options as PowOptions), Error, `abuseProtection.pow.${message}`);
+  });
+}
+
+function settle(
+  options: PowOptions,
+  world: { environment?: Record<string, string>; isProduction?: boolean } = {},
+): { settled: SettledPow; observations: readonly Observation[] } {
+  const observations: Observation[] = [];
+  const runtime = {
+    ...systemRuntime((observation) => observations.push(observation)),
+    environment: (name: string) => world.environment?.[name],
+  };
+  const settled = settlePow(options, world.isProduction ?? false, runtime);
+  return { settled, observations };
+}

@@ -1,0 +1,69 @@
+import type { RequestFacts } from "../../src/guard/fingerprint.ts";
+import {
+  createProofOfWork,
+  type PowParts,
+  type ProofOfWork,
+} from "../../src/guard/proof_of_work.ts";
+import { solve } from "../../src/client/solve.ts";
+import { powHeaders } from "../../src/protocol/proof_of_work.ts";
+import { createMemoryKeyValue } from "../../src/runtime/memory_key_value.ts";
+import type { Observation } from "../../src/runtime/observation.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+
+/** A request that the tests ask work for. */
+export const facts: RequestFacts = {
+  method: "POST",
+  path: "/api/notes/Caf%C3%A9",
+  query: "limit=1&filter=a",
+  body: new TextEncoder().encode(`{"title":"a"}`),
+  userId: "ada",
+};
+
+export const secret = "a secret for the tests only";
+export const difficulty = 8;
+
+/** A service's side under test, with a clock that is moved by hand. */
+export interface Bench extends ProofOfWork {
+  readonly observations: readonly Observation[];
+  now: number;
+  /** A fresh challenge. */
+  token(of?: RequestFacts, difficulty?: number): string;
+  /** The headers of a request that brings a fresh challenge, solved. */
+  solved(of?: RequestFacts, difficulty?: number): Promise<Headers>;
+}
+
+export function powBench(parts: Partial<PowParts> = {}): Bench {
+  const observations: Observation[] = [];
+  const system = systemRuntime((observation) => observations.push(observation));
+  const clock = { ...system.clock, now: () => bench.now };
+  const pow = createProofOfWork({
+    secrets: [secret],
+    challengeTtlMs: 120_000,
+    store: createMemoryKeyValue(clock),
+    runtime: { ...system, clock },
+    ...parts,
+  });
+  const bench: Bench = {
+    ...pow,
+    observations,
+    now: 1_800_000_000_000,
+    token(of = facts, bits = difficulty) {
+      return pow.issueChallenge(of, bits)[powHeaders.challenge] ?? "";
+    },
+    async solved(of = facts, bits = difficulty) {
+      const token = bench.token(of, bits);
+      return solutionHeaders(token, await solve({ token, difficulty: bits }));
+    },
+  };
+  return bench;
+}
+
+export function solutionHeaders(token: string, nonce: string): Headers {
+  return new Headers([[powHeaders.challenge, token], [powHeaders.nonce, nonce]]);
+}
+
+/** The headers again, with the token changed. */
+export function withToken(headers: Headers, change: (token: string) => string): Headers {
+  const token = headers.get(powHeaders.challenge) ?? "";
+  return solutionHeaders(change(token), headers.get(powHeaders.nonce) ?? "");
+}

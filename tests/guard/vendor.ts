@@ -1,0 +1,58 @@
+import { type Captcha, createCaptcha } from "../../src/guard/captcha.ts";
+import { settleCaptcha } from "../../src/guard/captcha_options.ts";
+import type { CaptchaVerifier } from "../../src/guard/captcha_verifier.ts";
+import type { KeyValue } from "../../src/runtime/key_value.ts";
+import { createMemoryKeyValue } from "../../src/runtime/memory_key_value.ts";
+import type { Observation } from "../../src/runtime/observation.ts";
+import type { Clock } from "../../src/runtime/runtime.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+
+/** A question as it came to the vendor. */
+export interface Asked {
+  readonly contentType: string | null;
+  readonly form: Readonly<Record<string, string>>;
+}
+
+/** A vendor on this machine. */
+export interface TestVendor extends AsyncDisposable {
+  readonly endpoint: string;
+  readonly asked: readonly Asked[];
+}
+
+/** Plays a vendor: `reply` answers the n-th question, counted from 1. */
+export function startVendor(reply: (n: number) => Response | Promise<Response>): TestVendor {
+  const asked: Asked[] = [];
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    async (request) => {
+      const form = Object.fromEntries(new URLSearchParams(await request.text()));
+      asked.push({ contentType: request.headers.get("content-type"), form });
+      return await reply(asked.length);
+    },
+  );
+  return {
+    endpoint: `http://127.0.0.1:${server.addr.port}/siteverify`,
+    asked,
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
+
+export const keys = { siteKey: "the-site", secret: "the-secret" };
+
+/** What a page sends along. */
+export function tokenHeaders(token: string): Headers {
+  return new Headers({ "service-captcha-token": token });
+}
+
+/** The service's side, over a store in memory, with everything that it observed. */
+export function captchaOf(
+  verifier: CaptchaVerifier,
+  parts: { readonly clock?: Clock; readonly store?: KeyValue } = {},
+): Captcha & { readonly observations: readonly Observation[] } {
+  const observations: Observation[] = [];
+  const system = systemRuntime((observation) => observations.push(observation));
+  const runtime = { ...system, clock: parts.clock ?? system.clock };
+  const store = parts.store ?? createMemoryKeyValue(runtime.clock);
+  const captcha = createCaptcha({ ...settleCaptcha({ verifier }, false), store, runtime });
+  return { ...captcha, observations };
+}

@@ -1,0 +1,520 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { z } from "zod";
+import type { TrustQuestion } from "../../src/guard/difficulty.ts";
+import { procedure } from "../../src/resource/procedure.ts";
+import { Problem } from "../../src/problem/problem.ts";
+import { budget, solved, tally, withGuard } from "./guard_support.ts";
+
+const pow = { secret: "a secret for the tests only", difficulty: 6 };
+const items = (count: number) => ({
+  items: Array.from({ length: count }, (_, n) => ({ title: `note ${n}` })),
+});
+
+Deno.test("200 parallel requests on a budget of 10: exactly 10 are served, the others are 429", async () => {
+  await withGuard({ abuseProtection: { budget: budget(10) } }, {}, async ({ send }) => {
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, () => send("GET", "/api/notes")),
+    );
+    assertEquals(tally(answers), { 200: 10, 429: 190 });
+  });
+});
+
+Deno.test("a 429 of the budget says when to come back, and may not be kept", async () => {
+  const classes = { anonymous: { capacity: 2, refillPerMinute: 6 } };
+  await withGuard({ abuseProtection: { budget: { classes } } }, {}, async ({ send }) => {
+    const [first] = [await send("GET", "/api/notes"), await send("GET", "/api/notes")];
+    assertEquals(first.headers.get("ratelimit-policy"), `"budget";q=2;w=20`);
+    assertEquals(first.headers.get("ratelimit"), `"budget";r=1;t=10`);
+    const refused = await send("GET", "/api/notes");
+    assertEquals(refused.status, 429);
+    assertEquals((await refused.json()).code, "BUDGET_EXHAUSTED");
+    assertEquals(refused.headers.get("retry-after"), "10");
+    assertEquals(refused.headers.get("ratelimit"), `"budget";r=0;t=10`);
+    assertEquals(refused.headers.get("cache-control"), "no-store");
+  });
+});
+
+Deno.test("without a refill nobody is told when to come back", async () => {
+  await withGuard({ abuseProtection: { budget: budget(1) } }, {}, async ({ send }) => {
+    assertEquals((await send("GET", "/api/notes")).headers.get("ratelimit-policy"), `"budget";q=1`);
+    const refused = await send("GET", "/api/notes");
+    assertEquals([refused.status, refused.headers.get("retry-after")], [429, null]);
+  });
+});
+
+Deno.test("rateLimit counts every operation of a resource equally, for each caller", async () => {
+  const greet = procedure({ input: z.any(), output: z.any(), public: true, handler: () => 1 });
+  const options = {
+    rateLimit: { windowMs: 60_000, maxRequests: 4 },
+    procedures: { greet },
+  };
+  await withGuard({}, options, async ({ send }) => {
+    const answers = [
+      await send("GET", "/api/notes"),
+      await send("GET", "/api/notes/1"),
+      await send("GET", "/api/notes/count"),
+      await send("POST", "/api/notes/rpc/greet", { body: {}, user: null }),
+      await send("GET", "/api/notes/aggregate"),
+      await send("HEAD", "/api/notes"),
+    ];
+    assertEquals(answers.map(({ status }) => status), [200, 404, 200, 200, 429, 429]);
+    const refused = await send("GET", "/api/notes");
+    assertEquals((await refused.json()).code, "RATE_LIMIT_EXCEEDED");
+    assertEquals(refused.headers.get("ratelimit-policy"), `"requests";q=4;w=60`);
+    assert(Number(refused.headers.get("retry-after")) > 50);
+    assertEquals((await send("GET", "/api/notes", { user: "ann" })).status, 200);
+    assertEquals((await send("GET", "/api/notes", { address: "192.0.2.2" })).status, 200);
+  });
+});
+
+Deno.test("rateLimit goes before the budget, and costs it nothing", async () => {
+  const rateLimit = { windowMs: 60_000, maxRequests: 2 };
+  await withGuard(
+    { abuseProtection: { budget: budget(1), pow } },
+    { rateLimit },
+    async ({ send }) => {
+      const statuses = [];
+      for (let n = 0; n < 3; n++) statuses.push((await send("GET", "/api/notes")).status);
+      assertEquals(statuses, [200, 428, 429]);
+    },
+  );
+});
+
+Deno.test("each operation has its price, by what it does", async () => {
+  const cost = { read: 0, create: 10, update: 100, delete: 1_000 };
+  const config = { abuseProtection: { budget: budget(100_000) } };
+  await withGuard(config, { cost }, async ({ send }) => {
+    const left = async (method: string, path: string, body?: unknown) => {
+      const answer = await send(method, path, { body });
+      assert(answer.status < 300, `${method} ${path} ${answer.status}`);
+      return Number(/;r=(\d+)/.exec(answer.headers.get("ratelimit") ?? "")?.[1] ?? -1);
+    };
+    assertEquals(await left("POST", "/api/notes", { title: "a" }), 99_990);
+    assertEquals(await left("GET", "/api/notes"), -1, "what is free has no limit");
+    assertEquals(await left("POST", "/api/notes/batch", items(5)), 99_940);
+    assertEquals(await left("PATCH", "/api/notes/1", { title: "b" }), 99_840);
+    assertEquals(await left("PUT", "/api/notes/1", { title: "b" }), 99_740);
+    assertEquals(await left("PATCH", "/api/notes/batch", { filter: "id>0", patch: {} }), 99_140);
+    assertEquals(
+      await left("PUT", "/api/notes/batch", { items: [1, 2].map((id) => ({ id, title: "c" })) }),
+      98_940,
+    );
+    assertEquals(
+      await left("POST", "/api/notes/batch/upsert", { items: [{ id: 1, title: "d" }] }),
+      98_930,
+    );
+    assertEquals(await left("DELETE", "/api/notes/1"), 97_930);
+    assertEquals(await left("DELETE", "/api/notes/batch", { filter: "id>0" }), 92_930);
+  });
+});
+
+Deno.test("a batch that costs more than is left is refused before anything is written or hooked", async () => {
+  let hooks = 0;
+  const hook = () => void hooks++;
+  for (const isHooked of [false, true]) {
+    hooks = 0;
+    const options = isHooked
+      ? { hooks: { onBeforeCreate: hook, onBeforeUpdate: hook, onBeforeDelete: hook } }
+      : {};
+    const config = { abuseProtection: { budget: budget(10, 20) } };
+    await withGuard(config, options, async ({ send }) => {
+      const ann = { user: "ann" };
+      assertEquals(
+        (await send("POST", "/api/notes/batch", { ...ann, body: items(15) })).status,
+        201,
+      );
+      hooks = 0;
+      const refusals = [
+        await send("POST", "/api/notes/batch", { body: items(11), ...ann }),
+        await send("PATCH", "/api/notes/batch", {
+          body: { filter: "id>0", patch: { title: "x" } },
+          ...ann,
+        }),
+        await send("DELETE", "/api/notes/batch", { body: { filter: "id>0" }, ...ann }),
+      ];
+      assertEquals(refusals.map(({ status }) => status), [429, 429, 429]);
+      assertEquals(hooks, 0);
+      const rest = await send("GET", "/api/notes?limit=100&filter=title!=x");
+      assertEquals((await rest.json()).items.length, 15);
+      const last = await send("POST", "/api/notes/batch", { body: items(5), ...ann });
+      assertEquals(last.status, 201, "a 429 was never charged, not even its first item");
+    });
+  }
+});
+
+Deno.test("a batch costs at most what a bucket holds", async () => {
+  await withGuard({ abuseProtection: { budget: budget(10) } }, {}, async ({ send }) => {
+    const answer = await send("POST", "/api/notes/batch", { body: items(50) });
+    assertEquals([answer.status, answer.headers.get("ratelimit")], [201, `"budget";r=0`]);
+  });
+});
+
+Deno.test("a debit stands for refusals of the resource, and is given back for failures of ours", async () => {
+  const options = {
+    hooks: {
+      onBeforeCreate: (_context: unknown, { title }: { title?: string }) => {
+        if (title === "broken") throw new Error("ours");
+        if (title === "busy") throw new Problem("overloaded", "Later");
+        if (title === "bare") throw new Problem("precondition-required", "Nothing to go by");
+        throw new Problem("validation-error", "Not that");
+      },
+    },
+  };
+  await withGuard({ abuseProtection: { budget: budget(3) } }, options, async ({ send }) => {
+    const create = async (title: string) =>
+      (await send("POST", "/api/notes", { body: { title } })).status;
+    for (let n = 0; n < 10; n++) assertEquals(await create("broken"), 500);
+    for (let n = 0; n < 10; n++) assertEquals(await create("busy"), 503);
+    for (let n = 0; n < 10; n++) assertEquals(await create("bare"), 428);
+    for (let n = 0; n < 3; n++) assertEquals(await create("other"), 422);
+    assertEquals(await create("other"), 429);
+  });
+});
+
+Deno.test("headers stand on refusals of the resource as well", async () => {
+  await withGuard({ abuseProtection: { budget: budget(3) } }, {}, async ({ send }) => {
+    const answer = await send("GET", "/api/notes/99");
+    assertEquals([answer.status, answer.headers.get("ratelimit")], [404, `"budget";r=2`]);
+  });
+});
+
+Deno.test("an answer without limits has no headers of limits", async () => {
+  await withGuard({}, {}, async ({ send }) => {
+    const { headers } = await send("GET", "/api/notes");
+    assertEquals([headers.get("ratelimit"), headers.get("ratelimit-policy")], [null, null]);
+  });
+});
+
+Deno.test("the classes are isolated, and what classify cannot place is anonymous", async () => {
+  const tiny = (capacity: number) => ({ capacity, refillPerMinute: 0 });
+  const classify = (request: Request) => {
+    const name = request.headers.get("x-class") ?? "";
+    if (name === "broken") throw new Error("classify is broken");
+    return name === "late" ? Promise.reject(new Error("late")) : name;
+  };
+  const classes = { anonymous: tiny(2), authenticated: tiny(3), gold: tiny(5) };
+  await withGuard({ abuseProtection: { budget: { classes, classify } } }, {}, async (service) => {
+    const served = async (name: string, user: string) => {
+      for (let n = 0;; n++) {
+        const headers = { "x-class": name };
+        if ((await service.send("GET", "/api/notes", { headers, user })).status !== 200) return n;
+      }
+    };
+    assertEquals(await served("gold", "ann"), 5);
+    assertEquals(await served("authenticated", "ann"), 3);
+    assertEquals(await served("gold", "bob"), 5);
+    assertEquals(await served("broken", "ann"), 2);
+    assertEquals(await served("late", "bob"), 2);
+    assertEquals(await served("constructor", "eve"), 2);
+    const failed = service.observations.filter(({ kind }) => kind === "classify_failed");
+    assertEquals(failed.length, 9);
+  });
+});
+
+Deno.test("a class that is not named has no limit", async () => {
+  const classes = { anonymous: { capacity: 1, refillPerMinute: 0 } };
+  await withGuard({ abuseProtection: { budget: { classes } } }, {}, async ({ send }) => {
+    const answers = [];
+    for (let n = 0; n < 5; n++) answers.push(await send("GET", "/api/notes", { user: "ann" }));
+    assertEquals(tally(answers), { 200: 5 });
+    assertEquals(answers[0]?.headers.get("ratelimit"), null);
+  });
+});
+
+Deno.test("a made-up X-Forwarded-For mints no budget", async () => {
+  for (const trustProxy of [0, 1]) {
+    const config = { abuseProtection: { budget: budget(5), trustProxy } };
+    await withGuard(config, {}, async ({ send }) => {
+      const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => {
+        const claimed = Array.from({ length: 9 }, (_, k) => `198.51.100.${9 * n % 90 + k}`);
+        const seen = trustProxy === 0 ? [] : ["203.0.113.7"];
+        const headers = { "x-forwarded-for": [...claimed, ...seen].join(", ") };
+        return send("GET", "/api/notes", { headers });
+      }));
+      assertEquals(tally(answers), { 200: 5, 429: 25 });
+    });
+  }
+});
+
+Deno.test("addresses of one IPv6 /64 share a budget, and an IPv4 client is one by either socket", async () => {
+  await withGuard({ abuseProtection: { budget: budget(4) } }, {}, async ({ send }) => {
+    const from = (address: string) => send("GET", "/api/notes", { address });
+    const six = Array.from({ length: 9 }, (_, n) => from(`2001:db8:1:2::${n}:1`));
+    assertEquals(tally(await Promise.all(six)), { 200: 4, 429: 5 });
+    assertEquals((await from("2001:db8:1:3::1")).status, 200);
+    const four = Array.from(
+      { length: 4 },
+      (_, n) => n % 2 === 0 ? "192.0.2.9" : "::ffff:192.0.2.9",
+    );
+    assertEquals(tally(await Promise.all(four.map(from))), { 200: 4 });
+    assertEquals((await from("192.0.2.9")).status, 429);
+  });
+});
+
+Deno.test("a user is not taken for an address, and where none is told all are one", async () => {
+  await withGuard({ abuseProtection: { budget: budget(2, 2) } }, {}, async ({ app, send }) => {
+    assertEquals((await send("GET", "/api/notes", { user: "192.0.2.1" })).status, 200);
+    for (let n = 0; n < 2; n++) assertEquals((await send("GET", "/api/notes")).status, 200);
+    assertEquals((await send("GET", "/api/notes")).status, 429);
+    const bare = [];
+    for (let n = 0; n < 3; n++) bare.push(await app.fetch(new Request("http://test/api/notes")));
+    assertEquals(tally(bare), { 200: 2, 429: 1 });
+    for (const answer of bare) await answer.body?.cancel();
+  });
+});
+
+Deno.test("what nobody may do costs nothing: a path that is none, and a caller without a user", async () => {
+  const config = { abuseProtection: { budget: budget(1) } };
+  await withGuard(config, { auth: { public: true, create: () => "id>0" } }, async ({ send }) => {
+    for (let n = 0; n < 3; n++) {
+      assertEquals((await send("GET", "/api/other")).status, 404);
+      const write = { body: { title: "a" }, user: null };
+      assertEquals((await send("POST", "/api/notes", write)).status, 401);
+    }
+    assertEquals((await send("GET", "/api/notes")).status, 200);
+  });
+});
+
+Deno.test("a budget that has run out asks for work, and the work pays for what is missing", async () => {
+  await withGuard({ abuseProtection: { budget: budget(1), pow } }, {}, async ({ send }) => {
+    assertEquals((await send("GET", "/api/notes")).status, 200);
+    const challenge = await send("GET", "/api/notes");
+    assertEquals(challenge.status, 428);
+    assertEquals((await challenge.json()).code, "PROOF_OF_WORK_REQUIRED");
+    assertEquals(challenge.headers.get("cache-control"), "no-store");
+    assertEquals(challenge.headers.get("service-challenge-type"), "pow");
+    const headers = await solved(challenge);
+    const served = await send("GET", "/api/notes", { headers });
+    assertEquals([served.status, served.headers.get("ratelimit")], [200, `"budget";r=0`]);
+    assertEquals((await send("GET", "/api/notes", { headers })).status, 428, "once");
+    assertEquals(
+      (await send("GET", "/api/notes?limit=1", { headers })).status,
+      428,
+      "this request",
+    );
+  });
+});
+
+Deno.test("proof of work is bound to the body and to the user", async () => {
+  await withGuard({}, { pow: { difficulty: 4, operations: ["create"] } }, async ({ send }) => {
+    const body = { title: "mine" };
+    const challenge = await send("POST", "/api/notes", { body, user: "ann" });
+    const headers = await solved(challenge);
+    for (const [other, user] of [[{ title: "else" }, "ann"], [body, "bob"]] as const) {
+      const refused = await send("POST", "/api/notes", { body: other, user, headers });
+      assertEquals(refused.status, 428);
+    }
+    assertEquals((await send("POST", "/api/notes", { body, user: "ann", headers })).status, 201);
+    assertEquals((await send("GET", "/api/notes")).status, 200, "the gate is for creates alone");
+  });
+});
+
+Deno.test("a batch whose rest asks for work has written nothing, and one solution pays for all of it", async () => {
+  await withGuard({ abuseProtection: { budget: budget(10), pow } }, {}, async ({ send }) => {
+    assertEquals((await send("POST", "/api/notes/batch", { body: items(8) })).status, 201);
+    for (
+      const [method, path, body] of [
+        ["POST", "/api/notes/batch", items(5)],
+        ["PATCH", "/api/notes/batch", { filter: "id>0", patch: { title: "x" } }],
+      ] as const
+    ) {
+      const challenge = await send(method, path, { body });
+      assertEquals(challenge.status, 428);
+      assertEquals(
+        challenge.headers.get("ratelimit"),
+        method === "POST" ? `"budget";r=2` : `"budget";r=0`,
+      );
+      const served = await send(method, path, { body, headers: await solved(challenge) });
+      assert(served.status < 300, `${method} ${served.status}`);
+    }
+    const challenge = await send("GET", "/api/notes/count?filter=title==x");
+    const count = await send("GET", "/api/notes/count?filter=title==x", {
+      headers: await solved(challenge),
+    });
+    assertEquals(await count.json(), { count: 13 });
+  });
+});
+
+Deno.test("work for one item is not taken for the work that a hundred cost", async () => {
+  const trust = ({ base, deficit }: TrustQuestion) => base + deficit;
+  const scaled = { ...pow, difficulty: 4, trust };
+  await withGuard({ abuseProtection: { budget: budget(4), pow: scaled } }, {}, async ({ send }) => {
+    for (let n = 0; n < 4; n++) await send("GET", "/api/notes", { user: "ann" });
+    const body = items(40);
+    const one = await send("POST", "/api/notes/batch", { body });
+    assertEquals(one.headers.get("service-pow-difficulty"), "5");
+    const all = await send("POST", "/api/notes/batch", { body, headers: await solved(one) });
+    assertEquals([all.status, all.headers.get("service-pow-difficulty")], [428, "7"]);
+    const served = await send("POST", "/api/notes/batch", { body, headers: await solved(all) });
+    assertEquals(served.status, 201);
+  });
+});
+
+Deno.test("one solution serves the gate and the overflow when it is hard enough for both", async () => {
+  const config = { abuseProtection: { budget: budget(1), pow: { ...pow, difficulty: 5 } } };
+  await withGuard(config, { pow: { difficulty: 9 } }, async ({ send }) => {
+    const challenges = [await send("GET", "/api/notes")];
+    assertEquals(
+      (await send("GET", "/api/notes", { headers: await solved(challenges[0]!) })).status,
+      200,
+    );
+    const both = await send("GET", "/api/notes");
+    assertEquals([both.status, both.headers.get("service-pow-difficulty")], [428, "9"]);
+    assertEquals((await send("GET", "/api/notes", { headers: await solved(both) })).status, 200);
+  });
+});
+
+Deno.test("a challenge of a gate costs no budget", async () => {
+  const config = { abuseProtection: { budget: budget(2), pow } };
+  await withGuard(config, { pow: true }, async ({ send }) => {
+    for (let n = 0; n < 5; n++) {
+      const { status, headers } = await send("GET", "/api/notes");
+      assertEquals([status, headers.get("ratelimit")], [428, `"budget";r=2;t=0`]);
+    }
+  });
+});
+
+Deno.test("the trust hook is told why, and 0 lets a caller through without work", async () => {
+  const asked: unknown[] = [];
+  const trust = ({ user, reason, deficit, base }: TrustQuestion) => {
+    asked.push([user?.id, reason, deficit, base]);
+    return user?.id === "friend" ? 0 : base;
+  };
+  const config = { abuseProtection: { budget: budget(1, 2), pow: { ...pow, trust } } };
+  await withGuard(config, { pow: { difficulty: 3, operations: ["create"] } }, async ({ send }) => {
+    const friend = { user: "friend", body: { title: "a" } };
+    for (let n = 0; n < 4; n++) {
+      assertEquals((await send("POST", "/api/notes", friend)).status, 201);
+    }
+    const { status } = await send("POST", "/api/notes", { user: "ann", body: { title: "a" } });
+    assertEquals(status, 428);
+    assertEquals(asked[0], ["friend", "endpoint", 0, 3]);
+    assertEquals(asked.at(-2), ["friend", "budget", 1, 6]);
+    assertEquals(asked.at(-1), ["ann", "endpoint", 0, 3]);
+  });
+});
+
+Deno.test("a CAPTCHA goes before proof of work, serves the overflow, and falls back without a provider", async () => {
+  const verifier = {
+    provider: "riddle",
+    siteKey: "the-sphinx",
+    verify: ({ token }: { token: string }) => token.startsWith("a-human"),
+  };
+  const abuse = { budget: budget(2), pow };
+  const options = {
+    captcha: { operations: ["create" as const], action: "write" },
+    pow: true,
+  } as const;
+  await withGuard(
+    { abuseProtection: { ...abuse, captcha: { verifier } } },
+    options,
+    async ({ send }) => {
+      const body = { title: "a" };
+      const challenge = await send("POST", "/api/notes", { body });
+      assertEquals(challenge.status, 428);
+      assertEquals(challenge.headers.get("service-challenge-type"), "captcha");
+      assertEquals(challenge.headers.get("service-captcha-action"), "write");
+      const headers = { "service-captcha-token": "a-human-1" };
+      assertEquals((await send("POST", "/api/notes", { body, headers })).status, 201);
+      assertEquals((await send("POST", "/api/notes", { body, headers })).status, 428, "once");
+      assertEquals((await send("GET", "/api/notes")).headers.get("service-challenge-type"), "pow");
+    },
+  );
+  const overflow = { overflow: "captcha" } as const;
+  await withGuard(
+    { abuseProtection: { ...abuse, captcha: { verifier } } },
+    overflow,
+    async ({ send }) => {
+      for (let n = 0; n < 2; n++) assertEquals((await send("GET", "/api/notes")).status, 200);
+      assertEquals(
+        (await send("GET", "/api/notes")).headers.get("service-challenge-type"),
+        "captcha",
+      );
+      const headers = { "service-captcha-token": "a-human-2" };
+      assertEquals((await send("GET", "/api/notes", { headers })).status, 200);
+    },
+  );
+  await withGuard({ abuseProtection: abuse }, overflow, async ({ send }) => {
+    for (let n = 0; n < 2; n++) await send("GET", "/api/notes");
+    assertEquals((await send("GET", "/api/notes")).headers.get("service-challenge-type"), "pow");
+  });
+  await withGuard({ abuseProtection: { budget: budget(2) } }, overflow, async ({ send }) => {
+    for (let n = 0; n < 2; n++) await send("GET", "/api/notes");
+    assertEquals((await send("GET", "/api/notes")).status, 429);
+  });
+});
+
+Deno.test("a procedure has a price and a gate of its own", async () => {
+  const say = { input: z.any(), output: z.any(), public: true, handler: () => 1 } as const;
+  const procedures = {
+    dear: procedure({ ...say, cost: 7 }),
+    free: procedure({ ...say, cost: 0 }),
+    hard: procedure({ ...say, pow: { difficulty: 3 } }),
+  };
+  await withGuard(
+    { abuseProtection: { budget: budget(10) } },
+    { procedures, cost: { create: 9 } },
+    async ({ send }) => {
+      const call = (name: string, headers = {}) =>
+        send("POST", `/api/notes/rpc/${name}`, { body: {}, headers });
+      assertEquals((await call("dear")).headers.get("ratelimit"), `"budget";r=3`);
+      assertEquals((await call("free")).headers.get("ratelimit"), null);
+      const challenge = await call("hard");
+      assertEquals(challenge.status, 428);
+      assertEquals((await call("hard", await solved(challenge))).status, 200);
+      assertEquals((await call("dear")).status, 429);
+    },
+  );
+});
+
+Deno.test("a page on another origin may read and send every header of the guard", async () => {
+  await withGuard({ cors: true, abuseProtection: { budget: budget(9) } }, {}, async ({ send }) => {
+    const answer = await send("GET", "/api/notes", { headers: { origin: "https://page.example" } });
+    const exposed = answer.headers.get("access-control-expose-headers")?.toLowerCase() ?? "";
+    for (const name of ["ratelimit", "ratelimit-policy", "retry-after", "service-pow-challenge"]) {
+      assert(exposed.split(",").map((part) => part.trim()).includes(name), name);
+    }
+  });
+});
+
+Deno.test("what cannot work ends the start, in a sentence that names the option", async () => {
+  const one = { capacity: 5, refillPerMinute: 1 };
+  const cases: readonly (readonly [Record<string, unknown>, Record<string, unknown>, string])[] = [
+    [
+      { abuseProtection: { budget: { classes: { anonymous: one } } } },
+      { cost: { read: 6 } },
+      "cost.read is 6",
+    ],
+    [
+      { abuseProtection: { budget: { classes: { anonymous: { ...one, capacity: 0.5 } } } } },
+      {},
+      "cost.read is 1",
+    ],
+    [{}, { cost: { read: -1 } }, "cost.read"],
+    [{}, { cost: { reads: 1 } }, 'did you mean "read"'],
+    [{}, { captcha: {} }, "abuseProtection.captcha"],
+    [{}, { overflow: "pow" }, "overflow must be"],
+    [{}, { pow: { operations: ["write"] } }, "pow.operations"],
+    [{}, { pow: { difficulty: 0 } }, "pow.difficulty"],
+    [{}, { rateLimit: { windowMs: 0, maxRequests: 1 } }, "rateLimit.windowMs"],
+    [{}, { rateLimit: { windowMs: 1 } }, "rateLimit.maxRequests"],
+    [{ abuseProtection: { budget: { classes: {} } } }, {}, "classes must name"],
+    [{ abuseProtection: { budget: { classes: { gold: one } } } }, {}, 'no option "gold"'],
+    [
+      { abuseProtection: { budget: { classes: { gold: one }, classify: () => "gold" } } },
+      {},
+      "must name anonymous",
+    ],
+    [
+      { abuseProtection: { budget: { classes: { anonymous: { capacity: 1 } } } } },
+      {},
+      "refillPerMinute",
+    ],
+    [{ abuseProtection: { trustProxy: true } }, {}, "trustProxy"],
+    [{ abuseProtection: { budgets: {} } }, {}, 'did you mean "budget"'],
+    [{ abuseProtection: { pow: true } }, {}, "abuseProtection.pow"],
+  ];
+  for (const [config, options, message] of cases) {
+    await assertRejects(() => withGuard(config, options, () => Promise.resolve()), Error, message);
+  }
+});
