@@ -112,15 +112,24 @@ export class Admission {
 
   /** The answer, with what is left. */
   served(reply: Reply): Reply {
-    if (reply.status >= 500) this.#giveBack();
+    if (reply.status >= 500) this.giveBack();
     return { status: reply.status, headers: this.#withHeaders(reply.headers), body: reply.body };
   }
 
-  /** What to throw instead: the same, with what is left. */
+  /** What to throw instead: the same, with what is left. A failure of ours stays what it is. */
   failed(error: unknown): unknown {
     const status = error instanceof Problem ? error.status : 500;
-    if (status >= 500 || status === 428 || status === 429) this.#giveBack();
-    return error instanceof Problem ? error.withHeaders(this.#withHeaders(error.headers)) : error;
+    if (status >= 500 || status === 428 || status === 429) this.giveBack();
+    return error instanceof Problem && status < 500
+      ? error.withHeaders(this.#withHeaders(error.headers))
+      : error;
+  }
+
+  /** Gives back what was taken from the budget, once: for what turns out to cost nothing. */
+  giveBack(): void {
+    if (this.#budget === null || this.#spent === null || this.#charged === 0) return;
+    this.#spent = this.#budget.giveBack(this.#who, this.#charged);
+    this.#charged = 0;
   }
 
   #entered(taken: Taken): void {
@@ -259,12 +268,6 @@ export class Admission {
       : secondsUntil(amount, standing, this.#parts.runtime.clock.now());
     const retry = seconds === null ? {} : { "retry-after": String(Math.max(1, seconds)) };
     return new Problem(slug, detail, { headers: retry });
-  }
-
-  #giveBack(): void {
-    if (this.#budget === null || this.#spent === null || this.#charged === 0) return;
-    this.#spent = this.#budget.giveBack(this.#who, this.#charged);
-    this.#charged = 0;
   }
 
   #withHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
