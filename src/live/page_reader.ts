@@ -109,9 +109,12 @@ export class PageReader {
     });
     const { rows: cells, position } = await log.readAt(statement);
     const rows = reader.toRows(cells, table.columns);
-    const last = rows.length < rowsPerPage ? undefined : rows.at(-1);
-    const next = last === undefined ? null : pageStart(last, cells.at(-1) ?? [], interest.table);
-    const items = await view.present(rows);
+    const items = rows.length === 0 ? [] : await view.present(rows);
+    // Those that were not presented with the others begin the next page.
+    const isLast = rows.length < rowsPerPage && items.length === rows.length;
+    const end = items.length - 1;
+    const last = isLast ? undefined : rows[end];
+    const next = last === undefined ? null : pageStart(last, cells[end] ?? [], interest.table);
     return { bytes: toBytes(existingText(items, next !== null)), position, next };
   }
 }

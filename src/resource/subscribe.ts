@@ -3,26 +3,26 @@ import type { Hub } from "../live/hub.ts";
 import type { LiveView } from "../live/view.ts";
 import { parseSelect } from "../plan/select.ts";
 import { Problem } from "../problem/problem.ts";
-import type { ColumnInfo } from "../schema/table_info.ts";
-import { tagOf } from "./etag.ts";
-import { noIncludes } from "./include.ts";
+import { reachedBy, readInclude } from "./include.ts";
+import { liveView } from "./live_view.ts";
+import { requireFollowable } from "./load_included.ts";
 import type { Operation } from "./operation.ts";
-import { presentRows } from "./output.ts";
+import type { View } from "./output.ts";
 import { parseFlag } from "./query.ts";
-import type { Resource } from "./resource.ts";
 import { userFilter } from "./user_filter.ts";
 
 interface SubscribeIntent {
   /** What must hold beside the scope. */
   readonly filter: Filter;
-  readonly view: LiveView;
+  readonly view: View;
   readonly resumeFrom: string | null;
   readonly skipExisting: boolean;
 }
 
-interface SubscribePlan extends SubscribeIntent {
+interface SubscribePlan extends Omit<SubscribeIntent, "view"> {
   readonly hub: Hub;
   readonly scope: Filter;
+  readonly view: LiveView;
 }
 
 /** `GET /subscribe`: the rows, and every change of them as it happens. */
@@ -36,19 +36,30 @@ export const subscribe: Operation<
   takesBody: false,
 
   parse({ query, header }, resource) {
+    const include = readInclude(query.get("include"), resource);
+    requireFollowable(include);
     return {
       filter: and(userFilter(query.get("filter"), resource) ?? allRows, resource.live),
-      view: liveView(parseSelect(query.get("select") ?? null, resource.fields.readable), resource),
+      view: {
+        visible: parseSelect(query.get("select") ?? null, resource.fields.readable),
+        computed: resource.computed,
+        include,
+      },
       resumeFrom: (header("last-event-id") ?? query.get("resumeFrom")) || null,
       skipExisting: parseFlag(query, "skipExisting"),
     };
   },
 
-  plan(intent, grant, resource) {
+  reaches({ view }) {
+    return reachedBy(view.include);
+  },
+
+  plan(intent, grant, resource, { related }) {
     const hub = resource.hub();
     // Where nobody may subscribe there is none either, but then the right was missing before.
     if (hub === null) throw new Problem("not-found", "There is nothing at this path");
-    return { ...intent, hub, scope: grant.rows };
+    const view = liveView(intent.view, resource, { related, user: grant.user });
+    return { ...intent, hub, scope: grant.rows, view };
   },
 
   async execute({ hub, ...plan }, { resource, request, user }) {
@@ -58,6 +69,7 @@ export const subscribe: Operation<
     return await hub.subscribe({
       ...plan,
       resource: url,
+      access: "subscribe",
       policy,
       table,
       reader,
@@ -78,16 +90,3 @@ const streamHeaders = {
   "cache-control": "no-store, no-transform",
   "x-accel-buffering": "no",
 };
-
-/** The door of rows for streams: masked like everywhere, and with their tags. */
-function liveView(visible: readonly ColumnInfo[], resource: Resource): LiveView {
-  const { table, computed, etag } = resource;
-  return {
-    key: JSON.stringify(visible.map(({ name }) => name)),
-    present(rows) {
-      const shown = presentRows(rows, table.columns, { visible, computed, include: noIncludes });
-      if (etag === null) return shown;
-      return shown.map((item, index) => ({ ...item, _etag: tagOf(rows[index] ?? {}, etag) }));
-    },
-  };
-}
