@@ -26,6 +26,16 @@ export interface PageStart {
   readonly stored: readonly SqlValue[];
 }
 
+/** How far a snapshot has come. */
+export interface Walk {
+  /** Behind which row the next page begins; null for the first. */
+  start: PageStart | null;
+  /** The next page, where it was read and what was sent is not yet as new as it is. */
+  page: Page | null;
+  /** Whether it follows an invalidation: its pages must know of what caused that. */
+  readonly isAnew: boolean;
+}
+
 /** How snapshots are read. */
 export interface PageReaderOptions {
   readonly log: ChangeLog;

@@ -11,21 +11,11 @@ import {
 } from "./frames.ts";
 import type { Group, Interest, Member } from "./group.ts";
 import { type Cursor, cursorAt, type Window } from "./history.ts";
-import { existingText, type Page, type PageStart } from "./page_reader.ts";
+import { existingText, type PageStart, type Walk } from "./page_reader.ts";
 import { jittered } from "./jitter.ts";
 
 /** Where a stream begins: with all rows, with what comes from now on, or behind a position. */
 export type Beginning = "everything" | "now" | "lost" | Position;
-
-/** How far a snapshot has come. */
-interface Walk {
-  /** Behind which row the next page begins; null for the first. */
-  start: PageStart | null;
-  /** The next page, where it was read and what was sent is not yet as new as it is. */
-  page: Page | null;
-  /** Whether it follows an invalidation: its pages must know of what caused that. */
-  readonly isAnew: boolean;
-}
 
 /**
  * One stream, from its first byte to its last. It reads live as a member of its group, or it is

@@ -1,7 +1,6 @@
 import type { Change, ChangeLog, Position } from "../db/change_log.ts";
 import type { Connection } from "../db/driver.ts";
 import { fetchRelated, type RowReader } from "../db/rows.ts";
-import { allRows } from "../filter/filter.ts";
 import { keyId, keyOf } from "../plan/key.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import { passageKey, passagesOf } from "./passage.ts";
@@ -134,7 +133,7 @@ interface Step {
 
 async function readAbove(
   log: ChangeLog,
-  { step: { relation, isIndexed }, keys, columns, reader }: Step,
+  { step: { relation, where, links, isIndexed }, keys, columns, reader }: Step,
 ): Promise<Climbed> {
   let at: Position | null = null;
   const connection: Connection = {
@@ -150,8 +149,8 @@ async function readAbove(
     relation,
     keys: [...keys.keys()],
     columns,
-    where: allRows,
-    links: allRows,
+    where,
+    links,
     order: target.primaryKey.map((column) => ({ column, descending: false })),
     limit: mostTouched + 1,
     // One more tells that there are too many.

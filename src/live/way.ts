@@ -1,5 +1,6 @@
 import type { Decide } from "../filter/decide.ts";
-import type { Filter } from "../filter/filter.ts";
+import { canonicalKey } from "../filter/canonical.ts";
+import { allRows, type Filter } from "../filter/filter.ts";
 import type { Relation, RelationStep } from "../schema/relation.ts";
 import type { Row, TableInfo } from "../schema/table_info.ts";
 import type { Change } from "../db/change_log.ts";
@@ -21,12 +22,16 @@ export interface Way {
 export interface Climb {
   /** The relation the other way round. */
   readonly relation: Relation;
+  /** Over the rows that it leads to: those that are not shown themselves show nothing. */
+  readonly where: Filter;
+  /** Over the link table of `manyToMany`. */
+  readonly links: Filter;
   readonly isIndexed: boolean;
 }
 
 /** All ways to the rows of a view. */
 export function waysOf(shown: readonly ShownRelation[], decider: Decider): readonly Way[] {
-  return waysBelow(shown, { name: [], climbs: [] }, decider);
+  return waysBelow(shown, { name: [], where: allRows, climbs: [] }, decider);
 }
 
 /** The values by which a change leads on: those of the row before and after, where it is shown. */
@@ -53,6 +58,7 @@ export function filtersOf(shown: readonly ShownRelation[]): readonly Filter[] {
 
 interface Above {
   readonly name: readonly string[];
+  readonly where: Filter;
   readonly climbs: readonly Climb[];
 }
 
@@ -62,16 +68,17 @@ function waysBelow(
   decider: Decider,
 ): readonly Way[] {
   return shown.flatMap(({ relation, filter, links, isIndexed, shown }) => {
-    const name = [...above.name, relation.name];
+    const { where } = above;
+    const name = [...above.name, canonicalKey(where), relation.name];
     const { owner, target, steps: [near, far] } = relation;
     const fromTarget = far === undefined
       ? [stepBack(near, owner)]
       : [stepBack(far, near.table), stepBack(near, owner)];
-    const climb = { relation: backwards(relation, target, fromTarget), isIndexed };
+    const climb = { relation: backwards(relation, target, fromTarget), where, links, isIndexed };
     const climbs = [climb, ...above.climbs];
     const ways: Way[] = [
       { name: JSON.stringify(name), table: target, decide: decider.compile(filter), climbs },
-      ...waysBelow(shown, { name, climbs }, decider),
+      ...waysBelow(shown, { name, where: filter, climbs }, decider),
     ];
     if (far === undefined) return ways;
     const fromLinks = backwards(relation, near.table, [stepBack(near, owner)]);
@@ -79,7 +86,7 @@ function waysBelow(
       name: JSON.stringify([...name, ""]),
       table: near.table,
       decide: decider.compile(links),
-      climbs: [{ relation: fromLinks, isIndexed }, ...above.climbs],
+      climbs: [{ relation: fromLinks, where, links: allRows, isIndexed }, ...above.climbs],
     }];
   });
 }

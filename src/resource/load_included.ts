@@ -52,8 +52,8 @@ export function requireFollowable(includes: readonly Include[]): void {
   );
 }
 
-/** Two relations to many, one in the other, fit without limits of their own. */
-const mostOfOneRow = 2 * mostIncludedRows;
+/** Lists in lists fit without limits of their own, lists in those do not. */
+const mostOfOneRow = 10 * mostIncludedRows;
 
 function mostUnder(includes: readonly Include[]): number {
   return includes.reduce((sum, { limit, view }) => sum + limit * (1 + mostUnder(view.include)), 0);
