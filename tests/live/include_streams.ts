@@ -1,6 +1,7 @@
 import type { Connection } from "../../src/db/driver.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { readTableInfo, type TableLike } from "../../src/schema/define.ts";
+import type { SqlValue } from "../../src/sql/fragment.ts";
 import type { Row } from "../../src/schema/table_info.ts";
 import type { EventStream } from "../support/event_stream.ts";
 import { insertRows, type Service } from "../support/http.ts";
@@ -86,23 +87,46 @@ export async function listed(
 /** Changes a row past the service. */
 export async function updateRow(
   connection: Connection,
-  { dialect }: Database,
+  db: Database,
   table: TableLike<unknown, unknown>,
   id: unknown,
   values: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  const info = readTableInfo(table);
-  const columns = info.columns.filter(({ name }) => Object.hasOwn(values, name));
-  const set = columns.map(({ dbName }, index) => `"${dbName}" = ${dialect.placeholder(index + 1)}`);
-  const [key] = info.primaryKey;
-  if (key === undefined) throw new Error("A table has a key");
+  const { name, columns, bound } = columnsOf(db, table, values);
+  const set = columns.map((column, index) => `${column} = ${db.dialect.placeholder(index + 1)}`);
   await connection.query({
-    text: `UPDATE "${info.name}" SET ${set.join(", ")} WHERE id = ${
-      dialect.placeholder(columns.length + 1)
+    text: `UPDATE "${name}" SET ${set.join(", ")} WHERE id = ${
+      db.dialect.placeholder(columns.length + 1)
     }`,
-    values: [
-      ...columns.map((column) => dialect.encode(values[column.name], column)),
-      dialect.encode(id, key),
-    ],
+    values: [...bound, ...columnsOf(db, table, { id }).bound],
   });
+}
+
+/** Writes a row past the service. */
+export async function insertRow(
+  connection: Connection,
+  db: Database,
+  table: TableLike<unknown, unknown>,
+  row: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const { name, columns, bound } = columnsOf(db, table, row);
+  const places = columns.map((_column, index) => db.dialect.placeholder(index + 1));
+  await connection.query({
+    text: `INSERT INTO "${name}" (${columns.join(", ")}) VALUES (${places.join(", ")})`,
+    values: bound,
+  });
+}
+
+function columnsOf(
+  { dialect }: Database,
+  table: TableLike<unknown, unknown>,
+  row: Readonly<Record<string, unknown>>,
+): { readonly name: string; readonly columns: readonly string[]; readonly bound: SqlValue[] } {
+  const info = readTableInfo(table);
+  const columns = info.columns.filter(({ name }) => Object.hasOwn(row, name));
+  return {
+    name: info.name,
+    columns: columns.map(({ dbName }) => `"${dbName}"`),
+    bound: columns.map((column) => dialect.encode(row[column.name], column)),
+  };
 }
