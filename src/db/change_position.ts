@@ -34,6 +34,17 @@ export function isBehind(position: Position, earlier: Position): boolean {
     position.running.every((xid) => !sees(earlier, xid));
 }
 
+/**
+ * How far a position is, as a number: whoever covers more has a greater one, in every process that
+ * serves the database. The numbers of changes cannot serve for that where they are drawn before
+ * commits.
+ */
+export function numberOf(position: Position): number {
+  if (position.kind === "sequence") return position.seq;
+  // The transactions that have ended. None of them ever runs again, so there are only more.
+  return Number(position.xmax) - position.running.length;
+}
+
 /** Reads what Postgres writes: `xmin:xmax:xip,xip`. */
 export function snapshotPosition(text: string, epoch: string): SnapshotPosition {
   const [xmin = "", xmax = "", running = ""] = text.split(":");

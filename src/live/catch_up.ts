@@ -1,4 +1,5 @@
-import type { Change } from "../db/change_log.ts";
+import type { Change, ChangeLog, Position } from "../db/change_log.ts";
+import { numberOf } from "../db/change_position.ts";
 import type { RowImage } from "../filter/row_image.ts";
 import { compareKeys, type Key } from "../plan/key.ts";
 import type { Decider } from "./decider.ts";
@@ -10,15 +11,20 @@ import {
   netPassages,
   type Passage,
   passageKey,
+  passageOf,
   passagesOf,
   type RowEvent,
 } from "./passage.ts";
 import { reachesRows, tablesBehind } from "./relation_reach.ts";
+import { Touches } from "./touches.ts";
 
 /** How changes are told to somebody who did not read them live. */
 export interface CatchUp {
   readonly group: Group;
   readonly decider: Decider;
+  readonly log: ChangeLog;
+  /** Where one stands behind the changes. */
+  readonly to: Position;
   /** Tells only what is left of the changes of a row. */
   readonly isNet: boolean;
   /** Whether the reader may have seen some of the changes already. */
@@ -30,32 +36,65 @@ export interface CatchUp {
 /** The text of the events of some changes, or why the reader must begin anew. */
 export async function tellChanges(
   changes: readonly Change[],
-  { group, decider, isNet, isRepeat, upTo }: CatchUp,
+  { group, decider, log, to, isNet, isRepeat, upTo }: CatchUp,
 ): Promise<{ readonly text: string } | { readonly reason: InvalidationReason }> {
-  const { table, filter, view } = group.interest;
-  const behind = tablesBehind(filter);
-  const passages: Passage[] = [];
+  const { interest, showing } = group;
+  const { table } = interest;
+  const passages = passagesFor(group, changes, decider);
+  if ("reason" in passages) return passages;
+  const touched = await touchedPassages(group, changes, { log, to });
+  if (touched === null) return { reason: "relation_overflow" };
+  // What is shown under rows is as it is now, so that it is told of the last change only.
+  const net = isNet || showing !== null ? netPassages(passages.list, table) : passages.list;
+  const told = [...net, ...touched];
+  const reached = upTo === null
+    ? told
+    : told.filter((passage) => compareKeys(passageKey(passage, table), upTo, table) <= 0);
+  const events = await judge(reached, { group, decider, isRepeat });
+  const maker = new FrameMaker(interest, showing === null ? null : numberOf(to));
+  for (const event of events) maker.want(event);
+  await maker.prepare();
+  if (maker.isTooMuch) return { reason: "relation_overflow" };
+  return { text: events.map((event) => maker.text(event)).join("") };
+}
+
+/** What the changes are to the rows that a group follows. */
+function passagesFor(
+  { interest: { table }, filters, showing }: Group,
+  changes: readonly Change[],
+  decider: Decider,
+): { readonly list: readonly Passage[] } | { readonly reason: InvalidationReason } {
+  const behind = tablesBehind(filters);
+  const beneath = new Set(showing?.ways.map(({ table }) => table));
+  const list: Passage[] = [];
   for (const change of changes) {
-    if (behind.has(change.table) && reachesRows(change, filter, decider)) {
+    const { kind } = change;
+    const isUntold = kind === "truncate" || kind === "touch";
+    if (
+      (behind.has(change.table) && reachesRows(change, filters, decider)) ||
+      (isUntold && beneath.has(change.table))
+    ) {
       return { reason: "relation_overflow" };
     }
     if (change.table !== table) continue;
-    if (change.kind === "truncate") return { reason: "truncated" };
-    if (change.kind === "touch") return { reason: "untracked_write" };
-    passages.push(...passagesOf(change));
+    if (isUntold) return { reason: kind === "truncate" ? "truncated" : "untracked_write" };
+    list.push(...passagesOf(change));
   }
-  const reached = upTo === null
-    ? passages
-    : passages.filter((passage) => compareKeys(passageKey(passage, table), upTo, table) <= 0);
-  const events = await judge(isNet ? netPassages(reached, table) : reached, {
-    group,
-    decider,
-    isRepeat,
-  });
-  const maker = new FrameMaker(table, view);
-  for (const event of events) maker.want(event);
-  await maker.prepare();
-  return { text: events.map((event) => maker.text(event)).join("") };
+  return { list };
+}
+
+/** The rows under which something has changed; null where there are too many. */
+async function touchedPassages(
+  { showing }: Group,
+  changes: readonly Change[],
+  { log, to }: Pick<CatchUp, "log" | "to">,
+): Promise<readonly Passage[] | null> {
+  if (showing === null) return [];
+  const touches = new Touches();
+  for (const change of changes) touches.add(change, showing);
+  if (touches.isEmpty) return [];
+  const { rows, overflowing } = await touches.find(log, changes, to);
+  return overflowing.size > 0 ? null : rows.map(({ row }) => passageOf(row, numberOf(to)));
 }
 
 /** What the passages are to a group. */

@@ -36,7 +36,7 @@ export async function openChannel(
   const { decider, runtime, sizes } = options;
   const router = new Router({
     decider,
-    print: (position) => log.print(position),
+    log,
     check: (group, passage) => void checkDecision(group, passage, { decider, router, runtime }),
   });
   const feed = await Feed.start({

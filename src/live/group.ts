@@ -5,7 +5,9 @@ import type { Decide } from "../filter/decide.ts";
 import type { Filter } from "../filter/filter.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { InvalidationReason } from "./frames.ts";
+import type { Showing } from "./showing.ts";
 import type { LiveView } from "./view.ts";
+import { filtersOf } from "./way.ts";
 
 /** Which rows somebody follows, and how they are shown. */
 export interface Interest {
@@ -32,6 +34,10 @@ export interface Member {
 export class Group {
   readonly key: string;
   readonly interest: Interest;
+  /** What decides about its rows, and about those that are shown under them. */
+  readonly filters: readonly Filter[];
+  /** With whom it shares what is shown under its rows; null where nothing is. */
+  readonly showing: Showing | null;
   /** Those who read live; the others catch up by themselves. */
   readonly members: Set<Member> = new Set();
   /** How memory decides which rows they see. */
@@ -40,14 +46,21 @@ export class Group {
   size = 0;
 
   /** Nobody is in it yet. */
-  constructor(interest: Interest, decide: Decide) {
+  constructor(interest: Interest, decide: Decide, showing: Showing | null) {
     this.key = groupKey(interest);
     this.interest = interest;
+    this.filters = [interest.filter, ...filtersOf(interest.view.shown)];
     this.decide = decide;
+    this.showing = showing;
   }
 }
 
+/** A text that two interests share only when they show rows alike. */
+export function viewKey({ resource, view }: Pick<Interest, "resource" | "view">): string {
+  return `${resource} ${view.key}`;
+}
+
 /** A text that two interests share only when they show the same. */
-export function groupKey({ resource, filter, view }: Interest): string {
-  return JSON.stringify([resource, view.key, canonicalKey(filter)]);
+export function groupKey(interest: Interest): string {
+  return JSON.stringify([viewKey(interest), canonicalKey(interest.filter)]);
 }

@@ -1,55 +1,20 @@
-import type { AccessPolicy } from "../auth/scope.ts";
 import type { User } from "../auth/user.ts";
 import type { ChangeLog } from "../db/change_log.ts";
-import type { RowReader } from "../db/rows.ts";
-import { and, type Filter } from "../filter/filter.ts";
 import { Problem } from "../problem/problem.ts";
-import type { TableInfo } from "../schema/table_info.ts";
 import { Beats } from "./beats.ts";
 import { type Channel, type ChannelOptions, openChannel } from "./channel.ts";
-import { invalidateText, retryText, toBytes, tokenText } from "./frames.ts";
-import { groupKey, type Interest } from "./group.ts";
+import { retryText, toBytes, tokenText } from "./frames.ts";
 import { jittered } from "./jitter.ts";
 import type { Quota } from "./quota.ts";
-import { type ScopeHolder, ScopeWatch, type Watched } from "./scope_watch.ts";
+import { ScopeWatch } from "./scope_watch.ts";
 import { type Beginning, Subscription } from "./subscription.ts";
-import type { LiveView } from "./view.ts";
+import { interestOf, type SubscribeRequest, Ticket } from "./ticket.ts";
 
 /** What a hub is made of. */
 export interface HubOptions extends ChannelOptions {
   /** The log of the database. Asked again where it failed. */
   openLog(): Promise<ChangeLog>;
   readonly quota: Quota;
-}
-
-/** What somebody wants to follow. */
-export interface SubscribeRequest extends Watched {
-  readonly policy: AccessPolicy;
-  readonly user: User | null;
-  /** Where the caller's socket ends, as far as known. */
-  readonly address: string | null;
-  readonly table: TableInfo;
-  readonly reader: RowReader;
-  readonly view: LiveView;
-  /** The rows of the caller's scope. */
-  readonly scope: Filter;
-  /** What must hold beside the scope. */
-  readonly filter: Filter;
-  /** The token of a stream that ended. */
-  readonly resumeFrom: string | null;
-  readonly skipExisting: boolean;
-  /** Aborted when the caller is gone. */
-  readonly signal: AbortSignal;
-}
-
-/** What a hub knows of a stream. */
-interface Ticket extends ScopeHolder {
-  readonly subscription: Subscription;
-  readonly request: SubscribeRequest;
-  readonly slot: number;
-  readonly endsAt: number;
-  readonly expiresAt: number;
-  readonly freePlace: () => void;
 }
 
 /** All streams over one database. */
@@ -105,19 +70,19 @@ export class Hub {
       if (this.#isClosing) throw overloaded("the service is stopping");
       const subscription = new Subscription(
         channel,
-        interestOf(request, request.scope),
+        interestOf(request),
         beginning,
         (ended) => this.#forget(ended),
       );
       const now = runtime.clock.now();
-      const ticket = new HubTicket(request, subscription, {
+      const ticket = new Ticket(request, subscription, {
         slot: this.#beats.add(subscription),
         endsAt: runtime.clock.elapsedMs() + jittered(runtime, shortestLifeMs, longestLifeMs),
         expiresAt: runtime.clock.elapsedMs() + (expiryOf(request.user) - now),
         freePlace,
       });
       this.#tickets.set(subscription, ticket);
-      this.#scopes.add(request, request.scope, ticket);
+      ticket.watch(this.#scopes);
       request.signal.addEventListener("abort", subscription);
       const stream = new ReadableStream(subscription, this.#strategy);
       // Gone before it was listened for.
@@ -192,7 +157,7 @@ export class Hub {
     if (ticket === undefined) return;
     this.#tickets.delete(subscription);
     this.#beats.remove(subscription, ticket.slot);
-    this.#scopes.remove(ticket.request, ticket);
+    ticket.unwatch(this.#scopes);
     ticket.request.signal.removeEventListener("abort", subscription);
     ticket.freePlace();
   }
@@ -239,42 +204,6 @@ const longestLifeMs = 30 * 60_000;
 const shortestRetryMs = 1_000;
 const longestRetryMs = 5_000;
 const drainStepMs = 50;
-
-type TicketFacts = Pick<Ticket, "slot" | "endsAt" | "expiresAt" | "freePlace">;
-
-class HubTicket implements Ticket {
-  readonly slot: number;
-  readonly endsAt: number;
-  readonly expiresAt: number;
-  readonly freePlace: () => void;
-  readonly request: SubscribeRequest;
-  readonly subscription: Subscription;
-
-  constructor(request: SubscribeRequest, subscription: Subscription, facts: TicketFacts) {
-    this.request = request;
-    this.subscription = subscription;
-    this.slot = facts.slot;
-    this.endsAt = facts.endsAt;
-    this.expiresAt = facts.expiresAt;
-    this.freePlace = facts.freePlace;
-  }
-
-  rescope(rows: Filter): void {
-    if (rows.kind === "none") return this.revoke();
-    const interest = interestOf(this.request, rows);
-    if (groupKey(interest) === groupKey(this.subscription.interest)) return;
-    this.subscription.move(interest, "scope_changed");
-  }
-
-  revoke(): void {
-    this.subscription.end(invalidateText("auth_expired"));
-  }
-}
-
-function interestOf(request: SubscribeRequest, scope: Filter): Interest {
-  const { resource, table, reader, view, filter } = request;
-  return { resource, table, reader, view, filter: and(scope, filter) };
-}
 
 async function beginningOf(
   { resumeFrom, skipExisting }: SubscribeRequest,

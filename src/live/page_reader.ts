@@ -26,6 +26,16 @@ export interface PageStart {
   readonly stored: readonly SqlValue[];
 }
 
+/** How far a snapshot has come. */
+export interface Walk {
+  /** Behind which row the next page begins; null for the first. */
+  start: PageStart | null;
+  /** The next page, where it was read and what was sent is not yet as new as it is. */
+  page: Page | null;
+  /** Whether it follows an invalidation: its pages must know of what caused that. */
+  readonly isAnew: boolean;
+}
+
 /** How snapshots are read. */
 export interface PageReaderOptions {
   readonly log: ChangeLog;
@@ -109,9 +119,12 @@ export class PageReader {
     });
     const { rows: cells, position } = await log.readAt(statement);
     const rows = reader.toRows(cells, table.columns);
-    const last = rows.length < rowsPerPage ? undefined : rows.at(-1);
-    const next = last === undefined ? null : pageStart(last, cells.at(-1) ?? [], interest.table);
-    const items = await view.present(rows);
+    const items = rows.length === 0 ? [] : await view.present(rows);
+    // Those that were not presented with the others begin the next page.
+    const isLast = rows.length < rowsPerPage && items.length === rows.length;
+    const end = items.length - 1;
+    const last = isLast ? undefined : rows[end];
+    const next = last === undefined ? null : pageStart(last, cells[end] ?? [], interest.table);
     return { bytes: toBytes(existingText(items, next !== null)), position, next };
   }
 }

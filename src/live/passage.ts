@@ -40,6 +40,12 @@ export function passagesOf(change: Change): readonly Passage[] {
   ];
 }
 
+/** A row that is as it was, while something has changed that is shown under it. */
+export function passageOf(row: Row, seq: number): Passage {
+  const image = { row };
+  return { seq, before: image, after: image, between: nothing, optimisticId: null };
+}
+
 /**
  * What is left of many passages, one for each row, in the order of their last changes. It serves
  * readers who were away: what a row was in between is nothing that they could still show.

@@ -3,21 +3,25 @@ import type { Filter, Related } from "../filter/filter.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import type { Decider } from "./decider.ts";
 
-/** The tables whose rows decide about those of a filter's own: the ones that it walks to. */
-export function tablesBehind(filter: Filter): ReadonlySet<TableInfo> {
+/** The tables whose rows decide about those of the filters' own: the ones that they walk to. */
+export function tablesBehind(filters: readonly Filter[]): ReadonlySet<TableInfo> {
   const tables = new Set<TableInfo>();
-  for (const { relation } of walksOf(filter)) {
+  for (const { relation } of filters.flatMap(walksOf)) {
     for (const { table } of relation.steps) tables.add(table);
   }
   return tables;
 }
 
 /**
- * Whether a change of a related row may move other rows into a filter or out of it. Most do not:
- * neither whether the related row passes nor what it is linked by is another than before.
+ * Whether a change of a related row may move other rows into one of the filters or out of it. Most
+ * do not: neither whether the related row passes nor what it is linked by is another than before.
  */
-export function reachesRows(change: Change, filter: Filter, decider: Decider): boolean {
-  return walksOf(filter).some((walk) => reachesBy(change, walk, decider));
+export function reachesRows(
+  change: Change,
+  filters: readonly Filter[],
+  decider: Decider,
+): boolean {
+  return filters.flatMap(walksOf).some((walk) => reachesBy(change, walk, decider));
 }
 
 /** All walks of a filter, those within walks too. */

@@ -1,19 +1,21 @@
-import type { Position } from "../db/change_log.ts";
+import type { Change, ChangeLog, Position } from "../db/change_log.ts";
+import { numberOf } from "../db/change_position.ts";
 import type { RowImage } from "../filter/row_image.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { Decider } from "./decider.ts";
 import type { Tick } from "./feed.ts";
 import { FrameMaker } from "./frame_maker.ts";
 import { type InvalidationReason, toBytes, tokenText } from "./frames.ts";
-import type { Group } from "./group.ts";
-import type { MaybePromise } from "./maybe_promise.ts";
-import { eventKind, type Passage, type RowEvent } from "./passage.ts";
+import { type Group, viewKey } from "./group.ts";
+import { type MaybePromise, then } from "./maybe_promise.ts";
+import { eventKind, netPassages, type Passage, passageOf, type RowEvent } from "./passage.ts";
+import type { Showing } from "./showing.ts";
+import { Touches } from "./touches.ts";
 
 /** What the way of a tick takes. */
 export interface RoutingOptions {
   readonly decider: Decider;
-  /** The resume token of a position. */
-  print(position: Position): string;
+  readonly log: ChangeLog;
   /** Holds a decision of memory against the database, in its own time. */
   check(group: Group, passage: Passage): void;
 }
@@ -25,6 +27,9 @@ export class Routing {
   readonly #events = new Map<Group, (RowEvent | null)[]>();
   readonly #questions = new Map<TableInfo, Question[]>();
   readonly #invalid = new Map<Group, InvalidationReason>();
+  /** What passed by the groups that show related rows. */
+  readonly #whole = new Map<Group, Passage[]>();
+  readonly #touches = new Touches();
 
   constructor(options: RoutingOptions, tick: Tick) {
     this.#options = options;
@@ -35,7 +40,70 @@ export class Routing {
     if (!this.#invalid.has(group)) this.#invalid.set(group, reason);
   }
 
+  /** A row passes by a group. */
   meet(group: Group, passage: Passage): void {
+    if (group.showing === null) this.#judge(group, passage);
+    // What a step does is told once, with what is shown under a row when it is over.
+    else if (this.#tick.to === null) this.invalidate(group, "relation_overflow");
+    else {
+      const passages = this.#whole.get(group);
+      if (passages === undefined) this.#whole.set(group, [passage]);
+      else passages.push(passage);
+    }
+  }
+
+  /** Something has changed that is shown under rows. */
+  touch(showing: Showing, change: Change): void {
+    if (change.kind === "truncate" || change.kind === "touch") return this.#overflow(showing);
+    this.#touches.add(change, showing);
+  }
+
+  /** Tells everybody. Waits only where the database must decide, or related rows are loaded. */
+  finish(): MaybePromise<void> {
+    return then(this.#meetTouched(), () => {
+      for (const [group, passages] of this.#whole) {
+        for (const passage of netPassages(passages, group.interest.table)) {
+          this.#judge(group, passage);
+        }
+      }
+      if (this.#questions.size === 0) return this.#show();
+      return this.#ask().then(() => this.#show());
+    });
+  }
+
+  #overflow({ groups }: Showing): void {
+    for (const group of groups) this.invalidate(group, "relation_overflow");
+  }
+
+  #meetTouched(): MaybePromise<void> {
+    if (this.#touches.isEmpty) return;
+    const { to } = this.#tick;
+    if (to !== null) return this.#findTouched(to);
+    for (const showing of this.#touches.showings) this.#overflow(showing);
+  }
+
+  async #findTouched(to: Position): Promise<void> {
+    try {
+      const { rows, overflowing } = await this.#touches.find(
+        this.#options.log,
+        this.#tick.changes,
+        to,
+      );
+      for (const showing of overflowing) this.#overflow(showing);
+      for (const { row, showings } of rows) {
+        const passage = passageOf(row, numberOf(to));
+        for (const { index } of showings) {
+          index.visit(passage, (group) => {
+            if (group.members.size > 0) this.meet(group, passage);
+          });
+        }
+      }
+    } catch (error) {
+      this.#fail([...this.#touches.showings].flatMap(({ groups }) => [...groups]), error);
+    }
+  }
+
+  #judge(group: Group, passage: Passage): void {
     const before = passage.before === null ? false : group.decide(passage.before);
     const after = passage.after === null ? false : group.decide(passage.after);
     if (this.#options.decider.isToBeChecked()) this.#options.check(group, passage);
@@ -48,11 +116,6 @@ export class Routing {
     }
     const kind = eventKind(before, after);
     if (kind !== null) this.#place(group, { kind, passage });
-  }
-
-  finish(): MaybePromise<void> {
-    if (this.#questions.size === 0) return this.#show();
-    return this.#ask().then(() => this.#show());
   }
 
   #place(group: Group, event: RowEvent | null): number {
@@ -95,10 +158,12 @@ export class Routing {
   /** Frames are made for views: groups of one view share them. */
   #show(): MaybePromise<void> {
     const makers = new Map<string, FrameMaker>();
+    const { to } = this.#tick;
     for (const [group, events] of this.#events) {
-      const { view, table, resource } = group.interest;
-      const key = `${resource} ${view.key}`;
-      const maker = makers.get(key) ?? new FrameMaker(table, view);
+      const { interest, showing } = group;
+      const key = viewKey(interest);
+      const seq = showing === null || to === null ? null : numberOf(to);
+      const maker = makers.get(key) ?? new FrameMaker(interest, seq);
       makers.set(key, maker);
       for (const event of events) if (event !== null) maker.want(event);
     }
@@ -113,27 +178,27 @@ export class Routing {
     prepared: readonly MaybePromise<void>[],
   ): Promise<void> {
     const outcomes = await Promise.allSettled(prepared);
-    [...makers.keys()].forEach((key, index) => {
+    [...makers].forEach(([key, { isTooMuch }], index) => {
       const outcome = outcomes[index];
-      if (outcome?.status !== "rejected") return;
-      const groups = [...this.#events.keys()].filter(({ interest: { resource, view } }) =>
-        `${resource} ${view.key}` === key
-      );
-      this.#fail(groups, outcome.reason);
+      const groups = () =>
+        [...this.#events.keys()].filter(({ interest }) => viewKey(interest) === key);
+      if (outcome?.status === "rejected") this.#fail(groups(), outcome.reason);
+      else if (isTooMuch) {
+        for (const group of groups()) this.invalidate(group, "relation_overflow");
+      }
     });
   }
 
   #deliver(makers: ReadonlyMap<string, FrameMaker>): void {
     const { to } = this.#tick;
-    const trailer = to === null ? "" : tokenText(this.#options.print(to));
+    const trailer = to === null ? "" : tokenText(this.#options.log.print(to));
     const chunks = new Map<string, Uint8Array>();
     for (const [group, reason] of this.#invalid) {
       this.#events.delete(group);
       invalidate(group, reason);
     }
     for (const [group, events] of this.#events) {
-      const { resource, view } = group.interest;
-      const maker = makers.get(`${resource} ${view.key}`);
+      const maker = makers.get(viewKey(group.interest));
       const text = events.map((event) => event === null ? "" : maker?.text(event) ?? "").join("");
       if (text === "") continue;
       const chunk = chunks.get(text) ?? toBytes(text + trailer);

@@ -1,24 +1,25 @@
-import { authorize } from "../auth/authorize.ts";
+import { authorize, type Grant } from "../auth/authorize.ts";
 import type { AccessPolicy } from "../auth/scope.ts";
 import type { User } from "../auth/user.ts";
 import { canonicalKey } from "../filter/canonical.ts";
-import type { Filter } from "../filter/filter.ts";
+import { type Filter, noRows } from "../filter/filter.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
-/** Who follows what, and under which right. */
+/** Who wants what, and under which right. */
 export interface Watched {
   /** Where the resource is mounted. */
   readonly resource: string;
+  readonly access: "subscribe" | "read";
   readonly policy: AccessPolicy;
   readonly user: User | null;
 }
 
 /** Somebody whose right is looked at again. */
 export interface ScopeHolder {
-  /** These are the rows that may be seen now; they may be the same as before. */
-  rescope(rows: Filter): void;
-  /** The right is gone. */
+  /** This is the right now; it may be the same as before, and null is none. */
+  regrant(grant: Grant | null): void;
+  /** Nobody knows what the right is: asking has failed. */
   revoke(): void;
 }
 
@@ -42,7 +43,7 @@ export class ScopeWatch {
     this.#runtime = runtime;
   }
 
-  /** Watches for somebody whose scope is `rows` now. */
+  /** Watches for somebody who may see `rows` now. */
   add(watched: Watched, rows: Filter, holder: ScopeHolder): void {
     if (isFixed(watched)) return;
     const key = keyOf(watched);
@@ -73,19 +74,25 @@ export class ScopeWatch {
   }
 
   async #lookAt(entry: Entry): Promise<void> {
-    const { user, policy, resource } = entry.watched;
     try {
-      const { rows } = await authorize("subscribe", user, policy);
-      const scope = canonicalKey(rows);
+      const grant = await grantNow(entry.watched);
+      const scope = canonicalKey(grant?.rows ?? noRows);
       if (scope === entry.scope) return;
       entry.scope = scope;
-      for (const holder of [...entry.holders]) holder.rescope(rows);
+      for (const holder of [...entry.holders]) holder.regrant(grant);
     } catch (error) {
-      if (!(error instanceof Problem)) {
-        this.#runtime.observe({ kind: "stream_failed", resource, error });
-      }
+      this.#runtime.observe({ kind: "stream_failed", resource: entry.watched.resource, error });
       for (const holder of [...entry.holders]) holder.revoke();
     }
+  }
+}
+
+async function grantNow({ access, user, policy }: Watched): Promise<Grant | null> {
+  try {
+    return await authorize(access, user, policy);
+  } catch (error) {
+    if (error instanceof Problem) return null;
+    throw error;
   }
 }
 
@@ -95,10 +102,10 @@ const atOnce = 8;
 const mixed = "";
 
 /** What is open to everybody has no scope that could change. */
-function isFixed({ policy, user }: Watched): boolean {
-  return user === null || policy.public.has("subscribe");
+function isFixed({ access, policy, user }: Watched): boolean {
+  return user === null || policy.public.has(access);
 }
 
-function keyOf({ resource, user }: Watched): string {
-  return `${resource} ${user?.id ?? ""}`;
+function keyOf({ resource, access, user }: Watched): string {
+  return `${access} ${resource} ${user?.id ?? ""}`;
 }

@@ -1,4 +1,4 @@
-import type { Position } from "../db/change_log.ts";
+import type { Change, Position } from "../db/change_log.ts";
 import { tellChanges } from "./catch_up.ts";
 import type { Channel } from "./channel.ts";
 import {
@@ -10,22 +10,12 @@ import {
   tokenText,
 } from "./frames.ts";
 import type { Group, Interest, Member } from "./group.ts";
-import { type Cursor, cursorAt } from "./history.ts";
-import { existingText, type Page, type PageStart } from "./page_reader.ts";
+import { type Cursor, cursorAt, type Window } from "./history.ts";
+import { existingText, type PageStart, type Walk } from "./page_reader.ts";
 import { jittered } from "./jitter.ts";
 
 /** Where a stream begins: with all rows, with what comes from now on, or behind a position. */
 export type Beginning = "everything" | "now" | "lost" | Position;
-
-/** How far a snapshot has come. */
-interface Walk {
-  /** Behind which row the next page begins; null for the first. */
-  start: PageStart | null;
-  /** The next page, where it was read and what was sent is not yet as new as it is. */
-  page: Page | null;
-  /** Whether it follows an invalidation: its pages must know of what caused that. */
-  readonly isAnew: boolean;
-}
 
 /**
  * One stream, from its first byte to its last. It reads live as a member of its group, or it is
@@ -202,7 +192,7 @@ export class Subscription implements Member {
   /** One page of the snapshot, once what was sent before is as new as the page. */
   async #walkOn(walk: Walk): Promise<void> {
     const round = this.#round;
-    const { log, feed, history, pages, sizes } = this.#channel;
+    const { log, feed, pages } = this.#channel;
     if (walk.page === null) {
       const page = await pages.read(this.#group, walk.start, await this.#leastKnown(walk));
       if (!await feed.reach(page.position)) throw new Error("The feed does not reach a page");
@@ -211,13 +201,13 @@ export class Subscription implements Member {
     }
     const { page } = walk;
     if (this.#cursor !== null) {
-      const window = await history.read(this.#cursor, sizes.changesAtOnce);
-      if (this.#round !== round) return;
-      if (window === null) return this.invalidate("slow_consumer");
-      if (!window.isEnd) this.#isNet = true;
+      const window = await this.#read(this.#cursor, "slow_consumer", round);
+      if (window === null) return;
       // What the page does not know of is read again behind it.
       const changes = window.changes.filter((change) => log.covers(page.position, change));
-      if (!await this.#tell(changes, walk.start, round)) return;
+      const { cursor: { position: reached } } = window;
+      const to = log.isBehind(page.position, reached) ? reached : page.position;
+      if (!await this.#tell(changes, to, walk.start, round)) return;
       this.#cursor = window.cursor;
       if (window.cursor.within !== null) this.#isRepeat = true;
       if (!window.isEnd) return;
@@ -244,14 +234,12 @@ export class Subscription implements Member {
   /** Some of the changes behind the cursor; at their end the stream is live. */
   async #follow(): Promise<void> {
     const round = this.#round;
-    const { log, feed, history, sizes } = this.#channel;
+    const { log, feed } = this.#channel;
     const cursor = this.#cursor ?? cursorAt(feed.position);
-    const window = await history.read(cursor, sizes.changesAtOnce);
-    if (this.#round !== round) return;
-    if (window === null) return this.invalidate(this.#lossReason);
-    // A few changes are told one by one, as they would have been; many only by what is left.
-    if (!window.isEnd) this.#isNet = true;
-    if (!await this.#tell(window.changes, null, round)) return;
+    const window = await this.#read(cursor, this.#lossReason, round);
+    if (window === null) return;
+    const { changes, cursor: { position: to } } = window;
+    if (!await this.#tell(changes, to, null, round)) return;
     this.#cursor = window.cursor;
     if (window.cursor.within !== null) this.#isRepeat = true;
     else if (window.changes.length > 0) this.#send(tokenText(log.print(window.cursor.position)));
@@ -263,19 +251,43 @@ export class Subscription implements Member {
     await feed.between(() => this.#join(round));
   }
 
-  /** Sends the events of some changes; false where the stream goes another way meanwhile. */
+  /** The next changes; null where the stream goes another way. */
+  async #read(
+    cursor: Cursor,
+    lossReason: InvalidationReason,
+    round: number,
+  ): Promise<Window | null> {
+    const { history, sizes } = this.#channel;
+    // With what is shown under rows, a step is told whole or not at all.
+    const isWhole = this.#group.showing !== null;
+    const window = await history.read(cursor, isWhole ? Infinity : sizes.changesAtOnce);
+    if (this.#round !== round) return null;
+    const isTorn = isWhole && window !== null && window.cursor.within !== null;
+    if (window === null || isTorn) {
+      this.invalidate(isTorn ? "relation_overflow" : lossReason);
+      return null;
+    }
+    // A few changes are told one by one, as they would have been; many only by what is left.
+    if (!window.isEnd) this.#isNet = true;
+    return window;
+  }
+
+  /** Sends the events of changes up to a position; false where the stream goes another way. */
   async #tell(
-    changes: Parameters<typeof tellChanges>[0],
+    changes: readonly Change[],
+    to: Position,
     start: PageStart | null,
     round: number,
   ): Promise<boolean> {
-    const { decider } = this.#channel;
+    const { decider, log } = this.#channel;
     // The order of a foreign key may be its collation's: then rows that are still to come in a page
     // are told of as well, and the page says the same once more.
     const upTo = start !== null && decider.knowsKeyOrder(this.interest.table) ? start.key : null;
     const told = await tellChanges(changes, {
       group: this.#group,
       decider,
+      log,
+      to,
       isNet: this.#isNet,
       isRepeat: this.#isRepeat,
       upTo,
@@ -293,10 +305,11 @@ export class Subscription implements Member {
   async #join(round: number): Promise<void> {
     if (this.#round !== round || this.#cursor === null) return;
     const { history, sizes, log } = this.#channel;
-    const rest = history.readMemory(this.#cursor, sizes.changesAtOnce);
+    const isWhole = this.#group.showing !== null;
+    const rest = history.readMemory(this.#cursor, isWhole ? Infinity : sizes.changesAtOnce);
     if (rest === null || !rest.isEnd) return;
     if (rest.changes.length > 0) {
-      if (!await this.#tell(rest.changes, null, round)) return;
+      if (!await this.#tell(rest.changes, rest.cursor.position, null, round)) return;
       this.#send(tokenText(log.print(rest.cursor.position)));
     }
     this.#cursor = null;

@@ -1,7 +1,7 @@
 import type { Grant } from "../auth/authorize.ts";
 import type { Connection } from "../db/driver.ts";
 import { fetchRelated, type RelatedRows } from "../db/rows.ts";
-import { and } from "../filter/filter.ts";
+import { and, type Filter } from "../filter/filter.ts";
 import type { RelatedPlan } from "../plan/plan.ts";
 import { Problem } from "../problem/problem.ts";
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
@@ -40,6 +40,42 @@ export function loadIncluded(
 interface Around {
   readonly rows: readonly Row[];
   readonly times: readonly number[];
+}
+
+/** The same for one row of a stream: {@link requireFollowable} has seen that it is not too much. */
+export function loadIncludedOfOne(
+  row: Row,
+  includes: readonly Include[],
+  related: ReadonlyMap<Resource, Grant>,
+  connection: Connection,
+): Promise<readonly Included[]> {
+  return loadAll({ rows: [row], times: [1] }, includes, {
+    related,
+    connection,
+    left: mostOfOneRow,
+  });
+}
+
+/**
+ * A stream has no smaller page to ask for when a row alone includes too much, and must not end when
+ * it comes to that. Throws a 422 for what may include too much by its limits.
+ */
+export function requireFollowable(includes: readonly Include[]): void {
+  const most = mostUnder(includes);
+  if (most <= mostOfOneRow) return;
+  throw new Problem(
+    "query-too-expensive",
+    `Cannot follow so many rows: one row may include ${most}, and ${mostOfOneRow} are the most. ` +
+      "Give the relations a limit, or include fewer",
+    { details: { limit: mostOfOneRow } },
+  );
+}
+
+/** Lists in lists fit without limits of their own, lists in those do not. */
+const mostOfOneRow = 10 * mostIncludedRows;
+
+function mostUnder(includes: readonly Include[]): number {
+  return includes.reduce((sum, { limit, view }) => sum + limit * (1 + mostUnder(view.include)), 0);
 }
 
 interface Loading {
@@ -128,7 +164,7 @@ function planFor(
     relation,
     keys,
     columns,
-    where: and(grant.rows, target.live, filter.within(related)),
+    where: shownOf({ target, filter }, grant, related),
     links: liveLinks(relation, target),
     order,
     limit,
@@ -138,6 +174,15 @@ function planFor(
     byIndex: target.isIndexed(relation.steps[0].other) &&
       target.table.primaryKey.every(({ notNull }) => notNull),
   };
+}
+
+/** Which rows of the target are shown to whom. */
+export function shownOf(
+  { target, filter }: Pick<Include, "target" | "filter">,
+  grant: Grant,
+  related: ReadonlyMap<Resource, Grant>,
+): Filter {
+  return and(grant.rows, target.live, filter.within(related));
 }
 
 function tooMuch(): Problem {

@@ -2,24 +2,26 @@ import { allRows, and, type Filter } from "../filter/filter.ts";
 import type { Hub } from "../live/hub.ts";
 import type { LiveView } from "../live/view.ts";
 import { Problem } from "../problem/problem.ts";
-import { tagOf } from "./etag.ts";
+import { reachedBy, readInclude } from "./include.ts";
+import { liveView } from "./live_view.ts";
+import { requireFollowable } from "./load_included.ts";
 import type { Operation } from "./operation.ts";
-import { presentRows, type View, viewOf } from "./output.ts";
+import { type View, viewOf } from "./output.ts";
 import { parseFlag } from "./query.ts";
-import type { Resource } from "./resource.ts";
 import { userFilter } from "./user_filter.ts";
 
 interface SubscribeIntent {
   /** What must hold beside the scope. */
   readonly filter: Filter;
-  readonly view: LiveView;
+  readonly view: View;
   readonly resumeFrom: string | null;
   readonly skipExisting: boolean;
 }
 
-interface SubscribePlan extends SubscribeIntent {
+interface SubscribePlan extends Omit<SubscribeIntent, "view"> {
   readonly hub: Hub;
   readonly scope: Filter;
+  readonly view: LiveView;
 }
 
 /** `GET /subscribe`: the rows, and every change of them as it happens. */
@@ -33,19 +35,26 @@ export const subscribe: Operation<
   takesBody: false,
 
   parse({ query, header }, resource) {
+    const include = readInclude(query.get("include"), resource);
+    requireFollowable(include);
     return {
       filter: and(userFilter(query.get("filter"), resource) ?? allRows, resource.live),
-      view: liveView(viewOf(resource, query.get("select")), resource),
+      view: viewOf(resource, query.get("select"), include),
       resumeFrom: (header("last-event-id") ?? query.get("resumeFrom")) || null,
       skipExisting: parseFlag(query, "skipExisting"),
     };
   },
 
-  plan(intent, grant, resource) {
+  reaches({ view }) {
+    return reachedBy(view.include);
+  },
+
+  plan(intent, grant, resource, { related }) {
     const hub = resource.hub();
     // Where nobody may subscribe there is none either, but then the right was missing before.
     if (hub === null) throw new Problem("not-found", "There is nothing at this path");
-    return { ...intent, hub, scope: grant.rows };
+    const view = liveView(intent.view, resource, { related, user: grant.user });
+    return { ...intent, hub, scope: grant.rows, view };
   },
 
   async execute({ hub, ...plan }, { resource, request, user }) {
@@ -55,6 +64,7 @@ export const subscribe: Operation<
     return await hub.subscribe({
       ...plan,
       resource: url,
+      access: "subscribe",
       policy,
       table,
       reader,
@@ -75,15 +85,3 @@ const streamHeaders = {
   "cache-control": "no-store, no-transform",
   "x-accel-buffering": "no",
 };
-
-/** The door of rows for streams: masked like everywhere, and with their tags. */
-function liveView(view: View, { table, etag }: Resource): LiveView {
-  return {
-    key: JSON.stringify(view.visible.map(({ name }) => name)),
-    present(rows) {
-      const shown = presentRows(rows, table.columns, view);
-      if (etag === null) return shown;
-      return shown.map((item, index) => ({ ...item, _etag: tagOf(rows[index] ?? {}, etag) }));
-    },
-  };
-}

@@ -7,9 +7,10 @@ import type { Database } from "../../src/db/open_database.ts";
 import { createRowReader } from "../../src/db/rows.ts";
 import { allRows, type Filter } from "../../src/filter/filter.ts";
 import { createDecider, type Decider } from "../../src/live/decider.ts";
-import { Hub, type SubscribeRequest } from "../../src/live/hub.ts";
+import { Hub } from "../../src/live/hub.ts";
 import { Quota } from "../../src/live/quota.ts";
 import { type LiveSizes, liveSizes } from "../../src/live/sizes.ts";
+import type { SubscribeRequest } from "../../src/live/ticket.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import type { Row, TableInfo } from "../../src/schema/table_info.ts";
@@ -145,12 +146,13 @@ export function policyOf(scope: ScopeFunction): AccessPolicy {
 function requestFor(table: TableInfo, db: Database): SubscribeRequest {
   return {
     resource: "/api/rows",
+    access: "subscribe",
     policy: { ...policyOf(() => allRows), public: new Set(["subscribe"]) },
     user: null,
     address: null,
     table,
     reader: createRowReader(db.dialect, () => {}),
-    view: { key: "all", present: (rows) => rows },
+    view: { key: "all", shown: [], rights: [], present: (rows) => rows },
     scope: allRows,
     filter: allRows,
     resumeFrom: null,

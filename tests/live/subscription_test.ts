@@ -36,6 +36,8 @@ Deno.test("all who see the same get the same bytes, made once", () => {
   let presented = 0;
   const view = {
     key: "counted",
+    shown: [],
+    rights: [],
     present: (some: readonly Record<string, unknown>[]) => {
       presented += some.length;
       return some;
