@@ -24,12 +24,14 @@
  * @module
  */
 export { type App, createApp, type RequestInfo } from "./src/app.ts";
-export type { AppConfig, AuthOptions, ServiceConfig } from "./src/config.ts";
+export type { AppConfig, AuthOptions, ServiceConfig, SubscribeOptions } from "./src/config.ts";
 export { serve, type ServeConfig } from "./src/serve.ts";
 export type { ListenOptions, Server } from "./src/listener.ts";
 
 export { type Database, openDatabase, type OpenDatabaseOptions } from "./src/db/open_database.ts";
-export type { Connection, Driver, QueryResult } from "./src/db/driver.ts";
+export { trackMutations } from "./src/db/track_mutations.ts";
+export type { ChangesOptions } from "./src/db/changes_options.ts";
+export type { Connection, Driver, QueryResult, SignalLine, Signals } from "./src/db/driver.ts";
 export { DatabaseError, type DatabaseErrorKind } from "./src/db/database_error.ts";
 export type { Introspection, IntrospectOptions, LeftOut } from "./src/db/introspection.ts";
 

@@ -1,6 +1,7 @@
 import { createUserReader } from "./auth/user.ts";
 import { type AppConfig, settleConfig, type SettledConfig } from "./config.ts";
 import { checkTables } from "./db/check_tables.ts";
+import type { Driver } from "./db/driver.ts";
 import { leadingColumns } from "./db/leading_columns.ts";
 import { createFilterParser } from "./filter/parse_filter.ts";
 import { createGuard, type Guard } from "./guard/guard.ts";
@@ -11,6 +12,8 @@ import { checkOptions } from "./resource/check_options.ts";
 import { createKeyedAnswers, type KeyedAnswers } from "./resource/keyed_answers.ts";
 import { mountResources, type ResourceTable, type Target } from "./resource/mount.ts";
 import { describeResource, type ResourceSummary } from "./resource/describe.ts";
+import { LiveHubs } from "./resource/live_hubs.ts";
+import { type RecordedDriver, recordedDrivers } from "./resource/recorded_drivers.ts";
 import type { Resource } from "./resource/resource.ts";
 import { settleNestedWrites } from "./resource/settle_nested_writes.ts";
 import { settleRelations } from "./resource/settle_relations.ts";
@@ -31,7 +34,7 @@ import { type Answer, throughMiddleware } from "./service/through_middleware.ts"
 export interface App {
   /** Answers one request; never rejects. `info` says where it came from. */
   fetch(request: Request, info?: RequestInfo): Promise<Response>;
-  /** From now on `/readyz` answers 503. */
+  /** From now on `/readyz` answers 503, and live streams end one after the other. */
   drain(): void;
   /** Closes the databases and the key-value store. */
   close(): Promise<void>;
@@ -87,13 +90,18 @@ interface Ground {
 
 async function assemble(config: AppConfig, ground: Ground): Promise<App> {
   const { settled, runtime, store } = ground;
-  const indexed = new Set<ColumnInfo>();
+  config.resources.forEach(checkOptions);
+  const recorded = await recordedDrivers(config, settled.changes, runtime.random);
+  const hubs = new LiveHubs({ recorded, limits: settled.subscribe, runtime });
   const { abuse } = settled;
   const guard = createGuard({ abuse, store, runtime });
-  const resources = settleResources(config, { settled, guard, indexed, runtime });
+  const indexed = new Set<ColumnInfo>();
+  const parts: AppParts = { settled, guard, hubs, recorded, indexed, runtime };
+  const resources = settleResources(config, parts);
   await checkTables(resources, runtime.observe);
   for (const column of await leadingColumns(resources)) indexed.add(column);
-  const databases = new Set([config.db.driver, ...resources.map((resource) => resource.driver)]);
+  await hubs.open(resources);
+  const databases = driversOf(config);
   const keys = keyedAnswers(ground);
   await keys?.prepare(new Set(resources.map(({ driver }) => driver)));
   let draining = false;
@@ -128,13 +136,21 @@ async function assemble(config: AppConfig, ground: Ground): Promise<App> {
     }),
     drain() {
       draining = true;
+      void hubs.drain(drainWindowMs);
     },
     async close() {
-      await guard.close();
+      await Promise.all([hubs.close(), guard.close()]);
       await Promise.all([...databases, store].map((one) => one.close()));
     },
     resources: resources.map(describeResource),
   };
+}
+
+/** Well within the time that a listener gives to requests in flight. */
+const drainWindowMs = 5_000;
+
+function driversOf({ db, resources }: AppConfig): ReadonlySet<Driver> {
+  return new Set([db.driver, ...resources.map(({ options }) => (options.db ?? db).driver)]);
 }
 
 function keyedAnswers({ settled, runtime, store }: Ground): KeyedAnswers | null {
@@ -146,20 +162,23 @@ function keyedAnswers({ settled, runtime, store }: Ground): KeyedAnswers | null 
 interface AppParts {
   readonly settled: SettledConfig;
   readonly guard: Guard;
+  readonly hubs: LiveHubs;
+  readonly recorded: ReadonlyMap<Driver, RecordedDriver>;
+  /** The columns that indexes begin with; filled once the database was asked. */
   readonly indexed: ReadonlySet<ColumnInfo>;
   readonly runtime: Runtime;
 }
 
 function settleResources(
   config: AppConfig,
-  { settled, guard, indexed, runtime }: AppParts,
+  { settled, guard, hubs, recorded, indexed, runtime }: AppParts,
 ): readonly Resource[] {
-  config.resources.forEach(checkOptions);
   const relations = settleRelations(config.resources, config.db.driver);
   const byTable = new Map<TableInfo, Resource>();
   const context = {
     basePath: settled.basePath,
     driver: config.db.driver,
+    writeBy: (driver: Driver) => recorded.get(driver)?.driver ?? driver,
     guard,
     filters: createFilterParser(),
     sealer: createSealer(settled.secrets, runtime.random),
@@ -167,6 +186,7 @@ function settleResources(
     wired: settleNestedWrites(config.resources, relations),
     resourceOf: (table: TableInfo) => byTable.get(table),
     isIndexed: (column: ColumnInfo) => indexed.has(column),
+    hubOf: (driver: Driver) => hubs.of(driver),
     secret: settled.secrets[0] ?? "",
     runtime,
   };

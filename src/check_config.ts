@@ -1,4 +1,5 @@
-import type { AuthOptions } from "./config.ts";
+import type { AuthOptions, SubscribeOptions } from "./config.ts";
+import type { ChangesOptions } from "./db/changes_options.ts";
 import { requireDatabase } from "./db/require_database.ts";
 import { requireKnownOptions } from "./problem/known_options.ts";
 import { shown } from "./problem/shown.ts";
@@ -15,6 +16,8 @@ export function checkConfig(config: AppConfig): void {
   requireDatabase(config.db, "Cannot start");
   checkResources(config.resources);
   checkAuth(config.auth);
+  checkGroup("changes", config.changes, knownChangesOptions);
+  checkGroup("subscribe", config.subscribe, knownSubscribeOptions);
   checkKv(config.kv);
   const { middleware } = config;
   if (middleware !== undefined && !Array.isArray(middleware)) {
@@ -38,6 +41,8 @@ const knownOptions: Readonly<Record<keyof ServeConfig, true>> = {
   securityHeaders: true,
   bodyLimit: true,
   bodyTimeoutMs: true,
+  changes: true,
+  subscribe: true,
   env: true,
   runtime: true,
   port: true,
@@ -49,6 +54,18 @@ const knownOptions: Readonly<Record<keyof ServeConfig, true>> = {
 const knownAuthOptions: Readonly<Record<keyof AuthOptions, true>> = {
   routes: true,
   middleware: true,
+};
+
+const knownChangesOptions: Readonly<Record<keyof ChangesOptions, true>> = {
+  mode: true,
+  exclude: true,
+  retentionMs: true,
+  maxRows: true,
+};
+
+const knownSubscribeOptions: Readonly<Record<keyof SubscribeOptions, true>> = {
+  maxPerUser: true,
+  maxPerAddress: true,
 };
 
 function checkResources(resources: unknown): void {
@@ -79,10 +96,15 @@ function checkAuth(auth: unknown): void {
   if (typeof auth === "function") {
     throw new Error("Cannot start: auth is a function: write auth: { middleware }");
   }
-  if (typeof auth !== "object" || auth === null) {
-    throw new Error(`Cannot start: auth must be an object, not ${shown(auth)}`);
+  checkGroup("auth", auth, knownAuthOptions);
+}
+
+function checkGroup(name: string, group: unknown, known: Readonly<Record<string, true>>): void {
+  if (group === undefined) return;
+  if (typeof group !== "object" || group === null) {
+    throw new Error(`Cannot start: ${name} must be an object, not ${shown(group)}`);
   }
-  requireKnownOptions(auth, knownAuthOptions, "Cannot start: auth");
+  requireKnownOptions(group, known, `Cannot start: ${name}`);
 }
 
 function checkKv(kv: unknown): void {

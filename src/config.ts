@@ -1,4 +1,5 @@
 import { checkConfig } from "./check_config.ts";
+import { type ChangesOptions, settleChanges } from "./db/changes_options.ts";
 import type { Database } from "./db/open_database.ts";
 import {
   type AbuseProtectionOptions,
@@ -10,6 +11,7 @@ import {
   type SettledIdempotency,
   settleIdempotency,
 } from "./guard/idempotency_options.ts";
+import type { QuotaLimits } from "./live/quota.ts";
 import type { ResourceDefinition } from "./resource/definition.ts";
 import type { KeyValueOption } from "./runtime/open_store.ts";
 import type { Runtime } from "./runtime/runtime.ts";
@@ -58,10 +60,22 @@ export interface AppConfig {
   readonly bodyLimit?: number | undefined;
   /** The longest time in milliseconds that a body may take to arrive; 10,000 unless set. */
   readonly bodyTimeoutMs?: number | undefined;
+  /** How changes are recorded for live streams, and for how long. */
+  readonly changes?: ChangesOptions | undefined;
+  /** How many live streams may be open. */
+  readonly subscribe?: SubscribeOptions | undefined;
   /** `production` refuses what only suits development. Read from `SERVICE_ENV` unless set. */
   readonly env?: "development" | "production" | undefined;
   /** Clock, chance, environment and observer; the real ones unless set. */
   readonly runtime?: Runtime | undefined;
+}
+
+/** How many live streams may be open at once; beyond, opening one is a 429. */
+export interface SubscribeOptions {
+  /** Of one user, 10 unless set. */
+  readonly maxPerUser?: number | undefined;
+  /** From one address, 50 unless set. */
+  readonly maxPerAddress?: number | undefined;
 }
 
 /** Who is calling. */
@@ -91,6 +105,8 @@ export interface SettledConfig {
   readonly abuse: SettledAbuse;
   readonly idempotency: SettledIdempotency | null;
   readonly middleware: readonly Middleware[];
+  readonly changes: ChangesOptions;
+  readonly subscribe: QuotaLimits;
 }
 
 /** Checks the options once, at start. Throws a plain Error that names the option at fault. */
@@ -104,6 +120,7 @@ export function settleConfig(config: AppConfig, runtime: Runtime): SettledConfig
     bodyTimeoutMs = 10_000,
     middleware = [],
     auth = {},
+    subscribe: { maxPerUser = 10, maxPerAddress = 50 } = {},
   } = config;
   if (!/^(\/[\w.~-]+)*$/.test(basePath)) {
     throw new Error(
@@ -113,6 +130,9 @@ export function settleConfig(config: AppConfig, runtime: Runtime): SettledConfig
   const own = auth.middleware === undefined ? [] : [auth.middleware];
   requirePositive(bodyLimit, "bodyLimit");
   requirePositive(bodyTimeoutMs, "bodyTimeoutMs");
+  requirePositive(maxPerUser, "subscribe.maxPerUser");
+  requirePositive(maxPerAddress, "subscribe.maxPerAddress");
+  settleChanges(config.changes);
   return {
     basePath,
     secrets: settleSecrets({
@@ -129,6 +149,8 @@ export function settleConfig(config: AppConfig, runtime: Runtime): SettledConfig
     abuse: settleAbuse(config.abuseProtection, isProduction(config, runtime), runtime),
     idempotency: settleIdempotency(config.idempotency),
     middleware: [...corsBefore(config), ...middleware, ...own],
+    changes: config.changes ?? {},
+    subscribe: { maxPerUser, maxPerAddress },
   };
 }
 

@@ -16,7 +16,7 @@ export async function serveDemonstration(access: Access, runtime: Runtime): Prom
   await insertRows(db, books, bookRows);
   await insertRows(db, members, memberRows);
   await insertRows(db, loans, loanRows);
-  const granted = grantedBy(access);
+  const granted = { ...grantedBy(access), autoRelations: true };
   return {
     config: {
       db,
@@ -26,7 +26,19 @@ export async function serveDemonstration(access: Access, runtime: Runtime): Prom
       auth: tokenAuth(access),
       middleware: hostGuard(access),
       resources: [
-        resource(books, { ...granted, id: books.id }),
+        resource(books, {
+          ...granted,
+          id: books.id,
+          etag: { versionField: books.version },
+          relations: {
+            author: {
+              type: "belongsTo",
+              resource: authors,
+              foreignKey: books.authorId,
+              filterable: true,
+            },
+          },
+        }),
         resource(authors, { ...granted, id: authors.id }),
         resource(members, { ...granted, id: members.id }),
         resource(loans, { ...granted, id: loans.id }),
@@ -53,6 +65,7 @@ const books = table("books", {
   pages: integer().notNull(),
   rating: real(),
   inPrint: boolean().notNull().default(true).as("in_print"),
+  version: integer().notNull().default(1),
 });
 
 const members = table("members", {
@@ -70,7 +83,7 @@ const loans = table("loans", {
   note: text(),
 });
 
-/** Values in the order of the table's columns. */
+/** Values in the order of the table's columns; the last ones may be left to their defaults. */
 type Rows = readonly (readonly unknown[])[];
 
 const authorRows: Rows = [
@@ -118,7 +131,8 @@ async function insertRows(
   into: TableLike<unknown, unknown>,
   rows: Rows,
 ): Promise<void> {
-  const { name, columns } = readTableInfo(into);
+  const { name, columns: all } = readTableInfo(into);
+  const columns = all.slice(0, rows[0]?.length);
   const { dialect } = db.driver;
   const names = join(columns.map((column) => identifier(column.dbName)), ", ");
   const tuples = rows.map((row) => {

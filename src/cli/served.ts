@@ -29,7 +29,15 @@ export function grantedBy(
       subscribe: () => all(),
       ...(writable ? { create: () => all(), update: () => all(), delete: () => all() } : {}),
     },
-    capabilities: { enableCreate: writable, enableUpdate: writable, enableDelete: writable },
+    capabilities: {
+      enableCreate: writable,
+      enableUpdate: writable,
+      enableDelete: writable,
+      // Streams need a log in the database, and nothing is installed in one opened to be read.
+      enableSubscribe: writable,
+      // Whoever may read may walk through all pages as well.
+      enableExport: true,
+    },
     // Whoever tries things out by hand wants to hear of a misspelt field.
     strictInput: true,
   };

@@ -28,8 +28,13 @@ import { compileRelatedRows } from "./related_rows.ts";
 import { tableName } from "./table_name.ts";
 import { compileFilter } from "./where.ts";
 
+/** A statement that knows what it was made of, for those who record what it does. */
+export interface PlannedStatement extends Statement {
+  readonly plan: Plan;
+}
+
 /** A plan → the statement that does it. */
-export type Compile = (plan: Plan) => Statement;
+export type Compile = (plan: Plan) => PlannedStatement;
 
 /** A compiler for one engine; it remembers the select lists it has met. */
 export function createCompiler(dialect: Dialect): Compile {
@@ -43,7 +48,10 @@ export function createCompiler(dialect: Dialect): Compile {
       return list;
     },
   };
-  return (plan) => toStatement(compilePlan(plan, context), dialect.placeholder);
+  return (plan) => {
+    const { text, values } = toStatement(compilePlan(plan, context), dialect.placeholder);
+    return { text, values, plan };
+  };
 }
 
 interface Context {

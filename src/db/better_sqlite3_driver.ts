@@ -38,7 +38,7 @@ interface Database {
   prepare(text: string): Statement;
   function(
     name: string,
-    options: { deterministic: boolean },
+    options: { deterministic: boolean; safeIntegers: boolean },
     work: (first: unknown, second: unknown, third: unknown) => unknown,
   ): void;
   aggregate<State>(name: string, work: SqliteAggregate<State> & { deterministic: boolean }): void;
@@ -78,7 +78,8 @@ function handleOf(database: Database): SqliteHandle {
       return database.inTransaction;
     },
     prepare: (text) => statementOf(database.prepare(text)),
-    defineFunction: (name, work) => database.function(name, { deterministic: true }, work),
+    defineFunction: (name, work) =>
+      database.function(name, { deterministic: true, safeIntegers: true }, work),
     defineAggregate: (name, { start, step, result }) =>
       database.aggregate(name, { start, step, result, deterministic: true }),
     close: () => database.close(),

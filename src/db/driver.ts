@@ -29,6 +29,32 @@ export interface Driver extends Connection {
    * driver itself inside `work` fails at once instead of deadlocking.
    */
   transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
+  /**
+   * Calls back behind what this driver has committed, or may have: several commits may share a
+   * call. The answer ends that.
+   */
+  onCommit(listener: () => void): () => void;
+  /** Whether other processes may write to the database. */
+  readonly isShared: boolean;
+  /** Between the processes that use the database; null where it carries no signals. */
+  readonly signals: Signals | null;
   /** Lets running work end, then lets go of the database. */
+  close(): Promise<void>;
+}
+
+/** A way to wake other processes. It may lose what it is given: who waits looks by itself, too. */
+export interface Signals {
+  /**
+   * Calls back for each signal of another process, and whenever some may have been missed. A lost
+   * connection is made again.
+   */
+  listen(heard: () => void): SignalLine;
+}
+
+/** The end of a line between processes. */
+export interface SignalLine {
+  /** Wakes the others, outside of every transaction. Never throws. */
+  send(): void;
+  /** Hears no more. */
   close(): Promise<void>;
 }

@@ -28,6 +28,8 @@ export interface GroupCommitParts {
   readonly patience: Patience;
   /** Gives the library's errors their common form. */
   readonly translated: (error: unknown) => unknown;
+  /** Called behind every commit. */
+  readonly committed: () => void;
 }
 
 /** Tells whoever waits for a job that it is done. */
@@ -232,6 +234,7 @@ export class GroupCommit {
       return;
     }
     for (const { tell } of ended) tell();
+    this.#parts.committed();
   }
 
   /** One job made SQLite roll all of them back: it fails, the others get another chance. */
@@ -261,6 +264,7 @@ export class GroupCommit {
     if (job === undefined || job.kind === "transaction") return;
     try {
       (await patiently(patience, job.run))();
+      this.#parts.committed();
     } catch (error) {
       job.reject(translated(error));
     }

@@ -38,8 +38,10 @@ function handleOf(database: DatabaseSync): SqliteHandle {
     // Deno's declarations lack `setReturnArrays`, which is there.
     prepare: (text) => statementOf(database.prepare(text) as unknown as Statement, database),
     defineFunction: (name, work) => {
+      // Without bigints, Deno never comes back from an argument that no number holds.
+      const options = { deterministic: true, useBigIntArguments: true };
       // The declared type of a result leaves out what `unknown` could be; ours are SQL values.
-      database.function(name, { deterministic: true }, work as () => SqlValue);
+      database.function(name, options, work as () => SqlValue);
     },
     defineAggregate: (name, work) => aggregating(database).aggregate(name, work),
     close: () => database.close(),

@@ -39,6 +39,9 @@ export async function openPglite(path: string, options: PgliteOptions = {}): Pro
     sessions: [sessionOf(library)],
     waitLimitMs: options.waitLimitMs ?? 5_000,
     clock: options.clock ?? systemRuntime(() => {}).clock,
+    // One process alone can have the folder open.
+    isShared: false,
+    signals: null,
     close: () => library.close(),
   });
 }

@@ -2,7 +2,7 @@ import postgres from "postgres";
 import type { Clock } from "../runtime/runtime.ts";
 import { pause, systemRuntime } from "../runtime/system_runtime.ts";
 import { DatabaseError } from "./database_error.ts";
-import type { Driver } from "./driver.ts";
+import type { Driver, Signals } from "./driver.ts";
 import {
   type PostgresAnswer,
   type PostgresConnection,
@@ -38,6 +38,8 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     sessions: Array.from({ length: options.maxConnections ?? 10 }, () => session(parts)),
     waitLimitMs,
     clock,
+    isShared: true,
+    signals: isPooled(url) || options.readOnly === true ? null : postgresSignals(parts),
     close: () => Promise.resolve(),
   });
   try {
@@ -49,11 +51,75 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   }
 }
 
+/** A pooler lends a connection by the transaction, so that nothing can be listened for. */
+function isPooled(url: string): boolean {
+  return /[?&]prepare=false(&|$)/.test(url);
+}
+
 interface ConnectionParts {
   readonly url: string;
   readonly options: PostgresOptions;
   readonly clock: Clock;
   readonly waitLimitMs: number;
+  /** Called when a signal comes in, with what its sender gave it. */
+  readonly notified?: (payload: string) => void;
+  /** Called once, when a connection is gone. */
+  readonly lost?: () => void;
+}
+
+const channel = "service_changes";
+const listenAgainMs = 1_000;
+
+/** A connection that listens, and sends what this process has to tell. */
+function postgresSignals(parts: ConnectionParts): Signals {
+  return {
+    listen(heard) {
+      let isClosed = false;
+      let connection: LibraryConnection | null = null;
+      /** Whose signals come back to us; empty while nothing is listened for. */
+      let own = "";
+      let cancel = () => {};
+      let attempt = open();
+
+      async function open(): Promise<void> {
+        const fresh = connection = new LibraryConnection({ ...parts, notified, lost });
+        try {
+          await fresh.opening;
+          await fresh.run(`LISTEN ${channel}`, []);
+          own = (await fresh.run("SELECT pg_backend_pid()", [])).rows[0]?.[0] ?? "";
+          // Whatever was told before is not told again.
+          heard();
+        } catch {
+          // By contract: who listens polls as well, and dropping it makes a new attempt.
+          fresh.drop();
+        }
+      }
+
+      function notified(sender: string): void {
+        if (sender !== own) heard();
+      }
+
+      function lost(): void {
+        own = "";
+        if (!isClosed) cancel = parts.clock.after(listenAgainMs, () => attempt = open());
+      }
+
+      return {
+        send() {
+          if (own === "" || connection === null) return;
+          const fresh = connection;
+          fresh.run(`SELECT pg_notify('${channel}', pg_backend_pid()::text)`, [])
+            .catch(() => fresh.drop());
+        },
+        async close() {
+          isClosed = true;
+          cancel();
+          await attempt;
+          await connection?.close();
+        },
+      };
+    },
+  };
 }
 
 function session(parts: ConnectionParts): PostgresSession {
@@ -105,7 +171,7 @@ class LibraryConnection implements PostgresConnection {
 
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
-    this.#pooled = /[?&]prepare=false(&|$)/.test(parts.url);
+    this.#pooled = isPooled(parts.url);
     this.#client = this.#connect();
     this.opening = this.#open();
   }
@@ -146,8 +212,15 @@ class LibraryConnection implements PostgresConnection {
       types: { text: asText },
       connection: settings(options, this.#pooled),
       onnotice: () => {},
+      ...this.#whenNotified(),
       onclose: () => this.#lose(connectionLoss()),
     });
+  }
+
+  /** The declarations of the library lack this option of it. */
+  #whenNotified(): { readonly onnotify?: (channel: string, payload: string) => void } {
+    const { notified } = this.#parts;
+    return notified === undefined ? {} : { onnotify: (_channel, payload) => notified(payload) };
   }
 
   /**
@@ -201,9 +274,11 @@ class LibraryConnection implements PostgresConnection {
   }
 
   #lose(loss: Error): void {
+    const isNews = !this.#lost;
     this.#lost = true;
     for (const refuse of this.#sent) refuse(loss);
     this.#sent.clear();
+    if (isNews) this.#parts.lost?.();
   }
 
   async #stopConnecting(): Promise<void> {

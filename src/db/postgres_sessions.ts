@@ -5,8 +5,9 @@ import type { Dialect } from "../sql/dialect.ts";
 import type { SqlValue, Statement } from "../sql/fragment.ts";
 import { postgresDialect } from "../sql/postgres_dialect.ts";
 import { postgresText } from "../sql/postgres_text.ts";
+import { type CommitListeners, commitListeners } from "./commit_listeners.ts";
 import { DatabaseError } from "./database_error.ts";
-import type { Connection, Driver, QueryResult } from "./driver.ts";
+import type { Connection, Driver, QueryResult, Signals } from "./driver.ts";
 import { type Pool, pool } from "./pool.ts";
 import { refusesSyntaxOfValue, toPostgresError } from "./postgres_errors.ts";
 import { type TransactionGuard, transactionGuard } from "./transaction_guard.ts";
@@ -48,6 +49,10 @@ export interface PostgresParts {
   /** How long a caller waits for a session, its connection and the begin of its transaction. */
   readonly waitLimitMs: number;
   readonly clock: Clock;
+  /** Whether other processes may write to the database. */
+  readonly isShared: boolean;
+  /** Null where the connections carry none. */
+  readonly signals: Signals | null;
   /** Frees what lies below the sessions. */
   readonly close: () => Promise<void>;
 }
@@ -60,7 +65,10 @@ export function postgresDriver(parts: PostgresParts): Driver {
 class PostgresDriver implements Driver {
   readonly dialect: Dialect = postgresDialect({ text: postgresText });
   readonly label: string;
+  readonly isShared: boolean;
+  readonly signals: Signals | null;
   readonly #parts: PostgresParts;
+  readonly #commits: CommitListeners = commitListeners();
   readonly #pool: Pool<PostgresSession>;
   readonly #guard: TransactionGuard = transactionGuard();
   #closing: Promise<void> | null = null;
@@ -69,6 +77,8 @@ class PostgresDriver implements Driver {
     this.#parts = parts;
     this.#pool = pool(parts.sessions, parts.waitLimitMs, parts.clock);
     this.label = parts.label;
+    this.isShared = parts.isShared;
+    this.signals = parts.signals;
   }
 
   async query(statement: Statement): Promise<QueryResult> {
@@ -78,7 +88,9 @@ class PostgresDriver implements Driver {
     try {
       const connection = session.connection();
       if (connection.opening !== null) await opened(connection.opening, limit);
-      return await run(connection, statement);
+      const result = await run(connection, statement);
+      if (!onlyReads.test(statement.text)) this.#commits.tell();
+      return result;
     } catch (error) {
       throw translated(error, statement, onlyReads.test(statement.text) ? "read" : "write");
     } finally {
@@ -111,11 +123,16 @@ class PostgresDriver implements Driver {
       const done = await command(connection, "COMMIT", "commit");
       // A transaction with a failed statement answers COMMIT with ROLLBACK, and no error.
       if (done.command === "ROLLBACK") throw unit.failure;
+      this.#commits.tell();
       return result;
     } catch (error) {
       await unit.abandon();
       throw error;
     }
+  }
+
+  onCommit(listener: () => void): () => void {
+    return this.#commits.add(listener);
   }
 
   #limit(): Deadline {

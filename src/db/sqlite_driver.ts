@@ -7,6 +7,7 @@ import { sql, type Statement } from "../sql/fragment.ts";
 import { sqliteDialect } from "../sql/sqlite_dialect.ts";
 import { metricFunctions, restAggregate } from "../sql/sqlite_metrics.ts";
 import { foldFunctionName, sqliteText } from "../sql/sqlite_text.ts";
+import { type CommitListeners, commitListeners } from "./commit_listeners.ts";
 import { DatabaseError } from "./database_error.ts";
 import type { Connection, Driver, QueryResult } from "./driver.ts";
 import { GroupCommit } from "./group_commit.ts";
@@ -128,7 +129,10 @@ interface SqliteParts {
 class SqliteDriver implements Driver {
   readonly dialect: Dialect;
   readonly label: string;
+  readonly isShared: boolean;
+  readonly signals = null;
   readonly #parts: SqliteParts;
+  readonly #commits: CommitListeners = commitListeners();
   /** Null when the file is read-only. */
   readonly #writes: GroupCommit | null;
   readonly #guard: TransactionGuard = transactionGuard();
@@ -138,9 +142,11 @@ class SqliteDriver implements Driver {
     const { writer, patience } = parts;
     const translated = (error: unknown) => this.#translated(error);
     this.#parts = parts;
+    const committed = () => this.#commits.tell();
     this.#writes = writer === null
       ? null
-      : new GroupCommit({ writer, patience, guard: this.#guard, translated });
+      : new GroupCommit({ writer, patience, guard: this.#guard, translated, committed });
+    this.isShared = !parts.file.temporary;
     this.label = parts.label;
     this.dialect = parts.dialect;
   }
@@ -173,6 +179,10 @@ class SqliteDriver implements Driver {
   async transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     this.#guard.check();
     return await this.#writable().transaction(work);
+  }
+
+  onCommit(listener: () => void): () => void {
+    return this.#commits.add(listener);
   }
 
   close(): Promise<void> {

@@ -1,4 +1,4 @@
-import { filterError } from "./filter_error.ts";
+import { overLimit } from "./filter_error.ts";
 import {
   isSpace,
   peek,
@@ -148,11 +148,6 @@ function wordWidth(text: string, at: number, lower: string, upper: string): numb
   return isSpace(text.charCodeAt(at - 1)) || `)]"'`.includes(text.charAt(at - 1))
     ? lower.length
     : 0;
-}
-
-function overLimit(position: number, limit: string): Error {
-  const expected = `at most ${limit}`;
-  return filterError(position, expected, `Cannot read the filter: it may hold ${expected}`);
 }
 
 const openParenthesis = 0x28;

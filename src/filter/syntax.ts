@@ -5,6 +5,11 @@ export const filterLimits = {
   /** Parentheses inside parentheses; the brackets of a list do not count. */
   depth: 10,
   comparisons: 100,
+  /**
+   * Comparisons that walk relations. Each is a join of up to six tables, and the time in which a
+   * planner looks for their order grows with the square of their number.
+   */
+  walks: 16,
   listValues: 200,
   /** UTF-16 units of a pattern with more wildcards than a `%` at either end. */
   pattern: 100,

@@ -2,11 +2,11 @@ import { comparison } from "../filter/comparison.ts";
 import { and, type Filter, noRows } from "../filter/filter.ts";
 import { equalOperator, inOperator } from "../filter/value_operators.ts";
 import { Problem } from "../problem/problem.ts";
-import { shortestDecimal } from "../schema/decimal_kind.ts";
 import { kindOf } from "../schema/kinds.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import { compareText } from "../schema/text_kind.ts";
+import { valueId } from "../schema/value_id.ts";
 import { reservedSegments } from "./reserved_segments.ts";
 
 /** The values of a primary key, in key order. */
@@ -81,11 +81,7 @@ export function parts<T>(list: readonly T[], size: number): readonly (readonly T
 
 /** A text that two keys share exactly when they are equal, whoever wrote their values. */
 export function keyId(key: Key, table: TableInfo): string {
-  return JSON.stringify(key.map((value, index) => {
-    const text = String(value);
-    // `1.50` equals `1.5` where the column leaves the scale to the value.
-    return table.primaryKey[index]?.kind === "decimal" ? shortestDecimal(text) : text;
-  }));
+  return JSON.stringify(table.primaryKey.map((column, index) => valueId(key[index], column)));
 }
 
 /** The order of keys, so that whoever locks several rows locks them in the same order. */

@@ -5,10 +5,10 @@ import type { ColumnInfo } from "../schema/table_info.ts";
  * unknown names are alike silently absent; no `select` is every readable column.
  */
 export function parseSelect(
-  text: string | null,
+  text: string | undefined,
   readable: readonly ColumnInfo[],
 ): readonly ColumnInfo[] {
-  if (text === null) return readable;
+  if (text === undefined) return readable;
   const names = new Set(text.split(",").map((name) => name.trim()));
   return readable.filter((column) => names.has(column.name));
 }

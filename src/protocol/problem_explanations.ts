@@ -106,6 +106,5 @@ export const problemsToCome: ReadonlySet<ProblemSlug> = new Set([
   "webhook-signature-invalid",
   "billing-unsupported",
   "billing-failed",
-  "overloaded",
   "search-unavailable",
 ]);

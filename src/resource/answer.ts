@@ -2,8 +2,7 @@ import { jsonType, type Reply } from "../protocol/reply.ts";
 import { writeJson } from "../schema/exact_json.ts";
 import type { Row } from "../schema/table_info.ts";
 import { type EtagPolicy, tagOf } from "./etag.ts";
-import { noIncludes } from "./include.ts";
-import { presentRow, presentRows, type RelatedRows, type View } from "./output.ts";
+import { type Included, presentRows, viewOf } from "./output.ts";
 import type { Resource } from "./resource.ts";
 
 /** What a resource answers depends on who asks, so shared caches may not keep it. */
@@ -26,15 +25,12 @@ export function answer(
   };
 }
 
-/** What answers to writes show of the rows of a resource. */
-export function viewOf({ fields, computed }: Resource): View {
-  return { visible: fields.readable, computed, include: noIncludes };
-}
-
-/** What the answer to the write of a row may hold beside it. */
-interface Beside {
+/** What an answer to a write of one row may have beside the row. */
+export interface RowAnswerOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  readonly related?: RelatedRows;
+  readonly included?: readonly Included[];
+  /** What the client calls the row. */
+  readonly optimisticId?: string | null;
 }
 
 /** The answer to a write of one row, given whole: masked, with its tag. */
@@ -42,12 +38,12 @@ export function answerRow(
   status: number,
   row: Row,
   resource: Resource,
-  { headers = {}, related }: Beside = {},
+  { headers = {}, included, optimisticId = null }: RowAnswerOptions = {},
 ): Reply {
-  const { table, fields, computed, etag } = resource;
-  const view = { visible: fields.readable, computed, include: noIncludes, related };
-  const shown = presentRow(row, table.columns, view);
-  return answer(status, shown, { ...headers, ...(etag === null ? {} : tagHeaders(row, etag)) });
+  const { table, etag } = resource;
+  const [shown] = presentRows([row], table.columns, viewOf(resource), included);
+  const body = optimisticId === null ? shown : { ...shown, _optimisticId: optimisticId };
+  return answer(status, body, { ...headers, ...(etag === null ? {} : tagHeaders(row, etag)) });
 }
 
 /** The answer to a batch, its rows given whole: masked, and without tags. */
@@ -55,11 +51,10 @@ export function answerRows(
   status: number,
   rows: readonly Row[],
   resource: Resource,
-  related?: RelatedRows,
+  included?: readonly Included[],
 ): Reply {
-  const { table, fields, computed } = resource;
-  const view = { visible: fields.readable, computed, include: noIncludes, related };
-  return answer(status, { items: presentRows(rows, table.columns, view) });
+  const { columns } = resource.table;
+  return answer(status, { items: presentRows(rows, columns, viewOf(resource), included) });
 }
 
 /** The headers that carry a row's tag. */

@@ -3,6 +3,7 @@ import { readItems } from "./batch_body.ts";
 import { type BodyRows, createdBy, foundBy } from "./body_rows.ts";
 import { type CreatedRows, createRows, type RowsPlan } from "./create_rows.ts";
 import type { Operation } from "./operation.ts";
+import { noneIncluded } from "./output.ts";
 import { itemPlace } from "./placed.ts";
 import { readRows } from "./read_rows.ts";
 
@@ -25,15 +26,15 @@ export const batchCreate: Operation<BodyRows, RowsPlan, CreatedRows> = {
   creates: createdBy,
 
   plan(body, grant, _resource, { created, related }) {
-    return { body, grant, created, related };
+    return { body, grant, created, related, optimisticId: null };
   },
 
   async execute(plan, call) {
-    if (plan.body.rows.length === 0) return { rows: [], related: new Map() };
+    if (plan.body.rows.length === 0) return { rows: [], included: noneIncluded };
     return await createRows(plan, call);
   },
 
-  shape({ rows, related }, _body, resource) {
-    return answerRows(201, rows, resource, related);
+  shape({ rows, included }, _body, resource) {
+    return answerRows(201, rows, resource, included);
   },
 };

@@ -99,6 +99,7 @@ const knownCapabilities: Readonly<Record<keyof Capabilities, true>> = {
   enableBatch: true,
   enableExport: true,
   enableAggregations: true,
+  enableSubscribe: true,
 };
 
 const knownEtag: Readonly<Record<keyof EtagOptions<unknown>, true>> = {

@@ -8,8 +8,8 @@ import { type Assignments, databaseDefault } from "../plan/plan.ts";
 import { Problem } from "../problem/problem.ts";
 import { unreachable } from "../problem/unreachable.ts";
 import { kindOf } from "../schema/kinds.ts";
+import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
-import { viewOf } from "./answer.ts";
 import { insertRows } from "./batch_insert.ts";
 import { readByKeys } from "./batch_read.ts";
 import { beforeCreate } from "./before_hooks.ts";
@@ -18,8 +18,9 @@ import type { Call, OperationCall, Write } from "./call.ts";
 import { completeRow, InvalidFields } from "./input.ts";
 import { inTransaction } from "./in_transaction.ts";
 import { newRow } from "./new_row.ts";
+import { nameRow } from "./optimistic_id.ts";
 import type { FurtherRights } from "./operation.ts";
-import type { RelatedRows, ShownRows } from "./output.ts";
+import { type Included, viewOf } from "./output.ts";
 import { type Place, placed, waitWithin } from "./placed.ts";
 import type { Resource } from "./resource.ts";
 
@@ -28,12 +29,14 @@ export interface RowsPlan extends Pick<FurtherRights, "created" | "related"> {
   readonly body: BodyRows;
   /** The right to create rows of the resource itself. */
   readonly grant: Grant;
+  /** What the client calls the first row. */
+  readonly optimisticId: string | null;
 }
 
 /** The rows that a body asked for, and those that stand in them. */
 export interface CreatedRows {
   readonly rows: readonly Row[];
-  readonly related: RelatedRows;
+  readonly included: readonly Included[];
 }
 
 /** Runs all before-hooks, then writes all rows in one transaction, after-hooks included. */
@@ -57,7 +60,12 @@ export async function createRows(
         if (stored !== undefined) written.set(row, stored);
       });
     }
-    return { rows: storedRows(plan.body.rows, written), related: relatedRows(plan.body, written) };
+    const rows = storedRows(plan.body.rows, written);
+    const [first] = rows;
+    if (plan.optimisticId !== null && first !== undefined) {
+      await nameRow(first, plan.optimisticId, call.resource, connection);
+    }
+    return { rows, included: embeddedIn(plan.body.rows, written) };
   });
 }
 
@@ -212,23 +220,44 @@ function commonPath([first, ...others]: readonly Place[]): string | null {
 }
 
 function storedRows(rows: readonly BodyRow[], written: ReadonlyMap<BodyRow, Row>): readonly Row[] {
-  return rows.flatMap((row) => {
+  return rows.map((row) => {
     const stored = written.get(row);
-    return stored === undefined ? [] : [stored];
+    if (stored === undefined) throw new Error("A row of the body was not written");
+    return stored;
   });
 }
 
-function relatedRows({ steps }: BodyRows, written: ReadonlyMap<BodyRow, Row>): RelatedRows {
-  const related = new Map<Row, readonly ShownRows[]>();
-  for (const row of steps.flatMap(({ rows }) => rows)) {
-    const stored = written.get(row);
-    if (stored === undefined || row.embedded.length === 0) continue;
-    const shown = row.embedded.map(({ relation: { name, toMany }, target, rows }) => {
-      const own = storedRows(rows, written);
-      const view = { ...viewOf(target), related };
-      return { name, rows: toMany ? own : own[0] ?? null, read: target.table.columns, view };
-    });
-    related.set(stored, shown);
-  }
-  return related;
+/** The embedded rows, shown as if a read had included them: under the names that the body has. */
+function embeddedIn(
+  around: readonly BodyRow[],
+  written: ReadonlyMap<BodyRow, Row>,
+): readonly Included[] {
+  const found = new Map<Relation, Embedded>();
+  around.forEach(({ embedded }, place) => {
+    for (const { relation, target, rows } of embedded) {
+      const known = found.get(relation);
+      const one = known ?? { target, rows: [], places: [], placeOf: around.map(() => null) };
+      if (known === undefined) found.set(relation, one);
+      one.rows.push(...rows);
+      one.places.push(...rows.map(() => place));
+      one.placeOf[place] = place;
+    }
+  });
+  return [...found].map(([relation, { target, rows, places, placeOf }]) => ({
+    relation,
+    view: viewOf(target),
+    rows: storedRows(rows, written),
+    read: target.table.columns,
+    places,
+    placeOf,
+    included: embeddedIn(rows, written),
+  }));
+}
+
+/** What the rows of a level embed under one name. */
+interface Embedded {
+  readonly target: Resource;
+  readonly rows: BodyRow[];
+  readonly places: number[];
+  readonly placeOf: (number | null)[];
 }

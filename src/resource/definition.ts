@@ -25,6 +25,8 @@ export interface Capabilities {
   readonly enableExport?: boolean | undefined;
   /** Governs `GET /aggregate`. */
   readonly enableAggregations?: boolean | undefined;
+  /** Governs live streams. */
+  readonly enableSubscribe?: boolean | undefined;
 }
 
 /** The most items of one batch; 100 each unless set. */

@@ -2,7 +2,6 @@ import { fetchRows } from "../db/rows.ts";
 import { and } from "../filter/filter.ts";
 import { type Key, keyFilter, parseKey } from "../plan/key.ts";
 import type { ReadPlan } from "../plan/plan.ts";
-import { parseSelect } from "../plan/select.ts";
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import { answer, cacheControl, tagHeaders } from "./answer.ts";
 import { namesTag } from "./etag.ts";
@@ -10,7 +9,14 @@ import { notFound } from "./missed_row.ts";
 import { type Include, reachedBy, readInclude } from "./include.ts";
 import { loadIncluded } from "./load_included.ts";
 import type { FurtherRights, Operation } from "./operation.ts";
-import { columnsOf, type Included, noneIncluded, presentRows, type View } from "./output.ts";
+import {
+  columnsOf,
+  type Included,
+  noneIncluded,
+  presentRows,
+  type View,
+  viewOf,
+} from "./output.ts";
 import type { Resource } from "./resource.ts";
 
 interface GetIntent {
@@ -39,18 +45,14 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
   takesBody: false,
 
   parse({ segment, query, header }, resource) {
-    const { table, fields, computed, etag } = resource;
+    const { table, etag } = resource;
     const include = readInclude(query.get("include"), resource);
     // The tag speaks of the row alone: what is included may be another although the row is not.
     const hasCondition = etag !== null && include.length === 0;
     return {
       segment,
       key: parseKey(segment, table),
-      view: {
-        visible: parseSelect(query.get("select") ?? null, fields.readable),
-        computed,
-        include,
-      },
+      view: viewOf(resource, query.get("select"), include),
       ifNoneMatch: hasCondition ? header("if-none-match") : null,
     };
   },
@@ -101,9 +103,7 @@ async function withIncluded(
   return { row, included: await loadIncluded([row], include, related, driver) };
 }
 
-/** A tag is made of the whole row; and a select that names nothing still has to read something. */
+/** A tag is made of the whole row. */
 function readFor(view: View, { etag, table }: Resource): readonly ColumnInfo[] {
-  if (etag !== null) return table.columns;
-  const columns = columnsOf(view, table.columns);
-  return columns.length === 0 ? table.primaryKey : columns;
+  return etag === null ? columnsOf(view, table) : table.columns;
 }

@@ -3,11 +3,11 @@ import { type IncludeSyntax, parseInclude } from "../plan/include.ts";
 import { parseOrder } from "../plan/order.ts";
 import { parseLimit } from "../plan/page.ts";
 import type { OrderKey } from "../plan/plan.ts";
-import { parseSelect } from "../plan/select.ts";
+import { nearest } from "../problem/nearest.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Relation } from "../schema/relation.ts";
 import { noResources } from "./further_rights.ts";
-import type { View } from "./output.ts";
+import { noIncludes, type View, viewOf } from "./output.ts";
 import type { Resource } from "./resource.ts";
 import { type WalkingFilter, walkingFilter } from "./user_filter.ts";
 
@@ -22,9 +22,6 @@ export interface Include {
   /** What is shown of the related rows, and what is loaded with them in turn. */
   readonly view: View;
 }
-
-/** For rows that come alone. */
-export const noIncludes: readonly Include[] = Object.freeze([]);
 
 /**
  * The `include` of a request → what to load. What a list of the target would refuse is refused
@@ -59,13 +56,21 @@ function resolveAll(
     const relation = resource.relations.get(item.name);
     const target = relation === undefined ? undefined : resource.resourceOf(relation.target);
     if (relation === undefined || target === undefined) {
-      throw new Problem(
-        "invalid-parameter",
-        `Cannot include ${excerpt(item.name)}: there is no relation of this name`,
-      );
+      throw unknownRelation(item.name, resource);
     }
     return resolveOne(item, relation, target, above + item.name);
   });
+}
+
+/** What can be included is no secret: descriptions name it. */
+function unknownRelation(name: string, { relations, resourceOf }: Resource): Problem {
+  const served = [...relations.values()].filter(({ target }) => resourceOf(target) !== undefined);
+  const near = nearest(name.slice(0, 100), served.map((relation) => relation.name));
+  const hint = near === null ? "" : `. Did you mean "${near}"?`;
+  return new Problem(
+    "invalid-parameter",
+    `Cannot include ${excerpt(name)}: there is no relation of this name${hint}`,
+  );
 }
 
 function resolveOne(
@@ -74,7 +79,7 @@ function resolveOne(
   target: Resource,
   path: string,
 ): Include {
-  const { table, fields, computed, page } = target;
+  const { table, fields, page } = target;
   const limit = parseLimit(options.get("limit") ?? null, {
     defaultLimit: Math.min(mostForOne, page.maxLimit),
     maxLimit: page.maxLimit,
@@ -89,11 +94,7 @@ function resolveOne(
       (column) => fields.sortable.has(column),
     ),
     limit: relation.toMany ? limit : 1,
-    view: {
-      visible: parseSelect(options.get("select") ?? null, fields.readable),
-      computed,
-      include: resolveAll(include, target, `${path}.`),
-    },
+    view: viewOf(target, options.get("select"), resolveAll(include, target, `${path}.`)),
   };
 }
 

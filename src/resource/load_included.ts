@@ -1,7 +1,7 @@
 import type { Grant } from "../auth/authorize.ts";
 import type { Connection } from "../db/driver.ts";
 import { fetchRelated, type RelatedRows } from "../db/rows.ts";
-import { and } from "../filter/filter.ts";
+import { and, type Filter } from "../filter/filter.ts";
 import type { RelatedPlan } from "../plan/plan.ts";
 import { Problem } from "../problem/problem.ts";
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
@@ -10,7 +10,11 @@ import { columnsOf, type Included } from "./output.ts";
 import type { Resource } from "./resource.ts";
 import { liveLinks } from "./user_filter.ts";
 
-/** The most rows that one request loads through its includes, whatever their limits say. */
+/**
+ * The most included rows of one answer, whatever their limits say. One that stands in several
+ * others counts each time: some thousand rows that all lead to one another are an answer of
+ * millions.
+ */
 export const mostIncludedRows = 10_000;
 
 /**
@@ -24,44 +28,94 @@ export function loadIncluded(
   related: ReadonlyMap<Resource, Grant>,
   connection: Connection,
 ): Promise<readonly Included[]> {
-  return loadAll(rows, includes, { related, connection, left: mostIncludedRows });
+  const once = rows.map(() => 1);
+  return loadAll({ rows, times: once }, includes, {
+    related,
+    connection,
+    left: mostIncludedRows,
+  });
+}
+
+/** Rows to load others for, and how often each of them stands in the answer. */
+interface Around {
+  readonly rows: readonly Row[];
+  readonly times: readonly number[];
+}
+
+/** The same for one row of a stream: {@link requireFollowable} has seen that it is not too much. */
+export function loadIncludedOfOne(
+  row: Row,
+  includes: readonly Include[],
+  related: ReadonlyMap<Resource, Grant>,
+  connection: Connection,
+): Promise<readonly Included[]> {
+  return loadAll({ rows: [row], times: [1] }, includes, {
+    related,
+    connection,
+    left: mostOfOneRow,
+  });
+}
+
+/**
+ * A stream has no smaller page to ask for when a row alone includes too much, and must not end when
+ * it comes to that. Throws a 422 for what may include too much by its limits.
+ */
+export function requireFollowable(includes: readonly Include[]): void {
+  const most = mostUnder(includes);
+  if (most <= mostOfOneRow) return;
+  throw new Problem(
+    "query-too-expensive",
+    `Cannot follow so many rows: one row may include ${most}, and ${mostOfOneRow} are the most. ` +
+      "Give the relations a limit, or include fewer",
+    { details: { limit: mostOfOneRow } },
+  );
+}
+
+/** Lists in lists fit without limits of their own, lists in those do not. */
+const mostOfOneRow = 10 * mostIncludedRows;
+
+function mostUnder(includes: readonly Include[]): number {
+  return includes.reduce((sum, { limit, view }) => sum + limit * (1 + mostUnder(view.include)), 0);
 }
 
 interface Loading {
   readonly related: ReadonlyMap<Resource, Grant>;
   readonly connection: Connection;
-  /** How many rows may still be loaded. */
+  /** How many rows the answer may still take. */
   left: number;
 }
 
 async function loadAll(
-  rows: readonly Row[],
+  around: Around,
   includes: readonly Include[],
   loading: Loading,
 ): Promise<readonly Included[]> {
   const loaded: Included[] = [];
-  for (const include of includes) loaded.push(await loadOne(rows, include, loading));
+  for (const include of includes) loaded.push(await loadOne(around, include, loading));
   return loaded;
 }
 
 async function loadOne(
-  rows: readonly Row[],
+  { rows, times }: Around,
   include: Include,
   loading: Loading,
 ): Promise<Included> {
   const { relation, target, view } = include;
   const { keys, placeOf } = distinctKeys(rows, relation.steps[0].own);
-  const read = columnsToRead(include);
+  const read = columnsOf(view, target.table);
   const grant = loading.related.get(target);
   const found = grant === undefined || keys.length === 0 ? nothing : await fetchRelated(
     loading.connection,
     planFor(include, keys, read, grant, loading),
     target.reader,
   );
-  loading.left -= found.rows.length;
+  const timesOfKey = sumByPlace(times, placeOf, keys.length);
+  const timesFound = found.places.map((place) => timesOfKey[place] ?? 0);
+  for (const shown of timesFound) loading.left -= shown;
   if (loading.left < 0) throw tooMuch();
-  const included = await loadAll(found.rows, view.include, loading);
-  return { include, read, placeOf, ...found, included };
+  const inner = { rows: found.rows, times: timesFound };
+  const included = await loadAll(inner, view.include, loading);
+  return { relation, view, read, placeOf, ...found, included };
 }
 
 const nothing: RelatedRows = Object.freeze({ rows: [], places: [] });
@@ -85,10 +139,17 @@ function distinctKeys(
   return { keys: [...places.keys()], placeOf };
 }
 
-/** A select that names nothing still has to read something. */
-function columnsToRead({ view, target }: Include): readonly ColumnInfo[] {
-  const columns = columnsOf(view, target.table.columns);
-  return columns.length === 0 ? target.table.primaryKey : columns;
+/** How often the rows of each place are shown. */
+function sumByPlace(
+  times: readonly number[],
+  placeOf: readonly number[],
+  places: number,
+): readonly number[] {
+  const sums = new Array<number>(places).fill(0);
+  placeOf.forEach((place, index) => {
+    if (place >= 0) sums[place] = (sums[place] ?? 0) + (times[index] ?? 0);
+  });
+  return sums;
 }
 
 function planFor(
@@ -103,7 +164,7 @@ function planFor(
     relation,
     keys,
     columns,
-    where: and(grant.rows, target.live, filter.within(related)),
+    where: shownOf({ target, filter }, grant, related),
     links: liveLinks(relation, target),
     order,
     limit,
@@ -113,6 +174,15 @@ function planFor(
     byIndex: target.isIndexed(relation.steps[0].other) &&
       target.table.primaryKey.every(({ notNull }) => notNull),
   };
+}
+
+/** Which rows of the target are shown to whom. */
+export function shownOf(
+  { target, filter }: Pick<Include, "target" | "filter">,
+  grant: Grant,
+  related: ReadonlyMap<Resource, Grant>,
+): Filter {
+  return and(grant.rows, target.live, filter.within(related));
 }
 
 function tooMuch(): Problem {

@@ -87,6 +87,7 @@ export function mountResources(
           query: parseQuery(target.query),
           body,
           header: (name) => request.headers.get(name),
+          address: () => caller.address(),
           debit,
           raw: request,
           record,

@@ -16,6 +16,8 @@ export interface ResourceRequest {
   readonly body: unknown;
   /** A request header. Asked for one by one: making a Headers object costs more than a read. */
   header(name: string): string | null;
+  /** Where the caller's socket ends; null where the listener does not say. */
+  address(): string | null;
   /**
    * Tells how many items the request is about, once they are counted: all but the first are paid
    * for now. Throws a 428 or 429, so that it comes before anything is written. May be told twice.
@@ -47,7 +49,8 @@ export type OperationName =
   | "batch-replace"
   | "batch-delete"
   | "upsert"
-  | "procedure";
+  | "procedure"
+  | "subscribe";
 
 /** The rights beside the one of the operation's own access. */
 export interface FurtherRights {

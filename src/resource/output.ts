@@ -1,7 +1,10 @@
 import type { Group } from "../db/groups.ts";
 import type { GroupKey, Metric } from "../plan/plan.ts";
-import type { ColumnInfo, Row } from "../schema/table_info.ts";
+import type { Relation } from "../schema/relation.ts";
+import { parseSelect } from "../plan/select.ts";
+import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import type { Include } from "./include.ts";
+import type { Resource } from "./resource.ts";
 
 /** The virtual fields of a resource. */
 export interface Computed {
@@ -15,22 +18,8 @@ export interface View {
   /** Taken from the readable columns by `parseSelect`. */
   readonly visible: readonly ColumnInfo[];
   readonly computed: Computed;
-  /** The relations whose rows stand beside the columns, each under its name. */
+  /** The relations that were asked for, whose rows stand beside the columns. */
   readonly include: readonly Include[];
-  /** What is shown under the rows; nothing unless given. */
-  readonly related?: RelatedRows | undefined;
-}
-
-/** The related rows to show under each row, known by its identity. */
-export type RelatedRows = ReadonlyMap<Row, readonly ShownRows[]>;
-
-/** Related rows under the name of their relation; null is nobody where there is one at most. */
-export interface ShownRows {
-  readonly name: string;
-  readonly rows: readonly Row[] | Row | null;
-  /** The columns they were read with. */
-  readonly read: readonly ColumnInfo[];
-  readonly view: View;
 }
 
 /** What an answer shows of groups, in the order in which they were read. */
@@ -42,33 +31,52 @@ export interface GroupView {
   readonly readable: readonly ColumnInfo[];
 }
 
-/** The related rows that were loaded for one relation of some rows. */
+/** The related rows that stand in some rows under the name of one relation. */
 export interface Included {
-  readonly include: Include;
-  /** All of them, each once for every key that leads to it. */
+  readonly relation: Relation;
+  readonly view: View;
+  /** All of them, each once for every place that it stands at. */
   readonly rows: readonly Row[];
   /** The columns that they were read with. */
   readonly read: readonly ColumnInfo[];
-  /** For each of them the place of the key that leads to it. */
+  /** For each of them its place. Rows of one relation that have the same key share one. */
   readonly places: readonly number[];
-  /** For each row that they were loaded for the place of its key; -1 where that is null. */
-  readonly placeOf: readonly number[];
-  /** What was loaded for them in turn. */
+  /**
+   * For each row around them the place of those that stand in it; -1 where none can, and null where
+   * the name of the relation shall not stand in it at all.
+   */
+  readonly placeOf: readonly (number | null)[];
+  /** What stands in them in turn. */
   readonly included: readonly Included[];
 }
 
 /** For rows that come alone. */
 export const noneIncluded: readonly Included[] = Object.freeze([]);
 
+/** For rows that come alone. */
+export const noIncludes: readonly Include[] = Object.freeze([]);
+
+/** The readable fields that `select` names, all of them without one, and the computed ones. */
+export function viewOf(
+  { fields, computed }: Pick<Resource, "fields" | "computed">,
+  select?: string,
+  include: readonly Include[] = noIncludes,
+): View {
+  return { visible: parseSelect(select, fields.readable), computed, include };
+}
+
 /**
  * The columns to read for a view: virtual fields are made from the whole row, and related rows are
- * found by columns that need not be shown.
+ * found by columns that need not be shown. A select that names nothing still has to read something.
  */
-export function columnsOf(view: View, whole: readonly ColumnInfo[]): readonly ColumnInfo[] {
-  const { visible, computed, include } = view;
-  if (computed.fields.length > 0) return whole;
-  if (include.length === 0) return visible;
-  return [...new Set([...visible, ...include.map(({ relation }) => relation.steps[0].own)])];
+export function columnsOf(
+  { visible, computed, include }: View,
+  { columns, primaryKey }: TableInfo,
+): readonly ColumnInfo[] {
+  if (computed.fields.length > 0) return columns;
+  const keys = include.map(({ relation }) => relation.steps[0].own);
+  const wanted = keys.length === 0 ? visible : [...new Set([...visible, ...keys])];
+  return wanted.length === 0 ? primaryKey : wanted;
 }
 
 /**
@@ -82,20 +90,13 @@ export function presentRows(
   view: View,
   included: readonly Included[] = noneIncluded,
 ): readonly Row[] {
-  // Most lists show what they read: then there is nothing to take away and nothing to add.
-  if (isShownAsRead(read, view)) return rows;
-  if (included.length === 0) return rows.map((row) => present(row, view));
-  const related = included.map(presentIncluded);
-  return rows.map((row, index) => {
-    const shown = present(row, view);
-    for (const { name, at } of related) shown[name] = at(index);
-    return shown;
-  });
-}
-
-/** The same for one row. */
-export function presentRow(row: Row, read: readonly ColumnInfo[], view: View): Row {
-  return isShownAsRead(read, view) ? row : present(row, view);
+  if (included.length === 0) {
+    // Most lists show what they read: then there is nothing to take away and nothing to add.
+    return isShownAsRead(read, view) ? rows : rows.map((row) => present(row, view));
+  }
+  const shown = rows.map((row) => present(row, view));
+  for (const one of included) presentIncluded(one, shown);
+  return shown;
 }
 
 /**
@@ -139,21 +140,17 @@ function presentMetric(
   return Object.fromEntries(values);
 }
 
-function isShownAsRead(
-  read: readonly ColumnInfo[],
-  { visible, computed, include, related }: View,
-): boolean {
-  if (related !== undefined && related.size > 0) return false;
-  if (computed.fields.length > 0 || include.length > 0) return false;
+function isShownAsRead(read: readonly ColumnInfo[], { visible, computed }: View): boolean {
+  if (computed.fields.length > 0) return false;
   if (read.length !== visible.length) return false;
   return read === visible || read.every((column, index) => column === visible[index]);
 }
 
-/** The name of a relation, and what a row shows under it. */
+/** Puts related rows into the rows around them, which are shown already. */
 function presentIncluded(
-  { include, rows, read, places, placeOf, included }: Included,
-): { readonly name: string; at(index: number): unknown } {
-  const { relation: { name, toMany }, view } = include;
+  { relation: { name, toMany }, view, rows, read, places, placeOf, included }: Included,
+  around: readonly Record<string, unknown>[],
+): void {
   const groups = new Map<number, Row[]>();
   presentRows(rows, read, view, included).forEach((row, index) => {
     const place = places[index] ?? -1;
@@ -161,16 +158,15 @@ function presentIncluded(
     if (group === undefined) groups.set(place, [row]);
     else group.push(row);
   });
-  return {
-    name,
-    at(index) {
-      const group = groups.get(placeOf[index] ?? -1) ?? [];
-      return toMany ? group : group[0] ?? null;
-    },
-  };
+  around.forEach((row, index) => {
+    const place = placeOf[index] ?? null;
+    if (place === null) return;
+    const group = groups.get(place) ?? [];
+    row[name] = toMany ? group : group[0] ?? null;
+  });
 }
 
-function present(row: Row, { visible, computed, related }: View): Record<string, unknown> {
+function present(row: Row, { visible, computed }: View): Record<string, unknown> {
   const shown: Record<string, unknown> = {};
   for (const { name } of visible) shown[name] = row[name];
   for (const [name, compute] of computed.fields) {
@@ -181,14 +177,5 @@ function present(row: Row, { visible, computed, related }: View): Record<string,
       shown[name] = null;
     }
   }
-  for (const { name, rows, read, view } of related?.get(row) ?? []) {
-    shown[name] = isList(rows)
-      ? presentRows(rows, read, view)
-      : rows && presentRow(rows, read, view);
-  }
   return shown;
-}
-
-function isList(rows: ShownRows["rows"]): rows is readonly Row[] {
-  return Array.isArray(rows);
 }

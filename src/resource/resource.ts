@@ -6,6 +6,7 @@ import type { Operators } from "../filter/operators.ts";
 import type { FilterParser } from "../filter/parse_filter.ts";
 import type { GroupTable } from "../plan/group_table.ts";
 import type { Protection } from "../guard/protection.ts";
+import type { Hub } from "../live/hub.ts";
 import type { PageLimits } from "../plan/page.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Sealer } from "../runtime/sealer.ts";
@@ -35,6 +36,7 @@ export interface SettledCapabilities {
   readonly enableExport: boolean;
   readonly enableAggregations: boolean;
   readonly enableRestore: boolean;
+  readonly enableSubscribe: boolean;
 }
 
 /** The most items of one batch, and whether batches count versions up. */
@@ -88,6 +90,8 @@ export interface Resource {
   resourceOf(table: TableInfo): Resource | undefined;
   /** Whether an index begins with a column, of this table or of another that is served. */
   isIndexed(column: ColumnInfo): boolean;
+  /** The live streams over its database; null where no changes are recorded. */
+  hub(): Hub | null;
   readonly operators: Operators;
   readonly filters: FilterParser;
   readonly sealer: Sealer;

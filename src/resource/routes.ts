@@ -25,6 +25,7 @@ import { replace } from "./replace.ts";
 import type { Resource, SettledCapabilities } from "./resource.ts";
 import type { RowFormat } from "./row_format.ts";
 import { run } from "./run.ts";
+import { subscribe } from "./subscribe.ts";
 import { update } from "./update.ts";
 import { upsert } from "./upsert.ts";
 
@@ -54,6 +55,7 @@ const item: Methods = new Map([
   ["DELETE", mount(remove, "enableDelete")],
 ]);
 const restoring: Methods = new Map([["POST", mount(restore, "enableRestore")]]);
+const subscribing: Methods = new Map([["GET", mount(subscribe, "enableSubscribe")]]);
 const counting: Methods = new Map([["GET", mount(count)]]);
 const aggregating: Methods = new Map([["GET", mount(aggregate, "enableAggregations")]]);
 const batches: Methods = new Map([
@@ -81,6 +83,7 @@ const fixedRoutes: readonly Route[] = [
   ["/", collection],
   ["/count", counting],
   ["/aggregate", aggregating],
+  ["/subscribe", subscribing],
   ["/batch", batches],
   ["/batch/upsert", upserting],
   ["/:id", item],
@@ -124,6 +127,7 @@ function methodsAt(segments: readonly string[], resource: Resource): Methods | n
   }
   if (first === "count") return counting;
   if (first === "aggregate") return aggregating;
+  if (first === "subscribe") return subscribing;
   return reserved.has(first) ? null : item;
 }
 

@@ -3,12 +3,11 @@ import { and, type Filter } from "../filter/filter.ts";
 import { openCursor } from "../plan/cursor.ts";
 import { parseOrder } from "../plan/order.ts";
 import type { OrderKey, ReadPlan } from "../plan/plan.ts";
-import { parseSelect } from "../plan/select.ts";
-import type { ColumnInfo } from "../schema/table_info.ts";
+import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import { reachedBy, readInclude } from "./include.ts";
 import type { FurtherRights } from "./operation.ts";
-import { columnsOf, type View } from "./output.ts";
+import { columnsOf, type View, viewOf } from "./output.ts";
 import type { Query } from "./query.ts";
 import type { Resource } from "./resource.ts";
 import { shownRows, type WalkingFilter, walkingFilter } from "./user_filter.ts";
@@ -34,11 +33,7 @@ export function parseSelection(query: Query, resource: Resource): Selection {
   return {
     filter: walkingFilter(query.get("filter"), resource),
     shown: shownRows(query, resource),
-    view: {
-      visible: parseSelect(query.get("select") ?? null, resource.fields.readable),
-      computed: resource.computed,
-      include: readInclude(query.get("include"), resource),
-    },
+    view: viewOf(resource, query.get("select"), readInclude(query.get("include"), resource)),
     order,
     after: cursor === "" ? null : openCursor(cursor, resource.url, order, resource.sealer),
   };
@@ -66,7 +61,7 @@ export function planSelection(
   return {
     kind: "read",
     table,
-    columns: columnsFor(selection, table.columns),
+    columns: columnsFor(selection, table),
     where: and(grant.rows, filter.within(related), shown),
     order,
     after,
@@ -75,11 +70,8 @@ export function planSelection(
 }
 
 /** What is shown, and what a position in the order is made of. */
-function columnsFor(
-  { view, order }: Selection,
-  whole: readonly ColumnInfo[],
-): readonly ColumnInfo[] {
-  const columns = columnsOf(view, whole);
+function columnsFor({ view, order }: Selection, table: TableInfo): readonly ColumnInfo[] {
+  const columns = columnsOf(view, table);
   const missing = order.map(({ column }) => column).filter((column) => !columns.includes(column));
   return missing.length === 0 ? columns : [...columns, ...missing];
 }

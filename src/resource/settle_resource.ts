@@ -6,6 +6,7 @@ import { operatorsWith } from "../filter/operators.ts";
 import type { Guard } from "../guard/guard.ts";
 import type { FilterParser } from "../filter/parse_filter.ts";
 import { resolveScope } from "../filter/resolve.ts";
+import type { Hub } from "../live/hub.ts";
 import { groupTable } from "../plan/group_table.ts";
 import type { PageLimits } from "../plan/page.ts";
 import type { Observer } from "../runtime/observation.ts";
@@ -27,6 +28,8 @@ import { tableOf } from "./table_of.ts";
 export interface ResourceContext {
   readonly basePath: string;
   readonly driver: Driver;
+  /** The driver to use instead of another: one whose writes record themselves, or the same. */
+  writeBy(driver: Driver): Driver;
   readonly filters: FilterParser;
   readonly guard: Guard;
   readonly sealer: Sealer;
@@ -37,6 +40,8 @@ export interface ResourceContext {
   resourceOf(table: TableInfo): Resource | undefined;
   /** Asked only once the database was. */
   isIndexed(column: ColumnInfo): boolean;
+  /** The same. Null where no changes are recorded. */
+  hubOf(driver: Driver): Hub | null;
   /** Keys the hash tags. */
   readonly secret: string;
   readonly runtime: Runtime;
@@ -52,7 +57,7 @@ export function settleResource(definition: ResourceDefinition, context: Resource
   const table = tableOf(definition.table);
   const find = columnFinder(table, runtime.observe);
   const operators = operatorsWith(options.customOperators ?? {});
-  const driver = options.db?.driver ?? context.driver;
+  const driver = context.writeBy(options.db?.driver ?? context.driver);
   const relations: Relations = context.relations.get(definition) ?? new Map();
   // On another table the names of a path are those of the resource that serves it.
   const relation = (from: TableInfo, name: string) =>
@@ -103,6 +108,7 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     nestedWrites: options.nestedWrites ?? false,
     resourceOf,
     isIndexed: context.isIndexed,
+    hub: () => context.hubOf(driver),
     operators,
     filters,
     sealer: context.sealer,
@@ -216,6 +222,7 @@ function settleCapabilities(
     enableAggregations: capabilities.enableAggregations ?? true,
     enableExport: capabilities.enableExport ?? false,
     enableRestore: softDelete !== null && enableDelete,
+    enableSubscribe: capabilities.enableSubscribe ?? true,
   };
 }
 

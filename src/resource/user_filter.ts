@@ -1,6 +1,8 @@
 import type { Grant } from "../auth/authorize.ts";
 import { allRows, and, type Filter, noRows, or } from "../filter/filter.ts";
+import { overLimit } from "../filter/filter_error.ts";
 import { type FilterContext, resolveFilter } from "../filter/resolve.ts";
+import { type ComparisonSyntax, filterLimits, type FilterSyntax } from "../filter/syntax.ts";
 import { unreachable } from "../problem/unreachable.ts";
 import type { Relation } from "../schema/relation.ts";
 import { noResources } from "./further_rights.ts";
@@ -31,6 +33,7 @@ export function walkingFilter(text: string | undefined, resource: Resource): Wal
   const filter = resolveFilter(syntax, columnsInReach(resource, mostSteps));
   const reached = new Set<Resource>();
   collectReached(filter, resource, reached);
+  if (reached.size > 0) requireFewWalks(syntax, resource);
   return {
     reached,
     within: (related) => reached.size === 0 ? filter : restricted(filter, resource, related),
@@ -76,6 +79,17 @@ function collectReached(filter: Filter, resource: Resource, reached: Set<Resourc
     reached.add(target);
     collectReached(filter.filter, target, reached);
   }
+}
+
+function requireFewWalks(syntax: FilterSyntax, { table }: Resource): void {
+  const walks = comparisonsIn(syntax).filter(({ field }) => !table.byName.has(field));
+  const excess = walks[filterLimits.walks];
+  if (excess === undefined) return;
+  throw overLimit(excess.fieldAt, `${filterLimits.walks} comparisons that walk relations`);
+}
+
+function comparisonsIn(syntax: FilterSyntax): readonly ComparisonSyntax[] {
+  return syntax.kind === "compare" ? [syntax] : syntax.terms.flatMap(comparisonsIn);
 }
 
 function restricted(

@@ -38,6 +38,7 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   unhandled_rejection: "error",
   value_does_not_fit: "warning",
   computed_failed: "error",
+  live_mismatch: "error",
   table_left_out: "info",
   proof_of_work_refused: "info",
   captcha_refused: "info",
@@ -49,6 +50,9 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   limits_unshared: "error",
   store_in_memory: "warning",
   draining: "info",
+  changes_unread: "error",
+  live_upkeep_failed: "error",
+  stream_failed: "error",
 };
 
 function toText(observation: Observation): string {
@@ -80,6 +84,8 @@ function describe(observation: Observation): string {
       return `a stored value of ${observation.table}.${observation.column} does not fit its kind`;
     case "computed_failed":
       return `the computed field ${observation.resource}.${observation.field} failed`;
+    case "live_mismatch":
+      return `memory and database differ about ${observation.operator} on ${observation.table}.${observation.column}; from now on the database is asked`;
     case "table_left_out":
       return `the table ${observation.table} is left out: ${observation.reason}`;
     case "proof_of_work_refused":
@@ -103,6 +109,12 @@ function describe(observation: Observation): string {
         `shared with no other: ${observation.reason}`;
     case "draining":
       return "stopping: requests in flight are finished first";
+    case "changes_unread":
+      return `the log of changes could not be read, and is read again in ${observation.retryInMs} ms`;
+    case "live_upkeep_failed":
+      return "old changes could not be forgotten, or open streams not be looked at";
+    case "stream_failed":
+      return `a live stream of ${observation.resource} had to end`;
     default: {
       // An observer must not throw, so a kind that got past the compiler is shown as it is.
       const never: never = observation;

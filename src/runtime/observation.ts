@@ -20,6 +20,12 @@ export type Observation =
     readonly field: string;
     readonly error: unknown;
   }
+  | {
+    readonly kind: "live_mismatch";
+    readonly table: string;
+    readonly column: string;
+    readonly operator: string;
+  }
   | { readonly kind: "table_left_out"; readonly table: string; readonly reason: string }
   | { readonly kind: "proof_of_work_refused"; readonly reason: PowRefusal }
   | { readonly kind: "captcha_refused"; readonly provider: string; readonly reason: string }
@@ -34,7 +40,10 @@ export type Observation =
   | { readonly kind: "classify_failed"; readonly error: unknown }
   | { readonly kind: "limits_unshared"; readonly error: unknown }
   | { readonly kind: "store_in_memory"; readonly purpose: string; readonly reason: string }
-  | { readonly kind: "draining" };
+  | { readonly kind: "draining" }
+  | { readonly kind: "changes_unread"; readonly error: unknown; readonly retryInMs: number }
+  | { readonly kind: "live_upkeep_failed"; readonly error: unknown }
+  | { readonly kind: "stream_failed"; readonly resource: string; readonly error: unknown };
 
 /** Why a proof of work was not taken: known here, and never told the caller. */
 export type PowRefusal =

@@ -33,6 +33,49 @@ export function writeJson(value: unknown): string {
   }
 }
 
+/**
+ * The members of an object as they are written, by name; for text that a database has made, which
+ * is JSON. Numbers keep all their digits, and a document inside keeps its own text.
+ */
+export function jsonMembers(text: string): ReadonlyMap<string, string> {
+  const members = new Map<string, string>();
+  let at = behindSpace(text, text.indexOf("{") + 1);
+  while (text.charCodeAt(at) === quote) {
+    const keyEnd = closingQuote(text, at) + 1;
+    const key = text.slice(at + 1, keyEnd - 1);
+    const start = behindSpace(text, text.indexOf(":", keyEnd) + 1);
+    const end = endOfValue(text, start);
+    members.set(key.includes("\\") ? JSON.parse(`"${key}"`) : key, text.slice(start, end));
+    at = behindSpace(text, end);
+    if (text.charCodeAt(at) === comma) at = behindSpace(text, at + 1);
+  }
+  return members;
+}
+
+function behindSpace(text: string, from: number): number {
+  let at = from;
+  while (text.charCodeAt(at) <= space) at++;
+  return at;
+}
+
+function endOfValue(text: string, start: number): number {
+  let open = 0;
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) {
+      at = closingQuote(text, at);
+    } else if (code === openBracket || code === openBrace) {
+      open++;
+    } else if (code === closeBracket || code === closeBrace) {
+      if (open === 0) return at;
+      open--;
+    } else if (open === 0 && (code === comma || code <= space)) {
+      return at;
+    }
+  }
+  return text.length;
+}
+
 /** Counts the brackets that are open at once, those in strings aside. */
 function isDeeper(text: string, levels: number): boolean {
   if (text.length <= 2 * levels) return false;
@@ -63,6 +106,8 @@ function closingQuote(text: string, at: number): number {
   return end;
 }
 
+const space = 0x20;
+const comma = 0x2c;
 const quote = 0x22;
 const backslash = 0x5c;
 const openBracket = 0x5b;

@@ -35,7 +35,8 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
       if (reply.body instanceof ReadableStream) {
         // Nobody will read it: whatever it holds must be let go.
         void reply.body.cancel();
-        return new CheckedResponse(null, { status: reply.status, headers });
+        // For null a listener would claim a body of 0 bytes; of an empty stream it knows no length.
+        return new CheckedResponse(emptyStream(), { status: reply.status, headers });
       }
       // RFC 9110 8.6: the length that GET would have; a listener counts it only where a body is.
       if (reply.body !== null) headers["content-length"] = String(Buffer.byteLength(reply.body));
@@ -70,6 +71,10 @@ class CheckedResponse extends Response {
     this.isTouched = true;
     return super.headers;
   }
+}
+
+function emptyStream(): ReadableStream<Uint8Array> {
+  return new ReadableStream({ start: (controller) => controller.close() });
 }
 
 function securityHeaders(security: SecurityHeaders): Readonly<Record<string, string>> {

@@ -1,4 +1,4 @@
-import type { ColumnInfo } from "../schema/table_info.ts";
+import type { ColumnInfo, ColumnKind, TableInfo } from "../schema/table_info.ts";
 import type { Fragment, SqlValue } from "./fragment.ts";
 
 /** The engine families; whatever else differs stands in a {@link Dialect} value. */
@@ -33,6 +33,11 @@ export interface Dialect {
    * as it is, and `misfit` is called: reading never fails.
    */
   decode(value: SqlValue, column: ColumnInfo, misfit: (column: ColumnInfo) => void): unknown;
+  /**
+   * Whether {@link encode} gives the stored value back: not for a moment in another format than
+   * its column's, nor for the JSON null.
+   */
+  isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean;
   /** The column in a select list, with full precision kept. */
   selected(column: ColumnInfo): Fragment;
   /**
@@ -68,6 +73,14 @@ export interface Dialect {
    */
   readonly leadingColumns: string;
 
+  /**
+   * How far comparisons in memory are those of the column. For columns of our own tables this is
+   * never the question: there {@link certified} tells the operators apart.
+   */
+  comparesAsMemory(column: ColumnInfo): ComparesAsMemory;
+  /** The operators with which memory was proved to give the engine's answers. */
+  readonly certified: CertifiedOperators;
+
   /** Behind a SELECT: keeps its rows as they are until the transaction ends. */
   readonly rowLock: Fragment;
   /** The smallest step between two moments of update, in microseconds. */
@@ -77,6 +90,8 @@ export interface Dialect {
 
   /** How the planner guesses the number of rows; null where it does not tell. */
   readonly estimate: RowEstimate | null;
+  /** Conditions over rows that are not in their table: any more, or not yet. */
+  readonly images: ImageDialect;
 
   /** The SQL of the text operators: one meaning on every engine. */
   readonly text: TextDialect;
@@ -150,6 +165,48 @@ export interface RowsOfKeys {
   readonly limit: number;
   /** The most rows of all keys together. */
   readonly most: number;
+}
+
+/** Symbols of operators with a space between them, for each class of column. */
+export type CertifiedOperators = Readonly<Record<CellClass, string>>;
+
+/** What operators are certified for: kinds, and decimals with more digits than a double keeps. */
+export type CellClass = ColumnKind | "long decimal";
+
+/** How far comparisons in memory are those of a column. */
+export type ComparesAsMemory =
+  /** In every way. */
+  | "wholly"
+  /** In all ways but ranges, which follow a collation of its own. */
+  | "but for order"
+  /** Not at all. */
+  | "never";
+
+/** How rows that are not in their table are asked about. */
+export interface ImageDialect {
+  /** The most rows for one statement. */
+  readonly most: number;
+  /** A text that rows of one statement must share. */
+  likeness(row: readonly SqlValue[], columns: readonly ColumnInfo[]): string;
+  /**
+   * What stands behind FROM: to a condition it is the table itself, with its name and with the
+   * types and the collations of its columns.
+   */
+  from(images: RowImages): Fragment;
+}
+
+/** Rows of a table as values. */
+export interface RowImages {
+  /** The table that they were, are or could be in. */
+  readonly table: TableInfo;
+  /** The table as it stands behind FROM. */
+  readonly from: Fragment;
+  /** What is known of each row. */
+  readonly columns: readonly ColumnInfo[];
+  /** Stored values in the order of `columns`. */
+  readonly rows: readonly (readonly SqlValue[])[];
+  /** What an additional column is called, which numbers the rows from 1; no name begins like it. */
+  readonly place: string;
 }
 
 /**

@@ -6,7 +6,8 @@ import { InvalidValue } from "../schema/kind.ts";
 import { shortestInteger } from "../schema/number_kinds.ts";
 import type { ColumnInfo, ColumnKind } from "../schema/table_info.ts";
 import { isCanonicalUuid } from "../schema/uuid_kind.ts";
-import type { Dialect, ListNames, RowsOfKeys, TextDialect } from "./dialect.ts";
+import { certifiedCells } from "./certified_cells.ts";
+import type { ComparesAsMemory, Dialect, ListNames, RowsOfKeys, TextDialect } from "./dialect.ts";
 import {
   columnOf,
   type Fragment,
@@ -16,6 +17,7 @@ import {
   sql,
   type SqlValue,
 } from "./fragment.ts";
+import { postgresImages } from "./postgres_images.ts";
 import { postgresMetrics } from "./postgres_metrics.ts";
 import { foreignTypeName, singleTypes } from "./postgres_types.ts";
 import { asStored, bindable } from "./stored_value.ts";
@@ -34,6 +36,8 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     check,
     encode,
     decode,
+    // The types of the server have one meaning for each text, misfits included.
+    isRestored: (stored, decoded) => decoded !== null || stored === null,
     selected: (column) => asValue(column),
     operand,
     indexed: (column) => column.looseCollation ? asValue(column) : null,
@@ -43,10 +47,13 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     listed,
     firstOfEach,
     leadingColumns,
+    comparesAsMemory,
+    certified: certifiedCells.postgres,
     rowLock: rawSql(" FOR UPDATE"),
     timestampStepMicros: 1,
     columnDefault: () => rawSql("DEFAULT"),
     estimate: { ask: (select) => sql`EXPLAIN (FORMAT JSON) ${select}`, read: plannedRows },
+    images: postgresImages,
     text: options.text,
     metrics: postgresMetrics({ operand, ordered }),
   };
@@ -87,6 +94,8 @@ const codePointOrder = rawSql(' COLLATE "C"');
 const textTypes: ReadonlySet<string> = new Set(["text", "varchar", "character varying"]);
 const zonelessTypes: ReadonlySet<string> = new Set(["timestamp", "timestamp without time zone"]);
 
+const doubleTypes: ReadonlySet<string> = new Set(["double precision", "float8"]);
+
 /** The largest value of the integers that are narrower than their kind. */
 const integerLimits: ReadonlyMap<string, number> = new Map([
   ["int2", 0x7fff],
@@ -109,6 +118,13 @@ function check(value: unknown, column: ColumnInfo): void {
   if (number > limit || number < -limit - 1) {
     throw new InvalidValue(`must be between ${-limit - 1} and ${limit}`);
   }
+}
+
+/** A float4, also below a domain, is compared with what its few digits make of a value. */
+function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
+  if (column.foreignType === null) return "wholly";
+  if (column.kind === "text") return "but for order";
+  return column.kind === "real" && !doubleTypes.has(foreignTypeName(column)) ? "never" : "wholly";
 }
 
 function encode(value: unknown, column: ColumnInfo): SqlValue {

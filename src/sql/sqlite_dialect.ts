@@ -6,7 +6,8 @@ import { InvalidValue } from "../schema/kind.ts";
 import { shortestInteger } from "../schema/number_kinds.ts";
 import type { ColumnInfo, ColumnKind } from "../schema/table_info.ts";
 import { isCanonicalUuid } from "../schema/uuid_kind.ts";
-import type { Dialect, RowsOfKeys, TextDialect } from "./dialect.ts";
+import { certifiedCells } from "./certified_cells.ts";
+import type { ComparesAsMemory, Dialect, RowsOfKeys, TextDialect } from "./dialect.ts";
 import {
   columnOf,
   type Fragment,
@@ -16,6 +17,8 @@ import {
   sql,
   type SqlValue,
 } from "./fragment.ts";
+import { affinityOf, sqliteColumnType } from "./sqlite_column_type.ts";
+import { sqliteImages } from "./sqlite_images.ts";
 import { sqliteMetrics } from "./sqlite_metrics.ts";
 import { decodeTimestamp, encodeTimestamp } from "./sqlite_timestamps.ts";
 import { asStored, bindable } from "./stored_value.ts";
@@ -26,20 +29,24 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     engine: "sqlite",
     maxValues: 32_766,
     placeholder: () => "?",
-    columnType,
+    columnType: sqliteColumnType,
     check,
     encode,
     decode,
+    isRestored,
     selected: (column) => identifier(column.dbName),
     operand,
-    indexed: () => null,
-    ordered: (column) => identifier(column.dbName),
+    indexed: (column) => holdsNumbers(column) ? identifier(column.dbName) : null,
+    ordered: (column) => asValue(column),
     bound: (value, column) => sql`${encode(value, column)}`,
-    boundStored: (value) => sql`${value}`,
+    boundStored: (value, column) =>
+      holdsNumbers(column) ? sql`CAST(${value} AS TEXT)` : sql`${value}`,
     listed: (values, _column, { place, value }) =>
       sql`(SELECT key AS ${place}, value AS ${value} FROM json_each(${writeJson(values)}))`,
     firstOfEach,
     leadingColumns,
+    comparesAsMemory,
+    certified: certifiedCells.sqlite,
     // Whoever is in a writing transaction is alone in it.
     rowLock: rawSql(""),
     // The engine's own date functions know milliseconds.
@@ -50,6 +57,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
       rawSql(source?.kind === "database" && source.sql !== null ? `(${source.sql}\n)` : "NULL"),
     // Its planner keeps its guesses to itself.
     estimate: null,
+    images: sqliteImages,
     text: options.text,
     metrics: sqliteMetrics,
   };
@@ -60,32 +68,49 @@ const binaryCollation = rawSql(" COLLATE BINARY");
 /** The digits that a double keeps whatever they are: numbers of NUMERIC columns are doubles. */
 const doubleDigits = 15;
 
-const storageClasses: Readonly<Record<ColumnKind, string>> = {
-  text: "TEXT",
-  integer: "INTEGER",
-  bigint: "INTEGER",
-  real: "REAL",
-  decimal: "NUMERIC",
-  boolean: "INTEGER",
-  timestamp: "TEXT",
-  date: "TEXT",
-  uuid: "TEXT",
-  json: "TEXT",
-  bytes: "BLOB",
-};
-
-function columnType(column: ColumnInfo): string {
-  const { kind, precision, scale } = column;
-  // SQLite ignores the digits; they are for whoever reads the declaration later.
-  return kind === "decimal" && precision !== null
-    ? `NUMERIC(${precision},${scale ?? 0})`
-    : storageClasses[kind];
-}
-
 function check(value: unknown, column: ColumnInfo): void {
   if (column.kind === "decimal" && significantDigits(String(value)) > doubleDigits) {
     throw new InvalidValue(`must have at most ${doubleDigits} digits`);
   }
+}
+
+/** Equality is exact everywhere; on a column that is BINARY anyway its index still serves. */
+function operand(column: ColumnInfo, row?: Fragment): Fragment {
+  const value = asValue(column, row);
+  const isForeign = column.kind === "text" && column.foreignType !== null;
+  return isForeign ? sql`${value}${binaryCollation}` : value;
+}
+
+function asValue(column: ColumnInfo, row?: Fragment): Fragment {
+  const name = columnOf(column, row);
+  return holdsNumbers(column) ? sql`CAST(${name} AS TEXT)` : name;
+}
+
+/**
+ * Whether texts lie in a column that SQLite takes for one of numbers, such as one declared STRING:
+ * it would compare them with the number that a bound `"10"` looks like.
+ */
+function holdsNumbers(column: ColumnInfo): boolean {
+  if (column.kind !== "text" || column.foreignType === null) return false;
+  const affinity = affinityOf(column);
+  return affinity !== "TEXT" && affinity !== "BLOB";
+}
+
+/**
+ * A foreign column may convert what it is compared with, and keep one moment in several texts.
+ * Text has a collation of its own there, which no PRAGMA tells.
+ */
+function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
+  if (column.foreignType === null) return "wholly";
+  const affinity = affinityOf(column);
+  const { kind } = column;
+  if (kind === "text") {
+    return affinity === "TEXT" || affinity === "BLOB" ? "but for order" : "never";
+  }
+  if (kind === "timestamp") return "never";
+  const isNumber = kind === "integer" || kind === "real" || kind === "decimal" ||
+    kind === "boolean";
+  return isNumber && affinity === "TEXT" ? "never" : "wholly";
 }
 
 function encode(value: unknown, column: ColumnInfo): SqlValue {
@@ -133,14 +158,18 @@ function decode(
   return asStored(value);
 }
 
-/**
- * A foreign column may be declared NOCASE; equality is exact everywhere. On a column that is BINARY
- * anyway the clause changes nothing, and its index still serves.
- */
-function operand(column: ColumnInfo, row?: Fragment): Fragment {
-  const name = columnOf(column, row);
-  const isForeign = column.kind === "text" && column.foreignType !== null;
-  return isForeign ? sql`${name}${binaryCollation}` : name;
+function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean {
+  if (stored === null) return true;
+  // How a document is written makes no difference to the tests for NULL, which are all it has.
+  if (column.kind === "json") return decoded !== null;
+  const encoded = encode(decoded, column);
+  if (stored instanceof Uint8Array || encoded instanceof Uint8Array) {
+    return stored instanceof Uint8Array && encoded instanceof Uint8Array &&
+      encoded.toBase64() === stored.toBase64();
+  }
+  if (typeof stored === "string" || typeof encoded === "string") return encoded === stored;
+  // An integer may be a number or a bigint, whichever driver has read it.
+  return encoded !== null && encoded >= stored && encoded <= stored;
 }
 
 /**

@@ -46,6 +46,66 @@ Deno.test("without arguments a demonstration runs, and the printed command works
   assertEquals(Array.from(Deno.readDirSync(folder.path)), []);
 });
 
+Deno.test("the commands of the documents answer on the demonstration", async () => {
+  await using folder = await scratchFolder();
+  await using child = startChild([program, "--port", "0"], { cwd: folder.path });
+  const { url } = await served(child);
+  const texts = ["README.md", "docs/queries.md"].map((file) =>
+    Deno.readTextFileSync(new URL(file, root))
+  );
+  const commands = texts.flatMap((text) => text.match(/^curl .*127\.0\.0\.1:8000.*$/gm) ?? [])
+    // An ellipsis stands for what only an answer could tell, and streams do not end.
+    .filter((command) => !command.includes("…") && !command.includes("/subscribe"));
+  assert(commands.length >= 8, `${commands.length} commands`);
+  for (const command of commands) {
+    const script = `${command.replace("http://127.0.0.1:8000", url)} -sS --fail-with-body`;
+    const { code, stdout } = await new Deno.Command("sh", { args: ["-c", script] }).output();
+    const answer = new TextDecoder().decode(stdout);
+    assertEquals(code, 0, `${command}\n${answer}`);
+    if (command.includes("text/csv")) assertMatch(answer, /^id,authorId,title,.*\r\n\d/);
+    else assert((JSON.parse(answer).items ?? JSON.parse(answer).groups).length > 0, command);
+  }
+});
+
+Deno.test("the live commands of the README do what it says", async () => {
+  await using folder = await scratchFolder();
+  await using child = startChild([program, "--port", "0"], { cwd: folder.path });
+  const { url, banner } = await served(child);
+  const [, token = ""] = /Authorization: Bearer (\S+)/.exec(banner) ?? [];
+  const readme = Deno.readTextFileSync(new URL("README.md", root));
+  const [follow, patch, resume] = (readme.match(/^curl .*(?:subscribe|PATCH).*$/gm) ?? [])
+    .map((command) => command.replace("http://127.0.0.1:8000", url));
+  const run = async (command: string | undefined, told = "") => {
+    const script = `${command?.replace("…", told)} -sS --max-time 2`;
+    const { stdout } = await new Deno.Command("sh", { args: ["-c", script] }).output();
+    return new TextDecoder().decode(stdout);
+  };
+
+  await using stream = new Deno.Command("sh", {
+    args: ["-c", `exec ${follow} -sS --max-time 20`],
+    stdout: "piped",
+  }).spawn();
+  const reader = stream.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  let told = "";
+  const until = async (wanted: RegExp) => {
+    while (!wanted.test(told)) {
+      const { value, done } = await reader.read();
+      if (done) throw new Error(`The stream ended before ${wanted}:\n${told}`);
+      told += value;
+    }
+  };
+  await until(/"hasMore":false\}\n\nid: .+\n/);
+  assertStringIncludes(told, '"title":"The Dispossessed"');
+  const position = told.match(/^id: (.+)$/m)?.[1] ?? "";
+  assertEquals(JSON.parse(await run(patch, token)).rating, 4);
+  assertEquals(JSON.parse(await run(patch, token)).code, "PRECONDITION_FAILED");
+  await until(/event: removed\ndata: .*"id":2\}/);
+  await reader.cancel();
+  stream.kill();
+  const missed = await run(resume, position);
+  assertEquals(missed.match(/^event: .*$/gm), ["event: removed"]);
+});
+
 Deno.test("writes to the demonstration need the printed token", async () => {
   await using folder = await scratchFolder();
   await using child = startChild([program, "--port", "0"], { cwd: folder.path });
@@ -98,6 +158,9 @@ Deno.test("a database file becomes an API that only reads it", async () => {
   assertEquals(list.items, [{ id: 2, name: "Grace" }, { id: 1, name: "Ada" }]);
   const line = await (await fetch(`${url}/api/order%20line/7,1`)).json();
   assertEquals(line.what, "tea");
+  const headers = { accept: "text/csv" };
+  const whole = await fetch(`${url}/api/customer`, { headers });
+  assertEquals(await whole.text(), "id,name\r\n1,Ada\r\n2,Grace\r\n");
   const refused = await fetch(`${url}/api/customer/1`, { method: "DELETE" });
   assertEquals([refused.status, refused.headers.get("allow")], [405, "GET, HEAD"]);
   assertStringIncludes((await refused.json()).detail, "read-only, start with --write");

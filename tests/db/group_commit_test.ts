@@ -230,6 +230,7 @@ function scene(errors: { lost?: string; broken?: string } = {}): Scene {
     guard: transactionGuard(),
     patience: { clock, waitLimitMs: 100, isBusy },
     translated: (error) => isBusy(error) ? new DatabaseError("unavailable", error) : error,
+    committed: () => {},
   });
   return {
     groups,

@@ -114,6 +114,8 @@ Deno.test("postgres: waiting for a connection and for its transaction share one 
   const made: FakeConnection[] = [];
   const driver = postgresDriver({
     label: "fake",
+    isShared: false,
+    signals: null,
     sessions: [{
       connection() {
         const last = made.at(-1);

@@ -92,6 +92,9 @@ function failing(kind: DatabaseErrorKind, times: number): Driver {
     ...connection,
     dialect: sqliteDialect({ text: sqliteText }),
     label: "failing",
+    isShared: false,
+    signals: null,
+    onCommit: () => () => {},
     transaction: (work) => work(connection),
     close: () => Promise.resolve(),
   };

@@ -31,9 +31,12 @@ async function withThings(
       runtime: systemRuntime((observation) => observations.push(observation)),
       resources: declared === undefined
         ? found.map((table) =>
-          resource<Record<string, unknown>, unknown>(table, { id: "id", auth: { public: true } })
+          resource<Record<string, unknown>, unknown>(table, {
+            id: "id",
+            auth: { public: { read: true } },
+          })
         )
-        : [resource(declared, { id: declared.id, auth: { public: true } })],
+        : [resource(declared, { id: declared.id, auth: { public: { read: true } } })],
     });
     await work(async (query) => {
       const answer = await app.fetch(new Request(`http://test/api/things/aggregate?${query}`));

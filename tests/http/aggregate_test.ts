@@ -333,7 +333,7 @@ testOnEngines(
         db,
         secret: "a secret for the tests only",
         runtime: systemRuntime(() => {}),
-        resources: [resource(sales, { id: sales.id, auth: { public: true } })],
+        resources: [resource(sales, { id: sales.id, auth: { public: { read: true } } })],
       });
       const answer = await app.fetch(new Request("http://test/api/sales/aggregate?sum=quantity"));
       assertEquals(

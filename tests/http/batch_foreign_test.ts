@@ -39,7 +39,7 @@ testOnEngines(
           resource<Record<string, unknown>, unknown>(table, {
             id: table.name === "jobs" ? "id" : "code",
             db: recorded(db, statements),
-            auth: { public: true, create: () => all(), update: () => all() },
+            auth: { public: { read: true }, create: () => all(), update: () => all() },
           })
         ),
       });

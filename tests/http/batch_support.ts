@@ -47,6 +47,9 @@ export function recorded(db: Database, statements: string[]): Database {
   const recording: Driver = {
     dialect: driver.dialect,
     label: driver.label,
+    isShared: driver.isShared,
+    signals: driver.signals,
+    onCommit: (listener) => driver.onCommit(listener),
     query(statement) {
       statements.push(statement.text);
       return driver.query(statement);

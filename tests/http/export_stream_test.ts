@@ -255,6 +255,9 @@ function connectionOf({ driver }: Database): Database["driver"] {
     label: driver.label,
     query: (statement) => driver.query(statement),
     transaction: (work) => driver.transaction(work),
+    onCommit: (listener) => driver.onCommit(listener),
+    isShared: driver.isShared,
+    signals: driver.signals,
     close: () => driver.close(),
   };
 }

@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { createApp } from "../../src/app.ts";
+import { type App, createApp } from "../../src/app.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { all, rsql } from "../../src/filter/builders.ts";
 import { equalOperator } from "../../src/filter/value_operators.ts";
@@ -34,11 +34,12 @@ async function withForeign(
   work: (foreign: Foreign) => Promise<void>,
 ): Promise<void> {
   const db = await engine.open();
+  let app: App | null = null;
   try {
     await runScript(db.driver, script);
     const [table] = (await db.introspect()).tables;
     if (table === undefined) throw new Error("The table was not found");
-    const app = await createApp({
+    app = await createApp({
       db,
       secret: "a secret for the tests only",
       runtime: systemRuntime(() => {}),
@@ -50,11 +51,12 @@ async function withForeign(
       },
       resources: [resource(table, { ...options, id: table.primaryKey.map(({ name }) => name) })],
     });
+    const { fetch } = app;
     await work({
       db,
       table,
       send: async (method, path, body, user = "ada") => {
-        const answer = await app.fetch(
+        const answer = await fetch(
           new Request(`http://test/api/${table.name}${path}`, {
             method,
             headers: { "content-type": "application/json", "x-user": user },
@@ -65,6 +67,7 @@ async function withForeign(
       },
     });
   } finally {
+    await app?.close();
     await db.close();
   }
 }
@@ -117,6 +120,39 @@ testOnEngines(
 );
 
 for (const engine of sqlite) {
+  Deno.test(`texts in a column declared STRING were compared with numbers (${engine.name})`, () =>
+    withForeign(
+      engine,
+      `CREATE TABLE words (id INTEGER PRIMARY KEY, word STRING);
+      INSERT INTO words VALUES (1, '5x'), (2, '!'), (3, 7), (4, 'b'), (5, 'a')`,
+      open,
+      async ({ send }) => {
+        assertEquals(ids(await send("GET", filtered("word=startswith=5"))), [1]);
+        assertEquals(ids(await send("GET", filtered('word<"6"'))), [1, 2]);
+        assertEquals(ids(await send("GET", filtered('word=="7"'))), [3]);
+        const walked = [];
+        let cursor = "";
+        do {
+          const [, page] = await send("GET", `?orderBy=word&limit=1${cursor}`);
+          walked.push(...page.items.map(({ id }: { id: number }) => id));
+          cursor = page.nextCursor === null ? "" : `&cursor=${page.nextCursor}`;
+        } while (cursor !== "");
+        assertEquals(walked, [2, 1, 3, 5, 4]);
+      },
+    ));
+
+  Deno.test(`a large integer in a column of texts stopped the process (${engine.name})`, () =>
+    withForeign(
+      engine,
+      `CREATE TABLE words (id INTEGER PRIMARY KEY, word STRING);
+      INSERT INTO words VALUES (1, 9007199254740993), (2, 'É'), (3, 7)`,
+      open,
+      async ({ send }) => {
+        assertEquals(ids(await send("GET", filtered('word=ieq="é"'))), [2]);
+        assertEquals(ids(await send("GET", filtered('word=icontains="é"'))), [2]);
+      },
+    ));
+
   Deno.test(`PUT took a default that is a bare word for a column (${engine.name})`, () =>
     withForeign(
       engine,

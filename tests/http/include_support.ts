@@ -54,12 +54,18 @@ export interface ShopScopes {
   readonly profiles?: ScopeFunction | null;
   readonly albums?: ScopeFunction | null;
   readonly tags?: ScopeFunction | null;
+  /** Whether what may be read may be followed as well. */
+  readonly isLive?: boolean;
 }
 
 /** All four kinds of relations; every resource but `tracks` hides a column and computes a field. */
 export function shopResources(scopes: ShopScopes = {}): readonly ResourceDefinition[] {
-  const auth = (scope: ScopeFunction | null | undefined) =>
-    scope === undefined ? { public: { read: true } } : scope === null ? {} : { read: scope };
+  const { isLive: subscribe = false } = scopes;
+  const auth = (scope: ScopeFunction | null | undefined) => {
+    if (scope === undefined) return { public: { read: true, subscribe } };
+    if (scope === null) return {};
+    return subscribe ? { read: scope, subscribe: scope } : { read: scope };
+  };
   return [
     resource(artists, {
       id: artists.id,
@@ -89,6 +95,7 @@ export function shopResources(scopes: ShopScopes = {}): readonly ResourceDefinit
       fields: { readable: [albums.id, albums.title, albums.artistId, albums.rating] },
       computed: { length: (row) => row.title.length },
       softDelete: { field: albums.deletedAt },
+      capabilities: { enableExport: true },
       etag: {},
       relations: {
         artist: {
@@ -111,7 +118,7 @@ export function shopResources(scopes: ShopScopes = {}): readonly ResourceDefinit
     }),
     resource(tracks, {
       id: tracks.id,
-      auth: { public: { read: true } },
+      auth: auth(undefined),
       relations: {
         album: {
           type: "belongsTo",

@@ -89,7 +89,7 @@ Deno.test("a walk by cursor gives every row once, in one order on every engine",
       const response = await app.fetch(new Request(`http://test${path}`));
       return { status: response.status, headers: response.headers, body: await response.json() };
     };
-    return { db, get, name: engine.name };
+    return { db, app, get, name: engine.name };
   });
   try {
     await fc.assert(
@@ -118,7 +118,10 @@ Deno.test("a walk by cursor gives every row once, in one order on every engine",
       { numRuns: 60 },
     );
   } finally {
-    await Promise.all(opened.map(({ db }) => db.close()));
+    for (const { app, db } of opened) {
+      await app.close();
+      await db.close();
+    }
   }
 });
 

@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import type { Database } from "../../src/db/open_database.ts";
 import { createRowReader, fetchRows } from "../../src/db/rows.ts";
 import { allRows, type Filter } from "../../src/filter/filter.ts";
 import { matches } from "../../src/filter/match.ts";
@@ -39,6 +40,7 @@ export const things = table("things", {
 
 /** Rows in one database, and what it and the matcher make of a filter. */
 export interface FilterWorld extends AsyncDisposable {
+  readonly db: Database;
   byDatabase(filter: Filter): Promise<readonly unknown[]>;
   inMemory(filter: Filter): readonly unknown[];
 }
@@ -70,6 +72,7 @@ export async function openFilterWorld(
   };
   assertEquals(await read(allRows, info.columns), normal);
   return {
+    db,
     byDatabase: async (filter) => (await read(filter, info.primaryKey)).map(({ id }) => id),
     inMemory: (filter) => normal.filter((row) => matches(filter, row)).map(({ id }) => id),
     [Symbol.asyncDispose]: () => db.close(),

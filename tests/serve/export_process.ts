@@ -74,6 +74,9 @@ function breaking({ driver, ...rest }: Database): Database {
           ? Promise.reject(new DatabaseError("unavailable", new Error("it is gone")))
           : driver.query(statement),
       transaction: (work) => driver.transaction(work),
+      onCommit: (listener) => driver.onCommit(listener),
+      isShared: driver.isShared,
+      signals: driver.signals,
       close: () => driver.close(),
     },
   };

@@ -1,10 +1,11 @@
 import type { AppConfig } from "../../src/config.ts";
-import { type App, createApp } from "../../src/app.ts";
+import { type App, createApp, type RequestInfo } from "../../src/app.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { readTableInfo, type TableLike } from "../../src/schema/define.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { type Engine, engines } from "./engines.ts";
+import { type EventStream, openEventStream } from "./event_stream.ts";
 import { testUnless } from "./skip.ts";
 
 /** An answer with its JSON read. */
@@ -18,6 +19,7 @@ export interface Answer {
 /** An app under test, called in process. */
 export interface Service {
   readonly db: Database;
+  readonly app: App;
   /** Everything that the app observed. */
   readonly observations: readonly Observation[];
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
@@ -28,6 +30,12 @@ export interface Service {
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<Answer>;
+  /** Opens a live stream. A refusal throws. */
+  subscribe(
+    path: string,
+    headers?: Record<string, string>,
+    info?: RequestInfo,
+  ): Promise<EventStream>;
 }
 
 /**
@@ -36,7 +44,8 @@ export interface Service {
  */
 export const hiddenMark = "xyzzy-";
 
-function requireHidden(text: string, where: string): void {
+/** Throws where a hidden value stands in a text. */
+export function requireHidden(text: string, where: string): void {
   if (text.includes(hiddenMark)) throw new Error(`A hidden value stands in ${where}: ${text}`);
 }
 
@@ -84,7 +93,13 @@ export async function withService(
     };
     await work({
       db,
+      app,
       observations,
+      subscribe: async (path, headers = {}, info) =>
+        await openEventStream(
+          (signal) => fetch(new Request(`http://test${path}`, { headers, signal }), info),
+          requireHidden,
+        ),
       get: (path, headers = {}) => call(new Request(`http://test${path}`, { headers })),
       send: (method, path, body, headers = {}) =>
         call(

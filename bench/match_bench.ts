@@ -1,0 +1,90 @@
+/**
+ * What it takes to decide in memory whether a changed row passes a filter: one filter, and the ten
+ * thousand of as many subscribers, tried one by one and found by their equality terms.
+ *
+ *     deno run -A bench/match_bench.ts
+ */
+import { createCertainty } from "../src/filter/certainty.ts";
+import { createDecide, type Decide } from "../src/filter/decide.ts";
+import { equalityTerms } from "../src/filter/equality_terms.ts";
+import { canonicalKey } from "../src/filter/canonical.ts";
+import { matches } from "../src/filter/match.ts";
+import { operatorsWith } from "../src/filter/operators.ts";
+import { parse } from "../src/filter/parser.ts";
+import { resolveFilter } from "../src/filter/resolve.ts";
+import { integer, text, timestamp } from "../src/schema/column_builder.ts";
+import { readTableInfo, table } from "../src/schema/define.ts";
+import { valueId } from "../src/schema/value_id.ts";
+import { sqliteDialect } from "../src/sql/sqlite_dialect.ts";
+import { sqliteText } from "../src/sql/sqlite_text.ts";
+
+const notes = readTableInfo(table("notes", {
+  id: integer().primaryKey(),
+  ownerId: integer(),
+  status: text(),
+  title: text(),
+  createdAt: timestamp(),
+}));
+const image = {
+  row: {
+    id: 1,
+    ownerId: 5_000,
+    status: "open",
+    title: "Buy milk",
+    createdAt: "2026-01-31T12:00:00.000Z",
+  },
+};
+const certainty = createCertainty(sqliteDialect({ text: sqliteText }));
+const filterOf = (filter: string) =>
+  resolveFilter(parse(filter)!, {
+    table: notes,
+    operators: operatorsWith({}),
+    mayFilter: () => true,
+  });
+
+for (
+  const text of [
+    "ownerId==5000",
+    "ownerId==5000;status=in=(open,waiting)",
+    "title=icontains=MILK",
+    "createdAt>=2026-01-01;ownerId=in=(1,2,5000);title%=Buy%",
+  ]
+) {
+  const filter = filterOf(text);
+  const decide = createDecide(filter, certainty);
+  report(`decide ${text}`, 200_000, () => decide(image));
+  report(`match  ${text}`, 200_000, () => matches(filter, image.row));
+  report(`key of ${text}`, 20_000, () => canonicalKey(filter));
+}
+
+const filters = Array.from(
+  { length: 10_000 },
+  (_, owner) => filterOf(`ownerId==${owner};status==open`),
+);
+const all = filters.map((filter) => createDecide(filter, certainty));
+report("10,000 filters one by one", 200, () => all.filter((decide) => decide(image)).length);
+
+const index = new Map<string, Decide[]>();
+filters.forEach((filter, at) => {
+  for (const { column, value } of equalityTerms(filter, certainty.isCertain) ?? []) {
+    const id = `${column.name} ${valueId(value, column)}`;
+    index.set(id, [...index.get(id) ?? [], all[at]!]);
+  }
+});
+report("10,000 filters by their terms", 200_000, () => {
+  const found = ["ownerId", "status"].flatMap((name) => {
+    const column = notes.byName.get(name)!;
+    return index.get(`${name} ${valueId(image.row[name as "ownerId"], column)}`) ?? [];
+  });
+  return found.filter((decide) => decide(image)).length;
+});
+
+/** The median of seven rounds. */
+function report(name: string, calls: number, work: () => unknown): void {
+  const rounds = Array.from({ length: 9 }, () => {
+    const started = performance.now();
+    for (let call = 0; call < calls; call++) work();
+    return (performance.now() - started) * 1e3 / calls;
+  }).slice(2).sort((left, right) => left - right);
+  console.log(`${name.padEnd(66)} ${rounds[3]!.toFixed(3).padStart(9)} µs`);
+}

@@ -1,0 +1,146 @@
+import type { Random } from "../runtime/runtime.ts";
+import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
+import { quoteIdentifier, type SqlValue } from "../sql/fragment.ts";
+import {
+  sqliteLogTables,
+  type SqliteTrigger,
+  sqliteTriggerPrefix,
+  sqliteTriggers,
+  type WatchedTable,
+} from "../sql/sqlite_changes.ts";
+import type { SettledChanges } from "./changes_options.ts";
+import type { Connection, Driver } from "./driver.ts";
+
+/** Makes sure that the log is there and that the tables are recorded, all or nothing. */
+export function setUpSqliteLog(
+  driver: Driver,
+  tables: readonly TableInfo[],
+  changes: Pick<SettledChanges, "mode" | "exclude">,
+  random: Random,
+): Promise<void> {
+  return driver.transaction(async (connection) => {
+    await createLog(connection, random);
+    for (const table of tables) await watch(table, changes, connection);
+  });
+}
+
+async function createLog(connection: Connection, random: Random): Promise<void> {
+  const known = await read(
+    connection,
+    `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '_service_changes'`,
+  );
+  for (const text of sqliteLogTables) await connection.query({ text, values: [] });
+  if (known.length > 0) return;
+  // Numbers begin anew: a token of an earlier log must not be taken for one of this.
+  await connection.query({
+    text: `INSERT INTO "_service_meta" (name, value) VALUES ('epoch', ?), ('floor', '0')
+      ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    values: [random.bytes(8).toHex()],
+  });
+}
+
+/**
+ * The names of triggers say what they record, so that those of another version of the table, or of
+ * this program, are known and replaced.
+ */
+async function watch(
+  table: TableInfo,
+  { mode, exclude }: Pick<SettledChanges, "mode" | "exclude">,
+  connection: Connection,
+): Promise<void> {
+  const watched = await describe(table, exclude, connection);
+  const permanent = sqliteTriggers(watched, "permanent");
+  const schema = mode === "triggers" ? "main" : "temp";
+  const wanted = mode === "triggers" ? permanent : sqliteTriggers(watched, "temporary");
+  const inFile = await triggersOf(watched.name, "main", connection);
+  const isCurrent = stands(permanent, inFile);
+  if (isCurrent) return;
+  await drop(inFile, "main", connection);
+  if (schema === "temp") {
+    const own = await triggersOf(watched.name, "temp", connection);
+    if (stands(wanted, own)) return;
+    await drop(own, "temp", connection);
+  }
+  for (const { text } of wanted) await connection.query({ text, values: [] });
+}
+
+async function describe(
+  table: TableInfo,
+  exclude: ReadonlySet<ColumnInfo>,
+  connection: Connection,
+): Promise<WatchedTable> {
+  const [listed] = await read(
+    connection,
+    `SELECT name, type FROM pragma_table_list
+     WHERE schema = 'main' AND name = ? COLLATE NOCASE`,
+    table.name,
+  );
+  if (listed === undefined) {
+    throw new Error(`Cannot record the changes of "${table.name}": there is no such table`);
+  }
+  const [name, type] = listed.map(String);
+  if (name === undefined || type !== "table") {
+    throw new Error(`Cannot record the changes of "${table.name}": it is a ${type}, not a table`);
+  }
+  const hidden = new Set(
+    table.columns.filter((column) => exclude.has(column)).map(({ dbName }) => dbName.toLowerCase()),
+  );
+  const columns = await read(connection, `SELECT name FROM pragma_table_xinfo(?)`, name);
+  return {
+    name,
+    columns: columns.map(([column]) => String(column))
+      .filter((column) => !hidden.has(column.toLowerCase())),
+  };
+}
+
+interface FoundTrigger {
+  readonly name: string;
+  readonly isOurs: boolean;
+}
+
+/** In the order in which they were created. */
+async function triggersOf(
+  table: string,
+  schema: "main" | "temp",
+  connection: Connection,
+): Promise<readonly FoundTrigger[]> {
+  const rows = await read(
+    connection,
+    `SELECT name FROM ${schema}.sqlite_schema
+     WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE ORDER BY rowid`,
+    table,
+  );
+  return rows.map(([name]) => ({
+    name: String(name),
+    isOurs: String(name).startsWith(sqliteTriggerPrefix),
+  }));
+}
+
+/**
+ * SQLite runs the trigger first that was created last. Ours has to be the first: another one may
+ * change the row again, and that change must come behind this one in the log.
+ */
+function stands(wanted: readonly SqliteTrigger[], found: readonly FoundTrigger[]): boolean {
+  const last = found.slice(-wanted.length).map(({ name }) => name);
+  return found.filter(({ isOurs }) => isOurs).length === wanted.length &&
+    wanted.every(({ name }) => last.includes(name));
+}
+
+async function drop(
+  found: readonly FoundTrigger[],
+  schema: "main" | "temp",
+  connection: Connection,
+): Promise<void> {
+  for (const { name, isOurs } of found) {
+    const text = `DROP TRIGGER ${schema}.${quoteIdentifier(name)}`;
+    if (isOurs) await connection.query({ text, values: [] });
+  }
+}
+
+async function read(
+  connection: Connection,
+  text: string,
+  ...values: readonly SqlValue[]
+): Promise<readonly (readonly SqlValue[])[]> {
+  return (await connection.query({ text, values })).rows;
+}

@@ -1,0 +1,64 @@
+import { unreachable } from "../problem/unreachable.ts";
+import { valueId } from "../schema/value_id.ts";
+import { and, type Comparison, type Filter, or } from "./filter.ts";
+import { isEmptyOperator, isNullOperator } from "./null_operators.ts";
+import type { Operator } from "./operator.ts";
+import { equalOperator, inOperator, notEqualOperator, outOperator } from "./value_operators.ts";
+
+/**
+ * A text that filters over one table share only when they mean the same: subscribers with the same
+ * one share their work. The order of terms and of a list's values, repetitions, aliases and
+ * parentheses make no difference. Filters that mean the same for deeper reasons may differ.
+ */
+export function canonicalKey(filter: Filter): string {
+  switch (filter.kind) {
+    case "all":
+    case "none":
+      return filter.kind;
+    case "and":
+    case "or":
+      return groupKey(filter.kind, filter.terms);
+    case "related": {
+      const [links, rows] = [canonicalKey(filter.links), canonicalKey(filter.filter)];
+      return `${JSON.stringify(filter.relation.name)}.(${links})(${rows})`;
+    }
+    case "compare":
+      return comparisonKey(filter);
+    default:
+      return unreachable(filter);
+  }
+}
+
+/** Every key inside ends by its own syntax, so that no two groups share a text. */
+function groupKey(kind: "and" | "or", terms: readonly Filter[]): string {
+  // A tree made by hand may hold a group in a group of its kind, or one of a single term.
+  const flat = kind === "and" ? and(...terms) : or(...terms);
+  if (flat.kind !== kind) return canonicalKey(flat);
+  const keys = sortedOnce(flat.terms.map(canonicalKey));
+  if (keys.length === 1) return keys.join();
+  return `(${keys.join(kind === "and" ? ";" : ",")})`;
+}
+
+function comparisonKey({ column, operator, values }: Comparison): string {
+  const texts = values.map((value) => operand(value, operator) ?? valueId(value, column));
+  // Only lists of the language: what a custom operator makes of the order is its own affair.
+  const settled = operator.takes === "list" ? sortedOnce(texts) : texts;
+  const [symbol] = equivalent(operator, settled.length, column.kind === "text").symbols;
+  return JSON.stringify([column.name, symbol, ...settled]);
+}
+
+/** What is no value of the column as text; null for what is. */
+function operand(value: unknown, { takes }: Operator): string | null {
+  return takes === "value" || takes === "list" || takes === "pair" ? null : String(value);
+}
+
+/** The plainest operator that does the same. */
+function equivalent(operator: Operator, count: number, isText: boolean): Operator {
+  if (operator === inOperator && count === 1) return equalOperator;
+  if (operator === outOperator && count === 1) return notEqualOperator;
+  return operator === isEmptyOperator && !isText ? isNullOperator : operator;
+}
+
+function sortedOnce(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)].sort();
+}

@@ -1,0 +1,141 @@
+import type { Change, ChangeLog, Position } from "../db/change_log.ts";
+import { numberOf } from "../db/change_position.ts";
+import type { RowImage } from "../filter/row_image.ts";
+import { compareKeys, type Key } from "../plan/key.ts";
+import type { Decider } from "./decider.ts";
+import { FrameMaker } from "./frame_maker.ts";
+import type { InvalidationReason } from "./frames.ts";
+import type { Group } from "./group.ts";
+import {
+  eventKind,
+  netPassages,
+  type Passage,
+  passageKey,
+  passageOf,
+  passagesOf,
+  type RowEvent,
+} from "./passage.ts";
+import { reachesRows, tablesBehind } from "./relation_reach.ts";
+import { Touches } from "./touches.ts";
+
+/** How changes are told to somebody who did not read them live. */
+export interface CatchUp {
+  readonly group: Group;
+  readonly decider: Decider;
+  readonly log: ChangeLog;
+  /** Where one stands behind the changes. */
+  readonly to: Position;
+  /** Tells only what is left of the changes of a row. */
+  readonly isNet: boolean;
+  /** Whether the reader may have seen some of the changes already. */
+  readonly isRepeat: boolean;
+  /** Only rows up to this key: those behind are still to come in pages. Null for all rows. */
+  readonly upTo: Key | null;
+}
+
+/** The text of the events of some changes, or why the reader must begin anew. */
+export async function tellChanges(
+  changes: readonly Change[],
+  { group, decider, log, to, isNet, isRepeat, upTo }: CatchUp,
+): Promise<{ readonly text: string } | { readonly reason: InvalidationReason }> {
+  const { interest, showing } = group;
+  const { table } = interest;
+  const passages = passagesFor(group, changes, decider);
+  if ("reason" in passages) return passages;
+  const touched = await touchedPassages(group, changes, { log, to });
+  if (touched === null) return { reason: "relation_overflow" };
+  // What is shown under rows is as it is now, so that it is told of the last change only.
+  const net = isNet || showing !== null ? netPassages(passages.list, table) : passages.list;
+  const told = [...net, ...touched];
+  const reached = upTo === null
+    ? told
+    : told.filter((passage) => compareKeys(passageKey(passage, table), upTo, table) <= 0);
+  const events = await judge(reached, { group, decider, isRepeat });
+  const maker = new FrameMaker(interest, showing === null ? null : numberOf(to));
+  for (const event of events) maker.want(event);
+  await maker.prepare();
+  if (maker.isTooMuch) return { reason: "relation_overflow" };
+  return { text: events.map((event) => maker.text(event)).join("") };
+}
+
+/** What the changes are to the rows that a group follows. */
+function passagesFor(
+  { interest: { table }, filters, showing }: Group,
+  changes: readonly Change[],
+  decider: Decider,
+): { readonly list: readonly Passage[] } | { readonly reason: InvalidationReason } {
+  const behind = tablesBehind(filters);
+  const beneath = new Set(showing?.ways.map(({ table }) => table));
+  const list: Passage[] = [];
+  for (const change of changes) {
+    const { kind } = change;
+    const isUntold = kind === "truncate" || kind === "touch";
+    if (
+      (behind.has(change.table) && reachesRows(change, filters, decider)) ||
+      (isUntold && beneath.has(change.table))
+    ) {
+      return { reason: "relation_overflow" };
+    }
+    if (change.table !== table) continue;
+    if (isUntold) return { reason: kind === "truncate" ? "truncated" : "untracked_write" };
+    list.push(...passagesOf(change));
+  }
+  return { list };
+}
+
+/** The rows under which something has changed; null where there are too many. */
+async function touchedPassages(
+  { showing }: Group,
+  changes: readonly Change[],
+  { log, to }: Pick<CatchUp, "log" | "to">,
+): Promise<readonly Passage[] | null> {
+  if (showing === null) return [];
+  const touches = new Touches();
+  for (const change of changes) touches.add(change, showing);
+  if (touches.isEmpty) return [];
+  const { rows, overflowing } = await touches.find(log, changes, to);
+  return overflowing.size > 0 ? null : rows.map(({ row }) => passageOf(row, numberOf(to)));
+}
+
+/** What the passages are to a group. */
+async function judge(
+  passages: readonly Passage[],
+  { group, decider, isRepeat }: Pick<CatchUp, "group" | "decider" | "isRepeat">,
+): Promise<readonly RowEvent[]> {
+  const images = new Set<RowImage>();
+  for (const { before, after, between } of passages) {
+    if (before !== null) images.add(before);
+    if (after !== null) images.add(after);
+    if (isRepeat) { for (const image of between) images.add(image); }
+  }
+  const passes = await decide([...images], group, decider);
+  const isIn = (image: RowImage | null) => image !== null && passes.get(image) === true;
+  const events: RowEvent[] = [];
+  for (const passage of passages) {
+    // Whoever may have seen the row come and not go again must be told that it is gone.
+    const was = isIn(passage.before) ||
+      (isRepeat && !isIn(passage.after) && passage.between.some(isIn));
+    const kind = eventKind(was, isIn(passage.after));
+    if (kind !== null) events.push({ kind, passage });
+  }
+  return events;
+}
+
+async function decide(
+  images: readonly RowImage[],
+  { decide, interest: { filter, table } }: Group,
+  decider: Decider,
+): Promise<ReadonlyMap<RowImage, boolean>> {
+  const decided = new Map<RowImage, boolean>();
+  const open: RowImage[] = [];
+  for (const image of images) {
+    const passes = decide(image);
+    if (passes === null) open.push(image);
+    else decided.set(image, passes);
+  }
+  if (open.length > 0) {
+    const answers = await decider.ask(table, open, [filter]);
+    open.forEach((image, index) => decided.set(image, answers[index]?.[0] === true));
+  }
+  return decided;
+}

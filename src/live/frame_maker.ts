@@ -1,0 +1,66 @@
+import type { Row } from "../schema/table_info.ts";
+import { eventText } from "./frames.ts";
+import type { Interest } from "./group.ts";
+import { type MaybePromise, then } from "./maybe_promise.ts";
+import { type Passage, passageKey, type RowEvent } from "./passage.ts";
+
+/**
+ * Writes the events of one tick for one view, each once, whoever gets it: groups with different
+ * filters show a row alike.
+ */
+export class FrameMaker {
+  readonly #interest: Pick<Interest, "table" | "view">;
+  readonly #seq: number | null;
+  readonly #wanted = new Set<Row>();
+  readonly #shown = new Map<Row, Row>();
+  /** Whether not all of them could be presented at once. */
+  isTooMuch = false;
+  readonly #frames: Readonly<Record<RowEvent["kind"], Map<Passage, string>>> = {
+    added: new Map(),
+    changed: new Map(),
+    removed: new Map(),
+  };
+
+  /** For rows of a table as a view shows them; `seq` is said of all events where it is given. */
+  constructor(interest: Pick<Interest, "table" | "view">, seq: number | null) {
+    this.#interest = interest;
+    this.#seq = seq;
+  }
+
+  /** Says which rows will be shown. */
+  want({ kind, passage: { after } }: RowEvent): void {
+    if (kind !== "removed" && after !== null) this.#wanted.add(after.row);
+  }
+
+  /** Presents them, all at once. */
+  prepare(): MaybePromise<void> {
+    const rows = [...this.#wanted];
+    if (rows.length === 0) return;
+    return then(this.#interest.view.present(rows), (shown) => {
+      this.isTooMuch = shown.length < rows.length;
+      rows.forEach((row, index) => this.#shown.set(row, shown[index] ?? {}));
+    });
+  }
+
+  /** The text of an event whose row was presented. */
+  text({ kind, passage }: RowEvent): string {
+    const frames = this.#frames[kind];
+    const known = frames.get(passage);
+    if (known !== undefined) return known;
+    const text = eventText(kind, this.#dataOf(kind, passage));
+    frames.set(passage, text);
+    return text;
+  }
+
+  #dataOf(kind: RowEvent["kind"], passage: Passage): Readonly<Record<string, unknown>> {
+    const { after, optimisticId } = passage;
+    const seq = this.#seq ?? passage.seq;
+    if (kind === "removed") {
+      const key = passageKey(passage, this.#interest.table);
+      return { seq, id: key.length === 1 ? key[0] : key };
+    }
+    const item = after === null ? {} : this.#shown.get(after.row) ?? {};
+    const isNamed = kind === "added" && optimisticId !== null;
+    return { seq, item: isNamed ? { ...item, _optimisticId: optimisticId } : item };
+  }
+}

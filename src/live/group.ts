@@ -1,0 +1,66 @@
+import type { Position } from "../db/change_log.ts";
+import type { RowReader } from "../db/rows.ts";
+import { canonicalKey } from "../filter/canonical.ts";
+import type { Decide } from "../filter/decide.ts";
+import type { Filter } from "../filter/filter.ts";
+import type { TableInfo } from "../schema/table_info.ts";
+import type { InvalidationReason } from "./frames.ts";
+import type { Showing } from "./showing.ts";
+import type { LiveView } from "./view.ts";
+import { filtersOf } from "./way.ts";
+
+/** Which rows somebody follows, and how they are shown. */
+export interface Interest {
+  /** Where the resource is mounted: one table may be served twice. */
+  readonly resource: string;
+  readonly table: TableInfo;
+  readonly reader: RowReader;
+  /** Scope, filter of the request and "not deleted", as one. */
+  readonly filter: Filter;
+  readonly view: LiveView;
+}
+
+/** A subscriber who reads live. */
+export interface Member {
+  /** Takes bytes that are shared with others; `to` is null where the step goes on. */
+  deliver(bytes: Uint8Array, to: Position | null): void;
+  /** Must begin anew. */
+  invalidate(reason: InvalidationReason): void;
+  /** Can be told nothing more, because of an error of ours. */
+  fail(error: unknown): void;
+}
+
+/** The subscribers who see the same: what is done for one is done for all. */
+export class Group {
+  readonly key: string;
+  readonly interest: Interest;
+  /** What decides about its rows, and about those that are shown under them. */
+  readonly filters: readonly Filter[];
+  /** With whom it shares what is shown under its rows; null where nothing is. */
+  readonly showing: Showing | null;
+  /** Those who read live; the others catch up by themselves. */
+  readonly members: Set<Member> = new Set();
+  /** How memory decides which rows they see. */
+  decide: Decide;
+  /** How many there are in all. */
+  size = 0;
+
+  /** Nobody is in it yet. */
+  constructor(interest: Interest, decide: Decide, showing: Showing | null) {
+    this.key = groupKey(interest);
+    this.interest = interest;
+    this.filters = [interest.filter, ...filtersOf(interest.view.shown)];
+    this.decide = decide;
+    this.showing = showing;
+  }
+}
+
+/** A text that two interests share only when they show rows alike. */
+export function viewKey({ resource, view }: Pick<Interest, "resource" | "view">): string {
+  return `${resource} ${view.key}`;
+}
+
+/** A text that two interests share only when they show the same. */
+export function groupKey(interest: Interest): string {
+  return JSON.stringify([viewKey(interest), canonicalKey(interest.filter)]);
+}

@@ -1,0 +1,91 @@
+import type { Change, ChangeLog, Position, Step } from "../db/change_log.ts";
+import { byTransaction } from "./by_transaction.ts";
+import type { MaybePromise } from "./maybe_promise.ts";
+import type { Ring } from "./ring.ts";
+
+/** How far somebody has read who does not read live. */
+export interface Cursor {
+  /** Everything that it covers was read. */
+  readonly position: Position;
+  /** Where a step was left in the middle: in the ring by number and offset, in the log by its part. */
+  readonly within: { readonly entry: number; readonly offset: number } | Step | null;
+}
+
+/** The next changes behind a cursor. */
+export interface Window {
+  readonly changes: readonly Change[];
+  readonly cursor: Cursor;
+  /** Whether this is all that there is now. */
+  readonly isEnd: boolean;
+}
+
+/** A cursor between steps. */
+export function cursorAt(position: Position): Cursor {
+  return { position, within: null };
+}
+
+/** What happened after a position: from memory where it reaches back so far, else from the log. */
+export class History {
+  readonly #log: ChangeLog;
+  readonly #ring: Ring;
+
+  /** Both are the feed's. */
+  constructor(log: ChangeLog, ring: Ring) {
+    this.#log = log;
+    this.#ring = ring;
+  }
+
+  /** About `most` changes behind a cursor, in order; null where they are forgotten. */
+  read(cursor: Cursor, most: number): MaybePromise<Window | null> {
+    return this.readMemory(cursor, most) ?? this.#readLog(cursor, most);
+  }
+
+  /** The same from memory alone; null where it does not reach back so far. */
+  readMemory({ position, within }: Cursor, most: number): Window | null {
+    const isInLog = within !== null && "changes" in within;
+    const start = within === null || isInLog ? this.#ring.find(position) : within.entry;
+    if (start === null || isInLog) return null;
+    let number = start;
+    let offset = within?.offset ?? 0;
+    let reached = position;
+    const changes: Change[] = [];
+    for (; number < this.#ring.next; number++, offset = 0) {
+      const entry = this.#ring.at(number);
+      // It was forgotten while the reader stood in the middle of it: the log begins it again.
+      if (entry === undefined) return null;
+      for (; offset < entry.changes.length && changes.length < most; offset++) {
+        const change = entry.changes[offset];
+        if (change !== undefined && !this.#log.covers(position, change)) changes.push(change);
+      }
+      if (offset < entry.changes.length) {
+        return {
+          changes,
+          cursor: { position: reached, within: { entry: number, offset } },
+          isEnd: false,
+        };
+      }
+      reached = this.#later(entry.to, reached);
+      if (changes.length >= most && number + 1 < this.#ring.next) {
+        return { changes, cursor: cursorAt(reached), isEnd: false };
+      }
+    }
+    return { changes, cursor: cursorAt(this.#later(this.#ring.end, reached)), isEnd: true };
+  }
+
+  async #readLog({ position, within }: Cursor, most: number): Promise<Window | null> {
+    const step = await this.#log.next(within !== null && "changes" in within ? within : position);
+    if (step === null) return null;
+    const { changes, to } = step;
+    return {
+      changes: byTransaction(changes),
+      cursor: to === null ? { position, within: step } : cursorAt(to),
+      // A log gives what it has, up to some number. Who joins the live readers looks once more.
+      isEnd: to !== null && changes.length < most,
+    };
+  }
+
+  /** A reader may stand further than memory ends: a page tells of what the feed has yet to read. */
+  #later(next: Position, reached: Position): Position {
+    return this.#log.isBehind(next, reached) ? next : reached;
+  }
+}

@@ -1,0 +1,228 @@
+import type { User } from "../auth/user.ts";
+import type { ChangeLog } from "../db/change_log.ts";
+import { Problem } from "../problem/problem.ts";
+import { Beats } from "./beats.ts";
+import { type Channel, type ChannelOptions, openChannel } from "./channel.ts";
+import { retryText, toBytes, tokenText } from "./frames.ts";
+import { jittered } from "./jitter.ts";
+import type { Quota } from "./quota.ts";
+import { ScopeWatch } from "./scope_watch.ts";
+import { type Beginning, Subscription } from "./subscription.ts";
+import { interestOf, type SubscribeRequest, Ticket } from "./ticket.ts";
+
+/** What a hub is made of. */
+export interface HubOptions extends ChannelOptions {
+  /** The log of the database. Asked again where it failed. */
+  openLog(): Promise<ChangeLog>;
+  readonly quota: Quota;
+}
+
+/** All streams over one database. */
+export class Hub {
+  readonly #options: HubOptions;
+  readonly #scopes: ScopeWatch;
+  readonly #beats: Beats<Subscription>;
+  readonly #tickets = new Map<Subscription, Ticket>();
+  readonly #strategy: ByteLengthQueuingStrategy;
+  #log: Promise<ChangeLog> | null = null;
+  #channel: Promise<Channel> | null = null;
+  #isClosing = false;
+  #cancelTimers: (() => void)[] = [];
+
+  /** Nobody follows anything yet. */
+  constructor(options: HubOptions) {
+    this.#options = options;
+    this.#strategy = new ByteLengthQueuingStrategy({
+      highWaterMark: options.sizes.mostUnreadBytes,
+    });
+    this.#scopes = new ScopeWatch(options.runtime);
+    this.#beats = new Beats(options.runtime, (some) => void this.#visit(some));
+  }
+
+  /** How many streams are open. */
+  get size(): number {
+    return this.#tickets.size;
+  }
+
+  /** How many of them are as far as the log is. */
+  get liveSize(): number {
+    let count = 0;
+    for (const subscription of this.#tickets.keys()) if (subscription.isLive) count++;
+    return count;
+  }
+
+  /** Makes sure that changes are recorded from now on, and forgotten in time. */
+  async start(): Promise<void> {
+    this.#every(purgeMs, async () => await (await this.#openLog()).purge());
+    this.#every(rescopeMs, () => this.#scopes.look());
+    await this.#openLog();
+  }
+
+  /** The stream of what somebody wants to follow. Throws a 429 or a 503 before it opens. */
+  async subscribe(request: SubscribeRequest): Promise<ReadableStream<Uint8Array>> {
+    if (this.#isClosing) throw overloaded("the service is stopping");
+    const { quota, runtime } = this.#options;
+    const freePlace = quota.take(request.user, request.address);
+    try {
+      const channel = await this.#openChannel();
+      if (channel.pages.isFull) throw overloaded("too many clients begin at once");
+      const beginning = await beginningOf(request, channel);
+      if (this.#isClosing) throw overloaded("the service is stopping");
+      const subscription = new Subscription(
+        channel,
+        interestOf(request),
+        beginning,
+        (ended) => this.#forget(ended),
+      );
+      const now = runtime.clock.now();
+      const ticket = new Ticket(request, subscription, {
+        slot: this.#beats.add(subscription),
+        endsAt: runtime.clock.elapsedMs() + jittered(runtime, shortestLifeMs, longestLifeMs),
+        expiresAt: runtime.clock.elapsedMs() + (expiryOf(request.user) - now),
+        freePlace,
+      });
+      this.#tickets.set(subscription, ticket);
+      ticket.watch(this.#scopes);
+      request.signal.addEventListener("abort", subscription);
+      const stream = new ReadableStream(subscription, this.#strategy);
+      // Gone before it was listened for.
+      if (request.signal.aborted) subscription.end("");
+      return stream;
+    } catch (error) {
+      freePlace();
+      throw error;
+    }
+  }
+
+  /** Ends all streams, evenly over a time, so that their clients do not come back all at once. */
+  async drain(windowMs: number): Promise<void> {
+    this.#isClosing = true;
+    const steps = Math.max(1, Math.floor(windowMs / drainStepMs));
+    const perStep = Math.ceil(this.#tickets.size / steps);
+    const { clock } = this.#options.runtime;
+    while (this.#tickets.size > 0) {
+      const some = [...this.#tickets.keys()].slice(0, perStep);
+      await this.#endAll(some, windowMs);
+      if (this.#tickets.size === 0) return;
+      await new Promise<void>((resolve) =>
+        this.#cancelTimers.push(clock.after(drainStepMs, resolve))
+      );
+    }
+  }
+
+  /** Ends all streams at once, and reads nothing more. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    for (const cancel of this.#cancelTimers) cancel();
+    this.#beats.stop();
+    await this.#endAll([...this.#tickets.keys()], longestRetryMs);
+    const [channel, log] = await Promise.allSettled([this.#channel, this.#log]);
+    if (channel.status === "fulfilled") channel.value?.feed.close();
+    if (log.status === "fulfilled") await log.value?.close();
+  }
+
+  /** Those whose time is over end; the others get a sign of life. */
+  async #visit(some: ReadonlySet<Subscription>): Promise<void> {
+    const channel = await this.#channel;
+    if (channel === null) return;
+    const { clock } = this.#options.runtime;
+    const now = clock.elapsedMs();
+    channel.pages.forgetOld();
+    const trailer = toBytes(tokenText(channel.log.print(channel.feed.position)));
+    for (const subscription of [...some]) {
+      const ticket = this.#tickets.get(subscription);
+      if (ticket === undefined) continue;
+      if (now >= ticket.expiresAt) ticket.revoke();
+      else if (now >= ticket.endsAt) this.#end(subscription, channel, 1_000);
+      else subscription.beat(trailer);
+    }
+  }
+
+  async #endAll(some: readonly Subscription[], withinMs: number): Promise<void> {
+    if (some.length === 0) return;
+    const channel = await this.#channel;
+    if (channel === null) return;
+    for (const subscription of some) this.#end(subscription, channel, withinMs);
+  }
+
+  /** Its client comes back, with where it stands. */
+  #end(subscription: Subscription, { log, feed }: Channel, withinMs: number): void {
+    const token = subscription.isLive ? tokenText(log.print(feed.position)) : "";
+    const delayMs = jittered(this.#options.runtime, 0, Math.max(withinMs, shortestRetryMs));
+    subscription.end(token + retryText(delayMs));
+  }
+
+  #forget(subscription: Subscription): void {
+    const ticket = this.#tickets.get(subscription);
+    if (ticket === undefined) return;
+    this.#tickets.delete(subscription);
+    this.#beats.remove(subscription, ticket.slot);
+    ticket.unwatch(this.#scopes);
+    ticket.request.signal.removeEventListener("abort", subscription);
+    ticket.freePlace();
+  }
+
+  #openLog(): Promise<ChangeLog> {
+    return this.#log ??= this.#options.openLog().catch((error) => {
+      this.#log = null;
+      throw error;
+    });
+  }
+
+  #openChannel(): Promise<Channel> {
+    return this.#channel ??= this.#openLog().then((log) => openChannel(log, this.#options)).catch(
+      (error) => {
+        this.#channel = null;
+        throw error;
+      },
+    );
+  }
+
+  /** Runs `work` again and again; what goes wrong is observed and tried again the next time. */
+  #every(intervalMs: number, work: () => Promise<void>): void {
+    const { runtime } = this.#options;
+    const index = this.#cancelTimers.length;
+    const wait = () => {
+      this.#cancelTimers[index] = runtime.clock.after(
+        jittered(runtime, 0.6 * intervalMs, intervalMs),
+        async () => {
+          await work().catch((error) => {
+            if (!this.#isClosing) runtime.observe({ kind: "live_upkeep_failed", error });
+          });
+          if (!this.#isClosing) wait();
+        },
+      );
+    };
+    wait();
+  }
+}
+
+const purgeMs = 60_000;
+const rescopeMs = 60_000;
+const shortestLifeMs = 15 * 60_000;
+const longestLifeMs = 30 * 60_000;
+const shortestRetryMs = 1_000;
+const longestRetryMs = 5_000;
+const drainStepMs = 50;
+
+async function beginningOf(
+  { resumeFrom, skipExisting }: SubscribeRequest,
+  { log, feed }: Channel,
+): Promise<Beginning> {
+  if (resumeFrom === null) return skipExisting ? "now" : "everything";
+  const position = log.parse(resumeFrom);
+  // A position that nobody can get to belongs to a future that a restored database has lost.
+  return position !== null && await feed.reach(position) ? position : "lost";
+}
+
+/** When the user's credentials end, in milliseconds since 1970, as far as they say so. */
+function expiryOf(user: User | null): number {
+  const seconds = user?.claims?.["exp"];
+  return typeof seconds === "number" ? seconds * 1000 : Infinity;
+}
+
+function overloaded(why: string): Problem {
+  return new Problem("overloaded", `Cannot subscribe now: ${why}`, {
+    headers: { "retry-after": "3", "cache-control": "no-store" },
+  });
+}

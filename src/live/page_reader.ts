@@ -1,0 +1,147 @@
+import type { ChangeLog, Position } from "../db/change_log.ts";
+import { type Key, keyOf } from "../plan/key.ts";
+import type { OrderKey } from "../plan/plan.ts";
+import type { Clock } from "../runtime/runtime.ts";
+import type { Row } from "../schema/table_info.ts";
+import type { SqlValue } from "../sql/fragment.ts";
+import { eventText, toBytes } from "./frames.ts";
+import type { Group } from "./group.ts";
+import type { LiveSizes } from "./sizes.ts";
+
+/** One page of a snapshot, ready to be sent. */
+export interface Page {
+  /** An `existing` event. Shared by all who ask for the same page. */
+  readonly bytes: Uint8Array;
+  /** What the page knows of. */
+  readonly position: Position;
+  /** Where the next page begins; null behind the last one. */
+  readonly next: PageStart | null;
+}
+
+/** Behind which row a page begins. */
+export interface PageStart {
+  /** Its key in process. */
+  readonly key: Key;
+  /** Its key as it is stored. */
+  readonly stored: readonly SqlValue[];
+}
+
+/** How far a snapshot has come. */
+export interface Walk {
+  /** Behind which row the next page begins; null for the first. */
+  start: PageStart | null;
+  /** The next page, where it was read and what was sent is not yet as new as it is. */
+  page: Page | null;
+  /** Whether it follows an invalidation: its pages must know of what caused that. */
+  readonly isAnew: boolean;
+}
+
+/** How snapshots are read. */
+export interface PageReaderOptions {
+  readonly log: ChangeLog;
+  readonly clock: Clock;
+  readonly sizes: LiveSizes;
+}
+
+/**
+ * Reads snapshots page by page, by key, a few at a time and first come, first served, so that a
+ * crowd that comes back at once does not take the database from everybody else. Those who ask for
+ * the same page within a moment share it.
+ */
+export class PageReader {
+  readonly #options: PageReaderOptions;
+  readonly #recent = new Map<string, { readonly at: number; readonly page: Promise<Page> }>();
+  readonly #waiting: (() => void)[] = [];
+  #reading = 0;
+
+  /** Reads nothing yet. */
+  constructor(options: PageReaderOptions) {
+    this.#options = options;
+  }
+
+  /** Whether there are too many waiting for their turn. */
+  get isFull(): boolean {
+    return this.#waiting.length >= this.#options.sizes.mostWaitingPages;
+  }
+
+  /** A page of a group's rows that knows of all that `atLeast` covers. */
+  async read(group: Group, start: PageStart | null, atLeast: Position | null): Promise<Page> {
+    this.forgetOld();
+    const id = `${group.key}${JSON.stringify(start?.stored.map(String) ?? null)}`;
+    const recent = this.#recent.get(id);
+    if (recent !== undefined) {
+      const page = await recent.page;
+      if (atLeast === null || this.#options.log.isBehind(page.position, atLeast)) return page;
+    }
+    const page = this.#readInTurn(group, start);
+    if (this.#recent.size < mostRemembered) {
+      this.#recent.set(id, { at: this.#options.clock.elapsedMs(), page });
+      // Whoever asks again after a failure reads anew.
+      page.catch(() => this.#recent.delete(id));
+    }
+    return await page;
+  }
+
+  /** Lets go of the pages that are too old to be shared. */
+  forgetOld(): void {
+    const oldest = this.#options.clock.elapsedMs() - sharedForMs;
+    for (const [id, { at }] of this.#recent) {
+      if (at > oldest) return;
+      this.#recent.delete(id);
+    }
+  }
+
+  async #readInTurn(group: Group, start: PageStart | null): Promise<Page> {
+    if (this.#reading >= this.#options.sizes.pageReaders) {
+      // Whoever leaves hands its place over, so that nobody slips in between.
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    } else this.#reading++;
+    try {
+      return await this.#readPage(group, start);
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#reading--;
+      else next();
+    }
+  }
+
+  async #readPage({ interest }: Group, start: PageStart | null): Promise<Page> {
+    const { table, filter, reader, view } = interest;
+    const { log, sizes: { rowsPerPage } } = this.#options;
+    const statement = reader.compile({
+      kind: "read",
+      table,
+      columns: table.columns,
+      where: filter,
+      order: table.primaryKey.map((column): OrderKey => ({ column, descending: false })),
+      after: start?.stored ?? null,
+      limit: rowsPerPage,
+    });
+    const { rows: cells, position } = await log.readAt(statement);
+    const rows = reader.toRows(cells, table.columns);
+    const items = rows.length === 0 ? [] : await view.present(rows);
+    // Those that were not presented with the others begin the next page.
+    const isLast = rows.length < rowsPerPage && items.length === rows.length;
+    const end = items.length - 1;
+    const last = isLast ? undefined : rows[end];
+    const next = last === undefined ? null : pageStart(last, cells[end] ?? [], interest.table);
+    return { bytes: toBytes(existingText(items, next !== null)), position, next };
+  }
+}
+
+/** A page of the snapshot; the last one says that there are no more. */
+export function existingText(items: readonly Row[], hasMore: boolean): string {
+  return eventText("existing", { items, hasMore });
+}
+
+const sharedForMs = 2_000;
+const mostRemembered = 64;
+
+function pageStart(
+  row: Row,
+  cells: readonly SqlValue[],
+  table: Group["interest"]["table"],
+): PageStart {
+  const stored = table.primaryKey.map((column) => cells[table.columns.indexOf(column)] ?? null);
+  return { key: keyOf(row, table), stored };
+}

@@ -1,0 +1,167 @@
+import type { Change } from "../db/change_log.ts";
+import type { TableInfo } from "../schema/table_info.ts";
+import type { Tick } from "./feed.ts";
+import type { InvalidationReason } from "./frames.ts";
+import { Group, groupKey, type Interest, viewKey } from "./group.ts";
+import { GroupIndex } from "./group_index.ts";
+import type { MaybePromise } from "./maybe_promise.ts";
+import { passagesOf } from "./passage.ts";
+import { reachesRows, tablesBehind } from "./relation_reach.ts";
+import { invalidate, Routing, type RoutingOptions } from "./routing.ts";
+import { Showing } from "./showing.ts";
+import { waysOf } from "./way.ts";
+
+/** Whom the changes of one table concern. */
+interface TableGroups {
+  /** Those who follow it. */
+  readonly own: Set<Group>;
+  readonly index: GroupIndex;
+  /** Those whose filters walk to it. */
+  readonly dependent: Set<Group>;
+  /** Those who show its rows under theirs. */
+  readonly showings: Set<Showing>;
+}
+
+/** Brings every change to the groups that it concerns, and to nobody else. */
+export class Router {
+  readonly #options: RoutingOptions;
+  readonly #groups = new Map<string, Group>();
+  readonly #tables = new Map<TableInfo, TableGroups>();
+  readonly #showings = new Map<string, Showing>();
+
+  /** Nobody follows anything yet. */
+  constructor(options: RoutingOptions) {
+    this.#options = options;
+  }
+
+  /** The group of an interest, with one more in it. */
+  enter(interest: Interest): Group {
+    const key = groupKey(interest);
+    const group = this.#groups.get(key) ?? this.#open(key, interest);
+    group.size++;
+    return group;
+  }
+
+  /** One less in a group; the last one takes it along. */
+  leave(group: Group): void {
+    group.size--;
+    if (group.size > 0) return;
+    const { interest, filters, showing } = group;
+    const { table } = interest;
+    this.#groups.delete(group.key);
+    const { own, index } = this.#tableGroups(table);
+    own.delete(group);
+    index.remove(group);
+    const behind = tablesBehind(filters);
+    for (const other of behind) this.#tableGroups(other).dependent.delete(group);
+    const beneath = showing === null ? [] : this.#leaveShowing(group, showing);
+    for (const one of [table, ...behind, ...beneath]) this.#forgetTable(one);
+  }
+
+  /** Tells everybody to begin anew. */
+  invalidateAll(reason: InvalidationReason): void {
+    for (const group of this.#groups.values()) invalidate(group, reason);
+  }
+
+  /** Decides anew, and tells everybody who follows a table to begin anew: memory has erred. */
+  recompile(table: TableInfo): void {
+    for (const showing of this.#showings.values()) {
+      showing.ways = waysOf(showing.reading.view.shown, this.#options.decider);
+    }
+    for (const group of this.#groups.values()) {
+      group.decide = this.#options.decider.compile(group.interest.filter);
+      const { index } = this.#tableGroups(group.interest.table);
+      for (const one of [index, group.showing?.index]) {
+        one?.remove(group);
+        one?.add(group);
+      }
+      if (group.interest.table === table) invalidate(group, "server_reset");
+    }
+  }
+
+  /** Delivers a tick. Waits only where the database must decide, or related rows are loaded. */
+  publish(tick: Tick): MaybePromise<void> {
+    const routing = new Routing(this.#options, tick);
+    for (const change of tick.changes) {
+      const groups = this.#tables.get(change.table);
+      if (groups !== undefined) this.#route(change, groups, routing);
+    }
+    return routing.finish();
+  }
+
+  #open(key: string, interest: Interest): Group {
+    const { decider } = this.#options;
+    const { table, filter, view } = interest;
+    const showing = view.shown.length === 0 ? null : this.#showing(interest);
+    const group = new Group(interest, decider.compile(filter), showing);
+    this.#groups.set(key, group);
+    showing?.groups.add(group);
+    showing?.index.add(group);
+    const { own, index } = this.#tableGroups(table);
+    own.add(group);
+    index.add(group);
+    for (const one of tablesBehind(group.filters)) this.#tableGroups(one).dependent.add(group);
+    return group;
+  }
+
+  #showing(interest: Interest): Showing {
+    const key = viewKey(interest);
+    const known = this.#showings.get(key);
+    if (known !== undefined) return known;
+    const showing = new Showing(interest, this.#options.decider);
+    this.#showings.set(key, showing);
+    for (const { table } of showing.ways) this.#tableGroups(table).showings.add(showing);
+    return showing;
+  }
+
+  /** The tables that nobody shows any more. */
+  #leaveShowing(group: Group, showing: Showing): readonly TableInfo[] {
+    showing.groups.delete(group);
+    showing.index.remove(group);
+    if (showing.groups.size > 0) return [];
+    this.#showings.delete(viewKey(showing.reading));
+    const tables = showing.ways.map(({ table }) => table);
+    for (const table of tables) this.#tableGroups(table).showings.delete(showing);
+    return tables;
+  }
+
+  #route(change: Change, { own, index, dependent, showings }: TableGroups, routing: Routing): void {
+    for (const group of dependent) {
+      // Which rows come and go with a related one is not known here, so that all are read again.
+      if (reachesRows(change, group.filters, this.#options.decider)) {
+        routing.invalidate(group, "relation_overflow");
+      }
+    }
+    for (const showing of showings) routing.touch(showing, change);
+    if (change.kind === "truncate" || change.kind === "touch") {
+      const reason = change.kind === "truncate" ? "truncated" : "untracked_write";
+      for (const group of own) routing.invalidate(group, reason);
+      return;
+    }
+    for (const passage of passagesOf(change)) {
+      index.visit(passage, (group) => {
+        if (group.members.size > 0) routing.meet(group, passage);
+      });
+    }
+  }
+
+  #tableGroups(table: TableInfo): TableGroups {
+    const known = this.#tables.get(table);
+    if (known !== undefined) return known;
+    const groups: TableGroups = {
+      own: new Set(),
+      index: new GroupIndex(this.#options.decider.isCertain),
+      dependent: new Set(),
+      showings: new Set(),
+    };
+    this.#tables.set(table, groups);
+    return groups;
+  }
+
+  #forgetTable(table: TableInfo): void {
+    const groups = this.#tables.get(table);
+    if (groups === undefined) return;
+    const { own, dependent, showings } = groups;
+    if (own.size + dependent.size + showings.size === 0) this.#tables.delete(table);
+  }
+}

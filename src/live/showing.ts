@@ -1,0 +1,25 @@
+import type { Decider } from "./decider.ts";
+import type { Group } from "./group.ts";
+import { GroupIndex } from "./group_index.ts";
+import type { Interest } from "./group.ts";
+import { type Way, waysOf } from "./way.ts";
+
+/**
+ * The groups that show related rows under theirs, and the same ones: whatever their filters, a
+ * change of such a row is the same to them.
+ */
+export class Showing {
+  readonly reading: Pick<Interest, "resource" | "table" | "reader" | "view">;
+  readonly groups: Set<Group> = new Set();
+  /** The same, to be found by what a row holds. */
+  readonly index: GroupIndex;
+  /** From the rows that are shown to those under which they are. */
+  ways: readonly Way[];
+
+  /** Without groups yet. */
+  constructor(reading: Showing["reading"], decider: Decider) {
+    this.reading = reading;
+    this.index = new GroupIndex(decider.isCertain);
+    this.ways = waysOf(reading.view.shown, decider);
+  }
+}

@@ -1,0 +1,128 @@
+import type { Grant } from "../auth/authorize.ts";
+import type { RowReader } from "../db/rows.ts";
+import { and, type Filter, noRows } from "../filter/filter.ts";
+import type { TableInfo } from "../schema/table_info.ts";
+import { invalidateText } from "./frames.ts";
+import { groupKey, type Interest } from "./group.ts";
+import type { ScopeHolder, ScopeWatch, Watched } from "./scope_watch.ts";
+import type { Subscription } from "./subscription.ts";
+import type { LiveView } from "./view.ts";
+
+/** What somebody wants to follow. */
+export interface SubscribeRequest extends Watched {
+  /** Where the caller's socket ends, as far as known. */
+  readonly address: string | null;
+  readonly table: TableInfo;
+  readonly reader: RowReader;
+  readonly view: LiveView;
+  /** The rows of the caller's scope. */
+  readonly scope: Filter;
+  /** What must hold beside the scope. */
+  readonly filter: Filter;
+  /** The token of a stream that ended. */
+  readonly resumeFrom: string | null;
+  readonly skipExisting: boolean;
+  /** Aborted when the caller is gone. */
+  readonly signal: AbortSignal;
+}
+
+/** Which rows a request is about, and how they are shown. */
+export function interestOf(
+  { resource, table, reader, view, scope, filter }:
+    & Omit<SubscribeRequest, keyof Watched>
+    & Pick<Watched, "resource">,
+): Interest {
+  return { resource, table, reader, view, filter: and(scope, filter) };
+}
+
+/** When a stream ends, and what it takes up until then. */
+export interface TicketFacts {
+  readonly slot: number;
+  readonly endsAt: number;
+  readonly expiresAt: number;
+  readonly freePlace: () => void;
+}
+
+/** What a hub knows of a stream. It holds the right to the rows, which may become another one. */
+export class Ticket implements ScopeHolder {
+  readonly slot: number;
+  readonly endsAt: number;
+  readonly expiresAt: number;
+  readonly freePlace: () => void;
+  readonly request: SubscribeRequest;
+  readonly subscription: Subscription;
+  /** What is seen by the rights of now. */
+  #sight: Pick<SubscribeRequest, "scope" | "view">;
+  readonly #related: readonly RelatedHolder[];
+
+  constructor(request: SubscribeRequest, subscription: Subscription, facts: TicketFacts) {
+    this.request = request;
+    this.subscription = subscription;
+    this.slot = facts.slot;
+    this.endsAt = facts.endsAt;
+    this.expiresAt = facts.expiresAt;
+    this.freePlace = facts.freePlace;
+    this.#sight = request;
+    this.#related = request.view.rights.map((_right, index) => new RelatedHolder(this, index));
+  }
+
+  /** Has all its rights looked at from time to time. */
+  watch(scopes: ScopeWatch): void {
+    const { request } = this;
+    scopes.add(request, request.scope, this);
+    request.view.rights.forEach((right, index) => {
+      const holder = this.#related[index];
+      if (holder !== undefined) scopes.add(right, right.grant?.rows ?? noRows, holder);
+    });
+  }
+
+  /** The opposite of {@link watch}. */
+  unwatch(scopes: ScopeWatch): void {
+    scopes.remove(this.request, this);
+    this.request.view.rights.forEach((right, index) => {
+      const holder = this.#related[index];
+      if (holder !== undefined) scopes.remove(right, holder);
+    });
+  }
+
+  regrant(grant: Grant | null): void {
+    if (grant === null) this.revoke();
+    else this.#see({ ...this.#sight, scope: grant.rows });
+  }
+
+  /** The same for a right that what is shown under the rows hangs on. */
+  regrantRelated(index: number, grant: Grant | null): void {
+    const { scope, view } = this.#sight;
+    this.#see({ scope, view: view.rights[index]?.regranted(grant) ?? view });
+  }
+
+  revoke(): void {
+    this.subscription.end(invalidateText("auth_expired"));
+  }
+
+  #see({ scope, view }: Pick<SubscribeRequest, "scope" | "view">): void {
+    this.#sight = { scope, view };
+    const interest = interestOf({ ...this.request, scope, view });
+    if (groupKey(interest) === groupKey(this.subscription.interest)) return;
+    this.subscription.move(interest, "scope_changed");
+  }
+}
+
+/** Holds the right to rows that are shown under others. */
+class RelatedHolder implements ScopeHolder {
+  readonly #ticket: Ticket;
+  readonly #index: number;
+
+  constructor(ticket: Ticket, index: number) {
+    this.#ticket = ticket;
+    this.#index = index;
+  }
+
+  regrant(grant: Grant | null): void {
+    this.#ticket.regrantRelated(this.#index, grant);
+  }
+
+  revoke(): void {
+    this.#ticket.revoke();
+  }
+}

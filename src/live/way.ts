@@ -1,0 +1,112 @@
+import type { Decide } from "../filter/decide.ts";
+import { canonicalKey } from "../filter/canonical.ts";
+import { allRows, type Filter } from "../filter/filter.ts";
+import type { Relation, RelationStep } from "../schema/relation.ts";
+import type { Row, TableInfo } from "../schema/table_info.ts";
+import type { Change } from "../db/change_log.ts";
+import type { Decider } from "./decider.ts";
+import type { ShownRelation } from "./view.ts";
+
+/** How one leads from a row of a table that has changed to the rows under which it is shown. */
+export interface Way {
+  /** Two ways of one resource with the same name lead alike. */
+  readonly name: string;
+  readonly table: TableInfo;
+  /** Whether a row of the table is shown; null where only the database can tell. */
+  readonly decide: Decide;
+  /** One step up after the other, from the table to that of the rows. Never empty. */
+  readonly climbs: readonly Climb[];
+}
+
+/** From rows to those under which they are shown. */
+export interface Climb {
+  /** The relation the other way round. */
+  readonly relation: Relation;
+  /** Over the rows that it leads to: those that are not shown themselves show nothing. */
+  readonly where: Filter;
+  /** Over the link table of `manyToMany`. */
+  readonly links: Filter;
+  readonly isIndexed: boolean;
+}
+
+/** All ways to the rows of a view. */
+export function waysOf(shown: readonly ShownRelation[], decider: Decider): readonly Way[] {
+  return waysBelow(shown, { name: [], where: allRows, climbs: [] }, decider);
+}
+
+/** The values by which a change leads on: those of the row before and after, where it is shown. */
+export function leadingValues(
+  { before, after }: Change,
+  { decide, climbs }: Way,
+): ReadonlySet<unknown> {
+  const column = climbs[0]?.relation.steps[0].own;
+  const values = new Set<unknown>();
+  // A row that is shown neither before nor after is nobody's affair: an event would betray it.
+  const passes = (row: Row | null) => row !== null && decide({ row }) !== false;
+  if (column === undefined || (!passes(before) && !passes(after))) return values;
+  for (const row of [before, after]) {
+    const value = row?.[column.name] ?? null;
+    if (value !== null) values.add(value);
+  }
+  return values;
+}
+
+/** The filters that decide which related rows are shown. */
+export function filtersOf(shown: readonly ShownRelation[]): readonly Filter[] {
+  return shown.flatMap(({ filter, shown }) => [filter, ...filtersOf(shown)]);
+}
+
+interface Above {
+  readonly name: readonly string[];
+  readonly where: Filter;
+  readonly climbs: readonly Climb[];
+}
+
+function waysBelow(
+  shown: readonly ShownRelation[],
+  above: Above,
+  decider: Decider,
+): readonly Way[] {
+  return shown.flatMap(({ relation, filter, links, isIndexed, shown }) => {
+    const { where } = above;
+    const name = [...above.name, canonicalKey(where), relation.name];
+    const { owner, target, steps: [near, far] } = relation;
+    const fromTarget = far === undefined
+      ? [stepBack(near, owner)]
+      : [stepBack(far, near.table), stepBack(near, owner)];
+    const climb = { relation: backwards(relation, target, fromTarget), where, links, isIndexed };
+    const climbs = [climb, ...above.climbs];
+    const ways: Way[] = [
+      { name: JSON.stringify(name), table: target, decide: decider.compile(filter), climbs },
+      ...waysBelow(shown, { name, where: filter, climbs }, decider),
+    ];
+    if (far === undefined) return ways;
+    const fromLinks = backwards(relation, near.table, [stepBack(near, owner)]);
+    return [...ways, {
+      name: JSON.stringify([...name, ""]),
+      table: near.table,
+      decide: decider.compile(links),
+      climbs: [{ relation: fromLinks, where, links: allRows, isIndexed }, ...above.climbs],
+    }];
+  });
+}
+
+function stepBack({ own, other }: RelationStep, table: TableInfo): RelationStep {
+  return { table, own: other, other: own };
+}
+
+function backwards(
+  relation: Relation,
+  from: TableInfo,
+  steps: readonly RelationStep[],
+): Relation {
+  const [first, second] = steps;
+  if (first === undefined) throw new Error("A relation has a step");
+  return {
+    ...relation,
+    owner: from,
+    target: relation.owner,
+    toMany: true,
+    steps: second === undefined ? [first] : [first, second],
+  };
+}

@@ -1,0 +1,122 @@
+import type { Grant } from "../auth/authorize.ts";
+import type { User } from "../auth/user.ts";
+import { canonicalKey } from "../filter/canonical.ts";
+import type { LiveView, ShownRelation, ViewRight } from "../live/view.ts";
+import { Problem } from "../problem/problem.ts";
+import type { Row } from "../schema/table_info.ts";
+import { tagOf } from "./etag.ts";
+import { type Include, reachedBy } from "./include.ts";
+import { loadIncluded, loadIncludedOfOne, shownOf } from "./load_included.ts";
+import { presentRows, type View } from "./output.ts";
+import type { Resource } from "./resource.ts";
+import { liveLinks } from "./user_filter.ts";
+
+/** By which rights a view shows what is included. */
+export interface LiveRights {
+  readonly related: ReadonlyMap<Resource, Grant>;
+  readonly user: User | null;
+}
+
+/** The door of rows for streams: masked like everywhere, and with their tags. */
+export function liveView(view: View, resource: Resource, rights: LiveRights): LiveView {
+  const { visible, include } = view;
+  const { table, etag } = resource;
+  const { related } = rights;
+  const tagged = (shown: readonly Row[], rows: readonly Row[]) =>
+    etag === null
+      ? shown
+      : shown.map((item, index) => ({ ...item, _etag: tagOf(rows[index] ?? {}, etag) }));
+  return {
+    key: JSON.stringify([visible.map(({ name }) => name), ...keysOf(include, related)]),
+    shown: shownUnder(resource, include, related),
+    rights: [...reachedBy(include)].map((target) => rightTo(target, view, resource, rights)),
+    present: include.length === 0
+      ? (rows) => tagged(presentRows(rows, table.columns, view), rows)
+      : async (rows) => tagged(await presentIncluding(rows, view, resource, related), rows),
+  };
+}
+
+/** Two texts of one resource are the same only where the same rows are shown, and alike. */
+function keysOf(
+  includes: readonly Include[],
+  related: LiveRights["related"],
+): readonly (readonly unknown[])[] {
+  return includes.map((include) => {
+    const { relation: { name }, target, order, limit, view } = include;
+    const grant = related.get(target);
+    if (grant === undefined) return [name];
+    return [
+      name,
+      canonicalKey(shownOf(include, grant, related)),
+      order.map(({ column, descending }) => [column.name, descending]),
+      limit,
+      view.visible.map(({ name }) => name),
+      ...keysOf(view.include, related),
+    ];
+  });
+}
+
+/** What is never shown makes no difference when it changes. */
+function shownUnder(
+  { table, isIndexed }: Resource,
+  includes: readonly Include[],
+  related: LiveRights["related"],
+): readonly ShownRelation[] {
+  return includes.flatMap((include) => {
+    const { relation, target, view } = include;
+    const grant = related.get(target);
+    if (grant === undefined) return [];
+    return [{
+      relation,
+      filter: shownOf(include, grant, related),
+      links: liveLinks(relation, target),
+      isIndexed: isIndexed(relation.steps[0].own) &&
+        table.primaryKey.every(({ notNull }) => notNull),
+      shown: shownUnder(target, view.include, related),
+    }];
+  });
+}
+
+function rightTo(
+  target: Resource,
+  view: View,
+  resource: Resource,
+  { related, user }: LiveRights,
+): ViewRight {
+  return {
+    resource: target.url,
+    access: "read",
+    policy: target.policy,
+    user,
+    grant: related.get(target) ?? null,
+    regranted(grant) {
+      const others = new Map(related);
+      if (grant === null) others.delete(target);
+      else others.set(target, grant);
+      return liveView(view, resource, { related: others, user });
+    },
+  };
+}
+
+/** As many of the first rows as include no more than is loaded at once, and at least one. */
+async function presentIncluding(
+  rows: readonly Row[],
+  view: View,
+  { table, driver }: Resource,
+  related: LiveRights["related"],
+): Promise<readonly Row[]> {
+  for (let count = rows.length; count > 1; count = Math.ceil(count / 2)) {
+    const some = rows.slice(0, count);
+    try {
+      const included = await loadIncluded(some, view.include, related, driver);
+      return presentRows(some, table.columns, view, included);
+    } catch (error) {
+      const isTooMuch = error instanceof Problem && error.slug === "query-too-expensive";
+      if (!isTooMuch) throw error;
+    }
+  }
+  const [row] = rows;
+  if (row === undefined) return [];
+  const included = await loadIncludedOfOne(row, view.include, related, driver);
+  return presentRows([row], table.columns, view, included);
+}

@@ -1,0 +1,75 @@
+import { assert, assertEquals } from "@std/assert";
+import type { Change, ChangeLog, Position } from "../../src/db/change_log.ts";
+import { type ChangesOptions, settleChanges } from "../../src/db/changes_options.ts";
+import { openChangeLog } from "../../src/db/open_change_log.ts";
+import type { Database } from "../../src/db/open_database.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { readTableInfo, type TableLike } from "../../src/schema/define.ts";
+import type { TableInfo } from "../../src/schema/table_info.ts";
+
+/** The real world, with nobody listening to what is noticed. */
+export const runtime = systemRuntime(() => {});
+
+/** Opens the log of a database for some of its tables. */
+export function openLog(
+  db: Database,
+  tables: readonly (TableLike<unknown, unknown> | TableInfo)[],
+  options: ChangesOptions = {},
+): Promise<ChangeLog> {
+  const infos = tables.map((table) => isInfo(table) ? table : readTableInfo(table));
+  return openChangeLog({
+    driver: db.driver,
+    tables: infos,
+    changes: settleChanges(options),
+    runtime,
+  });
+}
+
+function isInfo(table: TableLike<unknown, unknown> | TableInfo): table is TableInfo {
+  return "byName" in table;
+}
+
+/** Everything behind a position, and where one stands then. */
+export async function readOn(
+  log: ChangeLog,
+  from: Position,
+): Promise<{ readonly changes: readonly Change[]; readonly to: Position }> {
+  const changes: Change[] = [];
+  for (let position = from;;) {
+    let step = await log.next(position);
+    assert(step !== null, "history is lost");
+    const length = changes.length;
+    changes.push(...step.changes);
+    while (step.to === null) {
+      step = await log.next(step);
+      assert(step !== null, "history is lost");
+      changes.push(...step.changes);
+    }
+    position = step.to;
+    if (changes.length === length) return { changes, to: position };
+  }
+}
+
+/** Runs `work` and gives what the log says of it. */
+export async function changesOf(
+  log: ChangeLog,
+  work: () => Promise<unknown>,
+): Promise<readonly Change[]> {
+  const from = await log.end();
+  await work();
+  return (await readOn(log, from)).changes;
+}
+
+/** Changes as short data: the kind, and the rows before and after. */
+export function told(changes: readonly Change[]): unknown[] {
+  return changes.map(({ kind, before, after }) => [kind, before, after]);
+}
+
+/** Holds what the log says of `work` against a list of kinds and rows. */
+export async function assertChanges(
+  log: ChangeLog,
+  work: () => Promise<unknown>,
+  expected: readonly unknown[],
+): Promise<void> {
+  assertEquals(told(await changesOf(log, work)), [...expected]);
+}

@@ -1,0 +1,11 @@
+import { engines } from "../support/engines.ts";
+import { exercise } from "./change_log.ts";
+
+for (const engine of engines) {
+  exercise(
+    engine,
+    engine.name === "pglite"
+      ? { readsBesideTransaction: "PGlite has one connection, reads wait for the transaction" }
+      : {},
+  );
+}

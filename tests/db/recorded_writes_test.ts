@@ -1,0 +1,154 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { createApp } from "../../src/app.ts";
+import { settleChanges } from "../../src/db/changes_options.ts";
+import type { Database } from "../../src/db/open_database.ts";
+import { recordedWrites } from "../../src/db/recorded_writes.ts";
+import { all } from "../../src/filter/builders.ts";
+import { resource } from "../../src/resource/definition.ts";
+import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
+import { readTableInfo, table } from "../../src/schema/define.ts";
+import { changesOf, openLog, readOn, runtime, told } from "../conformance/change_log_support.ts";
+import { testOnEngines } from "../support/http.ts";
+
+const notes = table("notes", {
+  id: integer().primaryKey(),
+  title: text().notNull().as("the_title"),
+  version: integer().notNull().default(1),
+  gone: timestamp(),
+});
+
+for (const mode of ["service", "triggers"] as const) {
+  testOnEngines(`every operation is recorded row by row, by ${mode}`, async (engine) => {
+    const db = await engine.open();
+    await db.createTables([notes]);
+    const recorded = await recording(db, mode);
+    const log = await openLog(db, [notes], { mode });
+    const send = await serving(recorded);
+    const from = await log.end();
+    await send("POST", "", { id: 1, title: "a" }, 201);
+    await send("POST", "/batch", { items: [{ id: 2, title: "b" }, { id: 3, title: "c" }] }, 201);
+    await send("PATCH", "/1", { title: "A" }, 200);
+    await send("PUT", "/2", { title: "B" }, 200);
+    await send(
+      "POST",
+      "/batch/upsert",
+      { items: [{ id: 3, title: "C" }, { id: 4, title: "d" }] },
+      200,
+    );
+    await send("PATCH", "/batch", { filter: "id>=3", patch: { title: "both" } }, 200);
+    await send("PUT", "/batch", { items: [{ id: 3, title: "third" }] }, 200);
+    await send("DELETE", "/4", undefined, 204);
+    await send("POST", "/4/restore", undefined, 200);
+    await send("DELETE", "/batch", { filter: "id<=2" }, 200);
+    await send("POST", "", { id: 1, title: "twice" }, 409);
+    const { changes } = await readOn(log, from);
+    assertEquals(changes.map(({ kind, before, after }) => [kind, before?.id ?? after?.id]), [
+      ...[["insert", 1], ["insert", 2], ["insert", 3], ["update", 1], ["update", 2]],
+      ...[["insert", 4], ["update", 3], ["update", 3], ["update", 4], ["update", 3]],
+      ...[["update", 4], ["update", 4], ["update", 1], ["update", 2]],
+    ]);
+    // Each image is what the one before of its row left behind, and the last is what is stored.
+    const rows = new Map<unknown, unknown>();
+    for (const { before, after } of changes) {
+      assertEquals(before, rows.get(before?.id) ?? null);
+      rows.set(after?.id, after);
+    }
+    const listed = await send("GET", "?withDeleted=true", undefined, 200);
+    assertEquals([...rows.values()].toSorted(byId), listed.items);
+    await log.close();
+    await db.close();
+  });
+}
+
+testOnEngines(
+  "what the service does not understand is told as a touch or a change",
+  async (engine) => {
+    const db = await engine.open();
+    await db.createTables([notes]);
+    const { driver } = await recording(db, "service");
+    const log = await openLog(db, [notes], { mode: "service" });
+    const isTold = db.dialect.engine === "postgres";
+    const insert = { text: "INSERT INTO notes (id, the_title) VALUES (1, 'a')", values: [] };
+    const row = { id: 1, title: "a", version: 1, gone: null };
+    assertEquals(told(await changesOf(log, () => driver.query(insert))), [
+      isTold ? ["touch", null, null] : ["insert", null, row],
+    ]);
+    const undone = () =>
+      driver.transaction(async (connection) => {
+        await connection.query({ text: "DELETE FROM notes", values: [] });
+        throw new Error("undone");
+      });
+    assertEquals(await changesOf(log, () => assertRejects(undone)), []);
+    assertEquals(await changesOf(log, () => driver.query({ text: "SELECT 1", values: [] })), []);
+    await log.close();
+    await db.close();
+  },
+);
+
+testOnEngines("a table that triggers record is not recorded twice", async (engine) => {
+  const db = await engine.open();
+  await db.createTables([notes]);
+  await (await openLog(db, [notes])).close();
+  const send = await serving(await recording(db, "service"));
+  const log = await openLog(db, [notes], { mode: "service" });
+  const changes = await changesOf(log, () => send("POST", "", { id: 1, title: "a" }, 201));
+  assertEquals(changes.map(({ kind }) => kind), ["insert"]);
+  await log.close();
+  await db.close();
+});
+
+/** The database by the driver that records. */
+async function recording(db: Database, mode: "service" | "triggers"): Promise<Database> {
+  const driver = await recordedWrites({
+    driver: db.driver,
+    tables: [readTableInfo(notes)],
+    changes: settleChanges({ mode }),
+    random: runtime.random,
+  });
+  return { ...db, driver };
+}
+
+type Send = (
+  method: string,
+  path: string,
+  body: unknown,
+  status: number,
+) => Promise<{ readonly items?: readonly unknown[] }>;
+
+async function serving(db: Database): Promise<Send> {
+  const right = () => all();
+  const app = await createApp({
+    db,
+    secret: "a secret for the tests only",
+    auth: {
+      middleware: async (context, next) => {
+        context.set("user", { id: "somebody" });
+        await next();
+      },
+    },
+    resources: [
+      resource(notes, {
+        id: notes.id,
+        auth: { public: { read: true }, create: right, update: right, delete: right },
+        etag: { versionField: notes.version },
+        softDelete: { field: notes.gone },
+      }),
+    ],
+  });
+  return async (method, path, body, status) => {
+    const answer = await app.fetch(
+      new Request(`http://test/api/notes${path}`, {
+        method,
+        headers: body === undefined ? {} : { "content-type": "application/json" },
+        body: body === undefined ? null : JSON.stringify(body),
+      }),
+    );
+    const text = await answer.text();
+    assertEquals([answer.status, method, path], [status, method, path], text);
+    return text === "" ? {} : JSON.parse(text);
+  };
+}
+
+function byId(left: unknown, right: unknown): number {
+  return Object(left).id - Object(right).id;
+}

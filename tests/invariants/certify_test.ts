@@ -1,0 +1,75 @@
+import { assert, assertEquals } from "@std/assert";
+import { certifiedCells } from "../../src/sql/certified_cells.ts";
+import type { CellClass, Engine as EngineFamily } from "../../src/sql/dialect.ts";
+import { engines } from "../support/engines.ts";
+import { testUnless } from "../support/skip.ts";
+import { root } from "../tidy/module_graph.ts";
+import { type Certification, certify } from "./certification.ts";
+
+// `CERTIFY=write deno task test tests/invariants/certify_test.ts` writes the table anew.
+const isWriting = Deno.env.get("CERTIFY") === "write";
+
+const families: readonly EngineFamily[] = ["sqlite", "postgres"];
+const results = new Map<string, Certification>();
+
+for (const engine of engines) {
+  testUnless(
+    engine.ignore ?? null,
+    `${engine.name} gives the answers of memory in every certified cell`,
+    async () => {
+      const result = await certify(engine);
+      results.set(engine.name, result);
+      console.log(`${result.checks.toLocaleString("en")} comparisons by ${engine.name}`);
+      assert(result.checks > 500_000, "the corpora are large");
+      if (isWriting) return;
+      const committed = Object.entries(certifiedCells[familyOf(engine.name)]);
+      const wrong = committed.flatMap(([cell, symbols]) =>
+        symbols.split(" ").flatMap((symbol) => result.disagreed.get(`${cell} ${symbol}`) ?? [])
+      );
+      assertEquals(wrong, []);
+    },
+  );
+}
+
+Deno.test("src/sql/certified_cells.ts holds all that was proved, and nothing else", async () => {
+  const proved = Object.fromEntries(families.map((family) => [family, provedBy(family)]));
+  if (isWriting) {
+    const text = `${head}${JSON.stringify(proved)};\n`;
+    await Deno.writeTextFile(`${root}src/sql/certified_cells.ts`, text);
+    return;
+  }
+  assertEquals(proved, certifiedCells);
+});
+
+/** What every engine of the family that can run here agrees about with memory. */
+function provedBy(family: EngineFamily): Record<string, string> {
+  const runs = [...results].filter(([name]) => familyOf(name) === family).map(([, run]) => run);
+  const [first, ...others] = runs;
+  assert(first !== undefined, `no engine of the family ${family} has run`);
+  return Object.fromEntries(
+    [...first.agreed].map(([cell, symbols]) => [
+      cell,
+      agreedByAll(cell, symbols, others).join(" "),
+    ]),
+  );
+}
+
+function agreedByAll(
+  cell: CellClass,
+  symbols: readonly string[],
+  others: readonly Certification[],
+): readonly string[] {
+  return symbols.filter((symbol) => others.every((run) => run.agreed.get(cell)?.includes(symbol)));
+}
+
+function familyOf(name: string): EngineFamily {
+  return name.includes("sqlite") ? "sqlite" : "postgres";
+}
+
+const head = `import type { CertifiedOperators, Engine } from "./dialect.ts";
+
+/**
+ * The operators, by class of column, with which memory gives the very answers of an engine's SQL.
+ * Written by \`tests/invariants/certify_test.ts\`, which fails when one is wrong or could be added.
+ */
+export const certifiedCells: Readonly<Record<Engine, CertifiedOperators>> = `;

@@ -1,0 +1,110 @@
+import { assertEquals } from "@std/assert";
+import type { ChangeLog } from "../../src/db/change_log.ts";
+import { gt } from "../../src/filter/builders.ts";
+import { integer, text } from "../../src/schema/column_builder.ts";
+import { table } from "../../src/schema/define.ts";
+import { testOnEngines } from "../support/http.ts";
+import { Client, type TestHub, withHub } from "./hub_support.ts";
+
+const rows = table("rows", { id: integer().primaryKey(), rank: integer(), title: text() });
+
+/** Every way in which a row can meet the frontier of a snapshot whose pages hold three rows. */
+const writes: readonly string[] = [
+  "UPDATE rows SET title = title || '!' WHERE id = 1",
+  "UPDATE rows SET title = title || '!' WHERE id = 5",
+  "UPDATE rows SET title = title || '!' WHERE id = 11",
+  "DELETE FROM rows WHERE id = 2",
+  "DELETE FROM rows WHERE id = 8",
+  "INSERT INTO rows (id, rank, title) VALUES (0, 5, 'new at the front')",
+  "INSERT INTO rows (id, rank, title) VALUES (99, 5, 'new at the end')",
+  "UPDATE rows SET rank = 0 WHERE id = 3",
+  "UPDATE rows SET rank = 0 WHERE id = 9",
+  "UPDATE rows SET rank = 5 WHERE id IN (4, 10)",
+  "UPDATE rows SET id = 50 WHERE id = 1",
+  "UPDATE rows SET id = -1 WHERE id = 12",
+  "UPDATE rows SET title = 'all'",
+];
+
+/** Calls back before and after each look at the log: those are the moments between which all is. */
+function spied(log: ChangeLog, moment: () => Promise<void>): ChangeLog {
+  const around = async <T>(work: () => Promise<T>): Promise<T> => {
+    await moment();
+    const result = await work();
+    await moment();
+    return result;
+  };
+  return {
+    tables: log.tables,
+    covers: (position, change) => log.covers(position, change),
+    isBehind: (position, earlier) => log.isBehind(position, earlier),
+    print: (position) => log.print(position),
+    parse: (token) => log.parse(token),
+    onHint: (look) => log.onHint(look),
+    purge: () => log.purge(),
+    close: () => log.close(),
+    end: () => around(() => log.end()),
+    next: (from) => around(() => log.next(from)),
+    readAt: (statement) => around(() => log.readAt(statement)),
+  };
+}
+
+testOnEngines(
+  "a row that changes at any moment of a snapshot is told once and right",
+  async (engine) => {
+    let onMoment = () => Promise.resolve();
+    const wrap = (log: ChangeLog) => spied(log, () => onMoment());
+    await withHub(engine, rows, { sizes: { rowsPerPage: 3 }, wrap }, async (test) => {
+      for (const write of writes) {
+        let moments = 0;
+        for (let when = 0; when === 0 || when < moments; when++) {
+          onMoment = () => Promise.resolve();
+          await fill(test);
+          // Pages that were read before this are not shared any more.
+          await test.advance(3_000);
+          moments = 0;
+          onMoment = async () => {
+            if (moments++ === when) await test.sql(write);
+          };
+          await requireSameAsStored(test, () => onMoment = () => Promise.resolve());
+        }
+        assertEquals(moments >= 8, true, `${moments} moments: before and after each of four pages`);
+      }
+    });
+  },
+);
+
+async function fill({ sql }: TestHub): Promise<void> {
+  await sql("DELETE FROM rows");
+  const values = Array.from(
+    { length: 12 },
+    (_, index) => `(${index + 1}, ${(index + 1) % 4}, 'row')`,
+  );
+  await sql(`INSERT INTO rows (id, rank, title) VALUES ${values.join()}`);
+}
+
+/** Follows the rows until all is told, and holds what the client has against the table. */
+async function requireSameAsStored(
+  { subscribe, sql, db }: TestHub,
+  onSynced: () => void,
+): Promise<void> {
+  const stream = await subscribe({ filter: gt(rows.rank, 0) });
+  const client = new Client();
+  const readOn = async () => (await stream.take(1)).forEach((event) => client.take(event));
+  while (!client.isSynced) await readOn();
+  onSynced();
+  await sql("INSERT INTO rows (id, rank, title) VALUES (1000, 1, 'mark')");
+  while (!client.rows.has(1000)) await readOn();
+  const { rows: stored } = await db.driver.query({
+    text: "SELECT id, rank, title FROM rows WHERE rank > 0 ORDER BY id",
+    values: [],
+  });
+  const held = [...client.rows.values()].toSorted((left, right) =>
+    Number(left["id"]) - Number(right["id"])
+  );
+  assertEquals(
+    held.map(({ id, rank, title }) => [String(id), String(rank), title]),
+    stored.map(([id, rank, title]) => [String(id), String(rank), title]),
+  );
+  assertEquals(client.faults, []);
+  await stream.close();
+}

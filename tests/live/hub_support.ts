@@ -1,0 +1,211 @@
+import type { AccessPolicy, ScopeFunction } from "../../src/auth/scope.ts";
+import type { User } from "../../src/auth/user.ts";
+import type { ChangeLog } from "../../src/db/change_log.ts";
+import { settleChanges } from "../../src/db/changes_options.ts";
+import { openChangeLog } from "../../src/db/open_change_log.ts";
+import type { Database } from "../../src/db/open_database.ts";
+import { createRowReader } from "../../src/db/rows.ts";
+import { allRows, type Filter } from "../../src/filter/filter.ts";
+import { createDecider, type Decider } from "../../src/live/decider.ts";
+import { Hub } from "../../src/live/hub.ts";
+import { Quota } from "../../src/live/quota.ts";
+import { type LiveSizes, liveSizes } from "../../src/live/sizes.ts";
+import type { SubscribeRequest } from "../../src/live/ticket.ts";
+import type { Observation } from "../../src/runtime/observation.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import type { Row, TableInfo } from "../../src/schema/table_info.ts";
+import { handClock } from "../db/hand_clock.ts";
+import type { Engine } from "../support/engines.ts";
+import { type EventStream, openEventStream, type ServerEvent } from "../support/event_stream.ts";
+import { readTableInfo, type TableLike } from "../../src/schema/define.ts";
+
+/** A hub over a real log, with a clock that is moved by hand. */
+export interface TestHub {
+  readonly db: Database;
+  readonly hub: Hub;
+  readonly log: ChangeLog;
+  readonly observations: readonly Observation[];
+  /** In steps, because timers make timers. */
+  advance(ms: number, stepMs?: number): Promise<void>;
+  sql(text: string): Promise<void>;
+  subscribe(request?: Partial<SubscribeRequest>): Promise<EventStream>;
+  /** The same, for those who read by themselves. */
+  open(request?: Partial<SubscribeRequest>): Promise<ReadableStream<Uint8Array>>;
+  /** Subscribes at a hub of its own, as another process would have it. */
+  elsewhere(
+    request: Partial<SubscribeRequest>,
+    work: (stream: EventStream) => Promise<void>,
+  ): Promise<void>;
+}
+
+/** What a test hub may be told. */
+export interface TestHubOptions {
+  readonly sizes?: Partial<LiveSizes>;
+  /** Puts itself around the log. */
+  wrap?(log: ChangeLog): ChangeLog;
+  /** Puts itself around what decides. */
+  wrapDecider?(decider: Decider): Decider;
+}
+
+/** Runs `work` against a hub over a fresh database with one table. */
+export async function withHub(
+  engine: Engine,
+  table: TableLike<unknown, unknown>,
+  options: TestHubOptions,
+  work: (test: TestHub) => Promise<void>,
+): Promise<void> {
+  const db = await engine.open();
+  const { clock, advance } = handClock();
+  const observations: Observation[] = [];
+  const runtime = { ...systemRuntime((observed) => observations.push(observed)), clock };
+  const info = readTableInfo(table);
+  await db.createTables([table]);
+  const raw = await openChangeLog({
+    driver: db.driver,
+    tables: [info],
+    changes: settleChanges(),
+    runtime,
+  });
+  const log = options.wrap?.(raw) ?? raw;
+  const decider = createDecider(db.driver, runtime);
+  const hubOver = (log: ChangeLog) =>
+    new Hub({
+      openLog: () => Promise.resolve(log),
+      decider: options.wrapDecider?.(decider) ?? decider,
+      runtime,
+      sizes: { ...liveSizes, ...options.sizes },
+      quota: new Quota({ maxPerUser: 10_000, maxPerAddress: 10_000 }),
+    });
+  const hub = hubOver(log);
+  const open = (request: Partial<SubscribeRequest> = {}) =>
+    hub.subscribe({ ...requestFor(info, db), ...request });
+  try {
+    await hub.start();
+    await work({
+      db,
+      hub,
+      log,
+      observations,
+      async advance(ms, stepMs = ms) {
+        for (let left = ms; left > 0; left -= stepMs) {
+          advance(stepMs);
+          await Promise.resolve();
+        }
+        await settled();
+      },
+      async sql(text) {
+        await db.driver.query({ text, values: [] });
+      },
+      open,
+      async elsewhere(request, work) {
+        const other = hubOver(
+          await openChangeLog({
+            driver: db.driver,
+            tables: [info],
+            changes: settleChanges(),
+            runtime,
+          }),
+        );
+        const stream = await openEventStream(
+          async () => new Response(await other.subscribe({ ...requestFor(info, db), ...request })),
+          () => {},
+        );
+        await work(stream);
+        await stream.close();
+        await other.close();
+      },
+      subscribe: (request) =>
+        openEventStream(
+          async () => new Response(await open(request)),
+          () => {},
+        ),
+    });
+  } finally {
+    await hub.close();
+    await db.close();
+  }
+}
+
+/** Lets whatever is on its way arrive. */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) {
+    await new Promise<void>((resolve) => setTimeout(resolve, 0));
+  }
+}
+
+/** A policy by which everybody sees what `scope` says. */
+export function policyOf(scope: ScopeFunction): AccessPolicy {
+  return {
+    public: new Set(),
+    scopes: new Map([["subscribe", scope]]),
+    // The scopes of these tests are filters.
+    resolve: (result) => result as Filter,
+  };
+}
+
+function requestFor(table: TableInfo, db: Database): SubscribeRequest {
+  return {
+    resource: "/api/rows",
+    access: "subscribe",
+    policy: { ...policyOf(() => allRows), public: new Set(["subscribe"]) },
+    user: null,
+    address: null,
+    table,
+    reader: createRowReader(db.dialect, () => {}),
+    view: { key: "all", shown: [], rights: [], present: (rows) => rows },
+    scope: allRows,
+    filter: allRows,
+    resumeFrom: null,
+    skipExisting: false,
+    signal: new AbortController().signal,
+  };
+}
+
+/** A user of these tests. */
+export function user(id: string, claims: Readonly<Record<string, unknown>> = {}): User {
+  return { id, claims };
+}
+
+/** A client as the documents describe it: it keeps rows by id, and starts over when told to. */
+export class Client {
+  readonly rows = new Map<unknown, Row>();
+  /** What a client that lost nothing could not have been told. */
+  readonly faults: string[] = [];
+  readonly #seqs = new Map<unknown, number>();
+  #isSynced = false;
+
+  /** Whether the snapshot is complete. */
+  get isSynced(): boolean {
+    return this.#isSynced;
+  }
+
+  /** Takes an event. */
+  take({ type, data }: ServerEvent): void {
+    if (type === "invalidate") {
+      this.rows.clear();
+      this.#seqs.clear();
+      this.#isSynced = false;
+    } else if (type === "existing") {
+      for (const item of data.items) this.#put(item.id, item, "existing");
+      if (!data.hasMore) this.#isSynced = true;
+    } else {
+      this.#change(type, data);
+    }
+  }
+
+  #change(type: string, data: { seq: number; id?: unknown; item?: Row }): void {
+    const id = type === "removed" ? data.id : data.item?.["id"];
+    const seq = this.#seqs.get(id) ?? 0;
+    if (data.seq <= seq) this.faults.push(`${type} ${id} came again`);
+    this.#seqs.set(id, data.seq);
+    const isKnown = this.rows.has(id);
+    if (isKnown !== (type !== "added")) this.faults.push(`${type} ${id}, known: ${isKnown}`);
+    if (data.item === undefined) this.rows.delete(id);
+    else this.#put(id, data.item, type);
+  }
+
+  #put(id: unknown, item: Row, type: string): void {
+    if (type === "existing" && this.rows.has(id)) this.faults.push(`existing ${id} came again`);
+    this.rows.set(id, item);
+  }
+}

@@ -1,0 +1,78 @@
+import { assertEquals } from "@std/assert";
+import { all, rsql } from "../../src/filter/builders.ts";
+import { resource } from "../../src/resource/definition.ts";
+import { integer, text } from "../../src/schema/column_builder.ts";
+import { table } from "../../src/schema/define.ts";
+import { insertRows, testOnEngines, withService } from "../support/http.ts";
+
+// The same column names in both, so that a name taken from the wrong row shows.
+const projects = table("projects", {
+  id: integer().primaryKey(),
+  name: text().notNull(),
+  ownerId: text().as("owner_id"),
+});
+const tasks = table("tasks", {
+  id: integer().primaryKey(),
+  name: text().notNull(),
+  projectId: integer().as("project_id"),
+});
+
+testOnEngines(
+  "a scope may walk to other rows, whose changes start over only what they concern",
+  (engine) =>
+    withService(engine, [projects, tasks], () => ({
+      resources: [
+        resource(projects, { id: projects.id, auth: { read: () => all() } }),
+        resource(tasks, {
+          id: tasks.id,
+          auth: { subscribe: (user) => rsql`project.ownerId==${user.id}` },
+          relations: {
+            project: { type: "belongsTo", resource: projects, foreignKey: tasks.projectId },
+          },
+        }),
+      ],
+    }), async ({ db, subscribe }) => {
+      const run = async (text: string) => {
+        await db.driver.query({ text, values: [] });
+      };
+      await insertRows(db, projects, [
+        { id: 1, name: "p", ownerId: "ada" },
+        { id: 2, name: "p", ownerId: "bob" },
+      ]);
+      await insertRows(db, tasks, [
+        { id: 1, name: "a", projectId: 1 },
+        { id: 2, name: "b", projectId: 2 },
+      ]);
+      const [ada, bob] = await Promise.all(
+        ["ada", "bob"].map((user) => subscribe("/api/tasks/subscribe", { "x-user": user })),
+      );
+      if (ada === undefined || bob === undefined) throw new Error("unreachable");
+      const ids = (event: { data: { items: readonly { id: number }[] } } | undefined) =>
+        event?.data.items.map(({ id }) => id);
+      assertEquals([ids((await ada.untilSynced())[0]), ids((await bob.untilSynced())[0])], [[1], [
+        2,
+      ]]);
+
+      await run("UPDATE tasks SET name = 'c' WHERE id = 2");
+      await run("UPDATE tasks SET project_id = 1 WHERE id = 2");
+      await run("UPDATE tasks SET project_id = NULL WHERE id = 1");
+      assertEquals((await bob.take(2)).map(({ type }) => type), ["changed", "removed"]);
+      assertEquals((await ada.take(2)).map(({ type }) => type), ["added", "removed"]);
+
+      // Neither the name of a project nor another's project makes a difference to anybody.
+      await run("UPDATE projects SET name = 'q'");
+      await run("INSERT INTO projects (id, name, owner_id) VALUES (3, 'p', 'eve')");
+      await run(
+        "UPDATE projects SET owner_id = CASE id WHEN 1 THEN 'bob' ELSE 'ada' END WHERE id < 3",
+      );
+      for (const stream of [ada, bob]) {
+        const [invalid, existing] = await stream.take(2);
+        assertEquals(invalid?.data.reason, "relation_overflow");
+        assertEquals(ids(existing), stream === ada ? [] : [2]);
+      }
+      await run("UPDATE tasks SET name = 'd' WHERE id = 2");
+      assertEquals((await bob.take(1)).map(({ data }) => data.item.name), ["d"]);
+      await ada.close();
+      await bob.close();
+    }),
+);

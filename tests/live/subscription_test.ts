@@ -1,0 +1,458 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { eq, gt } from "../../src/filter/builders.ts";
+import { comparison } from "../../src/filter/comparison.ts";
+import { noRows } from "../../src/filter/filter.ts";
+import type { Operator } from "../../src/filter/operator.ts";
+import { operatorsWith } from "../../src/filter/operators.ts";
+import type { Decider } from "../../src/live/decider.ts";
+import { sql } from "../../src/sql/fragment.ts";
+import { integer, text } from "../../src/schema/column_builder.ts";
+import { readTableInfo, table } from "../../src/schema/define.ts";
+import { engines } from "../support/engines.ts";
+import type { EventStream } from "../support/event_stream.ts";
+import { testOnEngines } from "../support/http.ts";
+import { testUnless } from "../support/skip.ts";
+import { Client, policyOf, settled, type TestHub, user, withHub } from "./hub_support.ts";
+
+const rows = table("rows", { id: integer().primaryKey(), rank: integer(), title: text() });
+const [sqlite] = engines;
+if (sqlite === undefined) throw new Error("There is an engine");
+
+const insert = (id: number, rank = 1, title = "row") =>
+  `INSERT INTO rows (id, rank, title) VALUES (${id}, ${rank}, '${title}')`;
+
+/** Reads until a row is there. */
+async function readUntil(
+  stream: Awaited<ReturnType<TestHub["subscribe"]>>,
+  client: Client,
+  id: number,
+) {
+  while (!client.rows.has(id)) {
+    for (const event of await stream.take(1)) client.take(event);
+  }
+}
+
+Deno.test("all who see the same get the same bytes, made once", () => {
+  let presented = 0;
+  const view = {
+    key: "counted",
+    shown: [],
+    rights: [],
+    present: (some: readonly Record<string, unknown>[]) => {
+      presented += some.length;
+      return some;
+    },
+  };
+  return withHub(sqlite, rows, {}, async ({ open, sql }) => {
+    const requests = [{}, {}, { filter: gt(rows.rank, 0) }, { filter: eq(rows.rank, 1) }];
+    const readers = [];
+    for (const request of requests) {
+      const reader = (await open({ view, ...request })).getReader();
+      readers.push(reader);
+      while (!decode((await reader.read()).value).startsWith("id: ")) { /* the snapshot */ }
+    }
+    await settled();
+    await sql(insert(1));
+    const chunks = await Promise.all(readers.map(async (reader) => (await reader.read()).value));
+    assertEquals(presented, 1);
+    assert(decode(chunks[0]).startsWith("event: added\n"));
+    assert(/\n\nid: \S+\n\n$/.test(decode(chunks[0])), "events and position are one chunk");
+    for (const chunk of chunks) assert(chunk === chunks[0], "the very same bytes");
+    for (const reader of readers) await reader.cancel();
+  });
+});
+
+function decode(bytes: Uint8Array | undefined): string {
+  return new TextDecoder().decode(bytes);
+}
+
+testOnEngines(
+  "who does not read is left behind, and catches up with what is left of it",
+  (engine) => {
+    const sizes = { mostUnreadBytes: 300, changesAtOnce: 50 };
+    return withHub(engine, rows, { sizes }, async ({ subscribe, sql, hub }) => {
+      const stream = await subscribe();
+      await stream.untilSynced();
+      await settled();
+      for (let id = 1; id <= 40; id++) await sql(insert(id));
+      await settled();
+      for (let turn = 0; turn < 3; turn++) await sql(`UPDATE rows SET rank = rank + 1`);
+      await sql("DELETE FROM rows WHERE id > 20");
+      await sql(insert(500, 1, "last"));
+      await settled();
+      assertEquals(hub.size, 1);
+      const client = new Client();
+      await readUntil(stream, client, 500);
+      assertEquals(client.faults, []);
+      assertEquals(
+        [...client.rows.keys()].toSorted(),
+        [...Array(20).keys()].map((i) => i + 1).concat(500).toSorted(),
+      );
+      assertEquals(client.rows.get(7)?.["rank"], 4);
+      const events = stream.text.match(/^event: \w+/gm) ?? [];
+      assert(events.length < 40 + 120 + 20, `${events.length} events are what is left, not all`);
+      await sql(insert(501));
+      await readUntil(stream, client, 501);
+      await stream.close();
+    });
+  },
+);
+
+testOnEngines("who is far behind is told from the log, and the same way", (engine) => {
+  const sizes = { mostUnreadBytes: 300, changesAtOnce: 20, ring: { changes: 10, bytes: 10_000 } };
+  return withHub(engine, rows, { sizes }, async ({ subscribe, sql }) => {
+    const stream = await subscribe();
+    await stream.untilSynced();
+    await settled();
+    for (let id = 1; id <= 60; id++) await sql(insert(id));
+    await sql("UPDATE rows SET rank = 7 WHERE id > 30");
+    await sql("DELETE FROM rows WHERE id <= 30");
+    await sql(insert(500));
+    await settled();
+    const client = new Client();
+    await readUntil(stream, client, 500);
+    assertEquals(client.rows.size, 31);
+    assertEquals(new Set([...client.rows.values()].map((row) => row["rank"])), new Set([7, 1]));
+    await stream.close();
+  });
+});
+
+testOnEngines(
+  "a stream goes on behind its token, in another process as well",
+  (engine) =>
+    withHub(engine, rows, {}, async (first) => {
+      await first.sql(insert(1));
+      const stream = await first.subscribe();
+      await stream.untilSynced();
+      const token = await stream.untilToken();
+      await stream.close();
+      await first.sql(insert(2));
+      await first.sql("UPDATE rows SET rank = 2 WHERE id = 1");
+      await first.sql("DELETE FROM rows WHERE id = 2");
+      const goesOn = async (stream: EventStream) => {
+        const events = await stream.take(3);
+        assertEquals(
+          events.map(({ type, data }) => `${type} ${data.id ?? data.item.id}`),
+          ["added 2", "changed 1", "removed 2"],
+        );
+      };
+      const again = await first.subscribe({ resumeFrom: token });
+      await goesOn(again);
+      await again.close();
+      await first.elsewhere({ resumeFrom: token }, goesOn);
+    }),
+);
+
+testOnEngines(
+  "a token that is none, or of another life, or of the future starts over",
+  (engine) =>
+    withHub(engine, rows, {}, async ({ subscribe, sql, log }) => {
+      await sql(insert(1));
+      const end = await log.end();
+      const ahead = end.kind === "sequence"
+        ? { ...end, seq: end.seq + 1_000 }
+        : { ...end, xmin: end.xmin + 100_000n, xmax: end.xmax + 100_000n, running: [] };
+      const tokens = [
+        "nonsense",
+        "s.0.1",
+        log.print({ ...end, epoch: "0123456789abcdef" }),
+        log.print(ahead),
+      ];
+      for (const resumeFrom of tokens) {
+        const stream = await subscribe({ resumeFrom });
+        const [invalid, existing] = await stream.take(2);
+        assertEquals(invalid?.data, { type: "invalidate", reason: "history_lost" });
+        assert(stream.text.includes('"history_lost"}\n\nid:\n\n'), "nobody resumes from before");
+        assertEquals(existing?.data.items.length, 1);
+        await stream.close();
+      }
+    }),
+);
+
+testOnEngines(
+  "who resumes in the middle of what it had got keeps no row that is gone",
+  (engine) => {
+    const sizes = { changesAtOnce: 10 };
+    return withHub(engine, rows, { sizes }, async ({ subscribe, sql }) => {
+      const stream = await subscribe();
+      await stream.untilSynced();
+      const token = await stream.untilToken();
+      await settled();
+      await sql(insert(1));
+      const client = new Client();
+      await readUntil(stream, client, 1);
+      // The connection breaks before the position that stands behind the event.
+      await stream.close();
+      await sql("DELETE FROM rows WHERE id = 1");
+      for (let id = 100; id < 130; id++) await sql(insert(id));
+      const again = await subscribe({ resumeFrom: token });
+      await readUntil(again, client, 129);
+      assertEquals(client.rows.has(1), false);
+      await again.close();
+    });
+  },
+);
+
+Deno.test("a client whose place in history was forgotten starts over", () => {
+  const sizes = { mostUnreadBytes: 300, ring: { changes: 2, bytes: 10_000 } };
+  return withHub(sqlite, rows, { sizes }, async ({ subscribe, sql }) => {
+    const stream = await subscribe();
+    await stream.untilSynced();
+    await settled();
+    for (let id = 1; id <= 20; id++) await sql(insert(id));
+    await settled();
+    await sql(`UPDATE "_service_meta" SET value = '20' WHERE name = 'floor'`);
+    await sql(`DELETE FROM "_service_changes" WHERE seq <= 20`);
+    await sql(insert(21));
+    const client = new Client();
+    const events = [];
+    while (client.rows.size < 21) {
+      const [event] = await stream.take(1);
+      if (event === undefined) break;
+      events.push(event);
+      client.take(event);
+    }
+    const invalid = events.find(({ type }) => type === "invalidate");
+    assertEquals(invalid?.data.reason, "slow_consumer");
+    assertEquals(client.isSynced, true);
+    await stream.close();
+  });
+});
+
+for (const engine of engines.filter(({ name }) => name === "postgres" || name === "pglite")) {
+  const name = `a table that is emptied at once starts everybody over (${engine.name})`;
+  testUnless(
+    engine.ignore ?? null,
+    name,
+    () =>
+      withHub(engine, rows, {}, async ({ subscribe, sql }) => {
+        await sql(insert(1));
+        const stream = await subscribe();
+        await stream.untilSynced();
+        await sql("TRUNCATE rows");
+        const [invalid, existing] = await stream.take(2);
+        assertEquals(invalid?.data.reason, "truncated");
+        assertEquals(existing?.data, { type: "existing", items: [], hasMore: false });
+        await stream.close();
+      }),
+  );
+}
+
+testOnEngines(
+  "where memory is found to err, the streams start over and the database decides",
+  (engine) => {
+    const [id] = readTableInfo(rows).columns;
+    if (id === undefined) throw new Error("unreachable");
+    // It says one thing to the database and another in memory.
+    const operator = operatorsWith({ "=odd=": { toSql: () => sql`1=1`, matches: () => false } });
+    const filter = comparison(operator.get("=odd=") as Operator, id, ["x"]);
+    const wrapDecider = (decider: Decider) => ({ ...decider, isToBeChecked: () => true });
+    return withHub(engine, rows, { wrapDecider }, async ({ subscribe, sql, observations }) => {
+      const stream = await subscribe({ filter });
+      await stream.untilSynced();
+      await settled();
+      await sql(insert(1));
+      const [invalid, existing] = await stream.take(2);
+      assertEquals(invalid?.data.reason, "server_reset");
+      assertEquals(existing?.data.items.length, 1);
+      assertEquals(observations, [
+        { kind: "live_mismatch", table: "rows", column: "id", operator: "=odd=" },
+      ]);
+      await sql(insert(2));
+      assertEquals((await stream.take(1))[0]?.type, "added");
+      await stream.close();
+    });
+  },
+);
+
+testOnEngines(
+  "a stream becomes live while others write without a pause",
+  (engine) =>
+    withHub(engine, rows, {}, async ({ open, subscribe, sql, hub }) => {
+      let isOver = false;
+      let written = 0;
+      const writing = (async () => {
+        while (!isOver) await sql(insert(++written));
+      })();
+      const client = new Client();
+      const stream = await subscribe();
+      while (!client.isSynced || client.rows.size < 200) {
+        for (const event of await stream.take(1)) client.take(event);
+      }
+      const other = (await open({ skipExisting: true })).getReader();
+      for (let read = 0; read < 50; read++) await other.read();
+      isOver = true;
+      await writing;
+      await readUntil(stream, client, written);
+      assertEquals([client.rows.size, client.faults], [written, []]);
+      await settled();
+      assertEquals(hub.liveSize, 2);
+      await stream.close();
+      await other.cancel();
+    }),
+);
+
+Deno.test("a quiet stream gets its position every fifteen seconds or so", () =>
+  withHub(sqlite, rows, {}, async ({ subscribe, advance, sql }) => {
+    const stream = await subscribe({ filter: eq(rows.rank, 5) });
+    await stream.untilSynced();
+    const first = await stream.untilToken();
+    await settled();
+    await sql(insert(1));
+    await settled();
+    await advance(20_000, 500);
+    const second = await stream.untilToken();
+    assert(second !== first, "the position moves with what others see");
+    await stream.close();
+  }));
+
+Deno.test("a stream lives fifteen to thirty minutes, and its client comes back to where it stood", () =>
+  withHub(sqlite, rows, {}, async ({ subscribe, advance, hub, sql }) => {
+    const stream = await subscribe();
+    await stream.untilSynced();
+    await advance(14.5 * 60_000, 500);
+    assertEquals(hub.size, 1);
+    await advance(17 * 60_000, 500);
+    assertEquals(hub.size, 0);
+    assertEquals(await stream.untilEnd(), []);
+    await sql(insert(1));
+    const again = await subscribe({ resumeFrom: stream.lastEventId });
+    assertEquals((await again.take(1))[0]?.type, "added");
+    await again.close();
+  }));
+
+Deno.test("a stream ends with the credentials of its user", () =>
+  withHub(sqlite, rows, {}, async ({ subscribe, advance }) => {
+    const stream = await subscribe({ user: user("ada", { exp: 60 }) });
+    await stream.untilSynced();
+    await advance(80_000, 500);
+    const [last, ...more] = await stream.untilEnd();
+    assertEquals([last?.data.reason, more.length], ["auth_expired", 0]);
+  }));
+
+Deno.test("a scope that changes starts its streams over, one that is withdrawn ends them", () => {
+  let scope = eq(rows.rank, 1);
+  let asked = 0;
+  const policy = policyOf(() => {
+    asked++;
+    return scope;
+  });
+  return withHub(sqlite, rows, {}, async ({ subscribe, sql, advance, hub }) => {
+    await sql(insert(1, 1));
+    await sql(insert(2, 2));
+    const request = { policy, user: user("ada"), scope };
+    const streams = [await subscribe(request), await subscribe(request)];
+    for (const stream of streams) await stream.untilSynced();
+    await advance(60_000);
+    assertEquals(asked, 1, "once for all streams of a user");
+    scope = eq(rows.rank, 2);
+    await advance(60_000);
+    for (const stream of streams) {
+      const [invalid, existing] = await stream.take(2);
+      assertEquals(invalid?.data.reason, "scope_changed");
+      assertEquals(existing?.data.items.map((row: { id: number }) => row.id), [2]);
+    }
+    await sql("UPDATE rows SET title = 'unseen' WHERE id = 1");
+    await sql("UPDATE rows SET title = 'seen' WHERE id = 2");
+    for (const stream of streams) {
+      assertEquals((await stream.take(1))[0]?.data.item.title, "seen");
+      assertEquals(stream.text.includes("unseen"), false);
+    }
+    scope = noRows;
+    await advance(60_000);
+    for (const stream of streams) {
+      assertEquals((await stream.untilEnd()).map(({ data }) => data.reason), ["auth_expired"]);
+    }
+    assertEquals(hub.size, 0);
+  });
+});
+
+Deno.test("a draining service ends its streams one after the other, with their positions", () =>
+  withHub(sqlite, rows, {}, async ({ subscribe, advance, hub }) => {
+    const streams = [];
+    for (let count = 0; count < 200; count++) streams.push(await subscribe());
+    for (const stream of streams) await stream.untilSynced();
+    const drained = hub.drain(5_000);
+    const sizes = [];
+    for (let step = 0; step < 110; step++) {
+      await advance(50);
+      sizes.push(hub.size);
+    }
+    await drained;
+    assert((sizes[48] ?? 0) > 80 && (sizes[48] ?? 0) < 120, `${sizes[48]} are left at half time`);
+    assertEquals(hub.size, 0);
+    await assertRejects(() => subscribe(), Error, "stopping");
+    for (const stream of streams) {
+      await stream.untilEnd();
+      assert(stream.lastEventId.startsWith("s."));
+      assert((stream.retryMs ?? Infinity) <= 5_000);
+    }
+  }));
+
+Deno.test("who goes away leaves nothing behind", () =>
+  withHub(sqlite, rows, {}, async ({ open, hub, sql, observations }) => {
+    const aborting = new AbortController();
+    const streams = [await open(), await open({ signal: aborting.signal })];
+    assertEquals(hub.size, 2);
+    await streams[0]?.cancel();
+    assertEquals(hub.size, 1);
+    aborting.abort();
+    assertEquals(hub.size, 0);
+    await sql(insert(1));
+    await settled();
+    await streams[1]?.cancel();
+    assertEquals(observations, []);
+  }));
+
+Deno.test("a crowd that begins at once shares its pages, and reads few at a time", () => {
+  let reading = 0;
+  let most = 0;
+  let reads = 0;
+  const sizes = { rowsPerPage: 10, pageReaders: 3 };
+  return withHub(sqlite, rows, {
+    sizes,
+    wrap: (log) =>
+      Object.assign(Object.create(log), {
+        readAt: async (statement: Parameters<typeof log.readAt>[0]) => {
+          reads++;
+          most = Math.max(most, ++reading);
+          await settled();
+          reading--;
+          return await log.readAt(statement);
+        },
+        end: () => log.end(),
+        next: (from: Parameters<typeof log.next>[0]) => log.next(from),
+        parse: (token: string) => log.parse(token),
+        onHint: (look: () => void) => log.onHint(look),
+        purge: () => log.purge(),
+        close: () => log.close(),
+      }),
+  }, async ({ subscribe, sql }) => {
+    for (let id = 1; id <= 25; id++) await sql(insert(id, id % 5));
+    const filters = [0, 1, 2, 3, 4].map((rank) => gt(rows.rank, rank - 1));
+    const streams = await Promise.all(
+      Array.from(
+        { length: 100 },
+        (_, index) => subscribe({ filter: filters[index % 5] ?? noRows }),
+      ),
+    );
+    for (const stream of streams) await stream.untilSynced();
+    assertEquals(most, 3);
+    assert(reads < 5 * 5, `${reads} pages were read for 100 streams`);
+    for (const stream of streams) await stream.close();
+  });
+});
+
+Deno.test("a step of thousands of rows reaches everybody whole", () =>
+  withHub(sqlite, rows, { sizes: { ring: { changes: 800, bytes: 10_000_000 } } }, async (test) => {
+    const stream = await test.subscribe();
+    await stream.untilSynced();
+    await test.sql(
+      `WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < 3000)
+      INSERT INTO rows (id, rank, title) SELECT id, 1, 'row' FROM n`,
+    );
+    const client = new Client();
+    await readUntil(stream, client, 3000);
+    assertEquals([client.rows.size, client.faults], [3000, []]);
+    await stream.close();
+  }));
