@@ -12,7 +12,7 @@ import type { RequestFacts } from "./fingerprint.ts";
 import type { ProofOfWork } from "./proof_of_work.ts";
 import type { Protection } from "./protection.ts";
 import type { Quota } from "./quota.ts";
-import { rateHeaders, secondsUntil, type Standing } from "./rate_headers.ts";
+import { secondsUntil, type Standing, withRateHeaders } from "./rate_headers.ts";
 
 /** A request that wants to be let in. */
 export interface Visit {
@@ -112,15 +112,24 @@ export class Admission {
 
   /** The answer, with what is left. */
   served(reply: Reply): Reply {
-    if (reply.status >= 500) this.#giveBack();
-    return { ...reply, headers: { ...reply.headers, ...this.#headers() } };
+    if (reply.status >= 500) this.giveBack();
+    return { status: reply.status, headers: this.#withHeaders(reply.headers), body: reply.body };
   }
 
-  /** What to throw instead: the same, with what is left. */
+  /** What to throw instead: the same, with what is left. A failure of ours stays what it is. */
   failed(error: unknown): unknown {
     const status = error instanceof Problem ? error.status : 500;
-    if (status >= 500 || status === 428 || status === 429) this.#giveBack();
-    return error instanceof Problem ? error.withHeaders(this.#headers()) : error;
+    if (status >= 500 || status === 428 || status === 429) this.giveBack();
+    return error instanceof Problem && status < 500
+      ? error.withHeaders(this.#withHeaders(error.headers))
+      : error;
+  }
+
+  /** Gives back what was taken from the budget, once: for what turns out to cost nothing. */
+  giveBack(): void {
+    if (this.#budget === null || this.#spent === null || this.#charged === 0) return;
+    this.#spent = this.#budget.giveBack(this.#who, this.#charged);
+    this.#charged = 0;
   }
 
   #entered(taken: Taken): void {
@@ -261,18 +270,10 @@ export class Admission {
     return new Problem(slug, detail, { headers: retry });
   }
 
-  #giveBack(): void {
-    if (this.#budget === null || this.#spent === null || this.#charged === 0) return;
-    this.#spent = this.#budget.giveBack(this.#who, this.#charged);
-    this.#charged = 0;
-  }
-
-  #headers(): Readonly<Record<string, string>> {
-    const standings = [
-      standingOf(this.#protection.rateLimit, this.#rate),
-      standingOf(this.#budget, this.#spent),
-    ].filter((standing) => standing !== null);
-    return rateHeaders(standings, this.#parts.runtime.clock.now());
+  #withHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+    const rate = standingOf(this.#protection.rateLimit, this.#rate);
+    const budget = standingOf(this.#budget, this.#spent);
+    return withRateHeaders(headers, rate, budget, this.#parts.runtime.clock.now());
   }
 }
 

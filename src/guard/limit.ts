@@ -13,8 +13,8 @@ export interface Limit {
   /** Names it in headers. */
   readonly name: string;
   readonly capacity: number;
-  /** How long it takes until everything is back, in milliseconds; Infinity for never. */
-  readonly spanMs: number;
+  /** How headers tell of it: `"budget";q=100;w=60`. */
+  readonly policy: string;
   /** What of the bucket is there now. Never more than the capacity, whichever way a clock jumps. */
   refill(bucket: Bucket, now: number): Bucket;
   /** How long after `now` so much will be there, of a bucket that was refilled now. */
@@ -40,7 +40,7 @@ export function tokenBucket(
   return {
     name,
     capacity,
-    spanMs: perMs === 0 ? Infinity : capacity / perMs,
+    policy: policyOf(name, capacity, perMs === 0 ? Infinity : capacity / perMs),
     refill({ tokens, at }, now) {
       if (now < at) return { tokens: Math.min(capacity, tokens), at: afterJump(at, now) };
       return { tokens: Math.min(capacity, tokens + (now - at) * perMs), at: now };
@@ -58,7 +58,7 @@ export function fixedWindow(name: string, { windowMs, maxRequests }: RateLimitOp
   return {
     name,
     capacity: maxRequests,
-    spanMs: windowMs,
+    policy: policyOf(name, maxRequests, windowMs),
     refill({ tokens, at }, now) {
       if (now >= at + windowMs) return { tokens: maxRequests, at: now };
       return { tokens: Math.min(maxRequests, tokens), at: now < at ? afterJump(at, now) : at };
@@ -66,6 +66,12 @@ export function fixedWindow(name: string, { windowMs, maxRequests }: RateLimitOp
     waitMs: ({ tokens, at }, amount, now) => tokens >= amount ? 0 : at + windowMs - now,
     isSameSpan: (left, right) => left.at === right.at,
   };
+}
+
+/** `w` is how long it takes until everything is back. */
+function policyOf(name: string, capacity: number, spanMs: number): string {
+  const window = spanMs === Infinity ? "" : `;w=${Math.max(1, Math.ceil(spanMs / 1_000))}`;
+  return `"${name}";q=${Math.floor(capacity)}${window}`;
 }
 
 /**

@@ -6,15 +6,26 @@ export interface Standing {
   readonly left: Bucket;
 }
 
-/** What is left of the limits that apply, as headers (draft-ietf-httpapi-ratelimit-headers). */
-export function rateHeaders(
-  standings: readonly Standing[],
+/**
+ * What is left of the limits that apply, beside other headers
+ * (draft-ietf-httpapi-ratelimit-headers).
+ */
+export function withRateHeaders(
+  headers: Readonly<Record<string, string>>,
+  rate: Standing | null,
+  budget: Standing | null,
   now: number,
 ): Readonly<Record<string, string>> {
-  if (standings.length === 0) return {};
+  const one = rate ?? budget;
+  if (one === null) return headers;
+  if (rate === null || budget === null) {
+    // Written out, because it is done for every answer, and headers are what an answer costs.
+    return { ...headers, "ratelimit-policy": one.limit.policy, "ratelimit": stateOf(one, now) };
+  }
   return {
-    "ratelimit-policy": standings.map(({ limit }) => policyOf(limit)).join(", "),
-    "ratelimit": standings.map((standing) => stateOf(standing, now)).join(", "),
+    ...headers,
+    "ratelimit-policy": `${rate.limit.policy}, ${budget.limit.policy}`,
+    "ratelimit": `${stateOf(rate, now)}, ${stateOf(budget, now)}`,
   };
 }
 
@@ -28,15 +39,12 @@ export function secondsUntil(
   return seconds === Infinity ? null : Math.max(0, Math.ceil(seconds - tiny));
 }
 
-function policyOf({ name, capacity, spanMs }: Limit): string {
-  const window = spanMs === Infinity ? "" : `;w=${Math.max(1, Math.ceil(spanMs / 1_000))}`;
-  return `"${name}";q=${Math.floor(capacity)}${window}`;
-}
-
 /** `t` is when there will be more; Retry-After is never earlier. */
 function stateOf(standing: Standing, now: number): string {
   const { limit, left } = standing;
   const remaining = Math.max(0, Math.floor(left.tokens + tiny));
   const seconds = secondsUntil(Math.min(limit.capacity, remaining + 1), standing, now);
-  return `"${limit.name}";r=${remaining}${seconds === null ? "" : `;t=${seconds}`}`;
+  return seconds === null
+    ? `"${limit.name}";r=${remaining}`
+    : `"${limit.name}";r=${remaining};t=${seconds}`;
 }

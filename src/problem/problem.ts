@@ -48,10 +48,10 @@ export class Problem extends Error {
     this.headers = options.headers ?? {};
   }
 
-  /** The same with further headers. */
+  /** The same with these headers instead. */
   withHeaders(headers: Readonly<Record<string, string>>): Problem {
     const { slug, message, details, cause } = this;
-    return new Problem(slug, message, { details, headers: { ...this.headers, ...headers }, cause });
+    return new Problem(slug, message, { details, headers, cause });
   }
 
   /** The body that is sent. */

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { tiny } from "../../src/guard/limit.ts";
+import { secondsUntil } from "../../src/guard/rate_headers.ts";
 import type { KeyValue } from "../../src/runtime/key_value.ts";
 import { StoreError } from "../../src/runtime/store_error.ts";
 import { bucket, limitWorld, window } from "./quota_support.ts";
@@ -166,6 +167,22 @@ Deno.test("a store that never answers holds a request for three seconds and no l
   await world.advance(3_000);
   assertEquals((await first).isGranted, true);
   assertEquals(await granted(10), 2);
+});
+
+Deno.test("whoever waits as long as Retry-After says finds the tokens there", async () => {
+  for (const perMinute of [1, 7, 59, 61, 1_000 / 3]) {
+    const world = limitWorld();
+    const { quota, granted } = world.process(bucket(20, perMinute / 60));
+    await granted(20);
+    for (const amount of [1, 3, 20]) {
+      const { left } = await quota.take("ann", amount);
+      const seconds = secondsUntil(amount, { limit: quota.limit, left }, world.runtime.clock.now());
+      assert(seconds !== null && seconds > 0);
+      await world.advance(1_000 * seconds);
+      assertEquals((await quota.take("ann", amount)).isGranted, true, `${perMinute} ${amount}`);
+      await quota.takeToFloor("ann", 20);
+    }
+  }
 });
 
 Deno.test("to the floor takes what is left and never goes below", async () => {
