@@ -205,8 +205,10 @@ export class Subscription implements Member {
     const { log, feed, history, pages, sizes } = this.#channel;
     if (walk.page === null) {
       const page = await pages.read(this.#group, walk.start, await this.#leastKnown(walk));
-      if (!await feed.reach(page.position)) throw new Error("The feed does not reach a page");
+      const isReached = await feed.reach(page.position);
       if (this.#round !== round) return;
+      // Another life of the log has begun behind the page.
+      if (!isReached) return this.invalidate("history_lost");
       walk.page = page;
     }
     const { page } = walk;
@@ -215,11 +217,11 @@ export class Subscription implements Member {
       if (this.#round !== round) return;
       if (window === null) return this.invalidate("slow_consumer");
       if (!window.isEnd) this.#isNet = true;
+      if (window.isAgain) this.#isRepeat = true;
       // What the page does not know of is read again behind it.
       const changes = window.changes.filter((change) => log.covers(page.position, change));
       if (!await this.#tell(changes, walk.start, round)) return;
       this.#cursor = window.cursor;
-      if (window.cursor.within !== null) this.#isRepeat = true;
       if (!window.isEnd) return;
     }
     this.#enqueue(page.bytes);
@@ -251,10 +253,12 @@ export class Subscription implements Member {
     if (window === null) return this.invalidate(this.#lossReason);
     // A few changes are told one by one, as they would have been; many only by what is left.
     if (!window.isEnd) this.#isNet = true;
+    if (window.isAgain) this.#isRepeat = true;
     if (!await this.#tell(window.changes, null, round)) return;
     this.#cursor = window.cursor;
-    if (window.cursor.within !== null) this.#isRepeat = true;
-    else if (window.changes.length > 0) this.#send(tokenText(log.print(window.cursor.position)));
+    if (window.cursor.within === null && window.changes.length > 0) {
+      this.#send(tokenText(log.print(window.cursor.position)));
+    }
     if (!window.isEnd) return;
     const isReached = await feed.reach(window.cursor.position);
     if (this.#round !== round) return;
