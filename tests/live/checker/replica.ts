@@ -46,6 +46,8 @@ export class Replica {
   #lastSeq = -1;
   #highest = -1;
   #isAfterInvalidate = false;
+  /** It came back to a stream: it may be told of the end of rows that it never saw. */
+  #isResumed = false;
   /** Whether positions order all changes. */
   readonly #isTotal: boolean;
 
@@ -66,12 +68,20 @@ export class Replica {
     return this.#isSynced && this.#repeatsUpTo < 0;
   }
 
+  /** Whether it was there all the time since it began, and so was told of each change. */
+  get isConstant(): boolean {
+    return this.#isSynced && !this.#isResumed;
+  }
+
   /** A connection begins; without a position it begins with everything. */
   connect(): void {
     this.#lastSeq = -1;
     // Whoever was cut off may have heard more than its position says.
     if (this.token === "") this.#startOver();
-    else this.#repeatsUpTo = Math.max(this.#highest, this.#positions.seqOf(this.token) ?? 0, 0);
+    else {
+      this.#isResumed = true;
+      this.#repeatsUpTo = Math.max(this.#highest, this.#positions.seqOf(this.token) ?? 0, 0);
+    }
   }
 
   /** Takes a block of the stream; what it told, or nothing where it told nothing. */
@@ -163,7 +173,7 @@ export class Replica {
   }
 
   #requireKnown(type: Heard["type"], id: string): void {
-    if (this.#repeatsUpTo >= 0) return;
+    if (this.#repeatsUpTo >= 0 || (this.#isResumed && type === "removed")) return;
     const isKnown = this.rows.has(id);
     if (isKnown === (type === "added")) this.#fault(`${type} ${id}, known: ${isKnown}`);
   }
@@ -176,6 +186,7 @@ export class Replica {
     this.rows.clear();
     this.#seqs.clear();
     this.#isSynced = false;
+    this.#isResumed = false;
     this.#repeatsUpTo = -1;
     this.#highest = -1;
   }

@@ -13,7 +13,7 @@ import { Client } from "./client.ts";
 import { Gate } from "./gate.ts";
 import { type Fault, type Instance, openInstance } from "./instance.ts";
 import { randomInterests } from "./interests.ts";
-import { differenceFromList } from "./oracle.ts";
+import { listOracle } from "./oracle.ts";
 import type { Positions } from "./replica.ts";
 import { Truth } from "./truth.ts";
 import { createWorld, definitions, firstGrants, type Grants, tables } from "./world.ts";
@@ -27,6 +27,8 @@ export interface SimulationOptions {
   /** Where the file is made. */
   readonly folder: string;
   readonly fault?: Fault;
+  /** Told what is done, step by step. */
+  trace?(line: string): void;
   /** Spoils the database itself. */
   spoil?(db: Database): Promise<void>;
 }
@@ -68,9 +70,9 @@ const wideSizes: LiveSizes = {
 };
 const sizes = [crampedSizes, crampedSizes, wideSizes];
 
-const clientCount = 18;
+const clientCount = 36;
 /** The clients of the last server read everything at once, and are told every change. */
-const promptCount = 6;
+const promptCount = 10;
 const stepsBetweenRests = 120;
 
 interface Server {
@@ -100,6 +102,8 @@ class Simulation {
   readonly #ledgers = new Map<Client, Ledger>();
   #failure: string | null = null;
   #comparisons = 0;
+  /** A log that began anew tells what it has of itself, and not each change. */
+  #hasNewLife = false;
 
   private constructor(options: SimulationOptions, parts: SimulationParts) {
     this.#options = options;
@@ -199,10 +203,11 @@ class Simulation {
 
   async #step(chance: Chance): Promise<void> {
     const action = chance.weighted({
-      ...{ write: 30, release: 50, read: 50, connect: 12, disconnect: 3 },
+      ...{ write: 40, release: 50, read: 50, connect: 12, disconnect: 3 },
       ...{ tick: 12, hold: 6, purge: 1, restart: 1, newLife: chance.once(4) ? 1 : 0 },
     });
     const server = chance.pick(this.#servers);
+    this.#options.trace?.(`${action} at ${this.#servers.indexOf(server)}`);
     switch (action) {
       case "write":
         return await this.#write(chance);
@@ -216,6 +221,7 @@ class Simulation {
         return this.#connect(chance);
       case "disconnect": {
         const client = chance.pick(this.#clients);
+        this.#options.trace?.(`client ${this.#clients.indexOf(client)} goes away`);
         return chance.once(4) ? client.forget() : client.disconnect();
       }
       case "tick":
@@ -235,13 +241,26 @@ class Simulation {
       const fault = await writeByApi(chance.pick(this.#servers).instance, chance);
       if (fault !== null) this.#fail(fault);
     }
-    await this.#truth.learn();
+    await this.#learn();
+  }
+
+  async #learn(): Promise<void> {
+    const { trace } = this.#options;
+    await this.#truth.learn((change) => {
+      trace?.(
+        `change ${change.seq}: ${change.table.name} ${change.kind} ${
+          JSON.stringify([change.before, change.after], (_key, value) =>
+            typeof value === "bigint" ? String(value) : value)
+        }`,
+      );
+    });
   }
 
   #read(chance: Chance): void {
     const client = chance.pick(this.#clients);
     client.ask();
     const most = chance.pick([1, 7, 60, 500, 10_000]);
+    this.#options.trace?.(`client ${this.#clients.indexOf(client)} reads ${most}`);
     client.take(most);
   }
 
@@ -253,6 +272,9 @@ class Simulation {
     const { instance } = chance.pick(this.#servers.filter(({ isWide }) => isWide === isPrompt));
     this.#ledgers.set(client, { since: -1, lines: [] });
     if (!isPrompt) this.#ledgers.delete(client);
+    this.#options.trace?.(
+      `client ${this.#clients.indexOf(client)} connects: ${JSON.stringify(client.interest)}`,
+    );
     client.connect(instance);
   }
 
@@ -287,6 +309,7 @@ class Simulation {
     const epoch = Array.from({ length: 16 }, () => chance.below(16).toString(16)).join("");
     await run(this.#db, `UPDATE "_service_meta" SET value = ? WHERE name = 'epoch'`, epoch);
     await this.#truth.beginAnew();
+    this.#hasNewLife = true;
   }
 
   /** Lets what is ready happen, lets prompt clients read, and checks what was heard. */
@@ -303,8 +326,11 @@ class Simulation {
 
   #check(client: Client): void {
     const { replica, interest, filter, faults } = client;
+    const { trace } = this.#options;
+    const name = `client ${this.#clients.indexOf(client)}`;
     const ledger = this.#ledgers.get(client);
     for (const event of replica.heard) {
+      trace?.(`${name} hears ${event.type} ${event.id} by change ${event.seq}`);
       const fault = filter === null ? null : this.#truth.faultOf(event, interest.place, filter);
       if (fault !== null) this.#failAt(client, `${event.type}: ${fault}`);
       ledger?.lines.push(`${event.type} ${event.id} ${event.seq}`);
@@ -318,13 +344,14 @@ class Simulation {
   #checkAt(client: Client, token: string): void {
     const { replica, filter, interest: { place } } = client;
     this.#check(client);
+    this.#options.trace?.(`client ${this.#clients.indexOf(client)} is at ${token}`);
     const seq = this.positions.seqOf(token);
     const ledger = this.#ledgers.get(client);
     if (seq === null || !replica.isUnbroken) {
       if (ledger !== undefined) ledger.since = -1;
       return;
     }
-    if (ledger !== undefined && ledger.since < 0) {
+    if (ledger !== undefined && ledger.since < 0 && replica.isConstant) {
       ledger.since = seq;
       ledger.lines.length = 0;
     }
@@ -343,6 +370,7 @@ class Simulation {
     const end = this.#log.print(await this.#log.end());
     const isThere = ({ replica }: Client) =>
       replica.isSynced && replica.token !== "" && this.positions.isBehind(replica.token, end);
+    await this.#readAll();
     for (let round = 0; this.#failure === null; round++) {
       const late = this.#clients.filter((client) => !client.isConnected || !isThere(client));
       if (late.length === 0) break;
@@ -355,41 +383,56 @@ class Simulation {
       while (this.#clients.some((client) => !client.isConnected)) this.#connect(chance);
       // Past the next look at the scopes, and around all who wait for a sign of life.
       this.#advance(1_100);
-      for (let again = true; again;) {
-        for (const client of this.#clients) client.ask();
-        await turns(4);
-        again = this.#clients.map((client) => client.take(1e9)).includes(true);
-      }
-      await this.#look();
+      await this.#readAll();
     }
     await this.#compare();
     if (this.#failure === null && chance.once(4)) await this.#changeGrants(chance);
   }
 
+  async #readAll(): Promise<void> {
+    for (let again = true; again;) {
+      for (const client of this.#clients) client.ask();
+      await turns(4);
+      again = this.#clients.map((client) => client.take(1e9)).includes(true);
+    }
+    await this.#look();
+  }
+
   async #compare(): Promise<void> {
+    const [{ instance } = { instance: null }] = this.#servers;
+    if (instance === null) throw new Error("There is a server");
+    const oracle = listOracle(instance);
     for (const client of this.#clients) {
       if (this.#failure !== null) return;
-      const [{ instance } = { instance: null }] = this.#servers;
-      if (instance === null) throw new Error("There is a server");
-      const difference = await differenceFromList(client, instance);
-      if (difference !== null) this.#fail(difference);
+      const difference = await oracle.differenceOf(client);
+      if (difference !== null) this.#failAt(client, difference);
       this.#comparisons++;
-      const ledger = this.#ledgers.get(client);
-      const { filter, interest: { place } } = client;
-      if (ledger === undefined || ledger.since < 0 || filter === null) continue;
-      const expected = this.#truth.eventsBehind(ledger.since, place, filter);
-      if (expected.join("; ") !== ledger.lines.join("; ")) {
-        this.#failAt(client, `it heard ${ledger.lines.join("; ")} and not ${expected.join("; ")}`);
-      }
+      this.#closeLedger(client);
     }
+    this.#hasNewLife = false;
     const fault = this.#observations.find(({ kind }) => kind !== "notice");
     if (fault !== undefined) this.#fail(`observed: ${Deno.inspect(fault)}`);
+  }
+
+  /** Who was there all the time has heard of every change, once and in order. */
+  #closeLedger(client: Client): void {
+    const ledger = this.#ledgers.get(client);
+    const { filter, replica, interest: { place } } = client;
+    if (ledger === undefined) return;
+    if (ledger.since >= 0 && filter !== null && replica.isConstant && !this.#hasNewLife) {
+      const expected = this.#truth.eventsBehind(ledger.since, place, filter).join("; ");
+      const heard = ledger.lines.join("; ");
+      if (heard !== expected) this.#failAt(client, `it heard ${heard} and not ${expected}`);
+    }
+    ledger.lines.length = 0;
+    ledger.since = this.positions.seqOf(replica.token) ?? -1;
   }
 
   /** Streams that are open are told within a minute; a position is only good for its own scope. */
   async #changeGrants(chance: Chance): Promise<void> {
     const user = chance.pick(["ada", "bob"] as const);
     this.#grants.set(user, chance.pick([["ada"], ["bob"], ["ada", "bob"], ["eve"]]));
+    this.#options.trace?.(`${user} may see the rows of ${this.#grants.get(user)}`);
     for (let waited = 0; waited < 61_000; waited += 1_000) {
       this.#advance(1_000);
       await turns(2);
@@ -397,12 +440,13 @@ class Simulation {
     for (const client of this.#clients) {
       if (!client.isConnected && client.interest.user === user) client.forget();
     }
-    await this.#look();
+    await this.#readAll();
   }
 
   #failAt(client: Client | undefined, text: string): void {
     const { user, place, filter } = client?.interest ?? { user: "", place: "", filter: "" };
-    this.#fail(`${user}, ${place} where ${filter || "anything"}: ${text}`);
+    const name = client === undefined ? "somebody" : `client ${this.#clients.indexOf(client)}`;
+    this.#fail(`${name} (${user}, ${place} where ${filter || "anything"}): ${text}`);
   }
 
   #fail(text: string): void {

@@ -40,11 +40,14 @@ export class Truth {
   }
 
   /** Reads what has been committed since. */
-  async learn(): Promise<void> {
+  async learn(told: (change: Change) => void = () => {}): Promise<void> {
     while (true) {
       const step = await this.#log.next(this.#position);
       if (step === null || step.to === null) throw new Error("The truth has lost history");
-      for (const change of step.changes) this.#note(change);
+      for (const change of step.changes) {
+        this.#note(change);
+        told(change);
+      }
       this.#position = step.to;
       if (step.changes.length === 0) return;
     }
