@@ -6,6 +6,7 @@ import { engines } from "../support/engines.ts";
 import { testOnEngines } from "../support/http.ts";
 import { EventSourceParser } from "./checker/event_source_parser.ts";
 import { Client, settled, withHub } from "./hub_support.ts";
+import { logMethods } from "./log_methods.ts";
 
 const rows = table("rows", { id: integer().primaryKey(), rank: integer(), title: text() });
 const [sqlite] = engines;
@@ -21,7 +22,7 @@ Deno.test("a log that begins anew behind a page starts the stream over, and does
   let isFirst = true;
   let beginAnew = () => Promise.resolve();
   const wrap = (log: ChangeLog): ChangeLog => ({
-    ...bound(log),
+    ...logMethods(log),
     async readAt(statement) {
       const page = await log.readAt(statement);
       if (isFirst) await beginAnew();
@@ -95,20 +96,3 @@ Deno.test("what was told of a step is not told again when memory forgets the ste
     await reader.cancel();
   });
 });
-
-/** The methods of a log, to be put into another one. */
-function bound(log: ChangeLog): ChangeLog {
-  return {
-    tables: log.tables,
-    end: () => log.end(),
-    next: (from) => log.next(from),
-    readAt: (statement) => log.readAt(statement),
-    covers: (position, change) => log.covers(position, change),
-    isBehind: (position, earlier) => log.isBehind(position, earlier),
-    print: (position) => log.print(position),
-    parse: (token) => log.parse(token),
-    onHint: (look) => log.onHint(look),
-    purge: () => log.purge(),
-    close: () => log.close(),
-  };
-}

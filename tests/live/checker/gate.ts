@@ -1,5 +1,6 @@
 import type { ChangeLog } from "../../../src/db/change_log.ts";
 import type { Decider } from "../../../src/live/decider.ts";
+import { logMethods } from "../log_methods.ts";
 import type { Chance } from "./chance.ts";
 
 /**
@@ -49,17 +50,10 @@ export function gatedLog(log: ChangeLog, gate: Gate): ChangeLog {
   }
 
   return {
-    tables: log.tables,
+    ...logMethods(log),
     end: () => ask(() => log.end()),
     next: (from) => ask(() => log.next(from)),
     readAt: (statement) => ask(() => log.readAt(statement)),
-    covers: (position, change) => log.covers(position, change),
-    isBehind: (position, earlier) => log.isBehind(position, earlier),
-    print: (position) => log.print(position),
-    parse: (token) => log.parse(token),
-    onHint: (look) => log.onHint(look),
-    purge: () => log.purge(),
-    close: () => log.close(),
   };
 }
 

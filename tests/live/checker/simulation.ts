@@ -176,7 +176,6 @@ class Simulation {
   async #open(size: LiveSizes, gate: Gate): Promise<Instance> {
     const { clock } = this.#runtime;
     const db = await openDatabase(this.#url, { clock });
-    await run(db, "PRAGMA synchronous = OFF");
     await this.#options.spoil?.(db);
     return await openInstance({
       db,
@@ -479,7 +478,6 @@ async function beginParts({ folder, seed }: SimulationOptions): Promise<Simulati
     environment: () => undefined,
   };
   const db = await openDatabase(url, { clock });
-  await run(db, "PRAGMA synchronous = OFF");
   await createWorld(db);
   const log = await openChangeLog({
     driver: db.driver,
