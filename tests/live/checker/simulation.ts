@@ -1,4 +1,4 @@
-import type { ChangeLog } from "../../../src/db/change_log.ts";
+import type { Change, ChangeLog } from "../../../src/db/change_log.ts";
 import { settleChanges } from "../../../src/db/changes_options.ts";
 import { openChangeLog } from "../../../src/db/open_change_log.ts";
 import { type Database, openDatabase } from "../../../src/db/open_database.ts";
@@ -419,7 +419,8 @@ class Simulation {
     const { filter, replica, interest: { place } } = client;
     if (ledger === undefined) return;
     if (ledger.since >= 0 && filter !== null && replica.isConstant && !this.#hasNewLife) {
-      const expected = this.#truth.eventsBehind(ledger.since, place, filter).join("; ");
+      const isNew = ({ seq }: Change) => seq > ledger.since;
+      const expected = this.#truth.eventsBehind(isNew, place, filter).join("; ");
       const heard = ledger.lines.join("; ");
       if (heard !== expected) this.#failAt(client, `it heard ${heard} and not ${expected}`);
     }

@@ -1,4 +1,4 @@
-import type { Change, ChangeLog, Position } from "../../../src/db/change_log.ts";
+import type { Change, ChangeLog, Position, Step } from "../../../src/db/change_log.ts";
 import type { Filter } from "../../../src/filter/filter.ts";
 import { matches } from "../../../src/filter/match.ts";
 import type { Row } from "../../../src/schema/table_info.ts";
@@ -16,8 +16,7 @@ interface Version {
 
 /**
  * Everything that was ever committed, and by that what a stream must have said. It reads the log
- * itself and knows nothing of how streams are made. Its numbers are those of SQLite, which order
- * all changes.
+ * itself and knows nothing of how streams are made.
  */
 export class Truth {
   readonly #log: ChangeLog;
@@ -41,15 +40,16 @@ export class Truth {
 
   /** Reads what has been committed since. */
   async learn(told: (change: Change) => void = () => {}): Promise<void> {
-    while (true) {
-      const step = await this.#log.next(this.#position);
-      if (step === null || step.to === null) throw new Error("The truth has lost history");
+    for (let from: Position | Step = this.#position;;) {
+      const step: Step | null = await this.#log.next(from);
+      if (step === null) throw new Error("The truth has lost history");
       for (const change of step.changes) {
         this.#note(change);
         told(change);
       }
-      this.#position = step.to;
-      if (step.changes.length === 0) return;
+      from = step.to ?? step;
+      this.#position = step.to ?? this.#position;
+      if (step.changes.length === 0 && step.to !== null) return;
     }
   }
 
@@ -78,7 +78,23 @@ export class Truth {
     return null;
   }
 
-  /** The ids of the rows that passed at a moment, in order. */
+  /** How many changes there were. */
+  countOf(place: Place): number {
+    return this.#changes[place].length;
+  }
+
+  /** Whether a change is one of some. */
+  isWhere(seq: number, isOne: (change: Change) => boolean): boolean {
+    const change = this.#bySeq.get(seq);
+    return change !== undefined && isOne(change);
+  }
+
+  /** The transaction of a change. */
+  transactionOf(seq: number): bigint | null {
+    return this.#bySeq.get(seq)?.transaction ?? null;
+  }
+
+  /** The ids of the rows that passed at a moment, in order; where numbers are those of commits. */
   idsAt(seq: number, place: Place, filter: Filter): readonly string[] {
     const ids: string[] = [];
     for (const [id, versions] of this.#versions[place]) {
@@ -88,12 +104,14 @@ export class Truth {
     return ids.toSorted();
   }
 
-  /** One line for every event that changes behind `seq` must have brought. */
-  eventsBehind(seq: number, place: Place, filter: Filter): readonly string[] {
+  /** One line for every event that the changes behind a position must have brought. */
+  eventsBehind(
+    isBehind: (change: Change) => boolean,
+    place: Place,
+    filter: Filter,
+  ): readonly string[] {
     const lines: string[] = [];
-    const changes = this.#changes[place];
-    const start = changes.findIndex((change) => change.seq > seq);
-    for (const change of start < 0 ? [] : changes.slice(start)) {
+    for (const change of this.#changes[place].filter(isBehind)) {
       const { before, after } = change;
       const [from, to] = [before, after].map((row) => row === null ? null : idOf(row, place));
       const was = before !== null && matches(filter, before);

@@ -137,13 +137,20 @@ function without(body: Record<string, unknown>, name: string): Record<string, un
   return rest;
 }
 
-/** Writes by SQL of its own, past all of the service. */
-export async function writeBySql(db: Database, chance: Chance): Promise<void> {
+/** Writes by SQL of its own, past all of the service; `between` runs before each statement. */
+export async function writeBySql(
+  db: Database,
+  chance: Chance,
+  between: (connection: Connection) => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
   const script = new SqlScript(db, chance);
   try {
     await db.driver.transaction(async (connection) => {
       const turns = chance.once(3) ? 1 + chance.below(5) : 1;
-      for (let turn = 0; turn < turns; turn++) await script.write(connection);
+      for (let turn = 0; turn < turns; turn++) {
+        await between(connection);
+        await script.write(connection);
+      }
       if (!chance.once(6)) return;
       await script.markUndone(connection);
       throw takenBack;
