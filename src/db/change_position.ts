@@ -24,6 +24,14 @@ export function covers(position: Position, change: Change): boolean {
   return change.transaction !== null && sees(position, change.transaction);
 }
 
+/**
+ * The position right behind a change that follows `position` in the log; null where a position
+ * cannot stand between the changes of a step.
+ */
+export function positionBehind(position: Position, change: Change): Position | null {
+  return position.kind === "sequence" ? { ...position, seq: change.seq } : null;
+}
+
 /** Whether `position` covers all that `earlier` covers. */
 export function isBehind(position: Position, earlier: Position): boolean {
   if (position.epoch !== earlier.epoch) return false;

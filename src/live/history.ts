@@ -1,14 +1,22 @@
 import type { Change, ChangeLog, Position, Step } from "../db/change_log.ts";
+import { positionBehind } from "../db/change_position.ts";
 import { byTransaction } from "./by_transaction.ts";
 import type { MaybePromise } from "./maybe_promise.ts";
-import type { Ring } from "./ring.ts";
+import type { Entry, Ring } from "./ring.ts";
 
 /** How far somebody has read who does not read live. */
 export interface Cursor {
   /** Everything that it covers was read. */
   readonly position: Position;
-  /** Where a step was left in the middle: in the ring by number and offset, in the log by its part. */
-  readonly within: { readonly entry: number; readonly offset: number } | Step | null;
+  /** Where a step was left in the middle: in the ring by its place, in the log by its part. */
+  readonly within: PlaceInRing | Step | null;
+}
+
+interface PlaceInRing {
+  readonly entry: number;
+  readonly offset: number;
+  /** The same as a position, where one can stand in the middle of a step. */
+  readonly position: Position | null;
 }
 
 /** The next changes behind a cursor. */
@@ -17,6 +25,8 @@ export interface Window {
   readonly cursor: Cursor;
   /** Whether this is all that there is now. */
   readonly isEnd: boolean;
+  /** Whether it begins a step again of which a part was read before. */
+  readonly isAgain: boolean;
 }
 
 /** A cursor between steps. */
@@ -60,27 +70,35 @@ export class History {
       if (offset < entry.changes.length) {
         return {
           changes,
-          cursor: { position: reached, within: { entry: number, offset } },
+          cursor: {
+            position: reached,
+            within: { entry: number, offset, position: behind(entry, offset, reached) },
+          },
           isEnd: false,
+          isAgain: false,
         };
       }
       reached = this.#later(entry.to, reached);
       if (changes.length >= most && number + 1 < this.#ring.next) {
-        return { changes, cursor: cursorAt(reached), isEnd: false };
+        return { changes, cursor: cursorAt(reached), isEnd: false, isAgain: false };
       }
     }
-    return { changes, cursor: cursorAt(this.#later(this.#ring.end, reached)), isEnd: true };
+    const cursor = cursorAt(this.#later(this.#ring.end, reached));
+    return { changes, cursor, isEnd: true, isAgain: false };
   }
 
   async #readLog({ position, within }: Cursor, most: number): Promise<Window | null> {
-    const step = await this.#log.next(within !== null && "changes" in within ? within : position);
+    const part = within !== null && "changes" in within ? within : null;
+    const exact = within !== null && "entry" in within ? within.position : position;
+    const step = await this.#log.next(part ?? exact ?? position);
     if (step === null) return null;
     const { changes, to } = step;
     return {
       changes: byTransaction(changes),
-      cursor: to === null ? { position, within: step } : cursorAt(to),
+      cursor: to === null ? { position: exact ?? position, within: step } : cursorAt(to),
       // A log gives what it has, up to some number. Who joins the live readers looks once more.
       isEnd: to !== null && changes.length < most,
+      isAgain: exact === null,
     };
   }
 
@@ -88,4 +106,9 @@ export class History {
   #later(next: Position, reached: Position): Position {
     return this.#log.isBehind(next, reached) ? next : reached;
   }
+}
+
+function behind({ changes }: Entry, offset: number, reached: Position): Position | null {
+  const last = changes[offset - 1];
+  return last === undefined ? reached : positionBehind(reached, last);
 }

@@ -195,8 +195,10 @@ export class Subscription implements Member {
     const { log, feed, pages } = this.#channel;
     if (walk.page === null) {
       const page = await pages.read(this.#group, walk.start, await this.#leastKnown(walk));
-      if (!await feed.reach(page.position)) throw new Error("The feed does not reach a page");
+      const isReached = await feed.reach(page.position);
       if (this.#round !== round) return;
+      // Another life of the log has begun behind the page.
+      if (!isReached) return this.invalidate("history_lost");
       walk.page = page;
     }
     const { page } = walk;
@@ -209,7 +211,6 @@ export class Subscription implements Member {
       const to = log.isBehind(page.position, reached) ? reached : page.position;
       if (!await this.#tell(changes, to, walk.start, round)) return;
       this.#cursor = window.cursor;
-      if (window.cursor.within !== null) this.#isRepeat = true;
       if (!window.isEnd) return;
     }
     this.#enqueue(page.bytes);
@@ -241,8 +242,9 @@ export class Subscription implements Member {
     const { changes, cursor: { position: to } } = window;
     if (!await this.#tell(changes, to, null, round)) return;
     this.#cursor = window.cursor;
-    if (window.cursor.within !== null) this.#isRepeat = true;
-    else if (window.changes.length > 0) this.#send(tokenText(log.print(window.cursor.position)));
+    if (window.cursor.within === null && window.changes.length > 0) {
+      this.#send(tokenText(log.print(window.cursor.position)));
+    }
     if (!window.isEnd) return;
     const isReached = await feed.reach(window.cursor.position);
     if (this.#round !== round) return;
@@ -269,6 +271,7 @@ export class Subscription implements Member {
     }
     // A few changes are told one by one, as they would have been; many only by what is left.
     if (!window.isEnd) this.#isNet = true;
+    if (window.isAgain) this.#isRepeat = true;
     return window;
   }
 

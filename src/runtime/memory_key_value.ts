@@ -12,9 +12,13 @@ import type {
 import type { Clock } from "./runtime.ts";
 import { StoreError } from "./store_error.ts";
 
-/** A {@link KeyValue} in the memory of this process: gone when it ends, unseen by others. */
-export function createMemoryKeyValue(clock: Clock): KeyValue {
-  const records = new MemoryRecords(clock);
+/**
+ * A {@link KeyValue} in the memory of this process: gone when it ends, unseen by others. Once it
+ * holds `mostBytes`, it refuses what would make it hold more: callers must not be able to fill the
+ * memory of a service with records that are kept for a day.
+ */
+export function createMemoryKeyValue(clock: Clock, mostBytes: number = 64 * 1024 ** 2): KeyValue {
+  const records = new MemoryRecords(clock, mostBytes);
   let isClosed = false;
 
   /** As a promise in every case, like a store that is somewhere else. */
@@ -45,13 +49,16 @@ interface MemoryRecord {
 
 class MemoryRecords {
   readonly #clock: Clock;
+  readonly #mostBytes: number;
+  #bytes = 0;
   readonly #records = new Map<string, MemoryRecord>();
   #commits = 0;
   /** At this size the expired ones are thrown away: seldom enough to cost a write nothing. */
   #sweepAt = firstSweep;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, mostBytes: number) {
     this.#clock = clock;
+    this.#mostBytes = mostBytes;
   }
 
   entry(key: Key): KeyValueEntry {
@@ -84,12 +91,15 @@ class MemoryRecords {
     const versionstamp = (this.#commits + 1).toString(16).padStart(20, "0");
     const prepared = mutations.map((mutation) => this.#prepared(mutation, versionstamp));
     if (!holds) return { ok: false };
+    this.#requireRoom(prepared);
     this.#commits++;
     for (const [code, record] of prepared) {
-      if (record === null) this.#records.delete(code);
-      else this.#records.set(code, record);
+      this.#remove(code);
+      if (record === null) continue;
+      this.#records.set(code, record);
+      this.#bytes += sizeOf(code, record);
     }
-    this.#sweep();
+    if (this.#records.size >= this.#sweepAt) this.#sweep();
     return { ok: true, versionstamp };
   }
 
@@ -101,7 +111,7 @@ class MemoryRecords {
   #prepared(
     mutation: KeyValueCommit["mutations"][number],
     versionstamp: string,
-  ): readonly [code: string, record: MemoryRecord | null] {
+  ): PreparedRecord {
     const { key } = mutation;
     const code = encodeKey(key);
     if (mutation.kind === "delete") return [code, null];
@@ -111,16 +121,42 @@ class MemoryRecords {
     return [code, { key: copyOf(key), bytes, expiresAt, versionstamp }];
   }
 
+  #requireRoom(prepared: readonly PreparedRecord[]): void {
+    const more = prepared.reduce(
+      (sum, [code, record]) => sum + (record === null ? 0 : sizeOf(code, record)),
+      0,
+    );
+    // Nothing is refused that only takes away.
+    if (more === 0 || this.#bytes + more <= this.#mostBytes) return;
+    this.#sweep();
+    if (this.#bytes + more <= this.#mostBytes) return;
+    throw new StoreError("unavailable", new Error(`It holds ${this.#mostBytes} bytes already`));
+  }
+
+  #remove(code: string): void {
+    const record = this.#records.get(code);
+    if (record === undefined) return;
+    this.#records.delete(code);
+    this.#bytes -= sizeOf(code, record);
+  }
+
   #sweep(): void {
-    if (this.#records.size < this.#sweepAt) return;
     for (const code of this.#records.keys()) {
-      if (this.#live(code) === undefined) this.#records.delete(code);
+      if (this.#live(code) === undefined) this.#remove(code);
     }
     this.#sweepAt = Math.max(firstSweep, 2 * this.#records.size);
   }
 }
 
 const firstSweep = 1_000;
+
+/** A key and what will stand there; null is nothing. */
+type PreparedRecord = readonly [code: string, record: MemoryRecord | null];
+
+/** About what a record takes: its key stands in it as well. */
+function sizeOf(code: string, { bytes }: MemoryRecord): number {
+  return bytes.length + 4 * code.length + 200;
+}
 
 function read({ key, bytes, versionstamp }: MemoryRecord): KeyValueEntry {
   return { key: copyOf(key), value: deserialize(bytes), versionstamp };

@@ -1,0 +1,18 @@
+import type { ChangeLog } from "../../src/db/change_log.ts";
+
+/** The methods of a log as an object of its own, some of which a test can replace. */
+export function logMethods(log: ChangeLog): ChangeLog {
+  return {
+    tables: log.tables,
+    end: () => log.end(),
+    next: (from) => log.next(from),
+    readAt: (statement) => log.readAt(statement),
+    covers: (position, change) => log.covers(position, change),
+    isBehind: (position, earlier) => log.isBehind(position, earlier),
+    print: (position) => log.print(position),
+    parse: (token) => log.parse(token),
+    onHint: (look) => log.onHint(look),
+    purge: () => log.purge(),
+    close: () => log.close(),
+  };
+}
