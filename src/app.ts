@@ -154,8 +154,8 @@ function driversOf({ db, resources }: AppConfig): ReadonlySet<Driver> {
 }
 
 function keyedAnswers({ settled, runtime, store }: Ground): KeyedAnswers | null {
-  const { idempotency: options, abuse: { trustProxy: trustedProxies } } = settled;
-  return options === null ? null : createKeyedAnswers({ options, store, trustedProxies, runtime });
+  const { idempotency: options } = settled;
+  return options === null ? null : createKeyedAnswers({ options, store, runtime });
 }
 
 /** What resources are settled with, beside the configuration. */

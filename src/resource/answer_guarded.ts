@@ -1,5 +1,4 @@
 import type { User } from "../auth/user.ts";
-import { clientAddress } from "../guard/client_address.ts";
 import type { Protection } from "../guard/protection.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { parseBody, readBody } from "./body.ts";
@@ -12,6 +11,7 @@ export interface GuardedRequest {
   readonly request: Request;
   readonly target: Target;
   readonly user: User | null;
+  /** The client's address; null where nobody tells it. */
   address(): string | null;
 }
 
@@ -35,7 +35,7 @@ export interface GuardedWay {
 export function answerGuarded(
   { request, target, user, address }: GuardedRequest,
   { takesBody, protection, byKey, run }: GuardedWay,
-  { limits, guard, trustedProxies, clock }: MountOptions,
+  { limits, guard, clock }: MountOptions,
 ): Promise<Reply> {
   let reading: Promise<Uint8Array<ArrayBuffer>> | null = null;
   const body = () =>
@@ -45,7 +45,7 @@ export function answerGuarded(
     path: target.path,
     query: target.query,
     user,
-    address: () => clientAddress(request.headers, address(), trustedProxies),
+    address,
     body,
   });
   const debit = (items: number) => admission.debit(items);

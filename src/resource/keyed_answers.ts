@@ -2,7 +2,6 @@ import type { User } from "../auth/user.ts";
 import type { Driver } from "../db/driver.ts";
 import { TableIdempotency } from "../db/table_idempotency.ts";
 import { type Answered, answerOnce, inFlight, storable } from "../guard/answer_once.ts";
-import { clientAddress } from "../guard/client_address.ts";
 import { readIdempotencyKey } from "../guard/idempotency_key.ts";
 import type { SettledIdempotency } from "../guard/idempotency_options.ts";
 import { KvIdempotency } from "../guard/kv_idempotency.ts";
@@ -34,7 +33,7 @@ export interface KeyedArrival {
   readonly request: Request;
   readonly target: Target;
   readonly user: User | null;
-  /** Where its socket ends; null where the listener does not say. */
+  /** The client's address; null where nobody tells it. */
   address(): string | null;
 }
 
@@ -43,13 +42,12 @@ export interface KeyedAnswersParts {
   readonly options: SettledIdempotency;
   /** Asked only once there is a key to keep. */
   readonly store: Pick<AppStore, "need">;
-  readonly trustedProxies: number;
   readonly runtime: Runtime;
 }
 
 /** One for one app. */
 export function createKeyedAnswers(parts: KeyedAnswersParts): KeyedAnswers {
-  const { options: { storage, ttlMs }, trustedProxies, runtime } = parts;
+  const { options: { storage, ttlMs }, runtime } = parts;
   const { clock, random, observe } = runtime;
   const tables = new Map<Driver, TableIdempotency>();
   let shared: IdempotencyStore | null = null;
@@ -89,9 +87,7 @@ export function createKeyedAnswers(parts: KeyedAnswersParts): KeyedAnswers {
       const key = readIdempotencyKey(header);
       // Two spaces of names: a user may be called like an address. The address counts as a whole,
       // not by its network as for budgets: neighbours must not be given each other's answers.
-      const identity = user === null
-        ? `a${clientAddress(headers, address(), trustedProxies) ?? ""}`
-        : `u${user.id}`;
+      const identity = user === null ? `a${address() ?? ""}` : `u${user.id}`;
       const ifMatch = headers.get("if-match");
       const table = storage === "db" ? tableOf(driver) : null;
       const keeping = { clock, random, observe, store: table ?? sharedStore() };

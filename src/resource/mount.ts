@@ -1,4 +1,5 @@
 import type { User } from "../auth/user.ts";
+import { clientAddress } from "../guard/client_address.ts";
 import type { Guard } from "../guard/guard.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { Clock } from "../runtime/runtime.ts";
@@ -47,7 +48,7 @@ export function mountResources(
   resources: readonly Resource[],
   options: MountOptions,
 ): ResourceTable {
-  const { limits, clock } = options;
+  const { limits, clock, trustedProxies } = options;
   const byUrl = new Map<string, Resource>();
   for (const resource of resources) {
     if (byUrl.has(resource.url)) {
@@ -74,7 +75,8 @@ export function mountResources(
     const user = caller.user();
     endpoint.admit(user, resource);
     const protection = endpoint.protection(resource);
-    const arrival = { request, target, user, address: () => caller.address() };
+    const address = () => clientAddress(request.headers, caller.address(), trustedProxies);
+    const arrival = { request, target, user, address };
     const byKey = isRead(request) ? null : options.keys?.find(arrival, resource) ?? null;
     const runWith = (
       body: unknown,
@@ -87,7 +89,7 @@ export function mountResources(
           query: parseQuery(target.query),
           body,
           header: (name) => request.headers.get(name),
-          address: () => caller.address(),
+          address,
           debit,
           raw: request,
           record,

@@ -16,7 +16,7 @@ export interface ResourceRequest {
   readonly body: unknown;
   /** A request header. Asked for one by one: making a Headers object costs more than a read. */
   header(name: string): string | null;
-  /** Where the caller's socket ends; null where the listener does not say. */
+  /** The client's address; null where nobody tells it. */
   address(): string | null;
   /**
    * Tells how many items the request is about, once they are counted: all but the first are paid

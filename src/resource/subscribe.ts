@@ -1,6 +1,7 @@
 import { allRows, and, type Filter } from "../filter/filter.ts";
 import type { Hub } from "../live/hub.ts";
 import type { LiveView } from "../live/view.ts";
+import { addressGroup } from "../guard/client_address.ts";
 import { Problem } from "../problem/problem.ts";
 import { reachedBy, readInclude } from "./include.ts";
 import { liveView } from "./live_view.ts";
@@ -69,7 +70,7 @@ export const subscribe: Operation<
       table,
       reader,
       user,
-      address: request.address(),
+      address: addressGroup(request.address()),
       signal: request.raw.signal,
     });
   },

@@ -65,6 +65,45 @@ Deno.test("a store that is gone leaves a limit and answers, no 500 and no free s
   );
 });
 
+Deno.test("the stream of a resource is 429 without tokens, before it opens, and is not challenged", async () => {
+  const abuseProtection = {
+    budget: budget(2),
+    pow: { secret: "a secret for the tests only", difficulty: 3 },
+  };
+  await withGuard({ abuseProtection }, { pow: { operations: ["create"] } }, async ({ app }) => {
+    const open = async () => {
+      const answer = await app.fetch(new Request("http://test/api/notes/subscribe"));
+      const left = answer.headers.get("ratelimit");
+      await answer.body?.cancel();
+      return [answer.status, answer.headers.get("content-type")?.split(";")[0], left];
+    };
+    assertEquals(await open(), [200, "text/event-stream", `"budget";r=1`]);
+    assertEquals(await open(), [200, "text/event-stream", `"budget";r=0`]);
+    assertEquals(await open(), [429, "application/problem+json", `"budget";r=0`]);
+  });
+});
+
+Deno.test("streams of one IPv6 /64, or behind a proxy of one's own, count as one address", async () => {
+  const config = { subscribe: { maxPerAddress: 2 }, abuseProtection: { trustProxy: 1 } };
+  await withGuard(config, {}, async ({ app }) => {
+    const bodies: (ReadableStream | null)[] = [];
+    const open = async (forwarded: string) => {
+      const headers = { "x-forwarded-for": forwarded };
+      const answer = await app.fetch(
+        new Request("http://test/api/notes/subscribe", { headers }),
+        { remoteAddr: { hostname: "10.0.0.1" } },
+      );
+      bodies.push(answer.body);
+      return answer.status;
+    };
+    const statuses = [];
+    for (let n = 0; n < 3; n++) statuses.push(await open(`9.9.9.${n}, 2001:db8:1:2::${n}`));
+    statuses.push(await open("2001:db8:1:3::1"));
+    assertEquals(statuses, [200, 200, 429, 200]);
+    for (const body of bodies) await body?.cancel();
+  });
+});
+
 /** What a live stream meets at the door; `options` are those of the app. */
 function streamGuard(options: AbuseProtectionOptions) {
   const runtime = systemRuntime(() => {});
