@@ -4,6 +4,8 @@ export interface ChildOptions {
   readonly cwd?: string;
   /** The most file descriptors that the child may have. */
   readonly descriptors?: number;
+  /** How long it may live; half a minute unless set. */
+  readonly longestLifeMs?: number;
 }
 
 export interface Child extends AsyncDisposable {
@@ -21,7 +23,7 @@ export interface Child extends AsyncDisposable {
 
 /** Starts `deno run -A` with these arguments. */
 export function startChild(args: readonly string[], options: ChildOptions = {}): Child {
-  const { descriptors } = options;
+  const { descriptors, longestLifeMs = 30_000 } = options;
   const command = [Deno.execPath(), "run", "-A", ...args];
   const process = new Deno.Command(descriptors === undefined ? Deno.execPath() : "sh", {
     args: descriptors === undefined
@@ -79,8 +81,6 @@ export async function runChild(
   const code = await child.ended();
   return { code, stdout: child.stdout(), stderr: child.stderr() };
 }
-
-const longestLifeMs = 30_000;
 
 interface Collected {
   text(): string;
