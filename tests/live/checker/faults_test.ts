@@ -1,5 +1,5 @@
 import { assert } from "@std/assert";
-import type { Change, ChangeLog } from "../../../src/db/change_log.ts";
+import type { Change } from "../../../src/db/change_log.ts";
 import type { Database } from "../../../src/db/open_database.ts";
 import type { Filter } from "../../../src/filter/filter.ts";
 import type { RowImage } from "../../../src/filter/row_image.ts";
