@@ -69,6 +69,7 @@ export interface RequestInfo {
 export async function createApp(config: AppConfig): Promise<App> {
   const runtime = config.runtime ?? systemRuntime(consoleObserver());
   const settled = settleConfig(config, runtime);
+  config.resources.forEach(checkOptions);
   const recorded = await recordedDrivers(config, settled, runtime);
   const hubs = new LiveHubs({ recorded, limits: settled.subscribe, runtime });
   const resources = settleResources(config, { settled, hubs, recorded, runtime });
@@ -153,7 +154,6 @@ function settleResources(
   config: AppConfig,
   { settled, hubs, recorded, runtime }: AppParts,
 ): readonly Resource[] {
-  config.resources.forEach(checkOptions);
   const byTable = new Map<TableInfo, Resource>();
   const context = {
     basePath: settled.basePath,

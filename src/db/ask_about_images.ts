@@ -1,5 +1,6 @@
 import { compileImages } from "../compile/images.ts";
 import type { Filter } from "../filter/filter.ts";
+import { valueOf } from "../filter/match.ts";
 import type { RowImage } from "../filter/row_image.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
@@ -84,7 +85,7 @@ function storedRow(
 ): readonly SqlValue[] {
   return columns.map((column) => {
     const stored = inexact?.get(column);
-    return stored === undefined ? dialect.encode(row[column.name] ?? null, column) : stored;
+    return stored === undefined ? dialect.encode(valueOf(row, column), column) : stored;
   });
 }
 

@@ -1,7 +1,5 @@
 import { significantDigits } from "../schema/decimal_kind.ts";
-import type { ColumnKind } from "../schema/table_info.ts";
-import type { Dialect } from "../sql/dialect.ts";
-import { certifiedCells } from "./certified_cells.ts";
+import type { CellClass, Dialect } from "../sql/dialect.ts";
 import type { Comparison } from "./filter.ts";
 import { isNullOperator } from "./null_operators.ts";
 import type { Operator } from "./operator.ts";
@@ -25,7 +23,7 @@ export interface Certainty {
 /** Begins with what the tests have proved of the engine; what is demoted stays so. */
 export function createCertainty(dialect: Dialect): Certainty {
   const certified = new Set(
-    Object.entries(certifiedCells[dialect.engine]).flatMap(([cell, symbols]) =>
+    Object.entries(dialect.certified).flatMap(([cell, symbols]) =>
       symbols.split(" ").map((symbol) => `${cell} ${symbol}`)
     ),
   );
@@ -42,9 +40,6 @@ export function createCertainty(dialect: Dialect): Certainty {
     },
   };
 }
-
-/** What operators are certified for: kinds, and decimals with more digits than a double keeps. */
-export type CellClass = ColumnKind | "long decimal";
 
 /** What a comparison is certified as. */
 export function cellClass({ column, values }: Comparison): CellClass {

@@ -2,7 +2,7 @@ import { unreachable } from "../problem/unreachable.ts";
 import { fitsKind } from "../schema/fits_kind.ts";
 import type { Certainty } from "./certainty.ts";
 import type { Comparison, Filter } from "./filter.ts";
-import { matches } from "./match.ts";
+import { valueMatches, valueOf } from "./match.ts";
 import type { RowImage } from "./row_image.ts";
 
 /** Whether an image passes; null where only the database can tell. */
@@ -71,8 +71,8 @@ function decideTerms(terms: readonly Decide[], settling: boolean): Decide {
 function decideComparison(comparison: Comparison): Decide {
   const { column } = comparison;
   return ({ row, inexact }) => {
-    const value = Object.hasOwn(row, column.name) ? row[column.name] ?? null : null;
+    const value = valueOf(row, column);
     if (!fitsKind(value, column) || inexact?.has(column)) return null;
-    return matches(comparison, row);
+    return valueMatches(comparison, value);
   };
 }

@@ -1,5 +1,5 @@
 import { unreachable } from "../problem/unreachable.ts";
-import type { Row } from "../schema/table_info.ts";
+import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import type { Comparison, Filter } from "./filter.ts";
 
 /**
@@ -20,15 +20,20 @@ export function matches(filter: Filter, row: Row): boolean {
       // A row in memory does not know its relations; nobody may take that for "no".
       throw new Error(`Cannot decide a relation in memory: ${filter.relation.name}`);
     case "compare":
-      return comparisonMatches(filter, row);
+      return valueMatches(filter, valueOf(row, filter.column));
     default:
       return unreachable(filter);
   }
 }
 
-function comparisonMatches({ column, operator, values }: Comparison, row: Row): boolean {
-  // A column may be called `constructor`, which every plain object seems to have.
-  const value = Object.hasOwn(row, column.name) ? row[column.name] ?? null : null;
+/** The value of a column in a row; a column may be called `constructor`, which all objects have. */
+export function valueOf(row: Row, { name }: ColumnInfo): unknown {
+  return Object.hasOwn(row, name) ? row[name] ?? null : null;
+}
+
+/** Whether a comparison holds for a value of its column. */
+export function valueMatches(comparison: Comparison, value: unknown): boolean {
+  const { column, operator, values } = comparison;
   if (value === null && !operator.testsNull) return false;
   return operator.matches(value, values, column);
 }

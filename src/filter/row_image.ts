@@ -1,6 +1,7 @@
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { SqlValue } from "../sql/fragment.ts";
+import { valueOf } from "./match.ts";
 
 /** A row as a change left it. */
 export interface RowImage {
@@ -23,7 +24,7 @@ export function imageOf(
   let inexact: Map<ColumnInfo, SqlValue> | undefined;
   for (const [index, column] of columns.entries()) {
     const value = stored[index] ?? null;
-    if (dialect.isRestored(value, row[column.name] ?? null, column)) continue;
+    if (dialect.isRestored(value, valueOf(row, column), column)) continue;
     inexact ??= new Map();
     inexact.set(column, value);
   }

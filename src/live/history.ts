@@ -47,7 +47,7 @@ export class History {
 
   /** About `most` changes behind a cursor, in order; null where they are forgotten. */
   read(cursor: Cursor, most: number): MaybePromise<Window | null> {
-    return this.readMemory(cursor, most) ?? this.#readLog(cursor);
+    return this.readMemory(cursor, most) ?? this.#readLog(cursor, most);
   }
 
   /** The same from memory alone; null where it does not reach back so far. */
@@ -87,7 +87,7 @@ export class History {
     return { changes, cursor, isEnd: true, isAgain: false };
   }
 
-  async #readLog({ position, within }: Cursor): Promise<Window | null> {
+  async #readLog({ position, within }: Cursor, most: number): Promise<Window | null> {
     const part = within !== null && "changes" in within ? within : null;
     const exact = within !== null && "entry" in within ? within.position : position;
     const step = await this.#log.next(part ?? exact ?? position);
@@ -96,7 +96,8 @@ export class History {
     return {
       changes: byTransaction(changes),
       cursor: to === null ? { position: exact ?? position, within: step } : cursorAt(to),
-      isEnd: changes.length === 0 && to !== null,
+      // A log gives what it has, up to some number. Who joins the live readers looks once more.
+      isEnd: to !== null && changes.length < most,
       isAgain: exact === null,
     };
   }

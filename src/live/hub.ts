@@ -79,6 +79,13 @@ export class Hub {
     return this.#tickets.size;
   }
 
+  /** How many of them are as far as the log is. */
+  get liveSize(): number {
+    let count = 0;
+    for (const subscription of this.#tickets.keys()) if (subscription.isLive) count++;
+    return count;
+  }
+
   /** Makes sure that changes are recorded from now on, and forgotten in time. */
   async start(): Promise<void> {
     this.#every(purgeMs, async () => await (await this.#openLog()).purge());
@@ -112,7 +119,10 @@ export class Hub {
       this.#tickets.set(subscription, ticket);
       this.#scopes.add(request, request.scope, ticket);
       request.signal.addEventListener("abort", subscription);
-      return new ReadableStream(subscription, this.#strategy);
+      const stream = new ReadableStream(subscription, this.#strategy);
+      // Gone before it was listened for.
+      if (request.signal.aborted) subscription.end("");
+      return stream;
     } catch (error) {
       freePlace();
       throw error;

@@ -293,11 +293,16 @@ export class Subscription implements Member {
     return true;
   }
 
-  /** Joins the live readers, where nothing has happened since. */
-  #join(round: number): void {
+  /** Joins the live readers, once it has told the little that has happened since. */
+  async #join(round: number): Promise<void> {
     if (this.#round !== round || this.#cursor === null) return;
-    const rest = this.#channel.history.readMemory(this.#cursor, 1);
-    if (rest === null || !rest.isEnd || rest.changes.length > 0) return;
+    const { history, sizes, log } = this.#channel;
+    const rest = history.readMemory(this.#cursor, sizes.changesAtOnce);
+    if (rest === null || !rest.isEnd) return;
+    if (rest.changes.length > 0) {
+      if (!await this.#tell(rest.changes, null, round)) return;
+      this.#send(tokenText(log.print(rest.cursor.position)));
+    }
     this.#cursor = null;
     this.#isNet = false;
     this.#isRepeat = false;

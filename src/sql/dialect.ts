@@ -1,4 +1,4 @@
-import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
+import type { ColumnInfo, ColumnKind, TableInfo } from "../schema/table_info.ts";
 import type { Fragment, SqlValue } from "./fragment.ts";
 
 /** The engine families; whatever else differs stands in a {@link Dialect} value. */
@@ -56,9 +56,11 @@ export interface Dialect {
 
   /**
    * How far comparisons in memory are those of the column. For columns of our own tables this is
-   * never the question: there `filter/certified_cells.ts` tells the operators apart.
+   * never the question: there {@link certified} tells the operators apart.
    */
   comparesAsMemory(column: ColumnInfo): ComparesAsMemory;
+  /** The operators with which memory was proved to give the engine's answers. */
+  readonly certified: CertifiedOperators;
   /** Behind a SELECT: keeps its rows as they are until the transaction ends. */
   readonly rowLock: Fragment;
   /** The smallest step between two moments of update, in microseconds. */
@@ -72,6 +74,12 @@ export interface Dialect {
   /** The SQL of the text operators: one meaning on every engine. */
   readonly text: TextDialect;
 }
+
+/** Symbols of operators with a space between them, for each class of column. */
+export type CertifiedOperators = Readonly<Record<CellClass, string>>;
+
+/** What operators are certified for: kinds, and decimals with more digits than a double keeps. */
+export type CellClass = ColumnKind | "long decimal";
 
 /** How far comparisons in memory are those of a column. */
 export type ComparesAsMemory =

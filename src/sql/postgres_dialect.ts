@@ -6,6 +6,7 @@ import { InvalidValue } from "../schema/kind.ts";
 import { shortestInteger } from "../schema/number_kinds.ts";
 import type { ColumnInfo, ColumnKind } from "../schema/table_info.ts";
 import { isCanonicalUuid } from "../schema/uuid_kind.ts";
+import { certifiedCells } from "./certified_cells.ts";
 import type { ComparesAsMemory, Dialect, TextDialect } from "./dialect.ts";
 import { type Fragment, identifier, rawSql, sql, type SqlValue } from "./fragment.ts";
 import { postgresImages } from "./postgres_images.ts";
@@ -34,6 +35,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     bound: (value, column) => sql`${encode(value, column)}${castOf(value, column)}`,
     boundStored: (value, column) => sql`${value}${castOf(value, column)}`,
     comparesAsMemory,
+    certified: certifiedCells.postgres,
     rowLock: rawSql(" FOR UPDATE"),
     timestampStepMicros: 1,
     columnDefault: () => rawSql("DEFAULT"),

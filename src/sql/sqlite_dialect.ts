@@ -6,6 +6,7 @@ import { InvalidValue } from "../schema/kind.ts";
 import { shortestInteger } from "../schema/number_kinds.ts";
 import type { ColumnInfo, ColumnKind } from "../schema/table_info.ts";
 import { isCanonicalUuid } from "../schema/uuid_kind.ts";
+import { certifiedCells } from "./certified_cells.ts";
 import type { ComparesAsMemory, Dialect, TextDialect } from "./dialect.ts";
 import { type Fragment, identifier, rawSql, sql, type SqlValue } from "./fragment.ts";
 import { affinityOf, sqliteColumnType } from "./sqlite_column_type.ts";
@@ -32,6 +33,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     boundStored: (value, column) =>
       holdsNumbers(column) ? sql`CAST(${value} AS TEXT)` : sql`${value}`,
     comparesAsMemory,
+    certified: certifiedCells.sqlite,
     // Whoever is in a writing transaction is alone in it.
     rowLock: rawSql(""),
     // The engine's own date functions know milliseconds.

@@ -1,6 +1,6 @@
 import { compileFilter } from "../../src/compile/where.ts";
 import { createRowReader, fetchRows } from "../../src/db/rows.ts";
-import { type CellClass, cellClass } from "../../src/filter/certainty.ts";
+import { cellClass } from "../../src/filter/certainty.ts";
 import { comparison } from "../../src/filter/comparison.ts";
 import { allRows, type Comparison } from "../../src/filter/filter.ts";
 import { hasDanglingEscape } from "../../src/filter/like.ts";
@@ -26,6 +26,7 @@ import { readTableInfo, table } from "../../src/schema/define.ts";
 import { fitsKind } from "../../src/schema/fits_kind.ts";
 import { kindOf } from "../../src/schema/kinds.ts";
 import type { ColumnInfo, ColumnKind, Row } from "../../src/schema/table_info.ts";
+import type { CellClass } from "../../src/sql/dialect.ts";
 import { join, sql, toStatement } from "../../src/sql/fragment.ts";
 import type { Engine } from "../support/engines.ts";
 import { insertRows } from "../support/http.ts";

@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { certifiedCells } from "../../src/filter/certified_cells.ts";
-import type { CellClass } from "../../src/filter/certainty.ts";
-import type { Engine as EngineFamily } from "../../src/sql/dialect.ts";
+import { certifiedCells } from "../../src/sql/certified_cells.ts";
+import type { CellClass, Engine as EngineFamily } from "../../src/sql/dialect.ts";
 import { engines } from "../support/engines.ts";
 import { testUnless } from "../support/skip.ts";
 import { root } from "../tidy/module_graph.ts";
@@ -32,11 +31,11 @@ for (const engine of engines) {
   );
 }
 
-Deno.test("src/filter/certified_cells.ts holds all that was proved, and nothing else", async () => {
+Deno.test("src/sql/certified_cells.ts holds all that was proved, and nothing else", async () => {
   const proved = Object.fromEntries(families.map((family) => [family, provedBy(family)]));
   if (isWriting) {
     const text = `${head}${JSON.stringify(proved)};\n`;
-    await Deno.writeTextFile(`${root}src/filter/certified_cells.ts`, text);
+    await Deno.writeTextFile(`${root}src/sql/certified_cells.ts`, text);
     return;
   }
   assertEquals(proved, certifiedCells);
@@ -67,11 +66,10 @@ function familyOf(name: string): EngineFamily {
   return name.includes("sqlite") ? "sqlite" : "postgres";
 }
 
-const head = `import type { Engine } from "../sql/dialect.ts";
-import type { CellClass } from "./certainty.ts";
+const head = `import type { CertifiedOperators, Engine } from "./dialect.ts";
 
 /**
  * The operators, by class of column, with which memory gives the very answers of an engine's SQL.
  * Written by \`tests/invariants/certify_test.ts\`, which fails when one is wrong or could be added.
  */
-export const certifiedCells: Readonly<Record<Engine, Readonly<Record<CellClass, string>>>> = `;
+export const certifiedCells: Readonly<Record<Engine, CertifiedOperators>> = `;

@@ -6,7 +6,7 @@ import { openChangeLog } from "../../src/db/open_change_log.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { createRowReader } from "../../src/db/rows.ts";
 import { allRows, type Filter } from "../../src/filter/filter.ts";
-import { createDecider } from "../../src/live/decider.ts";
+import { createDecider, type Decider } from "../../src/live/decider.ts";
 import { Hub, type SubscribeRequest } from "../../src/live/hub.ts";
 import { Quota } from "../../src/live/quota.ts";
 import { type LiveSizes, liveSizes } from "../../src/live/sizes.ts";
@@ -30,6 +30,11 @@ export interface TestHub {
   subscribe(request?: Partial<SubscribeRequest>): Promise<EventStream>;
   /** The same, for those who read by themselves. */
   open(request?: Partial<SubscribeRequest>): Promise<ReadableStream<Uint8Array>>;
+  /** Subscribes at a hub of its own, as another process would have it. */
+  elsewhere(
+    request: Partial<SubscribeRequest>,
+    work: (stream: EventStream) => Promise<void>,
+  ): Promise<void>;
 }
 
 /** What a test hub may be told. */
@@ -37,6 +42,8 @@ export interface TestHubOptions {
   readonly sizes?: Partial<LiveSizes>;
   /** Puts itself around the log. */
   wrap?(log: ChangeLog): ChangeLog;
+  /** Puts itself around what decides. */
+  wrapDecider?(decider: Decider): Decider;
 }
 
 /** Runs `work` against a hub over a fresh database with one table. */
@@ -59,13 +66,16 @@ export async function withHub(
     runtime,
   });
   const log = options.wrap?.(raw) ?? raw;
-  const hub = new Hub({
-    openLog: () => Promise.resolve(log),
-    decider: createDecider(db.driver, runtime),
-    runtime,
-    sizes: { ...liveSizes, ...options.sizes },
-    quota: new Quota({ maxPerUser: 10_000, maxPerAddress: 10_000 }),
-  });
+  const decider = createDecider(db.driver, runtime);
+  const hubOver = (log: ChangeLog) =>
+    new Hub({
+      openLog: () => Promise.resolve(log),
+      decider: options.wrapDecider?.(decider) ?? decider,
+      runtime,
+      sizes: { ...liveSizes, ...options.sizes },
+      quota: new Quota({ maxPerUser: 10_000, maxPerAddress: 10_000 }),
+    });
+  const hub = hubOver(log);
   const open = (request: Partial<SubscribeRequest> = {}) =>
     hub.subscribe({ ...requestFor(info, db), ...request });
   try {
@@ -86,6 +96,23 @@ export async function withHub(
         await db.driver.query({ text, values: [] });
       },
       open,
+      async elsewhere(request, work) {
+        const other = hubOver(
+          await openChangeLog({
+            driver: db.driver,
+            tables: [info],
+            changes: settleChanges(),
+            runtime,
+          }),
+        );
+        const stream = await openEventStream(
+          async () => new Response(await other.subscribe({ ...requestFor(info, db), ...request })),
+          () => {},
+        );
+        await work(stream);
+        await stream.close();
+        await other.close();
+      },
       subscribe: (request) =>
         openEventStream(
           async () => new Response(await open(request)),

@@ -1,10 +1,17 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { eq, gt } from "../../src/filter/builders.ts";
+import { comparison } from "../../src/filter/comparison.ts";
 import { noRows } from "../../src/filter/filter.ts";
+import type { Operator } from "../../src/filter/operator.ts";
+import { operatorsWith } from "../../src/filter/operators.ts";
+import type { Decider } from "../../src/live/decider.ts";
+import { sql } from "../../src/sql/fragment.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { readTableInfo, table } from "../../src/schema/define.ts";
 import { engines } from "../support/engines.ts";
+import type { EventStream } from "../support/event_stream.ts";
 import { testOnEngines } from "../support/http.ts";
+import { testUnless } from "../support/skip.ts";
 import { Client, policyOf, settled, type TestHub, user, withHub } from "./hub_support.ts";
 
 const rows = table("rows", { id: integer().primaryKey(), rank: integer(), title: text() });
@@ -120,13 +127,17 @@ testOnEngines(
       await first.sql(insert(2));
       await first.sql("UPDATE rows SET rank = 2 WHERE id = 1");
       await first.sql("DELETE FROM rows WHERE id = 2");
-      const told = async (resumeFrom: string) => {
-        const again = await first.subscribe({ resumeFrom });
-        const events = await again.take(3);
-        await again.close();
-        return events.map(({ type, data }) => `${type} ${data.id ?? data.item.id}`);
+      const goesOn = async (stream: EventStream) => {
+        const events = await stream.take(3);
+        assertEquals(
+          events.map(({ type, data }) => `${type} ${data.id ?? data.item.id}`),
+          ["added 2", "changed 1", "removed 2"],
+        );
       };
-      assertEquals(await told(token), ["added 2", "changed 1", "removed 2"]);
+      const again = await first.subscribe({ resumeFrom: token });
+      await goesOn(again);
+      await again.close();
+      await first.elsewhere({ resumeFrom: token }, goesOn);
     }),
 );
 
@@ -206,19 +217,78 @@ Deno.test("a client whose place in history was forgotten starts over", () => {
   });
 });
 
-testOnEngines("a table that is emptied at once starts everybody over", async (engine) => {
-  if (engine.name !== "postgres" && engine.name !== "pglite") return;
-  await withHub(engine, rows, {}, async ({ subscribe, sql }) => {
-    await sql(insert(1));
-    const stream = await subscribe();
-    await stream.untilSynced();
-    await sql("TRUNCATE rows");
-    const [invalid, existing] = await stream.take(2);
-    assertEquals(invalid?.data.reason, "truncated");
-    assertEquals(existing?.data, { type: "existing", items: [], hasMore: false });
-    await stream.close();
-  });
-});
+for (const engine of engines.filter(({ name }) => name === "postgres" || name === "pglite")) {
+  const name = `a table that is emptied at once starts everybody over (${engine.name})`;
+  testUnless(
+    engine.ignore ?? null,
+    name,
+    () =>
+      withHub(engine, rows, {}, async ({ subscribe, sql }) => {
+        await sql(insert(1));
+        const stream = await subscribe();
+        await stream.untilSynced();
+        await sql("TRUNCATE rows");
+        const [invalid, existing] = await stream.take(2);
+        assertEquals(invalid?.data.reason, "truncated");
+        assertEquals(existing?.data, { type: "existing", items: [], hasMore: false });
+        await stream.close();
+      }),
+  );
+}
+
+testOnEngines(
+  "where memory is found to err, the streams start over and the database decides",
+  (engine) => {
+    const [id] = readTableInfo(rows).columns;
+    if (id === undefined) throw new Error("unreachable");
+    // It says one thing to the database and another in memory.
+    const operator = operatorsWith({ "=odd=": { toSql: () => sql`1=1`, matches: () => false } });
+    const filter = comparison(operator.get("=odd=") as Operator, id, ["x"]);
+    const wrapDecider = (decider: Decider) => ({ ...decider, isToBeChecked: () => true });
+    return withHub(engine, rows, { wrapDecider }, async ({ subscribe, sql, observations }) => {
+      const stream = await subscribe({ filter });
+      await stream.untilSynced();
+      await settled();
+      await sql(insert(1));
+      const [invalid, existing] = await stream.take(2);
+      assertEquals(invalid?.data.reason, "server_reset");
+      assertEquals(existing?.data.items.length, 1);
+      assertEquals(observations, [
+        { kind: "live_mismatch", table: "rows", column: "id", operator: "=odd=" },
+      ]);
+      await sql(insert(2));
+      assertEquals((await stream.take(1))[0]?.type, "added");
+      await stream.close();
+    });
+  },
+);
+
+testOnEngines(
+  "a stream becomes live while others write without a pause",
+  (engine) =>
+    withHub(engine, rows, {}, async ({ open, subscribe, sql, hub }) => {
+      let isOver = false;
+      let written = 0;
+      const writing = (async () => {
+        while (!isOver) await sql(insert(++written));
+      })();
+      const client = new Client();
+      const stream = await subscribe();
+      while (!client.isSynced || client.rows.size < 200) {
+        for (const event of await stream.take(1)) client.take(event);
+      }
+      const other = (await open({ skipExisting: true })).getReader();
+      for (let read = 0; read < 50; read++) await other.read();
+      isOver = true;
+      await writing;
+      await readUntil(stream, client, written);
+      assertEquals([client.rows.size, client.faults], [written, []]);
+      await settled();
+      assertEquals(hub.liveSize, 2);
+      await stream.close();
+      await other.cancel();
+    }),
+);
 
 Deno.test("a quiet stream gets its position every fifteen seconds or so", () =>
   withHub(sqlite, rows, {}, async ({ subscribe, advance, sql }) => {
