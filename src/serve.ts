@@ -74,7 +74,8 @@ function ownProcess(server: Server, runtime: Runtime): void {
   for (const signal of stopSignals) Deno.addSignalListener(signal, stopBySignal);
   globalThis.addEventListener("unhandledrejection", observeRejection);
   const letGo = () => {
-    release();
+    // Who was told to stop hears the same wish once more, however fast it is done.
+    if (!isStopping) release();
     globalThis.removeEventListener("unhandledrejection", observeRejection);
   };
   server.finished.then(letGo, letGo);

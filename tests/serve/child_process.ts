@@ -8,6 +8,8 @@ export interface ChildOptions {
   readonly permissions?: readonly string[];
   /** Variables beside those of the test. */
   readonly env?: Readonly<Record<string, string>>;
+  /** How long it may live; half a minute unless set. */
+  readonly longestLifeMs?: number;
 }
 
 export interface Child extends AsyncDisposable {
@@ -25,7 +27,7 @@ export interface Child extends AsyncDisposable {
 
 /** Starts `deno run` with these arguments, by default with all permissions. */
 export function startChild(args: readonly string[], options: ChildOptions = {}): Child {
-  const { descriptors, permissions = ["-A"] } = options;
+  const { descriptors, permissions = ["-A"], longestLifeMs = 30_000 } = options;
   const command = [Deno.execPath(), "run", ...permissions, ...args];
   const process = new Deno.Command(descriptors === undefined ? Deno.execPath() : "sh", {
     args: descriptors === undefined
@@ -83,8 +85,6 @@ export async function runChild(
   const code = await child.ended();
   return { code, stdout: child.stdout(), stderr: child.stderr() };
 }
-
-const longestLifeMs = 30_000;
 
 interface Collected {
   text(): string;
