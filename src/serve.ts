@@ -43,9 +43,15 @@ export async function serveApp(
   runtime: Runtime,
 ): Promise<Server> {
   try {
-    const server = listen(app, options, runtime);
-    ownProcess(server, runtime);
-    return server;
+    return listen(app, {
+      ...options,
+      onListen(server) {
+        // Whoever is told that the service listens may stop it with the next breath.
+        ownProcess(server, runtime);
+        if (options.onListen !== undefined) options.onListen(server);
+        else runtime.observe({ kind: "listening", url: server.url });
+      },
+    }, runtime);
   } catch (error) {
     await app.close();
     throw error;
