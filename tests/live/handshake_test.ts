@@ -4,7 +4,7 @@ import { gt } from "../../src/filter/builders.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/define.ts";
 import { testOnEngines } from "../support/http.ts";
-import { Client, type TestHub, withHub } from "./hub_support.ts";
+import { Client, spied, type TestHub, withHub } from "./hub_support.ts";
 
 const rows = table("rows", { id: integer().primaryKey(), rank: integer(), title: text() });
 
@@ -24,29 +24,6 @@ const writes: readonly string[] = [
   "UPDATE rows SET id = -1 WHERE id = 12",
   "UPDATE rows SET title = 'all'",
 ];
-
-/** Calls back before and after each look at the log: those are the moments between which all is. */
-function spied(log: ChangeLog, moment: () => Promise<void>): ChangeLog {
-  const around = async <T>(work: () => Promise<T>): Promise<T> => {
-    await moment();
-    const result = await work();
-    await moment();
-    return result;
-  };
-  return {
-    tables: log.tables,
-    covers: (position, change) => log.covers(position, change),
-    isBehind: (position, earlier) => log.isBehind(position, earlier),
-    print: (position) => log.print(position),
-    parse: (token) => log.parse(token),
-    onHint: (look) => log.onHint(look),
-    purge: () => log.purge(),
-    close: () => log.close(),
-    end: () => around(() => log.end()),
-    next: (from) => around(() => log.next(from)),
-    readAt: (statement) => around(() => log.readAt(statement)),
-  };
-}
 
 testOnEngines(
   "a row that changes at any moment of a snapshot is told once and right",

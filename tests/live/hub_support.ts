@@ -126,6 +126,29 @@ export async function withHub(
   }
 }
 
+/** Calls back before and after each look at the log: those are the moments between which all is. */
+export function spied(log: ChangeLog, moment: () => Promise<void>): ChangeLog {
+  const around = async <T>(work: () => Promise<T>): Promise<T> => {
+    await moment();
+    const result = await work();
+    await moment();
+    return result;
+  };
+  return {
+    tables: log.tables,
+    covers: (position, change) => log.covers(position, change),
+    isBehind: (position, earlier) => log.isBehind(position, earlier),
+    print: (position) => log.print(position),
+    parse: (token) => log.parse(token),
+    onHint: (look) => log.onHint(look),
+    purge: () => log.purge(),
+    close: () => log.close(),
+    end: () => around(() => log.end()),
+    next: (from) => around(() => log.next(from)),
+    readAt: (statement) => around(() => log.readAt(statement)),
+  };
+}
+
 /** Lets whatever is on its way arrive. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) {

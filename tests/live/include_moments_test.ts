@@ -1,0 +1,192 @@
+import { assertEquals } from "@std/assert";
+import type { ChangeLog } from "../../src/db/change_log.ts";
+import type { Database } from "../../src/db/open_database.ts";
+import { allRows } from "../../src/filter/filter.ts";
+import { gt } from "../../src/filter/builders.ts";
+import type { LiveView } from "../../src/live/view.ts";
+import { integer, text } from "../../src/schema/column_builder.ts";
+import { readTableInfo, table } from "../../src/schema/define.ts";
+import type { Relation } from "../../src/schema/relation.ts";
+import type { ColumnInfo, Row } from "../../src/schema/table_info.ts";
+import type { EventStream } from "../support/event_stream.ts";
+import { testOnEngines } from "../support/http.ts";
+import { Client, spied, type TestHub, withHub } from "./hub_support.ts";
+
+const rows = table("rows", {
+  id: integer().primaryKey(),
+  parentId: integer().as("parent_id"),
+  rank: integer(),
+  title: text(),
+});
+const info = readTableInfo(rows);
+// The columns were declared above.
+const [id, parentId] = info.columns as [ColumnInfo, ColumnInfo];
+const children: Relation = {
+  name: "children",
+  owner: info,
+  target: info,
+  type: "hasMany",
+  filterable: false,
+  toMany: true,
+  steps: [{ table: info, own: id, other: parentId }],
+};
+
+/** Rows with their children, as the database has them at the moment. */
+function withChildren({ driver }: Database): LiveView {
+  return {
+    key: "with children",
+    shown: [
+      { relation: children, filter: allRows, links: allRows, isIndexed: false, shown: [] },
+    ],
+    rights: [],
+    async present(some) {
+      const all = await childrenOf(driver);
+      return some.map((row) => ({ ...row, children: all.get(String(row["id"])) ?? [] }));
+    },
+  };
+}
+
+async function childrenOf(driver: Database["driver"]): Promise<Map<string, readonly string[]>> {
+  const { rows } = await driver.query({
+    text: "SELECT parent_id, title FROM rows ORDER BY id",
+    values: [],
+  });
+  const all = new Map<string, readonly string[]>();
+  for (const [parent, title] of rows) {
+    all.set(String(parent), [...all.get(String(parent)) ?? [], String(title)]);
+  }
+  return all;
+}
+
+/** Each is followed by one of the others at any moment while it is being told. */
+const beneath: readonly string[] = [
+  "UPDATE rows SET title = title || '?' WHERE id = 9",
+  "UPDATE rows SET parent_id = 3 WHERE id = 9",
+  "UPDATE rows SET title = 'under what is not shown' WHERE id = 11",
+];
+const meanwhile: readonly string[] = [
+  "UPDATE rows SET title = title || '!' WHERE id = 2",
+  "UPDATE rows SET title = title || '!' WHERE id IN (2, 9)",
+  "UPDATE rows SET rank = 0 WHERE id = 2",
+  "UPDATE rows SET rank = 5 WHERE id = 4",
+  "UPDATE rows SET id = 50 WHERE id = 2",
+  "UPDATE rows SET parent_id = 4 WHERE id = 9",
+  "UPDATE rows SET parent_id = NULL WHERE parent_id = 2",
+  "DELETE FROM rows WHERE id = 2",
+  "DELETE FROM rows WHERE id = 9",
+];
+
+testOnEngines(
+  "what changes under a row at any moment is told right: in snapshots, live and afterwards",
+  async (engine) => {
+    let onMoment = () => Promise.resolve();
+    const wrap = (log: ChangeLog) => spied(log, () => onMoment());
+    // The slowest engine is given a part of the moments.
+    const stride = engine.name === "pglite" ? 5 : 1;
+    await withHub(engine, rows, { sizes: { rowsPerPage: 6 }, wrap }, async (test) => {
+      for (const [index, then] of meanwhile.entries()) {
+        const first = beneath[index % beneath.length] ?? then;
+        for (const phase of [duringSnapshot, live, afterwards]) {
+          let moments = 0;
+          for (let when = 0; when === 0 || when < moments; when += stride) {
+            onMoment = () => Promise.resolve();
+            await fill(test);
+            // Pages that were read before this are not shared any more.
+            await test.advance(3_000);
+            moments = 0;
+            await phase(test, first, (areOn) => {
+              onMoment = async () => {
+                if (areOn && moments++ === when) await test.sql(then);
+              };
+            });
+          }
+          assertEquals(moments >= 2, true, `${moments} moments`);
+        }
+      }
+    });
+  },
+);
+
+type Phase = (test: TestHub, first: string, switchMoments: Switch) => Promise<void>;
+type Switch = (areOn: boolean) => void;
+
+const duringSnapshot: Phase = async (test, first, switchMoments) => {
+  switchMoments(true);
+  const stream = await follow(test);
+  await test.sql(first);
+  const client = new Client();
+  await finish(test, stream, client, switchMoments);
+  assertEquals(client.faults, [], first);
+};
+
+const live: Phase = async (test, first, switchMoments) => {
+  const stream = await follow(test);
+  const client = new Client();
+  while (!client.isSynced) await readOn(stream, client);
+  await stream.untilToken();
+  switchMoments(true);
+  await test.sql(first);
+  await finish(test, stream, client, switchMoments);
+  assertEquals(client.faults, [], first);
+};
+
+const afterwards: Phase = async (test, first, switchMoments) => {
+  const before = await follow(test);
+  const client = new Client();
+  while (!client.isSynced) await readOn(before, client);
+  const resumeFrom = await before.untilToken();
+  await before.close();
+  await test.sql(first);
+  switchMoments(true);
+  await finish(test, await follow(test, resumeFrom), client, switchMoments);
+};
+
+async function fill({ sql }: TestHub): Promise<void> {
+  await sql("DELETE FROM rows");
+  const values = Array.from({ length: 12 }, (_, index) => {
+    const id = index + 1;
+    return `(${id}, ${id % 4 + 1}, ${id % 4}, 'row ${id}')`;
+  });
+  await sql(`INSERT INTO rows (id, parent_id, rank, title) VALUES ${values.join()}`);
+}
+
+function follow(
+  { subscribe, db }: TestHub,
+  resumeFrom: string | null = null,
+): Promise<EventStream> {
+  return subscribe({ filter: gt(rows.rank, 0), view: withChildren(db), resumeFrom });
+}
+
+async function readOn(stream: EventStream, client: Client): Promise<void> {
+  for (const event of await stream.take(1)) client.take(event);
+}
+
+/** Reads until all is told, and holds what the client has against the table. */
+async function finish(
+  { sql, db }: TestHub,
+  stream: EventStream,
+  client: Client,
+  switchMoments: Switch,
+): Promise<void> {
+  while (!client.isSynced) await readOn(stream, client);
+  for (const mark of [1_000, 1_001, 1_002]) {
+    await sql(`INSERT INTO rows (id, rank, title) VALUES (${mark}, 1, 'mark')`);
+    while (!client.rows.has(mark)) await readOn(stream, client);
+    // What was written while the first was told is told before the third: rows of one step that
+    // are told for what is under them come last.
+    switchMoments(false);
+  }
+  const { rows: stored } = await db.driver.query({
+    text: "SELECT id, title FROM rows WHERE rank > 0 ORDER BY id",
+    values: [],
+  });
+  const all = await childrenOf(db.driver);
+  const held = [...client.rows.values()].toSorted((left: Row, right: Row) =>
+    Number(left["id"]) - Number(right["id"])
+  );
+  assertEquals(
+    held.map(({ id, title, children }) => [String(id), title, children]),
+    stored.map(([id, title]) => [String(id), title, all.get(String(id)) ?? []]),
+  );
+  await stream.close();
+}
