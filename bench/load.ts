@@ -33,7 +33,8 @@ export async function measure(load: Load): Promise<number> {
 
 const decoder = new TextDecoder("latin1");
 
-async function readAnswer(
+/** Reads one whole answer into `buffer`. Throws when it has another status. */
+export async function readAnswer(
   connection: Deno.TcpConn,
   buffer: Uint8Array,
   status: number,

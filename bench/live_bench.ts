@@ -1,0 +1,248 @@
+/**
+ * Live streams, beside a broadcast loop without a database (`live_server.ts bare`), in turns within
+ * one run. The servers are processes of their own; this one writes and reads over raw TCP. A delay
+ * begins when the writer sends a row, which holds that moment, and ends when the event has come: the
+ * request and the commit are within, and so is what reading a thousand sockets takes in here.
+ *
+ *     deno task bench:live [turns]                      # SQLite
+ *     deno task bench:live 5 postgres://…/scratch       # and two processes over one Postgres
+ */
+import { type LiveServer, startLiveServer } from "./live_process.ts";
+import { openStreams, openWriter } from "./live_load.ts";
+import { measureRouting } from "./live_routing.ts";
+import { rowsPerTopic } from "./live_table.ts";
+
+const turns = Number(Deno.args[0] ?? 3);
+const postgres = Deno.args[1];
+const lineStart = 60;
+const sides = ["ours", "bare"] as const;
+type Side = typeof sides[number];
+
+/** What one turn found, figure by figure. */
+type Figures = Readonly<Record<string, number>>;
+
+interface Target {
+  readonly figure: string;
+  readonly target: string;
+  readonly isMet: (measured: number) => boolean;
+}
+
+const folder = await Deno.makeTempDir({ prefix: "resource-api-bench-" });
+try {
+  console.log(`${Deno.version.deno}, ${navigator.hardwareConcurrency} cores, ${turns} turns`);
+  console.log(["", "target", "measured", "broadcast loop", "ratio"].map(cell).join(""));
+  await compare("idle streams", [atLeast("per 100 MB", 1_500)], idle);
+  await compare("1 event to 1,000", [
+    atMost("last byte p50 ms", null),
+    atMost("last byte p99 ms", 10),
+  ], fanOut);
+  await compare("SQLite, 10 of 1,000, 200/s", delayTargets(1.5, 5), (server) => delays(server));
+  await compare("20 changes to 1,000", [
+    atLeast("deliveries/s", null),
+    atLeast("deliveries per s of CPU", 100_000),
+  ], coalesced);
+  if (postgres !== undefined) await acrossProcesses(postgres);
+  await routing();
+  await slowdown();
+} finally {
+  await Deno.remove(folder, { recursive: true });
+}
+
+/** Measures both sides, in turns, each in a fresh process. */
+async function compare(
+  name: string,
+  targets: readonly Target[],
+  work: (server: LiveServer) => Promise<Figures>,
+): Promise<void> {
+  const found: Record<Side, Figures[]> = { ours: [], bare: [] };
+  for (let turn = 0; turn < turns; turn++) {
+    for (const side of turn % 2 === 0 ? sides : sides.toReversed()) {
+      await using server = await startLiveServer(side, `sqlite:${folder}/${name.length}.db`);
+      found[side].push(await work(server));
+    }
+  }
+  report(name, targets, found.ours, found.bare);
+}
+
+async function idle(server: LiveServer): Promise<Figures> {
+  const count = 3_000;
+  // The code is loaded and warm, so that only the streams are counted.
+  await (await openStreams({ port: server.port, count: 50, topics: 50 }))[Symbol.asyncDispose]();
+  const before = await server.residentBytes();
+  await using _streams = await openStreams({ port: server.port, count, topics: 100 });
+  const each = (await server.residentBytes() - before) / count;
+  return { "per 100 MB": 100 * 1024 * 1024 / each };
+}
+
+async function fanOut(server: LiveServer): Promise<Figures> {
+  const count = 1_000;
+  await using streams = await openStreams({ port: server.port, count, topics: 1 });
+  await write(server, 1, { perSecond: 4, seconds: 10 });
+  const lasts = [...streams.delays.values()].filter(({ length }) => length === count)
+    .map((delays) => delays.at(-1) ?? 0).slice(5);
+  return {
+    "last byte p50 ms": quantile(lasts, 0.5),
+    "last byte p99 ms": quantile(lasts, 0.99),
+  };
+}
+
+/** Each change is read by ten of a thousand. `writer` is the process that is written to. */
+async function delays(reader: LiveServer, writer: LiveServer = reader): Promise<Figures> {
+  await using streams = await openStreams({ port: reader.port, count: 1_000, topics: 100 });
+  const answers = await write(writer, 100, { perSecond: 200, seconds: 5 });
+  const all = [...streams.delays.values()].slice(200).flat();
+  return {
+    "p50 ms": quantile(all, 0.5),
+    "p99 ms": quantile(all, 0.99),
+    "answer to the writer p50 ms": quantile(answers.slice(200), 0.5),
+  };
+}
+
+/** The next batch is sent when all have the last one: nobody is left behind. */
+async function coalesced(server: LiveServer): Promise<Figures> {
+  const count = 1_000;
+  await using streams = await openStreams({ port: server.port, count, topics: 1 });
+  using writer = await openWriter(server.port);
+  const send = async () => {
+    const stamp = performance.now();
+    const arrived = streams.arrived(String(stamp), count * rowsPerTopic);
+    await writer.patch("/api/ticks/batch", { filter: "topic==0", patch: { stamp } });
+    await arrived;
+  };
+  for (let batch = 0; batch < 10; batch++) await send();
+  const cpuBefore = await server.cpuSeconds();
+  const startedAt = performance.now();
+  const batches = 100;
+  for (let batch = 0; batch < batches; batch++) await send();
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const deliveries = batches * count * rowsPerTopic;
+  return {
+    "deliveries/s": deliveries / seconds,
+    "deliveries per s of CPU": deliveries / (await server.cpuSeconds() - cpuBefore),
+  };
+}
+
+/** One process is written to, the other one has the streams. */
+async function acrossProcesses(url: string): Promise<void> {
+  const found: Figures[] = [];
+  for (let turn = 0; turn < turns; turn++) {
+    await using writer = await startLiveServer("ours", url);
+    await using reader = await startLiveServer("ours", url);
+    found.push(await delays(reader, writer));
+  }
+  report("Postgres, two processes, 200/s", delayTargets(5, 15), found, []);
+}
+
+async function routing(): Promise<void> {
+  const byTopic = await measureRouting((number) => `topic==${number}`);
+  report("10,000 filters", [atMost("equality, µs per event", 3)], [{
+    "equality, µs per event": byTopic,
+  }], []);
+  const others = await measureRouting((number) => `topic>${number - 1};topic<${number + 1}`);
+  report("10,000 filters", [atMost("unindexed, µs per event", 1_000)], [{
+    "unindexed, µs per event": others,
+  }], []);
+}
+
+/** What writers pay is measured by a benchmark of its own. */
+async function slowdown(): Promise<void> {
+  const script = new URL("changelog_bench.ts", import.meta.url).pathname;
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", script, ...postgres === undefined ? [] : [postgres]],
+    stdout: "piped",
+  });
+  const text = new TextDecoder().decode((await child.output()).stdout);
+  const limits = [30, 30, 20, 20];
+  [...text.matchAll(/^(\w+) .*: (-?[\d.]+) % fewer/gm)].forEach(([, work = "", percent], at) => {
+    const figure = `${work}, % fewer writes`;
+    report(
+      at < 2 ? "SQLite, log of changes" : "Postgres, log of changes",
+      [
+        atMost(figure, limits[at] ?? null),
+      ],
+      [{ [figure]: Number(percent) }],
+      [],
+    );
+  });
+}
+
+/** Writes to one topic after the other at a steady rate; gives how long the answers took. */
+async function write(
+  { port }: LiveServer,
+  topics: number,
+  { perSecond, seconds }: { readonly perSecond: number; readonly seconds: number },
+): Promise<number[]> {
+  const answers: number[] = [];
+  const connections = 8;
+  const startedAt = performance.now();
+  await Promise.all(Array.from({ length: connections }, async (_, first) => {
+    using writer = await openWriter(port);
+    for (let turn = first; turn < perSecond * seconds; turn += connections) {
+      const waitMs = startedAt + turn * 1_000 / perSecond - performance.now();
+      if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+      const id = turn % topics * rowsPerTopic;
+      answers.push(await writer.patch(`/api/ticks/${id}`, { stamp: performance.now() }));
+    }
+  }));
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  return answers;
+}
+
+function delayTargets(p50: number, p99: number): readonly Target[] {
+  return [
+    atMost("p50 ms", p50),
+    atMost("p99 ms", p99),
+    atMost("answer to the writer p50 ms", null),
+  ];
+}
+
+function atMost(figure: string, target: number | null): Target {
+  return {
+    figure,
+    target: target === null ? "" : `≤ ${target}`,
+    isMet: (measured) => target === null || measured <= target,
+  };
+}
+
+function atLeast(figure: string, target: number | null): Target {
+  return {
+    figure,
+    target: target === null ? "" : `≥ ${target}`,
+    isMet: (measured) => target === null || measured >= target,
+  };
+}
+
+/** One line for each target, with the medians of the turns. */
+function report(
+  name: string,
+  targets: readonly Target[],
+  ours: readonly Figures[],
+  bare: readonly Figures[],
+): void {
+  for (const { figure, target, isMet } of targets) {
+    const measured = median(ours, figure);
+    const other = median(bare, figure);
+    const beside = bare.length === 0 ? [] : [short(other), (measured / other).toFixed(2)];
+    const found = `${short(measured)}${isMet(measured) ? "" : " MISSED"}`;
+    console.log(
+      `${name}: ${figure}`.padEnd(lineStart) + [target || "-", found, ...beside].map(cell).join(""),
+    );
+  }
+}
+
+function cell(text: string, at: number): string {
+  return at === 0 && text === "" ? " ".repeat(lineStart) : text.padStart(16);
+}
+
+function short(figure: number): string {
+  return figure >= 100 ? Math.round(figure).toLocaleString("en") : figure.toFixed(2);
+}
+
+function median(turns: readonly Figures[], figure: string): number {
+  return quantile(turns.map((figures) => figures[figure] ?? NaN), 0.5);
+}
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
+}

@@ -1,0 +1,45 @@
+/** A server of `live_bench.ts` in a process of its own. */
+export interface LiveServer extends AsyncDisposable {
+  readonly port: number;
+  /** What it holds of the machine's memory. */
+  residentBytes(): Promise<number>;
+  /** The time of processors that it has used since its start. */
+  cpuSeconds(): Promise<number>;
+}
+
+/** Starts a side over a database. */
+export async function startLiveServer(
+  side: "ours" | "bare",
+  database: string,
+): Promise<LiveServer> {
+  const script = new URL("live_server.ts", import.meta.url).pathname;
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", script, side, database],
+    stdout: "piped",
+  }).spawn();
+  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const { value } = await reader.read();
+  const port = Number(value);
+  if (value === undefined) throw new Error("The server ended before it listened");
+  const read = (file: string) => Deno.readTextFile(`/proc/${child.pid}/${file}`);
+  return {
+    port,
+    async residentBytes() {
+      const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(await read("status")) ?? [];
+      return Number(kilobytes) * 1024;
+    },
+    async cpuSeconds() {
+      // The name stands before, and may hold spaces.
+      const fields = (await read("stat")).split(") ")[1]?.split(" ") ?? [];
+      return (Number(fields[11]) + Number(fields[12])) / clockTicks;
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill();
+      await child.status;
+      await reader.cancel();
+    },
+  };
+}
+
+/** Of a second, on every Linux that Deno runs on. */
+const clockTicks = 100;

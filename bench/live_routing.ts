@@ -1,0 +1,70 @@
+import { openDatabase } from "../mod.ts";
+import type { Change } from "../src/db/change_log.ts";
+import { createRowReader } from "../src/db/rows.ts";
+import { operatorsWith } from "../src/filter/operators.ts";
+import { parse } from "../src/filter/parser.ts";
+import { resolveFilter } from "../src/filter/resolve.ts";
+import { createDecider } from "../src/live/decider.ts";
+import { Router } from "../src/live/router.ts";
+import { systemRuntime } from "../src/runtime/system_runtime.ts";
+import { readTableInfo } from "../src/schema/define.ts";
+import { tickBody, ticks } from "./live_table.ts";
+
+/**
+ * Microseconds per event on its way through ten thousand groups with a filter each, one of which it
+ * concerns: from the log's change to the bytes handed to that group's member.
+ */
+export async function measureRouting(filterOf: (number: number) => string): Promise<number> {
+  const db = await openDatabase("sqlite::memory:");
+  const table = readTableInfo(ticks);
+  const decider = createDecider(db.driver, systemRuntime(() => {}));
+  let delivered = 0;
+  const router = new Router({ decider, print: () => "s.bench.1", check: () => {} });
+  const reader = createRowReader(db.driver.dialect, () => {});
+  const operators = operatorsWith({});
+  for (let number = 0; number < filterCount; number++) {
+    const filter = parse(filterOf(number));
+    if (filter === null) throw new Error("A filter of the benchmark is empty");
+    const group = router.enter({
+      resource: "/api/ticks",
+      table,
+      reader,
+      filter: resolveFilter(filter, { table, operators, mayFilter: () => true }),
+      view: { key: "all", present: (rows) => rows },
+    });
+    group.members.add({
+      deliver: () => void delivered++,
+      invalidate: () => {},
+      fail: (error) => {
+        throw error;
+      },
+    });
+  }
+  const publish = (seq: number) => {
+    const row = { id: 1, topic: seq * 7919 % filterCount, stamp: seq, body: tickBody };
+    const change: Change = {
+      seq,
+      transaction: null,
+      table,
+      kind: "update",
+      before: { ...row, stamp: null },
+      after: row,
+      optimisticId: null,
+      sizeBytes: 500,
+    };
+    return router.publish({ changes: [change], to: { kind: "sequence", epoch: "bench", seq } });
+  };
+  let seq = 0;
+  const rounds: number[] = [];
+  for (let round = -2; round < 7; round++) {
+    const startedAt = performance.now();
+    let events = 0;
+    for (; performance.now() - startedAt < 200; events++) await publish(++seq);
+    if (round >= 0) rounds.push((performance.now() - startedAt) * 1e3 / events);
+  }
+  if (delivered !== seq) throw new Error(`${seq} events had ${delivered} readers`);
+  await db.close();
+  return rounds.sort((left, right) => left - right)[3] ?? 0;
+}
+
+const filterCount = 10_000;
