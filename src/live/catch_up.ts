@@ -15,10 +15,14 @@ import {
 } from "./passage.ts";
 import { reachesRows, tablesBehind } from "./relation_reach.ts";
 
-/** How changes are told to somebody who did not read them live. */
-export interface CatchUp {
+/** Whom changes concern, and who decides that. */
+export interface Judgement {
   readonly group: Group;
   readonly decider: Decider;
+}
+
+/** How changes are told to somebody who did not read them live. */
+export interface CatchUp extends Judgement {
   /** Tells only what is left of the changes of a row. */
   readonly isNet: boolean;
   /** Whether the reader may have seen some of the changes already. */
@@ -32,18 +36,9 @@ export async function tellChanges(
   changes: readonly Change[],
   { group, decider, isNet, isRepeat, upTo }: CatchUp,
 ): Promise<{ readonly text: string } | { readonly reason: InvalidationReason }> {
-  const { table, filter, view } = group.interest;
-  const behind = tablesBehind(filter);
-  const passages: Passage[] = [];
-  for (const change of changes) {
-    if (behind.has(change.table) && reachesRows(change, filter, decider)) {
-      return { reason: "relation_overflow" };
-    }
-    if (change.table !== table) continue;
-    if (change.kind === "truncate") return { reason: "truncated" };
-    if (change.kind === "touch") return { reason: "untracked_write" };
-    passages.push(...passagesOf(change));
-  }
+  const { table, view } = group.interest;
+  const passages = readPassages(changes, { group, decider });
+  if ("reason" in passages) return passages;
   const reached = upTo === null
     ? passages
     : passages.filter((passage) => compareKeys(passageKey(passage, table), upTo, table) <= 0);
@@ -58,10 +53,38 @@ export async function tellChanges(
   return { text: events.map((event) => maker.text(event)).join("") };
 }
 
+/** The events of some changes, one by one; null where what is known must be read anew. */
+export async function judgeChanges(
+  changes: readonly Change[],
+  judgement: Judgement,
+): Promise<readonly RowEvent[] | null> {
+  const passages = readPassages(changes, judgement);
+  return "reason" in passages ? null : await judge(passages, { ...judgement, isRepeat: false });
+}
+
+/** What happened to the rows of a group's table, or why nobody knows. */
+function readPassages(
+  changes: readonly Change[],
+  { group: { interest: { table, filter } }, decider }: Judgement,
+): readonly Passage[] | { readonly reason: InvalidationReason } {
+  const behind = tablesBehind(filter);
+  const passages: Passage[] = [];
+  for (const change of changes) {
+    if (behind.has(change.table) && reachesRows(change, filter, decider)) {
+      return { reason: "relation_overflow" };
+    }
+    if (change.table !== table) continue;
+    if (change.kind === "truncate") return { reason: "truncated" };
+    if (change.kind === "touch") return { reason: "untracked_write" };
+    passages.push(...passagesOf(change));
+  }
+  return passages;
+}
+
 /** What the passages are to a group. */
 async function judge(
   passages: readonly Passage[],
-  { group, decider, isRepeat }: Pick<CatchUp, "group" | "decider" | "isRepeat">,
+  { group, decider, isRepeat }: Judgement & Pick<CatchUp, "isRepeat">,
 ): Promise<readonly RowEvent[]> {
   const images = new Set<RowImage>();
   for (const { before, after, between } of passages) {

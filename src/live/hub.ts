@@ -1,15 +1,18 @@
-import type { AccessPolicy } from "../auth/scope.ts";
 import type { User } from "../auth/user.ts";
 import type { ChangeLog } from "../db/change_log.ts";
 import type { RowReader } from "../db/rows.ts";
 import { and, type Filter } from "../filter/filter.ts";
 import { Problem } from "../problem/problem.ts";
 import type { TableInfo } from "../schema/table_info.ts";
+import { AggregateStream } from "./aggregate_stream.ts";
 import { Beats } from "./beats.ts";
 import { type Channel, type ChannelOptions, openChannel } from "./channel.ts";
 import { invalidateText, retryText, toBytes, tokenText } from "./frames.ts";
 import { groupKey, type Interest } from "./group.ts";
 import { jittered } from "./jitter.ts";
+import type { LiveQuestion } from "./live_question.ts";
+import type { LiveStream } from "./live_stream.ts";
+import type { MaybePromise } from "./maybe_promise.ts";
 import type { Quota } from "./quota.ts";
 import { type ScopeHolder, ScopeWatch, type Watched } from "./scope_watch.ts";
 import { type Beginning, Subscription } from "./subscription.ts";
@@ -23,9 +26,7 @@ export interface HubOptions extends ChannelOptions {
 }
 
 /** What somebody wants to follow. */
-export interface SubscribeRequest extends Watched {
-  readonly policy: AccessPolicy;
-  readonly user: User | null;
+export interface StreamRequest extends Watched {
   /** Where the caller's socket ends, as far as known. */
   readonly address: string | null;
   readonly table: TableInfo;
@@ -35,17 +36,29 @@ export interface SubscribeRequest extends Watched {
   readonly scope: Filter;
   /** What must hold beside the scope. */
   readonly filter: Filter;
-  /** The token of a stream that ended. */
-  readonly resumeFrom: string | null;
-  readonly skipExisting: boolean;
   /** Aborted when the caller is gone. */
   readonly signal: AbortSignal;
 }
 
+/** The rows, and what happens to them. */
+export interface SubscribeRequest extends StreamRequest {
+  /** The token of a stream that ended. */
+  readonly resumeFrom: string | null;
+  readonly skipExisting: boolean;
+}
+
+/** What the rows come to. */
+export interface AggregateRequest extends StreamRequest {
+  readonly question: LiveQuestion;
+}
+
+/** Makes a stream; it calls back at its end. */
+type MakeStream = (ended: (stream: LiveStream) => void) => LiveStream;
+
 /** What a hub knows of a stream. */
 interface Ticket extends ScopeHolder {
-  readonly subscription: Subscription;
-  readonly request: SubscribeRequest;
+  readonly stream: LiveStream;
+  readonly request: StreamRequest;
   readonly slot: number;
   readonly endsAt: number;
   readonly expiresAt: number;
@@ -56,8 +69,8 @@ interface Ticket extends ScopeHolder {
 export class Hub {
   readonly #options: HubOptions;
   readonly #scopes: ScopeWatch;
-  readonly #beats: Beats<Subscription>;
-  readonly #tickets = new Map<Subscription, Ticket>();
+  readonly #beats: Beats<LiveStream>;
+  readonly #tickets = new Map<LiveStream, Ticket>();
   readonly #strategy: ByteLengthQueuingStrategy;
   #log: Promise<ChangeLog> | null = null;
   #channel: Promise<Channel> | null = null;
@@ -86,33 +99,47 @@ export class Hub {
     await this.#openLog();
   }
 
-  /** The stream of what somebody wants to follow. Throws a 429 or a 503 before it opens. */
-  async subscribe(request: SubscribeRequest): Promise<ReadableStream<Uint8Array>> {
+  /** A stream of rows. Throws a 429 or a 503 before it opens. */
+  subscribe(request: SubscribeRequest): Promise<ReadableStream<Uint8Array>> {
+    return this.#open(request, async (channel) => {
+      const beginning = await beginningOf(request, channel);
+      const interest = interestOf(request, request.scope);
+      return (ended) => new Subscription(channel, interest, beginning, ended);
+    });
+  }
+
+  /** A stream of groups. Throws as {@link subscribe}. */
+  subscribeAggregate(request: AggregateRequest): Promise<ReadableStream<Uint8Array>> {
+    return this.#open(request, (channel) => {
+      const interest = interestOf(request, request.scope);
+      return (ended) => new AggregateStream(channel, interest, request.question, ended);
+    });
+  }
+
+  async #open(
+    request: StreamRequest,
+    prepare: (channel: Channel) => MaybePromise<MakeStream>,
+  ): Promise<ReadableStream<Uint8Array>> {
     if (this.#isClosing) throw overloaded("the service is stopping");
     const { quota, runtime } = this.#options;
     const freePlace = quota.take(request.user, request.address);
     try {
       const channel = await this.#openChannel();
-      if (channel.pages.isFull) throw overloaded("too many clients begin at once");
-      const beginning = await beginningOf(request, channel);
+      if (channel.gate.isFull) throw overloaded("too many clients begin at once");
+      const make = await prepare(channel);
       if (this.#isClosing) throw overloaded("the service is stopping");
-      const subscription = new Subscription(
-        channel,
-        interestOf(request, request.scope),
-        beginning,
-        (ended) => this.#forget(ended),
-      );
+      const stream = make((ended) => this.#forget(ended));
       const now = runtime.clock.now();
-      const ticket = new HubTicket(request, subscription, {
-        slot: this.#beats.add(subscription),
+      const ticket = new HubTicket(request, stream, {
+        slot: this.#beats.add(stream),
         endsAt: runtime.clock.elapsedMs() + jittered(runtime, shortestLifeMs, longestLifeMs),
         expiresAt: runtime.clock.elapsedMs() + (expiryOf(request.user) - now),
         freePlace,
       });
-      this.#tickets.set(subscription, ticket);
+      this.#tickets.set(stream, ticket);
       this.#scopes.add(request, request.scope, ticket);
-      request.signal.addEventListener("abort", subscription);
-      return new ReadableStream(subscription, this.#strategy);
+      request.signal.addEventListener("abort", stream);
+      return new ReadableStream(stream, this.#strategy);
     } catch (error) {
       freePlace();
       throw error;
@@ -147,43 +174,43 @@ export class Hub {
   }
 
   /** Those whose time is over end; the others get a sign of life. */
-  async #visit(some: ReadonlySet<Subscription>): Promise<void> {
+  async #visit(some: ReadonlySet<LiveStream>): Promise<void> {
     const channel = await this.#channel;
     if (channel === null) return;
     const { clock } = this.#options.runtime;
     const now = clock.elapsedMs();
     channel.pages.forgetOld();
     const trailer = toBytes(tokenText(channel.log.print(channel.feed.position)));
-    for (const subscription of [...some]) {
-      const ticket = this.#tickets.get(subscription);
+    for (const stream of [...some]) {
+      const ticket = this.#tickets.get(stream);
       if (ticket === undefined) continue;
       if (now >= ticket.expiresAt) ticket.revoke();
-      else if (now >= ticket.endsAt) this.#end(subscription, channel, 1_000);
-      else subscription.beat(trailer);
+      else if (now >= ticket.endsAt) this.#end(stream, channel, 1_000);
+      else stream.beat(trailer);
     }
   }
 
-  async #endAll(some: readonly Subscription[], withinMs: number): Promise<void> {
+  async #endAll(some: readonly LiveStream[], withinMs: number): Promise<void> {
     if (some.length === 0) return;
     const channel = await this.#channel;
     if (channel === null) return;
-    for (const subscription of some) this.#end(subscription, channel, withinMs);
+    for (const stream of some) this.#end(stream, channel, withinMs);
   }
 
   /** Its client comes back, with where it stands. */
-  #end(subscription: Subscription, { log, feed }: Channel, withinMs: number): void {
-    const token = subscription.isLive ? tokenText(log.print(feed.position)) : "";
+  #end(stream: LiveStream, { log, feed }: Channel, withinMs: number): void {
+    const token = stream.isLive ? tokenText(log.print(feed.position)) : "";
     const delayMs = jittered(this.#options.runtime, 0, Math.max(withinMs, shortestRetryMs));
-    subscription.end(token + retryText(delayMs));
+    stream.end(token + retryText(delayMs));
   }
 
-  #forget(subscription: Subscription): void {
-    const ticket = this.#tickets.get(subscription);
+  #forget(stream: LiveStream): void {
+    const ticket = this.#tickets.get(stream);
     if (ticket === undefined) return;
-    this.#tickets.delete(subscription);
-    this.#beats.remove(subscription, ticket.slot);
+    this.#tickets.delete(stream);
+    this.#beats.remove(stream, ticket.slot);
     this.#scopes.remove(ticket.request, ticket);
-    ticket.request.signal.removeEventListener("abort", subscription);
+    ticket.request.signal.removeEventListener("abort", stream);
     ticket.freePlace();
   }
 
@@ -237,12 +264,12 @@ class HubTicket implements Ticket {
   readonly endsAt: number;
   readonly expiresAt: number;
   readonly freePlace: () => void;
-  readonly request: SubscribeRequest;
-  readonly subscription: Subscription;
+  readonly request: StreamRequest;
+  readonly stream: LiveStream;
 
-  constructor(request: SubscribeRequest, subscription: Subscription, facts: TicketFacts) {
+  constructor(request: StreamRequest, stream: LiveStream, facts: TicketFacts) {
     this.request = request;
-    this.subscription = subscription;
+    this.stream = stream;
     this.slot = facts.slot;
     this.endsAt = facts.endsAt;
     this.expiresAt = facts.expiresAt;
@@ -252,16 +279,16 @@ class HubTicket implements Ticket {
   rescope(rows: Filter): void {
     if (rows.kind === "none") return this.revoke();
     const interest = interestOf(this.request, rows);
-    if (groupKey(interest) === groupKey(this.subscription.interest)) return;
-    this.subscription.move(interest, "scope_changed");
+    if (groupKey(interest) === groupKey(this.stream.interest)) return;
+    this.stream.move(interest, "scope_changed");
   }
 
   revoke(): void {
-    this.subscription.end(invalidateText("auth_expired"));
+    this.stream.end(invalidateText("auth_expired"));
   }
 }
 
-function interestOf(request: SubscribeRequest, scope: Filter): Interest {
+function interestOf(request: StreamRequest, scope: Filter): Interest {
   const { resource, table, reader, view, filter } = request;
   return { resource, table, reader, view, filter: and(scope, filter) };
 }

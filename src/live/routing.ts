@@ -96,6 +96,7 @@ export class Routing {
   #show(): MaybePromise<void> {
     const makers = new Map<string, FrameMaker>();
     for (const [group, events] of this.#events) {
+      if (group.members.size === 0) continue;
       const { view, table, resource } = group.interest;
       const key = `${resource} ${view.key}`;
       const maker = makers.get(key) ?? new FrameMaker(table, view);
@@ -132,6 +133,10 @@ export class Routing {
       invalidate(group, reason);
     }
     for (const [group, events] of this.#events) {
+      if (group.watchers.size > 0) {
+        const happened = events.filter((event) => event !== null);
+        for (const watcher of group.watchers) watcher.take(happened);
+      }
       const { resource, view } = group.interest;
       const maker = makers.get(`${resource} ${view.key}`);
       const text = events.map((event) => event === null ? "" : maker?.text(event) ?? "").join("");
@@ -145,14 +150,14 @@ export class Routing {
   #fail(groups: readonly Group[], error: unknown): void {
     for (const group of new Set(groups)) {
       this.#events.delete(group);
-      for (const member of group.members) member.fail(error);
+      for (const follower of group.followers()) follower.fail(error);
     }
   }
 }
 
-/** Tells those who read live that they must begin anew. */
+/** Tells those who read live, or watch, that they must begin anew. */
 export function invalidate(group: Group, reason: InvalidationReason): void {
-  for (const member of group.members) member.invalidate(reason);
+  for (const follower of group.followers()) follower.invalidate(reason);
 }
 
 /** A passage that only the database can judge for a group, and the place of its event. */

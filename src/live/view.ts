@@ -8,3 +8,6 @@ export interface LiveView {
   /** Whole rows → what is shown of them, in the same order. A promise only where it must read. */
   present(rows: readonly Row[]): MaybePromise<readonly Row[]>;
 }
+
+/** For those who are shown what was made of rows, and no row. */
+export const noRowsShown: LiveView = Object.freeze({ key: "", present: () => [] });

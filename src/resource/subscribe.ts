@@ -2,7 +2,6 @@ import { allRows, and, type Filter } from "../filter/filter.ts";
 import type { Hub } from "../live/hub.ts";
 import type { LiveView } from "../live/view.ts";
 import { parseSelect } from "../plan/select.ts";
-import { Problem } from "../problem/problem.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { tagOf } from "./etag.ts";
 import { noIncludes } from "./include.ts";
@@ -10,6 +9,7 @@ import type { Operation } from "./operation.ts";
 import { presentRows } from "./output.ts";
 import { parseFlag } from "./query.ts";
 import type { Resource } from "./resource.ts";
+import { hubOf, openStream, type Stream, streamReply } from "./stream.ts";
 import { userFilter } from "./user_filter.ts";
 
 interface SubscribeIntent {
@@ -26,11 +26,7 @@ interface SubscribePlan extends SubscribeIntent {
 }
 
 /** `GET /subscribe`: the rows, and every change of them as it happens. */
-export const subscribe: Operation<
-  SubscribeIntent,
-  SubscribePlan,
-  ReadableStream<Uint8Array> | null
-> = {
+export const subscribe: Operation<SubscribeIntent, SubscribePlan, Stream> = {
   name: "subscribe",
   access: "subscribe",
   takesBody: false,
@@ -45,38 +41,14 @@ export const subscribe: Operation<
   },
 
   plan(intent, grant, resource) {
-    const hub = resource.hub();
-    // Where nobody may subscribe there is none either, but then the right was missing before.
-    if (hub === null) throw new Problem("not-found", "There is nothing at this path");
-    return { ...intent, hub, scope: grant.rows };
+    return { ...intent, hub: hubOf(resource), scope: grant.rows };
   },
 
-  async execute({ hub, ...plan }, { resource, request, user }) {
-    // A stream that nobody will read must not be opened.
-    if (request.raw.method === "HEAD") return null;
-    const { url, policy, table, reader } = resource;
-    return await hub.subscribe({
-      ...plan,
-      resource: url,
-      policy,
-      table,
-      reader,
-      user,
-      address: request.address(),
-      signal: request.raw.signal,
-    });
+  execute({ hub, ...plan }, call) {
+    return openStream(call, (caller) => hub.subscribe({ ...plan, ...caller }));
   },
 
-  shape(body) {
-    return { status: 200, headers: streamHeaders, body };
-  },
-};
-
-/** No proxy may keep a stream, hold it back or pack it anew. */
-const streamHeaders = {
-  "content-type": "text/event-stream; charset=utf-8",
-  "cache-control": "no-store, no-transform",
-  "x-accel-buffering": "no",
+  shape: streamReply,
 };
 
 /** The door of rows for streams: masked like everywhere, and with their tags. */

@@ -26,6 +26,7 @@ export type Observation =
     readonly column: string;
     readonly operator: string;
   }
+  | { readonly kind: "aggregate_mismatch"; readonly resource: string }
   | { readonly kind: "table_left_out"; readonly table: string; readonly reason: string }
   | { readonly kind: "draining" }
   | { readonly kind: "changes_unread"; readonly error: unknown; readonly retryInMs: number }

@@ -336,7 +336,7 @@ Deno.test("a crowd that begins at once shares its pages, and reads few at a time
   let reading = 0;
   let most = 0;
   let reads = 0;
-  const sizes = { rowsPerPage: 10, pageReaders: 3 };
+  const sizes = { rowsPerPage: 10, readers: 3 };
   return withHub(sqlite, rows, {
     sizes,
     wrap: (log) =>
