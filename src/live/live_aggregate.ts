@@ -46,6 +46,8 @@ export class LiveAggregate implements Watcher {
   #isSure = false;
   /** Events since the last reading. */
   #events = 0;
+  /** What the last answer knows of. */
+  #shownAt: Position | null = null;
   #text = "";
   #frame: Uint8Array | null = null;
   /** Changes when nobody knows what has happened to the rows. */
@@ -84,10 +86,7 @@ export class LiveAggregate implements Watcher {
     this.#count(events);
     if (!this.#isSure) return this.#readIn(coalesceMs);
     this.#readIn(this.#events < this.#channel.sizes.eventsUntilCheck ? checkMs : coalesceMs);
-    this.#cancelShowing ??= this.#channel.runtime.clock.after(coalesceMs, () => {
-      this.#cancelShowing = null;
-      void this.#showNow();
-    });
+    this.#showIn(coalesceMs);
   }
 
   invalidate(): void {
@@ -115,21 +114,32 @@ export class LiveAggregate implements Watcher {
     this.#isSure &&= tally !== null && events.every((event) => tally.apply(event));
   }
 
-  /** Between two steps: a large one comes in parts, and half of it is no answer. */
-  async #showNow(): Promise<void> {
+  #showIn(delayMs: number, tries = 1): void {
+    if (this.#isClosed) return;
+    this.#cancelShowing ??= this.#channel.runtime.clock.after(delayMs, () => {
+      this.#cancelShowing = null;
+      // What is read in several steps may be one transaction, and half of it is no answer.
+      if (tries < mostTries && !this.#channel.feed.isIdle) this.#showIn(coalesceMs, tries + 1);
+      else void this.#showTally();
+    });
+  }
+
+  async #showTally(): Promise<void> {
+    const { feed } = this.#channel;
     try {
-      await this.#channel.feed.between(() => {
+      await feed.between(() => {
         const groups = this.#isSure ? this.#tally?.groups() : undefined;
         // Null is what memory cannot compare; the reading that follows can.
         if (groups === null) this.invalidate();
-        else if (groups !== undefined) this.#show(groups);
+        else if (groups !== undefined) this.#show(groups, feed.position);
       });
     } catch (error) {
       this.fail(error);
     }
   }
 
-  #show(groups: readonly RowGroup[]): void {
+  #show(groups: readonly RowGroup[], at: Position): void {
+    this.#shownAt = at;
     const text = this.#print(groups);
     if (this.#isClosed || text === this.#text) return;
     this.#text = text;
@@ -198,7 +208,7 @@ export class LiveAggregate implements Watcher {
 
   /** Goes on from a reading. What was counted so far is held against it, where both are sure. */
   async #adopt({ groups, tally, position }: Reading): Promise<void> {
-    const { history, decider, runtime } = this.#channel;
+    const { log, history, decider, runtime } = this.#channel;
     const round = this.#round;
     const window = history.readMemory(cursorAt(position), Infinity);
     const events = window === null
@@ -209,20 +219,24 @@ export class LiveAggregate implements Watcher {
     this.#events = 0;
     this.#isSure = events !== null && this.#round === round;
     if (events !== null && events.length > 0) this.#count(events);
-    const isNewer = this.#isSure && this.#events > 0;
-    const latest = isNewer ? tally?.groups() ?? null : groups;
-    if (latest === null) this.#isSure = false;
-    if (latest !== null && counted !== null && this.#print(counted) !== this.#print(latest)) {
+    const isLatest = this.#isSure && this.#events === 0;
+    const latest = isLatest ? groups : this.#isSure ? tally?.groups() ?? null : null;
+    if (counted !== null && latest !== null && this.#print(counted) !== this.#print(latest)) {
       runtime.observe({ kind: "aggregate_mismatch", resource: this.interest.resource });
     }
-    // What is not sure was the answer at that position: to wait for a moment without changes could
-    // take for ever.
-    this.#show(latest ?? groups);
+    // It was the answer at that position, whatever has happened since: to wait for a moment without
+    // changes could take for ever.
+    const isNewer = this.#shownAt === null || log.isBehind(position, this.#shownAt);
+    if (isLatest || isNewer) this.#show(groups, position);
+    if (this.#isSure && !isLatest) this.#showIn(coalesceMs);
   }
 }
 
 /** Changes that follow each other so fast are one event. */
 const coalesceMs = 100;
+
+/** How often an answer waits for a feed that reads on. */
+const mostTries = 10;
 
 /** So long after the first event that a tally has counted it is held against the database. */
 const checkMs = 60_000;

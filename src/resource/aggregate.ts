@@ -48,7 +48,7 @@ export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Group
 /** What will be asked of the database, but for which rows. */
 export function groupPlan(
   { keys, metrics, furtherMetrics, having, order, limit }: GroupQuestion,
-  { table }: Resource,
+  { table }: Pick<Resource, "table">,
 ): Omit<AggregatePlan, "where"> {
   return {
     kind: "aggregate",
@@ -66,7 +66,7 @@ export function groupPlan(
 export function groupAnswer(
   groups: readonly Group[],
   { keys, metrics, limit }: GroupQuestion,
-  { fields: { readable } }: Resource,
+  { fields: { readable } }: Pick<Resource, "fields">,
 ): { readonly groups: readonly Row[]; readonly hasMore: boolean } {
   return {
     groups: presentGroups(groups.slice(0, limit), { keys, metrics, readable }),

@@ -50,7 +50,11 @@ export const subscribeAggregate: Operation<SubscribeIntent, SubscribePlan, Strea
   shape: streamReply,
 };
 
-function liveQuestion(query: Query, resource: Resource): LiveQuestion {
+/** The parameters of an aggregate but for its filter. Throws a 400. */
+export function liveQuestion(
+  query: Query,
+  resource: Pick<Resource, "table" | "groups" | "filters" | "fields">,
+): LiveQuestion {
   const question = parseGroupQuestion(query, resource);
   const { keys, metrics, having, order, limit } = question;
   return {

@@ -4,7 +4,7 @@ import { gt } from "../../src/filter/builders.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/define.ts";
 import { testOnEngines } from "../support/http.ts";
-import { Client, type TestHub, withHub } from "./hub_support.ts";
+import { Client, type TestHub, withHub, wrapLog } from "./hub_support.ts";
 
 const rows = table("rows", { id: integer().primaryKey(), rank: integer(), title: text() });
 
@@ -33,19 +33,11 @@ function spied(log: ChangeLog, moment: () => Promise<void>): ChangeLog {
     await moment();
     return result;
   };
-  return {
-    tables: log.tables,
-    covers: (position, change) => log.covers(position, change),
-    isBehind: (position, earlier) => log.isBehind(position, earlier),
-    print: (position) => log.print(position),
-    parse: (token) => log.parse(token),
-    onHint: (look) => log.onHint(look),
-    purge: () => log.purge(),
-    close: () => log.close(),
+  return wrapLog(log, {
     end: () => around(() => log.end()),
     next: (from) => around(() => log.next(from)),
     readAt: (statement) => around(() => log.readAt(statement)),
-  };
+  });
 }
 
 testOnEngines(
@@ -68,6 +60,42 @@ testOnEngines(
           await requireSameAsStored(test, () => onMoment = () => Promise.resolve());
         }
         assertEquals(moments >= 8, true, `${moments} moments: before and after each of four pages`);
+      }
+    });
+  },
+);
+
+testOnEngines(
+  "an aggregate that is read while rows change counts each change once",
+  async (engine) => {
+    let onMoment = () => Promise.resolve();
+    const wrap = (log: ChangeLog) => spied(log, () => onMoment());
+    await withHub(engine, rows, { wrap }, async (test) => {
+      for (const write of writes) {
+        let moments = 0;
+        for (let when = 0; when === 0 || when < moments; when++) {
+          onMoment = () => Promise.resolve();
+          await fill(test);
+          moments = 0;
+          onMoment = async () => {
+            if (moments++ === when) await test.sql(write);
+          };
+          const stream = await test.aggregate("groupBy=title&sum=rank&avg=id", {
+            filter: gt(rows.rank, 0),
+          });
+          await stream.take(1);
+          onMoment = () => Promise.resolve();
+          await test.advance(200, 100);
+          await stream.close();
+          const again = await test.aggregate("groupBy=title&sum=rank&avg=id", {
+            filter: gt(rows.rank, 0),
+          });
+          const [expected] = await again.take(1);
+          const last = stream.text.match(/^data: .*$/gm)?.at(-1)?.slice(6);
+          assertEquals(JSON.parse(last ?? "null"), expected?.data, write);
+          await again.close();
+        }
+        assertEquals(moments >= 4, true, `${moments} moments: around the reading and a look`);
       }
     });
   },

@@ -7,9 +7,15 @@ import type { Database } from "../../src/db/open_database.ts";
 import { createRowReader } from "../../src/db/rows.ts";
 import { allRows, type Filter } from "../../src/filter/filter.ts";
 import { createDecider } from "../../src/live/decider.ts";
-import { Hub, type SubscribeRequest } from "../../src/live/hub.ts";
+import { type AggregateRequest, Hub, type SubscribeRequest } from "../../src/live/hub.ts";
+import type { LiveQuestion } from "../../src/live/live_question.ts";
 import { Quota } from "../../src/live/quota.ts";
 import { type LiveSizes, liveSizes } from "../../src/live/sizes.ts";
+import { noRowsShown } from "../../src/live/view.ts";
+import { groupTable } from "../../src/plan/group_table.ts";
+import { parseQuery } from "../../src/resource/query.ts";
+import { liveQuestion } from "../../src/resource/subscribe_aggregate.ts";
+import { createFilterParser } from "../../src/filter/parse_filter.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import type { Row, TableInfo } from "../../src/schema/table_info.ts";
@@ -28,7 +34,9 @@ export interface TestHub {
   advance(ms: number, stepMs?: number): Promise<void>;
   sql(text: string): Promise<void>;
   subscribe(request?: Partial<SubscribeRequest>): Promise<EventStream>;
-  /** The same, for those who read by themselves. */
+  /** A stream of groups; `query` is that of an aggregate. */
+  aggregate(query: string, request?: Partial<AggregateRequest>): Promise<EventStream>;
+  /** A stream of rows, for those who read by themselves. */
   open(request?: Partial<SubscribeRequest>): Promise<ReadableStream<Uint8Array>>;
 }
 
@@ -86,10 +94,15 @@ export async function withHub(
         await db.driver.query({ text, values: [] });
       },
       open,
-      subscribe: (request) =>
-        openEventStream(
-          async () => new Response(await open(request)),
-          () => {},
+      subscribe: (request) => read(open(request)),
+      aggregate: (query, request) =>
+        read(
+          hub.subscribeAggregate({
+            ...requestFor(info, db),
+            view: noRowsShown,
+            question: questionAbout(info, query),
+            ...request,
+          }),
         ),
     });
   } finally {
@@ -98,11 +111,44 @@ export async function withHub(
   }
 }
 
+/** A log that does some things in another way. */
+export function wrapLog(log: ChangeLog, other: Partial<ChangeLog>): ChangeLog {
+  return {
+    tables: log.tables,
+    covers: (position, change) => log.covers(position, change),
+    isBehind: (position, earlier) => log.isBehind(position, earlier),
+    print: (position) => log.print(position),
+    parse: (token) => log.parse(token),
+    onHint: (look) => log.onHint(look),
+    purge: () => log.purge(),
+    close: () => log.close(),
+    end: () => log.end(),
+    next: (from) => log.next(from),
+    readAt: (statement) => log.readAt(statement),
+    ...other,
+  };
+}
+
 /** Lets whatever is on its way arrive. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) {
     await new Promise<void>((resolve) => setTimeout(resolve, 0));
   }
+}
+
+function read(bytes: Promise<ReadableStream<Uint8Array>>): Promise<EventStream> {
+  return openEventStream(async () => new Response(await bytes), () => {});
+}
+
+/** All columns of these tables may be asked about. */
+function questionAbout(table: TableInfo, query: string): LiveQuestion {
+  const columns = new Set(table.columns);
+  return liveQuestion(parseQuery(query), {
+    table,
+    groups: groupTable(table, table.columns),
+    filters: createFilterParser(),
+    fields: { readable: table.columns, writable: columns, filterable: columns, sortable: columns },
+  });
 }
 
 /** A policy by which everybody sees what `scope` says. */

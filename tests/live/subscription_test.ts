@@ -5,7 +5,7 @@ import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/define.ts";
 import { engines } from "../support/engines.ts";
 import { testOnEngines } from "../support/http.ts";
-import { Client, policyOf, settled, type TestHub, user, withHub } from "./hub_support.ts";
+import { Client, policyOf, settled, type TestHub, user, withHub, wrapLog } from "./hub_support.ts";
 
 const rows = table("rows", { id: integer().primaryKey(), rank: integer(), title: text() });
 const [sqlite] = engines;
@@ -340,20 +340,14 @@ Deno.test("a crowd that begins at once shares its pages, and reads few at a time
   return withHub(sqlite, rows, {
     sizes,
     wrap: (log) =>
-      Object.assign(Object.create(log), {
-        readAt: async (statement: Parameters<typeof log.readAt>[0]) => {
+      wrapLog(log, {
+        readAt: async (statement) => {
           reads++;
           most = Math.max(most, ++reading);
           await settled();
           reading--;
           return await log.readAt(statement);
         },
-        end: () => log.end(),
-        next: (from: Parameters<typeof log.next>[0]) => log.next(from),
-        parse: (token: string) => log.parse(token),
-        onHint: (look: () => void) => log.onHint(look),
-        purge: () => log.purge(),
-        close: () => log.close(),
       }),
   }, async ({ subscribe, sql }) => {
     for (let id = 1; id <= 25; id++) await sql(insert(id, id % 5));
