@@ -1,5 +1,7 @@
 import { openDatabase } from "../mod.ts";
 import type { Change } from "../src/db/change_log.ts";
+import { settleChanges } from "../src/db/changes_options.ts";
+import { openChangeLog } from "../src/db/open_change_log.ts";
 import { createRowReader } from "../src/db/rows.ts";
 import { operatorsWith } from "../src/filter/operators.ts";
 import { parse } from "../src/filter/parser.ts";
@@ -17,9 +19,13 @@ import { tickBody, ticks } from "./live_table.ts";
 export async function measureRouting(filterOf: (number: number) => string): Promise<number> {
   const db = await openDatabase("sqlite::memory:");
   const table = readTableInfo(ticks);
-  const decider = createDecider(db.driver, systemRuntime(() => {}));
+  await db.createTables([ticks]);
+  const runtime = systemRuntime(() => {});
+  const decider = createDecider(db.driver, runtime);
+  const changes = settleChanges();
+  const log = await openChangeLog({ driver: db.driver, tables: [table], changes, runtime });
   let delivered = 0;
-  const router = new Router({ decider, print: () => "s.bench.1", check: () => {} });
+  const router = new Router({ decider, log, check: () => {} });
   const reader = createRowReader(db.driver.dialect, () => {});
   const operators = operatorsWith({});
   for (let number = 0; number < filterCount; number++) {
@@ -30,7 +36,7 @@ export async function measureRouting(filterOf: (number: number) => string): Prom
       table,
       reader,
       filter: resolveFilter(filter, { table, operators, mayFilter: () => true }),
-      view: { key: "all", present: (rows) => rows },
+      view: { key: "all", shown: [], rights: [], present: (rows) => rows },
     });
     group.members.add({
       deliver: () => void delivered++,
@@ -63,6 +69,7 @@ export async function measureRouting(filterOf: (number: number) => string): Prom
     if (round >= 0) rounds.push((performance.now() - startedAt) * 1e3 / events);
   }
   if (delivered !== seq) throw new Error(`${seq} events had ${delivered} readers`);
+  await log.close();
   await db.close();
   return rounds.sort((left, right) => left - right)[3] ?? 0;
 }
