@@ -13,7 +13,7 @@ import { readTableInfo } from "../src/schema/define.ts";
 import { tickBody, ticks } from "./live_table.ts";
 
 /**
- * Microseconds per event on its way through ten thousand groups with a filter each, one of which it
+ * Microseconds per event, in the fastest round, on its way through ten thousand groups with a filter each, one of which it
  * concerns: from the log's change to the bytes handed to that group's member.
  */
 export async function measureRouting(filterOf: (number: number) => string): Promise<number> {
@@ -61,17 +61,18 @@ export async function measureRouting(filterOf: (number: number) => string): Prom
     return router.publish({ changes: [change], to: { kind: "sequence", epoch: "bench", seq } });
   };
   let seq = 0;
-  const rounds: number[] = [];
-  for (let round = -2; round < 7; round++) {
+  let fastest = Infinity;
+  // Work of one process alone: neighbours on the machine can only make a round slower.
+  for (let round = 0; round < 100; round++) {
     const startedAt = performance.now();
     let events = 0;
-    for (; performance.now() - startedAt < 200; events++) await publish(++seq);
-    if (round >= 0) rounds.push((performance.now() - startedAt) * 1e3 / events);
+    for (; performance.now() - startedAt < 20; events++) await publish(++seq);
+    fastest = Math.min(fastest, (performance.now() - startedAt) * 1e3 / events);
   }
   if (delivered !== seq) throw new Error(`${seq} events had ${delivered} readers`);
   await log.close();
   await db.close();
-  return rounds.sort((left, right) => left - right)[3] ?? 0;
+  return fastest;
 }
 
 const filterCount = 10_000;
