@@ -67,8 +67,8 @@ const beneath: readonly string[] = [
 const meanwhile: readonly string[] = [
   "UPDATE rows SET title = title || '!' WHERE id = 2",
   "UPDATE rows SET title = title || '!' WHERE id IN (2, 9)",
-  "UPDATE rows SET rank = 0 WHERE id = 2",
   "UPDATE rows SET rank = 5 WHERE id = 4",
+  "UPDATE rows SET rank = 0 WHERE id = 2",
   "UPDATE rows SET id = 50 WHERE id = 2",
   "UPDATE rows SET parent_id = 4 WHERE id = 9",
   "UPDATE rows SET parent_id = NULL WHERE parent_id = 2",
