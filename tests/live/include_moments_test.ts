@@ -96,7 +96,10 @@ testOnEngines(
             moments = 0;
             await phase(test, first, (areOn) => {
               onMoment = async () => {
-                if (areOn && moments++ === when) await test.sql(then);
+                if (!areOn) return;
+                const moment = moments++;
+                if (moment === when) await test.sql(then);
+                if (moment === when + 2 && phase === duringSnapshot) await test.sql(first);
               };
             });
           }
@@ -113,7 +116,6 @@ type Switch = (areOn: boolean) => void;
 const duringSnapshot: Phase = async (test, first, switchMoments) => {
   switchMoments(true);
   const stream = await follow(test);
-  await test.sql(first);
   const client = new Client();
   await finish(test, stream, client, switchMoments);
   assertEquals(client.faults, [], first);
