@@ -151,11 +151,16 @@ export {
   type Statement,
 } from "./src/sql/fragment.ts";
 export type {
+  CellClass,
+  CertifiedOperators,
+  ComparesAsMemory,
   Dialect,
   Engine,
+  ImageDialect,
   ListNames,
   MetricDialect,
   RowEstimate,
+  RowImages,
   RowsOfKeys,
   TextDialect,
 } from "./src/sql/dialect.ts";

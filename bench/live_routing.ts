@@ -1,5 +1,7 @@
 import { openDatabase } from "../mod.ts";
 import type { Change } from "../src/db/change_log.ts";
+import { settleChanges } from "../src/db/changes_options.ts";
+import { openChangeLog } from "../src/db/open_change_log.ts";
 import { createRowReader } from "../src/db/rows.ts";
 import { operatorsWith } from "../src/filter/operators.ts";
 import { parse } from "../src/filter/parser.ts";
@@ -11,15 +13,19 @@ import { readTableInfo } from "../src/schema/define.ts";
 import { tickBody, ticks } from "./live_table.ts";
 
 /**
- * Microseconds per event on its way through ten thousand groups with a filter each, one of which it
+ * Microseconds per event, in the fastest round, on its way through ten thousand groups with a filter each, one of which it
  * concerns: from the log's change to the bytes handed to that group's member.
  */
 export async function measureRouting(filterOf: (number: number) => string): Promise<number> {
   const db = await openDatabase("sqlite::memory:");
   const table = readTableInfo(ticks);
-  const decider = createDecider(db.driver, systemRuntime(() => {}));
+  await db.createTables([ticks]);
+  const runtime = systemRuntime(() => {});
+  const decider = createDecider(db.driver, runtime);
+  const changes = settleChanges();
+  const log = await openChangeLog({ driver: db.driver, tables: [table], changes, runtime });
   let delivered = 0;
-  const router = new Router({ decider, print: () => "s.bench.1", check: () => {} });
+  const router = new Router({ decider, log, check: () => {} });
   const reader = createRowReader(db.driver.dialect, () => {});
   const operators = operatorsWith({});
   for (let number = 0; number < filterCount; number++) {
@@ -30,7 +36,7 @@ export async function measureRouting(filterOf: (number: number) => string): Prom
       table,
       reader,
       filter: resolveFilter(filter, { table, operators, mayFilter: () => true }),
-      view: { key: "all", present: (rows) => rows },
+      view: { key: "all", shown: [], rights: [], present: (rows) => rows },
     });
     group.members.add({
       deliver: () => void delivered++,
@@ -55,16 +61,18 @@ export async function measureRouting(filterOf: (number: number) => string): Prom
     return router.publish({ changes: [change], to: { kind: "sequence", epoch: "bench", seq } });
   };
   let seq = 0;
-  const rounds: number[] = [];
-  for (let round = -2; round < 7; round++) {
+  let fastest = Infinity;
+  // Work of one process alone: neighbours on the machine can only make a round slower.
+  for (let round = 0; round < 100; round++) {
     const startedAt = performance.now();
     let events = 0;
-    for (; performance.now() - startedAt < 200; events++) await publish(++seq);
-    if (round >= 0) rounds.push((performance.now() - startedAt) * 1e3 / events);
+    for (; performance.now() - startedAt < 20; events++) await publish(++seq);
+    fastest = Math.min(fastest, (performance.now() - startedAt) * 1e3 / events);
   }
   if (delivered !== seq) throw new Error(`${seq} events had ${delivered} readers`);
+  await log.close();
   await db.close();
-  return rounds.sort((left, right) => left - right)[3] ?? 0;
+  return fastest;
 }
 
 const filterCount = 10_000;

@@ -70,8 +70,11 @@ function decideTerms(terms: readonly Decide[], settling: boolean): Decide {
 
 function decideComparison(comparison: Comparison): Decide {
   const { column } = comparison;
+  const { name } = column;
+  // Most names are those of no inherited member: then looking for an own one costs for nothing.
+  const isInherited = name in Object.prototype;
   return ({ row, inexact }) => {
-    const value = valueOf(row, column);
+    const value = isInherited ? valueOf(row, column) : row[name] ?? null;
     if (!fitsKind(value, column) || inexact?.has(column)) return null;
     return valueMatches(comparison, value);
   };

@@ -5,6 +5,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 export interface TrustQuestion {
   /** Null for an anonymous caller. */
   readonly user: User | null;
+  /** The request that is asked to pay. */
   readonly request: Request;
   /** `endpoint` for a gate that always stands, `budget` when a budget has run out. */
   readonly reason: "endpoint" | "budget";

@@ -35,6 +35,12 @@ Deno.test("what is open in one term does not matter where another one settles th
   assertEquals(isDecidable(filterOf("owner==7,name==a", things), sqlite), true);
 });
 
+Deno.test("a column that is called like an inherited member is read from the row alone", () => {
+  const table = tableOf({ constructor: "text" as const });
+  const decide = createDecide(filterOf("constructor==null", table), sqlite);
+  assertEquals([decide({ row: {} }), decide({ row: { constructor: "a" } })], [true, false]);
+});
+
 Deno.test("a value that does not fit its kind, or does not tell what is stored, leaves a row open", () => {
   const decide = createDecide(filterOf("owner>7", things), sqlite);
   assertEquals(decide({ row: { owner: "many" } }), null);

@@ -67,8 +67,8 @@ const beneath: readonly string[] = [
 const meanwhile: readonly string[] = [
   "UPDATE rows SET title = title || '!' WHERE id = 2",
   "UPDATE rows SET title = title || '!' WHERE id IN (2, 9)",
-  "UPDATE rows SET rank = 0 WHERE id = 2",
   "UPDATE rows SET rank = 5 WHERE id = 4",
+  "UPDATE rows SET rank = 0 WHERE id = 2",
   "UPDATE rows SET id = 50 WHERE id = 2",
   "UPDATE rows SET parent_id = 4 WHERE id = 9",
   "UPDATE rows SET parent_id = NULL WHERE parent_id = 2",
@@ -96,7 +96,10 @@ testOnEngines(
             moments = 0;
             await phase(test, first, (areOn) => {
               onMoment = async () => {
-                if (areOn && moments++ === when) await test.sql(then);
+                if (!areOn) return;
+                const moment = moments++;
+                if (moment === when) await test.sql(then);
+                if (moment === when + 2 && phase === duringSnapshot) await test.sql(first);
               };
             });
           }
@@ -113,7 +116,6 @@ type Switch = (areOn: boolean) => void;
 const duringSnapshot: Phase = async (test, first, switchMoments) => {
   switchMoments(true);
   const stream = await follow(test);
-  await test.sql(first);
   const client = new Client();
   await finish(test, stream, client, switchMoments);
   assertEquals(client.faults, [], first);
