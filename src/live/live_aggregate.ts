@@ -3,7 +3,7 @@ import { type Group as RowGroup, readGroups } from "../db/groups.ts";
 import type { AggregatePlan } from "../plan/plan.ts";
 import { judgeChanges } from "./catch_up.ts";
 import type { Channel } from "./channel.ts";
-import { eventText, toBytes } from "./frames.ts";
+import { eventText, type InvalidationReason, toBytes } from "./frames.ts";
 import type { Group, Interest, Watcher } from "./group.ts";
 import { cursorAt } from "./history.ts";
 import type { LiveQuestion } from "./live_question.ts";
@@ -89,10 +89,10 @@ export class LiveAggregate implements Watcher {
     this.#showIn(coalesceMs);
   }
 
-  invalidate(): void {
-    this.#isSure = false;
-    this.#round++;
-    this.#readIn(coalesceMs);
+  invalidate(reason: InvalidationReason): void {
+    // What another life of the log knew of is no more than what this one does.
+    if (reason === "history_lost") this.#shownAt = null;
+    this.#doubt();
   }
 
   fail(error: unknown): void {
@@ -106,6 +106,12 @@ export class LiveAggregate implements Watcher {
     this.#cancelShowing?.();
     this.#group.watchers.delete(this);
     this.#channel.router.leave(this.#group);
+  }
+
+  #doubt(): void {
+    this.#isSure = false;
+    this.#round++;
+    this.#readIn(coalesceMs);
   }
 
   #count(events: readonly RowEvent[]): void {
@@ -130,7 +136,7 @@ export class LiveAggregate implements Watcher {
       await feed.between(() => {
         const groups = this.#isSure ? this.#tally?.groups() : undefined;
         // Null is what memory cannot compare; the reading that follows can.
-        if (groups === null) this.invalidate();
+        if (groups === null) this.#doubt();
         else if (groups !== undefined) this.#show(groups, feed.position);
       });
     } catch (error) {
@@ -169,7 +175,7 @@ export class LiveAggregate implements Watcher {
       const reading = await gate.pass(() => this.#readTimed());
       const isReached = this.#isClosed || await feed.reach(reading.position);
       // Another life of the log has begun behind the reading.
-      if (!isReached) this.invalidate();
+      if (!isReached) this.invalidate("history_lost");
       else if (!this.#isClosed) await feed.between(() => this.#adopt(reading));
     } catch (error) {
       // Whoever closes the database while this is read has ended all streams before.

@@ -79,7 +79,8 @@ export abstract class LiveStream {
   }
 
   protected hasRoom(): boolean {
-    return (this.#controller?.desiredSize ?? 0) > 0;
+    // One that was closed with bytes unread has room still.
+    return !this.#isClosed && (this.#controller?.desiredSize ?? 0) > 0;
   }
 
   protected send(text: string): void {

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Step } from "../../src/db/change_log.ts";
+import type { ChangeLog } from "../../src/db/change_log.ts";
 import { eq, gt } from "../../src/filter/builders.ts";
 import { noRows } from "../../src/filter/filter.ts";
 import { integer, real, text } from "../../src/schema/column_builder.ts";
@@ -314,3 +315,28 @@ async function coalesced({ sql, advance }: TestHub, ...writes: readonly string[]
   await settled();
   await advance(100);
 }
+
+Deno.test("a log that begins anew behind a reading has it read again, and ends no stream", () => {
+  let isFirst = true;
+  let beginAnew = () => Promise.resolve();
+  const wrap = (log: ChangeLog): ChangeLog => ({
+    ...logMethods(log),
+    async readAt(statement) {
+      const reading = await log.readAt(statement);
+      if (isFirst) await beginAnew();
+      isFirst = false;
+      return reading;
+    },
+  });
+  return withHub(engine, rows, { wrap }, async (test) => {
+    beginAnew = () =>
+      test.sql(`UPDATE "_service_meta" SET value = '0123456789abcdef' WHERE name = 'epoch'`);
+    const client = listen(await test.aggregate("count=true"));
+    await settled();
+    await test.advance(1_000, 100);
+    assertEquals(client.told, ["0"]);
+    await coalesced(test, insert(1));
+    assertEquals([client.told, test.observations], [["0", "1"], []]);
+    await close(client);
+  });
+});

@@ -438,6 +438,28 @@ Deno.test("a crowd that begins at once shares its pages, and reads few at a time
   });
 });
 
+Deno.test("a stream that ends with bytes unread while it reads a page reads nothing more", () => {
+  const gone = new AbortController();
+  let reads = 0;
+  return withHub(sqlite, rows, {
+    sizes: { rowsPerPage: 1 },
+    wrap: (log) => ({
+      ...logMethods(log),
+      readAt: async (statement) => {
+        reads++;
+        gone.abort();
+        return await log.readAt(statement);
+      },
+    }),
+  }, async ({ open, sql, hub }) => {
+    for (let id = 1; id <= 5; id++) await sql(insert(id, id));
+    const stream = await open({ signal: gone.signal });
+    await settled();
+    assertEquals([reads, hub.size], [1, 0]);
+    await stream.cancel();
+  });
+});
+
 Deno.test("a step of thousands of rows reaches everybody whole", () =>
   withHub(sqlite, rows, { sizes: { ring: { changes: 800, bytes: 10_000_000 } } }, async (test) => {
     const stream = await test.subscribe();
