@@ -129,6 +129,30 @@ export function wrapLog(log: ChangeLog, other: Partial<ChangeLog>): ChangeLog {
   };
 }
 
+/** What a client was told up to now. */
+export interface Told<T> {
+  readonly told: T[];
+  readonly stream: EventStream;
+  readonly end: Promise<void>;
+}
+
+/** Reads whatever comes, as a client does that keeps up. */
+export function readAll<T>(stream: EventStream, take: (event: ServerEvent) => T): Told<T> {
+  const told: T[] = [];
+  const readOn = async () => {
+    for (let event = await stream.next(); event !== null; event = await stream.next()) {
+      told.push(take(event));
+    }
+  };
+  return { told, stream, end: readOn() };
+}
+
+/** Ends a stream that is being read. */
+export async function close({ stream, end }: Told<unknown>): Promise<void> {
+  await stream.close();
+  await end;
+}
+
 /** Lets whatever is on its way arrive. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) {

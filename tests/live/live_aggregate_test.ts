@@ -7,7 +7,17 @@ import { table } from "../../src/schema/define.ts";
 import type { LiveSizes } from "../../src/live/sizes.ts";
 import { engines } from "../support/engines.ts";
 import type { EventStream, ServerEvent } from "../support/event_stream.ts";
-import { policyOf, settled, type TestHub, user, withHub, wrapLog } from "./hub_support.ts";
+import {
+  close,
+  policyOf,
+  readAll,
+  settled,
+  type TestHub,
+  type Told,
+  user,
+  withHub,
+  wrapLog,
+} from "./hub_support.ts";
 
 const rows = table("rows", {
   id: integer().primaryKey(),
@@ -22,26 +32,10 @@ const engine = sqlite;
 const insert = (id: number, rank: number | null = 1, title = "a") =>
   `INSERT INTO rows (id, rank, title) VALUES (${id}, ${rank}, '${title}')`;
 
-/** What a client is told: answers as `a 2 {"rank":3}, b 1 …`, other events by their reasons. */
-interface Told {
-  readonly lines: string[];
-  readonly stream: EventStream;
-  readonly end: Promise<void>;
-}
-
-/** Reads whatever comes, as a client does that keeps up. */
-function listen(stream: EventStream): Told {
-  const lines: string[] = [];
-  const readOn = async () => {
-    for (let event = await stream.next(); event !== null; event = await stream.next()) {
-      lines.push(event.type === "aggregate" ? lineOf(event) : event.data.reason);
-    }
-  };
-  return { lines, stream, end: readOn() };
-}
-
-function lineOf({ data: { groups } }: ServerEvent): string {
-  return groups.map(({ key, count, ...metrics }: Record<string, unknown>) =>
+/** An answer as a short line, `a 2 {"rank":3}, b 1 …`, another event by its reason. */
+function line({ type, data }: ServerEvent): string {
+  if (type !== "aggregate") return data.reason;
+  return data.groups.map(({ key, count, ...metrics }: Record<string, unknown>) =>
     [
       ...Object.values(key ?? {}),
       ...(count === undefined ? [] : [count]),
@@ -50,9 +44,9 @@ function lineOf({ data: { groups } }: ServerEvent): string {
   ).join(", ");
 }
 
-async function close({ stream, end }: Told): Promise<void> {
-  await stream.close();
-  await end;
+/** Reads whatever comes, as lines. */
+function listen(stream: EventStream): Told<string> {
+  return readAll(stream, line);
 }
 
 /** Runs against a hub that counts its readings; each takes `readingMs`. */
@@ -82,24 +76,24 @@ function withReadings(
 
 Deno.test("changes that follow each other are one event, a tenth of a second after the first", () =>
   withReadings(0, async ({ aggregate, sql, advance }, readings) => {
-    const told = listen(await aggregate("groupBy=title&count=true&sum=rank"));
+    const client = listen(await aggregate("groupBy=title&count=true&sum=rank"));
     await settled();
-    assertEquals(told.lines, [""]);
+    assertEquals(client.told, [""]);
     for (let id = 1; id <= 50; id++) await sql(insert(id, id, id % 2 === 0 ? "even" : "odd"));
     await settled();
     await advance(99);
-    assertEquals(told.lines.length, 1);
+    assertEquals(client.told.length, 1);
     await advance(1);
-    assertEquals(told.lines.slice(1), ['even 25 {"rank":650}, odd 25 {"rank":625}']);
+    assertEquals(client.told.slice(1), ['even 25 {"rank":650}, odd 25 {"rank":625}']);
     assertEquals(readings(), 1, "all of it was counted in memory");
-    await close(told);
+    await close(client);
   }));
 
 Deno.test("what does not alter the answer is not told", () =>
   withReadings(0, async (test, readings) => {
     const { aggregate, sql } = test;
     await sql(insert(1, 5));
-    const told = listen(await aggregate("sum=rank", { filter: gt(rows.rank, 3) }));
+    const client = listen(await aggregate("sum=rank", { filter: gt(rows.rank, 3) }));
     for (
       const write of [
         "UPDATE rows SET title = 'b'",
@@ -108,21 +102,21 @@ Deno.test("what does not alter the answer is not told", () =>
         `${insert(3, 7)}; DELETE FROM rows WHERE id > 1`,
       ]
     ) await coalesced(test, ...write.split(";"));
-    assertEquals(told.lines, ['{"rank":5}']);
+    assertEquals(client.told, ['{"rank":5}']);
     await coalesced(test, "UPDATE rows SET rank = 9");
-    assertEquals(told.lines, ['{"rank":5}', '{"rank":9}']);
+    assertEquals(client.told, ['{"rank":5}', '{"rank":9}']);
     assertEquals(readings(), 1);
-    await close(told);
+    await close(client);
   }));
 
 Deno.test("an extreme becomes a further one at once, and is read again when it leaves", () =>
   withReadings(0, async (test, readings) => {
     await test.sql(insert(1, 5));
     await test.sql(insert(2, 3));
-    const told = listen(await test.aggregate("count=true&max=rank"));
+    const client = listen(await test.aggregate("count=true&max=rank"));
     const after = async (write: string) => {
       await coalesced(test, write);
-      return [told.lines.at(-1), readings()];
+      return [client.told.at(-1), readings()];
     };
     assertEquals(await after(insert(3, 9)), ['3 {"rank":9}', 1]);
     assertEquals(await after("UPDATE rows SET rank = 11 WHERE id = 3"), ['3 {"rank":11}', 1]);
@@ -130,45 +124,45 @@ Deno.test("an extreme becomes a further one at once, and is read again when it l
     assertEquals(await after("UPDATE rows SET rank = 2 WHERE id = 3"), ['2 {"rank":5}', 2]);
     assertEquals(await after("DELETE FROM rows WHERE id = 1"), ['1 {"rank":2}', 3]);
     assertEquals(await after("DELETE FROM rows WHERE id = 3"), ['0 {"rank":null}', 3]);
-    await close(told);
+    await close(client);
   }));
 
 Deno.test("sums of doubles are read again, and the database rests four times as long", () =>
   withReadings(1_000, async (test, readings) => {
     const { aggregate, sql, advance } = test;
     await sql(insert(1));
-    const told = listen(await aggregate("sum=speed"));
+    const client = listen(await aggregate("sum=speed"));
     for (let turn = 0; turn < 5; turn++) await settled();
-    assertEquals(told.lines, ['{"speed":null}']);
+    assertEquals(client.told, ['{"speed":null}']);
     for (let tenth = 1; tenth <= 80; tenth++) {
       await coalesced(test, `UPDATE rows SET speed = ${tenth}`);
     }
     // One at the start, and one in each five seconds: in eight seconds and those of the readings.
     assertEquals(readings(), 3);
     await advance(6_000, 100);
-    assertEquals(told.lines.at(-1), '{"speed":80}');
+    assertEquals(client.told.at(-1), '{"speed":80}');
     const all = readings();
     assert(all <= 4, `${all} readings`);
     await advance(60_000, 100);
     assertEquals(readings(), all, "without changes nothing is read");
-    await close(told);
+    await close(client);
   }));
 
 Deno.test("all who ask the same share one reading", () =>
   withReadings(0, async (test, readings) => {
     const { hub, aggregate } = test;
     const queries = ["groupBy=title&sum=rank", "groupBy=title&sum=rank&limit=1000", "sum=rank"];
-    const clients: Told[] = [];
+    const clients: Told<string>[] = [];
     for (const query of [...queries, ...queries]) clients.push(listen(await aggregate(query)));
     await settled();
-    assertEquals([clients.every(({ lines }) => lines.length === 1), readings()], [true, 2]);
+    assertEquals([clients.every(({ told }) => told.length === 1), readings()], [true, 2]);
     await coalesced(test, insert(1));
-    for (const { lines } of clients) assert(lines[1]?.endsWith('{"rank":1}'));
-    for (const told of clients) await close(told);
+    for (const { told } of clients) assert(told[1]?.endsWith('{"rank":1}'));
+    for (const client of clients) await close(client);
     assertEquals(hub.size, 0);
     const late = listen(await aggregate("sum=rank"));
     await settled();
-    assertEquals(late.lines, ['{"rank":1}']);
+    assertEquals(late.told, ['{"rank":1}']);
     assertEquals(readings(), 3, "with the last one who asks a question its answer is forgotten");
     await close(late);
   }));
@@ -178,12 +172,12 @@ Deno.test("who reads slowly is told the latest answer, and none of those before"
     const stream = await test.aggregate("count=true");
     await settled();
     for (let id = 1; id <= 20; id++) await coalesced(test, insert(id));
-    const told = listen(stream);
+    const client = listen(stream);
     await settled();
-    assertEquals(told.lines.at(-1), "20");
+    assertEquals(client.told.at(-1), "20");
     // What the client's own buffers had taken before.
-    assert(told.lines.length <= 4, `${told.lines}`);
-    await close(told);
+    assert(client.told.length <= 4, `${client.told}`);
+    await close(client);
   }));
 
 Deno.test("a tally that has drifted is seen after a minute, and the database is right", () => {
@@ -194,46 +188,46 @@ Deno.test("a tally that has drifted is seen after a minute, and the database is 
     wrap: (log) => wrapLog(log, { next: async (from) => without(await log.next(from)) }),
   }, async (test) => {
     const { aggregate, advance, observations } = test;
-    const told = listen(await aggregate("count=true"));
+    const client = listen(await aggregate("count=true"));
     await settled();
     isDeaf = true;
     await coalesced(test, "INSERT INTO rows (id) VALUES (1), (2), (3)");
     isDeaf = false;
     await advance(58_000, 500);
-    assertEquals([told.lines, observations], [["0", "2"], []]);
+    assertEquals([client.told, observations], [["0", "2"], []]);
     await advance(3_000, 500);
-    assertEquals(told.lines, ["0", "2", "3"]);
+    assertEquals(client.told, ["0", "2", "3"]);
     assertEquals(observations, [{ kind: "aggregate_mismatch", resource: "/api/rows" }]);
-    await close(told);
+    await close(client);
   });
 });
 
 Deno.test("after so many events a tally is held against the database, and nothing is told of it", () =>
   withReadings(0, async (test, readings) => {
-    const told = listen(await test.aggregate("count=true"));
+    const client = listen(await test.aggregate("count=true"));
     await settled();
     await coalesced(test, ...Array.from({ length: 25 }, (_, id) => insert(id)));
-    assertEquals([readings(), told.lines, test.observations], [2, ["0", "25"], []]);
+    assertEquals([readings(), client.told, test.observations], [2, ["0", "25"], []]);
     await coalesced(test, insert(99));
-    assertEquals([readings(), told.lines], [2, ["0", "25", "26"]]);
-    await close(told);
+    assertEquals([readings(), client.told], [2, ["0", "25", "26"]]);
+    await close(client);
   }, { eventsUntilCheck: 10 }));
 
 Deno.test("more groups than memory keeps are read again, and no less right", () =>
   withReadings(0, async (test, readings) => {
-    const told = listen(await test.aggregate("groupBy=rank&count=true"));
+    const client = listen(await test.aggregate("groupBy=rank&count=true"));
     await settled();
     for (let id = 1; id <= 5; id++) await coalesced(test, insert(id, id));
-    assertEquals(told.lines, ["", "1 1", "1 1, 2 1", "1 1, 2 1, 3 1", ...told.lines.slice(4)]);
-    assertEquals(told.lines.at(-1), "1 1, 2 1, 3 1, 4 1, 5 1");
+    assertEquals(client.told, ["", "1 1", "1 1, 2 1", "1 1, 2 1, 3 1", ...client.told.slice(4)]);
+    assertEquals(client.told.at(-1), "1 1, 2 1, 3 1, 4 1, 5 1");
     // At the fourth group memory was tried once more, and from then on no more.
     assertEquals(readings(), 1 + 2 + 1);
-    await close(told);
+    await close(client);
   }, { groupsInMemory: 3 }));
 
 Deno.test("a step of thousands of rows is told whole, and a table that is emptied as well", () =>
   withReadings(0, async (test) => {
-    const told = listen(await test.aggregate("count=true&sum=rank"));
+    const client = listen(await test.aggregate("count=true&sum=rank"));
     await settled();
     await test.sql(
       `WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < 3000)
@@ -245,8 +239,8 @@ Deno.test("a step of thousands of rows is told whole, and a table that is emptie
     await test.sql("DELETE FROM rows");
     await test.advance(300, 10);
     for (let look = 0; look < 10; look++) await test.advance(100);
-    assertEquals(told.lines, ['0 {"rank":null}', '3000 {"rank":3000}', '0 {"rank":null}']);
-    await close(told);
+    assertEquals(client.told, ['0 {"rank":null}', '3000 {"rank":3000}', '0 {"rank":null}']);
+    await close(client);
   }, { ring: { changes: 800, bytes: 10_000_000 } }));
 
 Deno.test("a stream of an aggregate lives and ends as every stream does", () =>
@@ -256,11 +250,11 @@ Deno.test("a stream of an aggregate lives and ends as every stream does", () =>
     const long = listen(await aggregate("count=true"));
     await advance(80_000, 500);
     await short.end;
-    assertEquals(short.lines, ["0", "auth_expired"]);
+    assertEquals(short.told, ["0", "auth_expired"]);
     assertEquals(hub.size, 1);
     await advance(30 * 60_000, 500);
     await long.end;
-    assertEquals([long.lines, hub.size], [["0"], 0]);
+    assertEquals([long.told, hub.size], [["0"], 0]);
     const { text, lastEventId, retryMs } = long.stream;
     assert((text.match(/^:$/gm) ?? []).length > 50, "signs of life");
     assertEquals([lastEventId, retryMs !== null], ["", true]);
@@ -279,17 +273,17 @@ Deno.test("another scope gives other numbers, and none ends the stream", () => {
     await sql(insert(2, 2, "b"));
     const policy = policyOf(() => scope);
     const request = { policy, user: user("ada"), scope };
-    const told = listen(await aggregate("groupBy=title&count=true", request));
+    const client = listen(await aggregate("groupBy=title&count=true", request));
     await settled();
     scope = eq(rows.rank, 2);
     await advance(60_000);
-    assertEquals(told.lines, ["a 1", "scope_changed", "b 1"]);
+    assertEquals(client.told, ["a 1", "scope_changed", "b 1"]);
     await coalesced(test, insert(3, 1, "unseen"), insert(4, 2, "b"));
-    assertEquals(told.lines.slice(3), ["b 2"]);
+    assertEquals(client.told.slice(3), ["b 2"]);
     scope = noRows;
     await advance(60_000);
-    await told.end;
-    assertEquals([told.lines.slice(4), hub.size], [["auth_expired"], 0]);
+    await client.end;
+    assertEquals([client.told.slice(4), hub.size], [["auth_expired"], 0]);
   });
 });
 
@@ -307,10 +301,10 @@ Deno.test("a database that cannot be read ends the streams of an aggregate, and 
     assertEquals(observations.map(({ kind }) => kind), ["stream_failed", "stream_failed"]);
     assertEquals(hub.size, 0);
     isBroken = false;
-    const told = listen(await aggregate("count=true"));
+    const client = listen(await aggregate("count=true"));
     await settled();
-    assertEquals(told.lines, ["0"]);
-    await close(told);
+    assertEquals(client.told, ["0"]);
+    await close(client);
   });
 });
 
