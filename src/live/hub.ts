@@ -1,55 +1,30 @@
 import type { User } from "../auth/user.ts";
 import type { ChangeLog } from "../db/change_log.ts";
-import type { RowReader } from "../db/rows.ts";
-import { and, type Filter } from "../filter/filter.ts";
+import type { Filter } from "../filter/filter.ts";
 import { Problem } from "../problem/problem.ts";
-import type { TableInfo } from "../schema/table_info.ts";
 import { AggregateStream } from "./aggregate_stream.ts";
 import { Beats } from "./beats.ts";
 import { type Channel, type ChannelOptions, openChannel } from "./channel.ts";
 import { invalidateText, retryText, toBytes, tokenText } from "./frames.ts";
-import { groupKey, type Interest } from "./group.ts";
+import { groupKey } from "./group.ts";
 import { jittered } from "./jitter.ts";
-import type { LiveQuestion } from "./live_question.ts";
 import type { LiveStream } from "./live_stream.ts";
 import type { MaybePromise } from "./maybe_promise.ts";
 import type { Quota } from "./quota.ts";
-import { type ScopeHolder, ScopeWatch, type Watched } from "./scope_watch.ts";
+import { type ScopeHolder, ScopeWatch } from "./scope_watch.ts";
+import {
+  type AggregateRequest,
+  interestOf,
+  type StreamRequest,
+  type SubscribeRequest,
+} from "./stream_request.ts";
 import { type Beginning, Subscription } from "./subscription.ts";
-import type { LiveView } from "./view.ts";
 
 /** What a hub is made of. */
 export interface HubOptions extends ChannelOptions {
   /** The log of the database. Asked again where it failed. */
   openLog(): Promise<ChangeLog>;
   readonly quota: Quota;
-}
-
-/** What somebody wants to follow. */
-export interface StreamRequest extends Watched {
-  /** Where the caller's socket ends, as far as known. */
-  readonly address: string | null;
-  readonly table: TableInfo;
-  readonly reader: RowReader;
-  readonly view: LiveView;
-  /** The rows of the caller's scope. */
-  readonly scope: Filter;
-  /** What must hold beside the scope. */
-  readonly filter: Filter;
-  /** Aborted when the caller is gone. */
-  readonly signal: AbortSignal;
-}
-
-/** The rows, and what happens to them. */
-export interface SubscribeRequest extends StreamRequest {
-  /** The token of a stream that ended. */
-  readonly resumeFrom: string | null;
-  readonly skipExisting: boolean;
-}
-
-/** What the rows come to. */
-export interface AggregateRequest extends StreamRequest {
-  readonly question: LiveQuestion;
 }
 
 /** Makes a stream; it calls back at its end. */
@@ -286,11 +261,6 @@ class HubTicket implements Ticket {
   revoke(): void {
     this.stream.end(invalidateText("auth_expired"));
   }
-}
-
-function interestOf(request: StreamRequest, scope: Filter): Interest {
-  const { resource, table, reader, view, filter } = request;
-  return { resource, table, reader, view, filter: and(scope, filter) };
 }
 
 async function beginningOf(

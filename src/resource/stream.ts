@@ -1,4 +1,5 @@
-import type { Hub, StreamRequest } from "../live/hub.ts";
+import type { Hub } from "../live/hub.ts";
+import type { StreamRequest } from "../live/stream_request.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { Call } from "./call.ts";
