@@ -10,14 +10,14 @@ import type { LiveStream } from "./live_stream.ts";
 import type { MaybePromise } from "./maybe_promise.ts";
 import type { Quota } from "./quota.ts";
 import { ScopeWatch } from "./scope_watch.ts";
-import { type Beginning, Subscription } from "./subscription.ts";
 import {
   type AggregateRequest,
   interestOf,
   type StreamRequest,
   type SubscribeRequest,
-  Ticket,
-} from "./ticket.ts";
+} from "./stream_request.ts";
+import { type Beginning, Subscription } from "./subscription.ts";
+import { Ticket } from "./ticket.ts";
 
 /** What a hub is made of. */
 export interface HubOptions extends ChannelOptions {

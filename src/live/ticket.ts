@@ -1,49 +1,10 @@
 import type { Grant } from "../auth/authorize.ts";
-import type { RowReader } from "../db/rows.ts";
-import { and, type Filter, noRows } from "../filter/filter.ts";
-import type { TableInfo } from "../schema/table_info.ts";
+import { noRows } from "../filter/filter.ts";
 import { invalidateText } from "./frames.ts";
-import { groupKey, type Interest } from "./group.ts";
-import type { LiveQuestion } from "./live_question.ts";
+import { groupKey } from "./group.ts";
 import type { LiveStream } from "./live_stream.ts";
-import type { ScopeHolder, ScopeWatch, Watched } from "./scope_watch.ts";
-import type { LiveView } from "./view.ts";
-
-/** What somebody wants to follow. */
-export interface StreamRequest extends Watched {
-  /** Where the caller's socket ends, as far as known. */
-  readonly address: string | null;
-  readonly table: TableInfo;
-  readonly reader: RowReader;
-  readonly view: LiveView;
-  /** The rows of the caller's scope. */
-  readonly scope: Filter;
-  /** What must hold beside the scope. */
-  readonly filter: Filter;
-  /** Aborted when the caller is gone. */
-  readonly signal: AbortSignal;
-}
-
-/** The rows, and what happens to them. */
-export interface SubscribeRequest extends StreamRequest {
-  /** The token of a stream that ended. */
-  readonly resumeFrom: string | null;
-  readonly skipExisting: boolean;
-}
-
-/** What the rows come to. */
-export interface AggregateRequest extends StreamRequest {
-  readonly question: LiveQuestion;
-}
-
-/** Which rows a request is about, and how they are shown. */
-export function interestOf(
-  { resource, table, reader, view, scope, filter }:
-    & Pick<StreamRequest, "table" | "reader" | "view" | "scope" | "filter">
-    & Pick<Watched, "resource">,
-): Interest {
-  return { resource, table, reader, view, filter: and(scope, filter) };
-}
+import type { ScopeHolder, ScopeWatch } from "./scope_watch.ts";
+import { interestOf, type StreamRequest } from "./stream_request.ts";
 
 /** When a stream ends, and what it takes up until then. */
 export interface TicketFacts {

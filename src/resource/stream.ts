@@ -1,6 +1,6 @@
 import { addressGroup } from "../guard/client_address.ts";
 import type { Hub } from "../live/hub.ts";
-import type { StreamRequest } from "../live/ticket.ts";
+import type { StreamRequest } from "../live/stream_request.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { Call } from "./call.ts";

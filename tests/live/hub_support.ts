@@ -11,7 +11,7 @@ import { Hub } from "../../src/live/hub.ts";
 import type { LiveQuestion } from "../../src/live/live_question.ts";
 import { Quota } from "../../src/live/quota.ts";
 import { type LiveSizes, liveSizes } from "../../src/live/sizes.ts";
-import type { AggregateRequest, SubscribeRequest } from "../../src/live/ticket.ts";
+import type { AggregateRequest, SubscribeRequest } from "../../src/live/stream_request.ts";
 import { noRowsShown } from "../../src/live/view.ts";
 import { groupTable } from "../../src/plan/group_table.ts";
 import { parseQuery } from "../../src/resource/query.ts";
