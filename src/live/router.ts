@@ -132,7 +132,7 @@ export class Router {
         routing.invalidate(group, "relation_overflow");
       }
     }
-    for (const showing of showings) routing.touch(showing, change);
+    for (const showing of showings) if (showing.isHeard) routing.touch(showing, change);
     if (change.kind === "truncate" || change.kind === "touch") {
       const reason = change.kind === "truncate" ? "truncated" : "untracked_write";
       for (const group of own) routing.invalidate(group, reason);

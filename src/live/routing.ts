@@ -44,8 +44,13 @@ export class Routing {
   meet(group: Group, passage: Passage): void {
     if (group.showing === null) this.#judge(group, passage);
     // What a step does is told once, with what is shown under a row when it is over.
-    else if (this.#tick.to === null) this.invalidate(group, "relation_overflow");
-    else {
+    else if (this.#tick.to === null) {
+      const { before, after } = passage;
+      const isSeen = [before, after].some((image) =>
+        image !== null && group.decide(image) !== false
+      );
+      if (isSeen) this.invalidate(group, "relation_overflow");
+    } else {
       const passages = this.#whole.get(group);
       if (passages === undefined) this.#whole.set(group, [passage]);
       else passages.push(passage);

@@ -1,7 +1,6 @@
 import type { Decider } from "./decider.ts";
-import type { Group } from "./group.ts";
+import type { Group, Interest } from "./group.ts";
 import { GroupIndex } from "./group_index.ts";
-import type { Interest } from "./group.ts";
 import { type Way, waysOf } from "./way.ts";
 
 /**
@@ -21,5 +20,11 @@ export class Showing {
     this.reading = reading;
     this.index = new GroupIndex(decider.isCertain);
     this.ways = waysOf(reading.view.shown, decider);
+  }
+
+  /** Whether anybody reads live: the others look for changes by themselves. */
+  get isHeard(): boolean {
+    for (const { members } of this.groups) if (members.size > 0) return true;
+    return false;
   }
 }

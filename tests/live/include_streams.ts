@@ -38,7 +38,8 @@ export async function follow(
   return { path, query, headers, client: new Client(), isResumed: false, stream };
 }
 
-let lastMark = 1_000_000;
+const firstMark = 1_000_000;
+let lastMark = firstMark;
 
 /** Lets the client take everything that has happened; gives the events as short lines. */
 export async function catchUp(follower: Follower, { db }: Service): Promise<readonly string[]> {
@@ -59,7 +60,8 @@ export async function catchUp(follower: Follower, { db }: Service): Promise<read
   while (!client.rows.has(id)) await take();
   await db.driver.query({ text: `DELETE FROM ${mark.name} WHERE id = ${id}`, values: [] });
   while (client.rows.has(id)) await take();
-  return told.filter((line) => !line.endsWith(` ${id}`));
+  // Those of others are seen as well.
+  return told.filter((line) => !(Number(line.split(" ")[1]) > firstMark));
 }
 
 /** What the client holds, as a list shows it. */
@@ -76,7 +78,8 @@ export async function listed(
 ): Promise<readonly Row[]> {
   const items: Row[] = [];
   for (let cursor = "";;) {
-    const { status, body } = await get(`/api/${path}?limit=100&cursor=${cursor}&${query}`, headers);
+    const page = `limit=100&cursor=${cursor}${query === "" ? "" : `&${query}`}`;
+    const { status, body } = await get(`/api/${path}?${page}`, headers);
     if (status !== 200) throw new Error(`No list: ${JSON.stringify(body)}`);
     items.push(...body.items);
     if (body.nextCursor === null) return items;

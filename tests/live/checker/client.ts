@@ -51,9 +51,15 @@ export class Client {
   /** Is away. */
   constructor(options: ClientOptions) {
     const { interest, positions, isTotal } = options;
+    const { place, user } = interest;
     this.#options = options;
     this.interest = interest;
-    this.replica = new Replica(interest.place, positions, isTotal);
+    this.replica = new Replica({
+      place,
+      positions,
+      isTotal,
+      walks: place === "parts" && user !== "root",
+    });
   }
 
   /** Whether there is a connection, or one being made. */

@@ -183,7 +183,6 @@ class PostgresCheck {
       const instance = chance.pick(this.#instances);
       if (chance.once(3)) {
         const fault = await writeByApi(instance, chance);
-        // Writers who wait for each other are told to come back; whoever waits too long, too.
         if (fault !== null) this.#fail(fault);
         continue;
       }

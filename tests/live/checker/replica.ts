@@ -21,6 +21,19 @@ export interface Positions {
   seqOf(token: string): number | null;
 }
 
+/** What a replica is made of. */
+export interface ReplicaOptions {
+  readonly place: Place;
+  readonly positions: Positions;
+  /** Whether positions order all changes. */
+  readonly isTotal: boolean;
+  /**
+   * Whether related rows decide about those that are followed. They are asked as they are now: just
+   * before an invalidation a stream may tell what a row would have been to them.
+   */
+  readonly walks: boolean;
+}
+
 /**
  * A client as the documents describe it: it keeps rows by id, drops what it has heard already, and
  * starts over when it is told to. It notes whatever a sound stream could not have told it.
@@ -48,14 +61,15 @@ export class Replica {
   #isAfterInvalidate = false;
   /** It came back to a stream: it may be told of the end of rows that it never saw. */
   #isResumed = false;
-  /** Whether positions order all changes. */
   readonly #isTotal: boolean;
+  readonly #walks: boolean;
 
   /** Holds nothing yet. */
-  constructor(place: Place, positions: Positions, isTotal: boolean) {
+  constructor({ place, positions, isTotal, walks }: ReplicaOptions) {
     this.#place = place;
     this.#positions = positions;
     this.#isTotal = isTotal;
+    this.#walks = walks;
   }
 
   /** Whether the snapshot is complete. */
@@ -173,7 +187,7 @@ export class Replica {
   }
 
   #requireKnown(type: Heard["type"], id: string): void {
-    if (this.#repeatsUpTo >= 0 || (this.#isResumed && type === "removed")) return;
+    if (this.#walks || this.#repeatsUpTo >= 0 || (this.#isResumed && type === "removed")) return;
     const isKnown = this.rows.has(id);
     if (isKnown === (type === "added")) this.#fault(`${type} ${id}, known: ${isKnown}`);
   }

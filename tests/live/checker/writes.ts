@@ -22,7 +22,8 @@ export async function writeByApi(instance: Instance, chance: Chance): Promise<st
   const user = chance.pick(users);
   const [method, path, body] = chance.once(6) ? partsRequest(chance) : thingsRequest(chance);
   const reply = await send(instance, user, method, path, body);
-  if (reply.status < 500) return null;
+  // Whoever waits too long for others is told to come back.
+  if (reply.status < 500 || reply.status === 503) return null;
   return `${method} ${path} ${writeJson(body)} was answered ${reply.status} ${reply.body}`;
 }
 
