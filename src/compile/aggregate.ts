@@ -38,7 +38,9 @@ export function compileAggregate(plan: AggregatePlan, dialect: Dialect): Fragmen
 function compileMetric(metric: Metric, { metrics }: Dialect): Fragment {
   switch (metric.name) {
     case "count":
-      return rawSql("count(*)");
+      return metric.column === null
+        ? rawSql("count(*)")
+        : sql`count(${identifier(metric.column.dbName)})`;
     case "sum":
       return metrics.sum(metric.column);
     case "avg":

@@ -19,14 +19,33 @@ export async function fetchGroups(
   plan: AggregatePlan,
   reader: RowReader,
 ): Promise<readonly Group[]> {
-  const { keys, metrics } = plan;
   const { rows } = await connection.query(reader.compile(plan));
+  return readGroups(rows, plan, reader);
+}
+
+/** What the statement of a plan has answered → groups. */
+export function readGroups(
+  rows: readonly (readonly SqlValue[])[],
+  { keys, metrics }: AggregatePlan,
+  reader: RowReader,
+): readonly Group[] {
   return rows.map((cells) => ({
     key: keys.map(({ column }, index) => readValue(cells[index] ?? null, column, reader)),
     metrics: metrics.map((metric, index) =>
       readMetric(cells[keys.length + index] ?? null, metric, reader)
     ),
   }));
+}
+
+/**
+ * A plain decimal → an exact metric in wire form; null where it has more digits than the column.
+ * Sums of integers go on the wire as the integers of their column do, however long they are.
+ */
+export function exactValue(plain: string, { column, as }: ColumnMetric): unknown {
+  const scaled = withScale(plain, as.scale);
+  if (scaled === null) return null;
+  if (column.kind === "integer") return shortestInteger(BigInt(scaled));
+  return as.scale === null ? shortestDecimal(scaled) : scaled;
 }
 
 function readMetric(cell: SqlValue, metric: Metric, reader: RowReader): unknown {
@@ -38,25 +57,27 @@ function readMetric(cell: SqlValue, metric: Metric, reader: RowReader): unknown 
   return reader.dialect.decode(cell, as, () => reader.misfit(column));
 }
 
-/** Equal decimals of a column without a scale may be written differently: a group shows one form. */
 function readValue(cell: SqlValue, column: ColumnInfo, { dialect, misfit }: RowReader): unknown {
-  const value = dialect.decode(cell, column, misfit);
+  return groupValue(dialect.decode(cell, column, misfit), column);
+}
+
+/**
+ * A value of a row as a group shows it: equal decimals of a column without a scale may be written
+ * differently, and have one form here.
+ */
+export function groupValue(value: unknown, column: ColumnInfo): unknown {
   const isOpen = column.kind === "decimal" && column.scale === null;
   return isOpen && typeof value === "string" ? shortestDecimal(value) : value;
 }
 
-/** Sums of integers go on the wire as the integers of their column do, however long they are. */
 function readExact(
   cell: Exclude<SqlValue, null>,
-  { column, as }: ColumnMetric,
+  metric: ColumnMetric,
   { dialect, misfit }: RowReader,
 ): unknown {
-  const plain = dialect.metrics.decodeExact(cell, () => misfit(column));
-  const scaled = plain === null ? null : withScale(plain, as.scale);
-  if (scaled === null) {
-    misfit(column);
-    return plain ?? asStored(cell);
-  }
-  if (column.kind === "integer") return shortestInteger(BigInt(scaled));
-  return as.scale === null ? shortestDecimal(scaled) : scaled;
+  const plain = dialect.metrics.decodeExact(cell, () => misfit(metric.column));
+  const value = plain === null ? null : exactValue(plain, metric);
+  if (value !== null) return value;
+  misfit(metric.column);
+  return plain ?? asStored(cell);
 }

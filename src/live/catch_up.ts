@@ -18,10 +18,14 @@ import {
 import { reachesRows, tablesBehind } from "./relation_reach.ts";
 import { Touches } from "./touches.ts";
 
-/** How changes are told to somebody who did not read them live. */
-export interface CatchUp {
+/** Whom changes concern, and who decides that. */
+export interface Judgement {
   readonly group: Group;
   readonly decider: Decider;
+}
+
+/** How changes are told to somebody who did not read them live. */
+export interface CatchUp extends Judgement {
   readonly log: ChangeLog;
   /** Where one stands behind the changes. */
   readonly to: Position;
@@ -56,6 +60,16 @@ export async function tellChanges(
   await maker.prepare();
   if (maker.isTooMuch) return { reason: "relation_overflow" };
   return { text: events.map((event) => maker.text(event)).join("") };
+}
+
+/** The events of some changes, one by one; null where what is known must be read anew. */
+export async function judgeChanges(
+  changes: readonly Change[],
+  { group, decider }: Judgement,
+): Promise<readonly RowEvent[] | null> {
+  const passages = passagesFor(group, changes, decider);
+  if ("reason" in passages) return null;
+  return await judge(passages.list, { group, decider, isRepeat: false });
 }
 
 /** What the changes are to the rows that a group follows. */
@@ -100,7 +114,7 @@ async function touchedPassages(
 /** What the passages are to a group. */
 async function judge(
   passages: readonly Passage[],
-  { group, decider, isRepeat }: Pick<CatchUp, "group" | "decider" | "isRepeat">,
+  { group, decider, isRepeat }: Judgement & Pick<CatchUp, "isRepeat">,
 ): Promise<readonly RowEvent[]> {
   const images = new Set<RowImage>();
   for (const { before, after, between } of passages) {

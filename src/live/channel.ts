@@ -1,6 +1,7 @@
 import type { ChangeLog } from "../db/change_log.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Decider } from "./decider.ts";
+import { Aggregates } from "./aggregates.ts";
 import { Feed } from "./feed.ts";
 import type { Group } from "./group.ts";
 import { History } from "./history.ts";
@@ -8,6 +9,7 @@ import { PageReader } from "./page_reader.ts";
 import type { Passage } from "./passage.ts";
 import { Router } from "./router.ts";
 import type { LiveSizes } from "./sizes.ts";
+import { Gate } from "./gate.ts";
 
 /** What all streams over one database share. */
 export interface Channel {
@@ -15,6 +17,9 @@ export interface Channel {
   readonly feed: Feed;
   readonly history: History;
   readonly pages: PageReader;
+  readonly aggregates: Aggregates;
+  /** Of all who read more than a few rows. */
+  readonly gate: Gate;
   readonly router: Router;
   readonly decider: Decider;
   readonly runtime: Runtime;
@@ -46,11 +51,14 @@ export async function openChannel(
     publish: (tick) => router.publish(tick),
     lost: () => router.invalidateAll("history_lost"),
   });
+  const gate = new Gate(sizes.readers, sizes.mostWaiting);
   return {
     log,
     feed,
     history: new History(log, feed.ring),
-    pages: new PageReader({ log, clock: runtime.clock, sizes }),
+    pages: new PageReader({ log, clock: runtime.clock, sizes, gate }),
+    aggregates: new Aggregates(),
+    gate,
     router,
     decider,
     runtime,

@@ -58,6 +58,11 @@ export class Feed {
     return this.ring.end;
   }
 
+  /** Whether there is nothing left to read, as far as it knows. */
+  get isIdle(): boolean {
+    return !this.#isReading;
+  }
+
   /** There may be something new. Never rejects, and never waits. */
   look(): void {
     this.#isWanted = true;

@@ -1,7 +1,7 @@
 import { writeJson } from "../schema/exact_json.ts";
 
 /** The events of a stream, by what the client does with them. */
-export type EventType = "existing" | "added" | "changed" | "removed" | "invalidate";
+export type EventType = "existing" | "added" | "changed" | "removed" | "aggregate" | "invalidate";
 
 /** Why a client must discard what it holds. */
 export type InvalidationReason =

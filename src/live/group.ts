@@ -5,6 +5,7 @@ import type { Decide } from "../filter/decide.ts";
 import type { Filter } from "../filter/filter.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { InvalidationReason } from "./frames.ts";
+import type { RowEvent } from "./passage.ts";
 import type { Showing } from "./showing.ts";
 import type { LiveView } from "./view.ts";
 import { filtersOf } from "./way.ts";
@@ -20,14 +21,24 @@ export interface Interest {
   readonly view: LiveView;
 }
 
-/** A subscriber who reads live. */
-export interface Member {
-  /** Takes bytes that are shared with others; `to` is null where the step goes on. */
-  deliver(bytes: Uint8Array, to: Position | null): void;
+/** Somebody who is told of rows. */
+export interface Follower {
   /** Must begin anew. */
   invalidate(reason: InvalidationReason): void;
   /** Can be told nothing more, because of an error of ours. */
   fail(error: unknown): void;
+}
+
+/** A subscriber who reads live. */
+export interface Member extends Follower {
+  /** Takes bytes that are shared with others; `to` is null where the step goes on. */
+  deliver(bytes: Uint8Array, to: Position | null): void;
+}
+
+/** Somebody who makes something else of the rows than frames. */
+export interface Watcher extends Follower {
+  /** Takes what happened to the rows, in order; a step may come in parts. Never throws. */
+  take(events: readonly RowEvent[]): void;
 }
 
 /** The subscribers who see the same: what is done for one is done for all. */
@@ -40,6 +51,7 @@ export class Group {
   readonly showing: Showing | null;
   /** Those who read live; the others catch up by themselves. */
   readonly members: Set<Member> = new Set();
+  readonly watchers: Set<Watcher> = new Set();
   /** How memory decides which rows they see. */
   decide: Decide;
   /** How many there are in all. */
@@ -52,6 +64,16 @@ export class Group {
     this.filters = [interest.filter, ...filtersOf(interest.view.shown)];
     this.decide = decide;
     this.showing = showing;
+  }
+
+  /** Whether anybody is to be told of anything. */
+  get isFollowed(): boolean {
+    return this.members.size > 0 || this.watchers.size > 0;
+  }
+
+  /** All who are to be told, as they are now. */
+  followers(): readonly Follower[] {
+    return [...this.members, ...this.watchers];
   }
 }
 

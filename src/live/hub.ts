@@ -1,14 +1,23 @@
 import type { User } from "../auth/user.ts";
 import type { ChangeLog } from "../db/change_log.ts";
 import { Problem } from "../problem/problem.ts";
+import { AggregateStream } from "./aggregate_stream.ts";
 import { Beats } from "./beats.ts";
 import { type Channel, type ChannelOptions, openChannel } from "./channel.ts";
 import { retryText, toBytes, tokenText } from "./frames.ts";
 import { jittered } from "./jitter.ts";
+import type { LiveStream } from "./live_stream.ts";
+import type { MaybePromise } from "./maybe_promise.ts";
 import type { Quota } from "./quota.ts";
 import { ScopeWatch } from "./scope_watch.ts";
+import {
+  type AggregateRequest,
+  interestOf,
+  type StreamRequest,
+  type SubscribeRequest,
+} from "./stream_request.ts";
 import { type Beginning, Subscription } from "./subscription.ts";
-import { interestOf, type SubscribeRequest, Ticket } from "./ticket.ts";
+import { Ticket } from "./ticket.ts";
 
 /** What a hub is made of. */
 export interface HubOptions extends ChannelOptions {
@@ -17,12 +26,15 @@ export interface HubOptions extends ChannelOptions {
   readonly quota: Quota;
 }
 
+/** Makes a stream; it calls back at its end. */
+type MakeStream = (ended: (stream: LiveStream) => void) => LiveStream;
+
 /** All streams over one database. */
 export class Hub {
   readonly #options: HubOptions;
   readonly #scopes: ScopeWatch;
-  readonly #beats: Beats<Subscription>;
-  readonly #tickets = new Map<Subscription, Ticket>();
+  readonly #beats: Beats<LiveStream>;
+  readonly #tickets = new Map<LiveStream, Ticket>();
   readonly #strategy: ByteLengthQueuingStrategy;
   #log: Promise<ChangeLog> | null = null;
   #channel: Promise<Channel> | null = null;
@@ -47,7 +59,7 @@ export class Hub {
   /** How many of them are as far as the log is. */
   get liveSize(): number {
     let count = 0;
-    for (const subscription of this.#tickets.keys()) if (subscription.isLive) count++;
+    for (const stream of this.#tickets.keys()) if (stream.isLive) count++;
     return count;
   }
 
@@ -58,36 +70,50 @@ export class Hub {
     await this.#openLog();
   }
 
-  /** The stream of what somebody wants to follow. Throws a 429 or a 503 before it opens. */
-  async subscribe(request: SubscribeRequest): Promise<ReadableStream<Uint8Array>> {
+  /** A stream of rows. Throws a 429 or a 503 before it opens. */
+  subscribe(request: SubscribeRequest): Promise<ReadableStream<Uint8Array>> {
+    return this.#open(request, async (channel) => {
+      const beginning = await beginningOf(request, channel);
+      const interest = interestOf(request);
+      return (ended) => new Subscription(channel, interest, beginning, ended);
+    });
+  }
+
+  /** A stream of groups. Throws as {@link subscribe}. */
+  subscribeAggregate(request: AggregateRequest): Promise<ReadableStream<Uint8Array>> {
+    return this.#open(request, (channel) => {
+      const interest = interestOf(request);
+      return (ended) => new AggregateStream(channel, interest, request.question, ended);
+    });
+  }
+
+  async #open(
+    request: StreamRequest,
+    prepare: (channel: Channel) => MaybePromise<MakeStream>,
+  ): Promise<ReadableStream<Uint8Array>> {
     if (this.#isClosing) throw overloaded("the service is stopping");
     const { quota, runtime } = this.#options;
     const freePlace = quota.take(request.user, request.address);
     try {
       const channel = await this.#openChannel();
-      if (channel.pages.isFull) throw overloaded("too many clients begin at once");
-      const beginning = await beginningOf(request, channel);
+      if (channel.gate.isFull) throw overloaded("too many clients begin at once");
+      const make = await prepare(channel);
       if (this.#isClosing) throw overloaded("the service is stopping");
-      const subscription = new Subscription(
-        channel,
-        interestOf(request),
-        beginning,
-        (ended) => this.#forget(ended),
-      );
+      const stream = make((ended) => this.#forget(ended));
       const now = runtime.clock.now();
-      const ticket = new Ticket(request, subscription, {
-        slot: this.#beats.add(subscription),
+      const ticket = new Ticket(request, stream, {
+        slot: this.#beats.add(stream),
         endsAt: runtime.clock.elapsedMs() + jittered(runtime, shortestLifeMs, longestLifeMs),
         expiresAt: runtime.clock.elapsedMs() + (expiryOf(request.user) - now),
         freePlace,
       });
-      this.#tickets.set(subscription, ticket);
+      this.#tickets.set(stream, ticket);
       ticket.watch(this.#scopes);
-      request.signal.addEventListener("abort", subscription);
-      const stream = new ReadableStream(subscription, this.#strategy);
+      request.signal.addEventListener("abort", stream);
+      const body = new ReadableStream(stream, this.#strategy);
       // Gone before it was listened for.
-      if (request.signal.aborted) subscription.end("");
-      return stream;
+      if (request.signal.aborted) stream.end("");
+      return body;
     } catch (error) {
       freePlace();
       throw error;
@@ -122,43 +148,43 @@ export class Hub {
   }
 
   /** Those whose time is over end; the others get a sign of life. */
-  async #visit(some: ReadonlySet<Subscription>): Promise<void> {
+  async #visit(some: ReadonlySet<LiveStream>): Promise<void> {
     const channel = await this.#channel;
     if (channel === null) return;
     const { clock } = this.#options.runtime;
     const now = clock.elapsedMs();
     channel.pages.forgetOld();
     const trailer = toBytes(tokenText(channel.log.print(channel.feed.position)));
-    for (const subscription of [...some]) {
-      const ticket = this.#tickets.get(subscription);
+    for (const stream of [...some]) {
+      const ticket = this.#tickets.get(stream);
       if (ticket === undefined) continue;
       if (now >= ticket.expiresAt) ticket.revoke();
-      else if (now >= ticket.endsAt) this.#end(subscription, channel, 1_000);
-      else subscription.beat(trailer);
+      else if (now >= ticket.endsAt) this.#end(stream, channel, 1_000);
+      else stream.beat(trailer);
     }
   }
 
-  async #endAll(some: readonly Subscription[], withinMs: number): Promise<void> {
+  async #endAll(some: readonly LiveStream[], withinMs: number): Promise<void> {
     if (some.length === 0) return;
     const channel = await this.#channel;
     if (channel === null) return;
-    for (const subscription of some) this.#end(subscription, channel, withinMs);
+    for (const stream of some) this.#end(stream, channel, withinMs);
   }
 
   /** Its client comes back, with where it stands. */
-  #end(subscription: Subscription, { log, feed }: Channel, withinMs: number): void {
-    const token = subscription.isLive ? tokenText(log.print(feed.position)) : "";
+  #end(stream: LiveStream, { log, feed }: Channel, withinMs: number): void {
+    const token = stream.isLive ? tokenText(log.print(feed.position)) : "";
     const delayMs = jittered(this.#options.runtime, 0, Math.max(withinMs, shortestRetryMs));
-    subscription.end(token + retryText(delayMs));
+    stream.end(token + retryText(delayMs));
   }
 
-  #forget(subscription: Subscription): void {
-    const ticket = this.#tickets.get(subscription);
+  #forget(stream: LiveStream): void {
+    const ticket = this.#tickets.get(stream);
     if (ticket === undefined) return;
-    this.#tickets.delete(subscription);
-    this.#beats.remove(subscription, ticket.slot);
+    this.#tickets.delete(stream);
+    this.#beats.remove(stream, ticket.slot);
     ticket.unwatch(this.#scopes);
-    ticket.request.signal.removeEventListener("abort", subscription);
+    ticket.request.signal.removeEventListener("abort", stream);
     ticket.freePlace();
   }
 

@@ -7,6 +7,7 @@ import type { SqlValue } from "../sql/fragment.ts";
 import { eventText, toBytes } from "./frames.ts";
 import type { Group } from "./group.ts";
 import type { LiveSizes } from "./sizes.ts";
+import type { Gate } from "./gate.ts";
 
 /** One page of a snapshot, ready to be sent. */
 export interface Page {
@@ -41,27 +42,21 @@ export interface PageReaderOptions {
   readonly log: ChangeLog;
   readonly clock: Clock;
   readonly sizes: LiveSizes;
+  readonly gate: Gate;
 }
 
 /**
- * Reads snapshots page by page, by key, a few at a time and first come, first served, so that a
- * crowd that comes back at once does not take the database from everybody else. Those who ask for
- * the same page within a moment share it.
+ * Reads snapshots page by page, by key, each page in its turn, so that a crowd that comes back at
+ * once does not take the database from everybody else. Those who ask for the same page within a
+ * moment share it.
  */
 export class PageReader {
   readonly #options: PageReaderOptions;
   readonly #recent = new Map<string, { readonly at: number; readonly page: Promise<Page> }>();
-  readonly #waiting: (() => void)[] = [];
-  #reading = 0;
 
   /** Reads nothing yet. */
   constructor(options: PageReaderOptions) {
     this.#options = options;
-  }
-
-  /** Whether there are too many waiting for their turn. */
-  get isFull(): boolean {
-    return this.#waiting.length >= this.#options.sizes.mostWaitingPages;
   }
 
   /** A page of a group's rows that knows of all that `atLeast` covers. */
@@ -73,7 +68,7 @@ export class PageReader {
       const page = await recent.page;
       if (atLeast === null || this.#options.log.isBehind(page.position, atLeast)) return page;
     }
-    const page = this.#readInTurn(group, start);
+    const page = this.#options.gate.pass(() => this.#readPage(group, start));
     if (this.#recent.size < mostRemembered) {
       this.#recent.set(id, { at: this.#options.clock.elapsedMs(), page });
       // Whoever asks again after a failure reads anew.
@@ -88,20 +83,6 @@ export class PageReader {
     for (const [id, { at }] of this.#recent) {
       if (at > oldest) return;
       this.#recent.delete(id);
-    }
-  }
-
-  async #readInTurn(group: Group, start: PageStart | null): Promise<Page> {
-    if (this.#reading >= this.#options.sizes.pageReaders) {
-      // Whoever leaves hands its place over, so that nobody slips in between.
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    } else this.#reading++;
-    try {
-      return await this.#readPage(group, start);
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#reading--;
-      else next();
     }
   }
 

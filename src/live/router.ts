@@ -140,7 +140,7 @@ export class Router {
     }
     for (const passage of passagesOf(change)) {
       index.visit(passage, (group) => {
-        if (group.members.size > 0) routing.meet(group, passage);
+        if (group.isFollowed) routing.meet(group, passage);
       });
     }
   }

@@ -99,7 +99,7 @@ export class Routing {
         const passage = passageOf(row, numberOf(to));
         for (const { index } of showings) {
           index.visit(passage, (group) => {
-            if (group.members.size > 0) this.meet(group, passage);
+            if (group.isFollowed) this.meet(group, passage);
           });
         }
       }
@@ -165,6 +165,8 @@ export class Routing {
     const makers = new Map<string, FrameMaker>();
     const { to } = this.#tick;
     for (const [group, events] of this.#events) {
+      // Whoever watches is shown nothing.
+      if (group.members.size === 0) continue;
       const { interest, showing } = group;
       const key = viewKey(interest);
       const seq = showing === null || to === null ? null : numberOf(to);
@@ -203,6 +205,10 @@ export class Routing {
       invalidate(group, reason);
     }
     for (const [group, events] of this.#events) {
+      if (group.watchers.size > 0) {
+        const happened = events.filter((event) => event !== null);
+        for (const watcher of group.watchers) watcher.take(happened);
+      }
       const maker = makers.get(viewKey(group.interest));
       const text = events.map((event) => event === null ? "" : maker?.text(event) ?? "").join("");
       if (text === "") continue;
@@ -215,14 +221,14 @@ export class Routing {
   #fail(groups: readonly Group[], error: unknown): void {
     for (const group of new Set(groups)) {
       this.#events.delete(group);
-      for (const member of group.members) member.fail(error);
+      for (const follower of group.followers()) follower.fail(error);
     }
   }
 }
 
-/** Tells those who read live that they must begin anew. */
+/** Tells those who read live, or watch, that they must begin anew. */
 export function invalidate(group: Group, reason: InvalidationReason): void {
-  for (const member of group.members) member.invalidate(reason);
+  for (const follower of group.followers()) follower.invalidate(reason);
 }
 
 /** A passage that only the database can judge for a group, and the place of its event. */

@@ -6,10 +6,14 @@ export interface LiveSizes {
   readonly ring: RingLimits;
   /** Of a snapshot. */
   readonly rowsPerPage: number;
-  /** Pages that are read at once. */
-  readonly pageReaders: number;
-  /** With so many pages waited for, no new stream is let in. */
-  readonly mostWaitingPages: number;
+  /** Pages and aggregates that are read at once. */
+  readonly readers: number;
+  /** With so many of them waited for, no new stream is let in. */
+  readonly mostWaiting: number;
+  /** Of one aggregate: of more memory keeps no account. */
+  readonly groupsInMemory: number;
+  /** After so many events an aggregate is held against the database. */
+  readonly eventsUntilCheck: number;
   /** About so many changes are told at once to those who are behind. */
   readonly changesAtOnce: number;
   /** With so many bytes not taken, a client is left behind until it reads on. */
@@ -20,8 +24,10 @@ export interface LiveSizes {
 export const liveSizes: LiveSizes = Object.freeze({
   ring: { changes: 20_000, bytes: 16 * 1024 * 1024 },
   rowsPerPage: 500,
-  pageReaders: 8,
-  mostWaitingPages: 1_000,
+  readers: 8,
+  mostWaiting: 1_000,
+  groupsInMemory: 10_000,
+  eventsUntilCheck: 10_000,
   changesAtOnce: 500,
   mostUnreadBytes: 64 * 1024,
 });

@@ -1,36 +1,24 @@
 import type { Change, Position } from "../db/change_log.ts";
 import { tellChanges } from "./catch_up.ts";
 import type { Channel } from "./channel.ts";
-import {
-  commentText,
-  invalidateText,
-  type InvalidationReason,
-  retryText,
-  toBytes,
-  tokenText,
-} from "./frames.ts";
+import { commentText, invalidateText, type InvalidationReason, tokenText } from "./frames.ts";
 import type { Group, Interest, Member } from "./group.ts";
 import { type Cursor, cursorAt, type Window } from "./history.ts";
+import { LiveStream } from "./live_stream.ts";
 import { existingText, type PageStart, type Walk } from "./page_reader.ts";
-import { jittered } from "./jitter.ts";
 
 /** Where a stream begins: with all rows, with what comes from now on, or behind a position. */
 export type Beginning = "everything" | "now" | "lost" | Position;
 
 /**
- * One stream, from its first byte to its last. It reads live as a member of its group, or it is
- * behind: then it goes on by itself whenever its client takes bytes, page by page while the
- * snapshot lasts, and by the changes that it missed after that. So a slow client costs what it has
- * not yet taken of one chunk, and a position.
- *
- * It is the source of its own stream, because a stream has to be cheap: no closures, no timers.
+ * A stream of rows. It reads live as a member of its group, or it is behind: then it goes on by
+ * itself whenever its client takes bytes, page by page while the snapshot lasts, and by the changes
+ * that it missed after that. So a slow client costs what it has not yet taken of one chunk, and a
+ * position.
  */
-export class Subscription implements Member {
-  readonly #channel: Channel;
-  readonly #ended: (subscription: Subscription) => void;
-  #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
+export class Subscription extends LiveStream implements Member {
   #group: Group;
-  #phase: "behind" | "live" | "closed" = "behind";
+  #phase: "behind" | "live" = "behind";
   #walk: Walk | null = null;
   /** What was sent knows of all this; null before anything was. */
   #cursor: Cursor | null = null;
@@ -41,134 +29,90 @@ export class Subscription implements Member {
   #isRepeat = false;
   /** The reason when history turns out to be lost. */
   #lossReason: InvalidationReason = "slow_consumer";
-  #opening: string;
 
   /** `ended` is called once, whoever ends it. */
   constructor(
     channel: Channel,
     interest: Interest,
     beginning: Beginning,
-    ended: (subscription: Subscription) => void,
+    ended: (stream: LiveStream) => void,
   ) {
-    this.#channel = channel;
-    this.#ended = ended;
+    super(channel, ended);
     this.#group = channel.router.enter(interest);
-    // The first bytes go at once: some proxies, and some clients, wait for them.
-    this.#opening = `${retryText(jittered(channel.runtime, 1_000, 5_000))}${commentText}`;
     this.#begin(beginning);
   }
 
-  /** What is followed. */
-  get interest(): Interest {
+  override get interest(): Interest {
     return this.#group.interest;
   }
 
-  /** Whether it reads live. */
-  get isLive(): boolean {
+  override get isLive(): boolean {
     return this.#phase === "live";
   }
 
-  /** Called by the stream. */
-  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
-    this.#controller = controller;
-    this.#send(this.#opening);
-    this.#opening = "";
-  }
-
-  /** Called by the stream whenever it has room. */
-  pull(): Promise<void> | undefined {
-    if (this.#phase !== "behind") return undefined;
+  override pull(): Promise<void> | undefined {
+    if (this.isClosed || this.#phase !== "behind") return undefined;
     return this.#working ??= this.#work();
-  }
-
-  /** Called by the stream when nobody reads it any more. */
-  cancel(): void {
-    this.#leave();
-  }
-
-  /** An aborted request is told to its signal, not always to its stream. */
-  handleEvent(): void {
-    this.end("");
   }
 
   deliver(bytes: Uint8Array, to: Position | null): void {
     if (this.#phase !== "live") return;
-    this.#enqueue(bytes);
-    if (this.#hasRoom()) return;
+    this.enqueue(bytes);
+    if (this.hasRoom()) return;
     // Parked: it takes no more part, and catches up when its client has read.
     this.#group.members.delete(this);
     this.#phase = "behind";
-    this.#cursor = cursorAt(to ?? this.#channel.feed.position);
+    this.#cursor = cursorAt(to ?? this.channel.feed.position);
     this.#isNet = true;
     this.#isRepeat = to === null;
     this.#lossReason = "slow_consumer";
   }
 
   invalidate(reason: InvalidationReason): void {
-    if (this.#phase === "closed") return;
+    if (this.isClosed) return;
     this.#group.members.delete(this);
     this.#phase = "behind";
     this.#round++;
     this.#begin("anew");
-    this.#send(invalidateText(reason));
+    this.send(invalidateText(reason));
   }
 
-  fail(error: unknown): void {
-    if (this.#phase === "closed") return;
-    const { resource } = this.interest;
-    this.#channel.runtime.observe({ kind: "stream_failed", resource, error });
-    this.end("");
-  }
-
-  /** Shows other rows from now on. */
-  move(interest: Interest, reason: InvalidationReason): void {
-    if (this.#phase === "closed") return;
-    const { router } = this.#channel;
+  override move(interest: Interest, reason: InvalidationReason): void {
+    if (this.isClosed) return;
+    const { router } = this.channel;
     this.#group.members.delete(this);
     router.leave(this.#group);
     this.#group = router.enter(interest);
     this.invalidate(reason);
   }
 
-  /** A sign of life; `trailer` is the token of where live readers stand. */
-  beat(trailer: Uint8Array): void {
-    if (this.#phase === "closed" || !this.#hasRoom()) return;
-    if (this.#phase === "live") this.#enqueue(trailer);
-    else this.#send(commentText);
+  override beat(trailer: Uint8Array): void {
+    if (!this.hasRoom()) return;
+    if (this.#phase === "live") this.enqueue(trailer);
+    else this.send(commentText);
   }
 
-  /** Says something last, and ends. */
-  end(lastWords: string): void {
-    if (this.#phase === "closed") return;
-    if (lastWords !== "") this.#send(lastWords);
-    this.#leave();
-    this.#controller?.close();
-  }
-
-  #leave(): void {
-    if (this.#phase === "closed") return;
-    this.#phase = "closed";
+  protected override leave(): void {
     this.#round++;
     this.#group.members.delete(this);
-    this.#channel.router.leave(this.#group);
-    this.#ended(this);
+    this.channel.router.leave(this.#group);
   }
 
   #begin(beginning: Beginning | "anew"): void {
-    const { feed } = this.#channel;
+    const { feed } = this.channel;
     this.#isNet = false;
     this.#isRepeat = false;
     this.#cursor = null;
     this.#walk = null;
     if (beginning === "everything" || beginning === "anew" || beginning === "lost") {
       this.#walk = { start: null, page: null, isAnew: beginning === "anew" };
-      if (beginning === "lost") this.#opening += invalidateText("history_lost");
+      if (beginning === "lost") this.send(invalidateText("history_lost"));
       return;
     }
     const position = beginning === "now" ? feed.position : beginning;
     this.#cursor = cursorAt(position);
     if (beginning === "now") {
-      this.#opening += existingText([], false) + tokenText(this.#channel.log.print(position));
+      this.send(existingText([], false) + tokenText(this.channel.log.print(position)));
     } else {
       // The connection may have broken behind events of which the token does not know.
       this.#isRepeat = true;
@@ -178,7 +122,7 @@ export class Subscription implements Member {
 
   async #work(): Promise<void> {
     try {
-      while (this.#phase === "behind" && this.#hasRoom()) {
+      while (this.#phase === "behind" && this.hasRoom()) {
         if (this.#walk === null) await this.#follow();
         else await this.#walkOn(this.#walk);
       }
@@ -192,7 +136,7 @@ export class Subscription implements Member {
   /** One page of the snapshot, once what was sent before is as new as the page. */
   async #walkOn(walk: Walk): Promise<void> {
     const round = this.#round;
-    const { log, feed, pages } = this.#channel;
+    const { log, feed, pages } = this.channel;
     if (walk.page === null) {
       const page = await pages.read(this.#group, walk.start, await this.#leastKnown(walk));
       const isReached = await feed.reach(page.position);
@@ -213,7 +157,7 @@ export class Subscription implements Member {
       this.#cursor = window.cursor;
       if (!window.isEnd) return;
     }
-    this.#enqueue(page.bytes);
+    this.enqueue(page.bytes);
     this.#cursor = cursorAt(page.position);
     this.#isNet = false;
     this.#isRepeat = false;
@@ -221,13 +165,13 @@ export class Subscription implements Member {
     walk.start = page.next;
     if (page.next !== null) return;
     this.#walk = null;
-    this.#send(tokenText(log.print(page.position)));
+    this.send(tokenText(log.print(page.position)));
   }
 
   /** What the next page must know of; null where any will do. */
   async #leastKnown({ isAnew }: Walk): Promise<Position | null> {
     if (this.#cursor !== null) return this.#cursor.position;
-    const { feed } = this.#channel;
+    const { feed } = this.channel;
     // The change that brought the invalidation may be on its way still.
     return isAnew ? await feed.between(() => feed.position) : null;
   }
@@ -235,7 +179,7 @@ export class Subscription implements Member {
   /** Some of the changes behind the cursor; at their end the stream is live. */
   async #follow(): Promise<void> {
     const round = this.#round;
-    const { log, feed } = this.#channel;
+    const { log, feed } = this.channel;
     const cursor = this.#cursor ?? cursorAt(feed.position);
     const window = await this.#read(cursor, this.#lossReason, round);
     if (window === null) return;
@@ -243,7 +187,7 @@ export class Subscription implements Member {
     if (!await this.#tell(changes, to, null, round)) return;
     this.#cursor = window.cursor;
     if (window.cursor.within === null && window.changes.length > 0) {
-      this.#send(tokenText(log.print(window.cursor.position)));
+      this.send(tokenText(log.print(window.cursor.position)));
     }
     if (!window.isEnd) return;
     const isReached = await feed.reach(window.cursor.position);
@@ -259,7 +203,7 @@ export class Subscription implements Member {
     lossReason: InvalidationReason,
     round: number,
   ): Promise<Window | null> {
-    const { history, sizes } = this.#channel;
+    const { history, sizes } = this.channel;
     // With what is shown under rows, a step is told whole or not at all.
     const isWhole = this.#group.showing !== null;
     const window = await history.read(cursor, isWhole ? Infinity : sizes.changesAtOnce);
@@ -282,7 +226,7 @@ export class Subscription implements Member {
     start: PageStart | null,
     round: number,
   ): Promise<boolean> {
-    const { decider, log } = this.#channel;
+    const { decider, log } = this.channel;
     // The order of a foreign key may be its collation's: then rows that are still to come in a page
     // are told of as well, and the page says the same once more.
     const upTo = start !== null && decider.knowsKeyOrder(this.interest.table) ? start.key : null;
@@ -300,37 +244,25 @@ export class Subscription implements Member {
       this.invalidate(told.reason);
       return false;
     }
-    if (told.text !== "") this.#send(told.text);
+    if (told.text !== "") this.send(told.text);
     return true;
   }
 
   /** Joins the live readers, once it has told the little that has happened since. */
   async #join(round: number): Promise<void> {
     if (this.#round !== round || this.#cursor === null) return;
-    const { history, sizes, log } = this.#channel;
+    const { history, sizes, log } = this.channel;
     const isWhole = this.#group.showing !== null;
     const rest = history.readMemory(this.#cursor, isWhole ? Infinity : sizes.changesAtOnce);
     if (rest === null || !rest.isEnd) return;
     if (rest.changes.length > 0) {
       if (!await this.#tell(rest.changes, rest.cursor.position, null, round)) return;
-      this.#send(tokenText(log.print(rest.cursor.position)));
+      this.send(tokenText(log.print(rest.cursor.position)));
     }
     this.#cursor = null;
     this.#isNet = false;
     this.#isRepeat = false;
     this.#phase = "live";
     this.#group.members.add(this);
-  }
-
-  #hasRoom(): boolean {
-    return (this.#controller?.desiredSize ?? 0) > 0;
-  }
-
-  #send(text: string): void {
-    this.#enqueue(toBytes(text));
-  }
-
-  #enqueue(bytes: Uint8Array): void {
-    if (this.#phase !== "closed") this.#controller?.enqueue(bytes);
   }
 }

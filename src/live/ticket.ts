@@ -1,39 +1,10 @@
 import type { Grant } from "../auth/authorize.ts";
-import type { RowReader } from "../db/rows.ts";
-import { and, type Filter, noRows } from "../filter/filter.ts";
-import type { TableInfo } from "../schema/table_info.ts";
+import { noRows } from "../filter/filter.ts";
 import { invalidateText } from "./frames.ts";
-import { groupKey, type Interest } from "./group.ts";
-import type { ScopeHolder, ScopeWatch, Watched } from "./scope_watch.ts";
-import type { Subscription } from "./subscription.ts";
-import type { LiveView } from "./view.ts";
-
-/** What somebody wants to follow. */
-export interface SubscribeRequest extends Watched {
-  /** Where the caller's socket ends, as far as known. */
-  readonly address: string | null;
-  readonly table: TableInfo;
-  readonly reader: RowReader;
-  readonly view: LiveView;
-  /** The rows of the caller's scope. */
-  readonly scope: Filter;
-  /** What must hold beside the scope. */
-  readonly filter: Filter;
-  /** The token of a stream that ended. */
-  readonly resumeFrom: string | null;
-  readonly skipExisting: boolean;
-  /** Aborted when the caller is gone. */
-  readonly signal: AbortSignal;
-}
-
-/** Which rows a request is about, and how they are shown. */
-export function interestOf(
-  { resource, table, reader, view, scope, filter }:
-    & Omit<SubscribeRequest, keyof Watched>
-    & Pick<Watched, "resource">,
-): Interest {
-  return { resource, table, reader, view, filter: and(scope, filter) };
-}
+import { groupKey } from "./group.ts";
+import type { LiveStream } from "./live_stream.ts";
+import type { ScopeHolder, ScopeWatch } from "./scope_watch.ts";
+import { interestOf, type StreamRequest } from "./stream_request.ts";
 
 /** When a stream ends, and what it takes up until then. */
 export interface TicketFacts {
@@ -49,15 +20,15 @@ export class Ticket implements ScopeHolder {
   readonly endsAt: number;
   readonly expiresAt: number;
   readonly freePlace: () => void;
-  readonly request: SubscribeRequest;
-  readonly subscription: Subscription;
+  readonly request: StreamRequest;
+  readonly stream: LiveStream;
   /** What is seen by the rights of now. */
-  #sight: Pick<SubscribeRequest, "scope" | "view">;
+  #sight: Pick<StreamRequest, "scope" | "view">;
   readonly #related: readonly RelatedHolder[];
 
-  constructor(request: SubscribeRequest, subscription: Subscription, facts: TicketFacts) {
+  constructor(request: StreamRequest, stream: LiveStream, facts: TicketFacts) {
     this.request = request;
-    this.subscription = subscription;
+    this.stream = stream;
     this.slot = facts.slot;
     this.endsAt = facts.endsAt;
     this.expiresAt = facts.expiresAt;
@@ -97,14 +68,14 @@ export class Ticket implements ScopeHolder {
   }
 
   revoke(): void {
-    this.subscription.end(invalidateText("auth_expired"));
+    this.stream.end(invalidateText("auth_expired"));
   }
 
-  #see({ scope, view }: Pick<SubscribeRequest, "scope" | "view">): void {
+  #see({ scope, view }: Pick<StreamRequest, "scope" | "view">): void {
     this.#sight = { scope, view };
     const interest = interestOf({ ...this.request, scope, view });
-    if (groupKey(interest) === groupKey(this.subscription.interest)) return;
-    this.subscription.move(interest, "scope_changed");
+    if (groupKey(interest) === groupKey(this.stream.interest)) return;
+    this.stream.move(interest, "scope_changed");
   }
 }
 

@@ -40,3 +40,11 @@ export interface ViewRight extends Watched {
   /** The view as it is by another right. */
   regranted(grant: Grant | null): LiveView;
 }
+
+/** For those who are shown what was made of rows, and no row. */
+export const noRowsShown: LiveView = Object.freeze({
+  key: "",
+  shown: [],
+  rights: [],
+  present: () => [],
+});

@@ -34,6 +34,7 @@ export function groupTable(
   }));
   const count: CountMetric = {
     name: "count",
+    column: null,
     as: { ...neutral, name: "count", dbName: "count", notNull: true },
   };
   const metrics = [count, ...ordered.flatMap(metricsOf)];

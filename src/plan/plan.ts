@@ -108,9 +108,11 @@ export interface GroupKey {
 /** What is computed over the rows of a group. */
 export type Metric = CountMetric | ColumnMetric;
 
-/** The number of rows. */
+/** The number of rows, or of the values of a column. */
 export interface CountMetric {
   readonly name: "count";
+  /** Null counts the rows. */
+  readonly column: ColumnInfo | null;
   readonly as: ColumnInfo;
 }
 

@@ -1,10 +1,12 @@
 import { fetchGroups, type Group } from "../db/groups.ts";
 import { and } from "../filter/filter.ts";
 import type { AggregatePlan } from "../plan/plan.ts";
+import type { Row } from "../schema/table_info.ts";
 import { answer } from "./answer.ts";
 import { type GroupQuestion, parseGroupQuestion } from "./group_question.ts";
 import type { Operation } from "./operation.ts";
 import { presentGroups } from "./output.ts";
+import type { Resource } from "./resource.ts";
 import { type WalkingFilter, walkingFilter } from "./user_filter.ts";
 
 interface AggregateIntent {
@@ -30,28 +32,44 @@ export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Group
   },
 
   plan({ filter, question }, grant, resource, { related }) {
-    return {
-      kind: "aggregate",
-      table: resource.table,
-      where: and(grant.rows, filter.within(related), resource.live),
-      keys: question.keys,
-      metrics: [...question.metrics, ...question.furtherMetrics],
-      having: question.having,
-      order: question.order,
-      // One more than asked for tells whether there are others.
-      limit: question.limit + 1,
-    };
+    const where = and(grant.rows, filter.within(related), resource.live);
+    return { ...groupPlan(question, resource), where };
   },
 
   execute(plan, { resource }) {
     return fetchGroups(resource.driver, plan, resource.reader);
   },
 
-  shape(groups, { question: { keys, metrics, limit } }, resource) {
-    const view = { keys, metrics, readable: resource.fields.readable };
-    return answer(200, {
-      groups: presentGroups(groups.slice(0, limit), view),
-      hasMore: groups.length > limit,
-    });
+  shape(groups, { question }, resource) {
+    return answer(200, groupAnswer(groups, question, resource));
   },
 };
+
+/** What will be asked of the database, but for which rows. */
+export function groupPlan(
+  { keys, metrics, furtherMetrics, having, order, limit }: GroupQuestion,
+  { table }: Pick<Resource, "table">,
+): Omit<AggregatePlan, "where"> {
+  return {
+    kind: "aggregate",
+    table,
+    keys,
+    metrics: [...metrics, ...furtherMetrics],
+    having,
+    order,
+    // One more than asked for tells whether there are others.
+    limit: limit + 1,
+  };
+}
+
+/** What is shown of the groups that the plan has found. */
+export function groupAnswer(
+  groups: readonly Group[],
+  { keys, metrics, limit }: GroupQuestion,
+  { fields: { readable } }: Pick<Resource, "fields">,
+): { readonly groups: readonly Row[]; readonly hasMore: boolean } {
+  return {
+    groups: presentGroups(groups.slice(0, limit), { keys, metrics, readable }),
+    hasMore: groups.length > limit,
+  };
+}

@@ -23,7 +23,7 @@ export interface Capabilities {
   readonly enableBatch?: boolean | undefined;
   /** Governs lists as `text/csv` and `application/x-ndjson`, of all rows at once. Off unless set. */
   readonly enableExport?: boolean | undefined;
-  /** Governs `GET /aggregate`. */
+  /** Governs `GET /aggregate`, and with live streams `GET /aggregate/subscribe`. */
   readonly enableAggregations?: boolean | undefined;
   /** Governs live streams. */
   readonly enableSubscribe?: boolean | undefined;

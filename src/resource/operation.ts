@@ -50,7 +50,8 @@ export type OperationName =
   | "batch-delete"
   | "upsert"
   | "procedure"
-  | "subscribe";
+  | "subscribe"
+  | "subscribe-aggregate";
 
 /** The rights beside the one of the operation's own access. */
 export interface FurtherRights {

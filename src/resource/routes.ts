@@ -26,6 +26,7 @@ import type { Resource, SettledCapabilities } from "./resource.ts";
 import type { RowFormat } from "./row_format.ts";
 import { run } from "./run.ts";
 import { subscribe } from "./subscribe.ts";
+import { subscribeAggregate } from "./subscribe_aggregate.ts";
 import { update } from "./update.ts";
 import { upsert } from "./upsert.ts";
 
@@ -58,6 +59,9 @@ const restoring: Methods = new Map([["POST", mount(restore, "enableRestore")]]);
 const subscribing: Methods = new Map([["GET", mount(subscribe, "enableSubscribe")]]);
 const counting: Methods = new Map([["GET", mount(count)]]);
 const aggregating: Methods = new Map([["GET", mount(aggregate, "enableAggregations")]]);
+const aggregatesSubscribing: Methods = new Map([
+  ["GET", mount(subscribeAggregate, "enableAggregations", "enableSubscribe")],
+]);
 const batches: Methods = new Map([
   ["POST", mount(batchCreate, "enableBatch", "enableCreate")],
   ["PATCH", mount(batchUpdate, "enableBatch", "enableUpdate")],
@@ -83,6 +87,7 @@ const fixedRoutes: readonly Route[] = [
   ["/", collection],
   ["/count", counting],
   ["/aggregate", aggregating],
+  ["/aggregate/subscribe", aggregatesSubscribing],
   ["/subscribe", subscribing],
   ["/batch", batches],
   ["/batch/upsert", upserting],
@@ -122,6 +127,9 @@ function methodsAt(segments: readonly string[], resource: Resource): Methods | n
   if (first === "batch") return batchMethodsAt(second, third);
   if (first === "rpc") return third === undefined ? procedureMethodsAt(second, resource) : null;
   if (second !== undefined) {
+    if (first === "aggregate" && second === "subscribe" && third === undefined) {
+      return aggregatesSubscribing;
+    }
     const isRestore = second === "restore" && third === undefined && !reserved.has(first);
     return isRestore ? restoring : null;
   }

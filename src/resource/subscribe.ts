@@ -1,14 +1,13 @@
 import { allRows, and, type Filter } from "../filter/filter.ts";
 import type { Hub } from "../live/hub.ts";
 import type { LiveView } from "../live/view.ts";
-import { addressGroup } from "../guard/client_address.ts";
-import { Problem } from "../problem/problem.ts";
 import { reachedBy, readInclude } from "./include.ts";
 import { liveView } from "./live_view.ts";
 import { requireFollowable } from "./load_included.ts";
 import type { Operation } from "./operation.ts";
 import { type View, viewOf } from "./output.ts";
 import { parseFlag } from "./query.ts";
+import { hubOf, openStream, type Stream, streamReply } from "./stream.ts";
 import { userFilter } from "./user_filter.ts";
 
 interface SubscribeIntent {
@@ -26,11 +25,7 @@ interface SubscribePlan extends Omit<SubscribeIntent, "view"> {
 }
 
 /** `GET /subscribe`: the rows, and every change of them as it happens. */
-export const subscribe: Operation<
-  SubscribeIntent,
-  SubscribePlan,
-  ReadableStream<Uint8Array> | null
-> = {
+export const subscribe: Operation<SubscribeIntent, SubscribePlan, Stream> = {
   name: "subscribe",
   access: "subscribe",
   takesBody: false,
@@ -51,38 +46,13 @@ export const subscribe: Operation<
   },
 
   plan(intent, grant, resource, { related }) {
-    const hub = resource.hub();
-    // Where nobody may subscribe there is none either, but then the right was missing before.
-    if (hub === null) throw new Problem("not-found", "There is nothing at this path");
     const view = liveView(intent.view, resource, { related, user: grant.user });
-    return { ...intent, hub, scope: grant.rows, view };
+    return { ...intent, hub: hubOf(resource), scope: grant.rows, view };
   },
 
-  async execute({ hub, ...plan }, { resource, request, user }) {
-    // A stream that nobody will read must not be opened.
-    if (request.raw.method === "HEAD") return null;
-    const { url, policy, table, reader } = resource;
-    return await hub.subscribe({
-      ...plan,
-      resource: url,
-      access: "subscribe",
-      policy,
-      table,
-      reader,
-      user,
-      address: addressGroup(request.address()),
-      signal: request.raw.signal,
-    });
+  execute({ hub, ...plan }, call) {
+    return openStream(call, (caller) => hub.subscribe({ ...plan, ...caller }));
   },
 
-  shape(body) {
-    return { status: 200, headers: streamHeaders, body };
-  },
-};
-
-/** No proxy may keep a stream, hold it back or pack it anew. */
-const streamHeaders = {
-  "content-type": "text/event-stream; charset=utf-8",
-  "cache-control": "no-store, no-transform",
-  "x-accel-buffering": "no",
+  shape: streamReply,
 };

@@ -39,6 +39,7 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   value_does_not_fit: "warning",
   computed_failed: "error",
   live_mismatch: "error",
+  aggregate_mismatch: "error",
   table_left_out: "info",
   proof_of_work_refused: "info",
   captcha_refused: "info",
@@ -86,6 +87,8 @@ function describe(observation: Observation): string {
       return `the computed field ${observation.resource}.${observation.field} failed`;
     case "live_mismatch":
       return `memory and database differ about ${observation.operator} on ${observation.table}.${observation.column}; from now on the database is asked`;
+    case "aggregate_mismatch":
+      return `a live aggregate of ${observation.resource} had drifted from the database, which was read again`;
     case "table_left_out":
       return `the table ${observation.table} is left out: ${observation.reason}`;
     case "proof_of_work_refused":

@@ -26,6 +26,7 @@ export type Observation =
     readonly column: string;
     readonly operator: string;
   }
+  | { readonly kind: "aggregate_mismatch"; readonly resource: string }
   | { readonly kind: "table_left_out"; readonly table: string; readonly reason: string }
   | { readonly kind: "proof_of_work_refused"; readonly reason: PowRefusal }
   | { readonly kind: "captcha_refused"; readonly provider: string; readonly reason: string }

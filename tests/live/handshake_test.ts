@@ -4,7 +4,7 @@ import { gt } from "../../src/filter/builders.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/define.ts";
 import { testOnEngines } from "../support/http.ts";
-import { Client, spied, type TestHub, withHub } from "./hub_support.ts";
+import { Client, close, readAll, settled, spied, type TestHub, withHub } from "./hub_support.ts";
 
 const rows = table("rows", { id: integer().primaryKey(), rank: integer(), title: text() });
 
@@ -45,6 +45,45 @@ testOnEngines(
           await requireSameAsStored(test, () => onMoment = () => Promise.resolve());
         }
         assertEquals(moments >= 8, true, `${moments} moments: before and after each of four pages`);
+      }
+    });
+  },
+);
+
+testOnEngines(
+  "an aggregate that is read while rows change counts each change once",
+  async (engine) => {
+    let onMoment = () => Promise.resolve();
+    const wrap = (log: ChangeLog) => spied(log, () => onMoment());
+    await withHub(engine, rows, { wrap }, async (test) => {
+      for (const write of writes) {
+        let moments = 0;
+        for (let when = 0; when === 0 || when < moments; when++) {
+          onMoment = () => Promise.resolve();
+          await fill(test);
+          moments = 0;
+          onMoment = async () => {
+            if (moments++ === when) await test.sql(write);
+          };
+          const filter = gt(rows.rank, 0);
+          const question = "groupBy=title&count=true&sum=rank&avg=id";
+          const stream = await test.aggregate(question, { filter });
+          const client = readAll(stream, ({ data }) => JSON.stringify(data));
+          while (client.told.length === 0) await settled();
+          onMoment = () => Promise.resolve();
+          // Another question, so that it is asked of the database and not of the same tally.
+          const other = await test.aggregate(`${question}&limit=999`, { filter });
+          const expected = JSON.stringify((await other.take(1))[0]?.data);
+          // A change comes in its own time where the database tells of it by itself.
+          for (let look = 0; look < 100; look++) {
+            if (client.told.at(-1) === expected) break;
+            await test.advance(100);
+          }
+          assertEquals(client.told.at(-1), expected, `${write}, at moment ${when}`);
+          await other.close();
+          await close(client);
+        }
+        assertEquals(moments >= 4, true, `${moments} moments: around the reading and a look`);
       }
     });
   },

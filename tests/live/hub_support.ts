@@ -8,9 +8,16 @@ import { createRowReader } from "../../src/db/rows.ts";
 import { allRows, type Filter } from "../../src/filter/filter.ts";
 import { createDecider, type Decider } from "../../src/live/decider.ts";
 import { Hub } from "../../src/live/hub.ts";
+import type { LiveQuestion } from "../../src/live/live_question.ts";
 import { Quota } from "../../src/live/quota.ts";
 import { type LiveSizes, liveSizes } from "../../src/live/sizes.ts";
-import type { SubscribeRequest } from "../../src/live/ticket.ts";
+import type { AggregateRequest, SubscribeRequest } from "../../src/live/stream_request.ts";
+import { noRowsShown } from "../../src/live/view.ts";
+import { groupTable } from "../../src/plan/group_table.ts";
+import { parseQuery } from "../../src/resource/query.ts";
+import { liveQuestion } from "../../src/resource/subscribe_aggregate.ts";
+import { createFilterParser } from "../../src/filter/parse_filter.ts";
+import { logMethods } from "./log_methods.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import type { Row, TableInfo } from "../../src/schema/table_info.ts";
@@ -29,7 +36,9 @@ export interface TestHub {
   advance(ms: number, stepMs?: number): Promise<void>;
   sql(text: string): Promise<void>;
   subscribe(request?: Partial<SubscribeRequest>): Promise<EventStream>;
-  /** The same, for those who read by themselves. */
+  /** A stream of groups; `query` is that of an aggregate. */
+  aggregate(query: string, request?: Partial<AggregateRequest>): Promise<EventStream>;
+  /** A stream of rows, for those who read by themselves. */
   open(request?: Partial<SubscribeRequest>): Promise<ReadableStream<Uint8Array>>;
   /** Subscribes at a hub of its own, as another process would have it. */
   elsewhere(
@@ -106,18 +115,20 @@ export async function withHub(
             runtime,
           }),
         );
-        const stream = await openEventStream(
-          async () => new Response(await other.subscribe({ ...requestFor(info, db), ...request })),
-          () => {},
-        );
+        const stream = await read(other.subscribe({ ...requestFor(info, db), ...request }));
         await work(stream);
         await stream.close();
         await other.close();
       },
-      subscribe: (request) =>
-        openEventStream(
-          async () => new Response(await open(request)),
-          () => {},
+      subscribe: (request) => read(open(request)),
+      aggregate: (query, request) =>
+        read(
+          hub.subscribeAggregate({
+            ...requestFor(info, db),
+            view: noRowsShown,
+            question: questionAbout(info, query),
+            ...request,
+          }),
         ),
     });
   } finally {
@@ -135,18 +146,35 @@ export function spied(log: ChangeLog, moment: () => Promise<void>): ChangeLog {
     return result;
   };
   return {
-    tables: log.tables,
-    covers: (position, change) => log.covers(position, change),
-    isBehind: (position, earlier) => log.isBehind(position, earlier),
-    print: (position) => log.print(position),
-    parse: (token) => log.parse(token),
-    onHint: (look) => log.onHint(look),
-    purge: () => log.purge(),
-    close: () => log.close(),
+    ...logMethods(log),
     end: () => around(() => log.end()),
     next: (from) => around(() => log.next(from)),
     readAt: (statement) => around(() => log.readAt(statement)),
   };
+}
+
+/** What a client was told up to now. */
+export interface Told<T> {
+  readonly told: T[];
+  readonly stream: EventStream;
+  readonly end: Promise<void>;
+}
+
+/** Reads whatever comes, as a client does that keeps up. */
+export function readAll<T>(stream: EventStream, take: (event: ServerEvent) => T): Told<T> {
+  const told: T[] = [];
+  const readOn = async () => {
+    for (let event = await stream.next(); event !== null; event = await stream.next()) {
+      told.push(take(event));
+    }
+  };
+  return { told, stream, end: readOn() };
+}
+
+/** Ends a stream that is being read. */
+export async function close({ stream, end }: Told<unknown>): Promise<void> {
+  await stream.close();
+  await end;
 }
 
 /** Lets whatever is on its way arrive. */
@@ -154,6 +182,21 @@ export async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) {
     await new Promise<void>((resolve) => setTimeout(resolve, 0));
   }
+}
+
+function read(bytes: Promise<ReadableStream<Uint8Array>>): Promise<EventStream> {
+  return openEventStream(async () => new Response(await bytes), () => {});
+}
+
+/** All columns of these tables may be asked about. */
+function questionAbout(table: TableInfo, query: string): LiveQuestion {
+  const columns = new Set(table.columns);
+  return liveQuestion(parseQuery(query), {
+    table,
+    groups: groupTable(table, table.columns),
+    filters: createFilterParser(),
+    fields: { readable: table.columns, writable: columns, filterable: columns, sortable: columns },
+  });
 }
 
 /** A policy by which everybody sees what `scope` says. */

@@ -13,6 +13,7 @@ import type { EventStream } from "../support/event_stream.ts";
 import { testOnEngines } from "../support/http.ts";
 import { testUnless } from "../support/skip.ts";
 import { Client, policyOf, settled, type TestHub, user, withHub } from "./hub_support.ts";
+import { logMethods } from "./log_methods.ts";
 
 const rows = table("rows", { id: integer().primaryKey(), rank: integer(), title: text() });
 const [sqlite] = engines;
@@ -408,25 +409,19 @@ Deno.test("a crowd that begins at once shares its pages, and reads few at a time
   let reading = 0;
   let most = 0;
   let reads = 0;
-  const sizes = { rowsPerPage: 10, pageReaders: 3 };
+  const sizes = { rowsPerPage: 10, readers: 3 };
   return withHub(sqlite, rows, {
     sizes,
-    wrap: (log) =>
-      Object.assign(Object.create(log), {
-        readAt: async (statement: Parameters<typeof log.readAt>[0]) => {
-          reads++;
-          most = Math.max(most, ++reading);
-          await settled();
-          reading--;
-          return await log.readAt(statement);
-        },
-        end: () => log.end(),
-        next: (from: Parameters<typeof log.next>[0]) => log.next(from),
-        parse: (token: string) => log.parse(token),
-        onHint: (look: () => void) => log.onHint(look),
-        purge: () => log.purge(),
-        close: () => log.close(),
-      }),
+    wrap: (log) => ({
+      ...logMethods(log),
+      readAt: async (statement) => {
+        reads++;
+        most = Math.max(most, ++reading);
+        await settled();
+        reading--;
+        return await log.readAt(statement);
+      },
+    }),
   }, async ({ subscribe, sql }) => {
     for (let id = 1; id <= 25; id++) await sql(insert(id, id % 5));
     const filters = [0, 1, 2, 3, 4].map((rank) => gt(rows.rank, rank - 1));
@@ -440,6 +435,28 @@ Deno.test("a crowd that begins at once shares its pages, and reads few at a time
     assertEquals(most, 3);
     assert(reads < 5 * 5, `${reads} pages were read for 100 streams`);
     for (const stream of streams) await stream.close();
+  });
+});
+
+Deno.test("a stream that ends with bytes unread while it reads a page reads nothing more", () => {
+  const gone = new AbortController();
+  let reads = 0;
+  return withHub(sqlite, rows, {
+    sizes: { rowsPerPage: 1 },
+    wrap: (log) => ({
+      ...logMethods(log),
+      readAt: async (statement) => {
+        reads++;
+        gone.abort();
+        return await log.readAt(statement);
+      },
+    }),
+  }, async ({ open, sql, hub }) => {
+    for (let id = 1; id <= 5; id++) await sql(insert(id, id));
+    const stream = await open({ signal: gone.signal });
+    await settled();
+    assertEquals([reads, hub.size], [1, 0]);
+    await stream.cancel();
   });
 });
 

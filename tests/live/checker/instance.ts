@@ -8,7 +8,7 @@ import { createDecider, type Decider } from "../../../src/live/decider.ts";
 import { Hub, type HubOptions } from "../../../src/live/hub.ts";
 import { Quota } from "../../../src/live/quota.ts";
 import type { LiveSizes } from "../../../src/live/sizes.ts";
-import type { SubscribeRequest } from "../../../src/live/ticket.ts";
+import type { SubscribeRequest } from "../../../src/live/stream_request.ts";
 import { settleAbuse } from "../../../src/guard/abuse_options.ts";
 import { createGuard } from "../../../src/guard/guard.ts";
 import { openStore } from "../../../src/runtime/open_store.ts";

@@ -55,17 +55,18 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
 
 /** Two servers with little room for anything, and one in which every reader can keep up. */
 const crampedSizes: LiveSizes = {
+  ...liveSizes,
   ring: { changes: 12, bytes: 100_000 },
   rowsPerPage: 3,
-  pageReaders: 2,
-  mostWaitingPages: 50,
+  readers: 2,
+  mostWaiting: 50,
   changesAtOnce: 4,
   mostUnreadBytes: 700,
 };
 const wideSizes: LiveSizes = {
   ...liveSizes,
   rowsPerPage: 4,
-  pageReaders: 3,
+  readers: 3,
   mostUnreadBytes: 10_000_000,
 };
 const sizes = [crampedSizes, crampedSizes, wideSizes];
