@@ -3,6 +3,8 @@ import { fillNotes } from "./notes_database.ts";
 /** A server of a benchmark in a process of its own, over a database of its own. */
 export interface BenchServer extends AsyncDisposable {
   readonly port: number;
+  /** The processor time that it has used, in seconds; null where the system does not tell. */
+  cpuSeconds(): number | null;
 }
 
 /** Starts a side of `http_server.ts`. */
@@ -20,6 +22,16 @@ export async function startServer(side: string): Promise<BenchServer> {
   await child.stdout.cancel().catch(() => undefined);
   return {
     port: Number(value),
+    cpuSeconds() {
+      try {
+        const [, fields = ""] = Deno.readTextFileSync(`/proc/${child.pid}/stat`).split(") ");
+        const [user, system] = fields.split(" ").slice(11, 13).map(Number);
+        return ((user ?? 0) + (system ?? 0)) / ticksPerSecond;
+      } catch (error) {
+        if (error instanceof Deno.errors.NotFound) return null;
+        throw error;
+      }
+    },
     async [Symbol.asyncDispose]() {
       child.kill();
       await child.status;
@@ -27,3 +39,5 @@ export async function startServer(side: string): Promise<BenchServer> {
     },
   };
 }
+
+const ticksPerSecond = 100;

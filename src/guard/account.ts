@@ -1,7 +1,7 @@
 import type { Key } from "../runtime/key_value.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "../runtime/store_error.ts";
-import { type Demand, type Drawn, drawTokens } from "./draw_tokens.ts";
+import { type Demand, type Draft, type Drawn, drawTokens } from "./draw_tokens.ts";
 import { type Bucket, fullBucket, type Limit, tiny } from "./limit.ts";
 import type { Holder, LimitStore } from "./limit_store.ts";
 
@@ -29,6 +29,8 @@ export class Account implements Holder {
   #total: Bucket;
   /** So much of it was taken from the store, may be spent without asking, and is not spent yet. */
   #held = 0;
+  /** What was held at first. */
+  #share = 0;
   /** By the clock that never jumps, as the others. */
   #heldUntil = 0;
   #askedAt = -Infinity;
@@ -51,7 +53,10 @@ export class Account implements Holder {
     if (isThere && this.#held + tiny >= amount && this.#now() < this.#heldUntil) {
       this.#held -= amount;
       this.#isUsed = true;
-      return this.#spend(amount);
+      const taken = this.#spend(amount);
+      // In time, so that nobody has to wait when it is spent.
+      if (2 * this.#held < this.#share && !this.#isLeasing) void this.#renew(amount);
+      return taken;
     }
     // What refills meanwhile is counted here as well; what others give back is seen a second later.
     if (!isThere && !toFloor && this.#now() - this.#heardAt < memoryMs) {
@@ -106,28 +111,55 @@ export class Account implements Holder {
   }
 
   async #ask(demand: Demand): Promise<Taken> {
-    const { limit, store, clock } = this.#ground;
-    if (store.isDown) return this.#takeAlone(demand);
+    if (this.#ground.store.isDown) return this.#takeAlone(demand);
     const now = this.#now();
     // One request alone takes what it needs; only who comes again and again is worth a share.
-    const takesShare = !this.#isLeasing && now - this.#askedAt < memoryMs;
-    if (takesShare) this.#isLeasing = true;
+    const isRegular = now - this.#askedAt < memoryMs;
     this.#askedAt = now;
-    const known = { total: this.#total, held: this.#held, record: this.#record };
+    const shareFor = isRegular && !this.#isLeasing ? demand.amount : 0;
+    const held = this.#held;
     this.#held = 0;
     try {
-      const drawn = await store.update(
-        this.#key,
-        (value) => drawTokens(value, { ...demand, ...known, takesShare }, limit, clock.now()),
-      );
-      this.#learn(drawn);
+      const drawn = await this.#draw({ ...demand, held, kept: 0, shareFor });
+      // Another share may have come meanwhile, with what was missing.
+      if (!drawn.isGranted && this.#held + tiny >= demand.amount) {
+        this.#held -= demand.amount;
+        return this.#spend(demand.amount);
+      }
       return { isGranted: drawn.isGranted, amount: drawn.amount, left: this.#total };
     } catch (error) {
       // Observed by the store. What may have gone back is not held any longer.
-      if (error instanceof StoreError && error.kind === "unavailable") this.#held += known.held;
+      if (error instanceof StoreError && error.kind === "unavailable") this.#held += held;
       return this.#takeAlone(demand);
+    }
+  }
+
+  /** Fetches another share for requests of this amount, while the rest of the last one is spent. */
+  async #renew(amount: number): Promise<void> {
+    if (this.#ground.store.isDown) return;
+    this.#share = 0;
+    try {
+      await this.#draw({ amount: 0, toFloor: false, held: 0, kept: this.#held, shareFor: amount });
+    } catch {
+      // Observed by the store; whoever needs what was not fetched asks again, or goes on alone.
+      this.#held = 0;
+    }
+  }
+
+  async #draw(wanted: Omit<Draft, "total" | "record">): Promise<Drawn> {
+    const { limit, store, clock } = this.#ground;
+    const draft = { ...wanted, total: this.#total, record: this.#record };
+    const isLeasing = wanted.shareFor > 0;
+    if (isLeasing) this.#isLeasing = true;
+    try {
+      const drawn = await store.update(
+        this.#key,
+        (value) => drawTokens(value, draft, limit, clock.now()),
+      );
+      this.#learn(drawn);
+      return drawn;
     } finally {
-      if (takesShare) this.#isLeasing = false;
+      if (isLeasing) this.#isLeasing = false;
     }
   }
 
@@ -142,6 +174,7 @@ export class Account implements Holder {
     this.#total = { tokens: Math.min(limit.capacity, bucket.tokens + held), at: bucket.at };
     this.#record = record;
     this.#heardAt = this.#now();
+    if (share > 0) this.#share = held;
     if (held === 0) return;
     const fullInMs = limit.waitMs(bucket, limit.capacity, clock.now());
     this.#heldUntil = 0;

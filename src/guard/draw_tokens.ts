@@ -12,8 +12,11 @@ export interface Draft extends Demand {
   readonly total: Bucket;
   /** Goes back first. */
   readonly held: number;
+  /** Stays where it is, and is in `total` as well. */
+  readonly kept: number;
   readonly record: Bucket | null;
-  readonly takesShare: boolean;
+  /** The amount of the requests that a share is wanted for; 0 for no share. */
+  readonly shareFor: number;
 }
 
 /** What came of it. */
@@ -33,17 +36,18 @@ export function drawTokens(
   limit: Limit,
   now: number,
 ): KeyChange<Drawn> {
-  const { amount, toFloor, held, takesShare } = draft;
+  const { amount, toFloor, held, shareFor } = draft;
   const stored = isBucket(value) ? value : null;
   const { tokens, at } = whole(stored, draft, limit, now);
   const isGranted = toFloor || tokens + tiny >= amount;
   const rest = isGranted ? Math.max(0, tokens - amount) : tokens;
-  const share = takesShare && isGranted ? shareOf(rest, amount) : 0;
+  const share = shareFor > 0 && isGranted ? shareOf(rest, shareFor) : 0;
   const bucket = { tokens: rest - share, at };
   const drawn = { isGranted, amount: tokens - rest, share, bucket };
   // A clock that was put right must be written down, or it would be put right each time anew.
   const isSetBack = stored !== null && at < stored.at;
-  if (!isGranted && held === 0 && !isSetBack) return { result: { ...drawn, record: stored } };
+  const isChanged = isGranted && amount + share > 0 || held > 0 || isSetBack;
+  if (!isChanged) return { result: { ...drawn, record: stored } };
   return {
     result: { ...drawn, record: bucket },
     record: { value: bucket, expireInMs: keepMs(bucket, limit, now) },
@@ -53,7 +57,7 @@ export function drawTokens(
 /** All that is there now: in the store, and in the hands of the process that asks. */
 function whole(
   stored: Bucket | null,
-  { total, held, record }: Draft,
+  { total, held, kept, record }: Draft,
   limit: Limit,
   now: number,
 ): Bucket {
@@ -61,7 +65,10 @@ function whole(
   // there is no record any more, it was full.
   const isAlone = record !== null &&
     (stored === null || (stored.tokens === record.tokens && stored.at === record.at));
-  if (isAlone) return limit.refill(total, now);
+  if (isAlone) {
+    const { tokens, at } = limit.refill(total, now);
+    return { tokens: Math.max(0, tokens - kept), at };
+  }
   const bucket = stored === null ? fullBucket(limit, now) : limit.refill(stored, now);
   const back = limit.isSameSpan(bucket, total) ? held : 0;
   return { tokens: Math.min(limit.capacity, bucket.tokens + back), at: bucket.at };
@@ -77,7 +84,7 @@ function isBucket(value: unknown): value is Bucket {
  * Enough for 32 requests wherever more than 512 of them are left.
  */
 function shareOf(left: number, amount: number): number {
-  const share = Math.min(left / 16, 256 * amount);
+  const share = left / 16;
   return share < 2 * amount ? 0 : share;
 }
 

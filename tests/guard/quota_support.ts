@@ -16,10 +16,10 @@ export interface LimitWorld {
   readonly store: KeyValue;
   /** How often the store was asked for a commit or refused one. */
   readonly trips: () => number;
-  /** Moves time, and lets what it brings about happen. */
+  /** Moves time, once nothing is on its way any more, and lets what it brings about happen. */
   advance(ms: number): Promise<void>;
   /** Moves the wall clock alone. */
-  jump(ms: number): void;
+  jump(ms: number): Promise<void>;
   /** One process that limits callers by it. */
   process(limit: Limit, store?: KeyValue): LimitProcess;
 }
@@ -55,10 +55,12 @@ export function limitWorld(): LimitWorld {
     store,
     trips: () => trips,
     async advance(ms) {
+      await settle();
       advance(ms);
-      for (let turn = 0; turn < 5; turn++) await new Promise<void>(soon);
+      await settle();
     },
-    jump(ms) {
+    async jump(ms) {
+      await settle();
       offset += ms;
     },
     process(limit, own = store) {
@@ -78,6 +80,10 @@ export function limitWorld(): LimitWorld {
       };
     },
   };
+}
+
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise<void>(soon);
 }
 
 /** A budget that is refilled `perSecond`. */

@@ -35,6 +35,17 @@ Deno.test("what a process has in hand is granted without waiting", async () => {
   for (let n = 0; n < 200; n++) assertEquals(quota.take("ann", 1) instanceof Promise, false);
 });
 
+Deno.test("the next share is fetched while the last one is spent, so that nobody waits for it", async () => {
+  const world = limitWorld();
+  const { quota } = world.process(bucket(100_000));
+  for (let n = 0; n < 2; n++) await quota.take("ann", 1);
+  for (let n = 0; n < 50_000; n++) {
+    assertEquals(quota.take("ann", 1) instanceof Promise, false, `request ${n}`);
+    // As time passes between requests.
+    if (n % 100 === 0) await world.advance(0);
+  }
+});
+
 Deno.test("an exhausted caller is refused from memory, and found again a second later", async () => {
   const world = limitWorld();
   const [one, other] = [world.process(bucket(10)), world.process(bucket(10))];
@@ -103,11 +114,11 @@ Deno.test("a clock that jumps a year ahead fills a bucket once; one that jumps b
     const world = limitWorld();
     const { granted } = world.process(limit);
     assertEquals(await granted(500), 500);
-    world.jump(365 * 86_400_000);
+    await world.jump(365 * 86_400_000);
     assertEquals(await granted(1_500), 1_000, limit.name);
-    world.jump(-365 * 86_400_000);
+    await world.jump(-365 * 86_400_000);
     assertEquals(await granted(100), 0, limit.name);
-    world.jump(-3_600_000);
+    await world.jump(-3_600_000);
     assertEquals(await granted(100), 0, limit.name);
     await world.advance(60_000);
     assert(await granted(100) >= 60, `${limit.name} comes back after the clock was put right`);
@@ -120,7 +131,7 @@ Deno.test("clocks that differ by seconds do not refill a bucket by taking turns"
   await granted(10);
   let minted = 0;
   for (let turn = 0; turn < 20; turn++) {
-    world.jump(turn % 2 === 0 ? 5_000 : -5_000);
+    await world.jump(turn % 2 === 0 ? 5_000 : -5_000);
     await world.advance(1_000);
     minted += await granted(10);
   }
