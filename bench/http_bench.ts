@@ -52,35 +52,43 @@ const scenarios: readonly Scenario[] = [
 ];
 
 await using servers = new AsyncDisposableStack();
-const ports = { hand: await start("hand"), ours: await start("ours") };
+const started = {
+  hand: servers.use(await startServer("hand")),
+  ours: servers.use(await startServer("ours")),
+};
 console.log(
   `${Deno.version.deno}, ${navigator.hardwareConcurrency} cores, ${turns} × ${seconds} s`,
 );
 for (const { name, target, connections = 32, status, request } of scenarios) {
   const figures: Record<Side, number[]> = { hand: [], ours: [] };
+  const costs: Record<Side, number[]> = { hand: [], ours: [] };
   for (let turn = -1; turn < turns; turn++) {
     // The order changes with every turn, so that a drift of the machine meets both sides alike.
     for (const side of turn % 2 === 0 ? sides : [...sides].reverse()) {
+      const { port, cpuSeconds } = started[side];
+      const before = cpuSeconds() ?? 0;
+      const durationMs = turn < 0 ? 1_000 : seconds * 1_000;
       const rate = await measure({
-        port: ports[side],
+        port,
         connections,
-        durationMs: turn < 0 ? 1_000 : seconds * 1_000,
+        durationMs,
         status,
         request: (n) => request(side, n),
       });
-      if (turn >= 0) figures[side].push(rate);
+      if (turn < 0) continue;
+      figures[side].push(rate);
+      costs[side].push(((cpuSeconds() ?? 0) - before) / (rate * durationMs) * 1e9);
     }
   }
   const [hand, ours] = [median(figures.hand), median(figures.ours)];
   const ratio = ours / hand;
+  const [handCost, ourCost] = [median(costs.hand), median(costs.ours)];
   console.log(
     `${name.padEnd(13)} hand-written ${Math.round(hand)}/s, ours ${Math.round(ours)}/s, ` +
-      `ratio ${ratio.toFixed(2)} (at least ${target}: ${ratio >= target ? "yes" : "NO"})`,
+      `ratio ${ratio.toFixed(2)} (at least ${target}: ${ratio >= target ? "yes" : "NO"}); ` +
+      `processor time ${handCost.toFixed(1)} and ${ourCost.toFixed(1)} µs, ` +
+      `ratio ${(handCost / ourCost).toFixed(2)}`,
   );
-}
-
-async function start(side: Side): Promise<number> {
-  return servers.use(await startServer(side)).port;
 }
 
 function get(path: string): string {

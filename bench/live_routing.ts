@@ -7,6 +7,7 @@ import { operatorsWith } from "../src/filter/operators.ts";
 import { parse } from "../src/filter/parser.ts";
 import { resolveFilter } from "../src/filter/resolve.ts";
 import { createDecider } from "../src/live/decider.ts";
+import { Marks } from "../src/live/mark.ts";
 import { Router } from "../src/live/router.ts";
 import { systemRuntime } from "../src/runtime/system_runtime.ts";
 import { readTableInfo } from "../src/schema/define.ts";
@@ -25,7 +26,8 @@ export async function measureRouting(filterOf: (number: number) => string): Prom
   const changes = settleChanges();
   const log = await openChangeLog({ driver: db.driver, tables: [table], changes, runtime });
   let delivered = 0;
-  const router = new Router({ decider, log, check: () => {} });
+  const marks = new Marks(log.secret);
+  const router = new Router({ decider, log, marks, check: () => {} });
   const reader = createRowReader(db.driver.dialect, () => {});
   const operators = operatorsWith({});
   for (let number = 0; number < filterCount; number++) {
@@ -36,7 +38,7 @@ export async function measureRouting(filterOf: (number: number) => string): Prom
       table,
       reader,
       filter: resolveFilter(filter, { table, operators, mayFilter: () => true }),
-      view: { key: "all", shown: [], rights: [], present: (rows) => rows },
+      view: { key: "all", shape: "all", shown: [], rights: [], present: (rows) => rows },
     });
     group.members.add({
       deliver: () => void delivered++,

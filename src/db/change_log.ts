@@ -4,7 +4,7 @@ import type { Statement } from "../sql/fragment.ts";
 
 /**
  * Where somebody stands in the log: every change that it covers is known. Good in any process that
- * serves the same database; {@link ChangeLog.print} makes the token of it that clients hold.
+ * serves the same database; {@link ChangeLog.print} makes the text of it that clients hold.
  */
 export type Position = SequencePosition | SnapshotPosition;
 
@@ -70,6 +70,8 @@ export interface Step {
 export interface ChangeLog {
   /** The tables whose changes are in it. */
   readonly tables: ReadonlySet<TableInfo>;
+  /** Random, kept in the database, and never sent to anybody. */
+  readonly secret: string;
   /** Where the log ends now. */
   end(): Promise<Position>;
   /** The first changes behind a position or of an unfinished step; null where history is lost. */
@@ -83,10 +85,10 @@ export interface ChangeLog {
   covers(position: Position, change: Change): boolean;
   /** Whether `position` covers all that `earlier` covers. May answer false when in doubt. */
   isBehind(position: Position, earlier: Position): boolean;
-  /** The resume token of a position. */
+  /** A position as a text, of which the token of a client is made. */
   print(position: Position): string;
-  /** The position of a token; null for what is none of this database's. */
-  parse(token: string): Position | null;
+  /** The position of a text; null for what is none of this database's. */
+  parse(text: string): Position | null;
   /** Calls back whenever there may be something new; the answer ends that. */
   onHint(look: () => void): () => void;
   /** Forgets what is older than the retention time. */

@@ -29,7 +29,8 @@ export interface PostgresChangeLogParts {
 
 /** The log of a Postgres, which has been set up. */
 export async function postgresChangeLog(parts: PostgresChangeLogParts): Promise<ChangeLog> {
-  const log = new PostgresChangeLog(parts);
+  const { rows } = await parts.driver.query({ text: `SELECT ${meta("secret")}`, values: [] });
+  const log = new PostgresChangeLog(parts, String(rows[0]?.[0]));
   await log.end();
   return log;
 }
@@ -51,6 +52,7 @@ interface UnfinishedStep extends Step {
 
 class PostgresChangeLog implements ChangeLog {
   readonly tables: ReadonlySet<TableInfo>;
+  readonly secret: string;
   readonly covers: ChangeLog["covers"] = covers;
   readonly isBehind: ChangeLog["isBehind"] = isBehind;
   readonly print: ChangeLog["print"] = printPosition;
@@ -59,9 +61,10 @@ class PostgresChangeLog implements ChangeLog {
   readonly #read: ReadImage;
   #epoch = "";
 
-  constructor(parts: PostgresChangeLogParts) {
+  constructor(parts: PostgresChangeLogParts, secret: string) {
     const { driver, tables, changes } = parts;
     this.tables = new Set(tables.map(({ table }) => table));
+    this.secret = secret;
     this.#parts = parts;
     this.#byName = Map.groupBy(tables, ({ name }) => name);
     const reader = createRowReader(driver.dialect, () => {});

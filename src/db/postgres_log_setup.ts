@@ -78,17 +78,20 @@ async function settleEpoch(
   isNew: boolean,
 ): Promise<void> {
   const identity = await identityOf(connection);
-  const [[known] = []] = await read(
+  const [[known, hasSecret] = []] = await read(
     connection,
-    `SELECT value FROM "_service_meta" WHERE name = 'cluster'`,
+    `SELECT value, EXISTS (SELECT FROM "_service_meta" WHERE name = 'secret')
+     FROM "_service_meta" WHERE name = 'cluster'`,
   );
-  if (!isNew && known === identity) return;
+  if (!isNew && known === identity && hasSecret === "t") return;
   await read(connection, `DELETE FROM "_service_changes"`);
   await read(
     connection,
-    `INSERT INTO "_service_meta" (name, value) VALUES ('epoch', $1), ('cluster', $2), ('floor', '0')
+    `INSERT INTO "_service_meta" (name, value) VALUES ('epoch', $1), ('secret', $2), ('cluster', $3),
+       ('floor', '0')
      ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
     random.bytes(8).toHex(),
+    random.bytes(16).toHex(),
     identity,
   );
 }

@@ -19,7 +19,8 @@ export interface ChangeLogParts {
 
 /** The log of a SQLite file, which has been set up. */
 export async function sqliteChangeLog(parts: ChangeLogParts): Promise<ChangeLog> {
-  const log = new SqliteChangeLog(parts);
+  const { rows } = await parts.driver.query({ text: `SELECT ${secret}`, values: [] });
+  const log = new SqliteChangeLog(parts, String(rows[0]?.[0]));
   await log.end();
   return log;
 }
@@ -31,10 +32,12 @@ const mostOfPurge = 5_000;
 /** Where the log ends, what it is called and where it begins, read at one moment. */
 const ends = `(SELECT value FROM "_service_meta" WHERE name = 'epoch') AS epoch,
   coalesce((SELECT seq FROM sqlite_sequence WHERE name = '_service_changes'), 0) AS latest`;
+const secret = `(SELECT value FROM "_service_meta" WHERE name = 'secret')`;
 const floor = `(SELECT value FROM "_service_meta" WHERE name = 'floor') AS floor`;
 
 class SqliteChangeLog implements ChangeLog {
   readonly tables: ReadonlySet<TableInfo>;
+  readonly secret: string;
   readonly covers: ChangeLog["covers"] = covers;
   readonly isBehind: ChangeLog["isBehind"] = isBehind;
   readonly print: ChangeLog["print"] = printPosition;
@@ -43,9 +46,10 @@ class SqliteChangeLog implements ChangeLog {
   readonly #read: ReadImage;
   #epoch = "";
 
-  constructor(parts: ChangeLogParts) {
+  constructor(parts: ChangeLogParts, secret: string) {
     const { driver, tables, changes } = parts;
     this.tables = tables;
+    this.secret = secret;
     this.#parts = parts;
     // Names as SQLite compares them.
     this.#byName = Map.groupBy(tables, ({ name }) => name.toLowerCase());

@@ -30,12 +30,17 @@ async function createLog(connection: Connection, random: Random): Promise<void> 
     `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '_service_changes'`,
   );
   for (const text of sqliteLogTables) await connection.query({ text, values: [] });
-  if (known.length > 0) return;
+  const [secret] = await read(
+    connection,
+    `SELECT value FROM "_service_meta" WHERE name = 'secret'`,
+  );
+  if (known.length > 0 && secret !== undefined) return;
   // Numbers begin anew: a token of an earlier log must not be taken for one of this.
   await connection.query({
-    text: `INSERT INTO "_service_meta" (name, value) VALUES ('epoch', ?), ('floor', '0')
+    text:
+      `INSERT INTO "_service_meta" (name, value) VALUES ('epoch', ?), ('secret', ?), ('floor', '0')
       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-    values: [random.bytes(8).toHex()],
+    values: [random.bytes(8).toHex(), random.bytes(16).toHex()],
   });
 }
 

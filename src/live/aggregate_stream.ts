@@ -43,6 +43,10 @@ export class AggregateStream extends LiveStream implements Listener {
     if (this.hasRoom()) this.send(commentText);
   }
 
+  override tokenAt(): string {
+    return "";
+  }
+
   override move(interest: Interest, reason: InvalidationReason): void {
     if (this.isClosed) return;
     const { channel } = this;

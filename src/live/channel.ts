@@ -5,6 +5,7 @@ import { Aggregates } from "./aggregates.ts";
 import { Feed } from "./feed.ts";
 import type { Group } from "./group.ts";
 import { History } from "./history.ts";
+import { Marks } from "./mark.ts";
 import { PageReader } from "./page_reader.ts";
 import type { Passage } from "./passage.ts";
 import { Router } from "./router.ts";
@@ -14,6 +15,7 @@ import { Gate } from "./gate.ts";
 /** What all streams over one database share. */
 export interface Channel {
   readonly log: ChangeLog;
+  readonly marks: Marks;
   readonly feed: Feed;
   readonly history: History;
   readonly pages: PageReader;
@@ -39,9 +41,11 @@ export async function openChannel(
   options: ChannelOptions,
 ): Promise<Channel> {
   const { decider, runtime, sizes } = options;
+  const marks = new Marks(log.secret);
   const router = new Router({
     decider,
     log,
+    marks,
     check: (group, passage) => void checkDecision(group, passage, { decider, router, runtime }),
   });
   const feed = await Feed.start({
@@ -54,6 +58,7 @@ export async function openChannel(
   const gate = new Gate(sizes.readers, sizes.mostWaiting);
   return {
     log,
+    marks,
     feed,
     history: new History(log, feed.ring),
     pages: new PageReader({ log, clock: runtime.clock, sizes, gate }),

@@ -44,6 +44,8 @@ export interface Watcher extends Follower {
 /** The subscribers who see the same: what is done for one is done for all. */
 export class Group {
   readonly key: string;
+  /** What makes a position a token of this group. */
+  readonly mark: string;
   readonly interest: Interest;
   /** What decides about its rows, and about those that are shown under them. */
   readonly filters: readonly Filter[];
@@ -58,8 +60,12 @@ export class Group {
   size = 0;
 
   /** Nobody is in it yet. */
-  constructor(interest: Interest, decide: Decide, showing: Showing | null) {
+  constructor(
+    interest: Interest,
+    { decide, showing, mark }: Pick<Group, "decide" | "showing" | "mark">,
+  ) {
     this.key = groupKey(interest);
+    this.mark = mark;
     this.interest = interest;
     this.filters = [interest.filter, ...filtersOf(interest.view.shown)];
     this.decide = decide;

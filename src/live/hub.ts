@@ -5,8 +5,10 @@ import { AggregateStream } from "./aggregate_stream.ts";
 import { Beats } from "./beats.ts";
 import { type Channel, type ChannelOptions, openChannel } from "./channel.ts";
 import { retryText, toBytes, tokenText } from "./frames.ts";
+import type { Group, Interest } from "./group.ts";
 import { jittered } from "./jitter.ts";
 import type { LiveStream } from "./live_stream.ts";
+import { markedToken, readToken } from "./mark.ts";
 import type { MaybePromise } from "./maybe_promise.ts";
 import type { Quota } from "./quota.ts";
 import { ScopeWatch } from "./scope_watch.ts";
@@ -73,8 +75,8 @@ export class Hub {
   /** A stream of rows. Throws a 429 or a 503 before it opens. */
   subscribe(request: SubscribeRequest): Promise<ReadableStream<Uint8Array>> {
     return this.#open(request, async (channel) => {
-      const beginning = await beginningOf(request, channel);
       const interest = interestOf(request);
+      const beginning = await beginningOf(request, interest, channel);
       return (ended) => new Subscription(channel, interest, beginning, ended);
     });
   }
@@ -154,14 +156,25 @@ export class Hub {
     const { clock } = this.#options.runtime;
     const now = clock.elapsedMs();
     channel.pages.forgetOld();
-    const trailer = toBytes(tokenText(channel.log.print(channel.feed.position)));
+    const trailerOf = this.#trailers(channel);
     for (const stream of [...some]) {
       const ticket = this.#tickets.get(stream);
       if (ticket === undefined) continue;
       if (now >= ticket.expiresAt) ticket.revoke();
       else if (now >= ticket.endsAt) this.#end(stream, channel, 1_000);
-      else stream.beat(trailer);
+      else stream.beat(trailerOf);
     }
+  }
+
+  /** The tokens of where live readers stand, each made once. */
+  #trailers({ log, feed }: Channel): (group: Group) => Uint8Array {
+    const position = log.print(feed.position);
+    const known = new Map<Group, Uint8Array>();
+    return (group) => {
+      const trailer = known.get(group) ?? toBytes(tokenText(markedToken(position, group.mark)));
+      known.set(group, trailer);
+      return trailer;
+    };
   }
 
   async #endAll(some: readonly LiveStream[], withinMs: number): Promise<void> {
@@ -172,10 +185,9 @@ export class Hub {
   }
 
   /** Its client comes back, with where it stands. */
-  #end(stream: LiveStream, { log, feed }: Channel, withinMs: number): void {
-    const token = stream.isLive ? tokenText(log.print(feed.position)) : "";
+  #end(stream: LiveStream, { feed }: Channel, withinMs: number): void {
     const delayMs = jittered(this.#options.runtime, 0, Math.max(withinMs, shortestRetryMs));
-    stream.end(token + retryText(delayMs));
+    stream.end(stream.tokenAt(feed.position) + retryText(delayMs));
   }
 
   #forget(stream: LiveStream): void {
@@ -233,12 +245,18 @@ const drainStepMs = 50;
 
 async function beginningOf(
   { resumeFrom, skipExisting }: SubscribeRequest,
-  { log, feed }: Channel,
+  interest: Interest,
+  { log, feed, marks }: Channel,
 ): Promise<Beginning> {
   if (resumeFrom === null) return skipExisting ? "now" : "everything";
-  const position = log.parse(resumeFrom);
+  const token = readToken(resumeFrom);
+  const position = token === null ? null : log.parse(token.position);
   // A position that nobody can get to belongs to a future that a restored database has lost.
-  return position !== null && await feed.reach(position) ? position : "lost";
+  if (token === null || position === null || !await feed.reach(position)) {
+    return { kind: "anew", reason: "history_lost" };
+  }
+  const reason = marks.reasonAgainst(token.mark, interest);
+  return reason === null ? position : { kind: "anew", reason };
 }
 
 /** When the user's credentials end, in milliseconds since 1970, as far as they say so. */

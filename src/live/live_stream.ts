@@ -1,6 +1,7 @@
+import type { Position } from "../db/change_log.ts";
 import type { Channel } from "./channel.ts";
 import { commentText, type InvalidationReason, retryText, toBytes } from "./frames.ts";
-import type { Interest } from "./group.ts";
+import type { Group, Interest } from "./group.ts";
 import { jittered } from "./jitter.ts";
 
 /**
@@ -35,8 +36,11 @@ export abstract class LiveStream {
   /** Follows other rows from now on. */
   abstract move(interest: Interest, reason: InvalidationReason): void;
 
-  /** A sign of life; `trailer` is the token of where live readers stand. */
-  abstract beat(trailer: Uint8Array): void;
+  /** A sign of life; `trailerOf` gives the token of where the live readers of a group stand. */
+  abstract beat(trailerOf: (group: Group) => Uint8Array): void;
+
+  /** The token for a client who knows of all up to a position; empty where this one does not. */
+  abstract tokenAt(position: Position): string;
 
   /** Gives up what it has of the channel. Called once. */
   protected abstract leave(): void;

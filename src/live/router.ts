@@ -90,10 +90,11 @@ export class Router {
   }
 
   #open(key: string, interest: Interest): Group {
-    const { decider } = this.#options;
+    const { decider, marks } = this.#options;
     const { table, filter, view } = interest;
     const showing = view.shown.length === 0 ? null : this.#showing(interest);
-    const group = new Group(interest, decider.compile(filter), showing);
+    const decide = decider.compile(filter);
+    const group = new Group(interest, { decide, showing, mark: marks.of(interest) });
     this.#groups.set(key, group);
     showing?.groups.add(group);
     showing?.index.add(group);

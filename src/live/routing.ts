@@ -7,6 +7,7 @@ import type { Tick } from "./feed.ts";
 import { FrameMaker } from "./frame_maker.ts";
 import { type InvalidationReason, toBytes, tokenText } from "./frames.ts";
 import { type Group, viewKey } from "./group.ts";
+import { markedToken, type Marks } from "./mark.ts";
 import { type MaybePromise, then } from "./maybe_promise.ts";
 import { eventKind, netPassages, type Passage, passageOf, type RowEvent } from "./passage.ts";
 import type { Showing } from "./showing.ts";
@@ -16,6 +17,7 @@ import { Touches } from "./touches.ts";
 export interface RoutingOptions {
   readonly decider: Decider;
   readonly log: ChangeLog;
+  readonly marks: Marks;
   /** Holds a decision of memory against the database, in its own time. */
   check(group: Group, passage: Passage): void;
 }
@@ -198,8 +200,7 @@ export class Routing {
 
   #deliver(makers: ReadonlyMap<string, FrameMaker>): void {
     const { to } = this.#tick;
-    const trailer = to === null ? "" : tokenText(this.#options.log.print(to));
-    const chunks = new Map<string, Uint8Array>();
+    const position = to === null ? null : this.#options.log.print(to);
     for (const [group, reason] of this.#invalid) {
       this.#events.delete(group);
       invalidate(group, reason);
@@ -212,8 +213,8 @@ export class Routing {
       const maker = makers.get(viewKey(group.interest));
       const text = events.map((event) => event === null ? "" : maker?.text(event) ?? "").join("");
       if (text === "") continue;
-      const chunk = chunks.get(text) ?? toBytes(text + trailer);
-      chunks.set(text, chunk);
+      const token = position === null ? "" : tokenText(markedToken(position, group.mark));
+      const chunk = toBytes(text + token);
       for (const member of group.members) member.deliver(chunk, to);
     }
   }

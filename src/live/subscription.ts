@@ -2,13 +2,22 @@ import type { Change, Position } from "../db/change_log.ts";
 import { tellChanges } from "./catch_up.ts";
 import type { Channel } from "./channel.ts";
 import { commentText, invalidateText, type InvalidationReason, tokenText } from "./frames.ts";
+
 import type { Group, Interest, Member } from "./group.ts";
 import { type Cursor, cursorAt, type Window } from "./history.ts";
 import { LiveStream } from "./live_stream.ts";
+import { markedToken } from "./mark.ts";
 import { existingText, type PageStart, type Walk } from "./page_reader.ts";
 
 /** Where a stream begins: with all rows, with what comes from now on, or behind a position. */
-export type Beginning = "everything" | "now" | "lost" | Position;
+export type Beginning = "everything" | "now" | Anew | Position;
+
+/** With all rows, because what the client holds is worth nothing any more. */
+export interface Anew {
+  /** Tells it from a position. */
+  readonly kind: "anew";
+  readonly reason: InvalidationReason;
+}
 
 /**
  * A stream of rows. It reads live as a member of its group, or it is behind: then it goes on by
@@ -73,8 +82,7 @@ export class Subscription extends LiveStream implements Member {
     this.#group.members.delete(this);
     this.#phase = "behind";
     this.#round++;
-    this.#begin("anew");
-    this.send(invalidateText(reason));
+    this.#begin({ kind: "anew", reason });
   }
 
   override move(interest: Interest, reason: InvalidationReason): void {
@@ -86,10 +94,14 @@ export class Subscription extends LiveStream implements Member {
     this.invalidate(reason);
   }
 
-  override beat(trailer: Uint8Array): void {
+  override beat(trailerOf: (group: Group) => Uint8Array): void {
     if (!this.hasRoom()) return;
-    if (this.#phase === "live") this.enqueue(trailer);
+    if (this.#phase === "live") this.enqueue(trailerOf(this.#group));
     else this.send(commentText);
+  }
+
+  override tokenAt(position: Position): string {
+    return this.#phase === "live" ? this.#tokenText(position) : "";
   }
 
   protected override leave(): void {
@@ -98,21 +110,24 @@ export class Subscription extends LiveStream implements Member {
     this.channel.router.leave(this.#group);
   }
 
-  #begin(beginning: Beginning | "anew"): void {
+  #begin(beginning: Beginning): void {
     const { feed } = this.channel;
     this.#isNet = false;
     this.#isRepeat = false;
     this.#cursor = null;
     this.#walk = null;
-    if (beginning === "everything" || beginning === "anew" || beginning === "lost") {
-      this.#walk = { start: null, page: null, isAnew: beginning === "anew" };
-      if (beginning === "lost") this.send(invalidateText("history_lost"));
+    if (beginning === "everything") {
+      this.#walk = { start: null, page: null, isAnew: false };
       return;
+    }
+    if (typeof beginning === "object" && beginning.kind === "anew") {
+      this.#walk = { start: null, page: null, isAnew: true };
+      return this.send(invalidateText(beginning.reason));
     }
     const position = beginning === "now" ? feed.position : beginning;
     this.#cursor = cursorAt(position);
     if (beginning === "now") {
-      this.send(existingText([], false) + tokenText(this.channel.log.print(position)));
+      this.send(existingText([], false) + this.#tokenText(position));
     } else {
       // The connection may have broken behind events of which the token does not know.
       this.#isRepeat = true;
@@ -165,7 +180,7 @@ export class Subscription extends LiveStream implements Member {
     walk.start = page.next;
     if (page.next !== null) return;
     this.#walk = null;
-    this.send(tokenText(log.print(page.position)));
+    this.send(this.#tokenText(page.position));
   }
 
   /** What the next page must know of; null where any will do. */
@@ -179,7 +194,7 @@ export class Subscription extends LiveStream implements Member {
   /** Some of the changes behind the cursor; at their end the stream is live. */
   async #follow(): Promise<void> {
     const round = this.#round;
-    const { log, feed } = this.channel;
+    const { feed } = this.channel;
     const cursor = this.#cursor ?? cursorAt(feed.position);
     const window = await this.#read(cursor, this.#lossReason, round);
     if (window === null) return;
@@ -187,7 +202,7 @@ export class Subscription extends LiveStream implements Member {
     if (!await this.#tell(changes, to, null, round)) return;
     this.#cursor = window.cursor;
     if (window.cursor.within === null && window.changes.length > 0) {
-      this.send(tokenText(log.print(window.cursor.position)));
+      this.send(this.#tokenText(window.cursor.position));
     }
     if (!window.isEnd) return;
     const isReached = await feed.reach(window.cursor.position);
@@ -195,6 +210,10 @@ export class Subscription extends LiveStream implements Member {
     // A database that was set back: nobody will ever get to that position.
     if (!isReached) return this.invalidate("history_lost");
     await feed.between(() => this.#join(round));
+  }
+
+  #tokenText(position: Position): string {
+    return tokenText(markedToken(this.channel.log.print(position), this.#group.mark));
   }
 
   /** The next changes; null where the stream goes another way. */
@@ -251,13 +270,13 @@ export class Subscription extends LiveStream implements Member {
   /** Joins the live readers, once it has told the little that has happened since. */
   async #join(round: number): Promise<void> {
     if (this.#round !== round || this.#cursor === null) return;
-    const { history, sizes, log } = this.channel;
+    const { history, sizes } = this.channel;
     const isWhole = this.#group.showing !== null;
     const rest = history.readMemory(this.#cursor, isWhole ? Infinity : sizes.changesAtOnce);
     if (rest === null || !rest.isEnd) return;
     if (rest.changes.length > 0) {
       if (!await this.#tell(rest.changes, rest.cursor.position, null, round)) return;
-      this.send(tokenText(log.print(rest.cursor.position)));
+      this.send(this.#tokenText(rest.cursor.position));
     }
     this.#cursor = null;
     this.#isNet = false;

@@ -9,6 +9,8 @@ import type { Watched } from "./scope_watch.ts";
 export interface LiveView {
   /** Views of one resource with the same key show rows alike, so that their frames are shared. */
   readonly key: string;
+  /** The same for views that differ in nothing but the rights to what is shown under the rows. */
+  readonly shape: string;
   /** What is shown under the rows. */
   readonly shown: readonly ShownRelation[];
   /** The rights that decide about what is shown under them. */
@@ -44,6 +46,7 @@ export interface ViewRight extends Watched {
 /** For those who are shown what was made of rows, and no row. */
 export const noRowsShown: LiveView = Object.freeze({
   key: "",
+  shape: "",
   shown: [],
   rights: [],
   present: () => [],

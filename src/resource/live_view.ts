@@ -19,15 +19,17 @@ export interface LiveRights {
 
 /** The door of rows for streams: masked like everywhere, and with their tags. */
 export function liveView(view: View, resource: Resource, rights: LiveRights): LiveView {
-  const { visible, include } = view;
+  const { include } = view;
   const { table, etag } = resource;
   const { related } = rights;
   const tagged = (shown: readonly Row[], rows: readonly Row[]) =>
     etag === null
       ? shown
       : shown.map((item, index) => ({ ...item, _etag: tagOf(rows[index] ?? {}, etag) }));
+  const shape = shapeOf(view);
   return {
-    key: JSON.stringify([visible.map(({ name }) => name), ...keysOf(include, related)]),
+    key: JSON.stringify([shape, rightsKey(include, related)]),
+    shape: JSON.stringify(shape),
     shown: shownUnder(resource, include, related),
     rights: [...reachedBy(include)].map((target) => rightTo(target, view, resource, rights)),
     present: include.length === 0
@@ -36,24 +38,27 @@ export function liveView(view: View, resource: Resource, rights: LiveRights): Li
   };
 }
 
-/** Two texts of one resource are the same only where the same rows are shown, and alike. */
-function keysOf(
-  includes: readonly Include[],
-  related: LiveRights["related"],
-): readonly (readonly unknown[])[] {
+/** Which rows are shown under others. */
+function rightsKey(includes: readonly Include[], related: LiveRights["related"]): unknown {
   return includes.map((include) => {
-    const { relation: { name }, target, order, limit, view } = include;
-    const grant = related.get(target);
-    if (grant === undefined) return [name];
+    const grant = related.get(include.target);
+    if (grant === undefined) return null;
     return [
-      name,
       canonicalKey(shownOf(include, grant, related)),
-      order.map(({ column, descending }) => [column.name, descending]),
-      limit,
-      view.visible.map(({ name }) => name),
-      ...keysOf(view.include, related),
+      rightsKey(include.view.include, related),
     ];
   });
+}
+
+/** How rows look, whoever may see what of those under them. */
+function shapeOf({ visible, include }: View): unknown {
+  const included = include.map(({ relation, order, limit, view }) => [
+    relation.name,
+    order.map(({ column, descending }) => [column.name, descending]),
+    limit,
+    shapeOf(view),
+  ]);
+  return [visible.map(({ name }) => name), ...included];
 }
 
 /** What is never shown makes no difference when it changes. */

@@ -218,7 +218,7 @@ function requestFor(table: TableInfo, db: Database): SubscribeRequest {
     address: null,
     table,
     reader: createRowReader(db.dialect, () => {}),
-    view: { key: "all", shown: [], rights: [], present: (rows) => rows },
+    view: { key: "all", shape: "all", shown: [], rights: [], present: (rows) => rows },
     scope: allRows,
     filter: allRows,
     resumeFrom: null,

@@ -35,6 +35,7 @@ const children: Relation = {
 function withChildren({ driver }: Database): LiveView {
   return {
     key: "with children",
+    shape: "with children",
     shown: [
       { relation: children, filter: allRows, links: allRows, isIndexed: false, shown: [] },
     ],

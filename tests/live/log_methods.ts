@@ -4,6 +4,7 @@ import type { ChangeLog } from "../../src/db/change_log.ts";
 export function logMethods(log: ChangeLog): ChangeLog {
   return {
     tables: log.tables,
+    secret: log.secret,
     end: () => log.end(),
     next: (from) => log.next(from),
     readAt: (statement) => log.readAt(statement),

@@ -33,10 +33,13 @@ async function readUntil(
   }
 }
 
-Deno.test("all who see the same get the same bytes, made once", () => {
+const same = (some: readonly Record<string, unknown>[]) => some;
+
+Deno.test("all who see the same get the same bytes, and a row is shown once for all views alike", () => {
   let presented = 0;
   const view = {
     key: "counted",
+    shape: "counted",
     shown: [],
     rights: [],
     present: (some: readonly Record<string, unknown>[]) => {
@@ -58,7 +61,10 @@ Deno.test("all who see the same get the same bytes, made once", () => {
     assertEquals(presented, 1);
     assert(decode(chunks[0]).startsWith("event: added\n"));
     assert(/\n\nid: \S+\n\n$/.test(decode(chunks[0])), "events and position are one chunk");
-    for (const chunk of chunks) assert(chunk === chunks[0], "the very same bytes");
+    assert(chunks[0] === chunks[1], "the very same bytes");
+    const events = chunks.map((chunk) => decode(chunk).split("id: ")[0]);
+    assertEquals(new Set(events).size, 1);
+    assertEquals(new Set(chunks.map(decode)).size, 3, "each group has tokens of its own");
     for (const reader of readers) await reader.cancel();
   });
 });
@@ -145,6 +151,37 @@ testOnEngines(
 );
 
 testOnEngines(
+  "a token is good for the rows that were followed, in every process, and for no others",
+  (engine) =>
+    withHub(engine, rows, {}, async ({ subscribe, elsewhere, sql }) => {
+      await sql(insert(1, 1));
+      await sql(insert(2, 2));
+      const followed = { scope: eq(rows.rank, 1) };
+      const first = await subscribe(followed);
+      await first.untilSynced();
+      const resumeFrom = await first.untilToken();
+      await first.close();
+      const beginsAnew = (reason: string, id: number) => async (again: EventStream) => {
+        const [invalid, existing] = await again.take(2);
+        assertEquals(invalid?.data, { type: "invalidate", reason });
+        assert(again.text.includes(`"${reason}"}\n\nid:\n\n`), "nobody resumes from before");
+        assertEquals(existing?.data.items.map((item: { id: number }) => item.id), [id]);
+      };
+      const moved = { resumeFrom, scope: eq(rows.rank, 2) };
+      const again = await subscribe(moved);
+      await beginsAnew("scope_changed", 2)(again);
+      await again.close();
+      await elsewhere(moved, beginsAnew("scope_changed", 2));
+      const view = { key: "other", shape: "other", shown: [], rights: [], present: same };
+      await elsewhere({ resumeFrom, ...followed, view }, beginsAnew("schema_changed", 1));
+      await elsewhere({ resumeFrom, ...followed }, async (same) => {
+        await sql(insert(3, 1));
+        assertEquals((await same.take(1)).map(({ type }) => type), ["added"]);
+      });
+    }),
+);
+
+testOnEngines(
   "a token that is none, or of another life, or of the future starts over",
   (engine) =>
     withHub(engine, rows, {}, async ({ subscribe, sql, log }) => {
@@ -156,8 +193,9 @@ testOnEngines(
       const tokens = [
         "nonsense",
         "s.0.1",
-        log.print({ ...end, epoch: "0123456789abcdef" }),
-        log.print(ahead),
+        log.print(end),
+        `${log.print({ ...end, epoch: "0123456789abcdef" })}~mark`,
+        `${log.print(ahead)}~mark`,
       ];
       for (const resumeFrom of tokens) {
         const stream = await subscribe({ resumeFrom });

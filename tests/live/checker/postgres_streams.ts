@@ -1,5 +1,4 @@
 import type { Change, ChangeLog } from "../../../src/db/change_log.ts";
-import { parsePosition } from "../../../src/db/change_position.ts";
 import { settleChanges } from "../../../src/db/changes_options.ts";
 import { openChangeLog } from "../../../src/db/open_change_log.ts";
 import { type Database, openDatabase } from "../../../src/db/open_database.ts";
@@ -16,6 +15,7 @@ import { randomInterests } from "./interests.ts";
 import { listOracle } from "./oracle.ts";
 import type { Heard, Positions } from "./replica.ts";
 import { Truth } from "./truth.ts";
+import { positionOf } from "./token_position.ts";
 import { createWorld, definitions, firstGrants, type Grants, tables } from "./world.ts";
 import { writeByApi, writeBySql } from "./writes.ts";
 
@@ -170,7 +170,7 @@ class PostgresCheck {
   get positions(): Positions {
     return {
       isBehind: (token, earlier) => {
-        const [left, right] = [parsePosition(token), parsePosition(earlier)];
+        const [left, right] = [positionOf(token), positionOf(earlier)];
         return left !== null && right !== null && this.#log.isBehind(left, right);
       },
       seqOf: () => null,
@@ -257,7 +257,7 @@ class PostgresCheck {
       const fault = this.#truth.faultOf(event, place, filter);
       if (fault !== null) this.#failAt(client, `${event.type}: ${fault}`);
     }
-    const since = parsePosition(this.#since.get(client) ?? "");
+    const since = positionOf(this.#since.get(client) ?? "");
     if (since === null || !replica.isConstant || this.#clients.indexOf(client) >= constantCount) {
       return;
     }

@@ -2,7 +2,6 @@ import type { Change, ChangeLog } from "../../../src/db/change_log.ts";
 import { settleChanges } from "../../../src/db/changes_options.ts";
 import { openChangeLog } from "../../../src/db/open_change_log.ts";
 import { type Database, openDatabase } from "../../../src/db/open_database.ts";
-import { parsePosition } from "../../../src/db/change_position.ts";
 import { type LiveSizes, liveSizes } from "../../../src/live/sizes.ts";
 import type { Observation } from "../../../src/runtime/observation.ts";
 import type { Runtime } from "../../../src/runtime/runtime.ts";
@@ -16,6 +15,7 @@ import { randomInterests } from "./interests.ts";
 import { listOracle } from "./oracle.ts";
 import type { Positions } from "./replica.ts";
 import { Truth } from "./truth.ts";
+import { positionOf } from "./token_position.ts";
 import { createWorld, definitions, firstGrants, type Grants, tables } from "./world.ts";
 import { writeByApi, writeBySql } from "./writes.ts";
 
@@ -191,11 +191,11 @@ class Simulation {
   get positions(): Positions {
     return {
       isBehind: (token, earlier) => {
-        const [left, right] = [parsePosition(token), parsePosition(earlier)];
+        const [left, right] = [positionOf(token), positionOf(earlier)];
         return left !== null && right !== null && this.#log.isBehind(left, right);
       },
       seqOf: (token) => {
-        const position = parsePosition(token);
+        const position = positionOf(token);
         return position?.kind === "sequence" ? position.seq : null;
       },
     };
@@ -429,7 +429,7 @@ class Simulation {
     ledger.since = this.positions.seqOf(replica.token) ?? -1;
   }
 
-  /** Streams that are open are told within a minute; a position is only good for its own scope. */
+  /** Streams that are open are told within a minute, and those who are away when they come back. */
   async #changeGrants(chance: Chance): Promise<void> {
     const user = chance.pick(["ada", "bob"] as const);
     this.#grants.set(user, chance.pick([["ada"], ["bob"], ["ada", "bob"], ["eve"]]));
@@ -437,9 +437,6 @@ class Simulation {
     for (let waited = 0; waited < 61_000; waited += 1_000) {
       this.#advance(1_000);
       await turns(2);
-    }
-    for (const client of this.#clients) {
-      if (!client.isConnected && client.interest.user === user) client.forget();
     }
     await this.#readAll();
   }
