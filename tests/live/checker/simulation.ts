@@ -432,6 +432,7 @@ class Simulation {
   /** Streams that are open are told within a minute, and those who are away when they come back. */
   async #changeGrants(chance: Chance): Promise<void> {
     const user = chance.pick(["ada", "bob"] as const);
+    for (const client of this.#clients) if (chance.once(2)) client.disconnect();
     this.#grants.set(user, chance.pick([["ada"], ["bob"], ["ada", "bob"], ["eve"]]));
     this.#options.trace?.(`${user} may see the rows of ${this.#grants.get(user)}`);
     for (let waited = 0; waited < 61_000; waited += 1_000) {
