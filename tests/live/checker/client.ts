@@ -32,6 +32,8 @@ interface Connection {
   /** Has come, and was not looked at. */
   unread: Uint8Array[];
   isReading: boolean;
+  /** Something was looked at: the first of it says whether the client must begin anew. */
+  hasBegun: boolean;
   isOver: boolean;
 }
 
@@ -67,6 +69,11 @@ export class Client {
     return this.#connection !== null;
   }
 
+  /** Whether it has heard from the server since it came. */
+  get hasBegun(): boolean {
+    return this.#connection?.hasBegun ?? false;
+  }
+
   /** Which instance it is connected to. */
   get instance(): Instance | null {
     return this.#connection?.instance ?? null;
@@ -100,6 +107,7 @@ export class Client {
       }, token),
       unread: [],
       isReading: false,
+      hasBegun: false,
       isOver: false,
     };
     this.#connection = connection;
@@ -131,6 +139,7 @@ export class Client {
     }
     connection.unread = first.length > most ? [first.subarray(most), ...rest] : rest;
     connection.parser.push(first.subarray(0, most));
+    connection.hasBegun = true;
     return true;
   }
 

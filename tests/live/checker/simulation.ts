@@ -368,11 +368,12 @@ class Simulation {
     for (const { gate } of this.#servers) gate.open();
     await this.#truth.learn();
     const end = this.#log.print(await this.#log.end());
-    const isThere = ({ replica }: Client) =>
-      replica.isSynced && replica.token !== "" && this.positions.isBehind(replica.token, end);
+    const isThere = ({ replica, hasBegun }: Client) =>
+      hasBegun && replica.isSynced && replica.token !== "" &&
+      this.positions.isBehind(replica.token, end);
     await this.#readAll();
     for (let round = 0; this.#failure === null; round++) {
-      const late = this.#clients.filter((client) => !client.isConnected || !isThere(client));
+      const late = this.#clients.filter((client) => !isThere(client));
       if (late.length === 0) break;
       if (round === mostRounds) {
         return this.#failAt(
