@@ -1,6 +1,7 @@
 import type { User } from "../auth/user.ts";
 import type { ChangeLog } from "../db/change_log.ts";
 import { Problem } from "../problem/problem.ts";
+import type { ColumnInfo } from "../schema/table_info.ts";
 import { AggregateStream } from "./aggregate_stream.ts";
 import { Beats } from "./beats.ts";
 import { type Channel, type ChannelOptions, openChannel } from "./channel.ts";
@@ -11,6 +12,7 @@ import type { LiveStream } from "./live_stream.ts";
 import { markedToken, readToken } from "./mark.ts";
 import type { MaybePromise } from "./maybe_promise.ts";
 import type { Quota } from "./quota.ts";
+import { requireRecorded } from "./require_recorded.ts";
 import { ScopeWatch } from "./scope_watch.ts";
 import {
   type AggregateRequest,
@@ -26,6 +28,8 @@ export interface HubOptions extends ChannelOptions {
   /** The log of the database. Asked again where it failed. */
   openLog(): Promise<ChangeLog>;
   readonly quota: Quota;
+  /** The columns that are never recorded. */
+  readonly excluded: ReadonlySet<ColumnInfo>;
 }
 
 /** Makes a stream; it calls back at its end. */
@@ -94,7 +98,8 @@ export class Hub {
     prepare: (channel: Channel) => MaybePromise<MakeStream>,
   ): Promise<ReadableStream<Uint8Array>> {
     if (this.#isClosing) throw overloaded("the service is stopping");
-    const { quota, runtime } = this.#options;
+    const { quota, runtime, excluded } = this.#options;
+    requireRecorded(request, excluded);
     const freePlace = quota.take(request.user, request.address);
     try {
       const channel = await this.#openChannel();

@@ -5,6 +5,7 @@ import { createDecider } from "../live/decider.ts";
 import { Hub } from "../live/hub.ts";
 import { liveSizes } from "../live/sizes.ts";
 import { Quota, type QuotaLimits } from "../live/quota.ts";
+import { unrecordedIn } from "../live/require_recorded.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { RecordedDriver } from "./recorded_drivers.ts";
@@ -43,6 +44,7 @@ export class LiveHubs {
     await Promise.all(
       [...this.#options.recorded.values()].map((recorded) => {
         const some = resources.filter(({ driver }) => driver === recorded.driver);
+        for (const one of some.filter(isFollowed)) requireMarkRecorded(one, recorded);
         return this.#openOne(recorded, tablesOf(some));
       }),
     );
@@ -68,6 +70,7 @@ export class LiveHubs {
       decider: createDecider(driver, runtime),
       runtime,
       sizes: liveSizes,
+      excluded: changes.exclude,
       quota: this.#quota,
     });
     try {
@@ -84,14 +87,25 @@ export class LiveHubs {
   }
 }
 
+function isFollowed({ capabilities, policy }: Resource): boolean {
+  return capabilities.enableSubscribe &&
+    (policy.public.has("subscribe") || policy.scopes.has("subscribe"));
+}
+
+/** Whether a row is marked deleted decides about every stream. */
+function requireMarkRecorded({ live, table }: Resource, { changes }: RecordedDriver): void {
+  const column = unrecordedIn(live, changes.exclude);
+  if (column === null) return;
+  throw new Error(
+    `Cannot follow "${table.name}": "changes.exclude" names "${column.name}", which marks its ` +
+      "rows deleted",
+  );
+}
+
 /** What may be followed, with the tables that relations lead to: scopes may walk them. */
 function tablesOf(resources: readonly Resource[]): ReadonlySet<TableInfo> {
   const relations = new Map(resources.map((resource) => [resource.table, resource.relations]));
-  const followed = resources.filter(({ capabilities, policy }) =>
-    capabilities.enableSubscribe &&
-    (policy.public.has("subscribe") || policy.scopes.has("subscribe"))
-  );
-  const tables = new Set(followed.map(({ table }) => table));
+  const tables = new Set(resources.filter(isFollowed).map(({ table }) => table));
   // The set grows while it is walked, until no relation leads out of it.
   for (const table of tables) {
     for (const { steps } of relations.get(table)?.values() ?? []) {

@@ -83,6 +83,7 @@ export async function withHub(
       decider: options.wrapDecider?.(decider) ?? decider,
       runtime,
       sizes: { ...liveSizes, ...options.sizes },
+      excluded: new Set(),
       quota: new Quota({ maxPerUser: 10_000, maxPerAddress: 10_000 }),
     });
   const hub = hubOver(log);

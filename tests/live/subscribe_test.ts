@@ -70,6 +70,28 @@ Deno.test("what cannot be followed is refused before the stream opens", () =>
     assertEquals((await send("POST", "/api/notes/subscribe", {}, ada)).status, 405);
   }));
 
+Deno.test("nobody follows by what is not recorded: a silent stream would be taken for a quiet one", async () => {
+  const fields = { readable: [notes.id, notes.title, notes.rank, notes.secret] };
+  const config = { changes: { exclude: [notes.secret, notes.deletedAt] } };
+  await withNotes(sqlite, { fields }, async ({ get }) => {
+    const refused = await get("/api/notes/subscribe?filter=rank==1,secret==x");
+    assertEquals([refused.status, refused.body.code], [400, "INVALID_PARAMETER"]);
+    assertMatch(refused.body.detail, /"secret", whose changes are not recorded/);
+    assertEquals((await get("/api/notes?filter=secret==x")).status, 200);
+  }, config);
+  const auth = { read: () => all(), subscribe: () => eq(notes.secret, "xyzzy-1") };
+  await withNotes(sqlite, { fields, auth }, async ({ get, observations }) => {
+    assertEquals((await get("/api/notes/subscribe", ada)).status, 500);
+    const failed = observations.find(({ kind }) => kind === "request_failed");
+    assertMatch(Deno.inspect(failed), /a scope asks about "secret"/);
+  }, config);
+  await assertRejects(
+    () => withNotes(sqlite, { softDelete: { field: "deletedAt" } }, async () => {}, config),
+    Error,
+    'Cannot follow "notes": "changes.exclude" names "deletedAt", which marks its rows deleted',
+  );
+});
+
 Deno.test("there are no streams where they are switched off, or changes are not recorded", async () => {
   const status = (options: Parameters<typeof withNotes>[1]) => {
     let found = 0;

@@ -73,6 +73,7 @@ export async function openInstance(options: InstanceOptions): Promise<Instance> 
     decider: gatedDecider(fault.decider?.(decider) ?? decider, gate),
     runtime,
     sizes,
+    excluded: new Set(),
     quota: new Quota({ maxPerUser: 1_000, maxPerAddress: 1_000 }),
   }, fault);
   await hub.start();
