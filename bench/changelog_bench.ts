@@ -1,12 +1,14 @@
 /**
  * What the log of changes costs those who write: creates and updates through the service in this
- * process, with and without triggers. Rounds are interleaved, so that a busy machine slows all
- * alike; the figures are medians.
+ * process, with and without triggers. Turns come in pairs, one right behind the other, so that a
+ * busy machine slows both alike; the figures are medians over the pairs. Each turn is long enough
+ * for SQLite to fold what it wrote into the file, which a log makes it do more often.
  *
  *     deno run -A bench/changelog_bench.ts                      # SQLite
  *     deno run -A bench/changelog_bench.ts postgres://…/scratch # and a Postgres, whose tables
  *                                                               # bench_plain and bench_logged it makes
  */
+import process from "node:process";
 import {
   all,
   createApp,
@@ -28,20 +30,60 @@ const columns = () => ({
 });
 const tables = { plain: table("bench_plain", columns()), logged: table("bench_logged", columns()) };
 const connections = 32;
-const rounds = 9;
-const perRound = 2_000;
+const warmUps = 3;
+const pairs = 31;
+const perTurn = 2_000;
+
+/** One of the two tables, and who serves it. */
+interface Side {
+  readonly work: Readonly<Record<"create" | "update", (n: number) => Promise<void>>>;
+  readonly close: () => Promise<void>;
+}
+
+/** What a request took. */
+interface Cost {
+  readonly wallUs: number;
+  readonly processorUs: number;
+}
 
 const folder = await Deno.makeTempDir({ prefix: "resource-api-bench-" });
-for (const url of [`sqlite:${folder}/bench.db`, ...Deno.args]) await measure(url);
+// A file each: the log would otherwise make those who write without it share its page writes.
+await measure("SQLite", (name) => `sqlite:${folder}/${name}.db`);
+for (const url of Deno.args) await measure(url, () => url);
 await Deno.remove(folder, { recursive: true });
 
-async function measure(url: string): Promise<void> {
-  const db = await openDatabase(url);
-  for (const name of ["bench_plain", "bench_logged"]) {
-    await db.driver.query({ text: `DROP TABLE IF EXISTS ${name}`, values: [] });
+async function measure(label: string, urlOf: (name: string) => string): Promise<void> {
+  const sides = {
+    plain: await open(urlOf("plain"), "plain"),
+    logged: await open(urlOf("logged"), "logged"),
+  };
+  console.log(`\n${label}, ${connections} at a time`);
+  for (const name of ["create", "update"] as const) {
+    const costs: { plain: Cost; logged: Cost }[] = [];
+    // Never the same number twice: SQLite notices a row that is written as it stood, and then
+    // writes nothing.
+    let n = 0;
+    for (let pair = -warmUps; pair < pairs; pair++) {
+      const turn = (side: Side) => costOf(side.work[name], n);
+      // Who comes second finds the machine warmer: they take turns.
+      const first = pair % 2 === 0 ? "plain" : "logged";
+      const second = first === "plain" ? "logged" : "plain";
+      const [one, two] = [await turn(sides[first]), await turn(sides[second])];
+      const cost = first === "plain" ? { plain: one, logged: two } : { plain: two, logged: one };
+      if (pair >= 0) costs.push(cost);
+      n += perTurn;
+    }
+    print(name, costs);
   }
-  await db.createTables(Object.values(tables));
-  await trackMutations(db, [tables.logged]);
+  for (const side of Object.values(sides)) await side.close();
+}
+
+async function open(url: string, name: "plain" | "logged"): Promise<Side> {
+  const table = tables[name];
+  const db = await openDatabase(url);
+  await db.driver.query({ text: `DROP TABLE IF EXISTS bench_${name}`, values: [] });
+  await db.createTables([table]);
+  if (name === "logged") await trackMutations(db, [table]);
   const auth = { public: { read: true }, create: () => all(), update: () => all() };
   const app = await createApp({
     db,
@@ -52,11 +94,11 @@ async function measure(url: string): Promise<void> {
         await next();
       },
     },
-    resources: Object.values(tables).map((table) => resource(table, { id: table.id, auth })),
+    resources: [resource(table, { id: table.id, auth })],
   });
   const send = async (method: string, path: string, body: unknown): Promise<void> => {
     const answer = await app.fetch(
-      new Request(`http://bench${path}`, {
+      new Request(`http://bench/api/bench_${name}${path}`, {
         method,
         headers: { "content-type": "application/json" },
         body: JSON.stringify(body),
@@ -65,56 +107,44 @@ async function measure(url: string): Promise<void> {
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${await answer.text()}`);
     await answer.text();
   };
-  let next = 1;
-  const firstOf = new Map<string, number>();
-  const works = {
-    create: (table: string) => {
-      const id = next++;
-      if (!firstOf.has(table)) firstOf.set(table, id);
-      return send("POST", `/api/${table}`, row(id));
+  return {
+    work: {
+      create: (n) => send("POST", "", row(n + 1)),
+      update: (n) => send("PATCH", `/${1 + n % perTurn}`, { rank: n, title: `changed ${n}` }),
     },
-    // The rows of a table's first round have numbers in a row. The value is never the one that is
-    // stored: SQLite would notice, and write nothing.
-    update: (table: string, n: number) =>
-      send("PATCH", `/api/${table}/${(firstOf.get(table) ?? 0) + n % perRound}`, {
-        rank: n,
-        title: `changed ${n}`,
-      }),
+    close: () => app.close(),
   };
-  console.log(`\n${db.label.replace(folder, "")}, ${connections} at a time`);
-  for (const [name, work] of Object.entries(works)) {
-    const samples = { bench_plain: [] as number[], bench_logged: [] as number[] };
-    for (let round = -2; round < rounds; round++) {
-      // Who comes second finds the machine warmer: they take turns.
-      const order = Object.entries(samples);
-      if (round % 2 !== 0) order.reverse();
-      for (const [table, times] of order) {
-        const rate = await ratePerSecond((n) => work(table, n));
-        if (round >= 0) times.push(rate);
-      }
-    }
-    const [plain, logged] = [median(samples.bench_plain), median(samples.bench_logged)];
-    const slower = (1 - logged / plain) * 100;
-    console.log(
-      `${name.padEnd(8)} ${plain.toFixed(0).padStart(7)}/s without, ${
-        logged.toFixed(0).padStart(7)
-      }/s with triggers: ${slower.toFixed(1)} % fewer`,
-    );
-  }
-  await app.close();
 }
 
 function row(id: number): Record<string, unknown> {
   return { id, title: `note ${id}`, body: "x".repeat(100), rank: id, at: "2024-01-01T00:00:00Z" };
 }
 
-async function ratePerSecond(work: (n: number) => Promise<void>): Promise<number> {
-  const start = performance.now();
+async function costOf(work: (n: number) => Promise<void>, from: number): Promise<Cost> {
+  const [start, used] = [performance.now(), process.cpuUsage()];
   let n = 0;
   await Promise.all(Array.from({ length: connections }, async () => {
-    while (n < perRound) await work(n++);
+    while (n < perTurn) await work(from + n++);
   }));
-  return perRound / (performance.now() - start) * 1000;
+  const { user, system } = process.cpuUsage(used);
+  return {
+    wallUs: (performance.now() - start) * 1000 / perTurn,
+    processorUs: (user + system) / perTurn,
+  };
+}
+
+function print(name: string, costs: readonly { plain: Cost; logged: Cost }[]): void {
+  const [plain, logged] = (["plain", "logged"] as const).map((side) =>
+    median(costs.map((pair) => 1e6 / pair[side].wallUs)).toFixed(0).padStart(7)
+  );
+  const fewer = (kind: keyof Cost) =>
+    (median(costs.map(({ plain, logged }) => 1 - plain[kind] / logged[kind])) * 100).toFixed(1);
+  console.log(
+    `${name.padEnd(8)} ${plain}/s without, ${logged}/s with triggers: ${
+      fewer("wallUs")
+    } % fewer, ` +
+      `${fewer("processorUs")} % by the processor time of this process`,
+  );
 }
 
 function median(values: readonly number[]): number {
