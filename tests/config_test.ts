@@ -177,6 +177,12 @@ const resources: readonly (readonly [name: string, options: unknown, message: st
   ],
   ["a path that is no text", { id: notes.id, path: 5 }, 'path must be a text like "notes", not 5'],
   [
+    "a hidden key that streams would tell",
+    { id: notes.id, fields: { readable: [notes.title] }, auth: { public: true } },
+    'streams tell the key of a removed row, but "id" is not in fields.readable: add it, or set ' +
+    "capabilities.enableSubscribe to false",
+  ],
+  [
     "a group that is none",
     { id: notes.id, fields: [notes.id] },
     "fields must be an object, not a list",

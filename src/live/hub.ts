@@ -9,7 +9,7 @@ import { retryText, toBytes, tokenText } from "./frames.ts";
 import type { Group, Interest } from "./group.ts";
 import { jittered } from "./jitter.ts";
 import type { LiveStream } from "./live_stream.ts";
-import { markedToken, readToken } from "./mark.ts";
+import { readToken } from "./mark.ts";
 import type { MaybePromise } from "./maybe_promise.ts";
 import type { Quota } from "./quota.ts";
 import { requireRecorded } from "./require_recorded.ts";
@@ -172,11 +172,11 @@ export class Hub {
   }
 
   /** The tokens of where live readers stand, each made once. */
-  #trailers({ log, feed }: Channel): (group: Group) => Uint8Array {
+  #trailers({ log, feed, marks }: Channel): (group: Group) => Uint8Array {
     const position = log.print(feed.position);
     const known = new Map<Group, Uint8Array>();
     return (group) => {
-      const trailer = known.get(group) ?? toBytes(tokenText(markedToken(position, group.mark)));
+      const trailer = known.get(group) ?? toBytes(tokenText(marks.token(position, group.mark)));
       known.set(group, trailer);
       return trailer;
     };
@@ -260,7 +260,7 @@ async function beginningOf(
   if (token === null || position === null || !await feed.reach(position)) {
     return { kind: "anew", reason: "history_lost" };
   }
-  const reason = marks.reasonAgainst(token.mark, interest);
+  const reason = marks.reasonAgainst(token, interest);
   return reason === null ? position : { kind: "anew", reason };
 }
 

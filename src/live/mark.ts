@@ -3,9 +3,10 @@ import type { InvalidationReason } from "./frames.ts";
 import { groupKey, type Interest } from "./group.ts";
 
 /**
- * Tells what the tokens of a stream are good for: a position says what a client knows, and means
- * that of the rows it was sent. Whoever comes back to other rows, or to rows that look otherwise,
- * has to begin anew.
+ * Makes the tokens of streams, and tells what they are good for: a position says what a client
+ * knows, and means that of the rows it was sent. Whoever comes back to other rows, or to rows that
+ * look otherwise, has to begin anew. So has who comes with a position that was never given out for
+ * those rows: the log remembers rows that were deleted before the client was there.
  */
 export class Marks {
   readonly #hmac: HmacSha256;
@@ -21,13 +22,23 @@ export class Marks {
     return this.#digest([resource, view.shape]) + this.#digest(groupKey(interest));
   }
 
-  /** Why a client with such a mark must begin anew; null where it may go on. */
-  reasonAgainst(mark: string, interest: Interest): InvalidationReason | null {
-    const own = this.of(interest);
-    if (mark === own) return null;
-    const looksAlike = mark.length === own.length &&
-      mark.slice(0, digestLetters) === own.slice(0, digestLetters);
+  /** The token of a position for those whose interest has a mark. */
+  token(position: string, mark: string): string {
+    return `${position}${separator}${this.#seal(position, mark)}`;
+  }
+
+  /** Why a client with such a token must begin anew; null where it may go on. */
+  reasonAgainst({ position, seal }: Token, interest: Interest): InvalidationReason | null {
+    const own = this.#seal(position, this.of(interest));
+    if (seal === own) return null;
+    const looksAlike = seal.length === own.length &&
+      seal.slice(0, digestLetters) === own.slice(0, digestLetters);
     return looksAlike ? "scope_changed" : "schema_changed";
+  }
+
+  /** How the rows look, then which they are and the position in one. */
+  #seal(position: string, mark: string): string {
+    return mark.slice(0, digestLetters) + this.#digest([mark, position]);
   }
 
   #digest(subject: unknown): string {
@@ -36,21 +47,20 @@ export class Marks {
   }
 }
 
-/** A token: the position, and behind it the mark. */
-export function markedToken(position: string, mark: string): string {
-  return `${position}${separator}${mark}`;
+/** A position that a client was given, and what shows that it was. */
+export interface Token {
+  readonly position: string;
+  readonly seal: string;
 }
 
 /** The parts of a token; null for a text that is none. */
-export function readToken(
-  token: string,
-): { readonly position: string; readonly mark: string } | null {
+export function readToken(token: string): Token | null {
   const at = token.indexOf(separator);
-  return at < 0 ? null : { position: token.slice(0, at), mark: token.slice(at + 1) };
+  return at < 0 ? null : { position: token.slice(0, at), seal: token.slice(at + 1) };
 }
 
-/** In no position, in no mark, and the same in a URL. */
+/** In no position, in no seal, and the same in a URL. */
 const separator = "~";
 
-/** 48 bits: nobody gains by two marks that are the same by chance or by effort. */
+/** 48 bits: nobody gains by two seals that are the same by chance or by effort. */
 const digestLetters = 8;

@@ -7,7 +7,7 @@ import type { Tick } from "./feed.ts";
 import { FrameMaker } from "./frame_maker.ts";
 import { type InvalidationReason, toBytes, tokenText } from "./frames.ts";
 import { type Group, viewKey } from "./group.ts";
-import { markedToken, type Marks } from "./mark.ts";
+import type { Marks } from "./mark.ts";
 import { type MaybePromise, then } from "./maybe_promise.ts";
 import { eventKind, netPassages, type Passage, passageOf, type RowEvent } from "./passage.ts";
 import type { Showing } from "./showing.ts";
@@ -213,7 +213,9 @@ export class Routing {
       const maker = makers.get(viewKey(group.interest));
       const text = events.map((event) => event === null ? "" : maker?.text(event) ?? "").join("");
       if (text === "") continue;
-      const token = position === null ? "" : tokenText(markedToken(position, group.mark));
+      const token = position === null
+        ? ""
+        : tokenText(this.#options.marks.token(position, group.mark));
       const chunk = toBytes(text + token);
       for (const member of group.members) member.deliver(chunk, to);
     }

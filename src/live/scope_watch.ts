@@ -4,6 +4,7 @@ import type { User } from "../auth/user.ts";
 import { canonicalKey } from "../filter/canonical.ts";
 import { type Filter, noRows } from "../filter/filter.ts";
 import { Problem } from "../problem/problem.ts";
+import { deadline } from "../runtime/deadline.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
 /** Who wants what, and under which right. */
@@ -31,42 +32,51 @@ interface Entry {
 }
 
 /**
- * Asks the scopes of open streams again: once for each user and resource, however many streams
- * they have. What a scope throws denies here as it does on a request.
+ * Asks the scopes of open streams again: once for each credential and resource, however many
+ * streams were opened by it. A user may come with several credentials, whose roles and claims
+ * differ, and no stream must go on by those of another. What a scope throws denies here as it does
+ * on a request.
  */
 export class ScopeWatch {
-  readonly #runtime: Pick<Runtime, "observe">;
-  readonly #entries = new Map<string, Entry>();
+  readonly #runtime: Pick<Runtime, "observe" | "clock">;
+  /** By the user as the middleware gave it: two that share an id may be granted different rows. */
+  readonly #entries = new Map<User, Map<string, Entry>>();
 
   /** Watches nobody yet. */
-  constructor(runtime: Pick<Runtime, "observe">) {
+  constructor(runtime: Pick<Runtime, "observe" | "clock">) {
     this.#runtime = runtime;
   }
 
   /** Watches for somebody who may see `rows` now. */
   add(watched: Watched, rows: Filter, holder: ScopeHolder): void {
-    if (isFixed(watched)) return;
+    const { user } = watched;
+    if (user === null || isFixed(watched)) return;
+    const entries = this.#entries.get(user) ?? new Map<string, Entry>();
+    this.#entries.set(user, entries);
     const key = keyOf(watched);
     const scope = canonicalKey(rows);
-    const entry = this.#entries.get(key) ??
-      { watched, holders: new Set<ScopeHolder>(), scope };
+    const entry = entries.get(key) ?? { watched, holders: new Set<ScopeHolder>(), scope };
     // It changed between two looks: the next one compares for each holder.
     if (entry.scope !== scope) entry.scope = mixed;
     entry.holders.add(holder);
-    this.#entries.set(key, entry);
+    entries.set(key, entry);
   }
 
   /** Watches for somebody no more. */
   remove(watched: Watched, holder: ScopeHolder): void {
+    const { user } = watched;
+    const entries = user === null ? undefined : this.#entries.get(user);
+    if (user === null || entries === undefined) return;
     const key = keyOf(watched);
-    const entry = this.#entries.get(key);
+    const entry = entries.get(key);
     entry?.holders.delete(holder);
-    if (entry?.holders.size === 0) this.#entries.delete(key);
+    if (entry?.holders.size === 0) entries.delete(key);
+    if (entries.size === 0) this.#entries.delete(user);
   }
 
   /** Looks at everybody's right again, a few at a time. */
   async look(): Promise<void> {
-    const waiting = [...this.#entries.values()].values();
+    const waiting = [...this.#entries.values()].flatMap((own) => [...own.values()]).values();
     const lookOn = async () => {
       for (const entry of waiting) await this.#lookAt(entry);
     };
@@ -75,7 +85,10 @@ export class ScopeWatch {
 
   async #lookAt(entry: Entry): Promise<void> {
     try {
-      const grant = await grantNow(entry.watched);
+      const { resource } = entry.watched;
+      const tooLate = () => new Error(`The scope of ${resource} took over ${longestMs} ms`);
+      const limit = deadline(longestMs, this.#runtime.clock, tooLate);
+      const grant = await limit.within(grantNow(entry.watched));
       const scope = canonicalKey(grant?.rows ?? noRows);
       if (scope === entry.scope) return;
       entry.scope = scope;
@@ -98,14 +111,17 @@ async function grantNow({ access, user, policy }: Watched): Promise<Grant | null
 
 const atOnce = 8;
 
+/** A scope that never answers must not keep the others from being asked. */
+const longestMs = 10_000;
+
 /** No scope has this text. */
 const mixed = "";
 
 /** What is open to everybody has no scope that could change. */
-function isFixed({ access, policy, user }: Watched): boolean {
-  return user === null || policy.public.has(access);
+function isFixed({ access, policy }: Watched): boolean {
+  return policy.public.has(access);
 }
 
-function keyOf({ resource, access, user }: Watched): string {
-  return `${access} ${resource} ${user?.id ?? ""}`;
+function keyOf({ resource, access }: Watched): string {
+  return `${access} ${resource}`;
 }

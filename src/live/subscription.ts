@@ -6,7 +6,6 @@ import { commentText, invalidateText, type InvalidationReason, tokenText } from 
 import type { Group, Interest, Member } from "./group.ts";
 import { type Cursor, cursorAt, type Window } from "./history.ts";
 import { LiveStream } from "./live_stream.ts";
-import { markedToken } from "./mark.ts";
 import { existingText, type PageStart, type Walk } from "./page_reader.ts";
 
 /** Where a stream begins: with all rows, with what comes from now on, or behind a position. */
@@ -213,7 +212,8 @@ export class Subscription extends LiveStream implements Member {
   }
 
   #tokenText(position: Position): string {
-    return tokenText(markedToken(this.channel.log.print(position), this.#group.mark));
+    const { log, marks } = this.channel;
+    return tokenText(marks.token(log.print(position), this.#group.mark));
   }
 
   /** The next changes; null where the stream goes another way. */

@@ -44,8 +44,10 @@ export class Tally {
         return column !== undefined && fitsKind(value, column);
       });
       const entry = fits ? entryOf(group, rank, plan) : null;
-      if (entry === null) return null;
-      tally.#entries.set(idOf(group.key, columns), entry);
+      const id = idOf(group.key, columns);
+      // Two groups of the database may read alike: of texts that are not UTF-8, say.
+      if (entry === null || tally.#entries.has(id)) return null;
+      tally.#entries.set(id, entry);
     }
     return tally;
   }

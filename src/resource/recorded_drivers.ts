@@ -3,6 +3,7 @@ import type { Driver } from "../db/driver.ts";
 import { recordedWrites } from "../db/recorded_writes.ts";
 import type { Random } from "../runtime/runtime.ts";
 import type { ResourceDefinition } from "./definition.ts";
+import { isFollowed } from "./followed.ts";
 import { tableOf } from "./table_of.ts";
 
 /** How a database is written to, and how its changes are recorded. */
@@ -32,7 +33,7 @@ export async function recordedDrivers(
   const recorded = new Map<Driver, RecordedDriver>();
   const driverOf = ({ options }: ResourceDefinition) => (options.db ?? db).driver;
   for (const [driver, served] of Map.groupBy(resources, driverOf)) {
-    if (!served.some(canBeFollowed)) continue;
+    if (!served.some(({ options }) => isFollowed(options))) continue;
     const tables = served.map(({ table }) => tableOf(table));
     const mode = tables.every(({ own }) => own) ? "triggers" : "service";
     const changes = settleChanges({ ...options, mode: options.mode ?? mode });
@@ -42,12 +43,4 @@ export async function recordedDrivers(
     recorded.set(driver, { driver: writeBy, changes });
   }
   return recorded;
-}
-
-function canBeFollowed(
-  { options: { auth = {}, capabilities = {} } }: ResourceDefinition,
-): boolean {
-  const { public: open, subscribe } = auth;
-  const isOpen = open === true || (typeof open === "object" && open.subscribe === true);
-  return capabilities.enableSubscribe !== false && (isOpen || subscribe !== undefined);
 }

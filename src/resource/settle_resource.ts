@@ -17,6 +17,7 @@ import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { type ColumnFinder, columnFinder } from "./column_finder.ts";
 import type { ColumnReferenceOf, ResourceDefinition } from "./definition.ts";
 import type { EtagPolicy } from "./etag.ts";
+import { requireReadableKey } from "./followed.ts";
 import { canGenerate } from "./new_row.ts";
 import type { Computed } from "./output.ts";
 import type { BatchPolicy, FieldPolicy, Resource } from "./resource.ts";
@@ -68,6 +69,7 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     ? null
     : settleSoftDelete(find(options.softDelete.field, "softDelete.field"));
   const fields = settleFields(options, table, softDelete, find);
+  requireReadableKey(options, table, fields);
   const url = `${context.basePath}/${options.path ?? encodeURIComponent(table.name)}`;
   const place = { subject: `Cannot serve "${table.name}"`, url };
   const procedures = settleProcedures(options.procedures, table);

@@ -35,9 +35,16 @@ function from({ table, from, columns, rows, place }: RowImages): Fragment {
 
 function cell(value: SqlValue, column: ColumnInfo): Fragment {
   const affinity = affinityOf(column);
-  if (affinity === "BLOB" || !fits(value, column)) return sql`${value}`;
+  if (affinity === "BLOB" || !fits(value, column)) return bound(value);
   // A cast to INTEGER would cut a fraction off, which a column of this affinity can hold.
-  return sql`CAST(${value} AS ${rawSql(affinity === "INTEGER" ? "NUMERIC" : affinity)})`;
+  return sql`CAST(${bound(value)} AS ${rawSql(affinity === "INTEGER" ? "NUMERIC" : affinity)})`;
+}
+
+/** Not every library binds a text with a NUL in it, but any program may have stored one. */
+function bound(value: SqlValue): Fragment {
+  return typeof value === "string" && value.includes("\0")
+    ? sql`CAST(${new TextEncoder().encode(value)} AS TEXT)`
+    : sql`${value}`;
 }
 
 function fits(value: SqlValue, column: ColumnInfo): boolean {

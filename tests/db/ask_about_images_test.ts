@@ -155,6 +155,20 @@ for (const engine of engines.filter(({ name }) => name.includes("sqlite"))) {
   });
 }
 
+for (const engine of engines.filter(({ name }) => name.includes("sqlite"))) {
+  Deno.test(`a text with a NUL, of another program, is decided too (${engine.name})`, async () => {
+    await using world = await openFilterWorld(engine, []);
+    const info = readTableInfo(things);
+    const name = info.byName.get("name")!;
+    const filters = ["a", "b"].map((value) => comparison(equalOperator, name, [value]));
+    const images = [{ row: { id: 1, name: "a\0b" } }, { row: { id: 2, name: "b" } }];
+    assertEquals(
+      await askAboutImages(world.db.driver, world.db.dialect, { table: info, images, filters }),
+      [[false, false], [false, true]],
+    );
+  });
+}
+
 /** Every row of the table, as an image, must have the answer that a list gives for the row. */
 async function requireEqualAnswers(
   db: Database,

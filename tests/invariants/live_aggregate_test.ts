@@ -241,7 +241,7 @@ testOnEngines(
         resource<Record<string, unknown>, unknown>(table, {
           id: "id",
           ...policy,
-          fields: { readable: names.map((name) => name) },
+          fields: { readable: ["id", ...names] },
           softDelete: { field: "deleted_at" },
         })
       ),

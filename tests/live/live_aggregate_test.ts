@@ -110,6 +110,19 @@ Deno.test("what does not alter the answer is not told", () =>
     await close(client);
   }));
 
+Deno.test("groups that read alike are not taken for one", () =>
+  withReadings(0, async (test) => {
+    // Two texts that are no UTF-8: both read as the character that stands for such bytes.
+    for (const [id, bytes] of [[1, "ff"], [2, "fe"]]) {
+      await test.sql(`INSERT INTO rows (id, title) VALUES (${id}, CAST(x'${bytes}' AS TEXT))`);
+    }
+    const client = listen(await test.aggregate("groupBy=title&count=true"));
+    await coalesced(test, insert(3, 1, "a"));
+    await coalesced(test, insert(4, 1, "a"));
+    assertEquals(client.told.at(-1), "a 2, \ufffd 1, \ufffd 1");
+    await close(client);
+  }));
+
 Deno.test("an extreme becomes a further one at once, and is read again when it leaves", () =>
   withReadings(0, async (test, readings) => {
     await test.sql(insert(1, 5));

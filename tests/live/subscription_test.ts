@@ -182,6 +182,27 @@ testOnEngines(
 );
 
 testOnEngines(
+  "a position that was never given out for these rows brings back nothing that was deleted",
+  (engine) =>
+    withHub(engine, rows, {}, async ({ subscribe, sql, log }) => {
+      const early = log.print(await log.end());
+      await sql(insert(1, 1, "deleted before"));
+      await sql("DELETE FROM rows");
+      await sql(insert(2));
+      const stream = await subscribe();
+      await stream.untilSynced();
+      const [, seal] = (await stream.untilToken()).split("~");
+      await stream.close();
+      const again = await subscribe({ resumeFrom: `${early}~${seal}` });
+      const [invalid, existing] = await again.take(2);
+      assertEquals(invalid?.data, { type: "invalidate", reason: "scope_changed" });
+      assertEquals(existing?.data.items.map((item: { id: number }) => item.id), [2]);
+      assertEquals(again.text.includes("deleted before"), false);
+      await again.close();
+    }),
+);
+
+testOnEngines(
   "a token that is none, or of another life, or of the future starts over",
   (engine) =>
     withHub(engine, rows, {}, async ({ subscribe, sql, log }) => {
@@ -369,6 +390,30 @@ Deno.test("a stream ends with the credentials of its user", () =>
     assertEquals([last?.data.reason, more.length], ["auth_expired", 0]);
   }));
 
+Deno.test("a scope that never answers ends its streams, and keeps no other from being asked", () => {
+  const silent = policyOf(() => new Promise<never>(() => {}));
+  let asked = 0;
+  const policy = policyOf(() => {
+    asked++;
+    return gt(rows.id, 0);
+  });
+  return withHub(sqlite, rows, {}, async ({ subscribe, advance, observations }) => {
+    const request = { policy: silent, user: user("ada"), scope: eq(rows.rank, 1) };
+    const streams = [
+      await subscribe(request),
+      await subscribe({ policy, user: user("bob"), scope: gt(rows.id, 0) }),
+    ];
+    for (const stream of streams) await stream.untilSynced();
+    await advance(60_000);
+    await advance(10_000);
+    assertEquals((await streams[0]?.untilEnd())?.map(({ data }) => data.reason), ["auth_expired"]);
+    assertEquals(observations.map(({ kind }) => kind), ["stream_failed"]);
+    await advance(60_000);
+    assertEquals(asked, 2, "again after a minute");
+    await streams[1]?.close();
+  });
+});
+
 Deno.test("a scope that changes starts its streams over, one that is withdrawn ends them", () => {
   let scope = eq(rows.rank, 1);
   let asked = 0;
@@ -403,6 +448,27 @@ Deno.test("a scope that changes starts its streams over, one that is withdrawn e
       assertEquals((await stream.untilEnd()).map(({ data }) => data.reason), ["auth_expired"]);
     }
     assertEquals(hub.size, 0);
+  });
+});
+
+Deno.test("two credentials of one user are asked for their scopes each on its own", () => {
+  const policy = policyOf(({ claims }) => eq(rows.rank, Number(claims?.["tenant"])));
+  return withHub(sqlite, rows, {}, async ({ subscribe, sql, advance }) => {
+    const open = (tenant: number) =>
+      subscribe({ policy, user: user("ada", { tenant }), scope: eq(rows.rank, tenant) });
+    const streams = [await open(1), await open(2)];
+    for (const stream of streams) await stream.untilSynced();
+    await settled();
+    await advance(60_000);
+    await sql(insert(1, 1));
+    await sql(insert(2, 2));
+    const told = [];
+    for (const stream of streams) {
+      const [event] = await stream.take(1);
+      told.push([event?.type, event?.data.item?.id]);
+      await stream.close();
+    }
+    assertEquals(told, [["added", 1], ["added", 2]]);
   });
 });
 
