@@ -88,9 +88,11 @@ export class KvIdempotency implements IdempotencyStore {
 
   async #put(key: Key, value: KeyRecord, versionstamp: string | null): Promise<boolean> {
     const { store, ttlMs } = this.#parts;
+    // A claim is held as long as it is renewed, however short answers are kept.
+    const expireInMs = value.answer === null ? Math.max(ttlMs, idempotencyLeaseMs) : ttlMs;
     const { ok } = await store.commit({
       checks: [{ key, versionstamp }],
-      mutations: [{ kind: "set", key, value, expireInMs: ttlMs }],
+      mutations: [{ kind: "set", key, value, expireInMs }],
       claim: key,
     });
     return ok;
