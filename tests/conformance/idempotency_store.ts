@@ -57,6 +57,7 @@ export function testIdempotencyStore(
         { status: 200, headers: {}, body: "" },
         { status: 422, headers: {}, body: `{"long":"${"aé🙂".repeat(40_000)}"}` },
         { status: 200, headers: {}, body: "x".repeat(96_000) },
+        { status: 201, headers: { location: `/api/notes/${"x".repeat(100_000)}` }, body: "{}" },
       ];
       for (const [n, answer] of answers.entries()) {
         const claim = { ...claimOf("first"), id: `id ${n}` };
