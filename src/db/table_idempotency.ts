@@ -64,12 +64,11 @@ export class TableIdempotency implements IdempotencyStore {
       const found = await this.#read(claim);
       if (found === null) continue;
       const { fingerprint, answer } = found;
-      const isGone = Number(found.expiresAt) <= clock.now();
-      if (!isGone && answer !== null) {
-        return { kind: "finished", fingerprint, answer: readAnswer(answer) };
-      }
-      if (!isGone && Number(found.leaseUntil) > clock.now()) {
-        return { kind: "in-flight", fingerprint };
+      const end = answer === null ? found.leaseUntil : found.expiresAt;
+      if (Number(end) > clock.now()) {
+        return answer === null
+          ? { kind: "in-flight", fingerprint }
+          : { kind: "finished", fingerprint, answer: readAnswer(answer) };
       }
       if (await this.#takeOver(claim, found)) return { kind: "claimed" };
     }
@@ -106,7 +105,10 @@ export class TableIdempotency implements IdempotencyStore {
     const now = this.#parts.clock.now();
     if (now < this.#nextSweepAt) return;
     this.#nextSweepAt = now + sweepMs;
-    await this.#run(sql`DELETE FROM ${name} WHERE ${expiresAt} <= ${this.#bound(now)}`);
+    const bound = this.#bound(now);
+    await this.#run(
+      sql`DELETE FROM ${name} WHERE ${expiresAt} <= ${bound} AND ${leaseUntil} <= ${bound}`,
+    );
   }
 
   async #insert({ id, owner, fingerprint }: IdempotencyClaim): Promise<boolean> {

@@ -1,7 +1,13 @@
 import type { Key } from "../runtime/key_value.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "../runtime/store_error.ts";
-import { type Demand, type Draft, type Drawn, drawTokens } from "./draw_tokens.ts";
+import {
+  type BucketRecord,
+  type Demand,
+  type Draft,
+  type Drawn,
+  drawTokens,
+} from "./draw_tokens.ts";
 import { type Bucket, fullBucket, type Limit, tiny } from "./limit.ts";
 import type { Holder, LimitStore } from "./limit_store.ts";
 
@@ -36,7 +42,7 @@ export class Account implements Holder {
   #askedAt = -Infinity;
   #heardAt = -Infinity;
   /** The record as it was left or found. */
-  #record: Bucket | null = null;
+  #record: BucketRecord | null = null;
   #isLeasing = false;
   #isUsed = false;
 

@@ -59,8 +59,10 @@ function checkClass(name: string, one: unknown): void {
   requireKnownOptions(one, { capacity: true, refillPerMinute: true }, option);
   // Looked at as they are: JavaScript may have left one out.
   const { capacity, refillPerMinute } = one as Partial<BudgetClassOptions>;
-  if (capacity === undefined || !Number.isFinite(capacity) || capacity <= 0) {
-    throw new Error(`${option}.capacity ${capacity}: it must be a number over 0`);
+  if (
+    capacity === undefined || !Number.isFinite(capacity) || capacity <= 0 || capacity > mostTokens
+  ) {
+    throw new Error(`${option}.capacity ${capacity}: it must be a number over 0, at most 1e12`);
   }
   if (
     refillPerMinute === undefined || !Number.isFinite(refillPerMinute) || refillPerMinute < 0
@@ -68,3 +70,6 @@ function checkClass(name: string, one: unknown): void {
     throw new Error(`${option}.refillPerMinute ${refillPerMinute}: it must be a number from 0 on`);
   }
 }
+
+/** Numbers in headers have 15 digits, and thousandths of so many tokens are still told apart. */
+const mostTokens = 1e12;

@@ -7,6 +7,12 @@ export interface Demand {
   readonly toFloor: boolean;
 }
 
+/** What the store holds for a caller. */
+export interface BucketRecord extends Bucket {
+  /** Grows with each change: tokens that were taken and put back leave the same bucket. */
+  readonly changes: number;
+}
+
 /** What a request wants, and what its process knows. */
 export interface Draft extends Demand {
   readonly total: Bucket;
@@ -14,7 +20,7 @@ export interface Draft extends Demand {
   readonly held: number;
   /** Stays where it is, and is in `total` as well. */
   readonly kept: number;
-  readonly record: Bucket | null;
+  readonly record: BucketRecord | null;
   /** The amount of the requests that a share is wanted for; 0 for no share. */
   readonly shareFor: number;
 }
@@ -26,7 +32,7 @@ export interface Drawn {
   readonly share: number;
   /** What is left in the store, now. */
   readonly bucket: Bucket;
-  readonly record: Bucket | null;
+  readonly record: BucketRecord | null;
 }
 
 /** What a caller's record becomes. */
@@ -37,7 +43,7 @@ export function drawTokens(
   now: number,
 ): KeyChange<Drawn> {
   const { amount, toFloor, held, shareFor } = draft;
-  const stored = isBucket(value) ? value : null;
+  const stored = isRecord(value) ? value : null;
   const { tokens, at } = whole(stored, draft, limit, now);
   const isGranted = toFloor || tokens + tiny >= amount;
   const rest = isGranted ? Math.max(0, tokens - amount) : tokens;
@@ -48,15 +54,16 @@ export function drawTokens(
   const isSetBack = stored !== null && at < stored.at;
   const isChanged = isGranted && amount + share > 0 || held > 0 || isSetBack;
   if (!isChanged) return { result: { ...drawn, record: stored } };
+  const record = { ...bucket, changes: (stored?.changes ?? 0) + 1 };
   return {
-    result: { ...drawn, record: bucket },
-    record: { value: bucket, expireInMs: keepMs(bucket, limit, now) },
+    result: { ...drawn, record },
+    record: { value: record, expireInMs: keepMs(bucket, limit, now) },
   };
 }
 
 /** All that is there now: in the store, and in the hands of the process that asks. */
 function whole(
-  stored: Bucket | null,
+  stored: BucketRecord | null,
   { total, held, kept, record }: Draft,
   limit: Limit,
   now: number,
@@ -64,7 +71,8 @@ function whole(
   // Nobody else has written since, so that this process knows better when it has spent what. Where
   // there is no record any more, it was full.
   const isAlone = record !== null &&
-    (stored === null || (stored.tokens === record.tokens && stored.at === record.at));
+    (stored === null || (stored.changes === record.changes && stored.tokens === record.tokens &&
+      stored.at === record.at));
   if (isAlone) {
     const { tokens, at } = limit.refill(total, now);
     return { tokens: Math.max(0, tokens - kept), at };
@@ -74,9 +82,10 @@ function whole(
   return { tokens: Math.min(limit.capacity, bucket.tokens + back), at: bucket.at };
 }
 
-function isBucket(value: unknown): value is Bucket {
+function isRecord(value: unknown): value is BucketRecord {
   return typeof value === "object" && value !== null && "tokens" in value && "at" in value &&
-    typeof value.tokens === "number" && typeof value.at === "number";
+    "changes" in value && typeof value.tokens === "number" && typeof value.at === "number" &&
+    typeof value.changes === "number";
 }
 
 /**

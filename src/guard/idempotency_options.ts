@@ -32,11 +32,16 @@ export function settleIdempotency(
   if (storage !== "kv" && storage !== "db") {
     throw new Error(`Cannot use idempotency.storage ${shown(storage)}: it is "kv" or "db"`);
   }
-  if (!Number.isSafeInteger(ttlMs) || ttlMs <= 0) {
-    throw new Error(`Cannot use idempotency.ttlMs ${ttlMs}: it must be a whole number over 0`);
+  // Beyond all dates no store knows when a record expires.
+  if (!Number.isSafeInteger(ttlMs) || ttlMs <= 0 || ttlMs > longestTtlMs) {
+    throw new Error(
+      `Cannot use idempotency.ttlMs ${ttlMs}: it must be a whole number over 0, and at most a year`,
+    );
   }
   return { storage, ttlMs };
 }
+
+const longestTtlMs = 366 * 86_400_000;
 
 const knownOptions: Readonly<Record<keyof IdempotencyOptions, true>> = {
   storage: true,

@@ -54,19 +54,16 @@ export class KvIdempotency implements IdempotencyStore {
     );
   }
 
-  async finish(
-    claim: IdempotencyClaim,
-    { status, headers, body }: StoredAnswer,
-  ): Promise<void> {
+  async finish(claim: IdempotencyClaim, given: StoredAnswer): Promise<void> {
     const { store, ttlMs } = this.#parts;
-    const [first = null, ...parts] = body === null ? [] : split(body);
+    const [first, ...parts] = split(given);
     for (const [index, value] of parts.entries()) {
       const key = partKey(claim, index);
       // Longer than the record, so that whoever finds that one finds these.
       const expireInMs = ttlMs + partMarginMs;
       await store.commit({ mutations: [{ kind: "set", key, value, expireInMs }] });
     }
-    const answer = { status, headers, first, parts: parts.length };
+    const answer = { first, parts: parts.length };
     await this.#whileHeld(
       claim,
       (key, versionstamp) => this.#put(key, { ...this.#held(claim), answer }, versionstamp),
@@ -88,9 +85,11 @@ export class KvIdempotency implements IdempotencyStore {
 
   async #put(key: Key, value: KeyRecord, versionstamp: string | null): Promise<boolean> {
     const { store, ttlMs } = this.#parts;
+    // A claim is held as long as it is renewed, however short answers are kept.
+    const expireInMs = value.answer === null ? Math.max(ttlMs, idempotencyLeaseMs) : ttlMs;
     const { ok } = await store.commit({
       checks: [{ key, versionstamp }],
-      mutations: [{ kind: "set", key, value, expireInMs: ttlMs }],
+      mutations: [{ kind: "set", key, value, expireInMs }],
       claim: key,
     });
     return ok;
@@ -112,12 +111,11 @@ export class KvIdempotency implements IdempotencyStore {
 
   async #readAnswer(
     owner: IdempotencyClaim,
-    { status, headers, first, parts }: AnswerHead,
+    { first, parts }: AnswerHead,
   ): Promise<StoredAnswer> {
     const keys = Array.from({ length: parts }, (_, index) => partKey(owner, index));
     const rest = keys.length === 0 ? [] : await this.#parts.store.getMany(keys);
-    const bytes = [first, ...rest.map(({ value }) => readPart(value))];
-    return { status, headers, body: first === null ? null : joined(bytes) };
+    return joined([first, ...rest.map(({ value }) => readPart(value))]);
   }
 }
 
@@ -130,17 +128,15 @@ interface KeyRecord {
   readonly answer: AnswerHead | null;
 }
 
-/** An answer, but for what of its body is too long for one record. */
+/** An answer, but for what of it is too long for one record. */
 interface AnswerHead {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  /** The beginning of the body, or all of it; null where there is none. */
-  readonly first: Uint8Array | null;
+  /** The beginning of its bytes, or all of them. */
+  readonly first: Uint8Array;
   /** In how many records the rest stands. */
   readonly parts: number;
 }
 
-/** A record takes 65,000 bytes, and the head has headers beside its part. */
+/** A record takes 65,000 bytes, and the first has the claim beside its part. */
 const partBytes = 48_000;
 
 const partMarginMs = 60_000;
@@ -164,19 +160,18 @@ function readPart(value: unknown): Uint8Array {
   throw new StoreError("unavailable", new Error("A part of a stored answer is missing"));
 }
 
-/** At least one part, be it empty. */
-function split(body: string): readonly Uint8Array[] {
-  const bytes = new TextEncoder().encode(body);
-  const count = Math.max(1, Math.ceil(bytes.length / partBytes));
-  return Array.from(
-    { length: count },
-    (_, index) => bytes.slice(index * partBytes, (index + 1) * partBytes),
-  );
+/** Headers and body alike: a `Location` holds a key, which may be as long as a body. */
+function split(answer: StoredAnswer): readonly [Uint8Array, ...Uint8Array[]] {
+  const bytes = new TextEncoder().encode(JSON.stringify(answer));
+  const count = Math.ceil(bytes.length / partBytes);
+  const part = (index: number) => bytes.slice(index * partBytes, (index + 1) * partBytes);
+  return [part(0), ...Array.from({ length: count - 1 }, (_, index) => part(index + 1))];
 }
 
-function joined(parts: readonly (Uint8Array | null)[]): string {
+function joined(parts: readonly Uint8Array[]): StoredAnswer {
   const decoder = new TextDecoder();
   let text = "";
-  for (const part of parts) text += decoder.decode(part ?? new Uint8Array(), { stream: true });
-  return text + decoder.decode();
+  for (const part of parts) text += decoder.decode(part, { stream: true });
+  // Nobody else writes below this prefix.
+  return JSON.parse(text + decoder.decode()) as StoredAnswer;
 }

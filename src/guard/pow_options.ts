@@ -1,3 +1,4 @@
+import { requireKnownOptions } from "../problem/known_options.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { settleSecrets } from "../runtime/settle_secrets.ts";
 import { hardestDifficulty, type Trust } from "./difficulty.ts";
@@ -31,6 +32,7 @@ export function settlePow(
   isProduction: boolean,
   runtime: Runtime,
 ): SettledPow {
+  requireKnownOptions(options, knownOptions, "Cannot use abuseProtection.pow");
   const { difficulty = 20, challengeTtlMs = 120_000, trust } = options;
   if (!Number.isInteger(difficulty) || difficulty < 1 || difficulty > hardestDifficulty) {
     throw new Error(
@@ -38,10 +40,13 @@ export function settlePow(
         `it must be a whole number from 1 to ${hardestDifficulty}`,
     );
   }
-  if (!Number.isSafeInteger(challengeTtlMs) || challengeTtlMs <= 0) {
+  // A token has six bytes for the moment at which it expires.
+  if (
+    !Number.isSafeInteger(challengeTtlMs) || challengeTtlMs <= 0 || challengeTtlMs > longestTtlMs
+  ) {
     throw new Error(
       `Cannot use abuseProtection.pow.challengeTtlMs ${challengeTtlMs}: ` +
-        "it must be a whole number over 0",
+        "it must be a whole number over 0, and at most a day",
     );
   }
   if (trust !== undefined && typeof trust !== "function") {
@@ -56,3 +61,12 @@ export function settlePow(
   }, runtime);
   return { secrets, difficulty, challengeTtlMs, trust };
 }
+
+const longestTtlMs = 86_400_000;
+
+const knownOptions: Readonly<Record<keyof PowOptions, true>> = {
+  secret: true,
+  difficulty: true,
+  challengeTtlMs: true,
+  trust: true,
+};

@@ -132,6 +132,9 @@ const kinds: Readonly<Record<keyof CostOptions & GuardedKind, true>> = {
   delete: true,
 };
 
+/** Less is lost among what sums of fractions are forgiven: it would be paid from an empty bucket. */
+const leastCost = 0.001;
+
 /** What costs more than a bucket holds could never be paid for. */
 function checkCosts(costs: unknown, { subject }: ProtectedPlace, { budget }: SettledAbuse): void {
   const given = requireOptions(costs, `${subject}: cost`, kinds);
@@ -139,6 +142,11 @@ function checkCosts(costs: unknown, { subject }: ProtectedPlace, { budget }: Set
     const cost = given.get(kind) ?? 1;
     if (typeof cost !== "number" || !Number.isFinite(cost) || cost < 0) {
       throw new Error(`${subject}: cost.${kind} must be a number from 0 on, not ${shown(cost)}`);
+    }
+    if (cost > 0 && cost < leastCost) {
+      throw new Error(
+        `${subject}: cost.${kind} is ${cost}: it must be 0, or ${leastCost} at least`,
+      );
     }
     for (const [name, { capacity }] of Object.entries(budget?.classes ?? {})) {
       if (cost <= capacity) continue;

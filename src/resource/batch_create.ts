@@ -21,7 +21,7 @@ export const batchCreate: Operation<BodyRows, RowsPlan, CreatedRows> = {
     );
   },
 
-  items: ({ rows }) => rows.length,
+  items: ({ count }) => count,
   reaches: foundBy,
   creates: createdBy,
 

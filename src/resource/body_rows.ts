@@ -45,6 +45,8 @@ export interface BodyRows {
   readonly rows: readonly BodyRow[];
   /** In an order in which each row comes after those that it refers to. */
   readonly steps: readonly RowsStep[];
+  /** How many rows it holds, embedded ones included. */
+  readonly count: number;
 }
 
 /** The other resources that rows are created of, each with the first place that asks for one. */

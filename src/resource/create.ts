@@ -34,6 +34,7 @@ export const create: Operation<CreateIntent, RowsPlan, CreatedRows> = {
     };
   },
 
+  items: ({ body }) => body.count,
   reaches: ({ body }) => foundBy(body),
   creates: ({ body }) => createdBy(body),
 

@@ -75,7 +75,7 @@ export interface Operation<Intent, Plan, Outcome> {
   readonly takesBody: boolean;
   /** Strings become types, once. Fails with 400, 413, 415 or 422. */
   parse(request: ResourceRequest, resource: Resource): Intent;
-  /** How many items the body names, of operations that take several; each has its price. */
+  /** How many rows the body holds, of operations that take several; each has its price. */
   items?(intent: Intent): number;
   /** The other resources whose rows it reads: those included, and those that a filter walks to. */
   reaches?(intent: Intent): ReadonlySet<Resource>;

@@ -27,7 +27,7 @@ export function readRows(sources: readonly RowSource[], resource: Resource): Bod
     depth: 0,
   };
   const rows = readLevel(sources, resource, reading);
-  return { resource, rows, steps: reading.steps };
+  return { resource, rows, steps: reading.steps, count: rows.length + reading.count };
 }
 
 /** How deep rows may be embedded in others. */

@@ -24,7 +24,10 @@ export async function run<Intent, Plan, Outcome>(
   const further = alsoAccess === undefined && reached.size === 0 && created.size === 0
     ? noFurtherRights
     : await authorizeFurther({ alsoAccess, reached, created }, user, resource);
-  if (operation.items !== undefined) await request.debit(operation.items(intent));
+  if (operation.items !== undefined) {
+    const debiting = request.debit(operation.items(intent));
+    if (debiting instanceof Promise) await debiting;
+  }
   const plan = operation.plan(intent, grant, resource, further);
   const { record: recordReply } = request;
   const record = recordReply === null

@@ -23,6 +23,10 @@ export function settleSecrets(source: SecretSource, runtime: Runtime): readonly 
     : typeof given === "string"
     ? [given]
     : given;
+  // For those who write JavaScript: a number would be signed with as it is printed.
+  if (!Array.isArray(secrets) || !secrets.every((secret) => typeof secret === "string")) {
+    throw new Error(`Cannot use this ${option}: it must be a text or a list of texts`);
+  }
   if (secrets.some((secret) => secret.length < shortestSecret)) {
     throw new Error(`Cannot use this ${option}: it is shorter than ${shortestSecret} characters`);
   }

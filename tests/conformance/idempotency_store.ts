@@ -8,9 +8,12 @@ import {
 } from "../../src/runtime/idempotency_store.ts";
 import type { Clock } from "../../src/runtime/runtime.ts";
 
-/** Opens a store over the same records each time that `sibling` is asked, as another process would. */
+/**
+ * Opens a store over the same records each time that `sibling` is asked, as another process would.
+ * It keeps answers for `keptMs`, {@link ttlMs} unless set.
+ */
 export interface OpenIdempotency extends AsyncDisposable {
-  sibling(): IdempotencyStore;
+  sibling(keptMs?: number): IdempotencyStore;
 }
 
 /** How long the stores under test keep an answer. */
@@ -54,6 +57,7 @@ export function testIdempotencyStore(
         { status: 200, headers: {}, body: "" },
         { status: 422, headers: {}, body: `{"long":"${"aé🙂".repeat(40_000)}"}` },
         { status: 200, headers: {}, body: "x".repeat(96_000) },
+        { status: 201, headers: { location: `/api/notes/${"x".repeat(100_000)}` }, body: "{}" },
       ];
       for (const [n, answer] of answers.entries()) {
         const claim = { ...claimOf("first"), id: `id ${n}` };
@@ -140,6 +144,24 @@ export function testIdempotencyStore(
     assertEquals((await sibling.claim(claimOf("second"))).kind, "finished");
     const again = await sibling.claim(claimOf("third"));
     assertEquals(again.kind === "finished" && again.answer, answer);
+  });
+
+  Deno.test(`${name}: a claim holds although answers are kept for less than work takes`, async () => {
+    const clock = movedClock();
+    await using stores = await open(clock);
+    const claim = claimOf("first");
+    const store = stores.sibling(1_000);
+    await store.claim(claim);
+    for (const ms of [5_000, 15_000]) {
+      clock.moveBy(ms);
+      // Each has its own time to tidy up.
+      assertEquals((await stores.sibling(1_000).claim(claimOf("second"))).kind, "in-flight");
+      await store.renew(claim);
+    }
+    await store.finish(claim, answer);
+    assertEquals((await stores.sibling(1_000).claim(claimOf("second"))).kind, "finished");
+    clock.moveBy(idempotencyLeaseMs);
+    assertEquals((await stores.sibling(1_000).claim(claimOf("second"))).kind, "claimed");
   });
 
   test(

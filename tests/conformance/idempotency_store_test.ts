@@ -9,7 +9,7 @@ import { testIdempotencyStore, ttlMs } from "./idempotency_store.ts";
 testIdempotencyStore("in the key-value store", (clock) => {
   const store = createMemoryKeyValue(clock);
   return Promise.resolve({
-    sibling: () => new KvIdempotency({ store, ttlMs, clock }),
+    sibling: (keptMs = ttlMs) => new KvIdempotency({ store, ttlMs: keptMs, clock }),
     [Symbol.asyncDispose]: () => store.close(),
   });
 });
@@ -18,7 +18,7 @@ testIdempotencyStore("in a Deno KV", async (clock) => {
   const kv = await Deno.openKv(":memory:");
   const store = createDenoKeyValue(kv, { clock, random: systemRuntime(() => {}).random });
   return {
-    sibling: () => new KvIdempotency({ store, ttlMs, clock }),
+    sibling: (keptMs = ttlMs) => new KvIdempotency({ store, ttlMs: keptMs, clock }),
     [Symbol.asyncDispose]: () => store.close(),
   };
 });
@@ -27,7 +27,8 @@ for (const engine of engines.filter(({ ignore }) => ignore === undefined)) {
   testIdempotencyStore(`in a table of ${engine.name}`, async (clock) => {
     const db = await engine.open();
     return {
-      sibling: () => new TableIdempotency({ driver: db.driver, ttlMs, clock }),
+      sibling: (keptMs = ttlMs) =>
+        new TableIdempotency({ driver: db.driver, ttlMs: keptMs, clock }),
       [Symbol.asyncDispose]: () => db.close(),
     };
   });

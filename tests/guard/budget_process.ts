@@ -1,4 +1,4 @@
-/** One of several processes behind one budget: answers so many requests, prints how many it served. */
+/** One of several processes behind the same budgets: prints how many requests it served. */
 import { all, createApp, integer, openDatabase, resource, table, text } from "../../mod.ts";
 
 const [kv = "", processes = "", requests = ""] = Deno.args;
@@ -19,13 +19,20 @@ await store.set(["ready", Deno.pid], true);
 const prefix = { prefix: ["ready"] };
 while ((await Array.fromAsync(store.list(prefix))).length < Number(processes));
 
-const answers = await Promise.all(
-  Array.from({ length: Number(requests) }, async () => {
-    const answer = await app.fetch(new Request("http://test/api/notes"));
-    await answer.body?.cancel();
-    return answer.status;
-  }),
-);
+async function askFrom(hostname: string): Promise<number> {
+  const answer = await app.fetch(new Request("http://test/api/notes"), {
+    remoteAddr: { hostname },
+  });
+  await answer.body?.cancel();
+  return answer.status;
+}
+
+// One caller after the other: the processes must meet at a bucket more than once in a while.
+const answers: number[] = [];
+for (let caller = 0; caller < 20; caller++) {
+  const asking = Array.from({ length: Number(requests) }, () => askFrom(`192.0.2.${caller}`));
+  answers.push(...await Promise.all(asking));
+}
 const count = (status: number) => answers.filter((one) => one === status).length;
 console.log(`served ${count(200)} refused ${count(429)} of ${answers.length}`);
 await app.close();

@@ -38,9 +38,18 @@ const mistakes: readonly (readonly [options: unknown, message: string])[] = [
   [{ secret, difficulty: 33 }, "difficulty 33: it must be a whole number from 1 to 32"],
   [{ secret, difficulty: 1.5 }, "difficulty 1.5: it must be a whole number from 1 to 32"],
   [{ secret, difficulty: NaN }, "difficulty NaN: it must be a whole number from 1 to 32"],
+  [{ secret: [5] }, "secret: it must be a text or a list of texts"],
+  [{ secret: 5 }, "secret: it must be a text or a list of texts"],
   [{ secret, challengeTtlMs: 0 }, "challengeTtlMs 0: it must be a whole number over 0"],
+  [{ secret, challengeTtlMs: 2 ** 53 - 1 }, "challengeTtlMs 9007199254740991: it must be"],
   [{ secret, trust: 0 }, "trust: it must be a function"],
 ];
+
+Deno.test("an option of pow that is misspelt ends the start", () => {
+  // Wrong on purpose.
+  const options = { secret, dificulty: 24 } as PowOptions;
+  assertThrows(() => settle(options), Error, 'pow has no option "dificulty": did you mean');
+});
 
 for (const [options, message] of mistakes) {
   Deno.test(`pow ${Deno.inspect(options)} ends the start in words`, () => {

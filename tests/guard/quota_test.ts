@@ -204,6 +204,15 @@ Deno.test("to the floor takes what is left and never goes below", async () => {
   assertEquals((await quota.takeToFloor("ann", 4)).amount, 0);
 });
 
+Deno.test("tokens that came back and went again at once are not taken twice", async () => {
+  const { quota } = limitWorld().process(bucket(2));
+  await quota.take("ann", 2);
+  quota.giveBack("ann", 2);
+  // The first leaves the bucket just as it was before they came back.
+  const taken = await Promise.all([quota.takeToFloor("ann", 5), quota.take("ann", 2)]);
+  assertEquals(taken.map(({ isGranted, amount }) => [isGranted, amount]), [[true, 2], [false, 0]]);
+});
+
 Deno.test("a stranger's record under the key is no bucket, and gives nothing", async () => {
   const world = limitWorld();
   const { granted } = world.process(bucket(3));

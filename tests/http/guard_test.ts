@@ -3,7 +3,9 @@ import { z } from "zod";
 import type { TrustQuestion } from "../../src/guard/difficulty.ts";
 import { procedure } from "../../src/resource/procedure.ts";
 import { Problem } from "../../src/problem/problem.ts";
+import { testOnEngines, withService } from "../support/http.ts";
 import { budget, solved, tally, withGuard } from "./guard_support.ts";
+import { ada, counts, everyTable, musicResources } from "./nested_support.ts";
 
 const pow = { secret: "a secret for the tests only", difficulty: 6 };
 const items = (count: number) => ({
@@ -140,6 +142,27 @@ Deno.test("a batch that costs more than is left is refused before anything is wr
       assertEquals(last.status, 201, "a 429 was never charged, not even its first item");
     });
   }
+});
+
+testOnEngines("each embedded row has its price, wherever the body holds it", (engine) => {
+  const config = { abuseProtection: { budget: budget(5) }, resources: musicResources({}) };
+  return withService(engine, everyTable, () => config, async ({ db, send }) => {
+    const albums = [{ title: "a", tracks: [{ title: "x" }, { title: "y" }] }, { title: "b" }];
+    const first = await send("POST", "/api/artists/batch", {
+      items: [{ name: "Nina", albums: [{ title: "c" }] }],
+    }, ada);
+    assertEquals([first.status, first.headers.get("ratelimit")], [201, `"budget";r=3`]);
+    const refused = await send("POST", "/api/artists", { name: "Miles", albums }, ada);
+    assertEquals([refused.status, refused.body.code], [429, "BUDGET_EXHAUSTED"]);
+    assertEquals(await counts(db), { artists: 1, albums: 1 });
+    const last = await send(
+      "POST",
+      "/api/artists",
+      { name: "Miles", albums: [{ title: "a" }] },
+      ada,
+    );
+    assertEquals([last.status, last.headers.get("ratelimit")], [201, `"budget";r=1`]);
+  });
 });
 
 Deno.test("a batch costs at most what a bucket holds", async () => {
@@ -491,6 +514,13 @@ Deno.test("what cannot work ends the start, in a sentence that names the option"
       "cost.read is 1",
     ],
     [{}, { cost: { read: -1 } }, "cost.read"],
+    [{}, { cost: { read: 1e-7 } }, "cost.read is 1e-7"],
+    [
+      { abuseProtection: { budget: { classes: { anonymous: { ...one, capacity: 1e300 } } } } },
+      {},
+      "capacity 1e+300",
+    ],
+    [{ idempotency: { ttlMs: 2 ** 53 - 1 } }, {}, "idempotency.ttlMs 9007199254740991"],
     [{}, { cost: { reads: 1 } }, 'did you mean "read"'],
     [{}, { captcha: {} }, "abuseProtection.captcha"],
     [{}, { overflow: "pow" }, "overflow must be"],
