@@ -17,10 +17,8 @@ import { secondsUntil, type Standing, withRateHeaders } from "./rate_headers.ts"
 /** A request that wants to be let in. */
 export interface Visit {
   readonly request: Request;
-  /** Raw, from the request target. */
-  readonly path: string;
-  /** Raw, without the question mark. */
-  readonly query: string;
+  /** Raw, the query without the question mark. */
+  readonly target: { readonly path: string; readonly query: string };
   readonly user: User | null;
   /** The client's address; null where nobody tells it. */
   address(): string | null;
@@ -218,7 +216,7 @@ export class Admission {
       asked.overflow ? await this.#overflowDifficulty(amount) : 0,
     );
     if (difficulty === 0) return;
-    const { request: { method, headers }, path, query, user } = this.#visit;
+    const { request: { method, headers }, target: { path, query }, user } = this.#visit;
     const body = await this.#visit.body();
     const facts: RequestFacts = { method, path, query, body, userId: user?.id ?? null };
     const pow = this.#parts.proofOfWork();

@@ -48,9 +48,14 @@ export function createSolutionCheck(parts: SolutionCheckParts): CheckSolution {
   const message = new Uint8Array(tokenLength + 1 + longestNonce);
 
   function hash(token: string, nonce: string): Int32Array {
-    const text = `${token}:${nonce}`;
-    for (let i = 0; i < text.length; i++) message[i] = text.charCodeAt(i);
-    return hasher.words(message, text.length);
+    write(token, 0);
+    message[token.length] = colon;
+    write(nonce, token.length + 1);
+    return hasher.words(message, token.length + 1 + nonce.length);
+  }
+
+  function write(text: string, at: number): void {
+    for (let i = 0; i < text.length; i++) message[at + i] = text.charCodeAt(i);
   }
 
   return (headers, facts, difficulty) => {
@@ -72,6 +77,8 @@ export function createSolutionCheck(parts: SolutionCheckParts): CheckSolution {
     return { id: opened.id, claimUntilMs: opened.expiresAtMs + claimMarginMs };
   };
 }
+
+const colon = 0x3a;
 
 function isNonce(text: string): boolean {
   return text.length <= longestNonce && /^[\w-]+$/.test(text);

@@ -10,7 +10,7 @@ export interface PowChallenge {
   readonly fingerprint: Int32Array;
 }
 
-/** A token that was sealed here. */
+/** A token that was sealed here. The next one that is opened overwrites its fingerprint. */
 export interface OpenedToken extends PowChallenge {
   /** Its code: one challenge has one, however the request around it is spelled. */
   readonly id: string;
@@ -37,6 +37,7 @@ export function createPowTokens(secrets: readonly string[]): PowTokens {
   const payload = new Uint8Array(payloadBytes);
   const view = new DataView(payload.buffer);
   const code = new Uint8Array(codeBytes);
+  const fingerprint = new Int32Array(fingerprintWords);
 
   return {
     seal({ difficulty, expiresAtMs, fingerprint }, random) {
@@ -57,7 +58,6 @@ export function createPowTokens(secrets: readonly string[]): PowTokens {
       if (!keys.some((key) => key.verify(payload, code))) return "forged";
       // Only a holder of the secret makes another version: an older or a newer service.
       if (payload[0] !== version) return "malformed";
-      const fingerprint = new Int32Array(fingerprintWords);
       for (let i = 0; i < fingerprintWords; i++) {
         fingerprint[i] = view.getInt32(fingerprintStart + 4 * i);
       }

@@ -34,9 +34,11 @@ export function createSha256(): Sha256 {
     let at = 0;
     for (; at + blockBytes <= length; at += blockBytes) compressBlock(message, at);
     // The rest, one bit, and the length in bits at the end of the block that has room for it.
-    const end = length - at + 9 <= blockBytes ? blockBytes : 2 * blockBytes;
-    for (let i = 0; i < end; i++) lastBlocks[i] = at + i < length ? message[at + i]! : 0;
-    lastBlocks[length - at] = 0x80;
+    const rest = length - at;
+    const end = rest + 9 <= blockBytes ? blockBytes : 2 * blockBytes;
+    for (let i = 0; i < rest; i++) lastBlocks[i] = message[at + i]!;
+    lastBlocks[rest] = 0x80;
+    lastBlocks.fill(0, rest + 1, end);
     const total = midstate.bytes + length;
     writeWord(lastBlocks, end - 8, Math.floor(total / 2 ** 29));
     writeWord(lastBlocks, end - 4, total << 3);

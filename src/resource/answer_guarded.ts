@@ -1,78 +1,50 @@
-import type { User } from "../auth/user.ts";
+import type { Admission } from "../guard/admission.ts";
+import type { Guard } from "../guard/guard.ts";
 import type { Protection } from "../guard/protection.ts";
 import type { Reply } from "../protocol/reply.ts";
-import { parseBody, readBody } from "./body.ts";
+import type { Arrival } from "./arrival.ts";
 import type { AnswerByKey } from "./keyed_answers.ts";
-import type { MountOptions, Target } from "./mount.ts";
 import type { RecordReply } from "./operation.ts";
 
-/** A request to something that is protected. */
-export interface GuardedRequest {
-  readonly request: Request;
-  readonly target: Target;
-  readonly user: User | null;
-  /** The client's address; null where nobody tells it. */
-  address(): string | null;
-}
-
-/** What it wants to run. */
+/** What stands before the operation. */
 export interface GuardedWay {
-  readonly takesBody: boolean;
+  readonly guard: Guard;
   readonly protection: Protection;
   /** Answers by the key that the request carries; null where it has none. */
   readonly byKey: AnswerByKey | null;
-  run(
-    body: unknown,
-    debit: (items: number) => void | Promise<void>,
-    record: RecordReply | null,
-  ): Promise<Reply>;
 }
 
 /**
  * Answers a request once the guard lets it through: counted first, then paid for, then answered.
  * Waits for nothing that need not be waited for.
  */
-export function answerGuarded(
-  { request, target, user, address }: GuardedRequest,
-  { takesBody, protection, byKey, run }: GuardedWay,
-  { limits, guard, clock }: MountOptions,
+export async function answerGuarded(
+  arrival: Arrival,
+  { guard, protection, byKey }: GuardedWay,
 ): Promise<Reply> {
-  let reading: Promise<Uint8Array<ArrayBuffer>> | null = null;
-  const body = () =>
-    reading ??= takesBody ? readBody(request, limits, clock) : Promise.resolve(new Uint8Array());
-  const admission = guard.admission(protection, {
-    request,
-    path: target.path,
-    query: target.query,
-    user,
-    address,
-    body,
-  });
-  const debit = (items: number) => admission.debit(items);
-
-  // An answer that was stored under the request's Idempotency-Key stands between these two: it is
-  // counted, and costs nothing.
-  function entered(): Promise<Reply> {
-    return byKey === null ? counted(null) : body().then((bytes) => byKey(bytes, counted));
-  }
-  function counted(record: RecordReply | null): Promise<Reply> {
-    const admitting = admission.admit();
-    return admitting instanceof Promise ? admitting.then(() => admitted(record)) : admitted(record);
-  }
-  function admitted(record: RecordReply | null): Promise<Reply> {
-    return takesBody
-      ? body().then((bytes) => run(parseBody(bytes), debit, record))
-      : run(undefined, debit, record);
-  }
-  function failed(error: unknown): never {
-    throw admission.failed(error);
-  }
-
+  const admission = guard.admission(protection, arrival);
+  let reply: Reply;
   try {
     const entering = admission.enter();
-    const answering = entering instanceof Promise ? entering.then(entered) : entered();
-    return answering.then((reply) => admission.served(reply), failed);
+    if (entering instanceof Promise) await entering;
+    // An answer that was stored under the request's Idempotency-Key is counted, and costs nothing.
+    reply = byKey === null
+      ? await payAndRun(arrival, admission, null)
+      : await byKey(await arrival.body(), (record) => payAndRun(arrival, admission, record));
   } catch (error) {
-    return failed(error);
+    throw admission.failed(error);
   }
+  return admission.served(reply);
+}
+
+function payAndRun(
+  arrival: Arrival,
+  admission: Admission,
+  record: RecordReply | null,
+): Promise<Reply> {
+  const debit = (items: number) => admission.debit(items);
+  const admitting = admission.admit();
+  return admitting instanceof Promise
+    ? admitting.then(() => arrival.run(debit, record))
+    : arrival.run(debit, record);
 }

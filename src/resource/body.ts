@@ -13,16 +13,6 @@ export interface BodyLimits {
 
 const deepest = 32;
 
-/** The JSON value in a request's body. Throws 400, 408, 413 or 415. */
-export async function readJsonBody(
-  request: Request,
-  limits: BodyLimits,
-  clock: Clock,
-): Promise<unknown> {
-  requireJson(request.headers);
-  return parseBody(await receive(request, limits, clock));
-}
-
 /** The bytes of a request's body, which is said to be JSON. Throws 400, 408, 413 or 415. */
 export function readBody(
   request: Request,

@@ -1,4 +1,3 @@
-import type { User } from "../auth/user.ts";
 import type { Driver } from "../db/driver.ts";
 import { TableIdempotency } from "../db/table_idempotency.ts";
 import { type Answered, answerOnce, inFlight, storable } from "../guard/answer_once.ts";
@@ -10,7 +9,7 @@ import type { IdempotencyClaim, IdempotencyStore } from "../runtime/idempotency_
 import type { AppStore } from "../runtime/open_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "../runtime/store_error.ts";
-import type { Target } from "./mount.ts";
+import type { Arrival } from "./arrival.ts";
 import type { RecordReply } from "./operation.ts";
 import type { Resource } from "./resource.ts";
 
@@ -23,18 +22,9 @@ export type AnswerByKey = (
 /** Looks for the `Idempotency-Key` of requests. */
 export interface KeyedAnswers {
   /** Null for a write that has no key. Throws a 400 for a key that is none. */
-  find(request: KeyedArrival, resource: Resource): AnswerByKey | null;
+  find(arrival: Arrival, resource: Resource): AnswerByKey | null;
   /** Makes room in these databases, where that is where answers are kept. */
   prepare(drivers: Iterable<Driver>): Promise<void>;
-}
-
-/** A request, as far as its key is concerned. */
-export interface KeyedArrival {
-  readonly request: Request;
-  readonly target: Target;
-  readonly user: User | null;
-  /** The client's address; null where nobody tells it. */
-  address(): string | null;
 }
 
 /** What {@link createKeyedAnswers} works with. */
@@ -80,14 +70,14 @@ export function createKeyedAnswers(parts: KeyedAnswersParts): KeyedAnswers {
         }
       }
     },
-    find({ request, target: { path, query }, user, address }, { driver }) {
-      const { method, headers } = request;
+    find(arrival, { driver }) {
+      const { request: { method, headers }, target: { path, query }, user } = arrival;
       const header = headers.get("idempotency-key");
       if (header === null) return null;
       const key = readIdempotencyKey(header);
       // Two spaces of names: a user may be called like an address. The address counts as a whole,
       // not by its network as for budgets: neighbours must not be given each other's answers.
-      const identity = user === null ? `a${address() ?? ""}` : `u${user.id}`;
+      const identity = user === null ? `a${arrival.address() ?? ""}` : `u${user.id}`;
       const ifMatch = headers.get("if-match");
       const table = storage === "db" ? tableOf(driver) : null;
       const keeping = { clock, random, observe, store: table ?? sharedStore() };

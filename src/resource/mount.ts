@@ -1,13 +1,11 @@
 import type { User } from "../auth/user.ts";
-import { clientAddress } from "../guard/client_address.ts";
 import type { Guard } from "../guard/guard.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { answerGuarded } from "./answer_guarded.ts";
-import { type BodyLimits, parseBody, readBody, readJsonBody } from "./body.ts";
+import { Arrival, type Incoming } from "./arrival.ts";
+import type { BodyLimits } from "./body.ts";
 import type { KeyedAnswers } from "./keyed_answers.ts";
-import type { RecordReply, ResourceRequest } from "./operation.ts";
-import { parseQuery } from "./query.ts";
 import type { Resource } from "./resource.ts";
 import { findEndpoint } from "./routes.ts";
 
@@ -48,7 +46,6 @@ export function mountResources(
   resources: readonly Resource[],
   options: MountOptions,
 ): ResourceTable {
-  const { limits, clock, trustedProxies } = options;
   const byUrl = new Map<string, Resource>();
   for (const resource of resources) {
     if (byUrl.has(resource.url)) {
@@ -69,55 +66,21 @@ export function mountResources(
   function answerFrom(
     resource: Resource,
     segments: readonly string[],
-    { request, target, caller }: Arrival,
+    incoming: Incoming,
   ): Promise<Reply> {
+    const { request } = incoming;
     const endpoint = findEndpoint(request.method, segments, resource);
-    const user = caller.user();
-    endpoint.admit(user, resource);
-    const protection = endpoint.protection(resource);
-    const address = () => clientAddress(request.headers, caller.address(), trustedProxies);
-    const arrival = { request, target, user, address };
+    const destination = { endpoint, resource, segment: segments[0] ?? "" };
+    const arrival = new Arrival(incoming, destination, options);
+    endpoint.admit(arrival.user, resource);
     const byKey = isRead(request) ? null : options.keys?.find(arrival, resource) ?? null;
-    const runWith = (
-      body: unknown,
-      debit: ResourceRequest["debit"] = noDebit,
-      record: RecordReply | null = null,
-    ) =>
-      endpoint.run(
-        {
-          segment: segments[0] ?? "",
-          query: parseQuery(target.query),
-          body,
-          header: (name) => request.headers.get(name),
-          address,
-          debit,
-          raw: request,
-          record,
-        },
-        user,
-        resource,
-      );
+    const protection = endpoint.protection(resource);
     if (protection !== undefined) {
-      const way = { takesBody: endpoint.takesBody, protection, byKey, run: runWith };
-      return answerGuarded(arrival, way, options);
+      return answerGuarded(arrival, { guard: options.guard, protection, byKey });
     }
-    if (byKey !== null) {
-      return endpoint.takesBody
-        ? readBody(request, limits, clock).then((bytes) =>
-          byKey(bytes, (record) => runWith(parseBody(bytes), noDebit, record))
-        )
-        : byKey(new Uint8Array(), (record) => runWith(undefined, noDebit, record));
-    }
-    return endpoint.takesBody
-      ? readJsonBody(request, limits, clock).then((body) => runWith(body))
-      : runWith(undefined);
+    if (byKey === null) return arrival.run(noDebit, null);
+    return arrival.body().then((bytes) => byKey(bytes, (record) => arrival.run(noDebit, record)));
   }
-}
-
-interface Arrival {
-  readonly request: Request;
-  readonly target: Target;
-  readonly caller: Caller;
 }
 
 /** Where nothing has a price. */

@@ -119,8 +119,7 @@ function streamGuard(options: AbuseProtectionOptions) {
   const request = new Request("http://test/api/notes/subscribe");
   const visit: Visit = {
     request,
-    path: "/api/notes/subscribe",
-    query: "",
+    target: { path: "/api/notes/subscribe", query: "" },
     user: null,
     address: () => "192.0.2.1",
     body: () => Promise.resolve(new Uint8Array()),
