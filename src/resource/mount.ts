@@ -6,7 +6,7 @@ import type { Clock } from "../runtime/runtime.ts";
 import { answerGuarded } from "./answer_guarded.ts";
 import { type BodyLimits, parseBody, readBody, readJsonBody } from "./body.ts";
 import type { KeyedAnswers } from "./keyed_answers.ts";
-import type { RecordReply, ResourceRequest } from "./operation.ts";
+import type { Delivery, RecordReply, ResourceRequest } from "./operation.ts";
 import { parseQuery } from "./query.ts";
 import type { Resource } from "./resource.ts";
 import { findEndpoint } from "./routes.ts";
@@ -20,7 +20,7 @@ export interface Target {
 }
 
 /** Who sends a request, as far as anybody has asked. */
-export interface Caller {
+export interface Caller extends Delivery {
   user(): User | null;
   /** Where its socket ends; null where the listener does not say. */
   address(): string | null;
@@ -92,6 +92,7 @@ export function mountResources(
           address,
           debit,
           raw: request,
+          delivery: caller,
           record,
         },
         user,
