@@ -1,4 +1,5 @@
 /** Clients of live streams and writers, over raw TCP, so that the benchmark needs nothing installed. */
+import { openSockets } from "./live_sockets.ts";
 import { readAnswer } from "./load.ts";
 
 /** Streams to open. */
@@ -21,8 +22,7 @@ export interface Streams extends AsyncDisposable {
 export async function openStreams({ port, count, topics }: StreamsRequest): Promise<Streams> {
   const delays = new Map<string, number[]>();
   const waiting = new Map<string, { readonly events: number; readonly done: () => void }>();
-  const connections: Deno.TcpConn[] = [];
-  const readers: Promise<void>[] = [];
+  const sockets = openSockets();
 
   function take(text: string): void {
     const now = performance.now();
@@ -36,19 +36,21 @@ export async function openStreams({ port, count, topics }: StreamsRequest): Prom
   }
 
   async function open(topic: number): Promise<void> {
-    const connection = await Deno.connect({ hostname: "127.0.0.1", port });
-    connections.push(connection);
     const ready = Promise.withResolvers<void>();
-    readers.push(
-      read(connection, (text) => {
-        if (!text.startsWith("HTTP/1.1 200")) take(text);
-        if (text.includes(`"hasMore":false`)) ready.resolve();
-      }).catch(ready.reject),
-    );
-    await connection.write(encoder.encode(
+    let unread = "";
+    const request =
       `GET /api/ticks/subscribe?filter=topic==${topic}&skipExisting=true HTTP/1.1\r\n` +
-        `host: bench\r\n\r\n`,
-    ));
+      `host: bench\r\n\r\n`;
+    await sockets.connect(port, request, (bytes) => {
+      unread += decoder.decode(bytes);
+      if (unread.startsWith("HTTP/1.1 ")) {
+        if (!unread.startsWith("HTTP/1.1 200 ")) ready.reject(new Error(`No stream: ${unread}`));
+        if (!unread.includes(`"hasMore":false`)) return;
+        ready.resolve();
+      } else if (unread.endsWith(chunkEnd)) take(unread);
+      else return;
+      unread = "";
+    });
     await ready.promise;
   }
 
@@ -62,10 +64,7 @@ export async function openStreams({ port, count, topics }: StreamsRequest): Prom
       if (delays.get(stamp)?.length === events) return Promise.resolve();
       return new Promise((done) => waiting.set(stamp, { events, done }));
     },
-    async [Symbol.asyncDispose]() {
-      for (const connection of connections) connection.close();
-      await Promise.allSettled(readers);
-    },
+    [Symbol.asyncDispose]: () => sockets[Symbol.asyncDispose](),
   };
 }
 
@@ -73,28 +72,8 @@ const openAtOnce = 50;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("latin1");
 
-/** Calls back with whole chunks, until the connection is closed from here. */
-async function read(connection: Deno.TcpConn, take: (text: string) => void): Promise<void> {
-  const buffer = new Uint8Array(16 * 1024);
-  let unread = "";
-  while (true) {
-    const length = await connection.read(buffer).catch((error) => {
-      // The only way in which this reader ends.
-      if (error instanceof Deno.errors.Interrupted || error instanceof Deno.errors.BadResource) {
-        return null;
-      }
-      throw error;
-    });
-    if (length === null) return;
-    unread += decoder.decode(buffer.subarray(0, length));
-    if (unread.startsWith("HTTP/1.1 ") && !unread.startsWith("HTTP/1.1 200 ")) {
-      throw new Error(`No stream: ${unread}`);
-    }
-    if (!unread.endsWith("\n\r\n")) continue;
-    take(unread);
-    unread = "";
-  }
-}
+/** Events end so, and so do the chunks that bring them. */
+const chunkEnd = "\n\r\n";
 
 /** A writer's connection. */
 export interface Writer extends Disposable {

@@ -46,6 +46,11 @@ export interface App {
 export interface RequestInfo {
   /** The address of the socket at the other end. */
   readonly remoteAddr?: { readonly transport?: string; readonly hostname?: string } | undefined;
+  /**
+   * Settles when the answer was sent, or can be sent no more. Where it is missing, the signal of
+   * the request tells that a client has left a live stream.
+   */
+  readonly completed?: Promise<unknown> | undefined;
 }
 
 /**

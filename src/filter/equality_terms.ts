@@ -3,7 +3,7 @@ import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Comparison, Filter } from "./filter.ts";
 import { equalOperator, inOperator } from "./value_operators.ts";
 
-/** One value by which a row may pass a filter; an index has it by its `valueId`. */
+/** One value by which a row may pass a filter. */
 export interface EqualityTerm {
   /** The column of the row. */
   readonly column: ColumnInfo;

@@ -10,7 +10,6 @@ import { LiveStream } from "./live_stream.ts";
  * when it has room again, and whoever comes back begins with it, so that there are no positions.
  */
 export class AggregateStream extends LiveStream implements Listener {
-  readonly #question: LiveQuestion;
   #aggregate: LiveAggregate;
   /** The answer that was sent last. */
   #sent: Uint8Array | null = null;
@@ -23,7 +22,6 @@ export class AggregateStream extends LiveStream implements Listener {
     ended: (stream: LiveStream) => void,
   ) {
     super(channel, ended);
-    this.#question = question;
     this.#aggregate = channel.aggregates.enter(channel, interest, question, this);
   }
 
@@ -50,8 +48,9 @@ export class AggregateStream extends LiveStream implements Listener {
   override move(interest: Interest, reason: InvalidationReason): void {
     if (this.isClosed) return;
     const { channel } = this;
+    const { question } = this.#aggregate;
     channel.aggregates.leave(this.#aggregate, this);
-    this.#aggregate = channel.aggregates.enter(channel, interest, this.#question, this);
+    this.#aggregate = channel.aggregates.enter(channel, interest, question, this);
     this.#sent = null;
     this.send(invalidateText(reason));
     this.show();

@@ -42,6 +42,8 @@ export async function tellChanges(
   changes: readonly Change[],
   { group, decider, log, to, isNet, isRepeat, upTo }: CatchUp,
 ): Promise<{ readonly text: string } | { readonly reason: InvalidationReason }> {
+  // Most who look have missed nothing.
+  if (changes.length === 0) return { text: "" };
   const { interest, showing } = group;
   const { table } = interest;
   const passages = passagesFor(group, changes, decider);

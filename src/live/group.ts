@@ -4,6 +4,7 @@ import { canonicalKey } from "../filter/canonical.ts";
 import type { Decide } from "../filter/decide.ts";
 import type { Filter } from "../filter/filter.ts";
 import type { TableInfo } from "../schema/table_info.ts";
+import { type ColumnBits, readBy } from "./column_bits.ts";
 import type { InvalidationReason } from "./frames.ts";
 import type { RowEvent } from "./passage.ts";
 import type { Showing } from "./showing.ts";
@@ -44,6 +45,8 @@ export interface Watcher extends Follower {
 /** The subscribers who see the same: what is done for one is done for all. */
 export class Group {
   readonly key: string;
+  /** Shared with those who show rows alike. */
+  readonly viewKey: string;
   /** What makes a position a token of this group. */
   readonly mark: string;
   readonly interest: Interest;
@@ -54,6 +57,8 @@ export class Group {
   /** Those who read live; the others catch up by themselves. */
   readonly members: Set<Member> = new Set();
   readonly watchers: Set<Watcher> = new Set();
+  /** The columns that decide it. */
+  readonly reads: ColumnBits;
   /** How memory decides which rows they see. */
   decide: Decide;
   /** How many there are in all. */
@@ -65,9 +70,11 @@ export class Group {
     { decide, showing, mark }: Pick<Group, "decide" | "showing" | "mark">,
   ) {
     this.key = groupKey(interest);
+    this.viewKey = viewKey(interest);
     this.mark = mark;
     this.interest = interest;
     this.filters = [interest.filter, ...filtersOf(interest.view.shown)];
+    this.reads = readBy(interest.filter, interest.table);
     this.decide = decide;
     this.showing = showing;
   }

@@ -2,6 +2,7 @@ import type { RowImage } from "../filter/row_image.ts";
 import { type EqualityTerm, equalityTerms } from "../filter/equality_terms.ts";
 import type { Comparison } from "../filter/filter.ts";
 import { fitsKind } from "../schema/fits_kind.ts";
+import { shortestInteger } from "../schema/number_kinds.ts";
 import { valueId } from "../schema/value_id.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Group } from "./group.ts";
@@ -12,7 +13,7 @@ import type { Passage } from "./passage.ts";
  * even looked at for the rows of others. Groups without such a term are tried on every row.
  */
 export class GroupIndex {
-  readonly #byColumn = new Map<ColumnInfo, Map<string, Set<Group>>>();
+  readonly #byColumn = new Map<ColumnInfo, Map<IndexKey, Set<Group>>>();
   readonly #others = new Set<Group>();
   /** What each group is found by: what may serve for that can change. */
   readonly #terms = new Map<Group, readonly EqualityTerm[] | null>();
@@ -29,11 +30,11 @@ export class GroupIndex {
     this.#terms.set(group, terms);
     if (terms === null) this.#others.add(group);
     for (const { column, value } of terms ?? []) {
-      const byValue = this.#byColumn.get(column) ?? new Map<string, Set<Group>>();
+      const byValue = this.#byColumn.get(column) ?? new Map<IndexKey, Set<Group>>();
       this.#byColumn.set(column, byValue);
-      const id = valueId(value, column);
-      const groups = byValue.get(id);
-      if (groups === undefined) byValue.set(id, new Set([group]));
+      const key = indexKey(value, column);
+      const groups = byValue.get(key);
+      if (groups === undefined) byValue.set(key, new Set([group]));
       else groups.add(group);
     }
   }
@@ -43,10 +44,10 @@ export class GroupIndex {
     this.#others.delete(group);
     for (const { column, value } of this.#terms.get(group) ?? []) {
       const byValue = this.#byColumn.get(column);
-      const id = valueId(value, column);
-      const groups = byValue?.get(id);
+      const key = indexKey(value, column);
+      const groups = byValue?.get(key);
       groups?.delete(group);
-      if (groups?.size === 0) byValue?.delete(id);
+      if (groups?.size === 0) byValue?.delete(key);
       if (byValue?.size === 0) this.#byColumn.delete(column);
     }
     this.#terms.delete(group);
@@ -78,12 +79,20 @@ export class GroupIndex {
 function groupsOf(
   image: RowImage | null,
   column: ColumnInfo,
-  byValue: ReadonlyMap<string, ReadonlySet<Group>>,
+  byValue: ReadonlyMap<IndexKey, ReadonlySet<Group>>,
 ): ReadonlySet<Group> | "any" | undefined {
   const value = image?.row[column.name] ?? null;
   if (value === null) return undefined;
   if (!fitsKind(value, column) || image?.inexact?.has(column)) return "any";
-  return byValue.get(valueId(value, column));
+  return byValue.get(indexKey(value, column));
+}
+
+/** Most numbers in rows are small, and serve as they are: a text of each would cost more than all. */
+type IndexKey = string | number;
+
+function indexKey(value: unknown, column: ColumnInfo): IndexKey {
+  const short = typeof value === "bigint" ? shortestInteger(value) : value;
+  return typeof short === "number" && column.kind !== "decimal" ? short : valueId(short, column);
 }
 
 function once(group: Group, seen: Set<Group>, visit: (group: Group) => void): void {

@@ -44,6 +44,8 @@ export class Hub {
   readonly #strategy: ByteLengthQueuingStrategy;
   #log: Promise<ChangeLog> | null = null;
   #channel: Promise<Channel> | null = null;
+  /** One for all streams. */
+  readonly #ended = (stream: LiveStream) => this.#forget(stream);
   #isClosing = false;
   #cancelTimers: (() => void)[] = [];
 
@@ -100,29 +102,26 @@ export class Hub {
     if (this.#isClosing) throw overloaded("the service is stopping");
     const { quota, runtime, excluded } = this.#options;
     requireRecorded(request, excluded);
-    const freePlace = quota.take(request.user, request.address);
+    const place = quota.take(request.user, request.address);
     try {
       const channel = await this.#openChannel();
       if (channel.gate.isFull) throw overloaded("too many clients begin at once");
       const make = await prepare(channel);
       if (this.#isClosing) throw overloaded("the service is stopping");
-      const stream = make((ended) => this.#forget(ended));
+      const stream = make(this.#ended);
       const now = runtime.clock.now();
       const ticket = new Ticket(request, stream, {
         slot: this.#beats.add(stream),
         endsAt: runtime.clock.elapsedMs() + jittered(runtime, shortestLifeMs, longestLifeMs),
         expiresAt: runtime.clock.elapsedMs() + (expiryOf(request.user) - now),
-        freePlace,
+        place,
       });
       this.#tickets.set(stream, ticket);
       ticket.watch(this.#scopes);
-      request.signal.addEventListener("abort", stream);
-      const body = new ReadableStream(stream, this.#strategy);
-      // Gone before it was listened for.
-      if (request.signal.aborted) stream.end("");
-      return body;
+      endWhen(request.gone, stream);
+      return new ReadableStream(stream, this.#strategy);
     } catch (error) {
-      freePlace();
+      quota.free(place);
       throw error;
     }
   }
@@ -201,8 +200,7 @@ export class Hub {
     this.#tickets.delete(stream);
     this.#beats.remove(stream, ticket.slot);
     ticket.unwatch(this.#scopes);
-    ticket.request.signal.removeEventListener("abort", stream);
-    ticket.freePlace();
+    this.#options.quota.free(ticket.place);
   }
 
   #openLog(): Promise<ChangeLog> {
@@ -262,6 +260,12 @@ async function beginningOf(
   }
   const reason = marks.reasonAgainst(token, interest);
   return reason === null ? position : { kind: "anew", reason };
+}
+
+/** Whoever drops a stream, or wraps it badly, does not cancel it; that the answer is over counts. */
+function endWhen(gone: Promise<unknown>, stream: LiveStream): void {
+  const end = () => stream.end("");
+  gone.then(end, end);
 }
 
 /** When the user's credentials end, in milliseconds since 1970, as far as they say so. */

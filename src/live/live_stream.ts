@@ -57,11 +57,6 @@ export abstract class LiveStream {
     this.#close();
   }
 
-  /** An aborted request is told to its signal, not always to its stream. */
-  handleEvent(): void {
-    this.end("");
-  }
-
   /** Ends because of an error of ours. */
   fail(error: unknown): void {
     if (this.#isClosed) return;

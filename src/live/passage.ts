@@ -1,5 +1,6 @@
 import type { Change } from "../db/change_log.ts";
 import type { RowImage } from "../filter/row_image.ts";
+import { allColumns, type ColumnBits, differing } from "./column_bits.ts";
 import { type Key, keyId, keyOf } from "../plan/key.ts";
 import type { Row, TableInfo } from "../schema/table_info.ts";
 
@@ -11,6 +12,8 @@ export interface Passage {
   readonly before: RowImage | null;
   /** Null where the row is gone. */
   readonly after: RowImage | null;
+  /** In which columns they differ: who looks at others only sees no difference. */
+  readonly changed: ColumnBits;
   /** What the row was in between, where several were taken together. */
   readonly between: readonly RowImage[];
   /** How the client that created the row calls it. */
@@ -32,18 +35,20 @@ export function passagesOf(change: Change): readonly Passage[] {
   const before = change.before === null ? null : { row: change.before };
   const after = change.after === null ? null : { row: change.after };
   if (before === null || after === null || haveSameKey(before.row, after.row, table)) {
-    return [{ seq, before, after, between: nothing, optimisticId }];
+    const isMoved = before === null || after === null;
+    const changed = isMoved ? allColumns : differing(before.row, after.row, table);
+    return [{ seq, before, after, changed, between: nothing, optimisticId }];
   }
   return [
-    { seq, before, after: null, between: nothing, optimisticId: null },
-    { seq, before: null, after, between: nothing, optimisticId },
+    { seq, before, after: null, changed: allColumns, between: nothing, optimisticId: null },
+    { seq, before: null, after, changed: allColumns, between: nothing, optimisticId },
   ];
 }
 
 /** A row that is as it was, while something has changed that is shown under it. */
 export function passageOf(row: Row, seq: number): Passage {
   const image = { row };
-  return { seq, before: image, after: image, between: nothing, optimisticId: null };
+  return { seq, before: image, after: image, changed: 0, between: nothing, optimisticId: null };
 }
 
 /**
@@ -90,6 +95,7 @@ function together(earlier: Passage, later: Passage): Passage {
     seq: later.seq,
     before: earlier.before,
     after: later.after,
+    changed: allColumns,
     between: [...earlier.between, ...joint, ...later.between],
     optimisticId: later.optimisticId ?? earlier.optimisticId,
   };

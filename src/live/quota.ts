@@ -7,44 +7,55 @@ export interface QuotaLimits {
   readonly maxPerAddress: number;
 }
 
+/** What a stream is counted at. */
+export type Place = readonly Count[];
+
+interface Count {
+  readonly key: string;
+  open: number;
+}
+
 /** Counts the open streams of an app, by user and by address. */
 export class Quota {
   readonly #limits: QuotaLimits;
-  readonly #open = new Map<string, number>();
+  readonly #open = new Map<string, Count>();
 
   /** No stream is open yet. */
   constructor(limits: QuotaLimits) {
     this.#limits = limits;
   }
 
-  /** Takes a place for a stream, and gives what frees it. Throws a 429 where there is none. */
-  take(user: User | null, address: string | null): () => void {
+  /** Takes a place for a stream, to be freed once. Throws a 429 where there is none. */
+  take(user: User | null, address: string | null): Place {
+    const { maxPerAddress, maxPerUser } = this.#limits;
     // Callers whose address nobody knows share one.
-    const byAddress = `address ${address ?? ""}`;
-    const byUser = user === null ? null : `user ${user.id}`;
-    this.#require(byAddress, this.#limits.maxPerAddress);
-    if (byUser !== null) this.#require(byUser, this.#limits.maxPerUser);
-    this.#add(byAddress, 1);
-    if (byUser !== null) this.#add(byUser, 1);
-    return () => {
-      this.#add(byAddress, -1);
-      if (byUser !== null) this.#add(byUser, -1);
-    };
+    const byAddress = this.#count(`address ${address ?? ""}`, maxPerAddress);
+    const place = user === null
+      ? [byAddress]
+      : [byAddress, this.#count(`user ${user.id}`, maxPerUser)];
+    for (const count of place) {
+      this.#open.set(count.key, count);
+      count.open++;
+    }
+    return place;
   }
 
-  #require(key: string, most: number): void {
-    if ((this.#open.get(key) ?? 0) < most) return;
+  /** Gives back a place that was taken. */
+  free(place: Place): void {
+    for (const count of place) {
+      count.open--;
+      if (count.open === 0) this.#open.delete(count.key);
+    }
+  }
+
+  #count(key: string, most: number): Count {
+    const count = this.#open.get(key) ?? { key, open: 0 };
+    if (count.open < most) return count;
     throw new Problem(
       "rate-limit-exceeded",
       `Cannot subscribe: ${most} streams are open already: close one of them`,
       { headers: { "retry-after": retryAfterSeconds, "cache-control": "no-store" } },
     );
-  }
-
-  #add(key: string, by: 1 | -1): void {
-    const count = (this.#open.get(key) ?? 0) + by;
-    if (count === 0) this.#open.delete(key);
-    else this.#open.set(key, count);
   }
 }
 

@@ -6,7 +6,7 @@ import type { Decider } from "./decider.ts";
 import type { Tick } from "./feed.ts";
 import { FrameMaker } from "./frame_maker.ts";
 import { type InvalidationReason, toBytes, tokenText } from "./frames.ts";
-import { type Group, viewKey } from "./group.ts";
+import type { Group } from "./group.ts";
 import type { Marks } from "./mark.ts";
 import { type MaybePromise, then } from "./maybe_promise.ts";
 import { eventKind, netPassages, type Passage, passageOf, type RowEvent } from "./passage.ts";
@@ -112,7 +112,7 @@ export class Routing {
 
   #judge(group: Group, passage: Passage): void {
     const before = passage.before === null ? false : group.decide(passage.before);
-    const after = passage.after === null ? false : group.decide(passage.after);
+    const after = answerAfter(group, passage, before);
     if (this.#options.decider.isToBeChecked()) this.#options.check(group, passage);
     if (before === null || after === null) {
       const { table } = group.interest;
@@ -169,11 +169,10 @@ export class Routing {
     for (const [group, events] of this.#events) {
       // Whoever watches is shown nothing.
       if (group.members.size === 0) continue;
-      const { interest, showing } = group;
-      const key = viewKey(interest);
+      const { interest, showing, viewKey } = group;
       const seq = showing === null || to === null ? null : numberOf(to);
-      const maker = makers.get(key) ?? new FrameMaker(interest, seq);
-      makers.set(key, maker);
+      const maker = makers.get(viewKey) ?? new FrameMaker(interest, seq);
+      makers.set(viewKey, maker);
       for (const event of events) if (event !== null) maker.want(event);
     }
     const prepared = [...makers.values()].map((maker) => maker.prepare());
@@ -189,8 +188,7 @@ export class Routing {
     const outcomes = await Promise.allSettled(prepared);
     [...makers].forEach(([key, { isTooMuch }], index) => {
       const outcome = outcomes[index];
-      const groups = () =>
-        [...this.#events.keys()].filter(({ interest }) => viewKey(interest) === key);
+      const groups = () => [...this.#events.keys()].filter(({ viewKey }) => viewKey === key);
       if (outcome?.status === "rejected") this.#fail(groups(), outcome.reason);
       else if (isTooMuch) {
         for (const group of groups()) this.invalidate(group, "relation_overflow");
@@ -210,7 +208,8 @@ export class Routing {
         const happened = events.filter((event) => event !== null);
         for (const watcher of group.watchers) watcher.take(happened);
       }
-      const maker = makers.get(viewKey(group.interest));
+      if (group.members.size === 0) continue;
+      const maker = makers.get(group.viewKey);
       const text = events.map((event) => event === null ? "" : maker?.text(event) ?? "").join("");
       if (text === "") continue;
       const token = position === null
@@ -232,6 +231,16 @@ export class Routing {
 /** Tells those who read live, or watch, that they must begin anew. */
 export function invalidate(group: Group, reason: InvalidationReason): void {
   for (const follower of group.followers()) follower.invalidate(reason);
+}
+
+/** Most changes are of columns that most filters do not ask about: then the answer is the same. */
+function answerAfter(
+  { decide, reads }: Group,
+  { before, after, changed }: Passage,
+  answerBefore: boolean | null,
+): boolean | null {
+  if (after === null) return false;
+  return before !== null && (changed & reads) === 0 ? answerBefore : decide(after);
 }
 
 /** A passage that only the database can judge for a group, and the place of its event. */

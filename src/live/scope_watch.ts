@@ -100,6 +100,11 @@ export class ScopeWatch {
   }
 }
 
+/** What is open to everybody has no scope that could change. */
+export function isFixed({ access, policy, user }: Watched): boolean {
+  return user === null || policy.public.has(access);
+}
+
 async function grantNow({ access, user, policy }: Watched): Promise<Grant | null> {
   try {
     return await authorize(access, user, policy);
@@ -116,11 +121,6 @@ const longestMs = 10_000;
 
 /** No scope has this text. */
 const mixed = "";
-
-/** What is open to everybody has no scope that could change. */
-function isFixed({ access, policy }: Watched): boolean {
-  return policy.public.has(access);
-}
 
 function keyOf({ resource, access }: Watched): string {
   return `${access} ${resource}`;

@@ -17,8 +17,8 @@ export interface StreamRequest extends Watched {
   readonly scope: Filter;
   /** What must hold beside the scope. */
   readonly filter: Filter;
-  /** Aborted when the caller is gone. */
-  readonly signal: AbortSignal;
+  /** Settles when the caller is gone. */
+  readonly gone: Promise<unknown>;
 }
 
 /** The rows, and what happens to them. */

@@ -3,7 +3,8 @@ import { noRows } from "../filter/filter.ts";
 import { invalidateText } from "./frames.ts";
 import { groupKey } from "./group.ts";
 import type { LiveStream } from "./live_stream.ts";
-import type { ScopeHolder, ScopeWatch } from "./scope_watch.ts";
+import type { Place } from "./quota.ts";
+import { isFixed, type ScopeHolder, type ScopeWatch } from "./scope_watch.ts";
 import { interestOf, type StreamRequest } from "./stream_request.ts";
 
 /** When a stream ends, and what it takes up until then. */
@@ -11,37 +12,48 @@ export interface TicketFacts {
   readonly slot: number;
   readonly endsAt: number;
   readonly expiresAt: number;
-  readonly freePlace: () => void;
+  readonly place: Place;
 }
 
-/** What a hub knows of a stream. It holds the right to the rows, which may become another one. */
+/** What a stream was opened by, as far as its rights may become others. */
+type Claim = Omit<StreamRequest, "address" | "gone">;
+
+/**
+ * What a hub knows of a stream. It holds the right to the rows, which may become another one, and
+ * nothing of the request beside: there are many streams, and they last.
+ */
 export class Ticket implements ScopeHolder {
   readonly slot: number;
   readonly endsAt: number;
   readonly expiresAt: number;
-  readonly freePlace: () => void;
-  readonly request: StreamRequest;
+  readonly place: Place;
   readonly stream: LiveStream;
+  /** Null where nothing can change what is seen. */
+  readonly #claim: Claim | null;
   /** What is seen by the rights of now. */
-  #sight: Pick<StreamRequest, "scope" | "view">;
+  #sight: Pick<Claim, "scope" | "view"> | null;
   readonly #related: readonly RelatedHolder[];
 
   constructor(request: StreamRequest, stream: LiveStream, facts: TicketFacts) {
-    this.request = request;
+    const { view: { rights } } = request;
     this.stream = stream;
     this.slot = facts.slot;
     this.endsAt = facts.endsAt;
     this.expiresAt = facts.expiresAt;
-    this.freePlace = facts.freePlace;
-    this.#sight = request;
-    this.#related = request.view.rights.map((_right, index) => new RelatedHolder(this, index));
+    this.place = facts.place;
+    this.#claim = isFixed(request) && rights.length === 0 ? null : claimOf(request, stream);
+    this.#sight = this.#claim;
+    this.#related = rights.length === 0
+      ? none
+      : rights.map((_right, index) => new RelatedHolder(this, index));
   }
 
   /** Has all its rights looked at from time to time. */
   watch(scopes: ScopeWatch): void {
-    const { request } = this;
-    scopes.add(request, request.scope, this);
-    request.view.rights.forEach((right, index) => {
+    const claim = this.#claim;
+    if (claim === null) return;
+    scopes.add(claim, claim.scope, this);
+    claim.view.rights.forEach((right, index) => {
       const holder = this.#related[index];
       if (holder !== undefined) scopes.add(right, right.grant?.rows ?? noRows, holder);
     });
@@ -49,8 +61,10 @@ export class Ticket implements ScopeHolder {
 
   /** The opposite of {@link watch}. */
   unwatch(scopes: ScopeWatch): void {
-    scopes.remove(this.request, this);
-    this.request.view.rights.forEach((right, index) => {
+    const claim = this.#claim;
+    if (claim === null) return;
+    scopes.remove(claim, this);
+    claim.view.rights.forEach((right, index) => {
       const holder = this.#related[index];
       if (holder !== undefined) scopes.remove(right, holder);
     });
@@ -58,11 +72,12 @@ export class Ticket implements ScopeHolder {
 
   regrant(grant: Grant | null): void {
     if (grant === null) this.revoke();
-    else this.#see({ ...this.#sight, scope: grant.rows });
+    else if (this.#sight !== null) this.#see({ ...this.#sight, scope: grant.rows });
   }
 
   /** The same for a right that what is shown under the rows hangs on. */
   regrantRelated(index: number, grant: Grant | null): void {
+    if (this.#sight === null) return;
     const { scope, view } = this.#sight;
     this.#see({ scope, view: view.rights[index]?.regranted(grant) ?? view });
   }
@@ -71,12 +86,33 @@ export class Ticket implements ScopeHolder {
     this.stream.end(invalidateText("auth_expired"));
   }
 
-  #see({ scope, view }: Pick<StreamRequest, "scope" | "view">): void {
+  #see({ scope, view }: Pick<Claim, "scope" | "view">): void {
+    if (this.#claim === null) return;
     this.#sight = { scope, view };
-    const interest = interestOf({ ...this.request, scope, view });
+    const interest = interestOf({ ...this.#claim, scope, view });
     if (groupKey(interest) === groupKey(this.stream.interest)) return;
     this.stream.move(interest, "scope_changed");
   }
+}
+
+const none: readonly RelatedHolder[] = Object.freeze([]);
+
+function claimOf(
+  { resource, access, policy, user, table, reader, scope, filter, view }: StreamRequest,
+  { interest }: LiveStream,
+): Claim {
+  return {
+    resource,
+    access,
+    policy,
+    user,
+    table,
+    reader,
+    scope,
+    filter,
+    // Without rights, those who see the same share the view as well.
+    view: view.rights.length === 0 ? interest.view : view,
+  };
 }
 
 /** Holds the right to rows that are shown under others. */

@@ -82,6 +82,7 @@ export class Arrival {
         address: () => this.address(),
         debit,
         raw: request,
+        delivery: this.#caller,
         record,
       },
       user,

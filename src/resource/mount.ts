@@ -6,6 +6,7 @@ import { answerGuarded } from "./answer_guarded.ts";
 import { Arrival, type Incoming } from "./arrival.ts";
 import type { BodyLimits } from "./body.ts";
 import type { KeyedAnswers } from "./keyed_answers.ts";
+import type { Delivery } from "./operation.ts";
 import type { Resource } from "./resource.ts";
 import { findEndpoint } from "./routes.ts";
 
@@ -18,7 +19,7 @@ export interface Target {
 }
 
 /** Who sends a request, as far as anybody has asked. */
-export interface Caller {
+export interface Caller extends Delivery {
   user(): User | null;
   /** Where its socket ends; null where the listener does not say. */
   address(): string | null;

@@ -25,8 +25,15 @@ export interface ResourceRequest {
   debit(items: number): void | Promise<void>;
   /** As it came, for hooks. */
   readonly raw: Request;
+  readonly delivery: Delivery;
   /** Stores the reply in the transaction of the write; null for most requests. */
   readonly record: RecordReply | null;
+}
+
+/** What is known of an answer on its way. */
+export interface Delivery {
+  /** Settles when the answer was sent, or can be sent no more; null where nobody tells. */
+  delivered(): Promise<unknown> | null;
 }
 
 /** Stores a reply in a transaction. What it throws must keep that from being committed. */

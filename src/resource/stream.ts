@@ -27,7 +27,6 @@ export async function openStream(
   // A stream that nobody will read must not be opened.
   if (request.raw.method === "HEAD") return null;
   const { url, policy, table, reader } = resource;
-  const { signal } = request.raw;
   return await open({
     resource: url,
     access: "subscribe",
@@ -36,13 +35,19 @@ export async function openStream(
     reader,
     user,
     address: addressGroup(request.address()),
-    signal,
+    gone: request.delivery.delivered() ?? aborted(request.raw),
   });
 }
 
 /** The answer that a stream is. */
 export function streamReply(body: Stream): Reply {
   return { status: 200, headers: streamHeaders, body };
+}
+
+/** Only where nobody else tells: Deno warns of signals, and each costs a stream kilobytes. */
+function aborted({ signal }: Request): Promise<unknown> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
 }
 
 /** No proxy may keep a stream, hold it back or pack it anew. */

@@ -45,7 +45,11 @@ export function throughMiddleware(
   }
   hono.all("*", (context) => {
     const user = () => readUser(context.get("user"));
-    return answer(context.req.raw, { user, address: () => remoteAddress(context.env) });
+    return answer(context.req.raw, {
+      user,
+      address: () => remoteAddress(context.env),
+      delivered: () => deliveryOf(context.env),
+    });
   });
   hono.onError((error, context) => fail(problemOf(error), context.req.raw));
   return async function fetch(request, info = {}) {
@@ -73,6 +77,10 @@ class AnonymousCaller implements Caller {
   address(): string | null {
     return remoteAddress(this.#info);
   }
+
+  delivered(): Promise<unknown> | null {
+    return deliveryOf(this.#info);
+  }
 }
 
 /** What the listener tells of the socket; null where nothing is told. */
@@ -83,6 +91,12 @@ function remoteAddress(info: unknown): string | null {
   return "hostname" in remoteAddr && typeof remoteAddr.hostname === "string"
     ? remoteAddr.hostname
     : null;
+}
+
+/** What the listener tells of the answer; null where nothing is told. */
+function deliveryOf(info: unknown): Promise<unknown> | null {
+  if (typeof info !== "object" || info === null || !("completed" in info)) return null;
+  return info.completed instanceof Promise ? info.completed : null;
 }
 
 /** The statuses that middlewares throw, as problems. */

@@ -224,7 +224,7 @@ function requestFor(table: TableInfo, db: Database): SubscribeRequest {
     filter: allRows,
     resumeFrom: null,
     skipExisting: false,
-    signal: new AbortController().signal,
+    gone: new Promise(() => {}),
   };
 }
 

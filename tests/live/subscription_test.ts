@@ -496,16 +496,25 @@ Deno.test("a draining service ends its streams one after the other, with their p
 
 Deno.test("who goes away leaves nothing behind", () =>
   withHub(sqlite, rows, {}, async ({ open, hub, sql, observations }) => {
-    const aborting = new AbortController();
-    const streams = [await open(), await open({ signal: aborting.signal })];
-    assertEquals(hub.size, 2);
+    const leaving = Promise.withResolvers<void>();
+    const breaking = Promise.withResolvers<void>();
+    const streams = [
+      await open(),
+      await open({ gone: leaving.promise }),
+      await open({ gone: breaking.promise }),
+    ];
+    assertEquals(hub.size, 3);
     await streams[0]?.cancel();
+    assertEquals(hub.size, 2);
+    leaving.resolve();
+    await settled();
     assertEquals(hub.size, 1);
-    aborting.abort();
+    breaking.reject(new Error("the answer was not sent"));
+    await settled();
     assertEquals(hub.size, 0);
     await sql(insert(1));
     await settled();
-    await streams[1]?.cancel();
+    for (const stream of streams.slice(1)) await stream.cancel();
     assertEquals(observations, []);
   }));
 
@@ -543,7 +552,7 @@ Deno.test("a crowd that begins at once shares its pages, and reads few at a time
 });
 
 Deno.test("a stream that ends with bytes unread while it reads a page reads nothing more", () => {
-  const gone = new AbortController();
+  const gone = Promise.withResolvers<void>();
   let reads = 0;
   return withHub(sqlite, rows, {
     sizes: { rowsPerPage: 1 },
@@ -551,13 +560,13 @@ Deno.test("a stream that ends with bytes unread while it reads a page reads noth
       ...logMethods(log),
       readAt: async (statement) => {
         reads++;
-        gone.abort();
+        gone.resolve();
         return await log.readAt(statement);
       },
     }),
   }, async ({ open, sql, hub }) => {
     for (let id = 1; id <= 5; id++) await sql(insert(id, id));
-    const stream = await open({ signal: gone.signal });
+    const stream = await open({ gone: gone.promise });
     await settled();
     assertEquals([reads, hub.size], [1, 0]);
     await stream.cancel();

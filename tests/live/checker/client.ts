@@ -25,7 +25,7 @@ export interface ClientOptions {
 /** A connection: it takes what comes as far as somebody asks for it. */
 interface Connection {
   readonly instance: Instance;
-  readonly aborting: AbortController;
+  readonly leaving: PromiseWithResolvers<void>;
   readonly request: Request;
   reader: ReadableStreamDefaultReader<Uint8Array> | null;
   readonly parser: EventSourceParser;
@@ -88,16 +88,14 @@ export class Client {
   connect(instance: Instance): void {
     const { user, place, filter } = this.interest;
     const query = filter === "" ? "" : `?filter=${encodeURIComponent(filter)}`;
-    const aborting = new AbortController();
     const { token } = this.replica;
     const request = new Request(`http://test/api/${place}/subscribe${query}`, {
       headers: { "x-user": user, ...(token === "" ? {} : { "last-event-id": token }) },
-      signal: aborting.signal,
     });
     this.replica.connect();
     const connection: Connection = {
       instance,
-      aborting,
+      leaving: Promise.withResolvers(),
       request,
       reader: null,
       parser: new EventSourceParser((block) => {
@@ -148,7 +146,7 @@ export class Client {
     const connection = this.#connection;
     if (connection === null) return;
     this.#connection = null;
-    connection.aborting.abort();
+    connection.leaving.resolve();
     connection.reader?.cancel().catch((error) => this.#fail(connection, error));
   }
 
@@ -159,8 +157,8 @@ export class Client {
   }
 
   async #open(connection: Connection): Promise<void> {
-    const { instance, request } = connection;
-    const reply = await instance.answer(request);
+    const { instance, request, leaving } = connection;
+    const reply = await instance.answer(request, leaving.promise);
     if (reply.status !== 200 || !(reply.body instanceof ReadableStream)) {
       if (![429, 503].includes(reply.status)) {
         this.faults.push(`refused: ${reply.status} ${reply.body}`);
@@ -173,7 +171,7 @@ export class Client {
       await connection.reader.cancel();
       return;
     }
-    this.#filter = this.#filterOf(instance.requests.get(request.signal));
+    this.#filter = this.#filterOf(instance.requests.get(leaving.promise));
   }
 
   #filterOf(request: SubscribeRequest | undefined): Filter | null {
@@ -185,7 +183,7 @@ export class Client {
   #startOver(reason: string): void {
     if (reason !== "scope_changed" || this.interest.place !== "things") return;
     const connection = this.#connection;
-    const request = connection?.instance.requests.get(connection.request.signal);
+    const request = connection?.instance.requests.get(connection.leaving.promise);
     if (request === undefined) return;
     this.#filter = and(thingsScope(this.interest.user, this.#options.grants), request.filter);
   }

@@ -31,10 +31,10 @@ export interface Instance {
   readonly db: Database;
   /** Without a gate. */
   readonly log: ChangeLog;
-  /** What a stream was opened for, by the signal of its request. */
-  readonly requests: ReadonlyMap<AbortSignal, SubscribeRequest>;
+  /** What a stream was opened for, by what tells that its client is gone. */
+  readonly requests: ReadonlyMap<Promise<unknown>, SubscribeRequest>;
   /** Never rejects for the caller's faults. */
-  answer(request: Request): Promise<Reply>;
+  answer(request: Request, gone?: Promise<unknown>): Promise<Reply>;
   close(): Promise<void>;
 }
 
@@ -91,7 +91,7 @@ export async function openInstance(options: InstanceOptions): Promise<Instance> 
 }
 
 class WatchedHub extends Hub {
-  readonly requests = new Map<AbortSignal, SubscribeRequest>();
+  readonly requests = new Map<Promise<unknown>, SubscribeRequest>();
   readonly #fault: Fault;
 
   constructor(options: HubOptions, fault: Fault) {
@@ -100,7 +100,7 @@ class WatchedHub extends Hub {
   }
 
   override async subscribe(request: SubscribeRequest): Promise<ReadableStream<Uint8Array>> {
-    this.requests.set(request.signal, request);
+    this.requests.set(request.gone, request);
     const { request: change, stream: pipe } = this.#fault;
     const stream = await super.subscribe(change?.(request) ?? request);
     return pipe?.(stream) ?? stream;
@@ -138,13 +138,14 @@ async function answering(
     trustedProxies: 0,
     clock: runtime.clock,
   });
-  return async (request) => {
+  return async (request, gone) => {
     const id = request.headers.get("x-user");
     const user: User | null = id === null ? null : { id };
     try {
       const answer = mounted.answer(request, readTarget(request.url), {
         user: () => user,
         address: () => null,
+        delivered: () => gone ?? null,
       });
       if (answer === null) throw new Error(`There is nothing at ${request.url}`);
       return await answer;
