@@ -9,6 +9,8 @@ import type { Taken } from "./account.ts";
 import { decide, type Facts, type Verdict } from "./decide.ts";
 import { askTrust, overflowDifficulty } from "./difficulty.ts";
 import type { RequestFacts } from "./fingerprint.ts";
+import { tiny } from "./limit.ts";
+import type { Payment } from "./payment.ts";
 import type { ProofOfWork } from "./proof_of_work.ts";
 import type { Protection } from "./protection.ts";
 import type { Quota } from "./quota.ts";
@@ -46,7 +48,7 @@ export interface AdmissionParts {
  * promise only where something has to be waited for. In the end either {@link served} or
  * {@link failed} is told, which gives back what was taken for nothing.
  */
-export class Admission {
+export class Admission implements Payment {
   readonly #parts: AdmissionParts;
   readonly #protection: Protection;
   readonly #visit: Visit;
@@ -102,34 +104,35 @@ export class Admission {
       : this.#pay(finding);
   }
 
-  /** Takes the price of all items, of which some may be paid for already. May be told twice. */
+  covers(items: number): boolean {
+    return this.#priceOf(items) <= this.#price + tiny;
+  }
+
   debit(items: number): void | Promise<void> {
-    const budget = this.#budget;
-    if (budget === null || items <= 1) return;
-    const price = Math.min(items * this.#protection.cost, budget.limit.capacity);
-    return this.#take(budget, price - this.#price);
+    if (this.#budget === null || this.covers(items)) return;
+    return this.#take(this.#budget, this.#priceOf(items) - this.#price);
+  }
+
+  settle(items: number): void {
+    const price = this.#priceOf(items);
+    if (price >= this.#price) return;
+    this.#price = price;
+    this.#giveBack(this.#charged - price);
   }
 
   /** The answer, with what is left. */
   served(reply: Reply): Reply {
-    if (reply.status >= 500) this.giveBack();
+    if (reply.status >= 500) this.#giveBack(this.#charged);
     return { status: reply.status, headers: this.#withHeaders(reply.headers), body: reply.body };
   }
 
   /** What to throw instead: the same, with what is left. A failure of ours stays what it is. */
   failed(error: unknown): unknown {
     const status = error instanceof Problem ? error.status : 500;
-    if (status >= 500 || status === 428 || status === 429) this.giveBack();
+    if (status >= 500 || status === 428 || status === 429) this.#giveBack(this.#charged);
     return error instanceof Problem && status < 500
       ? error.withHeaders(this.#withHeaders(error.headers))
       : error;
-  }
-
-  /** Gives back what was taken from the budget, once: for what turns out to cost nothing. */
-  giveBack(): void {
-    if (this.#budget === null || this.#spent === null || this.#charged === 0) return;
-    this.#spent = this.#budget.giveBack(this.#who, this.#charged);
-    this.#charged = 0;
   }
 
   #entered(taken: Taken): void {
@@ -139,13 +142,25 @@ export class Admission {
     if (verdict.kind === "refuse") throw this.#refusal(verdict, 1);
   }
 
+  /** Of at least one item, as an empty batch is a request, too. */
+  #priceOf(items: number): number {
+    if (this.#budget === null) return 0;
+    return Math.min(Math.max(1, items) * this.#protection.cost, this.#budget.limit.capacity);
+  }
+
+  /** What a solved challenge paid for was not taken, and does not come back as tokens. */
+  #giveBack(amount: number): void {
+    if (this.#budget === null || amount <= 0) return;
+    this.#spent = this.#budget.giveBack(this.#who, amount);
+    this.#charged -= amount;
+  }
+
   #pay(budget: Quota | null): void | Promise<void> {
     this.#budget = budget;
     return budget === null ? this.#judge(0) : this.#take(budget, this.#protection.cost);
   }
 
   #take(budget: Quota, amount: number): void | Promise<void> {
-    if (amount <= 0) return;
     const taking = budget.take(this.#who, amount);
     return taking instanceof Promise
       ? taking.then((taken) => this.#took(taken, amount))

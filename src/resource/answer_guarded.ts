@@ -1,4 +1,5 @@
 import type { User } from "../auth/user.ts";
+import type { Payment } from "../guard/payment.ts";
 import type { Protection } from "../guard/protection.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { parseBody, readBody } from "./body.ts";
@@ -23,7 +24,7 @@ export interface GuardedWay {
   readonly byKey: AnswerByKey | null;
   run(
     body: unknown,
-    debit: (items: number) => void | Promise<void>,
+    payment: Payment,
     record: RecordReply | null,
   ): Promise<Reply>;
 }
@@ -48,7 +49,6 @@ export function answerGuarded(
     address,
     body,
   });
-  const debit = (items: number) => admission.debit(items);
 
   // An answer that was stored under the request's Idempotency-Key stands between these two: it is
   // counted, and costs nothing.
@@ -61,8 +61,8 @@ export function answerGuarded(
   }
   function admitted(record: RecordReply | null): Promise<Reply> {
     return takesBody
-      ? body().then((bytes) => run(parseBody(bytes), debit, record))
-      : run(undefined, debit, record);
+      ? body().then((bytes) => run(parseBody(bytes), admission, record))
+      : run(undefined, admission, record);
   }
   function failed(error: unknown): never {
     throw admission.failed(error);

@@ -1,12 +1,13 @@
 import type { User } from "../auth/user.ts";
 import { clientAddress } from "../guard/client_address.ts";
 import type { Guard } from "../guard/guard.ts";
+import { free, type Payment } from "../guard/payment.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { answerGuarded } from "./answer_guarded.ts";
 import { type BodyLimits, parseBody, readBody, readJsonBody } from "./body.ts";
 import type { KeyedAnswers } from "./keyed_answers.ts";
-import type { RecordReply, ResourceRequest } from "./operation.ts";
+import type { RecordReply } from "./operation.ts";
 import { parseQuery } from "./query.ts";
 import type { Resource } from "./resource.ts";
 import { findEndpoint } from "./routes.ts";
@@ -80,7 +81,7 @@ export function mountResources(
     const byKey = isRead(request) ? null : options.keys?.find(arrival, resource) ?? null;
     const runWith = (
       body: unknown,
-      debit: ResourceRequest["debit"] = noDebit,
+      payment: Payment = free,
       record: RecordReply | null = null,
     ) =>
       endpoint.run(
@@ -90,7 +91,7 @@ export function mountResources(
           body,
           header: (name) => request.headers.get(name),
           address,
-          debit,
+          payment,
           raw: request,
           record,
         },
@@ -104,9 +105,9 @@ export function mountResources(
     if (byKey !== null) {
       return endpoint.takesBody
         ? readBody(request, limits, clock).then((bytes) =>
-          byKey(bytes, (record) => runWith(parseBody(bytes), noDebit, record))
+          byKey(bytes, (record) => runWith(parseBody(bytes), free, record))
         )
-        : byKey(new Uint8Array(), (record) => runWith(undefined, noDebit, record));
+        : byKey(new Uint8Array(), (record) => runWith(undefined, free, record));
     }
     return endpoint.takesBody
       ? readJsonBody(request, limits, clock).then((body) => runWith(body))
@@ -119,9 +120,6 @@ interface Arrival {
   readonly target: Target;
   readonly caller: Caller;
 }
-
-/** Where nothing has a price. */
-function noDebit(): void {}
 
 function isRead({ method }: Request): boolean {
   return method === "GET" || method === "HEAD";
