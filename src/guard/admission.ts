@@ -1,7 +1,9 @@
 import type { User } from "../auth/user.ts";
 import { Problem } from "../problem/problem.ts";
+import { powHeaders } from "../protocol/proof_of_work.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import type { Gate } from "./answer_once.ts";
 import type { SettledAbuse } from "./abuse_options.ts";
 import type { CaptchaChallenge } from "./captcha.ts";
 import { addressGroup } from "./client_address.ts";
@@ -15,20 +17,7 @@ import type { ProofOfWork } from "./proof_of_work.ts";
 import type { Protection } from "./protection.ts";
 import type { Quota } from "./quota.ts";
 import { secondsUntil, type Standing, withRateHeaders } from "./rate_headers.ts";
-
-/** A request that wants to be let in. */
-export interface Visit {
-  readonly request: Request;
-  /** Raw, from the request target. */
-  readonly path: string;
-  /** Raw, without the question mark. */
-  readonly query: string;
-  readonly user: User | null;
-  /** The client's address; null where nobody tells it. */
-  address(): string | null;
-  /** The body as it came, read once; empty for operations that take none. */
-  body(): Promise<Uint8Array>;
-}
+import type { Visit } from "./visit.ts";
 
 /** What every admission works with. */
 export interface AdmissionParts {
@@ -48,7 +37,7 @@ export interface AdmissionParts {
  * promise only where something has to be waited for. In the end either {@link served} or
  * {@link failed} is told, which gives back what was taken for nothing.
  */
-export class Admission implements Payment {
+export class Admission implements Gate, Payment {
   readonly #parts: AdmissionParts;
   readonly #protection: Protection;
   readonly #visit: Visit;
@@ -56,6 +45,7 @@ export class Admission implements Payment {
   readonly #facts: { -readonly [Name in keyof Facts]: Facts[Name] };
   #rate: Taken | null = null;
   #budget: Quota | null = null;
+  #finding: { readonly budget: Quota | null | Promise<Quota | null> } | null = null;
   #spent: Taken | null = null;
   /** The tokens that were taken from the budget, and the price that they are for. */
   #charged = 0;
@@ -98,10 +88,22 @@ export class Admission implements Payment {
   /** Takes the price of one item, and asks for what the gates want. */
   admit(): void | Promise<void> {
     if (this.#protection.cost === 0) return this.#judge(0);
-    const finding = this.#parts.budgetOf(this.#visit.request, this.#visit.user);
+    const finding = this.#findBudget();
     return finding instanceof Promise
       ? finding.then((quota) => this.#pay(quota))
       : this.#pay(finding);
+  }
+
+  async isDoubtful(): Promise<boolean> {
+    const { cost, pow, captcha } = this.#protection;
+    if (offersSolution(this.#visit.request.headers, this.#parts.abuse)) return false;
+    if (pow !== null || captcha !== null) return true;
+    const budget = cost === 0 ? null : await this.#findBudget();
+    return budget?.isKnownShort(this.#who, cost) ?? false;
+  }
+
+  giveBack(): void {
+    this.#giveBack(this.#charged);
   }
 
   covers(items: number): boolean {
@@ -122,14 +124,14 @@ export class Admission implements Payment {
 
   /** The answer, with what is left. */
   served(reply: Reply): Reply {
-    if (reply.status >= 500) this.#giveBack(this.#charged);
+    if (reply.status >= 500) this.giveBack();
     return { status: reply.status, headers: this.#withHeaders(reply.headers), body: reply.body };
   }
 
   /** What to throw instead: the same, with what is left. A failure of ours stays what it is. */
   failed(error: unknown): unknown {
     const status = error instanceof Problem ? error.status : 500;
-    if (status >= 500 || status === 428 || status === 429) this.#giveBack(this.#charged);
+    if (status >= 500 || status === 428 || status === 429) this.giveBack();
     return error instanceof Problem && status < 500
       ? error.withHeaders(this.#withHeaders(error.headers))
       : error;
@@ -140,6 +142,12 @@ export class Admission implements Payment {
     this.#facts.isRateLimited = !taken.isGranted;
     const verdict = decide(this.#facts);
     if (verdict.kind === "refuse") throw this.#refusal(verdict, 1);
+  }
+
+  /** Asked once: whatever a deployer's function says, a request has one budget. */
+  #findBudget(): Quota | null | Promise<Quota | null> {
+    const { request, user } = this.#visit;
+    return (this.#finding ??= { budget: this.#parts.budgetOf(request, user) }).budget;
   }
 
   /** Of at least one item, as an empty batch is a request, too. */
@@ -290,6 +298,11 @@ export class Admission implements Payment {
     const budget = standingOf(this.#budget, this.#spent);
     return withRateHeaders(headers, rate, budget, this.#parts.runtime.clock.now());
   }
+}
+
+/** Whether anything is there that has to be looked at, however wrong it may be. */
+function offersSolution(headers: Headers, { captcha }: SettledAbuse): boolean {
+  return headers.has(powHeaders.nonce) || captcha !== null && headers.has(captcha.tokenHeader);
 }
 
 function standingOf(quota: Quota | null, taken: Taken | null): Standing | null {

@@ -50,14 +50,11 @@ export function answerGuarded(
     body,
   });
 
-  // An answer that was stored under the request's Idempotency-Key stands between these two: it is
-  // counted, and costs nothing.
+  // An answer that was stored under the request's Idempotency-Key is counted, and costs nothing.
   function entered(): Promise<Reply> {
-    return byKey === null ? counted(null) : body().then((bytes) => byKey(bytes, counted));
-  }
-  function counted(record: RecordReply | null): Promise<Reply> {
+    if (byKey !== null) return body().then((bytes) => byKey(bytes, admitted, admission));
     const admitting = admission.admit();
-    return admitting instanceof Promise ? admitting.then(() => admitted(record)) : admitted(record);
+    return admitting instanceof Promise ? admitting.then(() => admitted(null)) : admitted(null);
   }
   function admitted(record: RecordReply | null): Promise<Reply> {
     return takesBody

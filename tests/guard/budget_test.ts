@@ -1,8 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { type AbuseProtectionOptions, settleAbuse } from "../../src/guard/abuse_options.ts";
 import { createGuard } from "../../src/guard/guard.ts";
-import type { Visit } from "../../src/guard/admission.ts";
-
+import type { Visit } from "../../src/guard/visit.ts";
 import type { Protection } from "../../src/guard/protection.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { createDenoKeyValue } from "../../src/runtime/deno_key_value.ts";
