@@ -1,5 +1,6 @@
 import {
   type ClaimResult,
+  type FoundAnswer,
   type IdempotencyClaim,
   idempotencyLeaseMs,
   type IdempotencyStore,
@@ -56,22 +57,22 @@ export class TableIdempotency implements IdempotencyStore {
   }
 
   async claim(claim: IdempotencyClaim): Promise<ClaimResult> {
-    const { clock } = this.#parts;
     await this.prepare();
     await this.#sweep();
     for (;;) {
       if (await this.#insert(claim)) return { kind: "claimed" };
       const found = await this.#read(claim);
       if (found === null) continue;
-      const { fingerprint, answer } = found;
-      const end = answer === null ? found.leaseUntil : found.expiresAt;
-      if (Number(end) > clock.now()) {
-        return answer === null
-          ? { kind: "in-flight", fingerprint }
-          : { kind: "finished", fingerprint, answer: readAnswer(answer) };
-      }
+      const standing = this.#standing(found);
+      if (standing !== null) return standing;
       if (await this.#takeOver(claim, found)) return { kind: "claimed" };
     }
+  }
+
+  async find(claim: IdempotencyClaim): Promise<FoundAnswer | null> {
+    await this.prepare();
+    const found = await this.#read(claim);
+    return found === null ? null : this.#standing(found);
   }
 
   async renew(claim: IdempotencyClaim): Promise<void> {
@@ -134,6 +135,15 @@ export class TableIdempotency implements IdempotencyStore {
       expiresAt: recordEnd ?? 0,
       answer: typeof answer === "string" ? answer : null,
     };
+  }
+
+  /** Null where its time is over. */
+  #standing({ fingerprint, answer, leaseUntil, expiresAt }: Found): FoundAnswer | null {
+    const end = answer === null ? leaseUntil : expiresAt;
+    if (Number(end) <= this.#parts.clock.now()) return null;
+    return answer === null
+      ? { kind: "in-flight", fingerprint }
+      : { kind: "finished", fingerprint, answer: readAnswer(answer) };
   }
 
   /** Only from whom it was found to be, in the state it was found in. */

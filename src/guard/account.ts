@@ -64,11 +64,16 @@ export class Account implements Holder {
       if (2 * this.#held < this.#share && !this.#isLeasing) void this.#renew(amount);
       return taken;
     }
-    // What refills meanwhile is counted here as well; what others give back is seen a second later.
-    if (!isThere && !toFloor && this.#now() - this.#heardAt < memoryMs) {
+    if (!toFloor && this.isKnownShort(amount)) {
       return { isGranted: false, amount: 0, left: this.#total };
     }
     return this.#ask(demand);
+  }
+
+  /** What refills meanwhile is counted here as well; what others give back is seen a second later. */
+  isKnownShort(amount: number): boolean {
+    this.#refill();
+    return this.#total.tokens + tiny < amount && this.#now() - this.#heardAt < memoryMs;
   }
 
   giveBack(amount: number): Taken {

@@ -1,7 +1,9 @@
 import type { User } from "../auth/user.ts";
 import { Problem } from "../problem/problem.ts";
+import { powHeaders } from "../protocol/proof_of_work.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import type { Gate } from "./answer_once.ts";
 import type { SettledAbuse } from "./abuse_options.ts";
 import type { CaptchaChallenge } from "./captcha.ts";
 import { addressGroup } from "./client_address.ts";
@@ -9,22 +11,13 @@ import type { Taken } from "./account.ts";
 import { decide, type Facts, type Verdict } from "./decide.ts";
 import { askTrust, overflowDifficulty } from "./difficulty.ts";
 import type { RequestFacts } from "./fingerprint.ts";
+import { tiny } from "./limit.ts";
+import type { Payment } from "./payment.ts";
 import type { ProofOfWork } from "./proof_of_work.ts";
 import type { Protection } from "./protection.ts";
 import type { Quota } from "./quota.ts";
 import { secondsUntil, type Standing, withRateHeaders } from "./rate_headers.ts";
-
-/** A request that wants to be let in. */
-export interface Visit {
-  readonly request: Request;
-  /** Raw, the query without the question mark. */
-  readonly target: { readonly path: string; readonly query: string };
-  readonly user: User | null;
-  /** The client's address; null where nobody tells it. */
-  address(): string | null;
-  /** The body as it came, read once; empty for operations that take none. */
-  body(): Promise<Uint8Array>;
-}
+import type { Visit } from "./visit.ts";
 
 /** What every admission works with. */
 export interface AdmissionParts {
@@ -44,7 +37,7 @@ export interface AdmissionParts {
  * promise only where something has to be waited for. In the end either {@link served} or
  * {@link failed} is told, which gives back what was taken for nothing.
  */
-export class Admission {
+export class Admission implements Gate, Payment {
   readonly #parts: AdmissionParts;
   readonly #protection: Protection;
   readonly #visit: Visit;
@@ -52,6 +45,7 @@ export class Admission {
   readonly #facts: { -readonly [Name in keyof Facts]: Facts[Name] };
   #rate: Taken | null = null;
   #budget: Quota | null = null;
+  #finding: { readonly budget: Quota | null | Promise<Quota | null> } | null = null;
   #spent: Taken | null = null;
   /** The tokens that were taken from the budget, and the price that they are for. */
   #charged = 0;
@@ -94,18 +88,38 @@ export class Admission {
   /** Takes the price of one item, and asks for what the gates want. */
   admit(): void | Promise<void> {
     if (this.#protection.cost === 0) return this.#judge(0);
-    const finding = this.#parts.budgetOf(this.#visit.request, this.#visit.user);
+    const finding = this.#findBudget();
     return finding instanceof Promise
       ? finding.then((quota) => this.#pay(quota))
       : this.#pay(finding);
   }
 
-  /** Takes the price of all items, of which some may be paid for already. May be told twice. */
+  async isDoubtful(): Promise<boolean> {
+    const { cost, pow, captcha } = this.#protection;
+    if (offersSolution(this.#visit.request.headers, this.#parts.abuse)) return false;
+    if (pow !== null || captcha !== null) return true;
+    const budget = cost === 0 ? null : await this.#findBudget();
+    return budget?.isKnownShort(this.#who, cost) ?? false;
+  }
+
+  giveBack(): void {
+    this.#giveBack(this.#charged);
+  }
+
+  covers(items: number): boolean {
+    return this.#priceOf(items) <= this.#price + tiny;
+  }
+
   debit(items: number): void | Promise<void> {
-    const budget = this.#budget;
-    if (budget === null || items <= 1) return;
-    const price = Math.min(items * this.#protection.cost, budget.limit.capacity);
-    return this.#take(budget, price - this.#price);
+    if (this.#budget === null || this.covers(items)) return;
+    return this.#take(this.#budget, this.#priceOf(items) - this.#price);
+  }
+
+  settle(items: number): void {
+    const price = this.#priceOf(items);
+    if (price >= this.#price) return;
+    this.#price = price;
+    this.#giveBack(this.#charged - price);
   }
 
   /** The answer, with what is left. */
@@ -123,18 +137,30 @@ export class Admission {
       : error;
   }
 
-  /** Gives back what was taken from the budget, once: for what turns out to cost nothing. */
-  giveBack(): void {
-    if (this.#budget === null || this.#spent === null || this.#charged === 0) return;
-    this.#spent = this.#budget.giveBack(this.#who, this.#charged);
-    this.#charged = 0;
-  }
-
   #entered(taken: Taken): void {
     this.#rate = taken;
     this.#facts.isRateLimited = !taken.isGranted;
     const verdict = decide(this.#facts);
     if (verdict.kind === "refuse") throw this.#refusal(verdict, 1);
+  }
+
+  /** Asked once: whatever a deployer's function says, a request has one budget. */
+  #findBudget(): Quota | null | Promise<Quota | null> {
+    const { request, user } = this.#visit;
+    return (this.#finding ??= { budget: this.#parts.budgetOf(request, user) }).budget;
+  }
+
+  /** Of at least one item, as an empty batch is a request, too. */
+  #priceOf(items: number): number {
+    if (this.#budget === null) return 0;
+    return Math.min(Math.max(1, items) * this.#protection.cost, this.#budget.limit.capacity);
+  }
+
+  /** What a solved challenge paid for was not taken, and does not come back as tokens. */
+  #giveBack(amount: number): void {
+    if (this.#budget === null || amount <= 0) return;
+    this.#spent = this.#budget.giveBack(this.#who, amount);
+    this.#charged -= amount;
   }
 
   #pay(budget: Quota | null): void | Promise<void> {
@@ -143,7 +169,6 @@ export class Admission {
   }
 
   #take(budget: Quota, amount: number): void | Promise<void> {
-    if (amount <= 0) return;
     const taking = budget.take(this.#who, amount);
     return taking instanceof Promise
       ? taking.then((taken) => this.#took(taken, amount))
@@ -273,6 +298,11 @@ export class Admission {
     const budget = standingOf(this.#budget, this.#spent);
     return withRateHeaders(headers, rate, budget, this.#parts.runtime.clock.now());
   }
+}
+
+/** Whether anything is there that has to be looked at, however wrong it may be. */
+function offersSolution(headers: Headers, { captcha }: SettledAbuse): boolean {
+  return headers.has(powHeaders.nonce) || captcha !== null && headers.has(captcha.tokenHeader);
 }
 
 function standingOf(quota: Quota | null, taken: Taken | null): Standing | null {

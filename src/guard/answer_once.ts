@@ -3,7 +3,7 @@ import { Problem } from "../problem/problem.ts";
 import { problemReply } from "../problem/problem_reply.ts";
 import type { Reply } from "../protocol/reply.ts";
 import {
-  type ClaimResult,
+  type FoundAnswer,
   type IdempotencyClaim,
   idempotencyLeaseMs,
   type IdempotencyStore,
@@ -39,6 +39,16 @@ export interface AnswerKeeping extends Pick<Runtime, "clock" | "random" | "obser
   readonly store: IdempotencyStore;
 }
 
+/** What a keyed request has to pass before it is worked on. */
+export interface Gate {
+  /** Whether it will refuse the request, as far as it can say without asking or taking anything. */
+  isDoubtful(): Promise<boolean>;
+  /** Throws a 428 or 429 where the request may not pass. */
+  admit(): void | Promise<void>;
+  /** Gives back what was taken: an answer that is given again costs nothing. */
+  giveBack(): void;
+}
+
 /**
  * Answers a request, or says again what was answered to it before. Of any number of the same
  * requests one is at work at a time. Throws `idempotency-key-reused` (422) for another request
@@ -48,15 +58,30 @@ export async function answerOnce(
   request: KeyedRequest,
   keeping: AnswerKeeping,
   work: (claim: IdempotencyClaim) => Promise<Answered>,
+  gate: Gate | null,
 ): Promise<Reply> {
   const claim = claimFor(request, keeping);
+  // A flood that is refused writes nothing to the store. Others are admitted once they hold the
+  // key, so that of the same requests only one uses up a solution or the last token.
+  const isDoubtful = gate !== null && await gate.isDoubtful();
+  if (isDoubtful) {
+    const found = await keeping.store.find(claim);
+    if (found !== null) return repeated(found, claim);
+    await gate.admit();
+  }
   // Nothing is done before the store has said that nobody else does it.
   const result = await keeping.store.claim(claim);
-  if (result.kind !== "claimed") return repeated(result, claim);
+  if (result.kind !== "claimed") {
+    gate?.giveBack();
+    return repeated(result, claim);
+  }
   const letGo = hold(claim, keeping);
   let answered: Answered;
   try {
-    answered = await refusalsAnswered(() => work(claim));
+    answered = await refusalsAnswered(async () => {
+      if (!isDoubtful) await gate?.admit();
+      return await work(claim);
+    });
   } catch (error) {
     await letGo();
     await settle("release", claim, keeping);
@@ -97,7 +122,7 @@ function hashOf(...parts: readonly (string | Uint8Array)[]): string {
 }
 
 function repeated(
-  result: Exclude<ClaimResult, { readonly kind: "claimed" }>,
+  result: FoundAnswer,
   { fingerprint }: IdempotencyClaim,
 ): Reply {
   if (result.fingerprint !== fingerprint) {

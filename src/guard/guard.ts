@@ -2,7 +2,7 @@ import type { Access } from "../auth/scope.ts";
 import type { AppStore } from "../runtime/open_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { SettledAbuse } from "./abuse_options.ts";
-import { Admission, type AdmissionParts, type Visit } from "./admission.ts";
+import { Admission, type AdmissionParts } from "./admission.ts";
 import { anonymousClass, authenticatedClass } from "./budget_options.ts";
 import { createCaptcha } from "./captcha.ts";
 import { fixedWindow, type Limit, tokenBucket } from "./limit.ts";
@@ -16,6 +16,7 @@ import {
 } from "./protection.ts";
 import type { ProtectionOptions, RateLimitOptions } from "./protection_options.ts";
 import { Quota } from "./quota.ts";
+import type { Visit } from "./visit.ts";
 
 /** Stands before the operations of a service. */
 export interface Guard {

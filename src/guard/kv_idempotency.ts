@@ -1,5 +1,6 @@
 import {
   type ClaimResult,
+  type FoundAnswer,
   type IdempotencyClaim,
   idempotencyLeaseMs,
   type IdempotencyStore,
@@ -29,22 +30,20 @@ export class KvIdempotency implements IdempotencyStore {
   }
 
   async claim(claim: IdempotencyClaim): Promise<ClaimResult> {
-    const { store, clock } = this.#parts;
+    const { store } = this.#parts;
     const key = keyOf(claim);
     // Most keys are new: one commit, and nobody has to be looked at.
     for (let versionstamp: string | null = null;;) {
       if (await this.#put(key, this.#held(claim), versionstamp)) return { kind: "claimed" };
       const entry = await store.get(key);
       versionstamp = entry.versionstamp;
-      const found = readRecord(entry.value);
-      if (found === null) continue;
-      const { fingerprint, owner, answer } = found;
-      if (answer !== null) {
-        const stored = await this.#readAnswer({ ...claim, owner }, answer);
-        return { kind: "finished", fingerprint, answer: stored };
-      }
-      if (found.leaseUntilMs > clock.now()) return { kind: "in-flight", fingerprint };
+      const found = await this.#foundIn(entry.value, claim);
+      if (found !== null) return found;
     }
+  }
+
+  async find(claim: IdempotencyClaim): Promise<FoundAnswer | null> {
+    return await this.#foundIn((await this.#parts.store.get(keyOf(claim))).value, claim);
   }
 
   async renew(claim: IdempotencyClaim): Promise<void> {
@@ -76,6 +75,17 @@ export class KvIdempotency implements IdempotencyStore {
       const mutations = [{ kind: "delete", key }] as const;
       return (await this.#parts.store.commit({ checks, mutations })).ok;
     });
+  }
+
+  async #foundIn(value: unknown, claim: IdempotencyClaim): Promise<FoundAnswer | null> {
+    const record = readRecord(value);
+    if (record === null) return null;
+    const { fingerprint, owner, answer, leaseUntilMs } = record;
+    if (answer !== null) {
+      const stored = await this.#readAnswer({ ...claim, owner }, answer);
+      return { kind: "finished", fingerprint, answer: stored };
+    }
+    return leaseUntilMs > this.#parts.clock.now() ? { kind: "in-flight", fingerprint } : null;
   }
 
   #held({ owner, fingerprint }: IdempotencyClaim): KeyRecord {

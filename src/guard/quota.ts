@@ -29,6 +29,11 @@ export class Quota {
     return this.#accountOf(who).take({ amount, toFloor: false });
   }
 
+  /** Whether so many are refused without asking anybody. */
+  isKnownShort(who: string, amount: number): boolean {
+    return this.#accountOf(who).isKnownShort(amount);
+  }
+
   /** Takes tokens, or what is left where that is less. */
   takeToFloor(who: string, amount: number): Taken | Promise<Taken> {
     return this.#accountOf(who).take({ amount, toFloor: true });

@@ -4,7 +4,6 @@ import type { Protection } from "../guard/protection.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { Arrival } from "./arrival.ts";
 import type { AnswerByKey } from "./keyed_answers.ts";
-import type { RecordReply } from "./operation.ts";
 
 /** What stands before the operation. */
 export interface GuardedWay {
@@ -28,23 +27,20 @@ export async function answerGuarded(
     const entering = admission.enter();
     if (entering instanceof Promise) await entering;
     // An answer that was stored under the request's Idempotency-Key is counted, and costs nothing.
-    reply = byKey === null
-      ? await payAndRun(arrival, admission, null)
-      : await byKey(await arrival.body(), (record) => payAndRun(arrival, admission, record));
+    reply = byKey === null ? await admitAndRun(arrival, admission) : await byKey(
+      await arrival.body(),
+      (record) => arrival.run(admission, record),
+      admission,
+    );
   } catch (error) {
     throw admission.failed(error);
   }
   return admission.served(reply);
 }
 
-function payAndRun(
-  arrival: Arrival,
-  admission: Admission,
-  record: RecordReply | null,
-): Promise<Reply> {
-  const debit = (items: number) => admission.debit(items);
+function admitAndRun(arrival: Arrival, admission: Admission): Promise<Reply> {
   const admitting = admission.admit();
   return admitting instanceof Promise
-    ? admitting.then(() => arrival.run(debit, record))
-    : arrival.run(debit, record);
+    ? admitting.then(() => arrival.run(admission, null))
+    : arrival.run(admission, null);
 }

@@ -1,9 +1,10 @@
 import type { User } from "../auth/user.ts";
 import { clientAddress } from "../guard/client_address.ts";
+import type { Payment } from "../guard/payment.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { parseBody, readBody } from "./body.ts";
 import type { Caller, MountOptions, Target } from "./mount.ts";
-import type { RecordReply, ResourceRequest } from "./operation.ts";
+import type { RecordReply } from "./operation.ts";
 import { parseQuery } from "./query.ts";
 import type { Resource } from "./resource.ts";
 import type { Endpoint } from "./routes.ts";
@@ -60,15 +61,15 @@ export class Arrival {
   }
 
   /** Runs the operation. Not `async`: one promise less between request and answer. */
-  run(debit: ResourceRequest["debit"], record: RecordReply | null): Promise<Reply> {
+  run(payment: Payment, record: RecordReply | null): Promise<Reply> {
     return this.#destination.endpoint.takesBody
-      ? this.body().then((bytes) => this.#runWith(parseBody(bytes), debit, record))
-      : this.#runWith(undefined, debit, record);
+      ? this.body().then((bytes) => this.#runWith(parseBody(bytes), payment, record))
+      : this.#runWith(undefined, payment, record);
   }
 
   #runWith(
     body: unknown,
-    debit: ResourceRequest["debit"],
+    payment: Payment,
     record: RecordReply | null,
   ): Promise<Reply> {
     const { request, target, user } = this;
@@ -80,7 +81,7 @@ export class Arrival {
         body,
         header: (name) => request.headers.get(name),
         address: () => this.address(),
-        debit,
+        payment,
         raw: request,
         delivery: this.#caller,
         record,

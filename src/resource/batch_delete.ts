@@ -5,11 +5,12 @@ import { type Key, keyId, keyOf } from "../plan/key.ts";
 import { answer } from "./answer.ts";
 import { readBatchFilter } from "./batch_body.ts";
 import { reachableRows, removeByKeys } from "./batch_change.ts";
-import { lockMatching, readByKeys } from "./batch_read.ts";
+import { type MatchingRows, readByKeys, readMatching } from "./batch_read.ts";
 import { hookedDelete } from "./before_hooks.ts";
 import type { Write } from "./call.ts";
-import { inTransaction } from "./in_transaction.ts";
+import { inPaidTransaction, paidMatching, payMatching } from "./in_paid_transaction.ts";
 import type { Operation } from "./operation.ts";
+import type { Resource } from "./resource.ts";
 import { afterDelete } from "./write_row.ts";
 
 interface BatchDeletePlan {
@@ -35,16 +36,21 @@ export const batchDelete: Operation<Filter, BatchDeletePlan, number> = {
     const write = { ...call, grant };
     const { resource } = call;
     const where = and(filter, reachableRows(write));
+    const what = { where, columns: resource.table.primaryKey, limit: resource.batch.delete };
     const hooked = resource.hooks.onBeforeDelete === undefined
       ? null
-      : await hookedKeys(where, write);
-    return await inTransaction(call, async (connection) => {
-      const keys = hooked === null
-        ? await lockKeys(where, write, connection)
-        : await lockHooked(hooked, where, write, connection);
-      const count = await removeByKeys(keys, resource, connection);
-      for (const key of keys) await afterDelete(key, write, connection);
-      return count;
+      : await hookedKeys(what, write);
+    if (hooked === null) await payMatching(what, call);
+    return await inPaidTransaction(call, {
+      find: (connection) =>
+        hooked === null
+          ? lockKeys(what, resource, connection)
+          : lockHooked(hooked, where, resource, connection),
+      async change(keys, connection) {
+        const count = await removeByKeys(keys, resource, connection);
+        for (const key of keys) await afterDelete(key, write, connection);
+        return count;
+      },
     });
   },
 
@@ -53,28 +59,27 @@ export const batchDelete: Operation<Filter, BatchDeletePlan, number> = {
   },
 };
 
-async function hookedKeys(where: Filter, write: Write): Promise<readonly Key[]> {
-  const keys = await lockKeys(where, write, write.resource.driver);
+async function hookedKeys(what: MatchingRows, write: Write): Promise<readonly Key[]> {
+  const { table } = write.resource;
+  const keys = (await paidMatching(what, write)).map((row) => keyOf(row, table));
   for (const key of keys) await hookedDelete(key, write);
   return keys;
 }
 
 async function lockKeys(
-  where: Filter,
-  write: Write,
+  what: MatchingRows,
+  resource: Resource,
   connection: Connection,
 ): Promise<readonly Key[]> {
-  const { table, batch } = write.resource;
-  const what = { where, columns: table.primaryKey, limit: batch.delete };
-  const rows = await lockMatching(what, write, connection);
-  return rows.map((row) => keyOf(row, table));
+  const rows = await readMatching({ ...what, lock: true }, resource, connection);
+  return rows.map((row) => keyOf(row, resource.table));
 }
 
 /** Of the rows that the hook has seen those that the filter still matches. */
 async function lockHooked(
   keys: readonly Key[],
   where: Filter,
-  { resource }: Write,
+  resource: Resource,
   connection: Connection,
 ): Promise<readonly Key[]> {
   const { table } = resource;

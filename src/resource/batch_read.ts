@@ -5,7 +5,6 @@ import { compareKeys, type Key, keyId, keyOf, keysFilter, parts } from "../plan/
 import type { ReadPlan } from "../plan/plan.ts";
 import { Problem } from "../problem/problem.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
-import type { Call } from "./call.ts";
 import type { Resource } from "./resource.ts";
 
 /** Rows by {@link keyId}. */
@@ -41,20 +40,23 @@ export async function readByKeys(
   return found;
 }
 
+/** What a batch by filter is about. */
+export interface MatchingRows extends Pick<KeyedRows, "where" | "columns" | "lock"> {
+  readonly limit: number;
+}
+
 /**
- * The rows that a batch by filter is about, locked, in the order of their keys. Throws a 400 when
- * there are more than `limit`, which it finds out without reading more than one row too many, and
- * what the budget says to their number.
+ * The rows that a batch by filter is about, in the order of their keys. Throws a 400 when there are
+ * more than `limit`, which it finds out without reading more than one row too many.
  */
-export async function lockMatching(
-  { where, columns, limit }: Pick<KeyedRows, "where" | "columns"> & { readonly limit: number },
-  { resource: { table, reader }, request }: Call,
+export async function readMatching(
+  { where, columns, limit, lock }: MatchingRows,
+  { table, reader }: Resource,
   connection: Connection,
 ): Promise<readonly Row[]> {
-  const plan = { ...readPlan(table, columns, where), limit: limit + 1, lock: true as const };
-  const { rows } = await fetchRows(connection, plan, reader);
+  const read = { ...readPlan(table, columns, where), limit: limit + 1 };
+  const { rows } = await fetchRows(connection, lock === true ? { ...read, lock } : read, reader);
   if (rows.length > limit) throw overLimit(limit, "its filter matches more rows");
-  await request.debit(rows.length);
   return rows;
 }
 

@@ -2,16 +2,17 @@ import type { Grant } from "../auth/authorize.ts";
 import type { Connection } from "../db/driver.ts";
 import { and, type Filter } from "../filter/filter.ts";
 import { type Key, keyId, keyOf } from "../plan/key.ts";
-import type { ColumnInfo, Row } from "../schema/table_info.ts";
+import type { ColumnInfo } from "../schema/table_info.ts";
 import { answer } from "./answer.ts";
 import { readBatchFilter, readPatch } from "./batch_body.ts";
 import { changeRows, columnsToChange, reachableRows, type RowChange } from "./batch_change.ts";
-import { lockMatching, readByKeys } from "./batch_read.ts";
+import { type MatchingRows, readByKeys, readMatching } from "./batch_read.ts";
 import { hookedUpdate } from "./before_hooks.ts";
 import type { Write } from "./call.ts";
 import { withoutKey } from "./change.ts";
-import { inTransaction } from "./in_transaction.ts";
+import { inPaidTransaction, paidMatching, payMatching } from "./in_paid_transaction.ts";
 import type { Operation } from "./operation.ts";
+import type { Resource } from "./resource.ts";
 
 interface BatchUpdate {
   readonly filter: Filter;
@@ -38,16 +39,20 @@ export const batchUpdate: Operation<BatchUpdate, BatchUpdatePlan, number> = {
 
   async execute({ filter, values, grant }, call) {
     const write = { ...call, grant };
-    const { hooks } = call.resource;
+    const { resource } = call;
     const where = and(filter, reachableRows(write));
-    const hooked = hooks.onBeforeUpdate === undefined
+    const what = { where, columns: columnsToChange(resource), limit: resource.batch.update };
+    const hooked = resource.hooks.onBeforeUpdate === undefined
       ? null
-      : await hookedChanges(where, values, write);
-    return await inTransaction(call, async (connection) => {
-      const changes = hooked === null
-        ? (await lockRows(where, write, connection)).map((current) => ({ current, values }))
-        : await lockHooked(hooked, where, write, connection);
-      return await changeRows(changes, write, connection);
+      : await hookedChanges(what, values, write);
+    if (hooked === null) await payMatching(what, call);
+    return await inPaidTransaction(call, {
+      async find(connection) {
+        if (hooked !== null) return await lockHooked(hooked, where, resource, connection);
+        const rows = await readMatching({ ...what, lock: true }, resource, connection);
+        return rows.map((current) => ({ current, values }));
+      },
+      change: (changes, connection) => changeRows(changes, write, connection),
     });
   },
 
@@ -63,31 +68,24 @@ interface HookedChange {
 
 /** What the before-hook makes of the change, row by row, before the transaction. */
 async function hookedChanges(
-  where: Filter,
+  what: MatchingRows,
   values: ReadonlyMap<ColumnInfo, unknown>,
   write: Write,
 ): Promise<readonly HookedChange[]> {
-  const { driver, table } = write.resource;
   const changes: HookedChange[] = [];
-  for (const row of await lockRows(where, write, driver)) {
-    const key = keyOf(row, table);
+  for (const row of await paidMatching(what, write)) {
+    const key = keyOf(row, write.resource.table);
     const changed = await hookedUpdate(key, values, write);
     changes.push({ key, values: withoutKey(changed, key, write.resource) });
   }
   return changes;
 }
 
-function lockRows(where: Filter, write: Write, connection: Connection): Promise<readonly Row[]> {
-  const { batch } = write.resource;
-  const what = { where, columns: columnsToChange(write.resource), limit: batch.update };
-  return lockMatching(what, write, connection);
-}
-
 /** Of the rows that the hook has seen those that the filter still matches. */
 async function lockHooked(
   hooked: readonly HookedChange[],
   where: Filter,
-  { resource }: Write,
+  resource: Resource,
   connection: Connection,
 ): Promise<readonly RowChange[]> {
   const columns = columnsToChange(resource);

@@ -1,6 +1,6 @@
 import type { Driver } from "../db/driver.ts";
 import { TableIdempotency } from "../db/table_idempotency.ts";
-import { type Answered, answerOnce, inFlight, storable } from "../guard/answer_once.ts";
+import { type Answered, answerOnce, type Gate, inFlight, storable } from "../guard/answer_once.ts";
 import { readIdempotencyKey } from "../guard/idempotency_key.ts";
 import type { SettledIdempotency } from "../guard/idempotency_options.ts";
 import { KvIdempotency } from "../guard/kv_idempotency.ts";
@@ -13,10 +13,14 @@ import type { Arrival } from "./arrival.ts";
 import type { RecordReply } from "./operation.ts";
 import type { Resource } from "./resource.ts";
 
-/** Answers a request whose body is known: by `work`, or as it was answered before. */
+/**
+ * Answers a request whose body is known: by `work`, or as it was answered before, which passes no
+ * gate.
+ */
 export type AnswerByKey = (
   body: Uint8Array,
   work: (record: RecordReply | null) => Promise<Reply>,
+  gate?: Gate,
 ) => Promise<Reply>;
 
 /** Looks for the `Idempotency-Key` of requests. */
@@ -81,7 +85,7 @@ export function createKeyedAnswers(parts: KeyedAnswersParts): KeyedAnswers {
       const ifMatch = headers.get("if-match");
       const table = storage === "db" ? tableOf(driver) : null;
       const keeping = { clock, random, observe, store: table ?? sharedStore() };
-      return (body, work) =>
+      return (body, work, gate) =>
         answerOnce(
           { key, identity, method, path, query, ifMatch, body },
           keeping,
@@ -89,6 +93,7 @@ export function createKeyedAnswers(parts: KeyedAnswersParts): KeyedAnswers {
             table === null
               ? { reply: await work(null), isStored: false }
               : await answerWithin(claim, table, work),
+          gate ?? null,
         );
     },
   };

@@ -1,5 +1,6 @@
 import type { User } from "../auth/user.ts";
 import type { Guard } from "../guard/guard.ts";
+import { free } from "../guard/payment.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { answerGuarded } from "./answer_guarded.ts";
@@ -79,13 +80,10 @@ export function mountResources(
     if (protection !== undefined) {
       return answerGuarded(arrival, { guard: options.guard, protection, byKey });
     }
-    if (byKey === null) return arrival.run(noDebit, null);
-    return arrival.body().then((bytes) => byKey(bytes, (record) => arrival.run(noDebit, record)));
+    if (byKey === null) return arrival.run(free, null);
+    return arrival.body().then((bytes) => byKey(bytes, (record) => arrival.run(free, record)));
   }
 }
-
-/** Where nothing has a price. */
-function noDebit(): void {}
 
 function isRead({ method }: Request): boolean {
   return method === "GET" || method === "HEAD";

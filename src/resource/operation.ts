@@ -1,6 +1,7 @@
 import type { Grant } from "../auth/authorize.ts";
 import type { Access } from "../auth/scope.ts";
 import type { Connection } from "../db/driver.ts";
+import type { Payment } from "../guard/payment.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { OperationCall } from "./call.ts";
 import type { Place } from "./placed.ts";
@@ -18,11 +19,8 @@ export interface ResourceRequest {
   header(name: string): string | null;
   /** The client's address; null where nobody tells it. */
   address(): string | null;
-  /**
-   * Tells how many items the request is about, once they are counted: all but the first are paid
-   * for now. Throws a 428 or 429, so that it comes before anything is written. May be told twice.
-   */
-  debit(items: number): void | Promise<void>;
+  /** The first item is paid for by now, all others are once they are counted. */
+  readonly payment: Payment;
   /** As it came, for hooks. */
   readonly raw: Request;
   readonly delivery: Delivery;

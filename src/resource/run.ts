@@ -25,7 +25,7 @@ export async function run<Intent, Plan, Outcome>(
     ? noFurtherRights
     : await authorizeFurther({ alsoAccess, reached, created }, user, resource);
   if (operation.items !== undefined) {
-    const debiting = request.debit(operation.items(intent));
+    const debiting = request.payment.debit(operation.items(intent));
     if (debiting instanceof Promise) await debiting;
   }
   const plan = operation.plan(intent, grant, resource, further);

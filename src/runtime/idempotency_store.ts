@@ -6,6 +6,8 @@
 export interface IdempotencyStore {
   /** Claims the key, unless somebody else holds it or has finished. */
   claim(claim: IdempotencyClaim): Promise<ClaimResult>;
+  /** What {@link claim} would find, without claiming: null where it would claim the key. */
+  find(claim: IdempotencyClaim): Promise<FoundAnswer | null>;
   /** Holds the key for another {@link idempotencyLeaseMs}. Does nothing for whoever lost it. */
   renew(claim: IdempotencyClaim): Promise<void>;
   /** Keeps the answer for the next who asks. Does nothing for whoever lost the key. */
@@ -28,8 +30,10 @@ export interface IdempotencyClaim {
 }
 
 /** What became of a claim; the fingerprint is that of the request that came first. */
-export type ClaimResult =
-  | { readonly kind: "claimed" }
+export type ClaimResult = { readonly kind: "claimed" } | FoundAnswer;
+
+/** What somebody else has left under a key. */
+export type FoundAnswer =
   | { readonly kind: "in-flight"; readonly fingerprint: string }
   | { readonly kind: "finished"; readonly fingerprint: string; readonly answer: StoredAnswer };
 

@@ -1,8 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { type AbuseProtectionOptions, settleAbuse } from "../../src/guard/abuse_options.ts";
 import { createGuard } from "../../src/guard/guard.ts";
-import type { Visit } from "../../src/guard/admission.ts";
-
+import type { Visit } from "../../src/guard/visit.ts";
 import type { Protection } from "../../src/guard/protection.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { createDenoKeyValue } from "../../src/runtime/deno_key_value.ts";
@@ -29,6 +28,29 @@ Deno.test("four processes on one file serve each budget of 10 exactly 10 times i
   } finally {
     for (const child of children) await child[Symbol.asyncDispose]();
   }
+});
+
+Deno.test("a process that is killed takes the share that it holds along, and nobody serves more for it", async () => {
+  await using folder = await scratchFolder();
+  const script = new URL("share_process.ts", import.meta.url).pathname;
+  const capacity = 1_000;
+  const served: number[] = [];
+  for (const requests of [100, 150, 2 * capacity]) {
+    await using child = startChild([
+      script,
+      `${folder.path}/limits.kv`,
+      `${capacity}`,
+      `${requests}`,
+    ]);
+    const [, count] = await child.printed(/served (\d+)/);
+    assertEquals(await child.ended(), 137, "kill -9");
+    served.push(Number(count));
+  }
+  assertEquals(served.slice(0, 2), [100, 150]);
+  const lost = capacity - served.reduce((sum, count) => sum + count, 0);
+  // A share is a sixteenth, and the next one is fetched when half of it is spent.
+  const most = 2 * 1.5 * capacity / 16;
+  assert(lost > 0 && lost <= most, `${lost} of ${capacity} are lost, ${most} at most`);
 });
 
 Deno.test("a file that is locked at every second operation costs no request its answer", async () => {

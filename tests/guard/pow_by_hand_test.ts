@@ -1,49 +1,59 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { Problem } from "../../src/problem/problem.ts";
-import { problemReply } from "../../src/problem/problem_reply.ts";
-import { readTarget } from "../../src/service/target.ts";
+import { type App, createApp } from "../../src/app.ts";
+import { openDatabase } from "../../src/db/open_database.ts";
+import { listen } from "../../src/listener.ts";
+import { resource } from "../../src/resource/definition.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { notes } from "../http/guard_support.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
-import { powBench } from "./pow_support.ts";
 
 const missing = ["sh", "curl", "openssl", "awk"].find((program) => !isThere(program));
 const reason = missing === undefined ? null : `${missing} is not installed`;
 
-testUnless(reason, "the shell script of docs/proof-of-work.md solves a challenge", async () => {
-  await using folder = await scratchFolder();
-  const path = `${folder.path}/solve.sh`;
-  await Deno.writeTextFile(path, scriptOfTheDocument());
-  const statuses: number[] = [];
-  await using server = Deno.serve({ port: 0, onListen() {} }, async (request) => {
-    const response = await guarded(request);
-    statuses.push(response.status);
-    return response;
-  });
-  const { stdout, stderr } = await new Deno.Command("sh", {
-    args: [path, `http://localhost:${server.addr.port}/api/notes?limit=1`],
-  }).output();
-  assertEquals(new TextDecoder().decode(stdout), "served", new TextDecoder().decode(stderr));
-  assertEquals(statuses, [428, 200]);
-});
-
-const pow = powBench();
-
-async function guarded(request: Request): Promise<Response> {
-  const facts = {
-    ...readTarget(request.url),
-    method: request.method,
-    body: new Uint8Array(await request.arrayBuffer()),
-    userId: null,
-  };
-  try {
-    await pow.requireSolution(request.headers, facts, 6);
-    return new Response("served");
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    const { body, ...rest } = problemReply(error);
-    return new Response(body, rest);
-  }
-}
+testUnless(
+  reason,
+  "the shell script of docs/proof-of-work.md solves a challenge of a service",
+  async () => {
+    await using folder = await scratchFolder();
+    const path = `${folder.path}/solve.sh`;
+    await Deno.writeTextFile(path, scriptOfTheDocument());
+    const db = await openDatabase("sqlite::memory:");
+    await db.createTables([notes]);
+    const statuses: number[] = [];
+    const runtime = systemRuntime(() => {});
+    const app = await createApp({
+      db,
+      runtime,
+      kv: ":memory:",
+      secret: "a secret for the tests only",
+      abuseProtection: { pow: { secret: "a secret for the tests only" } },
+      resources: [
+        resource(notes, { id: notes.id, auth: { public: true }, pow: { difficulty: 6 } }),
+      ],
+    });
+    const counted: App = {
+      ...app,
+      async fetch(request, info) {
+        const response = await app.fetch(request, info);
+        statuses.push(response.status);
+        return response;
+      },
+    };
+    const server = listen(counted, { port: 0 }, runtime);
+    const { stdout, stderr } = await new Deno.Command("sh", {
+      args: [path, `${server.url}/api/notes?limit=1&filter=title==%22a%20b%22`],
+    }).output();
+    await server.stop();
+    const answer = new TextDecoder().decode(stdout);
+    assertEquals(
+      answer,
+      `{"items":[],"nextCursor":null,"hasMore":false}`,
+      new TextDecoder().decode(stderr),
+    );
+    assertEquals(statuses, [428, 200]);
+  },
+);
 
 function scriptOfTheDocument(): string {
   const document = Deno.readTextFileSync(

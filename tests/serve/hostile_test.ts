@@ -1,8 +1,11 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { type App, createApp } from "../../src/app.ts";
+import type { AppConfig } from "../../src/config.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
+import { all } from "../../src/filter/builders.ts";
 import { listen, type Server } from "../../src/listener.ts";
 import { resource } from "../../src/resource/definition.ts";
+import type { Observation } from "../../src/runtime/observation.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { text } from "../../src/schema/column_builder.ts";
@@ -10,7 +13,7 @@ import { table } from "../../src/schema/define.ts";
 
 const things = table("things", { id: text().primaryKey() });
 
-async function openApp(runtime: Runtime): Promise<App> {
+async function openApp(runtime: Runtime, options: Partial<AppConfig> = {}): Promise<App> {
   const db = await openDatabase("sqlite::memory:");
   await db.createTables([things]);
   return await createApp({
@@ -24,13 +27,14 @@ async function openApp(runtime: Runtime): Promise<App> {
       context.header("x-last", /%0[0ad]/i.test(last) ? "" : unescape(last));
     }],
     resources: [resource(things, { id: things.id, auth: { public: { read: true } } })],
+    ...options,
   });
 }
 
 /** Sends bytes as they are; gives the first line of the answer, or nothing when there is none. */
-async function firstLine(server: Server, request: string): Promise<string> {
+async function firstLine(server: Server, ...request: readonly string[]): Promise<string> {
   using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
-  await connection.write(new TextEncoder().encode(request));
+  for (const piece of request) await connection.write(new TextEncoder().encode(piece));
   const buffer = new Uint8Array(1_024);
   const length = await connection.read(buffer);
   const [line = ""] = new TextDecoder().decode(buffer.subarray(0, length ?? 0)).split("\r\n");
@@ -77,5 +81,40 @@ Deno.test("readyz says no on a connection that is open while the app drains", as
   assertEquals([await statusOf("/healthz"), await statusOf("/readyz")], [200, 200]);
   app.drain();
   assertEquals([await statusOf("/healthz"), await statusOf("/readyz")], [200, 503]);
+  await server.stop();
+});
+
+Deno.test("a body over the limit is 413 before proof of work looks at it, and is not read whole", async () => {
+  const observations: Observation[] = [];
+  const runtime = systemRuntime((observation) => observations.push(observation));
+  const options = {
+    id: things.id,
+    auth: { public: true, create: () => all() },
+    pow: true,
+  } as const;
+  const app = await openApp(runtime, {
+    kv: ":memory:",
+    bodyLimit: 1_000,
+    abuseProtection: { pow: { secret: "sixteen or more characters" } },
+    auth: {
+      middleware: async (context, next) => {
+        context.set("user", { id: "ann" });
+        await next();
+      },
+    },
+    resources: [resource(things, options)],
+  });
+  const server = listen(app, { port: 0 }, runtime);
+  const solution = "service-pow-challenge: none\r\nservice-pow-nonce: none\r\n";
+  const head =
+    `POST /api/things HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n${solution}`;
+  const chunk = (length: number) => `${length.toString(16)}\r\n${" ".repeat(length)}\r\n`;
+  const endless = `${head}transfer-encoding: chunked\r\n\r\n`;
+  // None of these bodies ends: who waited for that would answer nobody.
+  assertMatch(await firstLine(server, `${head}content-length: 1001\r\n\r\n`), / 413 /);
+  assertMatch(await firstLine(server, endless + chunk(600), chunk(600)), / 413 /);
+  assertEquals(observations.filter(({ kind }) => kind === "proof_of_work_refused"), []);
+  assertMatch(await firstLine(server, `${endless}${chunk(600)}0\r\n\r\n`), / 428 /);
+  assertEquals(observations.filter(({ kind }) => kind === "proof_of_work_refused").length, 1);
   await server.stop();
 });

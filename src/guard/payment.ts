@@ -1,0 +1,20 @@
+/** How a request pays for what it turns out to be about. */
+export interface Payment {
+  /** Whether so many items are paid for already, or cost nothing. */
+  covers(items: number): boolean;
+  /**
+   * Pays for all but those that are paid for. Throws a 428 or 429, so that it comes before anything
+   * is written. It may wait for a store, a hook or a CAPTCHA provider, so that no transaction may
+   * wait for it.
+   */
+  debit(items: number): void | Promise<void>;
+  /** Takes back what was paid for more items than these. */
+  settle(items: number): void;
+}
+
+/** Where nothing has a price. */
+export const free: Payment = {
+  covers: () => true,
+  debit() {},
+  settle() {},
+};

@@ -1,0 +1,157 @@
+import { assertEquals } from "@std/assert";
+import { resource } from "../../src/resource/definition.ts";
+import { insertRows, testOnEngines, withService } from "../support/http.ts";
+import { budget, type GuardedService, notes, open, solved, withGuard } from "./guard_support.ts";
+
+const patch = (title: string) => ({ filter: "id>0", patch: { title } });
+const ways = [["PATCH", patch("x")], ["DELETE", { filter: "id>0" }]] as const;
+
+/** Bob writes these; ann, who pays for herself, has so many tokens left. */
+async function prepare({ send }: GuardedService, rows: number, left: number): Promise<void> {
+  const items = Array.from({ length: rows }, (_, n) => ({ title: `note ${n}` }));
+  assertEquals(
+    (await send("POST", "/api/notes/batch", { body: { items }, user: "bob" })).status,
+    201,
+  );
+  for (let n = 10; n > left; n--) await send("GET", "/api/notes", { user: "ann" });
+}
+
+/** A provider whose answer is `passed`. */
+function riddle(passed: () => Promise<boolean>) {
+  return { verifier: { provider: "riddle", siteKey: "the-sphinx", verify: passed } };
+}
+
+const token = { "service-captcha-token": "a-token" };
+const overflow = { overflow: "captcha" } as const;
+
+for (const [method, body] of ways) {
+  Deno.test(`a CAPTCHA provider that hangs over the price of a ${method} /batch holds no other write up`, async () => {
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<boolean>();
+    let questions = 0;
+    const captcha = riddle(() => {
+      questions++;
+      asked.resolve();
+      return answer.promise;
+    });
+    const abuseProtection = { budget: budget(10), captcha };
+    await withGuard({ abuseProtection }, overflow, async (service) => {
+      await prepare(service, 5, 3);
+      const waiting = service.send(method, "/api/notes/batch", { body, headers: token });
+      await asked.promise;
+      const other = { body: { title: "meanwhile" }, user: "bob" };
+      assertEquals((await service.send("POST", "/api/notes", other)).status, 201);
+      answer.resolve(true);
+      const served = await waiting;
+      assertEquals([served.status, await served.json()], [200, { count: 6 }]);
+      assertEquals(served.headers.get("ratelimit"), `"budget";r=0`);
+      assertEquals(questions, 1, "what came in between is paid for with the same solution");
+    });
+  });
+
+  Deno.test(`what a ${method} /batch has paid for rows that are gone comes back`, async () => {
+    const services: GuardedService[] = [];
+    const captcha = riddle(async () => {
+      const some = { body: { filter: "id<=6" }, user: "eve" };
+      assertEquals((await services[0]?.send("DELETE", "/api/notes/batch", some))?.status, 200);
+      return true;
+    });
+    const abuseProtection = { budget: budget(10), captcha };
+    await withGuard({ abuseProtection }, overflow, async (service) => {
+      services.push(service);
+      await prepare(service, 8, 5);
+      const served = await service.send(method, "/api/notes/batch", { body, headers: token });
+      assertEquals([served.status, await served.json()], [200, { count: 2 }]);
+      assertEquals(served.headers.get("ratelimit"), `"budget";r=3`);
+    });
+  });
+
+  Deno.test(`a ${method} /batch whose filter keeps matching more rows is 409 and writes nothing`, async () => {
+    const services: GuardedService[] = [];
+    let asked = 0;
+    const trust = async () => {
+      asked++;
+      await services[0]?.send("POST", "/api/notes", { body: { title: "one more" }, user: "eve" });
+      return 0;
+    };
+    const pow = { secret: "a secret for the tests only", trust };
+    await withGuard({ abuseProtection: { budget: budget(10), pow } }, {}, async (service) => {
+      services.push(service);
+      await prepare(service, 3, 2);
+      const refused = await service.send(method, "/api/notes/batch", { body });
+      assertEquals([refused.status, (await refused.json()).code], [409, "CONFLICT"]);
+      const rest = await service.send("GET", "/api/notes/count?filter=title!=x", { user: "eve" });
+      assertEquals([asked, await rest.json()], [3, { count: 6 }]);
+    });
+  });
+}
+
+Deno.test("a solved challenge pays for the rows that come between the count and the write as well", async () => {
+  const services: GuardedService[] = [];
+  const trust = async ({ request, base }: { request: Request; base: number }) => {
+    if (request.headers.has("service-pow-nonce")) {
+      await services.pop()?.send("POST", "/api/notes", {
+        body: { title: "one more" },
+        user: "eve",
+      });
+    }
+    return base;
+  };
+  const pow = { secret: "a secret for the tests only", difficulty: 4, trust };
+  await withGuard({ abuseProtection: { budget: budget(10), pow } }, {}, async (service) => {
+    await prepare(service, 8, 3);
+    services.push(service);
+    const send = (headers = {}) =>
+      service.send("PATCH", "/api/notes/batch", { body: patch("x"), headers });
+    const challenge = await send();
+    assertEquals(challenge.status, 428);
+    const headers = await solved(challenge);
+    const served = await send(headers);
+    assertEquals([served.status, await served.json(), services.length], [200, { count: 9 }, 0]);
+    assertEquals((await send(headers)).status, 428, "once");
+  });
+});
+
+testOnEngines(
+  "PATCH and DELETE /batch cost what their rows cost, and nothing where they fail",
+  async (engine) => {
+    for (const isHooked of [false, true]) {
+      let isBroken = true;
+      const after = () => {
+        if (isBroken) throw new Error("ours");
+      };
+      const before = isHooked ? { onBeforeUpdate: () => {}, onBeforeDelete: () => {} } : {};
+      const config = {
+        kv: ":memory:",
+        abuseProtection: { budget: budget(10) },
+        resources: [resource(notes, {
+          id: notes.id,
+          auth: open,
+          cost: { update: 0.1, delete: 2 },
+          hooks: { ...before, onAfterUpdate: after, onAfterDelete: after },
+        })],
+      };
+      await withService(engine, [notes], () => config, async ({ db, send }) => {
+        await insertRows(db, notes, [1, 2, 3].map((id) => ({ id, title: "a" })));
+        const ann = { "x-user": "ann" };
+        const ask = async (method: string, body: unknown) => {
+          const { status, headers } = await send(method, "/api/notes/batch", body, ann);
+          return [status, /;r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]];
+        };
+        const removal = { filter: "id>0" };
+        for (let n = 0; n < 3; n++) {
+          assertEquals((await ask("PATCH", patch("x")))[0], 500);
+          assertEquals((await ask("DELETE", removal))[0], 500);
+        }
+        isBroken = false;
+        // What is left is told in whole tokens.
+        for (const left of ["9", "9", "9", "8"]) {
+          assertEquals(await ask("PATCH", patch("x")), [200, left]);
+        }
+        assertEquals(await ask("DELETE", removal), [200, "2"]);
+        assertEquals(await ask("DELETE", removal), [200, "0"], "nothing is found, and costs one");
+        assertEquals(await ask("DELETE", removal), [429, "0"]);
+      });
+    }
+  },
+);
