@@ -277,6 +277,8 @@ export class Subscription extends LiveStream implements Member {
     if (rest.changes.length > 0) {
       if (!await this.#tell(rest.changes, rest.cursor.position, null, round)) return;
       this.send(this.#tokenText(rest.cursor.position));
+      // Its client may have been found to be gone.
+      if (this.isClosed) return;
     }
     this.#cursor = null;
     this.#isNet = false;
