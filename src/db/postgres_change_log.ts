@@ -37,6 +37,8 @@ export async function postgresChangeLog(parts: PostgresChangeLogParts): Promise<
 
 /** The most changes of a part of a step. */
 export const mostOfPart = 1_000;
+/** With so many bytes of images a part is full: rows may be large, and none may fill the memory. */
+const mostBytesOfPart = 16 * 1024 * 1024;
 const mostOfPurge = 5_000;
 
 const meta = (name: string) => `(SELECT value FROM "_service_meta" WHERE name = '${name}')`;
@@ -47,6 +49,8 @@ interface UnfinishedStep extends Step {
   readonly from: SnapshotPosition;
   readonly target: SnapshotPosition;
   readonly lastSeq: string;
+  /** The most changes of the next part: who looks at many large ones to show a few is slow. */
+  readonly most: number;
   readonly to: null;
 }
 
@@ -80,7 +84,8 @@ class PostgresChangeLog implements ChangeLog {
     const part = isUnfinished(from) ? from : null;
     const start = part?.from ?? ("changes" in from ? from.to : from);
     if (start?.kind !== "snapshot") return null;
-    const rows = await this.#rowsBehind(start, part);
+    const most = part?.most ?? mostOfPart;
+    const rows = await this.#rowsBehind(start, most, part);
     const [head = []] = rows;
     const now = this.#position(head);
     // Also ahead of the database: it was restored, or another one has taken its place.
@@ -90,15 +95,17 @@ class PostgresChangeLog implements ChangeLog {
     const target = part?.target ?? now;
     // Without any change one row stands for the position.
     const logged = rows.filter(([, , , seq]) => seq !== null);
-    const shown = logged.slice(0, mostOfPart);
+    const shown = logged.slice(0, most);
     const changes = shown.flatMap((row) => this.#changes(row));
-    if (logged.length <= mostOfPart) return { changes, to: target };
+    const [, , , , , , , , , , available] = shown[0] ?? [];
+    if (shown.length === Number(available ?? 0)) return { changes, to: target };
     const unfinished: UnfinishedStep = {
       changes,
       to: null,
       from: start,
       target,
       lastSeq: String(shown.at(-1)?.[3]),
+      most: Math.min(2 * shown.length, mostOfPart),
     };
     return unfinished;
   }
@@ -146,23 +153,31 @@ class PostgresChangeLog implements ChangeLog {
    */
   async #rowsBehind(
     start: SnapshotPosition,
+    most: number,
     part: UnfinishedStep | null,
   ): Promise<readonly (readonly SqlValue[])[]> {
     const rest = part === null
       ? ""
-      : ` AND seq > $3 AND pg_visible_in_snapshot(xid, $4::pg_snapshot)`;
+      : ` AND seq > $4 AND pg_visible_in_snapshot(xid, $5::pg_snapshot)`;
     const values = [
       String(start.xmax),
       `{${start.running.join(",")}}`,
+      most + 1,
       ...(part === null ? [] : [part.lastSeq, snapshotText(part.target)]),
     ];
     const statement = (images: string) => ({
-      text: `SELECT p.*, c.seq, c.xid, c."table", c.op, ${images}, c.optimistic_id
+      text: `SELECT p.*, c.seq, c.xid, c."table", c.op, ${images}, c.optimistic_id,
+          c.available
         FROM (SELECT ${ends}, ${meta("floor")} AS floor) AS p LEFT JOIN (
-          SELECT * FROM "_service_changes"
-          WHERE (xid >= $1::xid8 OR xid = ANY ($2::xid8[]))${rest}
-          ORDER BY seq LIMIT ${mostOfPart + 1}
-        ) AS c ON true ORDER BY c.seq`,
+          SELECT *, count(*) OVER () AS available,
+            sum(${size("before")} + ${size("after")}) OVER (ORDER BY seq
+              ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS ahead
+          FROM (
+            SELECT * FROM "_service_changes"
+            WHERE (xid >= $1::xid8 OR xid = ANY ($2::xid8[]))${rest}
+            ORDER BY seq LIMIT $3::bigint
+          ) AS next
+        ) AS c ON coalesce(c.ahead, 0) < ${mostBytesOfPart} ORDER BY c.seq`,
       values,
     });
     const { driver, tables } = this.#parts;
@@ -239,6 +254,8 @@ class PostgresChangeLog implements ChangeLog {
     );
   }
 }
+
+const size = (image: "before" | "after") => `coalesce(octet_length(${image}::text), 0)`;
 
 const refusals: ReadonlySet<string> = new Set(["invalid-value", "other", "check", "not-null"]);
 

@@ -27,6 +27,8 @@ export async function sqliteChangeLog(parts: ChangeLogParts): Promise<ChangeLog>
 
 /** The most changes of a step: rows are read in one go, and nothing else runs meanwhile. */
 const mostOfStep = 500;
+/** With so many bytes of images a step is full: rows may be large, and none may fill the memory. */
+const mostBytesOfStep = 16 * 1024 * 1024;
 const mostOfPurge = 5_000;
 
 /** Where the log ends, what it is called and where it begins, read at one moment. */
@@ -34,6 +36,13 @@ const ends = `(SELECT value FROM "_service_meta" WHERE name = 'epoch') AS epoch,
   coalesce((SELECT seq FROM sqlite_sequence WHERE name = '_service_changes'), 0) AS latest`;
 const secret = `(SELECT value FROM "_service_meta" WHERE name = 'secret')`;
 const floor = `(SELECT value FROM "_service_meta" WHERE name = 'floor') AS floor`;
+
+/** How many changes the next step has: one at least. A size is known without reading the image. */
+const countOfStep = `(SELECT count(*) FROM (
+  SELECT sum(bytes) OVER (ORDER BY seq) - bytes AS ahead FROM (
+    SELECT seq, ifnull(octet_length(before), 0) + ifnull(octet_length(after), 0) AS bytes
+    FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${mostOfStep}
+  )) WHERE ahead < ${mostBytesOfStep})`;
 
 class SqliteChangeLog implements ChangeLog {
   readonly tables: ReadonlySet<TableInfo>;
@@ -69,17 +78,17 @@ class SqliteChangeLog implements ChangeLog {
     const text = `SELECT NULL AS seq, ${ends}, ${floor}, NULL, NULL, NULL
       UNION ALL SELECT * FROM (
         SELECT seq, "table", op, before, after, optimistic_id, NULL
-        FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${mostOfStep}
+        FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${countOfStep}
       )`;
-    const { rows } = await this.#parts.driver.query({ text, values: [position.seq] });
+    const { seq } = position;
+    const { rows } = await this.#parts.driver.query({ text, values: [seq, seq] });
     const [, ...head] = rows.find(([seq]) => seq === null) ?? [];
     const end = this.#position(head);
-    const lost = position.epoch !== end.epoch || position.seq > end.seq ||
-      position.seq < Number(head[2]);
+    const lost = position.epoch !== end.epoch || seq > end.seq || seq < Number(head[2]);
     if (lost) return null;
     const logged = rows.filter(([seq]) => seq !== null)
       .sort(([left], [right]) => Number(left) - Number(right));
-    const last = logged.length === mostOfStep ? Number(logged.at(-1)?.[0]) : end.seq;
+    const last = Number(logged.at(-1)?.[0] ?? end.seq);
     return { changes: logged.flatMap((row) => this.#changes(row)), to: { ...end, seq: last } };
   }
 

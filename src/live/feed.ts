@@ -113,6 +113,7 @@ export class Feed {
     const { log, publish, lost, ringLimits } = this.#options;
     const changes: Change[] = [];
     let count = 0;
+    let bytes = 0;
     let from: Position | Step = this.position;
     while (true) {
       const step: Step | null = await log.next(from);
@@ -124,11 +125,13 @@ export class Feed {
       }
       const part = byTransaction(step.changes);
       count += part.length;
+      for (const { sizeBytes } of part) bytes += sizeBytes;
       if (count > 0) await publish({ changes: part, to: step.to });
       // A step that memory could not hold is left in the log, and all before it with it.
-      if (count <= ringLimits.changes) changes.push(...part);
+      const isHeld = count <= ringLimits.changes && bytes <= ringLimits.bytes;
+      if (isHeld) changes.push(...part);
       if (step.to !== null) {
-        if (count <= ringLimits.changes) this.ring.push({ changes, to: step.to });
+        if (isHeld) this.ring.push({ changes, to: step.to });
         else this.ring.restart(step.to);
         return count > 0;
       }

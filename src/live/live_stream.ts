@@ -69,6 +69,8 @@ export abstract class LiveStream {
   end(lastWords: string): void {
     if (this.#isClosed) return;
     if (lastWords !== "") this.send(lastWords);
+    // Where its client has just left, Deno cancels the stream while it is sent to.
+    if (this.#isClosed) return;
     this.#close();
     this.#controller?.close();
   }

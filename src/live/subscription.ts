@@ -169,7 +169,8 @@ export class Subscription extends LiveStream implements Member {
       const to = log.isBehind(page.position, reached) ? reached : page.position;
       if (!await this.#tell(changes, to, walk.start, round)) return;
       this.#cursor = window.cursor;
-      if (!window.isEnd) return;
+      // The log gives as much at a time as it likes: nothing up to the page may be left out.
+      if (!log.isBehind(window.cursor.position, page.position)) return;
     }
     this.enqueue(page.bytes);
     this.#cursor = cursorAt(page.position);
@@ -277,6 +278,8 @@ export class Subscription extends LiveStream implements Member {
     if (rest.changes.length > 0) {
       if (!await this.#tell(rest.changes, rest.cursor.position, null, round)) return;
       this.send(this.#tokenText(rest.cursor.position));
+      // Its client may have been found to be gone.
+      if (this.isClosed) return;
     }
     this.#cursor = null;
     this.#isNet = false;

@@ -60,6 +60,7 @@ export function exercise(engine: Engine, lacks: ChangeLogLacks = {}): void {
   test("a rollback leaves nothing, nor does a failed statement", rollbacks);
   test("a transaction is seen whole, in its order", transactions);
   test("a large step comes in parts, all of one target", largeSteps);
+  test("large rows come a few at a time", largeRows);
   test("no change is seen before its commit", beforeCommit, lacks.readsBesideTransaction);
   test("a read knows its position, with and without rows", readsKnowPositions);
   test("a token is parsed by another log of the database, and nothing else is", tokens);
@@ -207,6 +208,23 @@ async function largeSteps(db: Database): Promise<void> {
   }
   assert((first?.changes.length ?? 0) < 2_500);
   assertEquals(seen, [...Array(2_500).keys(), 9999]);
+  await log.close();
+}
+
+async function largeRows(db: Database): Promise<void> {
+  const log = await openLog(db, [notes]);
+  const from = await log.end();
+  const large = "x".repeat(3_000_000);
+  await db.driver.transaction(async (connection) => {
+    for (let id = 0; id < 12; id++) {
+      const text = "INSERT INTO notes (id, the_title) VALUES (?, ?)";
+      await connection.query(statement(db.dialect, text, id, large));
+    }
+  });
+  const first = await log.next(from);
+  assert(first !== null && first.changes.length > 0 && first.changes.length < 12);
+  const { changes } = await readOn(log, from);
+  assertEquals(changes.map(({ after }) => after?.id), [...Array(12).keys()]);
   await log.close();
 }
 

@@ -96,3 +96,29 @@ Deno.test("what was told of a step is not told again when memory forgets the ste
     await reader.cancel();
   });
 });
+
+Deno.test("no change is lost between two pages where the log is full of changes of others", () => {
+  const sizes = { rowsPerPage: 1, mostUnreadBytes: 100, ring: { changes: 10, bytes: 100_000 } };
+  return withHub(sqlite, rows, { sizes }, async ({ sql, open }) => {
+    await sql(many(1, 20));
+    const client = new Client();
+    const parser = new EventSourceParser(({ event }) => {
+      if (event !== null) client.take({ type: event.type, data: JSON.parse(event.data) });
+    });
+    const reader = (await open()).getReader();
+    const readUntil = async (isThere: () => boolean) => {
+      while (!isThere()) parser.push((await reader.read()).value ?? new Uint8Array());
+    };
+    await readUntil(() => client.rows.has(1));
+    // More than the log gives at a time, and then more than memory holds.
+    await sql(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 600)
+      INSERT INTO "_service_changes" ("table", op) SELECT 'elsewhere', 'insert' FROM n`);
+    await sql("UPDATE rows SET title = 'late' WHERE id = 1");
+    await sql(many(30, 40));
+    await settled();
+    await readUntil(() => client.isSynced);
+    assertEquals(client.rows.get(1)?.["title"], "late");
+    assertEquals(client.faults, []);
+    await reader.cancel();
+  });
+});
