@@ -1,8 +1,8 @@
 import { unreachable } from "../problem/unreachable.ts";
-import { fitsKind } from "../schema/fits_kind.ts";
+import { kindTest } from "../schema/fits_kind.ts";
 import type { Certainty } from "./certainty.ts";
 import type { Comparison, Filter } from "./filter.ts";
-import { valueMatches, valueOf } from "./match.ts";
+import { valueOf } from "./match.ts";
 import type { RowImage } from "./row_image.ts";
 
 /** Whether an image passes; null where only the database can tell. */
@@ -69,13 +69,14 @@ function decideTerms(terms: readonly Decide[], settling: boolean): Decide {
 }
 
 function decideComparison(comparison: Comparison): Decide {
-  const { column } = comparison;
+  const { column, operator, values } = comparison;
   const { name } = column;
+  const fits = kindTest(column);
   // Most names are those of no inherited member: then looking for an own one costs for nothing.
   const isInherited = name in Object.prototype;
   return ({ row, inexact }) => {
     const value = isInherited ? valueOf(row, column) : row[name] ?? null;
-    if (!fitsKind(value, column) || inexact?.has(column)) return null;
-    return valueMatches(comparison, value);
+    if (value !== null && !fits(value, column) || inexact?.has(column)) return null;
+    return (value !== null || operator.testsNull) && operator.matches(value, values, column);
   };
 }

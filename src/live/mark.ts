@@ -19,7 +19,7 @@ export class Marks {
   /** The mark of an interest: first how its rows look, then which they are. */
   of(interest: Interest): string {
     const { resource, view } = interest;
-    return this.#digest([resource, view.shape]) + this.#digest(groupKey(interest));
+    return this.#digest(`${resource} ${view.shape}`) + this.#digest(groupKey(interest));
   }
 
   /** The token of a position for those whose interest has a mark. */
@@ -38,12 +38,12 @@ export class Marks {
 
   /** How the rows look, then which they are and the position in one. */
   #seal(position: string, mark: string): string {
-    return mark.slice(0, digestLetters) + this.#digest([mark, position]);
+    return mark.slice(0, digestLetters) + this.#digest(`${mark} ${position}`);
   }
 
-  #digest(subject: unknown): string {
-    const code = this.#hmac.sign(new TextEncoder().encode(JSON.stringify(subject)));
-    return code.toBase64({ alphabet: "base64url" }).slice(0, digestLetters);
+  #digest(text: string): string {
+    const code = this.#hmac.sign(new TextEncoder().encode(text));
+    return code.subarray(0, digestBytes).toBase64({ alphabet: "base64url" });
   }
 }
 
@@ -63,4 +63,5 @@ export function readToken(token: string): Token | null {
 const separator = "~";
 
 /** 48 bits: nobody gains by two seals that are the same by chance or by effort. */
+const digestBytes = 6;
 const digestLetters = 8;

@@ -10,6 +10,11 @@ export function fitsKind(value: unknown, column: ColumnInfo): boolean {
   return value === null || fits[column.kind](value, column);
 }
 
+/** The test of a column's kind, for who asks of many values; none of them may be NULL. */
+export function kindTest({ kind }: ColumnInfo): (value: unknown, column: ColumnInfo) => boolean {
+  return fits[kind];
+}
+
 const fits: Readonly<Record<ColumnKind, (value: unknown, column: ColumnInfo) => boolean>> = {
   text: (value) => typeof value === "string",
   integer: (value) => Number.isSafeInteger(value) || typeof value === "bigint",
