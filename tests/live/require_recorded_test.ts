@@ -1,0 +1,51 @@
+import { assertThrows } from "@std/assert";
+import { eq } from "../../src/filter/builders.ts";
+import { allRows } from "../../src/filter/filter.ts";
+import { requireRecorded } from "../../src/live/require_recorded.ts";
+import { noRowsShown } from "../../src/live/view.ts";
+import { Problem } from "../../src/problem/problem.ts";
+import { integer, text } from "../../src/schema/column_builder.ts";
+import { readColumnInfo, readTableInfo, table } from "../../src/schema/define.ts";
+import type { Relation } from "../../src/schema/relation.ts";
+
+const rows = table("rows", {
+  id: integer().primaryKey(),
+  parentId: integer().as("parent_id"),
+  title: text(),
+});
+const info = readTableInfo(rows);
+const [id, parentId] = [readColumnInfo(rows.id), readColumnInfo(rows.parentId)];
+const children: Relation = {
+  name: "children",
+  owner: info,
+  target: info,
+  type: "hasMany",
+  filterable: false,
+  toMany: true,
+  steps: [{ table: info, own: id, other: parentId }],
+};
+const shown = { relation: children, filter: allRows, links: allRows, isIndexed: true, shown: [] };
+const request = { resource: "/api/rows", scope: allRows, filter: allRows, view: noRowsShown };
+
+Deno.test("a relation that stands on what is not recorded cannot be followed", () => {
+  const including = { ...request, view: { ...noRowsShown, shown: [{ ...shown, shown: [shown] }] } };
+  assertThrows(
+    () => requireRecorded(including, new Set([parentId])),
+    Problem,
+    'Cannot follow by this include: a relation stands on "parentId"',
+  );
+  requireRecorded(including, new Set([readColumnInfo(rows.title)]));
+});
+
+Deno.test("a right that asks about what is not recorded is a fault of the configuration", () => {
+  const excluded = new Set([readColumnInfo(rows.title)]);
+  const message = 'a scope asks about "title", which "changes.exclude" names';
+  assertThrows(
+    () => requireRecorded({ ...request, scope: eq(rows.title, "a") }, excluded),
+    Error,
+    message,
+  );
+  const related = { ...shown, filter: eq(rows.title, "a") };
+  const including = { ...request, view: { ...noRowsShown, shown: [related] } };
+  assertThrows(() => requireRecorded(including, excluded), Error, message);
+});
