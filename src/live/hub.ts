@@ -115,6 +115,7 @@ export class Hub {
         endsAt: runtime.clock.elapsedMs() + jittered(runtime, shortestLifeMs, longestLifeMs),
         expiresAt: runtime.clock.elapsedMs() + (expiryOf(request.user) - now),
         place,
+        excluded,
       });
       this.#tickets.set(stream, ticket);
       ticket.watch(this.#scopes);

@@ -1,9 +1,11 @@
+import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Grant } from "../auth/authorize.ts";
 import { noRows } from "../filter/filter.ts";
 import { invalidateText } from "./frames.ts";
 import { groupKey } from "./group.ts";
 import type { LiveStream } from "./live_stream.ts";
 import type { Place } from "./quota.ts";
+import { requireRecorded } from "./require_recorded.ts";
 import { isFixed, type ScopeHolder, type ScopeWatch } from "./scope_watch.ts";
 import { interestOf, type StreamRequest } from "./stream_request.ts";
 
@@ -13,6 +15,8 @@ export interface TicketFacts {
   readonly endsAt: number;
   readonly expiresAt: number;
   readonly place: Place;
+  /** The columns that are never recorded. */
+  readonly excluded: ReadonlySet<ColumnInfo>;
 }
 
 /** What a stream was opened by, as far as its rights may become others. */
@@ -28,6 +32,7 @@ export class Ticket implements ScopeHolder {
   readonly expiresAt: number;
   readonly place: Place;
   readonly stream: LiveStream;
+  readonly #excluded: ReadonlySet<ColumnInfo>;
   /** Null where nothing can change what is seen. */
   readonly #claim: Claim | null;
   /** What is seen by the rights of now. */
@@ -41,6 +46,7 @@ export class Ticket implements ScopeHolder {
     this.endsAt = facts.endsAt;
     this.expiresAt = facts.expiresAt;
     this.place = facts.place;
+    this.#excluded = facts.excluded;
     this.#claim = isFixed(request) && rights.length === 0 ? null : claimOf(request, stream);
     this.#sight = this.#claim;
     this.#related = rights.length === 0
@@ -89,7 +95,10 @@ export class Ticket implements ScopeHolder {
   #see({ scope, view }: Pick<Claim, "scope" | "view">): void {
     if (this.#claim === null) return;
     this.#sight = { scope, view };
-    const interest = interestOf({ ...this.#claim, scope, view });
+    const sight = { ...this.#claim, scope, view };
+    // What this throws ends the stream: asked of another column, it would be silent.
+    requireRecorded(sight, this.#excluded);
+    const interest = interestOf(sight);
     if (groupKey(interest) === groupKey(this.stream.interest)) return;
     this.stream.move(interest, "scope_changed");
   }

@@ -20,7 +20,7 @@ import { createFilterParser } from "../../src/filter/parse_filter.ts";
 import { logMethods } from "./log_methods.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import type { Row, TableInfo } from "../../src/schema/table_info.ts";
+import type { ColumnInfo, Row, TableInfo } from "../../src/schema/table_info.ts";
 import { handClock } from "../db/hand_clock.ts";
 import type { Engine } from "../support/engines.ts";
 import { type EventStream, openEventStream, type ServerEvent } from "../support/event_stream.ts";
@@ -49,6 +49,8 @@ export interface TestHub {
 
 /** What a test hub may be told. */
 export interface TestHubOptions {
+  /** The columns that are never recorded. */
+  readonly excluded?: ReadonlySet<ColumnInfo>;
   readonly sizes?: Partial<LiveSizes>;
   /** Puts itself around the log. */
   wrap?(log: ChangeLog): ChangeLog;
@@ -83,7 +85,7 @@ export async function withHub(
       decider: options.wrapDecider?.(decider) ?? decider,
       runtime,
       sizes: { ...liveSizes, ...options.sizes },
-      excluded: new Set(),
+      excluded: options.excluded ?? new Set(),
       quota: new Quota({ maxPerUser: 10_000, maxPerAddress: 10_000 }),
     });
   const hub = hubOver(log);

@@ -7,7 +7,7 @@ import { operatorsWith } from "../../src/filter/operators.ts";
 import type { Decider } from "../../src/live/decider.ts";
 import { sql } from "../../src/sql/fragment.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { readTableInfo, table } from "../../src/schema/define.ts";
+import { readColumnInfo, readTableInfo, table } from "../../src/schema/define.ts";
 import { engines } from "../support/engines.ts";
 import type { EventStream } from "../support/event_stream.ts";
 import { testOnEngines } from "../support/http.ts";
@@ -389,6 +389,20 @@ Deno.test("a stream ends with the credentials of its user", () =>
     const [last, ...more] = await stream.untilEnd();
     assertEquals([last?.data.reason, more.length], ["auth_expired", 0]);
   }));
+
+Deno.test("a scope that turns to what is not recorded ends its streams", () => {
+  let scope = eq(rows.rank, 1);
+  const request = { policy: policyOf(() => scope), user: user("ada"), scope };
+  const excluded = new Set([readColumnInfo(rows.title)]);
+  return withHub(sqlite, rows, { excluded }, async ({ subscribe, advance, observations }) => {
+    const stream = await subscribe(request);
+    await stream.untilSynced();
+    scope = eq(rows.title, "a");
+    await advance(60_000);
+    assertEquals((await stream.untilEnd()).map(({ data }) => data.reason), ["auth_expired"]);
+    assertEquals(observations.map(({ kind }) => kind), ["stream_failed"]);
+  });
+});
 
 Deno.test("a scope that never answers ends its streams, and keeps no other from being asked", () => {
   const silent = policyOf(() => new Promise<never>(() => {}));
