@@ -15,6 +15,7 @@ import { describeResource, type ResourceSummary } from "./resource/describe.ts";
 import { LiveHubs } from "./resource/live_hubs.ts";
 import { type RecordedDriver, recordedDrivers } from "./resource/recorded_drivers.ts";
 import type { Resource } from "./resource/resource.ts";
+import { createTagKeys } from "./resource/settle_etag.ts";
 import { settleNestedWrites } from "./resource/settle_nested_writes.ts";
 import { settleRelations } from "./resource/settle_relations.ts";
 import { settleResource } from "./resource/settle_resource.ts";
@@ -202,7 +203,7 @@ function settleResources(
     resourceOf: (table: TableInfo) => byTable.get(table),
     isIndexed: (column: ColumnInfo) => indexed.has(column),
     hubOf: (driver: Driver) => hubs.of(driver),
-    secret: settled.secrets[0] ?? "",
+    tagKeys: createTagKeys(settled.secrets),
     runtime,
   };
   const resources = config.resources.map((definition) => settleResource(definition, context));

@@ -16,11 +16,12 @@ import type { Relations } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { type ColumnFinder, columnFinder } from "./column_finder.ts";
 import type { ColumnReferenceOf, ResourceDefinition } from "./definition.ts";
-import type { EtagPolicy } from "./etag.ts";
+import type { TagKeys } from "./etag.ts";
 import { requireReadableKey } from "./followed.ts";
 import { canGenerate } from "./new_row.ts";
 import type { Computed } from "./output.ts";
 import type { BatchPolicy, FieldPolicy, Resource } from "./resource.ts";
+import { settleEtag } from "./settle_etag.ts";
 import { settleProcedureProtections, settleProcedures } from "./settle_procedures.ts";
 import { settleSoftDelete, type SoftDelete } from "./soft_delete.ts";
 import { tableOf } from "./table_of.ts";
@@ -43,8 +44,7 @@ export interface ResourceContext {
   isIndexed(column: ColumnInfo): boolean;
   /** The same. Null where no changes are recorded. */
   hubOf(driver: Driver): Hub | null;
-  /** Keys the hash tags. */
-  readonly secret: string;
+  readonly tagKeys: TagKeys;
   readonly runtime: Runtime;
 }
 
@@ -91,7 +91,11 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     capabilities: settleCapabilities(options, softDelete),
     page: settlePage(options, table),
     batch: settleBatch(options, table),
-    etag: settleEtag(options, table, context.secret, find),
+    etag: settleEtag(options.etag, table, {
+      keys: context.tagKeys,
+      readable: fields.readable,
+      find,
+    }),
     softDelete,
     live: softDelete?.live ?? allRows,
     hooks: options.hooks ?? {},
@@ -259,37 +263,4 @@ function settleComputed(
     failed: (field, error) =>
       observe({ kind: "computed_failed", resource: table.name, field, error }),
   };
-}
-
-function settleEtag(
-  { etag }: Options,
-  table: TableInfo,
-  secret: string,
-  find: ColumnFinder,
-): EtagPolicy | null {
-  if (etag === undefined) return null;
-  const column = (reference: ColumnReference | undefined, option: string) =>
-    reference === undefined ? null : find(reference, `etag.${option}`);
-  const versionField = column(etag.versionField, "versionField");
-  const updatedAtField = column(etag.updatedAtField, "updatedAtField");
-  requireKind(versionField, ["integer", "bigint"], "etag.versionField", table);
-  requireKind(updatedAtField, ["timestamp"], "etag.updatedAtField", table);
-  const [key] = table.primaryKey;
-  // A table without a key is not served.
-  const idField = column(etag.idField, "idField") ?? key as ColumnInfo;
-  const { algorithm = "weak", require = false } = etag;
-  return { versionField, updatedAtField, idField, algorithm, require, hashKey: secret };
-}
-
-function requireKind(
-  column: ColumnInfo | null,
-  kinds: readonly string[],
-  option: string,
-  table: TableInfo,
-): void {
-  if (column === null || kinds.includes(column.kind)) return;
-  throw new Error(
-    `Cannot serve "${table.name}": ${option} must be of kind ${kinds.join(" or ")}, ` +
-      `and "${column.name}" is ${column.kind}`,
-  );
 }
