@@ -77,6 +77,41 @@ testOnEngines(
 );
 
 testOnEngines(
+  "403 for a user without any right comes before 400, 413, 415 and 422, as 401 does",
+  (engine) =>
+    withNotes(engine, { create: () => all() }, async ({ get, send }) => {
+      const json = { "content-type": "application/json" };
+      const bodies: readonly (readonly [unknown, Record<string, string>])[] = [
+        ["{", json],
+        ['{"id":"x"}', json],
+        ["[]", json],
+        ['{"items":1}', json],
+        [" ".repeat(2_000_000), json],
+        ["x=1", { "content-type": "application/x-www-form-urlencoded" }],
+        [undefined, {}],
+      ];
+      const writes = ["PATCH /1", "PUT /1", "PATCH /batch", "PUT /batch", "DELETE /batch"];
+      // An upsert changes rows, too: the right to create alone is none to it.
+      for (const write of [...writes, "POST /batch/upsert"]) {
+        const [method = "", path = ""] = write.split(" ");
+        for (const [body, headers] of bodies) {
+          const status = async (user: Record<string, string>) =>
+            (await send(method, `/api/notes${path}`, body, { ...headers, ...user })).status;
+          assertEquals([write, await status({}), await status(ada)], [write, 401, 403]);
+        }
+      }
+      for (const query of ["filter=(", "limit=0", "cursor=x", "filter=a&filter=b", "select=%ff"]) {
+        for (const path of ["", "/1", "/count", "/aggregate", "/subscribe"]) {
+          const at = `/api/notes${path}?${query}`;
+          assertEquals([at, (await get(at)).status, (await get(at, ada)).status], [at, 401, 403]);
+        }
+      }
+      // What has the right is told of its mistake.
+      assertEquals((await send("POST", "/api/notes", "{", { ...json, ...ada })).status, 400);
+    }),
+);
+
+testOnEngines(
   "a scope that answers true instead of a filter opens nothing, and says so to the observer",
   (engine) => {
     const read = (() => true) as unknown as ScopeFunction;
