@@ -1,4 +1,4 @@
-import { settleScopes } from "../auth/scope.ts";
+import { type ScopeResult, settleScopes } from "../auth/scope.ts";
 import type { Driver } from "../db/driver.ts";
 import { createRowReader, type Misfit } from "../db/rows.ts";
 import { allRows } from "../filter/filter.ts";
@@ -58,6 +58,7 @@ export function settleResource(definition: ResourceDefinition, context: Resource
   const table = tableOf(definition.table);
   const find = columnFinder(table, runtime.observe);
   const operators = operatorsWith(options.customOperators ?? {});
+  const observeScope = observePlainTexts(table, runtime.observe);
   const driver = context.writeBy(options.db?.driver ?? context.driver);
   const relations: Relations = context.relations.get(definition) ?? new Map();
   // On another table the names of a path are those of the resource that serves it.
@@ -81,7 +82,10 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     reader: createRowReader(driver.dialect, observeMisfits(table, runtime.observe)),
     policy: {
       ...settleScopes(options.auth ?? {}),
-      resolve: (result) => resolveScope(result, { table, operators, filters, relation }),
+      resolve(result) {
+        observeScope(result);
+        return resolveScope(result, { table, operators, filters, relation });
+      },
     },
     fields,
     groups: groupTable(table, fields.readable),
@@ -119,6 +123,18 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     filters,
     sealer: context.sealer,
     runtime,
+  };
+}
+
+/** Once for each resource: its scopes run with every request. */
+function observePlainTexts(table: TableInfo, observe: Observer): (result: ScopeResult) => void {
+  let told = false;
+  return (result) => {
+    if (told || typeof result !== "string" || result === "") return;
+    told = true;
+    const message = `a scope of "${table.name}" answered plain text, which is deprecated: ` +
+      "use eq() or rsql, where a value is never read as syntax";
+    observe({ kind: "notice", message });
   };
 }
 

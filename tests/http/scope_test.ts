@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { all, eq, none, rsql } from "../../src/filter/builders.ts";
+import { all, eq, ne, none, rsql } from "../../src/filter/builders.ts";
 import type { ScopeFunction, ScopeOptions } from "../../src/auth/scope.ts";
 import { resource } from "../../src/resource/definition.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
@@ -47,6 +47,11 @@ const matrix: readonly (readonly [string, ScopeOptions, readonly [number, number
   ["a scope of none()", { read: () => none() }, [401, 403]],
   ["a scope of an empty text", { read: () => "" }, [401, 403]],
   ["an undefined value", { read: () => eq(notes.ownerId, undefined) }, [401, 403]],
+  ["a null of the user", { read: () => eq(notes.ownerId, null) }, [401, 403]],
+  ["a null of the user, other than", { read: () => ne(notes.ownerId, null) }, [401, 403]],
+  ["a null in rsql", { read: () => rsql`ownerId==${null}` }, [401, 403]],
+  ["undefined in a plain text", { read: () => `ownerId==${undefined}` }, [401, 403]],
+  ["null in a plain text", { read: () => `ownerId==${null}` }, [401, 403]],
 ];
 for (const [name, auth, expected] of matrix) {
   testOnEngines(
@@ -109,6 +114,25 @@ testOnEngines(
       // What has the right is told of its mistake.
       assertEquals((await send("POST", "/api/notes", "{", { ...json, ...ada })).status, 400);
     }),
+);
+
+testOnEngines(
+  "a plain-text scope with undefined shows no row of an owner called undefined, and a notice says why",
+  (engine) => {
+    const read: ScopeFunction = (user) => `ownerId==${user.name},ownerId==${user.id}`;
+    return withNotes(engine, { read }, async ({ db, get, observations }) => {
+      await insertRows(db, notes, [{ id: 3, ownerId: "undefined", title: "c", secret: "xyzzy-3" }]);
+      for (let turn = 0; turn < 3; turn++) {
+        assertEquals((await get("/api/notes?select=id", ada)).body.items, [{ id: 1 }]);
+      }
+      const notices = observations.filter(({ kind }) => kind === "notice");
+      assertEquals(notices, [{
+        kind: "notice",
+        message: 'a scope of "notes" answered plain text, which is deprecated: ' +
+          "use eq() or rsql, where a value is never read as syntax",
+      }]);
+    });
+  },
 );
 
 testOnEngines(
