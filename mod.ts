@@ -120,7 +120,13 @@ export type {
 } from "./src/guard/protection_options.ts";
 export type { HookContext, Hooks, MaybePromise, RowId } from "./src/resource/hooks.ts";
 export type { ResourceSummary } from "./src/resource/describe.ts";
-export type { Access, ScopeFunction, ScopeOptions, ScopeResult } from "./src/auth/scope.ts";
+export type {
+  Access,
+  ScopeFunction,
+  ScopeOptions,
+  ScopeResult,
+  ScopeText,
+} from "./src/auth/scope.ts";
 export type { User } from "./src/auth/user.ts";
 
 export type { Relation, RelationStep } from "./src/schema/relation.ts";
@@ -133,6 +139,7 @@ export {
   gt,
   gte,
   inList,
+  isNotNull,
   isNull,
   like,
   lt,

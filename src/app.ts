@@ -15,6 +15,7 @@ import { describeResource, type ResourceSummary } from "./resource/describe.ts";
 import { LiveHubs } from "./resource/live_hubs.ts";
 import { type RecordedDriver, recordedDrivers } from "./resource/recorded_drivers.ts";
 import type { Resource } from "./resource/resource.ts";
+import { createTagKeys } from "./resource/settle_etag.ts";
 import { settleNestedWrites } from "./resource/settle_nested_writes.ts";
 import { settleRelations } from "./resource/settle_relations.ts";
 import { settleResource } from "./resource/settle_resource.ts";
@@ -25,6 +26,7 @@ import { storeProblem } from "./runtime/store_error.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
 import type { ColumnInfo, TableInfo } from "./schema/table_info.ts";
+import { createHostCheck } from "./service/host_check.ts";
 import { createResponder, type Responder } from "./service/respond.ts";
 import { type ServiceRoutes, serviceRoutes } from "./service/service_routes.ts";
 import { readTarget } from "./service/target.ts";
@@ -126,19 +128,26 @@ async function assemble(config: AppConfig, ground: Ground): Promise<App> {
   });
   const responder = createResponder(settled.securityHeaders, runtime.observe);
   const answer = answering(table, service, responder, runtime);
+  const fail = (error: unknown, request: Request): Response => {
+    const reply = failure(error, request.method, readTarget(request.url), runtime);
+    return responder.respond(reply, request.method);
+  };
+  const answerAll = throughMiddleware({
+    before: settled.middleware,
+    routes: config.auth?.routes,
+    routesPath: `${settled.basePath}/auth`,
+    answer,
+    readUser: createUserReader(runtime.observe),
+    fail,
+    adopt: responder.adopt,
+  });
+  const hasPlainHost = createHostCheck();
   return {
-    fetch: throughMiddleware({
-      before: settled.middleware,
-      routes: config.auth?.routes,
-      routesPath: `${settled.basePath}/auth`,
-      answer,
-      readUser: createUserReader(runtime.observe),
-      fail: (error, request) => {
-        const reply = failure(error, request.method, readTarget(request.url), runtime);
-        return responder.respond(reply, request.method);
-      },
-      adopt: responder.adopt,
-    }),
+    // Before any middleware: those look at the path, too.
+    fetch: (request, info) =>
+      hasPlainHost(request)
+        ? answerAll(request, info)
+        : Promise.resolve(fail(new Problem("invalid-parameter", strangeHost), request)),
     drain() {
       draining = true;
       void hubs.drain(drainWindowMs);
@@ -150,6 +159,8 @@ async function assemble(config: AppConfig, ground: Ground): Promise<App> {
     resources: resources.map(describeResource),
   };
 }
+
+const strangeHost = "Cannot answer under this Host: it must be a host with an optional port";
 
 /** Well within the time that a listener gives to requests in flight. */
 const drainWindowMs = 5_000;
@@ -192,7 +203,7 @@ function settleResources(
     resourceOf: (table: TableInfo) => byTable.get(table),
     isIndexed: (column: ColumnInfo) => indexed.has(column),
     hubOf: (driver: Driver) => hubs.of(driver),
-    secret: settled.secrets[0] ?? "",
+    tagKeys: createTagKeys(settled.secrets),
     runtime,
   };
   const resources = config.resources.map((definition) => settleResource(definition, context));

@@ -36,26 +36,31 @@ async function authorizeUser(
   policy: AccessPolicy,
 ): Promise<Grant> {
   const rows = await scopedRows(access, requireUser(access, user), policy);
-  if (rows.kind === "none") {
-    throw new Problem("forbidden", `Cannot ${access}: you have no right to`);
-  }
+  if (rows.kind === "none") throw forbidden(access);
   if (user === null || (access !== "update" && access !== "delete")) {
     return grant(access, user, rows, rows);
   }
   return grant(access, user, rows, await visibleRows(rows, user, policy));
 }
 
-/** Throws a 401 where only a user gets on: before a body is read or a name is looked up. */
+/**
+ * Throws a 401 where only a user gets on, and a 403 where no user does: before a body is read or a
+ * name is looked up. What depends on the user is left to {@link authorize}.
+ */
 export function admitCaller(access: Access, user: User | null, policy: AccessPolicy): void {
-  if (!policy.public.has(access)) requireUser(access, user);
+  if (policy.public.has(access)) return;
+  requireUser(access, user);
+  if (!policy.scopes.has(access)) throw forbidden(access);
 }
 
 /** The caller, or a 401. `action` completes "Cannot …". */
 export function requireUser(action: string, user: User | null): User {
   if (user !== null) return user;
-  throw new Problem("unauthorized", `Cannot ${action}: this needs a user`, {
-    headers: { "www-authenticate": "Bearer" },
-  });
+  throw new Problem("unauthorized", `Cannot ${action}: this needs a user`);
+}
+
+function forbidden(access: Access): Problem {
+  return new Problem("forbidden", `Cannot ${access}: you have no right to`);
 }
 
 /** What the user may read, or, where nobody granted reading, what the write's own scope covers. */

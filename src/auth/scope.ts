@@ -5,8 +5,19 @@ import type { User } from "./user.ts";
 /** What a request wants to do with rows. */
 export type Access = "read" | "create" | "update" | "delete" | "subscribe";
 
-/** What a scope may answer: a filter from the builders, or filter text. An empty text denies. */
-export type ScopeResult = Filter | FilterText | string;
+/**
+ * What a scope may answer: a filter from the builders, as `eq(notes.ownerId, user.id)`, or of
+ * `rsql`, whose values are data as well.
+ */
+export type ScopeResult = Filter | FilterText | ScopeText;
+
+/**
+ * Filter text that was put together by hand. An empty one denies, and so does a comparison with
+ * `undefined` or `null`; what else stands in it is read as syntax, wherever it came from.
+ *
+ * @deprecated Use `eq` and the other builders, or `rsql`: a value can never become syntax there.
+ */
+export type ScopeText = string;
 
 /** Which rows a user may touch. Reached only with a user; what it throws denies. */
 export type ScopeFunction<U extends User = User> = (user: U) => ScopeResult | Promise<ScopeResult>;

@@ -64,6 +64,8 @@ function definition(table: TableInfo, access: Access): ResourceDefinition {
   const options: ResourceOptions<Record<string, unknown>> = {
     ...grantedBy(access),
     id: table.primaryKey.map((column) => column.name),
+    // Which column counts versions is not known here; a hash of the row needs none.
+    etag: {},
   };
   return resource(table, options);
 }

@@ -83,5 +83,5 @@ function isForEverybody(path: string): boolean {
 }
 
 function unauthorized(message: string): Problem {
-  return new Problem("unauthorized", message, { headers: { "www-authenticate": "Bearer" } });
+  return new Problem("unauthorized", message);
 }

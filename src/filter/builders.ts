@@ -23,12 +23,12 @@ export function none(): Filter {
   return noRows;
 }
 
-/** What a comparison takes: undefined denies, so that a missing user id never opens anything. */
+/** What a comparison takes: undefined and null deny, so that a missing user id opens nothing. */
 export type FilterValue<T> = T | null | undefined;
 
 /**
- * The rows whose column equals the value; null asks for NULL. Undefined, NaN and a value that the
- * column could not hold match nothing, here and in all comparisons below.
+ * The rows whose column equals the value. Undefined, null, NaN and a value that the column could
+ * not hold match nothing, here and in all comparisons below; {@link isNull} asks for NULL.
  *
  * @example
  * ```ts
@@ -42,7 +42,7 @@ export function eq<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): Fi
   return build(equalOperator, column, [value]);
 }
 
-/** The rows whose column has another value; null asks for any value. NULL is in neither. */
+/** The rows whose column has another value; NULL is none. */
 export function ne<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): Filter {
   return build(notEqualOperator, column, [value]);
 }
@@ -80,6 +80,11 @@ export function isNull(column: ColumnLike<unknown>): Filter {
   return nullTest(readColumnInfo(column), true);
 }
 
+/** The rows whose column has a value. */
+export function isNotNull(column: ColumnLike<unknown>): Filter {
+  return nullTest(readColumnInfo(column), false);
+}
+
 /** The rows that match the pattern: `%` any text, `_` any character, `\` escapes; exact case. */
 export function like(column: ColumnLike<string>, pattern: FilterValue<string>): Filter {
   return build(likeOperator, column, [pattern]);
@@ -100,7 +105,8 @@ export const hole = "\ufdd0";
 
 /**
  * A scope as filter text. Values stand where the language has values, and are data: what they
- * hold is never read as syntax. An array serves as the list of `=in=`; undefined denies.
+ * hold is never read as syntax. An array serves as the list of `=in=`; undefined and null deny,
+ * and `=isnull=true` asks for NULL.
  *
  * @example
  * ```ts

@@ -10,17 +10,14 @@ import type { Operator, OperatorTakes } from "./operator.ts";
 
 /**
  * A comparison with values from code, which are data and never syntax. It fails closed: undefined,
- * NaN, null where it is no test for NULL, an empty list, and a value that the column could not
- * hold all give `none`, so that a missing user id never opens anything.
+ * null, NaN, an empty list, and a value that the column could not hold all give `none`, so that a
+ * missing user id never opens anything. A test for NULL is {@link nullTest}.
  */
 export function compare(
   operator: Operator,
   column: ColumnInfo,
   values: readonly unknown[],
 ): Filter {
-  if (operator.nullMeans !== null && values.length === 1 && values[0] === null) {
-    return nullTest(column, operator.nullMeans);
-  }
   const count = operator.takes === "pair" ? 2 : 1;
   const isOpenEnded = operator.takes === "list" || operator.takes === "texts";
   if (isOpenEnded ? values.length === 0 : values.length !== count) return noRows;

@@ -52,8 +52,8 @@ export function resolveFilter(syntax: FilterSyntax, context: FilterContext): Fil
  * a scope is not the caller's.
  */
 export function resolveScope(scope: Filter | FilterText | string, context: ScopeContext): Filter {
-  if (typeof scope === "string") return resolveText(scope, [], context);
-  if (scope?.kind === "text") return resolveText(scope.text, scope.values, context);
+  if (typeof scope === "string") return resolveText(scope, context, resolvePlain);
+  if (scope?.kind === "text") return resolveText(scope.text, context, withHoles(scope.values));
   requireFilter(scope, context.table);
   return scope;
 }
@@ -79,19 +79,15 @@ function resolve(
   return syntax.kind === "and" ? and(...terms) : or(...terms);
 }
 
-function resolveText(text: string, values: readonly unknown[], context: ScopeContext): Filter {
+function resolveText(
+  text: string,
+  context: ScopeContext,
+  toFilter: ResolveComparison,
+): Filter {
   const { table, filters } = context;
   try {
     const syntax = filters.parse(text);
-    if (syntax === null) return noRows;
-    return resolve(
-      syntax,
-      everything(table, context),
-      (comparison, column, operator) =>
-        comparison.values.some((literal) => literal.text.includes(hole))
-          ? resolveHoles(comparison, column, operator, values)
-          : resolveComparison(comparison, column, operator),
-    );
+    return syntax === null ? noRows : resolve(syntax, everything(table, context), toFilter);
   } catch (cause) {
     if (!(cause instanceof Problem)) throw cause;
     throw new Error(`Cannot use a scope of "${table.name}": ${cause.message}`, { cause });
@@ -113,6 +109,22 @@ function everything(table: TableInfo, context: ScopeContext): FilterContext {
   };
 }
 
+/**
+ * A comparison of a plain text. Where a value of the user was missing, a template has written
+ * `undefined` or `null` in its place: that denies, as it does from code.
+ */
+function resolvePlain(syntax: ComparisonSyntax, column: ColumnInfo, operator: Operator): Filter {
+  const isMissing = (literal: Literal) => literal.text === "undefined" || isNullWord(literal);
+  return syntax.values.some(isMissing) ? noRows : resolveComparison(syntax, column, operator);
+}
+
+function withHoles(values: readonly unknown[]): ResolveComparison {
+  return (syntax, column, operator) =>
+    syntax.values.some((literal) => literal.text.includes(hole))
+      ? resolveHoles(syntax, column, operator, values)
+      : resolveComparison(syntax, column, operator);
+}
+
 /** A comparison of {@link rsql}: values from code take the places of the holes. */
 function resolveHoles(
   syntax: ComparisonSyntax,
@@ -120,16 +132,14 @@ function resolveHoles(
   operator: Operator,
   given: readonly unknown[],
 ): Filter {
-  const { takes, nullMeans } = operator;
+  const { takes } = operator;
   const takesMany = takes === "list" || takes === "pair" || takes === "texts";
   const values = syntax.values.flatMap((literal) => {
     const value = isNullWord(literal) ? null : fillHole(literal, given);
     return takesMany && Array.isArray(value) ? value : [value];
   });
   if (!takesMany) requireShape(syntax, operator);
-  if (!operator.accepts(column.kind) && (nullMeans === null || values[0] !== null)) {
-    throw misfit(syntax, column);
-  }
+  if (!operator.accepts(column.kind)) throw misfit(syntax, column);
   return compare(operator, column, values);
 }
 

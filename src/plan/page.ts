@@ -9,7 +9,7 @@ export interface PageLimits {
 /** `limit` → the page size: clamped above, a 400 for anything but a whole number over 0. */
 export function parseLimit(text: string | null, limits: PageLimits): number {
   if (text === null) return limits.defaultLimit;
-  if (!/^[0-9]{1,15}$/.test(text) || Number(text) === 0) {
+  if (!/^[0-9]+$/.test(text) || Number(text) === 0) {
     throw new Problem(
       "invalid-parameter",
       "Cannot use this limit: it must be a whole number over 0",

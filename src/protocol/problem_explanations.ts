@@ -17,7 +17,8 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "invalid-parameter":
     "A query parameter has a value it cannot take, is given twice, or names a field that is " +
     "unknown or not open to it. The detail names the parameter. A filter that looks like several " +
-    "parameters must be percent-encoded.",
+    "parameters must be percent-encoded. The same answers a Host that is not a host with an " +
+    "optional port.",
   "filter-parse-error":
     "The filter does not follow the filter language, names a field that is unknown or not " +
     "filterable, or compares a field with a value of another type. details.position is the offset " +

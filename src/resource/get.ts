@@ -88,7 +88,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
     const [shown] = presentRows([row], readFor(view, resource), view, included);
     if (resource.etag === null) return answer(200, shown);
     const headers = tagHeaders(row, resource.etag);
-    const isKnown = ifNoneMatch !== null && namesTag(ifNoneMatch, headers.etag ?? "");
+    const isKnown = ifNoneMatch !== null && namesTag(ifNoneMatch, row, resource.etag);
     return isKnown
       ? { status: 304, headers: { "cache-control": cacheControl, ...headers }, body: null }
       : answer(200, shown, headers);

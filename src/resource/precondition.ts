@@ -25,8 +25,8 @@ export function requirePrecondition(
   resource: Resource,
 ): void {
   if (precondition === null || resource.etag === null) return;
-  const currentETag = tagOf(row, resource.etag);
-  if (!passesIfMatch(precondition, currentETag)) throw preconditionFailed(currentETag);
+  if (passesIfMatch(precondition, row, resource.etag)) return;
+  throw preconditionFailed(tagOf(row, resource.etag));
 }
 
 /** The answer to whoever wrote against another state than the stored one; null where there is none. */

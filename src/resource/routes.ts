@@ -38,7 +38,7 @@ export interface Endpoint {
   protection(resource: Resource): Protection | undefined;
   /** The capabilities that must be on, all of them; none for what is always there. */
   readonly capabilities: readonly (keyof SettledCapabilities)[];
-  /** Throws a 401 where only a user gets on: before a body is read or a name is looked up. */
+  /** Throws the 401 or 403 that is certain before a body is read or a name is looked up. */
   admit(user: User | null, resource: Resource): void;
   run(request: ResourceRequest, user: User | null, resource: Resource): Promise<Reply>;
 }
@@ -189,7 +189,10 @@ function mount<Intent, Plan, Outcome>(
     takesBody: operation.takesBody,
     capabilities,
     protection: ({ protections }) => protections.get(operation.access),
-    admit: (user, resource) => admitCaller(operation.access, user, resource.policy),
+    admit(user, { policy }) {
+      admitCaller(operation.access, user, policy);
+      if (operation.alsoAccess !== undefined) admitCaller(operation.alsoAccess, user, policy);
+    },
     run: (request, user, resource) => run(operation, request, user, resource),
   };
 }

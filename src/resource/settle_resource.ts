@@ -1,4 +1,4 @@
-import { settleScopes } from "../auth/scope.ts";
+import { type ScopeResult, settleScopes } from "../auth/scope.ts";
 import type { Driver } from "../db/driver.ts";
 import { createRowReader, type Misfit } from "../db/rows.ts";
 import { allRows } from "../filter/filter.ts";
@@ -16,11 +16,12 @@ import type { Relations } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { type ColumnFinder, columnFinder } from "./column_finder.ts";
 import type { ColumnReferenceOf, ResourceDefinition } from "./definition.ts";
-import type { EtagPolicy } from "./etag.ts";
+import type { TagKeys } from "./etag.ts";
 import { requireReadableKey } from "./followed.ts";
 import { canGenerate } from "./new_row.ts";
 import type { Computed } from "./output.ts";
 import type { BatchPolicy, FieldPolicy, Resource } from "./resource.ts";
+import { settleEtag } from "./settle_etag.ts";
 import { settleProcedureProtections, settleProcedures } from "./settle_procedures.ts";
 import { settleSoftDelete, type SoftDelete } from "./soft_delete.ts";
 import { tableOf } from "./table_of.ts";
@@ -43,8 +44,7 @@ export interface ResourceContext {
   isIndexed(column: ColumnInfo): boolean;
   /** The same. Null where no changes are recorded. */
   hubOf(driver: Driver): Hub | null;
-  /** Keys the hash tags. */
-  readonly secret: string;
+  readonly tagKeys: TagKeys;
   readonly runtime: Runtime;
 }
 
@@ -58,6 +58,7 @@ export function settleResource(definition: ResourceDefinition, context: Resource
   const table = tableOf(definition.table);
   const find = columnFinder(table, runtime.observe);
   const operators = operatorsWith(options.customOperators ?? {});
+  const observeScope = observePlainTexts(table, runtime.observe);
   const driver = context.writeBy(options.db?.driver ?? context.driver);
   const relations: Relations = context.relations.get(definition) ?? new Map();
   // On another table the names of a path are those of the resource that serves it.
@@ -81,7 +82,10 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     reader: createRowReader(driver.dialect, observeMisfits(table, runtime.observe)),
     policy: {
       ...settleScopes(options.auth ?? {}),
-      resolve: (result) => resolveScope(result, { table, operators, filters, relation }),
+      resolve(result) {
+        observeScope(result);
+        return resolveScope(result, { table, operators, filters, relation });
+      },
     },
     fields,
     groups: groupTable(table, fields.readable),
@@ -91,7 +95,11 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     capabilities: settleCapabilities(options, softDelete),
     page: settlePage(options, table),
     batch: settleBatch(options, table),
-    etag: settleEtag(options, table, context.secret, find),
+    etag: settleEtag(options.etag, table, {
+      keys: context.tagKeys,
+      readable: fields.readable,
+      find,
+    }),
     softDelete,
     live: softDelete?.live ?? allRows,
     hooks: options.hooks ?? {},
@@ -115,6 +123,18 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     filters,
     sealer: context.sealer,
     runtime,
+  };
+}
+
+/** Once for each resource: its scopes run with every request. */
+function observePlainTexts(table: TableInfo, observe: Observer): (result: ScopeResult) => void {
+  let told = false;
+  return (result) => {
+    if (told || typeof result !== "string" || result === "") return;
+    told = true;
+    const message = `a scope of "${table.name}" answered plain text, which is deprecated: ` +
+      "use eq() or rsql, where a value is never read as syntax";
+    observe({ kind: "notice", message });
   };
 }
 
@@ -259,37 +279,4 @@ function settleComputed(
     failed: (field, error) =>
       observe({ kind: "computed_failed", resource: table.name, field, error }),
   };
-}
-
-function settleEtag(
-  { etag }: Options,
-  table: TableInfo,
-  secret: string,
-  find: ColumnFinder,
-): EtagPolicy | null {
-  if (etag === undefined) return null;
-  const column = (reference: ColumnReference | undefined, option: string) =>
-    reference === undefined ? null : find(reference, `etag.${option}`);
-  const versionField = column(etag.versionField, "versionField");
-  const updatedAtField = column(etag.updatedAtField, "updatedAtField");
-  requireKind(versionField, ["integer", "bigint"], "etag.versionField", table);
-  requireKind(updatedAtField, ["timestamp"], "etag.updatedAtField", table);
-  const [key] = table.primaryKey;
-  // A table without a key is not served.
-  const idField = column(etag.idField, "idField") ?? key as ColumnInfo;
-  const { algorithm = "weak", require = false } = etag;
-  return { versionField, updatedAtField, idField, algorithm, require, hashKey: secret };
-}
-
-function requireKind(
-  column: ColumnInfo | null,
-  kinds: readonly string[],
-  option: string,
-  table: TableInfo,
-): void {
-  if (column === null || kinds.includes(column.kind)) return;
-  throw new Error(
-    `Cannot serve "${table.name}": ${option} must be of kind ${kinds.join(" or ")}, ` +
-      `and "${column.name}" is ${column.kind}`,
-  );
 }

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
-import { createCipheriv, createDecipheriv, hkdfSync } from "node:crypto";
+import { createCipheriv, createDecipheriv } from "node:crypto";
 import { boundedMap } from "./bounded_map.ts";
+import { deriveKey } from "./derive_key.ts";
 import type { Random } from "./runtime.ts";
 
 /** Makes text opaque and tamper-proof, for this service and its siblings with the same secret. */
@@ -20,9 +21,7 @@ const longestSealed = 16_384;
  * secret seals, all open. Synchronous on purpose: Web Crypto costs ten times as much on small texts.
  */
 export function createSealer(secrets: readonly string[], random: Random): Sealer {
-  const keys = secrets.map((secret) =>
-    new Uint8Array(hkdfSync("sha256", secret, "", "@svc/resource-api seal", 32))
-  );
+  const keys = secrets.map((secret) => deriveKey(secret, "seal"));
   const [sealingKey] = keys;
   if (sealingKey === undefined) throw new Error("Cannot seal without a secret");
   // Sealing is the dearest part of a list, and first pages are asked for again and again.

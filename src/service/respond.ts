@@ -29,6 +29,11 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
         const value = headers[name] ?? "";
         if (!isSafe(value)) headers[name] = safeValue(value);
       }
+      for (const [name, value] of owedHeaders(reply.status)) {
+        if (!Object.keys(headers).some((given) => given.toLowerCase() === name)) {
+          headers[name] = value;
+        }
+      }
       if (method !== "HEAD") {
         return new CheckedResponse(reply.body, { status: reply.status, headers });
       }
@@ -44,7 +49,8 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
     },
     adopt(response) {
       if (response instanceof CheckedResponse && !response.isTouched) return response;
-      const missing = Object.entries(fixed).filter(([name]) => !response.headers.has(name));
+      const missing = [...Object.entries(fixed), ...owedHeaders(response.status)]
+        .filter(([name]) => !response.headers.has(name));
       const unsafe = [...response.headers].filter(([, value]) => !isSafe(value));
       if (missing.length === 0 && unsafe.length === 0) return response;
       // The headers of a response from `fetch()` or `Response.redirect()` are immutable.
@@ -72,6 +78,20 @@ class CheckedResponse extends Response {
     return super.headers;
   }
 }
+
+/**
+ * What an answer of this status never lacks, whoever refused: how to authenticate (RFC 9110,
+ * 15.5.2), and when to come again, where nobody knows of a time at which more will be there.
+ */
+function owedHeaders(status: number): Owed {
+  if (status === 401) return bearerChallenge;
+  return status === 429 ? inADay : nothing;
+}
+
+type Owed = readonly (readonly [name: string, value: string])[];
+const bearerChallenge: Owed = [["www-authenticate", "Bearer"]];
+const inADay: Owed = [["retry-after", "86400"]];
+const nothing: Owed = Object.freeze([]);
 
 function emptyStream(): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.close() });

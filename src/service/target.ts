@@ -6,11 +6,13 @@ import type { Target } from "../resource/mount.ts";
  */
 export function readTarget(url: string): Target {
   const scheme = url.indexOf("://");
-  const start = url.indexOf("/", scheme < 0 ? 0 : scheme + 3);
-  if (start < 0) return { path: "/", query: "" };
-  const hash = url.indexOf("#", start);
+  const host = scheme < 0 ? 0 : scheme + 3;
+  const slash = url.indexOf("/", host);
+  const hash = url.indexOf("#", host);
   const end = hash < 0 ? url.length : hash;
-  const mark = url.indexOf("?", start);
-  if (mark < 0 || mark > end) return { path: url.slice(start, end), query: "" };
-  return { path: url.slice(start, mark), query: url.slice(mark + 1, end) };
+  const mark = url.indexOf("?", host);
+  const pathEnd = mark < 0 || mark > end ? end : mark;
+  // The target `http://x?a=/` has no path: the slash is one of its query.
+  const path = slash < 0 || slash > pathEnd ? "/" : url.slice(slash, pathEnd);
+  return { path, query: pathEnd === end ? "" : url.slice(pathEnd + 1, end) };
 }

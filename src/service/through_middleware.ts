@@ -111,6 +111,7 @@ const slugs: ReadonlyMap<number, ProblemSlug> = new Map([
   [413, "payload-too-large"],
   [415, "unsupported-media-type"],
   [422, "validation-error"],
+  [429, "rate-limit-exceeded"],
 ]);
 
 /** Hono's `HTTPException`, known by its structure, says what its thrower wants answered. */

@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { all, eq, like, none, rsql } from "../../src/filter/builders.ts";
+import { all, eq, gte, isNull, like, none, rsql } from "../../src/filter/builders.ts";
 import { and, type Filter, or } from "../../src/filter/filter.ts";
 import { operatorsWith } from "../../src/filter/operators.ts";
 import { createFilterParser } from "../../src/filter/parse_filter.ts";
@@ -172,11 +172,14 @@ Deno.test("values of rsql`` are data, whatever they hold", () => {
   for (const hostile of ['x",ownerId!="', "x;1==1", "null", "true", "a\\", "\ufdd00", "%"]) {
     assertEquals(scope(rsql`ownerId==${hostile}`), eq(notes.ownerId, hostile));
   }
-  assertEquals(scope(rsql`(ownerId==${null};team>=${3})`), scope("ownerId==null;team>=3"));
+  assertEquals(
+    scope(rsql`(ownerId==null;team>=${3})`),
+    and(isNull(notes.ownerId), gte(notes.team, 3)),
+  );
 });
 
-Deno.test("undefined, NaN, and what a column could not hold, deny", () => {
-  for (const value of [undefined, NaN, "abc", {}, ["a"], Infinity, 1.5, true]) {
+Deno.test("undefined, null, NaN, and what a column could not hold, deny", () => {
+  for (const value of [undefined, null, NaN, "abc", {}, ["a"], Infinity, 1.5, true]) {
     assertEquals(scope(rsql`team==${value}`), none());
     assertEquals(scope(rsql`team!=${value}`), none());
     assertEquals(scope(rsql`team==${value},ownerId==${"me"}`), eq(notes.ownerId, "me"));
@@ -187,7 +190,21 @@ Deno.test("undefined, NaN, and what a column could not hold, deny", () => {
     assertEquals(scope(rsql`ownerId=contains=${value}`), none());
   }
   assertEquals(scope(rsql`ownerId%=${"a\\"}`), none());
-  assertEquals(scope(rsql`team>${null}`), none());
+  assertEquals(scope(rsql`ownerId=in=(null,${"a"})`), none());
+});
+
+Deno.test("a plain text with undefined or null in the place of a user's value denies", () => {
+  const user: { dept?: string; org: null } = { org: null };
+  for (const missing of [`${user.dept}`, `"${user.dept}"`, `'${user.dept}'`, `${user.org}`]) {
+    for (const operator of ["==", "!=", "=ieq=", "=contains="]) {
+      assertEquals(scope(`ownerId${operator}${missing}`), none());
+      assertEquals(scope(`ownerId${operator}${missing},team==3`), eq(notes.team, 3));
+      assertEquals(scope(`ownerId${operator}${missing};team==3`), none());
+    }
+  }
+  assertEquals(scope(`ownerId=in=(a,${user.dept})`), none());
+  assertEquals(scope(`ownerId=out=(a,${user.dept})`), none());
+  assertEquals(scope("ownerId=isnull=true"), isNull(notes.ownerId));
 });
 
 Deno.test("an array of rsql`` is a list", () => {

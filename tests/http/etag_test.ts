@@ -1,4 +1,6 @@
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import { type App, createApp } from "../../src/app.ts";
+import { type Database, openDatabase } from "../../src/db/open_database.ts";
 import { all, eq } from "../../src/filter/builders.ts";
 import { resource, type ResourceOptions } from "../../src/resource/definition.ts";
 import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
@@ -124,7 +126,7 @@ testOnEngines(
           "if-match": ifMatch,
         }))
           .status;
-      for (const passes of ['W/"1"', "*", ' W/"7" , W/"1"', '"x,y", W/"1"', 'oops, W/"1"']) {
+      for (const passes of ['W/"1"', "*", ' W/"7" , W/"1"', '"x,y", W/"1"', ' ,, W/"1" ,']) {
         assertEquals([passes, await patch(passes)], [passes, 200]);
       }
       const refused = [
@@ -136,6 +138,7 @@ testOnEngines(
         'W/"2"',
         "",
         '"W/"1""',
+        ",",
         "x".repeat(9_000),
       ];
       for (const fails of refused) assertEquals([fails, await patch(fails)], [fails, 412]);
@@ -262,3 +265,125 @@ testOnEngines(
       }
     }),
 );
+
+testOnEngines(
+  "a malformed member makes If-Match malformed as a whole, and no write goes through",
+  (engine) =>
+    withNotes(engine, { versionField: notes.version }, async ({ get, send }) => {
+      const malformed = [
+        ...['W/"1", junk', 'junk, W/"1"', 'W/"1" junk', 'W/"1", *', '*, W/"1"', 'W/"1", "'],
+        ...['w/"1", W/"1"', 'W/"1";W/"1"', 'W/"1" "2"'],
+      ];
+      for (const header of malformed) {
+        for (const method of ["PATCH", "PUT", "DELETE"]) {
+          const body = method === "DELETE" ? undefined : { title: "x" };
+          const headers = { ...ada, "if-match": header };
+          const answer = await send(method, "/api/notes/1", body, headers);
+          assertEquals([header, method, answer.status], [header, method, 412]);
+        }
+        assertEquals((await get("/api/notes/1", { "if-none-match": header })).status, 200);
+      }
+      assertEquals((await get("/api/notes/1")).body.title, "a");
+    }),
+);
+
+const moment = "2024-01-31T12:34:56.789012Z";
+
+testOnEngines("no tag publishes a version or a moment that is not readable", async (engine) => {
+  const { id, title, version, updatedAt } = notes;
+  const policies: readonly (readonly [Etag, readonly (typeof title | typeof id)[]])[] = [
+    [{ versionField: version }, [id, title]],
+    [{ updatedAtField: updatedAt }, [id, title]],
+    [{ versionField: version, updatedAtField: updatedAt }, [id, title]],
+    [{ updatedAtField: updatedAt, idField: title }, [id]],
+  ];
+  for (const [etag, readable] of policies) {
+    await withService(engine, [notes], () => ({
+      resources: [resource(notes, { id, auth: open, etag, fields: { readable } })],
+    }), async ({ db, get, send, subscribe }) => {
+      const common = { title: "a", version: 7351, updatedAt: moment };
+      await insertRows(db, notes, [{ id: 1, ...common }, { id: 2, ...common }]);
+      const tagOf = async (path: string) => (await get(path)).headers.get("etag") ?? "";
+      const tags = [await tagOf("/api/notes/1"), await tagOf("/api/notes/2")];
+      for (const tag of tags) assertMatch(tag, /^W\/"[0-9a-f]{32}"$/);
+      // Else a row of one's own would show what the hidden version of another is.
+      assertNotEquals(tags[0], tags[1]);
+      const headers = { ...ada, "if-match": tags[0] ?? "" };
+      const refused = await send("PATCH", "/api/notes/2", { title: "b" }, headers);
+      assertEquals([refused.status, refused.body.details.currentETag], [412, tags[1]]);
+      const stream = await subscribe("/api/notes/subscribe");
+      const [existing] = await stream.untilSynced();
+      assertEquals(existing?.data.items.map((item: { _etag: string }) => item._etag), tags);
+      await stream.close();
+      assertEquals((await get("/api/notes/1", { "if-none-match": tags[0] ?? "" })).status, 304);
+      const changed = await send("PATCH", "/api/notes/1", { title: "b" }, headers);
+      assertEquals(changed.status, 200);
+      assertNotEquals(changed.headers.get("etag"), tags[0]);
+    });
+  }
+});
+
+testOnEngines("a tag that a listed older secret has made still matches", async (engine) => {
+  const db = await engine.open();
+  await db.createTables([notes]);
+  await insertRows(db, notes, [{ id: 1, title: "a", version: 1 }]);
+  const [older, newer] = ["an older secret of the tests", "a newer secret of the tests"];
+  const apps: App[] = [];
+  const tagUnder = async (secret: string | readonly string[]) => {
+    const app = await appOver(db, secret);
+    apps.push(app);
+    const answer = await app.fetch(new Request("http://test/api/notes/1"));
+    await answer.body?.cancel();
+    return answer.headers.get("etag") ?? "";
+  };
+  const tag = await tagUnder(older);
+  const rotated = await appOver(db, [newer, older]);
+  apps.push(rotated);
+  const statusOf = async (method: string, headers: Record<string, string>) => {
+    const init = method === "GET" ? { headers } : {
+      method,
+      headers: { ...headers, "content-type": "application/json", ...ada },
+      body: '{"title":"b"}',
+    };
+    const answer = await rotated.fetch(new Request("http://test/api/notes/1", init));
+    await answer.body?.cancel();
+    return answer.status;
+  };
+  // The first secret makes the tags, whichever others are listed.
+  assertEquals(await tagUnder([newer, older]), await tagUnder(newer));
+  assertNotEquals(await tagUnder(newer), tag);
+  assertEquals(await statusOf("GET", { "if-none-match": tag }), 304);
+  assertEquals(await statusOf("PATCH", { "if-match": tag }), 200);
+  assertEquals(await statusOf("PATCH", { "if-match": tag }), 412);
+  for (const app of apps) await app.close();
+  await db.close();
+});
+
+Deno.test("the hash of a tag is not keyed by the secret itself", async () => {
+  const { createHmac } = await import("node:crypto");
+  const db = await openDatabase("sqlite::memory:");
+  await db.createTables([notes]);
+  await insertRows(db, notes, [{ id: 1, title: "a", version: 1 }]);
+  const secret = "a secret of the tests";
+  const app = await appOver(db, secret);
+  const answer = await app.fetch(new Request("http://test/api/notes/1"));
+  const row = JSON.stringify(await answer.json());
+  const plain = createHmac("md5", secret).update(row).digest("hex");
+  assertNotEquals(answer.headers.get("etag"), `W/"${plain}"`);
+  await app.close();
+});
+
+/** Hash tags under a secret. */
+function appOver(db: Database, secret: string | readonly string[]): Promise<App> {
+  return createApp({
+    db,
+    secret,
+    auth: {
+      middleware: async (context, next) => {
+        context.set("user", { id: "ada" });
+        await next();
+      },
+    },
+    resources: [resource(notes, { id: notes.id, auth: open, etag: {} })],
+  });
+}

@@ -248,7 +248,7 @@ testOnEngines(
   (engine) =>
     withItems(engine, {}, async ({ db, get }) => {
       await insertRows(db, items, Array.from({ length: 400 }, (_, index) => ({ id: index + 1 })));
-      for (const limit of [1, 63, 64, 65, 319, 320, 321, 399, 400, 401, 999_999_999_999]) {
+      for (const limit of [1, 63, 64, 65, 319, 320, 321, 399, 400, 401, 1e12, 2 ** 53 + 2]) {
         const { body } = await get(`/api/items?select=id&limit=${limit}`, asNdjson);
         const expected = Math.min(limit, 400);
         const ids = parseNdjson(body);

@@ -36,11 +36,11 @@ Deno.test("a 429 of the budget says when to come back, and may not be kept", asy
   });
 });
 
-Deno.test("without a refill nobody is told when to come back", async () => {
+Deno.test("Retry-After stands on a 429 without refill, too: a day", async () => {
   await withGuard({ abuseProtection: { budget: budget(1) } }, {}, async ({ send }) => {
     assertEquals((await send("GET", "/api/notes")).headers.get("ratelimit-policy"), `"budget";q=1`);
     const refused = await send("GET", "/api/notes");
-    assertEquals([refused.status, refused.headers.get("retry-after")], [429, null]);
+    assertEquals([refused.status, refused.headers.get("retry-after")], [429, "86400"]);
   });
 });
 

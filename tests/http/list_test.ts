@@ -189,6 +189,21 @@ testOnEngines(
 );
 
 testOnEngines(
+  "a limit beyond 2^53 is clamped like any other",
+  (engine) =>
+    withService(engine, [items], served, async ({ db, get }) => {
+      const rows = Array.from({ length: 101 }, (_, index) => ({ id: index + 1, code: "x" }));
+      await insertRows(db, items, rows);
+      for (const limit of ["9007199254740993", "9".repeat(16), "1".repeat(400)]) {
+        assertEquals((await get(`/api/items?limit=${limit}`)).body.items?.length, 100);
+        const groups = await get(`/api/items/aggregate?groupBy=id&limit=${limit}`);
+        assertEquals(groups.body.groups?.length, 101);
+      }
+      assertEquals((await get(`/api/items?limit=${"0".repeat(400)}`)).status, 400);
+    }),
+);
+
+testOnEngines(
   "limit, totalCount, select and orderBy take what they promise",
   (engine) =>
     withService(engine, [items], served, async ({ db, get }) => {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { all, eq, none, rsql } from "../../src/filter/builders.ts";
+import { all, eq, ne, none, rsql } from "../../src/filter/builders.ts";
 import type { ScopeFunction, ScopeOptions } from "../../src/auth/scope.ts";
 import { resource } from "../../src/resource/definition.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
@@ -47,6 +47,11 @@ const matrix: readonly (readonly [string, ScopeOptions, readonly [number, number
   ["a scope of none()", { read: () => none() }, [401, 403]],
   ["a scope of an empty text", { read: () => "" }, [401, 403]],
   ["an undefined value", { read: () => eq(notes.ownerId, undefined) }, [401, 403]],
+  ["a null of the user", { read: () => eq(notes.ownerId, null) }, [401, 403]],
+  ["a null of the user, other than", { read: () => ne(notes.ownerId, null) }, [401, 403]],
+  ["a null in rsql", { read: () => rsql`ownerId==${null}` }, [401, 403]],
+  ["undefined in a plain text", { read: () => `ownerId==${undefined}` }, [401, 403]],
+  ["null in a plain text", { read: () => `ownerId==${null}` }, [401, 403]],
 ];
 for (const [name, auth, expected] of matrix) {
   testOnEngines(
@@ -72,6 +77,60 @@ testOnEngines(
     return withNotes(engine, { read }, async ({ get }) => {
       assertEquals([(await get("/api/notes")).status, runs], [401, 0]);
       assertEquals([(await get("/api/notes", ada)).status, runs], [500, 1]);
+    });
+  },
+);
+
+testOnEngines(
+  "403 for a user without any right comes before 400, 413, 415 and 422, as 401 does",
+  (engine) =>
+    withNotes(engine, { create: () => all() }, async ({ get, send }) => {
+      const json = { "content-type": "application/json" };
+      const bodies: readonly (readonly [unknown, Record<string, string>])[] = [
+        ["{", json],
+        ['{"id":"x"}', json],
+        ["[]", json],
+        ['{"items":1}', json],
+        [" ".repeat(2_000_000), json],
+        ["x=1", { "content-type": "application/x-www-form-urlencoded" }],
+        [undefined, {}],
+      ];
+      const writes = ["PATCH /1", "PUT /1", "PATCH /batch", "PUT /batch", "DELETE /batch"];
+      // An upsert changes rows, too: the right to create alone is none to it.
+      for (const write of [...writes, "POST /batch/upsert"]) {
+        const [method = "", path = ""] = write.split(" ");
+        for (const [body, headers] of bodies) {
+          const status = async (user: Record<string, string>) =>
+            (await send(method, `/api/notes${path}`, body, { ...headers, ...user })).status;
+          assertEquals([write, await status({}), await status(ada)], [write, 401, 403]);
+        }
+      }
+      for (const query of ["filter=(", "limit=0", "cursor=x", "filter=a&filter=b", "select=%ff"]) {
+        for (const path of ["", "/1", "/count", "/aggregate", "/subscribe"]) {
+          const at = `/api/notes${path}?${query}`;
+          assertEquals([at, (await get(at)).status, (await get(at, ada)).status], [at, 401, 403]);
+        }
+      }
+      // What has the right is told of its mistake.
+      assertEquals((await send("POST", "/api/notes", "{", { ...json, ...ada })).status, 400);
+    }),
+);
+
+testOnEngines(
+  "a plain-text scope with undefined shows no row of an owner called undefined, and a notice says why",
+  (engine) => {
+    const read: ScopeFunction = (user) => `ownerId==${user.name},ownerId==${user.id}`;
+    return withNotes(engine, { read }, async ({ db, get, observations }) => {
+      await insertRows(db, notes, [{ id: 3, ownerId: "undefined", title: "c", secret: "xyzzy-3" }]);
+      for (let turn = 0; turn < 3; turn++) {
+        assertEquals((await get("/api/notes?select=id", ada)).body.items, [{ id: 1 }]);
+      }
+      const notices = observations.filter(({ kind }) => kind === "notice");
+      assertEquals(notices, [{
+        kind: "notice",
+        message: 'a scope of "notes" answered plain text, which is deprecated: ' +
+          "use eq() or rsql, where a value is never read as syntax",
+      }]);
     });
   },
 );

@@ -4,6 +4,7 @@ import { basicAuth } from "@hono/hono/basic-auth";
 import { HTTPException } from "@hono/hono/http-exception";
 import { createApp, type RequestInfo } from "../../src/app.ts";
 import type { AppConfig } from "../../src/config.ts";
+import { Problem } from "../../src/problem/problem.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
 import { resource } from "../../src/resource/definition.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
@@ -84,4 +85,31 @@ Deno.test("auth routes are told where a request came from", async () => {
   const answer = await ask({ auth: { routes } }, "/api/auth/where", {}, info);
   assertEquals([answer.status, answer.text], [200, "192.0.2.1"]);
   assertEquals((await ask({ auth: { routes } }, "/api/rows")).status, 200);
+});
+
+Deno.test("every 401 says how to authenticate and every 429 when to come again, whoever refuses", async () => {
+  const wayOf = (thrower: () => Response | Promise<Response>): Partial<AppConfig> => ({
+    middleware: [() => Promise.resolve(thrower())],
+  });
+  const thrown = (error: Error) => () => Promise.reject(error);
+  const refusals: readonly (readonly [number, () => Response | Promise<Response>])[] = [
+    [401, thrown(new Problem("unauthorized", "Not you"))],
+    [401, thrown(new HTTPException(401))],
+    [401, () => new Response("no", { status: 401 })],
+    [429, thrown(new Problem("rate-limit-exceeded", "Too often"))],
+    [429, thrown(new HTTPException(429))],
+    [429, () => new Response("no", { status: 429 })],
+  ];
+  for (const [status, refuse] of refusals) {
+    const answer = await ask(wayOf(refuse), "/api/rows");
+    const { headers } = answer;
+    assertEquals(
+      [answer.status, headers.get("www-authenticate"), headers.get("retry-after")],
+      status === 401 ? [401, "Bearer", null] : [429, null, "86400"],
+    );
+  }
+  // What was said stands as it was said.
+  const own = new Problem("rate-limit-exceeded", "Soon", { headers: { "Retry-After": "7" } });
+  const answer = await ask(wayOf(thrown(own)), "/api/rows");
+  assertEquals([answer.status, answer.headers.get("retry-after")], [429, "7"]);
 });

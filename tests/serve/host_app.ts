@@ -1,0 +1,15 @@
+/** For `deno serve`: one empty table that everybody may read. */
+import { createApp } from "../../src/app.ts";
+import { openDatabase } from "../../src/db/open_database.ts";
+import { resource } from "../../src/resource/definition.ts";
+import { text } from "../../src/schema/column_builder.ts";
+import { table } from "../../src/schema/define.ts";
+
+const notes = table("notes", { id: text().primaryKey() });
+const db = await openDatabase("sqlite::memory:");
+await db.createTables([notes]);
+export default await createApp({
+  db,
+  secret: "sixteen or more characters",
+  resources: [resource(notes, { id: notes.id, auth: { public: { read: true } } })],
+});
