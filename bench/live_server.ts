@@ -76,7 +76,8 @@ function bare(): { fetch: Deno.ServeHandler } {
     const topic = Math.floor(first / rowsPerTopic);
     const text = Array.from({ length: count }, (_, index) => {
       const item = { id: first + index, topic, stamp, body: tickBody };
-      return `event: changed\ndata: ${JSON.stringify({ type: "changed", seq: ++seq, item })}\n\n`;
+      const data = { type: "changed", seq: ++seq, id: item.id, item };
+      return `event: changed\ndata: ${JSON.stringify(data)}\n\n`;
     }).join("");
     const bytes = encoder.encode(`${text}id: ${seq}\n\n`);
     for (const reader of readers.get(topic) ?? []) reader.enqueue(bytes);

@@ -1,7 +1,7 @@
 import type { Observer } from "../runtime/observation.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import { identifier, join, rawSql, sql, type Statement, toStatement } from "../sql/fragment.ts";
-import { DatabaseError } from "./database_error.ts";
+import { DatabaseError, reasonOf } from "./database_error.ts";
 import type { Driver } from "./driver.ts";
 
 /** A table and the database that it is served from. */
@@ -77,7 +77,3 @@ const missingCodes: ReadonlySet<string> = new Set([
   "42703", // undefined_column
   "3F000", // invalid_schema_name
 ]);
-
-function reasonOf({ kind, cause }: DatabaseError): string {
-  return cause instanceof Error ? cause.message : kind;
-}

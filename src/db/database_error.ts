@@ -15,6 +15,8 @@ export type DatabaseErrorKind =
   /** The connection was lost during commit: the write may or may not have happened. */
   | "unknown-outcome"
   | "read-only"
+  /** The service's own role may not do it, or a policy of the database keeps it from the row. */
+  | "forbidden"
   | "other";
 
 /** A driver's error, translated by code, never by text. The original is the `cause`. */
@@ -28,4 +30,9 @@ export class DatabaseError extends Error {
     this.name = "DatabaseError";
     this.kind = kind;
   }
+}
+
+/** What the driver said, for whoever runs the service; never for its callers. */
+export function reasonOf({ kind, cause }: DatabaseError): string {
+  return cause instanceof Error ? cause.message : kind;
 }

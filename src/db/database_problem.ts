@@ -42,6 +42,10 @@ export function databaseProblem(error: unknown, access: string): unknown {
     case "unavailable":
     case "read-only":
       return unavailable(`Cannot ${access}: the database is not available`, cause);
+    case "forbidden":
+      return new Problem("forbidden", `Cannot ${access}: the database does not allow it`, {
+        cause,
+      });
     case "unknown-outcome":
       return unavailable(
         `The connection was lost while the write was confirmed: read before you repeat it`,

@@ -32,14 +32,15 @@ export interface OpenDatabaseOptions {
   readonly waitLimitMs?: number | undefined;
   /** The time of the machine by default. */
   readonly clock?: Clock | undefined;
-  /** Told when another driver had to be taken. */
+  /** Takes notices: another driver had to be taken, a Postgres cannot be reached now. */
   readonly observe?: Observer | undefined;
 }
 
 /**
  * Opens a database by URL: `sqlite:PATH`, `sqlite::memory:`, `node-sqlite:…` (the library built
  * into Deno), `postgres://…`, `pglite:PATH`, `pglite::memory:`; or takes a driver. Throws an Error
- * that says what to do when the URL is wrong, and a `DatabaseError` when the database fails.
+ * that says what to do when the URL is wrong, and a `DatabaseError` when the database refuses. A
+ * Postgres that cannot be reached now is opened all the same, with a notice.
  *
  * @example
  * ```ts

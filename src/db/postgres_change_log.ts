@@ -257,7 +257,13 @@ class PostgresChangeLog implements ChangeLog {
 
 const size = (image: "before" | "after") => `coalesce(octet_length(${image}::text), 0)`;
 
-const refusals: ReadonlySet<string> = new Set(["invalid-value", "other", "check", "not-null"]);
+const refusals: ReadonlySet<string> = new Set([
+  "invalid-value",
+  "forbidden",
+  "other",
+  "check",
+  "not-null",
+]);
 
 /**
  * An image with its arrays and composites once more, as the texts by which lists show them; the

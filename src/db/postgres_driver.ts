@@ -1,8 +1,10 @@
 import postgres from "postgres";
+import type { Observer } from "../runtime/observation.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { pause, systemRuntime } from "../runtime/system_runtime.ts";
-import { DatabaseError } from "./database_error.ts";
+import { DatabaseError, reasonOf } from "./database_error.ts";
 import type { Driver, Signals } from "./driver.ts";
+import { sessionSettings } from "./postgres_settings.ts";
 import {
   type PostgresAnswer,
   type PostgresConnection,
@@ -16,18 +18,22 @@ export interface PostgresOptions {
   readonly readOnly?: boolean | undefined;
   /** The most connections; 10 by default. */
   readonly maxConnections?: number | undefined;
-  /** How long a request waits for a connection, and how long connecting may take. 5,000 by default. */
+  /** How long a request waits for a connection or a lock, and for connecting. 5,000 by default. */
   readonly waitLimitMs?: number | undefined;
   /** The server ends a statement that runs longer; 15,000 by default. */
   readonly statementTimeoutMs?: number | undefined;
   /** The time of the machine by default. */
   readonly clock?: Clock | undefined;
+  /** Takes the notice that the server cannot be reached now. */
+  readonly observe?: Observer | undefined;
 }
 
 /**
- * Connects to a Postgres server. `?prepare=false` in the URL is for poolers that lend a connection
- * by the transaction: then nothing is prepared and no setting is sent that they refuse, so that
- * the time limit of statements has to be set on the role.
+ * Connects to a Postgres server. One that cannot be reached now may be there later: that is a
+ * notice, and every query tries again; what the server refuses, such as a password, is thrown.
+ * `?prepare=false` in the URL is for poolers that lend a connection by the transaction: then
+ * nothing is prepared and no setting is sent that they refuse, so that the time limits of
+ * statements and locks have to be set on the role.
  */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Driver> {
   const clock = options.clock ?? systemRuntime(() => {}).clock;
@@ -44,11 +50,15 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   });
   try {
     await driver.query({ text: "SELECT 1", values: [] });
-    return driver;
   } catch (error) {
-    await driver.close();
-    throw error;
+    if (!(error instanceof DatabaseError) || error.kind !== "unavailable") {
+      await driver.close();
+      throw error;
+    }
+    const message = `${driver.label} cannot be reached now: ${reasonOf(error)}`;
+    options.observe?.({ kind: "notice", message });
   }
+  return driver;
 }
 
 /** A pooler lends a connection by the transaction, so that nothing can be listened for. */
@@ -210,7 +220,7 @@ class LibraryConnection implements PostgresConnection {
       max_lifetime: null,
       fetch_types: false,
       types: { text: asText },
-      connection: settings(options, this.#pooled),
+      connection: sessionSettings({ ...options, waitLimitMs, isPooled: this.#pooled }),
       onnotice: () => {},
       ...this.#whenNotified(),
       onclose: () => this.#lose(connectionLoss()),
@@ -311,19 +321,3 @@ const asText: postgres.PostgresType<string> = {
   serialize: (value: string) => value,
   parse: (text: string) => text,
 };
-
-/** Poolers refuse what they do not know. What is sent here makes texts the same on every server. */
-function settings(options: PostgresOptions, pooled: boolean): Record<string, string | number> {
-  return {
-    application_name: "resource-api",
-    TimeZone: "UTC",
-    DateStyle: "ISO, MDY",
-    ...(options.readOnly === true ? { default_transaction_read_only: "on" } : {}),
-    ...(pooled ? {} : {
-      IntervalStyle: "postgres",
-      bytea_output: "hex",
-      extra_float_digits: 1,
-      statement_timeout: options.statementTimeoutMs ?? 15_000,
-    }),
-  };
-}

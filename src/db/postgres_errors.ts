@@ -76,6 +76,7 @@ const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   ["40P01", "retryable"],
   ["57014", "timeout"],
   ["25006", "read-only"],
+  ["42501", "forbidden"],
   ["55P03", "unavailable"],
 ]);
 

@@ -1,5 +1,5 @@
 import type { Row } from "../schema/table_info.ts";
-import { eventText } from "./frames.ts";
+import { eventId, eventText } from "./frames.ts";
 import type { Interest } from "./group.ts";
 import { type MaybePromise, then } from "./maybe_promise.ts";
 import { type Passage, passageKey, type RowEvent } from "./passage.ts";
@@ -55,12 +55,10 @@ export class FrameMaker {
   #dataOf(kind: RowEvent["kind"], passage: Passage): Readonly<Record<string, unknown>> {
     const { after, optimisticId } = passage;
     const seq = this.#seq ?? passage.seq;
-    if (kind === "removed") {
-      const key = passageKey(passage, this.#interest.table);
-      return { seq, id: key.length === 1 ? key[0] : key };
-    }
+    const id = eventId(passageKey(passage, this.#interest.table));
+    if (kind === "removed") return { seq, id };
     const item = after === null ? {} : this.#shown.get(after.row) ?? {};
     const isNamed = kind === "added" && optimisticId !== null;
-    return { seq, item: isNamed ? { ...item, _optimisticId: optimisticId } : item };
+    return { seq, id, item: isNamed ? { ...item, _optimisticId: optimisticId } : item };
   }
 }

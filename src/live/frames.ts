@@ -1,3 +1,4 @@
+import type { Key } from "../plan/key.ts";
 import { writeJson } from "../schema/exact_json.ts";
 
 /** The events of a stream, by what the client does with them. */
@@ -22,6 +23,11 @@ export type InvalidationReason =
 export function eventText(type: EventType, data: Readonly<Record<string, unknown>>): string {
   // JSON text never holds a line break: in strings they are escaped, and nothing is indented.
   return `event: ${type}\ndata: ${writeJson({ type, ...data })}\n\n`;
+}
+
+/** What events call a row: the key, which is a list where it has several columns. */
+export function eventId(key: Key): unknown {
+  return key.length === 1 ? key[0] : key;
 }
 
 /** A block that dispatches nothing and moves the client's `Last-Event-ID`. */

@@ -2,9 +2,9 @@ import type { ChangeLog, Position } from "../db/change_log.ts";
 import { type Key, keyOf } from "../plan/key.ts";
 import type { OrderKey } from "../plan/plan.ts";
 import type { Clock } from "../runtime/runtime.ts";
-import type { Row } from "../schema/table_info.ts";
+import type { Row, TableInfo } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
-import { eventText, toBytes } from "./frames.ts";
+import { eventId, eventText, toBytes } from "./frames.ts";
 import type { Group } from "./group.ts";
 import type { LiveSizes } from "./sizes.ts";
 import type { Gate } from "./gate.ts";
@@ -106,13 +106,28 @@ export class PageReader {
     const end = items.length - 1;
     const last = isLast ? undefined : rows[end];
     const next = last === undefined ? null : pageStart(last, cells[end] ?? [], interest.table);
-    return { bytes: toBytes(existingText(items, next !== null)), position, next };
+    const ids = showsKey(items, table)
+      ? null
+      : rows.slice(0, items.length).map((row) => eventId(keyOf(row, table)));
+    return { bytes: toBytes(existingText(items, ids, next !== null)), position, next };
   }
 }
 
-/** A page of the snapshot; the last one says that there are no more. */
-export function existingText(items: readonly Row[], hasMore: boolean): string {
-  return eventText("existing", { items, hasMore });
+/**
+ * A page of the snapshot; the last one says that there are no more. `ids` are those of the items,
+ * where these do not hold their keys.
+ */
+export function existingText(
+  items: readonly Row[],
+  ids: readonly unknown[] | null,
+  hasMore: boolean,
+): string {
+  return eventText("existing", ids === null ? { items, hasMore } : { items, ids, hasMore });
+}
+
+/** A select may have left the key out: then a client could not tell whose later events are. */
+function showsKey([item]: readonly Row[], { primaryKey }: TableInfo): boolean {
+  return item === undefined || primaryKey.every(({ name }) => Object.hasOwn(item, name));
 }
 
 const sharedForMs = 2_000;

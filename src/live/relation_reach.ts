@@ -27,20 +27,23 @@ export function reachesRows(
 /** All walks of a filter, those within walks too. */
 function walksOf(filter: Filter): readonly Related[] {
   if (filter.kind === "and" || filter.kind === "or") return filter.terms.flatMap(walksOf);
-  return filter.kind === "related" ? [filter, ...walksOf(filter.filter)] : [];
+  if (filter.kind !== "related") return [];
+  return [filter, ...walksOf(filter.filter), ...walksOf(filter.links)];
 }
 
-function reachesBy(change: Change, { relation, filter }: Related, decider: Decider): boolean {
+function reachesBy(
+  change: Change,
+  { relation, filter, links }: Related,
+  decider: Decider,
+): boolean {
   const { kind, before, after } = change;
   const { steps } = relation;
-  const decide = decider.compile(filter);
   return steps.some((step, index) => {
     if (step.table !== change.table) return false;
     if (kind === "truncate" || kind === "touch") return true;
     const next = steps[index + 1];
-    // A row of a link table passes where its target does, whatever else stands in it.
-    const passes = (row: Row | null) =>
-      row === null ? false : next === undefined ? decide({ row }) : true;
+    const decide = decider.compile(next === undefined ? filter : links);
+    const passes = (row: Row | null) => row === null ? false : decide({ row });
     const [was, is] = [passes(before), passes(after)];
     if (before === null || after === null) return was !== false || is !== false;
     if (was === null || is === null) return !isSame(before, after, step.table.columns);

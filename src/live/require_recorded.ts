@@ -53,7 +53,11 @@ function columnsOf(filter: Filter): readonly ColumnInfo[] {
     case "compare":
       return [filter.column];
     case "related":
-      return [...columnsAlong(filter.relation), ...columnsOf(filter.filter)];
+      return [
+        ...columnsAlong(filter.relation),
+        ...columnsOf(filter.filter),
+        ...columnsOf(filter.links),
+      ];
     default:
       return [];
   }

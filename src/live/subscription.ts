@@ -126,7 +126,7 @@ export class Subscription extends LiveStream implements Member {
     const position = beginning === "now" ? feed.position : beginning;
     this.#cursor = cursorAt(position);
     if (beginning === "now") {
-      this.send(existingText([], false) + this.#tokenText(position));
+      this.send(existingText([], null, false) + this.#tokenText(position));
     } else {
       // The connection may have broken behind events of which the token does not know.
       this.#isRepeat = true;

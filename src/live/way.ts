@@ -51,9 +51,9 @@ export function leadingValues(
   return values;
 }
 
-/** The filters that decide which related rows are shown. */
+/** The filters that decide which related rows are shown, and by which links. */
 export function filtersOf(shown: readonly ShownRelation[]): readonly Filter[] {
-  return shown.flatMap(({ filter, shown }) => [filter, ...filtersOf(shown)]);
+  return shown.flatMap(({ filter, links, shown }) => [filter, links, ...filtersOf(shown)]);
 }
 
 interface Above {
@@ -69,7 +69,7 @@ function waysBelow(
 ): readonly Way[] {
   return shown.flatMap(({ relation, filter, links, isIndexed, shown }) => {
     const { where } = above;
-    const name = [...above.name, canonicalKey(where), relation.name];
+    const name = [...above.name, canonicalKey(where), relation.name, canonicalKey(links)];
     const { owner, target, steps: [near, far] } = relation;
     const fromTarget = far === undefined
       ? [stepBack(near, owner)]

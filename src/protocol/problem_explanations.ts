@@ -36,7 +36,8 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "The operation needs a user and the request has none, or its credentials are wrong or " +
     "expired. Sign in and send valid credentials.",
   "forbidden":
-    "The caller is known, but may not do this, or not to this row. Signing in again does not help.",
+    "The caller is known, but may not do this, or not to this row; or the database does not let the " +
+    "service do it for anybody. Signing in again does not help.",
   "request-timeout":
     "The request stopped arriving before it was complete. Nothing was written; send it again.",
   "conflict":

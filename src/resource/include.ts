@@ -7,6 +7,7 @@ import { nearest } from "../problem/nearest.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Relation } from "../schema/relation.ts";
 import { noResources } from "./further_rights.ts";
+import { resourcesAlong } from "./links.ts";
 import { noIncludes, type View, viewOf } from "./output.ts";
 import type { Resource } from "./resource.ts";
 import { type WalkingFilter, walkingFilter } from "./user_filter.ts";
@@ -33,12 +34,12 @@ export function readInclude(text: string | undefined, resource: Resource): reado
     : resolveAll(parseInclude(text), resource, "");
 }
 
-/** The resources whose rows are loaded, or walked to by a filter. */
+/** The resources whose rows are loaded, or walked over or to. */
 export function reachedBy(includes: readonly Include[]): ReadonlySet<Resource> {
   if (includes.length === 0) return noResources;
   return new Set(
-    includes.flatMap(({ target, filter, view }) => [
-      target,
+    includes.flatMap(({ relation, target, filter, view }) => [
+      ...resourcesAlong(relation, target),
       ...filter.reached,
       ...reachedBy(view.include),
     ]),

@@ -6,10 +6,9 @@ import { Problem } from "../problem/problem.ts";
 import type { Row } from "../schema/table_info.ts";
 import { tagOf } from "./etag.ts";
 import { type Include, reachedBy } from "./include.ts";
-import { loadIncluded, loadIncludedOfOne, shownOf } from "./load_included.ts";
+import { loadIncluded, loadIncludedOfOne, rightTo } from "./load_included.ts";
 import { presentRows, type View } from "./output.ts";
 import type { Resource } from "./resource.ts";
-import { liveLinks } from "./user_filter.ts";
 
 /** By which rights a view shows what is included. */
 export interface LiveRights {
@@ -31,7 +30,7 @@ export function liveView(view: View, resource: Resource, rights: LiveRights): Li
     key: JSON.stringify([shape, rightsKey(include, related)]),
     shape: JSON.stringify(shape),
     shown: shownUnder(resource, include, related),
-    rights: [...reachedBy(include)].map((target) => rightTo(target, view, resource, rights)),
+    rights: [...reachedBy(include)].map((target) => viewRight(target, view, resource, rights)),
     present: include.length === 0
       ? (rows) => tagged(presentRows(rows, table.columns, view), rows)
       : async (rows) => tagged(await presentIncluding(rows, view, resource, related), rows),
@@ -41,10 +40,11 @@ export function liveView(view: View, resource: Resource, rights: LiveRights): Li
 /** Which rows are shown under others. */
 function rightsKey(includes: readonly Include[], related: LiveRights["related"]): unknown {
   return includes.map((include) => {
-    const grant = related.get(include.target);
-    if (grant === undefined) return null;
+    const right = rightTo(include, related);
+    if (right === null) return null;
     return [
-      canonicalKey(shownOf(include, grant, related)),
+      canonicalKey(right.where),
+      canonicalKey(right.links),
       rightsKey(include.view.include, related),
     ];
   });
@@ -69,12 +69,12 @@ function shownUnder(
 ): readonly ShownRelation[] {
   return includes.flatMap((include) => {
     const { relation, target, view } = include;
-    const grant = related.get(target);
-    if (grant === undefined) return [];
+    const right = rightTo(include, related);
+    if (right === null) return [];
     return [{
       relation,
-      filter: shownOf(include, grant, related),
-      links: liveLinks(relation, target),
+      filter: right.where,
+      links: right.links,
       isIndexed: isIndexed(relation.steps[0].own) &&
         table.primaryKey.every(({ notNull }) => notNull),
       shown: shownUnder(target, view.include, related),
@@ -82,7 +82,7 @@ function shownUnder(
   });
 }
 
-function rightTo(
+function viewRight(
   target: Resource,
   view: View,
   resource: Resource,

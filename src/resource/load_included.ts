@@ -1,14 +1,14 @@
 import type { Grant } from "../auth/authorize.ts";
 import type { Connection } from "../db/driver.ts";
 import { fetchRelated, type RelatedRows } from "../db/rows.ts";
-import { and, type Filter } from "../filter/filter.ts";
+import { and } from "../filter/filter.ts";
 import type { RelatedPlan } from "../plan/plan.ts";
 import { Problem } from "../problem/problem.ts";
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import type { Include } from "./include.ts";
+import { shownLinks } from "./links.ts";
 import { columnsOf, type Included } from "./output.ts";
 import type { Resource } from "./resource.ts";
-import { liveLinks } from "./user_filter.ts";
 
 /**
  * The most included rows of one answer, whatever their limits say. One that stands in several
@@ -78,6 +78,9 @@ function mostUnder(includes: readonly Include[]): number {
   return includes.reduce((sum, { limit, view }) => sum + limit * (1 + mostUnder(view.include)), 0);
 }
 
+/** Which rows of a relation a caller sees: of its target, and of its link table. */
+export type RelatedRight = Pick<RelatedPlan, "where" | "links">;
+
 interface Loading {
   readonly related: ReadonlyMap<Resource, Grant>;
   readonly connection: Connection;
@@ -103,10 +106,10 @@ async function loadOne(
   const { relation, target, view } = include;
   const { keys, placeOf } = distinctKeys(rows, relation.steps[0].own);
   const read = columnsOf(view, target.table);
-  const grant = loading.related.get(target);
-  const found = grant === undefined || keys.length === 0 ? nothing : await fetchRelated(
+  const right = rightTo(include, loading.related);
+  const found = right === null || keys.length === 0 ? nothing : await fetchRelated(
     loading.connection,
-    planFor(include, keys, read, grant, loading),
+    planFor(include, keys, read, right, loading),
     target.reader,
   );
   const timesOfKey = sumByPlace(times, placeOf, keys.length);
@@ -153,19 +156,18 @@ function sumByPlace(
 }
 
 function planFor(
-  { relation, target, filter, order, limit }: Include,
+  { relation, target, order, limit }: Include,
   keys: readonly unknown[],
   columns: readonly ColumnInfo[],
-  grant: Grant,
-  { related, left }: Loading,
+  right: RelatedRight,
+  { left }: Loading,
 ): RelatedPlan {
   return {
     kind: "related",
     relation,
     keys,
     columns,
-    where: shownOf({ target, filter }, grant, related),
-    links: liveLinks(relation, target),
+    ...right,
     order,
     limit,
     // One more tells that it would be too much.
@@ -176,13 +178,15 @@ function planFor(
   };
 }
 
-/** Which rows of the target are shown to whom. */
-export function shownOf(
-  { target, filter }: Pick<Include, "target" | "filter">,
-  grant: Grant,
+/** What is shown of a relation to a caller: null where nothing can be. */
+export function rightTo(
+  { relation, target, filter }: Include,
   related: ReadonlyMap<Resource, Grant>,
-): Filter {
-  return and(grant.rows, target.live, filter.within(related));
+): RelatedRight | null {
+  const grant = related.get(target);
+  const links = shownLinks(relation, target, related);
+  if (grant === undefined || links.kind === "none") return null;
+  return { where: and(grant.rows, target.live, filter.within(related)), links };
 }
 
 function tooMuch(): Problem {

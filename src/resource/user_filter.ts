@@ -6,6 +6,7 @@ import { type ComparisonSyntax, filterLimits, type FilterSyntax } from "../filte
 import { unreachable } from "../problem/unreachable.ts";
 import type { Relation } from "../schema/relation.ts";
 import { noResources } from "./further_rights.ts";
+import { resourcesAlong, shownLinks } from "./links.ts";
 import { parseFlag, type Query } from "./query.ts";
 import type { Resource } from "./resource.ts";
 
@@ -17,7 +18,7 @@ export function userFilter(text: string | undefined, resource: Resource): Filter
 
 /** A user's filter that may walk relations: no filter yet, but what becomes one by rights. */
 export interface WalkingFilter {
-  /** The resources that it walks to. */
+  /** The resources that it walks to, and those of the links on its way. */
   readonly reached: ReadonlySet<Resource>;
   /**
    * What it passes when of those resources only the rows count that the caller may read. Without
@@ -43,11 +44,6 @@ export function walkingFilter(text: string | undefined, resource: Resource): Wal
 /** The rows that a list or count speaks of: those marked deleted only with `withDeleted=true`. */
 export function shownRows(query: Query, resource: Resource): Filter {
   return parseFlag(query, "withDeleted") ? allRows : resource.live;
-}
-
-/** Of the link table of a relation to a resource: links that are marked deleted do not count. */
-export function liveLinks({ steps }: Relation, resource: Resource): Filter {
-  return (steps.length === 1 ? undefined : resource.resourceOf(steps[0].table)?.live) ?? allRows;
 }
 
 const everyRow: WalkingFilter = Object.freeze({ reached: noResources, within: () => allRows });
@@ -76,7 +72,7 @@ function collectReached(filter: Filter, resource: Resource, reached: Set<Resourc
     for (const term of filter.terms) collectReached(term, resource, reached);
   } else if (filter.kind === "related") {
     const target = targetOf(filter.relation, resource);
-    reached.add(target);
+    for (const one of resourcesAlong(filter.relation, resource)) reached.add(one);
     collectReached(filter.filter, target, reached);
   }
 }
@@ -111,8 +107,9 @@ function restricted(
       const grant = related.get(target);
       if (grant === undefined) return noRows;
       const inner = and(restricted(filter.filter, target, related), grant.rows, target.live);
-      if (inner.kind === "none") return noRows;
-      return { ...filter, filter: inner, links: liveLinks(filter.relation, resource) };
+      const links = shownLinks(filter.relation, resource, related);
+      if (inner.kind === "none" || links.kind === "none") return noRows;
+      return { ...filter, filter: inner, links };
     }
     default:
       return unreachable(filter);

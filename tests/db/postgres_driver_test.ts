@@ -2,6 +2,7 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import type { Driver } from "../../src/db/driver.ts";
 import { openPostgres, type PostgresOptions } from "../../src/db/postgres_driver.ts";
+import type { Observation } from "../../src/runtime/observation.ts";
 import { fails } from "../conformance/driver.ts";
 import { createScratchDatabase } from "../support/engines.ts";
 import { gate, runScript } from "../support/scratch.ts";
@@ -184,11 +185,42 @@ test("times are in UTC whatever the role says", async (open) => {
   assertEquals(rows, [["2024-01-31 12:00:00+00"]]);
 });
 
-testUnless(null, "postgres: a server that is not there is unavailable, in time", async () => {
+testUnless(null, "postgres: a server that is not there is a notice, and unavailable", async () => {
   const url = "postgres://user:secret@127.0.0.1:1/none";
-  const error = await assertRejects(() => openPostgres(url), DatabaseError);
-  assertEquals(error.kind, "unavailable");
-  assertEquals(error.message.includes("secret"), false);
+  const observed: Observation[] = [];
+  const driver = await openPostgres(url, { observe: (one) => void observed.push(one) });
+  assertEquals(observed.map(({ kind }) => kind), ["notice"]);
+  assertMatch(
+    JSON.stringify(observed),
+    /127\.0\.0\.1:1\/none cannot be reached now: .*ECONNREFUSED/,
+  );
+  assertEquals(JSON.stringify(observed).includes("secret"), false);
+  await fails(query(driver, "SELECT 1"), "unavailable");
+  await driver.close();
+});
+
+test("what a server refuses at the start is thrown and no notice", async (open) => {
+  const { rows } = await query(await open(), "SELECT current_database()");
+  assertEquals(rows.length, 1);
+  const absent = `?database=absent`;
+  await fails(open({ observe: () => assert(false, "a notice") }, absent), "other");
+});
+
+test("whoever waits for a lock is refused after the deadline", async (open) => {
+  const [holder, driver] = [await open(), await open({ maxConnections: 2, waitLimitMs: 100 })];
+  await runScript(holder, "CREATE TABLE t (n int PRIMARY KEY);\nINSERT INTO t VALUES (1)");
+  await holder.transaction(async (connection) => {
+    await connection.query({ text: "UPDATE t SET n = 2", values: [] });
+    await fails(query(driver, "UPDATE t SET n = 3"), "unavailable");
+    const work = driver.transaction((connection) =>
+      connection.query({ text: "SELECT n FROM t FOR UPDATE", values: [] })
+    );
+    await fails(work, "unavailable");
+    // Not even for a row that another is about to insert.
+    await fails(query(driver, "INSERT INTO t VALUES (2)"), "unavailable");
+    assertEquals((await query(driver, "SELECT n FROM t")).rows, [["1"]]);
+  });
+  assertEquals((await query(driver, "UPDATE t SET n = 3")).changed, 1);
 });
 
 function query(driver: Driver, text: string) {

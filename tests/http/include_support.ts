@@ -1,6 +1,5 @@
 import type { ScopeFunction } from "../../src/auth/scope.ts";
 import type { Database } from "../../src/db/open_database.ts";
-import { eq } from "../../src/filter/builders.ts";
 import { resource, type ResourceDefinition } from "../../src/resource/definition.ts";
 import { boolean, integer, text, timestamp } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/define.ts";
@@ -54,6 +53,8 @@ export interface ShopScopes {
   readonly profiles?: ScopeFunction | null;
   readonly albums?: ScopeFunction | null;
   readonly tags?: ScopeFunction | null;
+  /** Of the links between albums and tags. */
+  readonly albumTags?: ScopeFunction | null;
   /** Whether what may be read may be followed as well. */
   readonly isLive?: boolean;
 }
@@ -146,8 +147,11 @@ export function shopResources(scopes: ShopScopes = {}): readonly ResourceDefinit
     }),
     resource(albumTags, {
       id: albumTags.id,
-      auth: { read: () => eq(albumTags.id, 0) },
+      auth: auth(scopes.albumTags),
       softDelete: { field: albumTags.gone },
+      relations: {
+        album: { type: "belongsTo", resource: albums, foreignKey: albumTags.albumId },
+      },
     }),
   ];
 }

@@ -28,6 +28,7 @@ const scopes = {
   albums: (user: { readonly id: string }) =>
     user.id === "ada" ? "rating=isnull=true,rating<4" : "rating>=3",
   tags: (user: { readonly id: string }) => user.id === "ada" ? "label!=loud" : "label!=hard",
+  albumTags: (user: { readonly id: string }) => user.id === "ada" ? "id<7" : "album.title!=t1",
 };
 
 const followed: readonly (readonly [path: string, query: string])[] = [
@@ -35,6 +36,7 @@ const followed: readonly (readonly [path: string, query: string])[] = [
   ["artists", "filter=name!=n1&include=albums(limit:2;orderBy:-title;filter:title!=t1)"],
   ["albums", "include=artist(include:profile),tags,tracks(limit:1;orderBy:-id)"],
   ["tracks", "include=album(include:artist,tags)&select=id"],
+  ["artists", "include=albums(filter:tags.label!=quiet)"],
 ];
 
 testOnEngines(

@@ -59,7 +59,7 @@ export async function catchUp(follower: Follower, { db }: Service): Promise<read
   await insertRows(db, mark.table, [{ ...mark.row, id }]);
   while (!client.rows.has(id)) await take();
   await db.driver.query({ text: `DELETE FROM ${mark.name} WHERE id = ${id}`, values: [] });
-  while (client.rows.has(id)) await take();
+  while (client.rows.has(id) || !client.isSynced) await take();
   // Those of others are seen as well.
   return told.filter((line) => !(Number(line.split(" ")[1]) > firstMark));
 }

@@ -30,6 +30,7 @@ testOnEngines(
       assertEquals(added?.data, {
         type: "added",
         seq,
+        id: 2,
         item: { id: 2, ownerId: null, title: "b", rank: null },
       });
       await send("DELETE", "/api/notes/2", undefined, ada);

@@ -17,6 +17,7 @@ import { problemReply } from "../../../src/problem/problem_reply.ts";
 import type { Reply } from "../../../src/protocol/reply.ts";
 import type { ResourceDefinition } from "../../../src/resource/definition.ts";
 import { mountResources } from "../../../src/resource/mount.ts";
+import { createTagKeys } from "../../../src/resource/settle_etag.ts";
 import { settleRelations } from "../../../src/resource/settle_relations.ts";
 import type { Resource } from "../../../src/resource/resource.ts";
 import { type ResourceContext, settleResource } from "../../../src/resource/settle_resource.ts";
@@ -126,7 +127,7 @@ async function answering(
     isIndexed: () => false,
     resourceOf: (table) => resources.find((resource) => resource.table === table),
     hubOf: () => hub,
-    secret,
+    tagKeys: createTagKeys([secret]),
     runtime,
   };
   const resources: readonly Resource[] = definitions.map((one) => settleResource(one, context));

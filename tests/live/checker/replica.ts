@@ -158,10 +158,13 @@ export class Replica {
     // What stands in the item of a change is an object.
     const item = data["item"] as Record<string, unknown> | undefined;
     const names = Object.keys(data).toSorted().join();
-    if (names !== (type === "removed" ? "id,seq,type" : "item,seq,type")) {
+    if (names !== (type === "removed" ? "id,seq,type" : "id,item,seq,type")) {
       this.#fault(`${type} with ${names}`);
     }
-    const id = item === undefined ? exactText(data["id"]) : this.#idOf(item);
+    const id = exactText(data["id"]);
+    if (item !== undefined && this.#idOf(item) !== id) {
+      this.#fault(`${type} ${id} with another item`);
+    }
     this.#requireOrder(type, id, seq);
     this.heard.push({ type, id, seq, item });
     if (seq <= (this.#seqs.get(id) ?? -1)) return type;

@@ -1,0 +1,106 @@
+import { assertEquals } from "@std/assert";
+import type { ScopeFunction, ScopeResult } from "../../src/auth/scope.ts";
+import { all, eq, rsql } from "../../src/filter/builders.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { handClock } from "../db/hand_clock.ts";
+import {
+  albumTags,
+  fillShop,
+  shopResources,
+  shopTables,
+  withShop,
+} from "../http/include_support.ts";
+import { engines } from "../support/engines.ts";
+import { testOnEngines, withService } from "../support/http.ts";
+import { settled } from "./hub_support.ts";
+import { catchUp, follow, held, listed } from "./include_streams.ts";
+
+const [sqlite] = engines;
+if (sqlite === undefined) throw new Error("There is an engine");
+
+testOnEngines(
+  "a stream shows and tells nothing by links that the caller may not read",
+  async (engine) => {
+    const links: ScopeFunction = ({ id }) => {
+      if (id === "ada") return all();
+      return id === "bob" ? eq(albumTags.tagId, "it's") : rsql`album.title==c;tagId!=jazz`;
+    };
+    await withShop(engine, { isLive: true, albumTags: links }, async (service) => {
+      const queries = [
+        ["ada", "include=tags"],
+        ["bob", "include=tags"],
+        ["bob", "include=tags(include:albums)"],
+        ["cyd", "include=tags"],
+        ["cyd", "include=artist(include:albums(filter:tags.label==quoted))"],
+      ] as const;
+      const followers = await Promise.all(
+        queries.map(([user, query]) => follow(service, "albums", query, user)),
+      );
+      const told = async (text: string) => {
+        await service.db.driver.query({ text, values: [] });
+        const lines = [];
+        for (const follower of followers) {
+          lines.push((await catchUp(follower, service)).join());
+          assertEquals(held(follower), await listed(follower, service), follower.query);
+        }
+        return lines;
+      };
+      const anew = "invalidate relation_overflow,existing";
+      await told("SELECT 1");
+      assertEquals(
+        await told("INSERT INTO album_tags VALUES (90, 2, 'jazz', FALSE)"),
+        ["changed 2", "", "", "", ""],
+      );
+      assertEquals(
+        await told("UPDATE tags SET label = 'soft' WHERE id = 'jazz'"),
+        ["changed 1,changed 2", "", "", "", ""],
+      );
+      const quoted = await told("UPDATE album_tags SET tag_id = 'it''s' WHERE id = 90");
+      assertEquals(quoted.slice(0, 2), ["changed 2", "changed 2"]);
+      const both = quoted[2]?.split(",").sort();
+      assertEquals(both, ["changed 1", "changed 2"], "album 2 is another of its tag's albums");
+      const gone = await told("UPDATE album_tags SET gone = TRUE WHERE id = 3");
+      assertEquals(gone.slice(0, 2), ["changed 1", "changed 1"]);
+      assertEquals(gone[4], anew, "the links decide which albums are included");
+      // The scope of the links walks to the albums: which of them count follows from these.
+      const titles = await told("UPDATE albums SET title = 'c' WHERE id = 2");
+      assertEquals(titles.slice(0, 2), ["changed 2", "changed 2"]);
+      assertEquals(titles.slice(3), [anew, anew]);
+      for (const { stream } of followers) await stream.close();
+    });
+  },
+);
+
+Deno.test("a right to links starts over the streams that walk them when it changes", async () => {
+  const { clock, advance } = handClock();
+  let scope: ScopeResult = "";
+  const runtime = { ...systemRuntime(() => {}), clock };
+  const resources = shopResources({ isLive: true, albumTags: () => scope });
+  await withService(sqlite, shopTables, () => ({ resources, runtime }), async (service) => {
+    await fillShop(service.db);
+    const one = await follow(service, "albums", "include=tags", "ada");
+    const other = await follow(service, "albums", "include=artist", "ada");
+    const look = async () => {
+      advance(60_000);
+      await settled();
+      const lines = [];
+      for (const follower of [one, other]) {
+        lines.push((await catchUp(follower, service)).join());
+        assertEquals(held(follower), await listed(follower, service));
+      }
+      return lines;
+    };
+    assertEquals(await look(), ["existing", "existing"]);
+    assertEquals(held(one)[0]?.["tags"], []);
+    scope = all();
+    assertEquals(await look(), ["invalidate scope_changed,existing", ""]);
+    assertEquals(await look(), ["", ""]);
+    scope = eq(albumTags.tagId, "jazz");
+    assertEquals(await look(), ["invalidate scope_changed,existing", ""]);
+    scope = "";
+    assertEquals(await look(), ["invalidate scope_changed,existing", ""]);
+    assertEquals(held(one)[0]?.["tags"], []);
+    await one.stream.close();
+    await other.stream.close();
+  });
+});
