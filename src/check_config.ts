@@ -3,6 +3,7 @@ import type { ChangesOptions } from "./db/changes_options.ts";
 import { requireDatabase } from "./db/require_database.ts";
 import { requireKnownOptions } from "./problem/known_options.ts";
 import { shown } from "./problem/shown.ts";
+import { isLoopback } from "./protocol/loopback.ts";
 import { tableInfoKey } from "./schema/define.ts";
 import type { AppConfig } from "./config.ts";
 import type { ServeConfig } from "./serve.ts";
@@ -112,14 +113,25 @@ function checkKv(kv: unknown): void {
   if (typeof kv === "string") {
     if (kv === "") throw new Error("Cannot start: kv is an empty text: give it a path");
     const [, scheme = "https"] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(kv) ?? [];
-    if (/^https?$/i.test(scheme)) return;
-    throw new Error(
-      `Cannot start: kv takes a path, ":memory:" or an https:// URL, not one of ${scheme}://`,
-    );
+    if (/^https$/i.test(scheme)) return;
+    if (!/^http$/i.test(scheme)) {
+      throw new Error(
+        `Cannot start: kv takes a path, ":memory:" or an https:// URL, not one of ${scheme}://`,
+      );
+    }
+    // The token and every record would go over the network as they are.
+    if (isLoopback(hostOf(kv))) return;
+    throw new Error("Cannot start: kv takes http:// on this machine alone: use https://");
   }
   if (kv instanceof Promise) {
     throw new Error("Cannot start: kv is a promise: write kv: await Deno.openKv()");
   }
   if (typeof kv === "object" && kv !== null && ("atomic" in kv || "commit" in kv)) return;
   throw new Error(`Cannot start: kv must be a text, a Deno.Kv or a KeyValue, not ${shown(kv)}`);
+}
+
+/** The empty text for what is no URL. */
+function hostOf(url: string): string {
+  const { hostname = "" } = URL.parse(url) ?? {};
+  return hostname.replace(/^\[(.*)\]$/, "$1");
 }

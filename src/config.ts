@@ -70,7 +70,7 @@ export interface AppConfig {
   readonly runtime?: Runtime | undefined;
 }
 
-/** How many live streams may be open at once; beyond, opening one is a 429. */
+/** How many live streams may be open at once in one process; beyond, opening one is a 429. */
 export interface SubscribeOptions {
   /** Of one user, 10 unless set. */
   readonly maxPerUser?: number | undefined;

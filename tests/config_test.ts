@@ -95,6 +95,14 @@ const withDb: readonly (readonly [name: string, unknown, message: string])[] = [
     { resources: [], kv: "redis://ada:s3cret@host" },
     'kv takes a path, ":memory:" or an https:// URL, not one of redis://',
   ],
+  ...["http://store.example:4512", "http://10.0.0.7", "http://127.0.0.1.example", "http://["]
+    .map((kv) =>
+      [
+        `a store beyond this machine without TLS, ${kv}`,
+        { resources: [], kv },
+        "kv takes http:// on this machine alone: use https://",
+      ] as const
+    ),
   ["an empty path as store", { resources: [], kv: "" }, "kv is an empty text: give it a path"],
   [
     "a store that is none",

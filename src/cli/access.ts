@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import { timingSafeEqual } from "node:crypto";
+import { isLoopback } from "../protocol/loopback.ts";
 import type { Random } from "../runtime/runtime.ts";
 
 /** Who may do what when nothing but the command line says so. */
@@ -40,11 +41,6 @@ export function credentialsOf(authorization: string | undefined, token: string):
   if (authorization === undefined) return "absent";
   const presented = /^Bearer +([^ ]+) *$/i.exec(authorization)?.[1];
   return presented !== undefined && sameText(presented, token) ? "right" : "wrong";
-}
-
-/** True for addresses that only this machine reaches; any other name may lead anywhere. */
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 /** 192 bits, readable as one word; the prefix keeps it from looking like an option to a shell. */

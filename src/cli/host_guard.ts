@@ -1,6 +1,7 @@
 import { Problem } from "../problem/problem.ts";
+import { isLoopback } from "../protocol/loopback.ts";
 import type { Middleware } from "../service/middleware.ts";
-import { type Access, credentialsOf, isLoopback } from "./access.ts";
+import { type Access, credentialsOf } from "./access.ts";
 
 /**
  * Where only this machine may ask, refuses what asks for it by another name than its own, unless

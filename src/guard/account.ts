@@ -14,7 +14,7 @@ import type { Holder, LimitStore } from "./limit_store.ts";
 /** What became of an attempt to take tokens. */
 export interface Taken {
   readonly isGranted: boolean;
-  /** How many were taken. */
+  /** How many were taken; negative where they were brought back. */
   readonly amount: number;
   /** What is left, as far as this process knows. */
   readonly left: Bucket;
@@ -53,18 +53,19 @@ export class Account implements Holder {
   }
 
   take(demand: Demand): Taken | Promise<Taken> {
-    const { amount, toFloor } = demand;
+    const { amount, toFloor, taken } = demand;
     this.#refill();
     const isThere = this.#total.tokens + tiny >= amount;
     if (isThere && this.#held + tiny >= amount && this.#now() < this.#heldUntil) {
       this.#held -= amount;
       this.#isUsed = true;
-      const taken = this.#spend(amount);
+      const spent = this.#spend(amount);
       // In time, so that nobody has to wait when it is spent.
       if (2 * this.#held < this.#share && !this.#isLeasing) void this.#renew(amount);
-      return taken;
+      return spent;
     }
-    if (!toFloor && this.isKnownShort(amount)) {
+    // What a request brings back others may be waiting for, in other processes as well.
+    if (!toFloor && taken === 0 && this.isKnownShort(amount)) {
       return { isGranted: false, amount: 0, left: this.#total };
     }
     return this.#ask(demand);
@@ -99,7 +100,7 @@ export class Account implements Holder {
 
   async returnAll(): Promise<void> {
     this.#refill();
-    if (this.#held > 0) await this.#ask({ amount: 0, toFloor: false });
+    if (this.#held > 0) await this.#ask({ amount: 0, toFloor: false, taken: 0 });
   }
 
   #refill(): void {
@@ -132,10 +133,11 @@ export class Account implements Holder {
     this.#held = 0;
     try {
       const drawn = await this.#draw({ ...demand, held, kept: 0, shareFor });
-      // Another share may have come meanwhile, with what was missing.
-      if (!drawn.isGranted && this.#held + tiny >= demand.amount) {
-        this.#held -= demand.amount;
-        return this.#spend(demand.amount);
+      // Another share may have come meanwhile, with what was missing and what was brought back.
+      const whole = demand.amount + demand.taken;
+      if (!drawn.isGranted && this.#held + tiny >= whole) {
+        this.#held -= whole;
+        return { ...this.#spend(whole), amount: demand.amount };
       }
       return { isGranted: drawn.isGranted, amount: drawn.amount, left: this.#total };
     } catch (error) {
@@ -150,7 +152,8 @@ export class Account implements Holder {
     if (this.#ground.store.isDown) return;
     this.#share = 0;
     try {
-      await this.#draw({ amount: 0, toFloor: false, held: 0, kept: this.#held, shareFor: amount });
+      const nothing = { amount: 0, toFloor: false, taken: 0 };
+      await this.#draw({ ...nothing, held: 0, kept: this.#held, shareFor: amount });
     } catch {
       // Observed by the store; whoever needs what was not fetched asks again, or goes on alone.
       this.#held = 0;
@@ -194,14 +197,14 @@ export class Account implements Holder {
   }
 
   /** By the contract a limit goes on without its store: each process then limits by itself. */
-  #takeAlone({ amount, toFloor }: Demand): Taken {
+  #takeAlone({ amount, toFloor, taken }: Demand): Taken {
     this.#refill();
     this.#held = 0;
-    const { tokens } = this.#total;
+    const { tokens, at } = this.#total;
     if (toFloor) return this.#spend(Math.min(amount, tokens));
-    return tokens + tiny >= amount
-      ? this.#spend(amount)
-      : { isGranted: false, amount: 0, left: this.#total };
+    if (tokens + tiny >= amount) return this.#spend(amount);
+    this.#total = { tokens: Math.min(this.#ground.limit.capacity, tokens + taken), at };
+    return { isGranted: false, amount: -taken, left: this.#total };
   }
 
   #now(): number {

@@ -47,8 +47,10 @@ export class Admission implements Gate, Payment {
   #budget: Quota | null = null;
   #finding: { readonly budget: Quota | null | Promise<Quota | null> } | null = null;
   #spent: Taken | null = null;
-  /** The tokens that were taken from the budget, and the price that they are for. */
+  /** The tokens that were taken from the budget. */
   #charged = 0;
+  /** What was paid for, by tokens or by work, and what is to be: the whole, however much it is. */
+  #paid = 0;
   #price = 0;
   /** A solution is used up once for a request, and may be looked at again. */
   #hasClaimed = false;
@@ -87,7 +89,7 @@ export class Admission implements Gate, Payment {
 
   /** Takes the price of one item, and asks for what the gates want. */
   admit(): void | Promise<void> {
-    if (this.#protection.cost === 0) return this.#judge(0);
+    if (this.#protection.cost === 0) return this.#judge();
     const finding = this.#findBudget();
     return finding instanceof Promise
       ? finding.then((quota) => this.#pay(quota))
@@ -106,19 +108,23 @@ export class Admission implements Gate, Payment {
     this.#giveBack(this.#charged);
   }
 
+  /** A whole bucket is enough for any number. */
   covers(items: number): boolean {
-    return this.#priceOf(items) <= this.#price + tiny;
+    if (this.#budget === null) return true;
+    return this.#priceOf(items) <= this.#paid + tiny ||
+      this.#charged + tiny >= this.#budget.limit.capacity;
   }
 
   debit(items: number): void | Promise<void> {
     if (this.#budget === null || this.covers(items)) return;
-    return this.#take(this.#budget, this.#priceOf(items) - this.#price);
+    this.#price = this.#priceOf(items);
+    return this.#take(this.#budget);
   }
 
   settle(items: number): void {
     const price = this.#priceOf(items);
-    if (price >= this.#price) return;
-    this.#price = price;
+    if (price >= this.#paid) return;
+    this.#paid = price;
     this.#giveBack(this.#charged - price);
   }
 
@@ -152,8 +158,12 @@ export class Admission implements Gate, Payment {
 
   /** Of at least one item, as an empty batch is a request, too. */
   #priceOf(items: number): number {
-    if (this.#budget === null) return 0;
-    return Math.min(Math.max(1, items) * this.#protection.cost, this.#budget.limit.capacity);
+    return Math.max(1, items) * this.#protection.cost;
+  }
+
+  /** The tokens that the price still takes: no request takes more than a bucket holds. */
+  #due(): number {
+    return Math.min(this.#price, this.#budget?.limit.capacity ?? 0) - this.#charged;
   }
 
   /** What a solved challenge paid for was not taken, and does not come back as tokens. */
@@ -165,61 +175,62 @@ export class Admission implements Gate, Payment {
 
   #pay(budget: Quota | null): void | Promise<void> {
     this.#budget = budget;
-    return budget === null ? this.#judge(0) : this.#take(budget, this.#protection.cost);
+    if (budget === null) return this.#judge();
+    this.#price = this.#protection.cost;
+    return this.#take(budget);
   }
 
-  #take(budget: Quota, amount: number): void | Promise<void> {
-    const taking = budget.take(this.#who, amount);
+  #take(budget: Quota): void | Promise<void> {
+    const taking = budget.takeMore(this.#who, this.#due(), this.#charged);
     return taking instanceof Promise
-      ? taking.then((taken) => this.#took(taken, amount))
-      : this.#took(taking, amount);
+      ? taking.then((taken) => this.#took(taken))
+      : this.#took(taking);
   }
 
-  #took(taken: Taken, amount: number): void | Promise<void> {
+  #took(taken: Taken): void | Promise<void> {
     this.#spent = taken;
     this.#charged += taken.amount;
     // Work that was done for one item need not be enough for all of them.
     this.#facts.hasWorked = false;
     this.#facts.budget = taken.isGranted ? "enough" : "short";
-    return this.#judge(amount);
+    return this.#judge();
   }
 
-  #judge(amount: number): void | Promise<void> {
+  #judge(): void | Promise<void> {
     const verdict = decide(this.#facts);
-    if (verdict.kind === "refuse") throw this.#refusal(verdict, amount);
-    if (verdict.kind === "challenge") return this.#challenge(verdict, amount);
-    if (verdict.debit === "floor") return this.#takeRest(amount);
-    this.#letIn(amount);
+    if (verdict.kind === "refuse") throw this.#refusal(verdict, this.#due());
+    if (verdict.kind === "challenge") return this.#challenge(verdict);
+    if (verdict.debit === "floor") return this.#takeRest();
+    this.#letIn();
   }
 
   /** The gates are passed; what is asked from here on is the budget's. */
-  #letIn(amount: number): void {
-    this.#price += amount;
+  #letIn(): void {
+    this.#paid = this.#price;
     this.#facts.hasPowGate = false;
     this.#facts.hasCaptchaGate = false;
   }
 
-  async #takeRest(amount: number): Promise<void> {
-    const taken = await this.#budget?.takeToFloor(this.#who, amount);
+  async #takeRest(): Promise<void> {
+    const taken = await this.#budget?.takeToFloor(this.#who, this.#due());
     if (taken !== undefined) {
       this.#spent = taken;
       this.#charged += taken.amount;
     }
-    this.#letIn(amount);
+    this.#letIn();
   }
 
   async #challenge(
     verdict: Extract<Verdict, { readonly kind: "challenge" }>,
-    amount: number,
   ): Promise<void> {
     if (verdict.by === "captcha") {
       await this.#requireCaptcha();
       this.#facts.hasPassedCaptcha = true;
     } else {
-      await this.#requireWork(verdict, amount);
+      await this.#requireWork(verdict);
       this.#facts.hasWorked = true;
     }
-    await this.#judge(amount);
+    await this.#judge();
   }
 
   async #requireCaptcha(): Promise<void> {
@@ -234,11 +245,10 @@ export class Admission implements Gate, Payment {
 
   async #requireWork(
     asked: { readonly gate: boolean; readonly overflow: boolean },
-    amount: number,
   ): Promise<void> {
     const difficulty = Math.max(
       asked.gate ? await this.#gateDifficulty() : 0,
-      asked.overflow ? await this.#overflowDifficulty(amount) : 0,
+      asked.overflow ? await this.#overflowDifficulty() : 0,
     );
     if (difficulty === 0) return;
     const { request: { method, headers }, target: { path, query }, user } = this.#visit;
@@ -266,12 +276,13 @@ export class Admission implements Gate, Payment {
     return askTrust(pow.trust, question, this.#parts.runtime);
   }
 
-  #overflowDifficulty(amount: number): number | Promise<number> {
+  /** By all that is lacking: the price of a batch is not made less by how little a bucket holds. */
+  #overflowDifficulty(): number | Promise<number> {
     const budget = this.#budget;
     if (budget === null) return 0;
     const { request, user } = this.#visit;
     const { difficulty, trust } = this.#parts.abuse.pow();
-    const deficit = amount - Math.max(0, this.#spent?.left.tokens ?? 0);
+    const deficit = this.#price - this.#charged - Math.max(0, this.#spent?.left.tokens ?? 0);
     const base = overflowDifficulty(difficulty, deficit, budget.limit.capacity);
     return askTrust(trust, { user, request, reason: "budget", deficit, base }, this.#parts.runtime);
   }

@@ -17,7 +17,7 @@ export interface KeyedRequest {
   /** Who sends it: nobody is given what another was answered. */
   readonly identity: string;
   readonly method: string;
-  /** Raw, from the request target. */
+  /** In one spelling, however the request target was percent-encoded. */
   readonly path: string;
   /** Raw, without the question mark. */
   readonly query: string;
@@ -39,6 +39,14 @@ export interface AnswerKeeping extends Pick<Runtime, "clock" | "random" | "obser
   readonly store: IdempotencyStore;
 }
 
+/** A keyed request at its operation. */
+export interface KeyedWork {
+  /** Executes it. */
+  execute(claim: IdempotencyClaim): Promise<Answered>;
+  /** Throws where its caller has no right to the operation any more. */
+  authorize(): Promise<void>;
+}
+
 /** What a keyed request has to pass before it is worked on. */
 export interface Gate {
   /** Whether it will refuse the request, as far as it can say without asking or taking anything. */
@@ -52,12 +60,13 @@ export interface Gate {
 /**
  * Answers a request, or says again what was answered to it before. Of any number of the same
  * requests one is at work at a time. Throws `idempotency-key-reused` (422) for another request
- * under the same key and `idempotency-in-flight` (409) while the first one runs.
+ * under the same key, `idempotency-in-flight` (409) while the first one runs, and what
+ * {@link KeyedWork.authorize} throws.
  */
 export async function answerOnce(
   request: KeyedRequest,
   keeping: AnswerKeeping,
-  work: (claim: IdempotencyClaim) => Promise<Answered>,
+  work: KeyedWork,
   gate: Gate | null,
 ): Promise<Reply> {
   const claim = claimFor(request, keeping);
@@ -66,21 +75,21 @@ export async function answerOnce(
   const isDoubtful = gate !== null && await gate.isDoubtful();
   if (isDoubtful) {
     const found = await keeping.store.find(claim);
-    if (found !== null) return repeated(found, claim);
+    if (found !== null) return await repeated(found, claim, work);
     await gate.admit();
   }
   // Nothing is done before the store has said that nobody else does it.
   const result = await keeping.store.claim(claim);
   if (result.kind !== "claimed") {
     gate?.giveBack();
-    return repeated(result, claim);
+    return await repeated(result, claim, work);
   }
   const letGo = hold(claim, keeping);
   let answered: Answered;
   try {
     answered = await refusalsAnswered(async () => {
       if (!isDoubtful) await gate?.admit();
-      return await work(claim);
+      return await work.execute(claim);
     });
   } catch (error) {
     await letGo();
@@ -121,10 +130,11 @@ function hashOf(...parts: readonly (string | Uint8Array)[]): string {
   return hash.digest("base64url");
 }
 
-function repeated(
+async function repeated(
   result: FoundAnswer,
   { fingerprint }: IdempotencyClaim,
-): Reply {
+  work: KeyedWork,
+): Promise<Reply> {
   if (result.fingerprint !== fingerprint) {
     throw new Problem(
       "idempotency-key-reused",
@@ -132,6 +142,8 @@ function repeated(
     );
   }
   if (result.kind === "in-flight") throw inFlight();
+  // The answer shows rows, and a right may have been withdrawn since it was given first.
+  await work.authorize();
   const { status, headers, body } = result.answer;
   return { status, headers: { ...headers, "idempotency-replayed": "true" }, body };
 }

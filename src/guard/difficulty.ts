@@ -18,7 +18,10 @@ export interface TrustQuestion {
 /** Gives the difficulty for a request, 0 to ask for no work. */
 export type Trust = (question: TrustQuestion) => number | Promise<number>;
 
-/** About a minute on all cores of a good laptop: more would not be solved before it expires. */
+/**
+ * The largest that is ever asked for, whatever the budget lacks, and that the client's solver takes:
+ * about a minute on all cores of a good laptop. More would not be solved before it expires.
+ */
 export const hardestDifficulty = 32;
 
 /**
@@ -44,10 +47,10 @@ export async function askTrust(
 }
 
 /**
- * The difficulty once a budget has run out: one bit, which is twice the work, each time what is
- * lacking grows beyond another doubling of what the budget holds.
+ * The difficulty once a budget has run out: whatever is lacking costs a bit, which is twice the
+ * work, and another one each time it grows beyond another doubling of what the budget holds.
  */
 export function overflowDifficulty(base: number, deficit: number, capacity: number): number {
-  const steps = deficit > 0 && capacity > 0 ? Math.floor(Math.log2(1 + deficit / capacity)) : 0;
+  const steps = deficit > 0 && capacity > 0 ? Math.ceil(Math.log2(1 + deficit / capacity)) : 0;
   return Math.min(base + steps, hardestDifficulty);
 }

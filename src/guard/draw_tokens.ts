@@ -5,6 +5,12 @@ import { type Bucket, fullBucket, type Limit, tiny } from "./limit.ts";
 export interface Demand {
   readonly amount: number;
   readonly toFloor: boolean;
+  /**
+   * What the request has taken already, and brings back where it is not granted the rest. It goes
+   * back in the same change: of requests that each hold a part of the last tokens, and want more,
+   * the next in line finds what the one before has brought back.
+   */
+  readonly taken: number;
 }
 
 /** What the store holds for a caller. */
@@ -28,6 +34,7 @@ export interface Draft extends Demand {
 /** What came of it. */
 export interface Drawn {
   readonly isGranted: boolean;
+  /** Negative where tokens were brought back. */
   readonly amount: number;
   readonly share: number;
   /** What is left in the store, now. */
@@ -42,17 +49,18 @@ export function drawTokens(
   limit: Limit,
   now: number,
 ): KeyChange<Drawn> {
-  const { amount, toFloor, held, shareFor } = draft;
+  const { amount, toFloor, taken, held, shareFor } = draft;
   const stored = isRecord(value) ? value : null;
   const { tokens, at } = whole(stored, draft, limit, now);
   const isGranted = toFloor || tokens + tiny >= amount;
-  const rest = isGranted ? Math.max(0, tokens - amount) : tokens;
+  const back = isGranted ? 0 : taken;
+  const rest = isGranted ? Math.max(0, tokens - amount) : Math.min(limit.capacity, tokens + back);
   const share = shareFor > 0 && isGranted ? shareOf(rest, shareFor) : 0;
   const bucket = { tokens: rest - share, at };
-  const drawn = { isGranted, amount: tokens - rest, share, bucket };
+  const drawn = { isGranted, amount: isGranted ? tokens - rest : -back, share, bucket };
   // A clock that was put right must be written down, or it would be put right each time anew.
   const isSetBack = stored !== null && at < stored.at;
-  const isChanged = isGranted && amount + share > 0 || held > 0 || isSetBack;
+  const isChanged = isGranted && amount + share > 0 || held + back > 0 || isSetBack;
   if (!isChanged) return { result: { ...drawn, record: stored } };
   const record = { ...bucket, changes: (stored?.changes ?? 0) + 1 };
   return {

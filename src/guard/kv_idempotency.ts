@@ -6,7 +6,8 @@ import {
   type IdempotencyStore,
   type StoredAnswer,
 } from "../runtime/idempotency_store.ts";
-import type { Key, KeyValue } from "../runtime/key_value.ts";
+import { boundedMap } from "../runtime/bounded_map.ts";
+import type { Key, KeyValue, KeyValueCommit } from "../runtime/key_value.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "../runtime/store_error.ts";
 
@@ -23,6 +24,8 @@ export interface KvIdempotencyParts {
  */
 export class KvIdempotency implements IdempotencyStore {
   readonly #parts: KvIdempotencyParts;
+  /** Owners that gave their key back while the store did not answer: they hold it no longer. */
+  readonly #gone = boundedMap<string, true>(10_000);
 
   /** Asks nobody yet. */
   constructor(parts: KvIdempotencyParts) {
@@ -34,7 +37,9 @@ export class KvIdempotency implements IdempotencyStore {
     const key = keyOf(claim);
     // Most keys are new: one commit, and nobody has to be looked at.
     for (let versionstamp: string | null = null;;) {
-      if (await this.#put(key, this.#held(claim), versionstamp)) return { kind: "claimed" };
+      const commit = this.#setting(key, this.#held(claim), versionstamp);
+      // A request that is refused here has done nothing, and may be sent again.
+      if ((await store.commit({ ...commit, isProvisional: true })).ok) return { kind: "claimed" };
       const entry = await store.get(key);
       versionstamp = entry.versionstamp;
       const found = await this.#foundIn(entry.value, claim);
@@ -70,6 +75,8 @@ export class KvIdempotency implements IdempotencyStore {
   }
 
   async release(claim: IdempotencyClaim): Promise<void> {
+    // Before the store is asked: whatever it answers, the request is over.
+    this.#gone.set(claim.owner, true);
     await this.#whileHeld(claim, async (key, versionstamp) => {
       const checks = [{ key, versionstamp }];
       const mutations = [{ kind: "delete", key }] as const;
@@ -85,7 +92,8 @@ export class KvIdempotency implements IdempotencyStore {
       const stored = await this.#readAnswer({ ...claim, owner }, answer);
       return { kind: "finished", fingerprint, answer: stored };
     }
-    return leaseUntilMs > this.#parts.clock.now() ? { kind: "in-flight", fingerprint } : null;
+    const isHeld = leaseUntilMs > this.#parts.clock.now() && this.#gone.get(owner) !== true;
+    return isHeld ? { kind: "in-flight", fingerprint } : null;
   }
 
   #held({ owner, fingerprint }: IdempotencyClaim): KeyRecord {
@@ -94,15 +102,18 @@ export class KvIdempotency implements IdempotencyStore {
   }
 
   async #put(key: Key, value: KeyRecord, versionstamp: string | null): Promise<boolean> {
-    const { store, ttlMs } = this.#parts;
+    return (await this.#parts.store.commit(this.#setting(key, value, versionstamp))).ok;
+  }
+
+  #setting(key: Key, value: KeyRecord, versionstamp: string | null): KeyValueCommit {
+    const { ttlMs } = this.#parts;
     // A claim is held as long as it is renewed, however short answers are kept.
     const expireInMs = value.answer === null ? Math.max(ttlMs, idempotencyLeaseMs) : ttlMs;
-    const { ok } = await store.commit({
+    return {
       checks: [{ key, versionstamp }],
       mutations: [{ kind: "set", key, value, expireInMs }],
       claim: key,
-    });
-    return ok;
+    };
   }
 
   /** Runs `change` as long as the claim holds the key and nobody has answered. */

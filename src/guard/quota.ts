@@ -26,7 +26,12 @@ export class Quota {
 
   /** Takes tokens, all or none of them. Not a promise where nothing has to be asked. */
   take(who: string, amount: number): Taken | Promise<Taken> {
-    return this.#accountOf(who).take({ amount, toFloor: false });
+    return this.#accountOf(who).take({ amount, toFloor: false, taken: 0 });
+  }
+
+  /** Takes more beside what was `taken` before; where they are not there, that goes back as well. */
+  takeMore(who: string, amount: number, taken: number): Taken | Promise<Taken> {
+    return this.#accountOf(who).take({ amount, toFloor: false, taken });
   }
 
   /** Whether so many are refused without asking anybody. */
@@ -36,7 +41,7 @@ export class Quota {
 
   /** Takes tokens, or what is left where that is less. */
   takeToFloor(who: string, amount: number): Taken | Promise<Taken> {
-    return this.#accountOf(who).take({ amount, toFloor: true });
+    return this.#accountOf(who).take({ amount, toFloor: true, taken: 0 });
   }
 
   /** Gives tokens back that were taken for nothing. Never lifts what is left over the capacity. */

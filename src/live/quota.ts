@@ -15,7 +15,10 @@ interface Count {
   open: number;
 }
 
-/** Counts the open streams of an app, by user and by address. */
+/**
+ * Counts the open streams of an app in this process, by user and by address. Those of other
+ * processes cost this one nothing, and are not counted.
+ */
 export class Quota {
   readonly #limits: QuotaLimits;
   readonly #open = new Map<string, Count>();

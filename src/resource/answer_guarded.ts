@@ -27,11 +27,9 @@ export async function answerGuarded(
     const entering = admission.enter();
     if (entering instanceof Promise) await entering;
     // An answer that was stored under the request's Idempotency-Key is counted, and costs nothing.
-    reply = byKey === null ? await admitAndRun(arrival, admission) : await byKey(
-      await arrival.body(),
-      (record) => arrival.run(admission, record),
-      admission,
-    );
+    reply = byKey === null
+      ? await admitAndRun(arrival, admission)
+      : await byKey((record) => arrival.run(admission, record), admission);
   } catch (error) {
     throw admission.failed(error);
   }

@@ -1,10 +1,11 @@
 import type { User } from "../auth/user.ts";
 import { clientAddress } from "../guard/client_address.ts";
-import type { Payment } from "../guard/payment.ts";
+import { free, type Payment } from "../guard/payment.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { parseBody, readBody } from "./body.ts";
+import { operationPath } from "./operation_path.ts";
 import type { Caller, MountOptions, Target } from "./mount.ts";
-import type { RecordReply } from "./operation.ts";
+import type { RecordReply, ResourceRequest } from "./operation.ts";
 import { parseQuery } from "./query.ts";
 import type { Resource } from "./resource.ts";
 import type { Endpoint } from "./routes.ts";
@@ -13,8 +14,8 @@ import type { Endpoint } from "./routes.ts";
 export interface Destination {
   readonly endpoint: Endpoint;
   readonly resource: Resource;
-  /** The raw last path segment of routes with an id, else the empty text. */
-  readonly segment: string;
+  /** The raw path segments behind the resource's own path. */
+  readonly segments: readonly string[];
 }
 
 /**
@@ -67,28 +68,43 @@ export class Arrival {
       : this.#runWith(undefined, payment, record);
   }
 
+  /** Throws where the caller has no right to the operation, as {@link run} would; does nothing. */
+  async authorize(): Promise<void> {
+    const { endpoint, resource } = this.#destination;
+    const bytes = await this.body();
+    const request = () =>
+      this.#asked(endpoint.takesBody ? parseBody(bytes) : undefined, free, null);
+    await endpoint.authorize(request, this.user, resource);
+  }
+
+  /** The path in one spelling, which another that leads to the same operation and row shares. */
+  operationPath(): string {
+    const { segments, resource } = this.#destination;
+    return operationPath(segments, resource);
+  }
+
   #runWith(
     body: unknown,
     payment: Payment,
     record: RecordReply | null,
   ): Promise<Reply> {
-    const { request, target, user } = this;
-    const { endpoint, resource, segment } = this.#destination;
-    return endpoint.run(
-      {
-        segment,
-        query: parseQuery(target.query),
-        body,
-        header: (name) => request.headers.get(name),
-        address: () => this.address(),
-        payment,
-        raw: request,
-        delivery: this.#caller,
-        record,
-      },
-      user,
-      resource,
-    );
+    const { endpoint, resource } = this.#destination;
+    return endpoint.run(this.#asked(body, payment, record), this.user, resource);
+  }
+
+  #asked(body: unknown, payment: Payment, record: RecordReply | null): ResourceRequest {
+    const { request, target } = this;
+    return {
+      segment: this.#destination.segments[0] ?? "",
+      query: parseQuery(target.query),
+      body,
+      header: (name) => request.headers.get(name),
+      address: () => this.address(),
+      payment,
+      raw: request,
+      delivery: this.#caller,
+      record,
+    };
   }
 }
 

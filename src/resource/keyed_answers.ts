@@ -13,14 +13,10 @@ import type { Arrival } from "./arrival.ts";
 import type { RecordReply } from "./operation.ts";
 import type { Resource } from "./resource.ts";
 
-/**
- * Answers a request whose body is known: by `work`, or as it was answered before, which passes no
- * gate.
- */
+/** Answers a request: by executing it, or as it was answered before, which passes no gate. */
 export type AnswerByKey = (
-  body: Uint8Array,
-  work: (record: RecordReply | null) => Promise<Reply>,
-  gate?: Gate,
+  execute: (record: RecordReply | null) => Promise<Reply>,
+  gate: Gate | null,
 ) => Promise<Reply>;
 
 /** Looks for the `Idempotency-Key` of requests. */
@@ -75,25 +71,29 @@ export function createKeyedAnswers(parts: KeyedAnswersParts): KeyedAnswers {
       }
     },
     find(arrival, { driver }) {
-      const { request: { method, headers }, target: { path, query }, user } = arrival;
+      const { request: { method, headers }, target: { query }, user } = arrival;
       const header = headers.get("idempotency-key");
       if (header === null) return null;
-      const key = readIdempotencyKey(header);
+      const key = readIdempotencyKey(header, user === null);
+      const path = arrival.operationPath();
       // Two spaces of names: a user may be called like an address. The address counts as a whole,
       // not by its network as for budgets: neighbours must not be given each other's answers.
       const identity = user === null ? `a${arrival.address() ?? ""}` : `u${user.id}`;
       const ifMatch = headers.get("if-match");
       const table = storage === "db" ? tableOf(driver) : null;
       const keeping = { clock, random, observe, store: table ?? sharedStore() };
-      return (body, work, gate) =>
-        answerOnce(
-          { key, identity, method, path, query, ifMatch, body },
+      return async (execute, gate) =>
+        await answerOnce(
+          { key, identity, method, path, query, ifMatch, body: await arrival.body() },
           keeping,
-          async (claim) =>
-            table === null
-              ? { reply: await work(null), isStored: false }
-              : await answerWithin(claim, table, work),
-          gate ?? null,
+          {
+            execute: async (claim) =>
+              table === null
+                ? { reply: await execute(null), isStored: false }
+                : await answerWithin(claim, table, execute),
+            authorize: () => arrival.authorize(),
+          },
+          gate,
         );
     },
   };
@@ -103,10 +103,10 @@ export function createKeyedAnswers(parts: KeyedAnswersParts): KeyedAnswers {
 async function answerWithin(
   claim: IdempotencyClaim,
   table: TableIdempotency,
-  work: (record: RecordReply) => Promise<Reply>,
+  execute: (record: RecordReply) => Promise<Reply>,
 ): Promise<Answered> {
   const recorded: Reply[] = [];
-  const reply = await work(async (reply, connection) => {
+  const reply = await execute(async (reply, connection) => {
     const answer = storable(reply);
     if (answer === null) return;
     // Somebody else believed this request dead, and answers it.

@@ -72,7 +72,7 @@ export function mountResources(
   ): Promise<Reply> {
     const { request } = incoming;
     const endpoint = findEndpoint(request.method, segments, resource);
-    const destination = { endpoint, resource, segment: segments[0] ?? "" };
+    const destination = { endpoint, resource, segments };
     const arrival = new Arrival(incoming, destination, options);
     endpoint.admit(arrival.user, resource);
     const byKey = isRead(request) ? null : options.keys?.find(arrival, resource) ?? null;
@@ -81,7 +81,7 @@ export function mountResources(
       return answerGuarded(arrival, { guard: options.guard, protection, byKey });
     }
     if (byKey === null) return arrival.run(free, null);
-    return arrival.body().then((bytes) => byKey(bytes, (record) => arrival.run(free, record)));
+    return byKey((record) => arrival.run(free, record), null);
   }
 }
 

@@ -24,7 +24,7 @@ import { restore } from "./restore.ts";
 import { replace } from "./replace.ts";
 import type { Resource, SettledCapabilities } from "./resource.ts";
 import type { RowFormat } from "./row_format.ts";
-import { run } from "./run.ts";
+import { authorizeAgain, run } from "./run.ts";
 import { subscribe } from "./subscribe.ts";
 import { subscribeAggregate } from "./subscribe_aggregate.ts";
 import { update } from "./update.ts";
@@ -40,6 +40,8 @@ export interface Endpoint {
   readonly capabilities: readonly (keyof SettledCapabilities)[];
   /** Throws the 401 or 403 that is certain before a body is read or a name is looked up. */
   admit(user: User | null, resource: Resource): void;
+  /** Throws where the caller has no right to what `request` asks for, and does nothing else. */
+  authorize(request: () => ResourceRequest, user: User | null, resource: Resource): Promise<void>;
   run(request: ResourceRequest, user: User | null, resource: Resource): Promise<Reply>;
 }
 
@@ -156,6 +158,8 @@ function procedureMethodsAt(name: string | undefined, resource: Resource): Metho
     admit: (user) => {
       if (procedure.public !== true) requireUser(`call ${name}`, user);
     },
+    // Nothing but a user is needed, which was looked at before.
+    authorize: () => Promise.resolve(),
     run: (request, user, resource) =>
       callProcedure(procedure, { name, call: { request, user, resource } }),
   }]]);
@@ -193,6 +197,7 @@ function mount<Intent, Plan, Outcome>(
       admitCaller(operation.access, user, policy);
       if (operation.alsoAccess !== undefined) admitCaller(operation.alsoAccess, user, policy);
     },
+    authorize: (request, user, resource) => authorizeAgain(operation, request, user, resource),
     run: (request, user, resource) => run(operation, request, user, resource),
   };
 }

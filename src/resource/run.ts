@@ -1,10 +1,11 @@
 import { authorize } from "../auth/authorize.ts";
+import { Problem } from "../problem/problem.ts";
 import { authorizeFurther, noFurtherRights, noPlaces, noResources } from "./further_rights.ts";
 import type { User } from "../auth/user.ts";
 import { databaseProblem } from "../db/database_problem.ts";
 import type { Connection } from "../db/driver.ts";
 import type { Reply } from "../protocol/reply.ts";
-import type { Operation, ResourceRequest } from "./operation.ts";
+import type { FurtherRights, Operation, ResourceRequest } from "./operation.ts";
 import type { Resource } from "./resource.ts";
 
 /** The life of every request to a resource. */
@@ -18,12 +19,8 @@ export async function run<Intent, Plan, Outcome>(
   // What is public needs nobody's answer, and each promise between request and answer is felt.
   const granting = authorize(operation.access, user, resource.policy);
   const grant = granting instanceof Promise ? await granting : granting;
-  const { alsoAccess, reaches, creates } = operation;
-  const reached = reaches === undefined ? noResources : reaches(intent);
-  const created = creates === undefined ? noPlaces : creates(intent);
-  const further = alsoAccess === undefined && reached.size === 0 && created.size === 0
-    ? noFurtherRights
-    : await authorizeFurther({ alsoAccess, reached, created }, user, resource);
+  const seeking = furtherRights(operation, intent, user, resource);
+  const further = seeking instanceof Promise ? await seeking : seeking;
   if (operation.items !== undefined) {
     const debiting = request.payment.debit(operation.items(intent));
     if (debiting instanceof Promise) await debiting;
@@ -41,4 +38,39 @@ export async function run<Intent, Plan, Outcome>(
     throw databaseProblem(error, operation.access);
   }
   return operation.shape(outcome, intent, resource);
+}
+
+/**
+ * Asks for the rights that {@link run} would need, and does nothing with them: before an answer of
+ * the past is given again. Throws a 401 or 403, or what a scope throws.
+ */
+export async function authorizeAgain<Intent, Plan, Outcome>(
+  operation: Operation<Intent, Plan, Outcome>,
+  request: () => ResourceRequest,
+  user: User | null,
+  resource: Resource,
+): Promise<void> {
+  await authorize(operation.access, user, resource.policy);
+  let intent: Intent;
+  try {
+    intent = operation.parse(request(), resource);
+  } catch (error) {
+    // A request that was refused for what it says asks for no more, and may hear so again.
+    if (error instanceof Problem) return;
+    throw error;
+  }
+  await furtherRights(operation, intent, user, resource);
+}
+
+function furtherRights<Intent, Plan, Outcome>(
+  { alsoAccess, reaches, creates }: Operation<Intent, Plan, Outcome>,
+  intent: Intent,
+  user: User | null,
+  resource: Resource,
+): FurtherRights | Promise<FurtherRights> {
+  const reached = reaches === undefined ? noResources : reaches(intent);
+  const created = creates === undefined ? noPlaces : creates(intent);
+  return alsoAccess === undefined && reached.size === 0 && created.size === 0
+    ? noFurtherRights
+    : authorizeFurther({ alsoAccess, reached, created }, user, resource);
 }

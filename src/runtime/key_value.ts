@@ -66,6 +66,12 @@ export interface KeyValueCommit {
    * overwrites that key, as under a check that nothing stood there.
    */
   readonly claim?: Key | undefined;
+  /**
+   * The claim is of no use to anybody once its caller was refused with a {@link StoreError}: where
+   * it was made all the same, or is made later, it counts for nothing, and is removed. For a commit
+   * that does nothing but claim.
+   */
+  readonly isProvisional?: boolean | undefined;
 }
 
 /** Holds while the key is in the state that this versionstamp names; null: nothing stands there. */

@@ -39,7 +39,7 @@ export async function commitToKv(
   for (let asked = checks;;) {
     const result = await attempt(kv, unit, asked, limit);
     if (result.ok) return result;
-    const second = await lookAgain(kv, unit, limit);
+    const second = await secondLook(kv, unit, limit);
     if (second.done !== null) return second.done;
     if (limit.leftMs() === 0 || sameStates(second.checks, asked)) return result;
     asked = second.checks;
@@ -52,14 +52,37 @@ async function attempt(
   checks: readonly KeyValueCheck[],
   limit: Deadline,
 ): Promise<KeyValueCommitResult> {
+  let sent: Promise<unknown> = Promise.resolve();
   try {
-    return await kv.run((kv) => atomic(kv, unit, checks).commit(), limit);
+    return await kv.run((kv) => {
+      const committing = atomic(kv, unit, checks).commit();
+      sent = committing;
+      return committing;
+    }, limit);
   } catch (error) {
     if (error instanceof StoreError) throw error;
     const done = await proof(kv, unit);
     if (done !== null) return done;
+    giveUp(kv, unit, sent);
     throw new StoreError("unknown-outcome", error);
   }
+}
+
+/** What a commit leaves that nobody uses counts for nothing, and goes once it is settled. */
+function giveUp(kv: PatientKv, unit: Unit, sent: Promise<unknown>): void {
+  const { commit: { claim, isProvisional = false }, claimId } = unit;
+  if (claim === undefined || claimId === null || !isProvisional) return;
+  kv.givenUp.add(claimId, sent, async () => {
+    const limit = kv.lateLimit();
+    const found = await kv.readOne(claim, limit);
+    const { versionstamp } = found.entry;
+    if (found.claimId !== claimId || versionstamp === null) return;
+    // Whoever has taken the key over meanwhile has made another record of it.
+    await kv.run(
+      (kv) => kv.atomic().check({ key: claim, versionstamp }).delete(claim).commit(),
+      limit,
+    );
+  });
 }
 
 function atomic(kv: DenoKv, unit: Unit, checks: readonly KeyValueCheck[]): DenoKvAtomic {
@@ -98,6 +121,16 @@ const proofMs = 500;
 function doneBy({ entry, claimId }: KvRecord, unit: Unit): KeyValueCommitResult | null {
   const { versionstamp } = entry;
   return versionstamp !== null && claimId === unit.claimId ? { ok: true, versionstamp } : null;
+}
+
+/** Where it fails, nobody knows whether the check met the commit itself. */
+async function secondLook(kv: PatientKv, unit: Unit, limit: Deadline): Promise<SecondLook> {
+  try {
+    return await lookAgain(kv, unit, limit);
+  } catch (error) {
+    giveUp(kv, unit, Promise.resolve());
+    throw error;
+  }
 }
 
 interface SecondLook {

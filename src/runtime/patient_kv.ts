@@ -1,6 +1,8 @@
 import { backOff } from "./back_off.ts";
+import { CircuitBreaker } from "./circuit_breaker.ts";
 import { type Deadline, deadline } from "./deadline.ts";
-import type { DenoKv } from "./deno_kv.ts";
+import type { DenoKv, DenoKvEntry } from "./deno_kv.ts";
+import { GivenUpClaims } from "./given_up_claims.ts";
 import { encodeKey } from "./key_code.ts";
 import type { Key, KeyValueEntry, KeyValuePage } from "./key_value.ts";
 import { decodeRecord, type KvRecord } from "./kv_record.ts";
@@ -15,34 +17,48 @@ export interface PatientKvOptions extends Pick<Runtime, "clock" | "random"> {
 
 /**
  * Operations of a Deno KV that try again while another process is in the way, and that end: its
- * client of KV Connect tries for ever.
+ * client of KV Connect tries for ever, so that little is sent to it while it is silent.
  */
 export class PatientKv {
   readonly #kv: DenoKv;
   readonly #options: PatientKvOptions;
+  readonly #breaker: CircuitBreaker;
   #isClosed = false;
+  /** What their commits leave is read as if it had expired. */
+  readonly givenUp = new GivenUpClaims();
 
   /** Owns the store: closes it at the end. */
   constructor(kv: DenoKv, options: PatientKvOptions) {
     this.#kv = kv;
     this.#options = options;
+    this.#breaker = new CircuitBreaker(options.clock, () => kv.get(["probe"]));
   }
 
   /** The limit of an operation that begins now. Throws when the store is closed. */
-  limit(limitMs: number = this.#options.deadlineMs ?? 3_000): Deadline {
+  limit(limitMs?: number): Deadline {
     if (this.#isClosed) throw new StoreError("unavailable", new Error("The store is closed"));
+    return this.lateLimit(limitMs);
+  }
+
+  /** The same for what is still to be put right when the store is closed. */
+  lateLimit(limitMs: number = this.#options.deadlineMs ?? 3_000): Deadline {
     return deadline(
       limitMs,
       this.#options.clock,
-      () => new Error(`No answer came within ${limitMs} ms`),
+      () => new NoAnswer(`No answer came within ${limitMs} ms`),
     );
   }
 
-  /** Runs an operation until no lock is in its way; a lock says that nothing was done. */
+  /**
+   * Runs an operation until no lock is in its way; a lock says that nothing was done. A `StoreError`
+   * says that, too. With any other error it may have been done, or may still be.
+   */
   async run<T>(operation: (kv: DenoKv) => Promise<T>, limit: Deadline): Promise<T> {
     for (let tries = 0;; tries++) {
+      const waiting = this.#breaker.ready(limit);
+      if (waiting !== null) await waiting;
       try {
-        return await limit.within(operation(this.#kv));
+        return await this.#answerOf(operation(this.#kv), limit);
       } catch (error) {
         if (!isLocked(error)) throw error;
         await backOff(tries, this.#options.random);
@@ -63,7 +79,7 @@ export class PatientKv {
     );
     const now = this.#options.clock.now();
     return read.flatMap((entries, lot) =>
-      entries.map((entry, index) => decodeRecord(lots[lot]?.[index] ?? [], entry, now))
+      entries.map((entry, index) => this.#decode(lots[lot]?.[index] ?? [], entry, now))
     );
   }
 
@@ -71,7 +87,7 @@ export class PatientKv {
   async readOne(key: Key, limit: Deadline): Promise<KvRecord> {
     encodeKey(key);
     const entry = await this.#read((kv) => kv.get(key), limit);
-    return decodeRecord(key, entry, this.#options.clock.now());
+    return this.#decode(key, entry, this.#options.clock.now());
   }
 
   /** The live records of a page. */
@@ -79,10 +95,35 @@ export class PatientKv {
     return this.#read((kv) => this.#collect(kv, page, limit), limit);
   }
 
-  /** Lets go of the store. */
+  /** Lets go of the store: at once, or when what was given up there is put right. */
   close(): void {
-    if (!this.#isClosed) this.#kv.close();
+    if (this.#isClosed) return;
     this.#isClosed = true;
+    this.givenUp.whenNone(() => this.#kv.close());
+  }
+
+  async #answerOf<T>(work: Promise<T>, limit: Deadline): Promise<T> {
+    const begun = this.#breaker.begin();
+    try {
+      const answer = await limit.within(work);
+      this.#breaker.answered(begun);
+      return answer;
+    } catch (error) {
+      if (error instanceof NoAnswer) {
+        this.#breaker.missed(begun);
+        const answered = () => this.#breaker.answered(begun);
+        work.then(answered, answered);
+      } else this.#breaker.answered(begun);
+      throw error;
+    }
+  }
+
+  #decode(key: Key, stored: DenoKvEntry, now: number): KvRecord {
+    const record = decodeRecord(key, stored, now);
+    const { entry, claimId } = record;
+    return claimId !== null && this.givenUp.has(claimId)
+      ? { entry: { ...entry, value: undefined }, claimId }
+      : record;
   }
 
   async #read<T>(operation: (kv: DenoKv) => Promise<T>, limit: Deadline): Promise<T> {
@@ -107,13 +148,16 @@ export class PatientKv {
     for await (const stored of kv.list({ prefix, ...place }, { reverse, batchSize })) {
       // A symbol stands for a versionstamp in keys that are written, never in those that are read.
       const key = stored.key.filter((part) => typeof part !== "symbol");
-      const { entry } = decodeRecord(key, stored, now);
+      const { entry } = this.#decode(key, stored, now);
       if (entry.value !== undefined && encodeKey(key) !== known) found.push(entry);
       if (found.length === page.limit || limit.leftMs() === 0) break;
     }
     return found;
   }
 }
+
+/** The deadline of an operation is over. */
+class NoAnswer extends Error {}
 
 /** What a Deno KV reads at one moment. */
 const mostKeys = 10;

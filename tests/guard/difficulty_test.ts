@@ -1,5 +1,11 @@
-import { assertEquals } from "@std/assert";
-import { askTrust, overflowDifficulty, type Trust } from "../../src/guard/difficulty.ts";
+import { assertEquals, assertRejects } from "@std/assert";
+import { solve } from "../../src/client/solve.ts";
+import {
+  askTrust,
+  hardestDifficulty,
+  overflowDifficulty,
+  type Trust,
+} from "../../src/guard/difficulty.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 
@@ -40,8 +46,8 @@ Deno.test("without a trust hook the base stands", async () => {
   assertEquals(await ask(undefined), [20, false]);
 });
 
-Deno.test("each doubling of what the budget lacks costs one more bit, up to 32", () => {
-  const steps = [[0, 20], [99, 20], [100, 21], [299, 21], [300, 22], [700, 23]] as const;
+Deno.test("what the budget lacks costs a bit, and one more beyond each doubling, up to 32", () => {
+  const steps = [[0, 20], [1, 21], [100, 21], [101, 22], [300, 22], [301, 23], [700, 23]] as const;
   for (const [deficit, difficulty] of steps) {
     assertEquals(overflowDifficulty(20, deficit, 100), difficulty, `deficit ${deficit}`);
   }
@@ -49,6 +55,14 @@ Deno.test("each doubling of what the budget lacks costs one more bit, up to 32",
   assertEquals(overflowDifficulty(20, Infinity, 100), 32);
   assertEquals(overflowDifficulty(20, -5, 100), 20);
   assertEquals(overflowDifficulty(20, 5, 0), 20);
+});
+
+Deno.test("whatever a budget lacks, no difficulty is asked for that the client's solver does not take", async () => {
+  assertEquals(overflowDifficulty(hardestDifficulty, 1e300, 1), hardestDifficulty);
+  const signal = AbortSignal.abort(new Error("taken, and given up"));
+  const start = (difficulty: number) => solve({ token: "t", difficulty }, { signal });
+  await assertRejects(() => start(hardestDifficulty), Error, "given up");
+  await assertRejects(() => start(hardestDifficulty + 1), RangeError);
 });
 
 async function ask(trust: Trust | undefined): Promise<[number, boolean]> {

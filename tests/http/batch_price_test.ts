@@ -1,7 +1,17 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { resource } from "../../src/resource/definition.ts";
+import { createMemoryKeyValue } from "../../src/runtime/memory_key_value.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { insertRows, testOnEngines, withService } from "../support/http.ts";
-import { budget, type GuardedService, notes, open, solved, withGuard } from "./guard_support.ts";
+import {
+  budget,
+  type GuardedService,
+  notes,
+  open,
+  solved,
+  tally,
+  withGuard,
+} from "./guard_support.ts";
 
 const patch = (title: string) => ({ filter: "id>0", patch: { title } });
 const ways = [["PATCH", patch("x")], ["DELETE", { filter: "id>0" }]] as const;
@@ -14,6 +24,62 @@ async function prepare({ send }: GuardedService, rows: number, left: number): Pr
     201,
   );
   for (let n = 10; n > left; n--) await send("GET", "/api/notes", { user: "ann" });
+}
+
+const five = { items: Array.from({ length: 5 }, (_, n) => ({ title: `note ${n}` })) };
+
+Deno.test("twenty parallel batches of 5 on a capacity of 10 serve two, never fewer", async () => {
+  await withGuard({ abuseProtection: { budget: budget(10) } }, {}, async ({ send }) => {
+    for (let caller = 0; caller < 20; caller++) {
+      const options = { body: five, user: `user ${caller}` };
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () => send("POST", "/api/notes/batch", options)),
+      );
+      assertEquals(tally(answers), { 201: 2, 429: 18 }, options.user);
+    }
+  });
+});
+
+Deno.test("twenty parallel batches of 5 on a capacity of 10 serve two, never fewer, in two processes", async () => {
+  const kv = createMemoryKeyValue(systemRuntime(() => {}).clock);
+  // Closing one service leaves the other its store.
+  const config = {
+    kv: { ...kv, close: () => Promise.resolve() },
+    abuseProtection: { budget: budget(10) },
+  };
+  await withGuard(config, {}, (one) =>
+    withGuard(config, {}, async (other) => {
+      for (let caller = 0; caller < 20; caller++) {
+        const options = { body: five, user: `user ${caller}` };
+        // Not by turns: what one of them brings back is of use to the other.
+        const isFirst = (n: number) => n % 20 < caller;
+        const answers = await Promise.all(
+          Array.from(
+            { length: 20 },
+            (_, n) => (isFirst(n) ? one : other).send("POST", "/api/notes/batch", options),
+          ),
+        );
+        assertEquals(tally(answers), { 201: 2, 429: 18 }, options.user);
+      }
+    }));
+});
+
+for (const [method, body] of ways) {
+  Deno.test(`twenty parallel ${method} /batch of five rows on a capacity of 10 serve two, never fewer`, async () => {
+    await withGuard({ abuseProtection: { budget: budget(10) } }, {}, async ({ send }) => {
+      assertEquals(
+        (await send("POST", "/api/notes/batch", { body: five, user: "bob" })).status,
+        201,
+      );
+      // Once the rows are deleted there is nothing that has a price.
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () => send(method, "/api/notes/batch", { body })),
+      );
+      const { 200: served = 0, 429: refused = 0 } = tally(answers);
+      assertEquals(served + refused, 20);
+      assert(method === "PATCH" ? served === 2 : served >= 2, `${served} were served`);
+    });
+  });
 }
 
 /** A provider whose answer is `passed`. */

@@ -332,7 +332,7 @@ Deno.test("proof of work is bound to the body and to the user", async () => {
   });
 });
 
-Deno.test("a batch whose rest asks for work has written nothing, and one solution pays for all of it", async () => {
+Deno.test("a batch whose rest asks for work has written nothing, and the solution for all of it pays for all of it", async () => {
   await withGuard({ abuseProtection: { budget: budget(10), pow } }, {}, async ({ send }) => {
     assertEquals((await send("POST", "/api/notes/batch", { body: items(8) })).status, 201);
     for (
@@ -347,7 +347,12 @@ Deno.test("a batch whose rest asks for work has written nothing, and one solutio
         challenge.headers.get("ratelimit"),
         method === "POST" ? `"budget";r=2` : `"budget";r=0`,
       );
-      const served = await send(method, path, { body, headers: await solved(challenge) });
+      let served = await send(method, path, { body, headers: await solved(challenge) });
+      if (method === "PATCH") {
+        // How many rows it is about is not known before the first of them is paid for.
+        assertEquals(served.status, 428);
+        served = await send(method, path, { body, headers: await solved(served) });
+      }
       assert(served.status < 300, `${method} ${served.status}`);
     }
     const challenge = await send("GET", "/api/notes/count?filter=title==x");
@@ -358,18 +363,41 @@ Deno.test("a batch whose rest asks for work has written nothing, and one solutio
   });
 });
 
-Deno.test("work for one item is not taken for the work that a hundred cost", async () => {
-  const trust = ({ base, deficit }: TrustQuestion) => base + deficit;
-  const scaled = { ...pow, difficulty: 4, trust };
-  await withGuard({ abuseProtection: { budget: budget(4), pow: scaled } }, {}, async ({ send }) => {
-    for (let n = 0; n < 4; n++) await send("GET", "/api/notes", { user: "ann" });
-    const body = items(40);
-    const one = await send("POST", "/api/notes/batch", { body });
+Deno.test("a hundred creates do not cost the work of one GET, however little the budget holds", async () => {
+  const deficits: number[] = [];
+  const trust = ({ base, deficit }: TrustQuestion) => {
+    deficits.push(deficit);
+    return base;
+  };
+  const cheap = { ...pow, difficulty: 4, trust };
+  await withGuard({ abuseProtection: { budget: budget(10), pow: cheap } }, {}, async ({ send }) => {
+    for (let n = 0; n < 10; n++) await send("GET", "/api/notes", { user: "ann" });
+    const get = await send("GET", "/api/notes", { user: "ann" });
+    assertEquals(get.headers.get("service-pow-difficulty"), "5", "4 + ceil(log2(1 + 1 / 10))");
+    const create = (headers = {}) =>
+      send("POST", "/api/notes/batch", { body: items(100), headers });
+    const one = await create();
     assertEquals(one.headers.get("service-pow-difficulty"), "5");
-    const all = await send("POST", "/api/notes/batch", { body, headers: await solved(one) });
-    assertEquals([all.status, all.headers.get("service-pow-difficulty")], [428, "7"]);
-    const served = await send("POST", "/api/notes/batch", { body, headers: await solved(all) });
-    assertEquals(served.status, 201);
+    const all = await create(await solved(one));
+    assertEquals(
+      [all.status, all.headers.get("service-pow-difficulty"), deficits.at(-1)],
+      [428, "8", 100],
+      "4 + ceil(log2(1 + 100 / 10)), and work for one item is not taken for that",
+    );
+    assertEquals((await create(await solved(all))).status, 201);
+  });
+});
+
+Deno.test("what is left of a budget makes the work for a batch less, and a full one pays for any", async () => {
+  const cheap = { ...pow, difficulty: 4 };
+  await withGuard({ abuseProtection: { budget: budget(10), pow: cheap } }, {}, async ({ send }) => {
+    const create = (user: string) => send("POST", "/api/notes/batch", { body: items(100), user });
+    assertEquals((await create("ann")).status, 201);
+    await send("GET", "/api/notes", { user: "bob" });
+    const short = await create("bob");
+    assertEquals([short.status, short.headers.get("service-pow-difficulty")], [428, "8"]);
+    const spent = await send("GET", "/api/notes", { user: "bob" });
+    assertEquals(spent.headers.get("ratelimit"), `"budget";r=8`, "nothing of it was taken");
   });
 });
 
@@ -412,7 +440,7 @@ Deno.test("the trust hook is told why, and 0 lets a caller through without work"
     const { status } = await send("POST", "/api/notes", { user: "ann", body: { title: "a" } });
     assertEquals(status, 428);
     assertEquals(asked[0], ["friend", "endpoint", 0, 3]);
-    assertEquals(asked.at(-2), ["friend", "budget", 1, 6]);
+    assertEquals(asked.at(-2), ["friend", "budget", 1, 7]);
     assertEquals(asked.at(-1), ["ann", "endpoint", 0, 3]);
   });
 });

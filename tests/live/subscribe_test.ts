@@ -1,5 +1,7 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { all, eq } from "../../src/filter/builders.ts";
+import { createMemoryKeyValue } from "../../src/runtime/memory_key_value.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { insertRows, testOnEngines } from "../support/http.ts";
 import { ada, notes, told, toldSoFar, withNotes } from "./notes.ts";
 import { engines } from "../support/engines.ts";
@@ -174,6 +176,21 @@ Deno.test("streams have their limits, by user and by address", () =>
     streams.push(await open("ada", "10.0.0.1"));
     for (const stream of streams) await stream.close();
   }, { subscribe: { maxPerUser: 2, maxPerAddress: 3 } }));
+
+Deno.test("the limits of streams count in one process, and not over all of them", async () => {
+  const kv = createMemoryKeyValue(systemRuntime(() => {}).clock);
+  const config = {
+    kv: { ...kv, close: () => Promise.resolve() },
+    subscribe: { maxPerUser: 1, maxPerAddress: 1 },
+  };
+  await withNotes(sqlite, {}, (one) =>
+    withNotes(sqlite, {}, async (other) => {
+      const open = ({ subscribe }: typeof one) => subscribe("/api/notes/subscribe", ada);
+      const streams = [await open(one), await open(other)];
+      await assertRejects(() => open(one), Error, "429");
+      for (const stream of streams) await stream.close();
+    }, config), config);
+});
 
 testOnEngines(
   "without triggers the writes of the service are told all the same",
