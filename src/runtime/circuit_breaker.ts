@@ -10,9 +10,10 @@ export interface Begun {
 /**
  * Keeps operations from a store that is silent. What was sent to one cannot be taken back: Deno's
  * client of KV Connect carries it out after the outage, however long ago its caller was refused. So
- * once an operation has waited for half a second and nothing else was answered meanwhile, others
- * are sent only after a read, which leaves nothing behind, has been answered. A store that is slow
- * delays them; one in which an operation has missed its deadline refuses them at once.
+ * between two answers only some operations are sent: the others wait for the next answer, as long as
+ * they may. And once an operation has waited for half a second and nothing else was answered
+ * meanwhile, a read, which leaves nothing behind, has to be answered first. A store that is slow
+ * delays operations; one in which an operation has missed its deadline is sent none.
  *
  * An error is an answer: a store that says no does not keep anybody waiting.
  */
@@ -23,6 +24,7 @@ export class CircuitBreaker {
   /** In the order in which they were begun; those before one that was answered do not count. */
   readonly #waiting = new Set<Begun>();
   #answeredAt = -Infinity;
+  #begunSinceAnswer = 0;
   #isDown = false;
   /** Settles with the next answer; null while nobody waits for one. */
   #news: PromiseWithResolvers<void> | null = null;
@@ -36,20 +38,23 @@ export class CircuitBreaker {
   }
 
   /**
-   * Null where an operation may be sent now, else resolves once it may. Rejects with a `StoreError`
-   * where the store stays silent: then nothing was sent.
+   * Null where an operation may be sent now; else resolves when it is to ask again. Rejects with a
+   * `StoreError` where the store stays silent: then nothing was sent.
    */
   ready(limit: Deadline): Promise<void> | null {
     const [oldest] = this.#waiting;
     if (oldest === undefined) return null;
     const now = this.#clock.elapsedMs();
     const isSilent = now - oldest.since >= silenceMs && now - this.#answeredAt >= silenceMs;
-    return isSilent ? this.#waitForNews(now, limit) : null;
+    if (!isSilent && this.#begunSinceAnswer < mostBetweenAnswers) return null;
+    if (isSilent) this.#ask(now);
+    return this.#waitForNews(now, limit);
   }
 
   begin(): Begun {
     const begun = { since: this.#clock.elapsedMs() };
     this.#waiting.add(begun);
+    this.#begunSinceAnswer++;
     return begun;
   }
 
@@ -57,6 +62,7 @@ export class CircuitBreaker {
   answered(begun: Begun): void {
     this.#answeredAt = this.#clock.elapsedMs();
     this.#isDown = false;
+    this.#begunSinceAnswer = 0;
     this.#news?.resolve();
     this.#news = null;
     if (!this.#waiting.has(begun)) return;
@@ -72,8 +78,6 @@ export class CircuitBreaker {
   }
 
   async #waitForNews(now: number, limit: Deadline): Promise<void> {
-    const pauseMs = this.#openProbes < mostProbes ? probePauseMs : longPauseMs;
-    if (now - this.#probedAt >= pauseMs) this.#ask(now);
     const patienceMs = this.#isDown ? this.#probedAt + silenceMs - now : Infinity;
     const waitMs = Math.min(patienceMs, limit.leftMs());
     if (waitMs <= 0) throw silent();
@@ -88,6 +92,8 @@ export class CircuitBreaker {
 
   /** Those that stay open are answered after the outage, and say that it is over. */
   #ask(now: number): void {
+    const pauseMs = this.#openProbes < mostProbes ? probePauseMs : longPauseMs;
+    if (now - this.#probedAt < pauseMs) return;
     this.#probedAt = now;
     this.#openProbes++;
     const begun = this.begin();
@@ -101,6 +107,9 @@ export class CircuitBreaker {
 
 /** So long an operation may wait before the store is asked whether it is there. */
 const silenceMs = 500;
+
+/** Of a store that answers each answer lets as many go on; of one that does not this is the loss. */
+const mostBetweenAnswers = 64;
 
 /** Between two probes, while there are few, and while there are many. */
 const probePauseMs = 1_000;

@@ -69,7 +69,7 @@ export interface KeyValueCommit {
   /**
    * The claim is of no use to anybody once its caller was refused with a {@link StoreError}: where
    * it was made all the same, or is made later, it counts for nothing, and is removed. For a commit
-   * that does nothing but claim.
+   * that does nothing but claim. A store that is never left without an answer has nothing to do.
    */
   readonly isProvisional?: boolean | undefined;
 }

@@ -1,5 +1,5 @@
 import { backOff } from "./back_off.ts";
-import { CircuitBreaker } from "./circuit_breaker.ts";
+import { type Begun, CircuitBreaker } from "./circuit_breaker.ts";
 import { type Deadline, deadline } from "./deadline.ts";
 import type { DenoKv, DenoKvEntry } from "./deno_kv.ts";
 import { GivenUpClaims } from "./given_up_claims.ts";
@@ -55,11 +55,16 @@ export class PatientKv {
    */
   async run<T>(operation: (kv: DenoKv) => Promise<T>, limit: Deadline): Promise<T> {
     for (let tries = 0;; tries++) {
-      const waiting = this.#breaker.ready(limit);
-      if (waiting !== null) await waiting;
+      for (let waiting; (waiting = this.#breaker.ready(limit)) !== null;) await waiting;
+      const work = operation(this.#kv);
+      const begun = this.#breaker.begin();
       try {
-        return await this.#answerOf(operation(this.#kv), limit);
+        const answer = await limit.within(work);
+        this.#breaker.answered(begun);
+        return answer;
       } catch (error) {
+        if (error instanceof NoAnswer) this.#missed(work, begun);
+        else this.#breaker.answered(begun);
         if (!isLocked(error)) throw error;
         await backOff(tries, this.#options.random);
         if (limit.leftMs() === 0) throw new StoreError("unavailable", error);
@@ -102,20 +107,10 @@ export class PatientKv {
     this.givenUp.whenNone(() => this.#kv.close());
   }
 
-  async #answerOf<T>(work: Promise<T>, limit: Deadline): Promise<T> {
-    const begun = this.#breaker.begin();
-    try {
-      const answer = await limit.within(work);
-      this.#breaker.answered(begun);
-      return answer;
-    } catch (error) {
-      if (error instanceof NoAnswer) {
-        this.#breaker.missed(begun);
-        const answered = () => this.#breaker.answered(begun);
-        work.then(answered, answered);
-      } else this.#breaker.answered(begun);
-      throw error;
-    }
+  #missed(work: Promise<unknown>, begun: Begun): void {
+    this.#breaker.missed(begun);
+    const answered = () => this.#breaker.answered(begun);
+    work.then(answered, answered);
   }
 
   #decode(key: Key, stored: DenoKvEntry, now: number): KvRecord {

@@ -177,6 +177,27 @@ Deno.test("while the store is silent no commit is sent, and hardly a read", asyn
   });
 });
 
+Deno.test("of a burst that meets an outage some commits are sent, and of one that does not, all", async () => {
+  await inOutages(async (world) => {
+    const { network, store, advance } = world;
+    const burst = (of: KeyValue) =>
+      Promise.allSettled(
+        Array.from({ length: 300 }, (_, n) => claimOnce(of, [...key, n], 600_000)),
+      );
+    network.goDown("answers lost");
+    const refusing = burst(store);
+    await advance(0);
+    assert(network.sent.commits <= 64, `${network.sent.commits} commits`);
+    for (const ms of [3_000, 500]) await advance(ms);
+    assertEquals(new Set((await refusing).map(({ status }) => status)), new Set(["rejected"]));
+    assert(network.sent.commits <= 64, `${network.sent.commits} commits`);
+    await network.comeBack();
+    for (const result of await burst(store)) {
+      assertEquals(result, { status: "fulfilled", value: true });
+    }
+  });
+});
+
 Deno.test("a store that is slow delays commits, and refuses none", async () => {
   await inOutages(async (world) => {
     const { network, store, advance } = world;
