@@ -6,6 +6,8 @@ import { quoteIdentifier, type SqlValue } from "./fragment.ts";
 export interface PostgresLogParts {
   /** The tables and the index. */
   readonly tables: readonly string[];
+  /** The table of the epoch, which came later than the others. */
+  readonly epochTable: string;
   /** The function of all triggers, whose name depends on what it does. */
   readonly functionName: string;
   readonly functions: readonly string[];
@@ -41,6 +43,11 @@ export function postgresLogParts(schema: string): PostgresLogParts {
 )`,
       `CREATE INDEX IF NOT EXISTS "_service_changes_xid" ON ${place}."_service_changes" (xid)`,
     ],
+    // Crash recovery and promotion empty what is not logged: see beginPostgresEpoch.
+    epochTable: `CREATE UNLOGGED TABLE IF NOT EXISTS ${place}."_service_epoch" (
+  is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+  epoch text NOT NULL
+)`,
     functions: [
       image(imageName),
       without(withoutName),
