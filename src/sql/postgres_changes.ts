@@ -17,6 +17,12 @@ export interface PostgresLogParts {
 export const postgresTriggerName = "!service_changes";
 export const postgresTruncateTriggerName = "!service_changes_truncate";
 
+/** Where signals between processes come in. */
+export const changesChannel = "service_changes";
+
+/** On in the sessions of a process that signals behind its commits. */
+export const announcesSetting = "resource_api.announces";
+
 /** What has to be there before the first trigger. */
 export function postgresLogParts(schema: string): PostgresLogParts {
   const place = quoteIdentifier(schema);
@@ -142,6 +148,7 @@ function recordChange(place: string, imageName: string): string {
 DECLARE
   old_image json;
   new_image json;
+  sent text;
 BEGIN
   IF TG_OP OPERATOR(pg_catalog.=) 'TRUNCATE' THEN
     old_image := NULL;
@@ -160,9 +167,22 @@ BEGIN
   END IF;
   INSERT INTO ${place}."_service_changes" ("table", op, before, after)
   VALUES (TG_ARGV[0], pg_catalog.lower(TG_OP), old_image, new_image);
+  IF ${isUnannounced} THEN sent := pg_catalog.pg_notify('${changesChannel}', ''); END IF;
   RETURN NULL;
 END `;
 }
+
+/**
+ * Whether the trigger is to wake those who follow the log. Notifying transactions commit one after
+ * the other, so that one at a time does it: who is not the one is seen at the look behind the
+ * signal. Sessions of a process that signals behind its commits spare themselves all this; and a
+ * transaction that has notified could not be prepared for a commit in two phases.
+ */
+const isUnannounced = [
+  `coalesce(pg_catalog.current_setting('${announcesSetting}', true), '') OPERATOR(pg_catalog.<>) 'on'`,
+  `pg_catalog.current_setting('max_prepared_transactions') OPERATOR(pg_catalog.=) '0'`,
+  `pg_catalog.pg_try_advisory_xact_lock(7237120947)`,
+].join(" AND ");
 
 /** The image of a row that a session with settings of its own writes. */
 function image(name: string): string {
