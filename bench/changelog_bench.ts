@@ -1,12 +1,14 @@
 /**
  * What the log of changes costs those who write: creates and updates through the service in this
- * process, with and without triggers. Turns come in pairs, one right behind the other, so that a
- * busy machine slows both alike; the figures are medians over the pairs. Each turn is long enough
- * for SQLite to fold what it wrote into the file, which a log makes it do more often.
+ * process, with and without triggers. On a Postgres also where it follows the log, so that it
+ * signals behind its commits and no trigger does in them. Turns come in rounds, one right behind
+ * the other, so that a busy machine slows all alike; the figures are medians over the rounds. Each
+ * turn is long enough for SQLite to fold what it wrote into the file, which a log makes it do more
+ * often.
  *
  *     deno run -A bench/changelog_bench.ts                      # SQLite
  *     deno run -A bench/changelog_bench.ts postgres://…/scratch # and a Postgres, whose tables
- *                                                               # bench_plain and bench_logged it makes
+ *                                                               # bench_* it makes
  */
 import process from "node:process";
 import {
@@ -20,6 +22,8 @@ import {
   timestamp,
   trackMutations,
 } from "../mod.ts";
+import { changeHints } from "../src/db/change_hints.ts";
+import { systemRuntime } from "../src/runtime/system_runtime.ts";
 
 const columns = () => ({
   id: integer().primaryKey(),
@@ -28,13 +32,18 @@ const columns = () => ({
   rank: integer(),
   at: timestamp(),
 });
-const tables = { plain: table("bench_plain", columns()), logged: table("bench_logged", columns()) };
+const tables = {
+  plain: table("bench_plain", columns()),
+  logged: table("bench_logged", columns()),
+  followed: table("bench_followed", columns()),
+};
+type Name = keyof typeof tables;
 const connections = 32;
 const warmUps = 3;
-const pairs = 31;
+const rounds = 31;
 const perTurn = 2_000;
 
-/** One of the two tables, and who serves it. */
+/** One of the tables, and who serves it. */
 interface Side {
   readonly work: Readonly<Record<"create" | "update", (n: number) => Promise<void>>>;
   readonly close: () => Promise<void>;
@@ -48,42 +57,49 @@ interface Cost {
 
 const folder = await Deno.makeTempDir({ prefix: "resource-api-bench-" });
 // A file each: the log would otherwise make those who write without it share its page writes.
-await measure("SQLite", (name) => `sqlite:${folder}/${name}.db`);
-for (const url of Deno.args) await measure(url, () => url);
+await measure("SQLite", (name) => `sqlite:${folder}/${name}.db`, ["plain", "logged"]);
+for (const url of Deno.args) await measure(url, () => url, ["plain", "logged", "followed"]);
 await Deno.remove(folder, { recursive: true });
 
-async function measure(label: string, urlOf: (name: string) => string): Promise<void> {
-  const sides = {
-    plain: await open(urlOf("plain"), "plain"),
-    logged: await open(urlOf("logged"), "logged"),
-  };
+async function measure(
+  label: string,
+  urlOf: (name: Name) => string,
+  names: readonly Name[],
+): Promise<void> {
+  const sides = new Map<Name, Side>();
+  for (const name of names) sides.set(name, await open(urlOf(name), name));
   console.log(`\n${label}, ${connections} at a time`);
-  for (const name of ["create", "update"] as const) {
-    const costs: { plain: Cost; logged: Cost }[] = [];
+  for (const kind of ["create", "update"] as const) {
+    const costs: ReadonlyMap<Name, Cost>[] = [];
     // Never the same number twice: SQLite notices a row that is written as it stood, and then
     // writes nothing.
     let n = 0;
-    for (let pair = -warmUps; pair < pairs; pair++) {
-      const turn = (side: Side) => costOf(side.work[name], n);
-      // Who comes second finds the machine warmer: they take turns.
-      const first = pair % 2 === 0 ? "plain" : "logged";
-      const second = first === "plain" ? "logged" : "plain";
-      const [one, two] = [await turn(sides[first]), await turn(sides[second])];
-      const cost = first === "plain" ? { plain: one, logged: two } : { plain: two, logged: one };
-      if (pair >= 0) costs.push(cost);
+    for (let round = -warmUps; round < rounds; round++) {
+      const cost = new Map<Name, Cost>();
+      // Who comes later finds the machine warmer: they take turns.
+      for (let turn = 0; turn < names.length; turn++) {
+        const name = names[(turn + round + warmUps) % names.length];
+        const side = name === undefined ? undefined : sides.get(name);
+        if (name !== undefined && side !== undefined) {
+          cost.set(name, await costOf(side.work[kind], n));
+        }
+      }
+      if (round >= 0) costs.push(cost);
       n += perTurn;
     }
-    print(name, costs);
+    for (const name of names) print(`${kind} ${name}`, name, costs);
   }
-  for (const side of Object.values(sides)) await side.close();
+  for (const side of sides.values()) await side.close();
 }
 
-async function open(url: string, name: "plain" | "logged"): Promise<Side> {
+async function open(url: string, name: Name): Promise<Side> {
   const table = tables[name];
   const db = await openDatabase(url);
   await db.driver.query({ text: `DROP TABLE IF EXISTS bench_${name}`, values: [] });
   await db.createTables([table]);
-  if (name === "logged") await trackMutations(db, [table]);
+  if (name !== "plain") await trackMutations(db, [table]);
+  const { clock } = systemRuntime(() => {});
+  const hints = name === "followed" ? changeHints(db.driver, clock) : null;
   const auth = { public: { read: true }, create: () => all(), update: () => all() };
   const app = await createApp({
     db,
@@ -112,7 +128,11 @@ async function open(url: string, name: "plain" | "logged"): Promise<Side> {
       create: (n) => send("POST", "", row(n + 1)),
       update: (n) => send("PATCH", `/${1 + n % perTurn}`, { rank: n, title: `changed ${n}` }),
     },
-    close: () => app.close(),
+    close: async () => {
+      await hints?.close();
+      await app.close();
+      await db.close();
+    },
   };
 }
 
@@ -133,18 +153,20 @@ async function costOf(work: (n: number) => Promise<void>, from: number): Promise
   };
 }
 
-function print(name: string, costs: readonly { plain: Cost; logged: Cost }[]): void {
-  const [plain, logged] = (["plain", "logged"] as const).map((side) =>
-    median(costs.map((pair) => 1e6 / pair[side].wallUs)).toFixed(0).padStart(7)
-  );
+function print(label: string, name: Name, costs: readonly ReadonlyMap<Name, Cost>[]): void {
+  const pairs = costs.flatMap((cost) => {
+    const [plain, side] = [cost.get("plain"), cost.get(name)];
+    return plain === undefined || side === undefined ? [] : [{ plain, side }];
+  });
+  const perSecond = median(pairs.map(({ side }) => 1e6 / side.wallUs)).toFixed(0);
   const fewer = (kind: keyof Cost) =>
-    (median(costs.map(({ plain, logged }) => 1 - plain[kind] / logged[kind])) * 100).toFixed(1);
-  console.log(
-    `${name.padEnd(8)} ${plain}/s without, ${logged}/s with triggers: ${
-      fewer("wallUs")
-    } % fewer, ` +
-      `${fewer("processorUs")} % by the processor time of this process`,
-  );
+    (median(pairs.map(({ plain, side }) => 1 - plain[kind] / side[kind])) * 100).toFixed(1);
+  const cost = name === "plain"
+    ? ""
+    : `, ${fewer("wallUs")} % fewer, ${
+      fewer("processorUs")
+    } % by the processor time of this process`;
+  console.log(`${label.padEnd(16)} ${perSecond.padStart(7)}/s${cost}`);
 }
 
 function median(values: readonly number[]): number {

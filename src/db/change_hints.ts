@@ -20,8 +20,9 @@ export function changeHints(driver: Driver, clock: Clock): ChangeHints {
     for (const look of looks) look();
   };
   const poll = driver.isShared ? polling(driver, clock, tell) : null;
-  const line = driver.signals?.listen(() => {
-    poll?.hurry();
+  const line = driver.signals?.listen((isAlone) => {
+    if (isAlone) poll?.lookSoon();
+    else poll?.hurry();
     tell();
   }) ?? null;
   const announce = line === null ? null : atMostEvery(announceMs, clock, () => line.send());
@@ -54,10 +55,15 @@ export function changeHints(driver: Driver, clock: Clock): ChangeHints {
 /** One signal to other processes covers all that is committed meanwhile. */
 const announceMs = 5;
 
+/** How long behind a signal transactions are looked for that ran beside the one that sent it. */
+const soonMs = 10;
+
 interface Polling {
   start(): void;
-  /** Something happens: the next look comes soon. */
+  /** Something happens: the looks behind the next one come sooner. */
   hurry(): void;
+  /** The next look comes at once, almost. */
+  lookSoon(): void;
   stop(): void;
 }
 
@@ -86,6 +92,13 @@ function polling(driver: Driver, clock: Clock, tell: () => void): Polling {
     },
     hurry() {
       delayMs = shortestMs;
+    },
+    lookSoon() {
+      if (cancel === null) return;
+      round++;
+      cancel();
+      delayMs = soonMs;
+      next();
     },
     stop() {
       round++;

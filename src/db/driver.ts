@@ -46,9 +46,9 @@ export interface Driver extends Connection {
 export interface Signals {
   /**
    * Calls back for each signal of another process, and whenever some may have been missed. A lost
-   * connection is made again.
+   * connection is made again. `isAlone` says that commits close behind may have sent none.
    */
-  listen(heard: () => void): SignalLine;
+  listen(heard: (isAlone: boolean) => void): SignalLine;
 }
 
 /** The end of a line between processes. */

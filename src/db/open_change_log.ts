@@ -25,5 +25,5 @@ export async function openChangeLog(options: OpenChangeLogOptions): Promise<Chan
   const hints = changeHints(driver, clock);
   return driver.dialect.engine === "sqlite"
     ? await sqliteChangeLog({ driver, tables, changes, hints })
-    : await postgresChangeLog({ driver, tables: described, changes, hints });
+    : await postgresChangeLog({ driver, tables: described, changes, hints, random });
 }

@@ -1,3 +1,4 @@
+import type { Random } from "../runtime/runtime.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import { quoteIdentifier, type SqlValue, type Statement } from "../sql/fragment.ts";
 import { literal } from "../sql/postgres_changes.ts";
@@ -16,6 +17,7 @@ import { DatabaseError } from "./database_error.ts";
 import type { Driver, QueryResult } from "./driver.ts";
 import { imageReader } from "./image_reader.ts";
 import { changeKind, LoggedChange, type ReadImage } from "./logged_change.ts";
+import { askWithinEpoch, epochColumn } from "./postgres_epoch.ts";
 import type { PostgresLogTable } from "./postgres_log_setup.ts";
 import { createRowReader } from "./rows.ts";
 
@@ -25,6 +27,7 @@ export interface PostgresChangeLogParts {
   readonly tables: readonly PostgresLogTable[];
   readonly changes: SettledChanges;
   readonly hints: ChangeHints;
+  readonly random: Random;
 }
 
 /** The log of a Postgres, which has been set up. */
@@ -42,7 +45,7 @@ const mostBytesOfPart = 16 * 1024 * 1024;
 const mostOfPurge = 5_000;
 
 const meta = (name: string) => `(SELECT value FROM "_service_meta" WHERE name = '${name}')`;
-const ends = `pg_current_snapshot()::text AS position, ${meta("epoch")} AS epoch`;
+const ends = `pg_current_snapshot()::text AS position, ${epochColumn}`;
 
 /** A step that was too large for one answer. */
 interface UnfinishedStep extends Step {
@@ -76,8 +79,8 @@ class PostgresChangeLog implements ChangeLog {
   }
 
   async end(): Promise<Position> {
-    const { rows } = await this.#parts.driver.query({ text: `SELECT ${ends}`, values: [] });
-    return this.#position(rows[0] ?? []);
+    const [row = []] = await this.#ask({ text: `SELECT ${ends}`, values: [] });
+    return this.#position(row);
   }
 
   async next(from: Position | Step): Promise<Step | null> {
@@ -88,7 +91,6 @@ class PostgresChangeLog implements ChangeLog {
     const rows = await this.#rowsBehind(start, most, part);
     const [head = []] = rows;
     const now = this.#position(head);
-    // Also ahead of the database: it was restored, or another one has taken its place.
     const lost = start.epoch !== now.epoch || start.xmax > now.xmax ||
       start.xmin < BigInt(String(head[2] ?? 0));
     if (lost) return null;
@@ -113,7 +115,7 @@ class PostgresChangeLog implements ChangeLog {
   async readAt(statement: Statement): Promise<QueryResult & { readonly position: Position }> {
     const { text, values } = statement;
     // The join gives the position a row also where the statement has none.
-    const { rows } = await this.#parts.driver.query({
+    const rows = await this.#ask({
       text: `SELECT p.*, q.* FROM (SELECT ${ends}) AS p
         LEFT JOIN (SELECT true AS present, r.* FROM (${text}) AS r) AS q ON true`,
       values,
@@ -180,18 +182,21 @@ class PostgresChangeLog implements ChangeLog {
         ) AS c ON coalesce(c.ahead, 0) < ${mostBytesOfPart} ORDER BY c.seq`,
       values,
     });
-    const { driver, tables } = this.#parts;
-    const composed = tables.filter(({ composed }) => composed.length > 0);
+    const composed = this.#parts.tables.filter(({ composed }) => composed.length > 0);
     if (composed.length > 0) {
       try {
         const images = `${composedImage("before", composed)}, ${composedImage("after", composed)}`;
-        return (await driver.query(statement(images))).rows;
+        return await this.#ask(statement(images));
       } catch (error) {
         // An old image may hold what its type no longer takes: then it is shown as it is.
         if (!(error instanceof DatabaseError) || !refusals.has(error.kind)) throw error;
       }
     }
-    return (await driver.query(statement("c.before, c.after"))).rows;
+    return await this.#ask(statement("c.before, c.after"));
+  }
+
+  #ask(statement: Statement): Promise<QueryResult["rows"]> {
+    return askWithinEpoch(statement, this.#parts.driver, this.#parts.random);
   }
 
   /**

@@ -1,32 +1,16 @@
-import postgres from "postgres";
-import type { Observer } from "../runtime/observation.ts";
-import type { Clock } from "../runtime/runtime.ts";
-import { pause, systemRuntime } from "../runtime/system_runtime.ts";
+import { systemRuntime } from "../runtime/system_runtime.ts";
 import { DatabaseError, reasonOf } from "./database_error.ts";
-import type { Driver, Signals } from "./driver.ts";
-import { sessionSettings } from "./postgres_settings.ts";
+import type { Driver } from "./driver.ts";
 import {
-  type PostgresAnswer,
-  type PostgresConnection,
-  postgresDriver,
-  type PostgresSession,
-} from "./postgres_sessions.ts";
+  type ConnectionParts,
+  isPooled,
+  LibraryConnection,
+  type PostgresOptions,
+} from "./postgres_connection.ts";
+import { postgresDriver, type PostgresSession } from "./postgres_sessions.ts";
+import { postgresSignals } from "./postgres_signals.ts";
 
-/** How a Postgres is reached. */
-export interface PostgresOptions {
-  /** Every transaction is read-only. */
-  readonly readOnly?: boolean | undefined;
-  /** The most connections; 10 by default. */
-  readonly maxConnections?: number | undefined;
-  /** How long a request waits for a connection or a lock, and for connecting. 5,000 by default. */
-  readonly waitLimitMs?: number | undefined;
-  /** The server ends a statement that runs longer; 15,000 by default. */
-  readonly statementTimeoutMs?: number | undefined;
-  /** The time of the machine by default. */
-  readonly clock?: Clock | undefined;
-  /** Takes the notice that the server cannot be reached now. */
-  readonly observe?: Observer | undefined;
-}
+export type { PostgresOptions };
 
 /**
  * Connects to a Postgres server. One that cannot be reached now may be there later: that is a
@@ -38,7 +22,7 @@ export interface PostgresOptions {
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Driver> {
   const clock = options.clock ?? systemRuntime(() => {}).clock;
   const waitLimitMs = options.waitLimitMs ?? 5_000;
-  const parts: ConnectionParts = { url, options, clock, waitLimitMs };
+  const parts: ConnectionParts = { url, options, clock, waitLimitMs, lines: { count: 0 } };
   const driver = postgresDriver({
     label: url.replace(/\/\/[^/]*@/, "//").replace(/\?.*$/, ""),
     sessions: Array.from({ length: options.maxConnections ?? 10 }, () => session(parts)),
@@ -61,77 +45,6 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   return driver;
 }
 
-/** A pooler lends a connection by the transaction, so that nothing can be listened for. */
-function isPooled(url: string): boolean {
-  return /[?&]prepare=false(&|$)/.test(url);
-}
-
-interface ConnectionParts {
-  readonly url: string;
-  readonly options: PostgresOptions;
-  readonly clock: Clock;
-  readonly waitLimitMs: number;
-  /** Called when a signal comes in, with what its sender gave it. */
-  readonly notified?: (payload: string) => void;
-  /** Called once, when a connection is gone. */
-  readonly lost?: () => void;
-}
-
-const channel = "service_changes";
-const listenAgainMs = 1_000;
-
-/** A connection that listens, and sends what this process has to tell. */
-function postgresSignals(parts: ConnectionParts): Signals {
-  return {
-    listen(heard) {
-      let isClosed = false;
-      let connection: LibraryConnection | null = null;
-      /** Whose signals come back to us; empty while nothing is listened for. */
-      let own = "";
-      let cancel = () => {};
-      let attempt = open();
-
-      async function open(): Promise<void> {
-        const fresh = connection = new LibraryConnection({ ...parts, notified, lost });
-        try {
-          await fresh.opening;
-          await fresh.run(`LISTEN ${channel}`, []);
-          own = (await fresh.run("SELECT pg_backend_pid()", [])).rows[0]?.[0] ?? "";
-          // Whatever was told before is not told again.
-          heard();
-        } catch {
-          // By contract: who listens polls as well, and dropping it makes a new attempt.
-          fresh.drop();
-        }
-      }
-
-      function notified(sender: string): void {
-        if (sender !== own) heard();
-      }
-
-      function lost(): void {
-        own = "";
-        if (!isClosed) cancel = parts.clock.after(listenAgainMs, () => attempt = open());
-      }
-
-      return {
-        send() {
-          if (own === "" || connection === null) return;
-          const fresh = connection;
-          fresh.run(`SELECT pg_notify('${channel}', pg_backend_pid()::text)`, [])
-            .catch(() => fresh.drop());
-        },
-        async close() {
-          isClosed = true;
-          cancel();
-          await attempt;
-          await connection?.close();
-        },
-      };
-    },
-  };
-}
-
 function session(parts: ConnectionParts): PostgresSession {
   let connection: LibraryConnection | null = null;
   let closed = false;
@@ -147,6 +60,7 @@ function session(parts: ConnectionParts): PostgresSession {
       if (closed) throw new DatabaseError("unavailable", new Error("The database is closed"));
       if (connection?.lost === true) leave(connection);
       if (connection === null || connection.lost) connection = new LibraryConnection(parts);
+      else connection.announce(parts.lines.count > 0);
       return connection;
     },
     async close() {
@@ -155,169 +69,3 @@ function session(parts: ConnectionParts): PostgresSession {
     },
   };
 }
-
-/** The most statements that a connection keeps prepared: the library never forgets one. */
-const maxPrepared = 500;
-
-/** How much longer than the library's own limit an attempt to connect may take. */
-const graceMs = 1_000;
-
-/**
- * One connection: a client of the library with a pool of one, which is given up with its first
- * connection. By itself the library would connect again, and send there what was still queued: a
- * statement of a transaction would then be committed on its own. What was sent between the error
- * of a socket and its end it never settles.
- */
-class LibraryConnection implements PostgresConnection {
-  opening: Promise<void> | null;
-  readonly #parts: ConnectionParts;
-  readonly #client: postgres.Sql;
-  readonly #pooled: boolean;
-  readonly #prepared = new Set<string>();
-  /** What refuses the statements that were sent and not answered. */
-  readonly #sent = new Set<(error: Error) => void>();
-  #lost = false;
-  #ending: Promise<void> | null = null;
-
-  constructor(parts: ConnectionParts) {
-    this.#parts = parts;
-    this.#pooled = isPooled(parts.url);
-    this.#client = this.#connect();
-    this.opening = this.#open();
-  }
-
-  get lost(): boolean {
-    return this.#lost;
-  }
-
-  run(text: string, values: readonly (string | null)[]): Promise<PostgresAnswer> {
-    if (this.#lost) return Promise.reject(new DatabaseError("unavailable", connectionLoss()));
-    return this.#send(text, values, !this.#pooled && this.#prepares(text));
-  }
-
-  drop(): void {
-    if (this.#lost) return;
-    const connecting = this.opening !== null && this.#sent.size > 0;
-    this.#lose(connectionLoss());
-    this.#ending = connecting ? this.#stopConnecting() : this.#client.end({ timeout: 0 });
-  }
-
-  /** Lets a running statement end, for as long as anybody waits for the database. */
-  async close(): Promise<void> {
-    if (this.opening !== null) this.drop();
-    if (this.#lost) await this.#ending;
-    else await this.#client.end({ timeout: this.#parts.waitLimitMs / 1000 });
-  }
-
-  #connect(): postgres.Sql {
-    const { url, options, waitLimitMs } = this.#parts;
-    return postgres(url, {
-      max: 1,
-      prepare: !this.#pooled,
-      connect_timeout: Math.ceil(waitLimitMs / 1000),
-      // A timer of the library could end a connection in the middle of a transaction.
-      idle_timeout: 0,
-      max_lifetime: null,
-      fetch_types: false,
-      types: { text: asText },
-      connection: sessionSettings({ ...options, waitLimitMs, isPooled: this.#pooled }),
-      onnotice: () => {},
-      ...this.#whenNotified(),
-      onclose: () => this.#lose(connectionLoss()),
-    });
-  }
-
-  /** The declarations of the library lack this option of it. */
-  #whenNotified(): { readonly onnotify?: (channel: string, payload: string) => void } {
-    const { notified } = this.#parts;
-    return notified === undefined ? {} : { onnotify: (_channel, payload) => notified(payload) };
-  }
-
-  /**
-   * A statement of its own opens the connection: the library holds on to the first one until some
-   * attempt to connect succeeds, however late, and by then a caller would have given up.
-   */
-  async #open(): Promise<void> {
-    // A proxy that takes every connection and ends it at once keeps the library trying for ever.
-    const limitMs = this.#parts.waitLimitMs + graceMs;
-    const cancel = this.#parts.clock.after(limitMs, () => this.drop());
-    try {
-      await this.#send("SELECT 1", [], false);
-      this.opening = null;
-    } catch (error) {
-      this.drop();
-      throw error;
-    } finally {
-      cancel();
-    }
-  }
-
-  #send(
-    text: string,
-    values: readonly (string | null)[],
-    prepare: boolean,
-  ): Promise<PostgresAnswer> {
-    // Without `simple: false`, which the declarations lack, a statement without values would go
-    // by the protocol that takes several statements at once.
-    const how = { prepare, simple: false };
-    return new Promise((resolve, reject) => {
-      this.#sent.add(reject);
-      this.#client.unsafe(text, [...values], how).values().then(
-        (answer) => {
-          this.#sent.delete(reject);
-          resolve({ rows: [...answer], command: answer.command, count: answer.count });
-        },
-        (error) => {
-          this.#sent.delete(reject);
-          reject(error);
-          if (!isAnswer(error)) this.drop();
-        },
-      );
-    });
-  }
-
-  #prepares(text: string): boolean {
-    if (this.#prepared.has(text)) return true;
-    if (this.#prepared.size >= maxPrepared) return false;
-    this.#prepared.add(text);
-    return true;
-  }
-
-  #lose(loss: Error): void {
-    const isNews = !this.#lost;
-    this.#lost = true;
-    for (const refuse of this.#sent) refuse(loss);
-    this.#sent.clear();
-    if (isNews) this.#parts.lost?.();
-  }
-
-  async #stopConnecting(): Promise<void> {
-    await this.#client.end({ timeout: 0 });
-    // An attempt to connect that was due already is made nevertheless, and has to be ended too.
-    await pause(10);
-    // The declarations lack it. Unlike a second end(), it looks at the connection once more; the
-    // promise may stay open for ever when the first end has rejected a statement.
-    void (this.#client as postgres.Sql & { close(): Promise<void> }).close();
-  }
-}
-
-/** Whether the server answered, by an error that leaves the connection as it was. */
-function isAnswer(error: unknown): boolean {
-  if (!(error instanceof postgres.PostgresError)) return false;
-  // Older servers and some poolers tell the severity in the words of their language alone.
-  return (error.severity ?? error.severity_local) === "ERROR";
-}
-
-/** The error by which the library, too, tells of a connection that ended. */
-function connectionLoss(): Error {
-  return Object.assign(new Error("The connection was lost"), { code: "CONNECTION_CLOSED" });
-}
-
-/** Every value crosses as text: the library's own conversions lose digits, and change bad values. */
-const asText: postgres.PostgresType<string> = {
-  to: 25,
-  // Each type that the library would convert: text, numbers, json, bool, times, bytea.
-  from: [25, 21, 23, 26, 700, 701, 114, 3802, 16, 1082, 1114, 1184, 17],
-  serialize: (value: string) => value,
-  parse: (text: string) => text,
-};

@@ -11,6 +11,7 @@ import {
 } from "../sql/postgres_changes.ts";
 import type { SettledChanges } from "./changes_options.ts";
 import type { Connection, Driver } from "./driver.ts";
+import { beginPostgresEpoch } from "./postgres_epoch.ts";
 
 /** A recorded table, as the database knows it. */
 export interface PostgresLogTable {
@@ -55,23 +56,22 @@ async function createLog(connection: Connection, random: Random): Promise<string
        to_regclass('_service_changes') IS NOT NULL`,
   );
   const schema = String(schemaFound);
-  const { tables, functions, functionName } = postgresLogParts(schema);
+  const { tables, epochTable, functions, functionName } = postgresLogParts(schema);
   const name = `${quoteIdentifier(schema)}.${quoteIdentifier(functionName)}`;
-  const [[hasFunction] = []] = await read(
+  const [[hasFunction, hasEpoch] = []] = await read(
     connection,
-    `SELECT to_regprocedure($1) IS NOT NULL`,
+    `SELECT to_regprocedure($1) IS NOT NULL, to_regclass($2) IS NOT NULL`,
     `${name}()`,
+    `${quoteIdentifier(schema)}."_service_epoch"`,
   );
   if (isThere !== "t") { for (const text of tables) await read(connection, text); }
+  if (hasEpoch !== "t") await read(connection, epochTable);
   if (hasFunction !== "t") { for (const text of functions) await read(connection, text); }
   await settleEpoch(connection, random, isThere !== "t");
   return name;
 }
 
-/**
- * The numbers of transactions mean something in one life of one cluster only: in a copy, after a
- * restore and behind a failover they begin anew or go on differently.
- */
+/** A copy, and what was restored from a dump, has the tables of another database, epoch included. */
 async function settleEpoch(
   connection: Connection,
   random: Random,
@@ -83,17 +83,19 @@ async function settleEpoch(
     `SELECT value, EXISTS (SELECT FROM "_service_meta" WHERE name = 'secret')
      FROM "_service_meta" WHERE name = 'cluster'`,
   );
-  if (!isNew && known === identity && hasSecret === "t") return;
-  await read(connection, `DELETE FROM "_service_changes"`);
-  await read(
-    connection,
-    `INSERT INTO "_service_meta" (name, value) VALUES ('epoch', $1), ('secret', $2), ('cluster', $3),
-       ('floor', '0')
-     ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-    random.bytes(8).toHex(),
-    random.bytes(16).toHex(),
-    identity,
-  );
+  if (isNew || known !== identity || hasSecret !== "t") {
+    await read(connection, `DELETE FROM "_service_changes"`);
+    await read(connection, `DELETE FROM "_service_epoch"`);
+    await read(
+      connection,
+      `INSERT INTO "_service_meta" (name, value) VALUES ('secret', $1), ('cluster', $2),
+         ('floor', '0')
+       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+      random.bytes(16).toHex(),
+      identity,
+    );
+  }
+  await beginPostgresEpoch(connection, random);
 }
 
 /** Cluster, timeline and database, as far as this role may know them. */

@@ -1,3 +1,5 @@
+import { announcesSetting } from "../sql/postgres_changes.ts";
+
 /** What a session of Postgres is opened for. */
 export interface SessionOptions {
   readonly readOnly?: boolean | undefined;
@@ -5,6 +7,8 @@ export interface SessionOptions {
   readonly waitLimitMs: number;
   /** Whether a pooler lends it, by the transaction. */
   readonly isPooled: boolean;
+  /** Whether its process signals behind commits. */
+  readonly announces: boolean;
 }
 
 /**
@@ -12,7 +16,7 @@ export interface SessionOptions {
  * makes texts the same on every server.
  */
 export function sessionSettings(
-  { readOnly, statementTimeoutMs, waitLimitMs, isPooled }: SessionOptions,
+  { readOnly, statementTimeoutMs, waitLimitMs, isPooled, announces }: SessionOptions,
 ): Record<string, string | number> {
   return {
     application_name: "resource-api",
@@ -26,6 +30,7 @@ export function sessionSettings(
       statement_timeout: statementTimeoutMs ?? 15_000,
       // Whoever waits for a lock keeps a connection from all others. 0 would be no limit.
       lock_timeout: Math.max(1, Math.ceil(waitLimitMs)),
+      ...(announces ? { [announcesSetting]: "on" } : {}),
     }),
   };
 }

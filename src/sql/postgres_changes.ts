@@ -6,6 +6,8 @@ import { quoteIdentifier, type SqlValue } from "./fragment.ts";
 export interface PostgresLogParts {
   /** The tables and the index. */
   readonly tables: readonly string[];
+  /** The table of the epoch, which came later than the others. */
+  readonly epochTable: string;
   /** The function of all triggers, whose name depends on what it does. */
   readonly functionName: string;
   readonly functions: readonly string[];
@@ -14,6 +16,12 @@ export interface PostgresLogParts {
 /** The name of our triggers: the first in the alphabet, and so the first to run. */
 export const postgresTriggerName = "!service_changes";
 export const postgresTruncateTriggerName = "!service_changes_truncate";
+
+/** Where signals between processes come in. */
+export const changesChannel = "service_changes";
+
+/** On in the sessions of a process that signals behind its commits. */
+export const announcesSetting = "resource_api.announces";
 
 /** What has to be there before the first trigger. */
 export function postgresLogParts(schema: string): PostgresLogParts {
@@ -41,6 +49,11 @@ export function postgresLogParts(schema: string): PostgresLogParts {
 )`,
       `CREATE INDEX IF NOT EXISTS "_service_changes_xid" ON ${place}."_service_changes" (xid)`,
     ],
+    // Crash recovery and promotion empty what is not logged: see beginPostgresEpoch.
+    epochTable: `CREATE UNLOGGED TABLE IF NOT EXISTS ${place}."_service_epoch" (
+  is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+  epoch text NOT NULL
+)`,
     functions: [
       image(imageName),
       without(withoutName),
@@ -135,6 +148,7 @@ function recordChange(place: string, imageName: string): string {
 DECLARE
   old_image json;
   new_image json;
+  sent text;
 BEGIN
   IF TG_OP OPERATOR(pg_catalog.=) 'TRUNCATE' THEN
     old_image := NULL;
@@ -153,9 +167,22 @@ BEGIN
   END IF;
   INSERT INTO ${place}."_service_changes" ("table", op, before, after)
   VALUES (TG_ARGV[0], pg_catalog.lower(TG_OP), old_image, new_image);
+  IF ${isUnannounced} THEN sent := pg_catalog.pg_notify('${changesChannel}', ''); END IF;
   RETURN NULL;
 END `;
 }
+
+/**
+ * Whether the trigger is to wake those who follow the log. Notifying transactions commit one after
+ * the other, so that one at a time does it: who is not the one is seen at the look behind the
+ * signal. Sessions of a process that signals behind its commits spare themselves all this; and a
+ * transaction that has notified could not be prepared for a commit in two phases.
+ */
+const isUnannounced = [
+  `coalesce(pg_catalog.current_setting('${announcesSetting}', true), '') OPERATOR(pg_catalog.<>) 'on'`,
+  `pg_catalog.current_setting('max_prepared_transactions') OPERATOR(pg_catalog.=) '0'`,
+  `pg_catalog.pg_try_advisory_xact_lock(7237120947)`,
+].join(" AND ");
 
 /** The image of a row that a session with settings of its own writes. */
 function image(name: string): string {

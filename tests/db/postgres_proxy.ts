@@ -7,7 +7,11 @@ export interface PostgresProxy extends AsyncDisposable {
 }
 
 /** `admits` is asked for each connection: it passes, now or later, or is ended at once. */
-export function postgresProxy(target: string, admits: () => Promise<boolean>): PostgresProxy {
+export function postgresProxy(
+  target: string | (() => string),
+  admits: () => Promise<boolean>,
+): PostgresProxy {
+  const targetNow = typeof target === "string" ? () => target : target;
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const open = new Set<Deno.Conn>();
   let taken = 0;
@@ -27,8 +31,12 @@ export function postgresProxy(target: string, admits: () => Promise<boolean>): P
       open.delete(client);
       return client.close();
     }
-    const { hostname, port } = new URL(target);
-    const server = await Deno.connect({ hostname, port: Number(port) });
+    const { hostname, port } = new URL(targetNow());
+    const server = await Deno.connect({ hostname, port: Number(port) }).catch(() => null);
+    if (server === null) {
+      open.delete(client);
+      return client.close();
+    }
     open.add(server);
     // Either side may end in the middle: what could not be passed on is lost, as in a network.
     await Promise.allSettled([
@@ -40,7 +48,7 @@ export function postgresProxy(target: string, admits: () => Promise<boolean>): P
   }
 
   const accepting = accept();
-  const url = new URL(target);
+  const url = new URL(targetNow());
   url.port = String(listener.addr.port);
   return {
     url: url.href,
