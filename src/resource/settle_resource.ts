@@ -5,7 +5,7 @@ import { allRows } from "../filter/filter.ts";
 import { operatorsWith } from "../filter/operators.ts";
 import type { Guard } from "../guard/guard.ts";
 import type { FilterParser } from "../filter/parse_filter.ts";
-import { resolveScope } from "../filter/resolve.ts";
+import { resolveScope } from "../filter/resolve_scope.ts";
 import type { Hub } from "../live/hub.ts";
 import { groupTable } from "../plan/group_table.ts";
 import type { PageLimits } from "../plan/page.ts";

@@ -1,0 +1,110 @@
+import { unreachable } from "../problem/unreachable.ts";
+import { InvalidValue } from "../schema/kind.ts";
+import { kindOf } from "../schema/kinds.ts";
+import type { ColumnInfo } from "../schema/table_info.ts";
+import { comparison, nullTest } from "./comparison.ts";
+import type { Filter } from "./filter.ts";
+import { excerpt, filterError, plusHint } from "./filter_error.ts";
+import { patternFault } from "./like.ts";
+import type { Operator } from "./operator.ts";
+import type { ComparisonSyntax, Literal } from "./syntax.ts";
+
+/**
+ * A comparison whose column and operator are known: its values get the type of the column. Throws a
+ * {@link Problem} `filter-parse-error` at what does not fit.
+ */
+export function resolveComparison(
+  syntax: ComparisonSyntax,
+  column: ColumnInfo,
+  operator: Operator,
+): Filter {
+  // `==null` fits every kind, because it asks for NULL.
+  if (operator.nullMeans !== null && !syntax.list && isNullWord(syntax.values[0])) {
+    return nullTest(column, operator.nullMeans);
+  }
+  if (!operator.accepts(column.kind)) throw misfit(syntax, column);
+  requireShape(syntax, operator);
+  const values = syntax.values.map((literal) => readLiteral(literal, operator, column));
+  return comparison(operator, column, values);
+}
+
+/** The fault of an operator that does not fit the kind of a column. */
+export function misfit(
+  { operator, operatorAt }: ComparisonSyntax,
+  { name, kind }: ColumnInfo,
+): Error {
+  return filterError(
+    operatorAt,
+    `an operator for the kind ${kind}`,
+    `Cannot filter by ${excerpt(name)}: ${excerpt(operator)} does not fit its kind, ${kind}`,
+  );
+}
+
+/** Requires as many values as the operator takes. */
+export function requireShape(
+  { list, values, valuesAt }: ComparisonSyntax,
+  { takes }: Operator,
+): void {
+  if (takes === "list" || takes === "texts") return;
+  if (takes === "pair" ? values.length === 2 : !list) return;
+  const expected = takes === "pair" ? "exactly two values" : "one value";
+  throw filterError(
+    valuesAt,
+    expected,
+    `Cannot read the filter at ${valuesAt}: the operator takes ${expected}`,
+  );
+}
+
+/** Whether a literal is the bare word `null`. */
+export function isNullWord(literal: Literal | undefined): boolean {
+  return literal !== undefined && !literal.quoted && literal.text === "null";
+}
+
+function readLiteral(literal: Literal, operator: Operator, column: ColumnInfo): unknown {
+  if (isNullWord(literal)) {
+    throw invalid(literal, column, `must not be null, which stands after "==" and "!=" only`);
+  }
+  switch (operator.takes) {
+    case "value":
+    case "list":
+    case "pair":
+      return typed(literal, column);
+    case "text":
+    case "texts":
+      return literal.text;
+    case "pattern": {
+      const fault = patternFault(literal.text);
+      if (fault === null) return literal.text;
+      throw invalid(literal, column, fault);
+    }
+    case "flag":
+      if (!literal.quoted && /^(true|false)$/.test(literal.text)) return literal.text === "true";
+      throw invalid(literal, column, "must be true or false");
+    case "count":
+      // No text has more characters than the largest number that every engine compares with.
+      if (!literal.quoted && /^\d+$/.test(literal.text)) {
+        return Math.min(Number(literal.text), 0x7fffffff);
+      }
+      throw invalid(literal, column, "must be a whole number");
+    default:
+      return unreachable(operator.takes);
+  }
+}
+
+function typed(literal: Literal, column: ColumnInfo): unknown {
+  try {
+    return kindOf(column.kind).fromText(literal.text, column);
+  } catch (error) {
+    if (!(error instanceof InvalidValue)) throw error;
+    const hint = column.kind === "timestamp" ? plusHint(literal.text) : "";
+    throw invalid(literal, column, error.message, hint);
+  }
+}
+
+function invalid({ at, text }: Literal, column: ColumnInfo, message: string, hint = ""): Error {
+  return filterError(
+    at,
+    `a value that ${message}`,
+    `Cannot filter by ${excerpt(column.name)}: ${excerpt(text)} ${message}${hint}`,
+  );
+}

@@ -1,0 +1,135 @@
+import { Problem } from "../problem/problem.ts";
+import { shown } from "../problem/shown.ts";
+import type { Relation } from "../schema/relation.ts";
+import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
+import { type FilterText, hole } from "./builders.ts";
+import { compare } from "./comparison.ts";
+import { type Filter, noRows } from "./filter.ts";
+import type { Operator } from "./operator.ts";
+import type { FilterParser } from "./parse_filter.ts";
+import { type FilterContext, type ResolveComparison, resolveWith } from "./resolve.ts";
+import { isNullWord, misfit, requireShape, resolveComparison } from "./resolve_comparison.ts";
+import type { ComparisonSyntax, Literal } from "./syntax.ts";
+
+/** What a scope is given its meaning with; no column is closed to it. */
+export interface ScopeContext extends Pick<FilterContext, "table" | "operators"> {
+  readonly filters: FilterParser;
+  /** The relation of a table's rows by name. */
+  relation(table: TableInfo, name: string): Relation | undefined;
+}
+
+/**
+ * The filter that a scope function has answered with. An empty text denies. Throws a plain Error
+ * for a text that cannot be read, for columns of another table and for anything that is no filter:
+ * a scope is not the caller's.
+ */
+export function resolveScope(scope: Filter | FilterText | string, context: ScopeContext): Filter {
+  if (typeof scope === "string") return resolveText(scope, context, resolvePlain);
+  if (scope?.kind === "text") return resolveText(scope.text, context, withHoles(scope.values));
+  requireFilter(scope, context.table);
+  return scope;
+}
+
+function resolveText(
+  text: string,
+  context: ScopeContext,
+  toFilter: ResolveComparison,
+): Filter {
+  const { table, filters } = context;
+  try {
+    const syntax = filters.parse(text);
+    return syntax === null ? noRows : resolveWith(syntax, everything(table, context), toFilter);
+  } catch (cause) {
+    if (!(cause instanceof Problem)) throw cause;
+    throw new Error(`Cannot use a scope of "${table.name}": ${cause.message}`, { cause });
+  }
+}
+
+/** Every column and every relation: a scope is the deployer's. */
+function everything(table: TableInfo, context: ScopeContext): FilterContext {
+  return {
+    table,
+    operators: context.operators,
+    mayFilter: () => true,
+    follow(name) {
+      const relation = context.relation(table, name);
+      return relation === undefined
+        ? null
+        : { relation, target: everything(relation.target, context) };
+    },
+  };
+}
+
+/**
+ * A comparison of a plain text. Where a value of the user was missing, a template has written
+ * `undefined` or `null` in its place: that denies, as it does from code.
+ */
+function resolvePlain(syntax: ComparisonSyntax, column: ColumnInfo, operator: Operator): Filter {
+  const isMissing = (literal: Literal) => literal.text === "undefined" || isNullWord(literal);
+  return syntax.values.some(isMissing) ? noRows : resolveComparison(syntax, column, operator);
+}
+
+function withHoles(values: readonly unknown[]): ResolveComparison {
+  return (syntax, column, operator) =>
+    syntax.values.some((literal) => literal.text.includes(hole))
+      ? resolveHoles(syntax, column, operator, values)
+      : resolveComparison(syntax, column, operator);
+}
+
+/** A comparison of {@link rsql}: values from code take the places of the holes. */
+function resolveHoles(
+  syntax: ComparisonSyntax,
+  column: ColumnInfo,
+  operator: Operator,
+  given: readonly unknown[],
+): Filter {
+  const { takes } = operator;
+  const takesMany = takes === "list" || takes === "pair" || takes === "texts";
+  const values = syntax.values.flatMap((literal) => {
+    const value = isNullWord(literal) ? null : fillHole(literal, given);
+    return takesMany && Array.isArray(value) ? value : [value];
+  });
+  if (!takesMany) requireShape(syntax, operator);
+  if (!operator.accepts(column.kind)) throw misfit(syntax, column);
+  return compare(operator, column, values);
+}
+
+function fillHole({ text, quoted }: Literal, given: readonly unknown[]): unknown {
+  if (!text.includes(hole)) return text;
+  const index = text.slice(hole.length);
+  if (quoted || !text.startsWith(hole) || !/^\d+$/.test(index)) {
+    throw new Error("Cannot build the filter: a value stands inside quotes or in part of a word");
+  }
+  return given[Number(index)];
+}
+
+/** What a scope answers is the work of somebody's code, and may be anything that its type denies. */
+function requireFilter(filter: Filter, table: TableInfo): void {
+  switch (filter?.kind) {
+    case "all":
+    case "none":
+      return;
+    case "and":
+    case "or":
+      for (const term of filter.terms) requireFilter(term, table);
+      return;
+    case "compare": {
+      const { name } = filter.column;
+      if (table.columns.includes(filter.column)) return;
+      throw new Error(`Cannot use a scope of "${table.name}": "${name}" is another table's column`);
+    }
+    case "related":
+      if (filter.relation.owner === table) {
+        return requireFilter(filter.filter, filter.relation.target);
+      }
+      throw new Error(
+        `Cannot use a scope of "${table.name}": "${filter.relation.name}" is another table's relation`,
+      );
+    default: {
+      const never: never = filter;
+      throw new Error(
+        `Cannot use the scope of "${table.name}": it answered ${shown(never)}, not a filter`,
+      );
+    }
+  }
+}
