@@ -35,6 +35,7 @@ try {
   await compare("1 event to 1,000", [
     atMost("last byte p50 ms", null),
     atMost("last byte p99 ms", 10),
+    atMost("answer to the writer p50 ms", null),
   ], fanOut);
   await compare("SQLite, 10 of 1,000, 200/s", delayTargets(1.5, 5), (server) => delays(server));
   await compare("20 changes to 1,000", [
@@ -77,12 +78,13 @@ async function idle(server: LiveServer): Promise<Figures> {
 async function fanOut(server: LiveServer): Promise<Figures> {
   const count = 1_000;
   await using streams = await openStreams({ port: server.port, count, topics: 1 });
-  await write(server, 1, { perSecond: 4, seconds: 10 });
+  const answers = await write(server, 1, { perSecond: 4, seconds: 10 });
   const lasts = [...streams.delays.values()].filter(({ length }) => length === count)
     .map((delays) => delays.at(-1) ?? 0).slice(5);
   return {
     "last byte p50 ms": quantile(lasts, 0.5),
     "last byte p99 ms": quantile(lasts, 0.99),
+    "answer to the writer p50 ms": quantile(answers.slice(5), 0.5),
   };
 }
 

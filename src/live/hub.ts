@@ -5,7 +5,7 @@ import type { ColumnInfo } from "../schema/table_info.ts";
 import { AggregateStream } from "./aggregate_stream.ts";
 import { Beats } from "./beats.ts";
 import { type Channel, type ChannelOptions, openChannel } from "./channel.ts";
-import { retryText, toBytes, tokenText } from "./frames.ts";
+import { commentText, retryText, toBytes, tokenText } from "./frames.ts";
 import type { Group, Interest } from "./group.ts";
 import { jittered } from "./jitter.ts";
 import type { LiveStream } from "./live_stream.ts";
@@ -161,7 +161,8 @@ export class Hub {
     const { clock } = this.#options.runtime;
     const now = clock.elapsedMs();
     channel.pages.forgetOld();
-    const trailerOf = this.#trailers(channel);
+    // Where a step is on its way to many readers, the position of the feed is that of but some.
+    const trailerOf = channel.router.isDelivering ? comment : this.#trailers(channel);
     for (const stream of [...some]) {
       const ticket = this.#tickets.get(stream);
       if (ticket === undefined) continue;
@@ -190,9 +191,10 @@ export class Hub {
   }
 
   /** Its client comes back, with where it stands. */
-  #end(stream: LiveStream, { feed }: Channel, withinMs: number): void {
+  #end(stream: LiveStream, { feed, router }: Channel, withinMs: number): void {
     const delayMs = jittered(this.#options.runtime, 0, Math.max(withinMs, shortestRetryMs));
-    stream.end(stream.tokenAt(feed.position) + retryText(delayMs));
+    const token = router.isDelivering ? "" : stream.tokenAt(feed.position);
+    stream.end(token + retryText(delayMs));
   }
 
   #forget(stream: LiveStream): void {
@@ -246,6 +248,11 @@ const longestLifeMs = 30 * 60_000;
 const shortestRetryMs = 1_000;
 const longestRetryMs = 5_000;
 const drainStepMs = 50;
+
+/** A sign of life that says nothing of where a stream stands: its client keeps what it was told. */
+function comment(): Uint8Array {
+  return toBytes(commentText);
+}
 
 async function beginningOf(
   { resumeFrom, skipExisting }: SubscribeRequest,

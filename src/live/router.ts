@@ -1,5 +1,6 @@
 import type { Change } from "../db/change_log.ts";
 import type { TableInfo } from "../schema/table_info.ts";
+import { FanOut } from "./fan_out.ts";
 import type { Tick } from "./feed.ts";
 import type { InvalidationReason } from "./frames.ts";
 import { Group, groupKey, type Interest, viewKey } from "./group.ts";
@@ -28,6 +29,7 @@ export class Router {
   readonly #groups = new Map<string, Group>();
   readonly #tables = new Map<TableInfo, TableGroups>();
   readonly #showings = new Map<string, Showing>();
+  readonly #fanOut = new FanOut();
 
   /** Nobody follows anything yet. */
   constructor(options: RoutingOptions) {
@@ -58,6 +60,11 @@ export class Router {
     for (const one of [table, ...behind, ...beneath]) this.#forgetTable(one);
   }
 
+  /** Whether some readers know of a step of which others are still to hear. */
+  get isDelivering(): boolean {
+    return this.#fanOut.isUnderway;
+  }
+
   /** Tells everybody to begin anew. */
   invalidateAll(reason: InvalidationReason): void {
     for (const group of this.#groups.values()) invalidate(group, reason);
@@ -81,7 +88,7 @@ export class Router {
 
   /** Delivers a tick. Waits only where the database must decide, or related rows are loaded. */
   publish(tick: Tick): MaybePromise<void> {
-    const routing = new Routing(this.#options, tick);
+    const routing = new Routing(this.#options, tick, this.#fanOut);
     for (const change of tick.changes) {
       const groups = this.#tables.get(change.table);
       if (groups !== undefined) this.#route(change, groups, routing);

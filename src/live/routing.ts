@@ -3,6 +3,7 @@ import { numberOf } from "../db/change_position.ts";
 import type { RowImage } from "../filter/row_image.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { Decider } from "./decider.ts";
+import type { FanOut } from "./fan_out.ts";
 import type { Tick } from "./feed.ts";
 import { FrameMaker } from "./frame_maker.ts";
 import { type InvalidationReason, toBytes, tokenText } from "./frames.ts";
@@ -32,10 +33,12 @@ export class Routing {
   /** What passed by the groups that show related rows. */
   readonly #whole = new Map<Group, Passage[]>();
   readonly #touches = new Touches();
+  readonly #fanOut: FanOut;
 
-  constructor(options: RoutingOptions, tick: Tick) {
+  constructor(options: RoutingOptions, tick: Tick, fanOut: FanOut) {
     this.#options = options;
     this.#tick = tick;
+    this.#fanOut = fanOut;
   }
 
   invalidate(group: Group, reason: InvalidationReason): void {
@@ -196,9 +199,8 @@ export class Routing {
     });
   }
 
-  #deliver(makers: ReadonlyMap<string, FrameMaker>): void {
-    const { to } = this.#tick;
-    const position = to === null ? null : this.#options.log.print(to);
+  #deliver(makers: ReadonlyMap<string, FrameMaker>): MaybePromise<void> {
+    const reached: Group[] = [];
     for (const [group, reason] of this.#invalid) {
       this.#events.delete(group);
       invalidate(group, reason);
@@ -208,16 +210,28 @@ export class Routing {
         const happened = events.filter((event) => event !== null);
         for (const watcher of group.watchers) watcher.take(happened);
       }
-      if (group.members.size === 0) continue;
-      const maker = makers.get(group.viewKey);
-      const text = events.map((event) => event === null ? "" : maker?.text(event) ?? "").join("");
-      if (text === "") continue;
-      const token = position === null
-        ? ""
-        : tokenText(this.#options.marks.token(position, group.mark));
-      const chunk = toBytes(text + token);
-      for (const member of group.members) member.deliver(chunk, to);
+      if (group.members.size > 0) reached.push(group);
     }
+    if (reached.length === 0) return;
+    const { to } = this.#tick;
+    const position = to === null ? null : this.#options.log.print(to);
+    return this.#fanOut.deliver(reached, to, (group) => this.#chunk(group, makers, position));
+  }
+
+  /** What the members of a group are sent; null where nothing has come of what concerned it. */
+  #chunk(
+    group: Group,
+    makers: ReadonlyMap<string, FrameMaker>,
+    position: string | null,
+  ): Uint8Array | null {
+    const maker = makers.get(group.viewKey);
+    const events = this.#events.get(group) ?? [];
+    const text = events.map((event) => event === null ? "" : maker?.text(event) ?? "").join("");
+    if (text === "") return null;
+    const token = position === null
+      ? ""
+      : tokenText(this.#options.marks.token(position, group.mark));
+    return toBytes(text + token);
   }
 
   #fail(groups: readonly Group[], error: unknown): void {

@@ -104,13 +104,12 @@ function requireMarkRecorded({ live, table }: Resource, { changes }: RecordedDri
 
 /** What may be followed, with the tables that relations lead to: scopes may walk them. */
 function tablesOf(resources: readonly Resource[]): ReadonlySet<TableInfo> {
-  const relations = new Map(resources.map((resource) => [resource.table, resource.relations]));
+  const byTable = Map.groupBy(resources, ({ table }) => table);
   const tables = new Set(resources.filter(isFollowed).map(({ table }) => table));
   // The set grows while it is walked, until no relation leads out of it.
   for (const table of tables) {
-    for (const { steps } of relations.get(table)?.values() ?? []) {
-      for (const step of steps) tables.add(step.table);
-    }
+    const relations = byTable.get(table)?.flatMap((one) => [...one.relations.values()]) ?? [];
+    for (const { steps } of relations) for (const step of steps) tables.add(step.table);
   }
   return tables;
 }

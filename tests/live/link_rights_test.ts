@@ -1,7 +1,10 @@
 import { assertEquals } from "@std/assert";
 import type { ScopeFunction, ScopeResult } from "../../src/auth/scope.ts";
 import { all, eq, rsql } from "../../src/filter/builders.ts";
+import { resource } from "../../src/resource/definition.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { boolean, integer, text } from "../../src/schema/column_builder.ts";
+import { table } from "../../src/schema/define.ts";
 import { handClock } from "../db/hand_clock.ts";
 import {
   albumTags,
@@ -11,9 +14,9 @@ import {
   withShop,
 } from "../http/include_support.ts";
 import { engines } from "../support/engines.ts";
-import { testOnEngines, withService } from "../support/http.ts";
+import { insertRows, testOnEngines, withService } from "../support/http.ts";
 import { settled } from "./hub_support.ts";
-import { catchUp, follow, held, listed } from "./include_streams.ts";
+import { catchUp, follow, held, listed, updateRow } from "./include_streams.ts";
 
 const [sqlite] = engines;
 if (sqlite === undefined) throw new Error("There is an engine");
@@ -104,3 +107,61 @@ Deno.test("a right to links starts over the streams that walk them when it chang
     await other.stream.close();
   });
 });
+
+const teams = table("teams", { id: integer().primaryKey(), name: text().notNull() });
+const people = table("people", { id: integer().primaryKey(), name: text().notNull() });
+const seasons = table("seasons", { id: integer().primaryKey(), isOpen: boolean().notNull() });
+const members = table("members", {
+  id: integer().primaryKey(),
+  teamId: integer().notNull(),
+  personId: integer().notNull(),
+  seasonId: integer().notNull(),
+});
+
+testOnEngines(
+  "the right to links walks to rows of which another resource of the link table knows nothing",
+  (engine) => {
+    const config = () => ({
+      resources: [
+        resource(teams, {
+          id: teams.id,
+          auth: { public: true },
+          relations: {
+            people: {
+              type: "manyToMany",
+              resource: people,
+              through: members,
+              foreignKey: members.teamId,
+              references: members.personId,
+            },
+          },
+        }),
+        resource(people, { id: people.id, auth: { public: true } }),
+        resource(members, {
+          id: members.id,
+          auth: { read: () => rsql`season.isOpen==true` },
+          relations: {
+            season: { type: "belongsTo", resource: seasons, foreignKey: members.seasonId },
+          },
+        }),
+        resource(members, { id: members.id, path: "all-members" }),
+      ],
+    });
+    return withService(engine, [teams, people, seasons, members], config, async (service) => {
+      const { db, subscribe } = service;
+      await insertRows(db, teams, [{ id: 1, name: "one" }]);
+      await insertRows(db, people, [{ id: 1, name: "ada" }]);
+      await insertRows(db, seasons, [{ id: 1, isOpen: true }]);
+      await insertRows(db, members, [{ id: 1, teamId: 1, personId: 1, seasonId: 1 }]);
+      const headers = { "x-user": "ada" };
+      const stream = await subscribe("/api/teams/subscribe?include=people", headers);
+      const [existing] = await stream.untilSynced();
+      assertEquals(existing?.data.items[0].people, [{ id: 1, name: "ada" }]);
+      await updateRow(db.driver, db, seasons, 1, { isOpen: false });
+      const told = await stream.take(2);
+      assertEquals(told.map(({ type }) => type), ["invalidate", "existing"]);
+      assertEquals(told[1]?.data.items, [{ id: 1, name: "one", people: [] }]);
+      await stream.close();
+    });
+  },
+);

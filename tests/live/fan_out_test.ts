@@ -1,0 +1,98 @@
+import { assert, assertEquals } from "@std/assert";
+import { integer, text } from "../../src/schema/column_builder.ts";
+import { table } from "../../src/schema/define.ts";
+import { type Engine, engines } from "../support/engines.ts";
+import type { EventStream } from "../support/event_stream.ts";
+import { insertRows, type Service, testOnEngines } from "../support/http.ts";
+import { settled, withHub } from "./hub_support.ts";
+import { ada, notes, withNotes } from "./notes.ts";
+
+const [sqlite] = engines;
+if (sqlite === undefined) throw new Error("There is an engine");
+
+const crowd = 600;
+
+for (const engine of engines.filter(({ name }) => name.includes("sqlite"))) {
+  Deno.test(`the answer to a writer does not wait for a crowd to be told (${engine.name})`, () =>
+    withCrowd(engine, async ({ get, send }, told, first) => {
+      assertEquals((await send("PATCH", "/api/notes/1", { title: "b" }, ada)).status, 200);
+      assert(told.every(({ length }) => length === 0), "the answer comes first");
+      await first;
+      assertEquals((await get("/api/notes/1")).body.title, "b");
+      assert(told.some(({ length }) => length === 0), "what is asked meanwhile is answered then");
+      await send("PATCH", "/api/notes/1", { title: "last" }, ada);
+      return ["b", "last"];
+    }));
+}
+
+testOnEngines(
+  "each of a crowd is told of all changes in their order, however fast they come",
+  (engine) =>
+    withCrowd(engine, async ({ send }) => {
+      const titles = ["b", "c", "d", "e", "last"];
+      for (const title of titles) await send("PATCH", "/api/notes/1", { title }, ada);
+      return titles;
+    }),
+);
+
+const rows = table("rows", { id: integer().primaryKey(), title: text().notNull() });
+
+Deno.test("a sign of life, or an end, while a crowd is told takes back no position", () =>
+  withHub(sqlite, rows, {}, async ({ advance, hub, sql, subscribe }) => {
+    await sql("INSERT INTO rows VALUES (1, 'a')");
+    const streams = await Promise.all(Array.from({ length: crowd }, () => subscribe()));
+    for (const stream of streams) await stream.untilSynced();
+    for (const stream of streams) await stream.untilToken();
+    await settled();
+    const [first] = streams;
+    if (first === undefined) throw new Error("There is a crowd");
+    const before = first.lastEventId;
+    await sql("UPDATE rows SET title = 'b'");
+    await first.take(1);
+    // Each stream is visited before the next slice of the crowd is told, and then all are ended.
+    const visits = advance(18_000, 500);
+    for (let turn = 0; turn < 200; turn++) await Promise.resolve();
+    const closed = hub.close();
+    await Promise.all(streams.map((stream) => stream.untilEnd()));
+    await Promise.all([visits, closed]);
+    const told = streams.filter(({ text }) => text.includes(`"title":"b"`));
+    assert(told.length > 0 && told.length < crowd, `${told.length} were told`);
+    for (const stream of streams) {
+      const ids = [...stream.text.matchAll(/^id: (.+)$/gm)].map(([, id]) => id);
+      assertEquals(new Set(ids).size, told.includes(stream) ? 2 : 1, stream.text);
+      assertEquals(ids.at(-1) === before, !told.includes(stream), "the last position is known");
+    }
+  }));
+
+/** Runs `work` while a crowd follows one note; it gives the titles that each has to be told. */
+function withCrowd(
+  engine: Engine,
+  work: (
+    service: Service,
+    told: readonly string[][],
+    first: Promise<void>,
+  ) => Promise<readonly string[]>,
+): Promise<void> {
+  return withNotes(engine, {}, async (service) => {
+    const { db, subscribe } = service;
+    await insertRows(db, notes, [{ id: 1, title: "a", version: 1 }]);
+    const streams: EventStream[] = [];
+    while (streams.length < crowd) streams.push(await subscribe("/api/notes/subscribe"));
+    for (const stream of streams) await stream.untilSynced();
+    for (const stream of streams) await stream.untilToken();
+    await settled();
+    const told: string[][] = streams.map(() => []);
+    const first = Promise.withResolvers<void>();
+    const reading = streams.map(async (stream, index) => {
+      while (told[index]?.at(-1) !== "last") {
+        const [event] = await stream.take(1);
+        told[index]?.push(event?.data.item.title);
+        first.resolve();
+      }
+    });
+    const titles = await work(service, told, first.promise);
+    await Promise.all(reading);
+    for (const each of told) assertEquals(each, titles);
+    for (const stream of streams) await stream.close();
+  }, { subscribe: { maxPerUser: crowd, maxPerAddress: crowd } });
+}
