@@ -111,6 +111,7 @@ Deno.test("a stream shows computed values and tags, and what select leaves", () 
   withNotes(sqlite, {
     computed: { hint: (row) => `${row.secret?.length ?? 0} secret letters` },
     etag: { versionField: notes.version },
+    fields: { readable: [notes.id, notes.title, notes.version] },
   }, async (service) => {
     const { db, send, subscribe } = service;
     await insertRows(db, notes, [{ id: 1, title: "a", version: 7, secret: "xyzzy-1" }]);
