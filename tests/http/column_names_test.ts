@@ -7,7 +7,7 @@ import {
   type ResourceDefinition,
   type ResourceOptions,
 } from "../../src/resource/definition.ts";
-import { type Observation } from "../../src/runtime/observation.ts";
+import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import type { TableInfo } from "../../src/schema/table_info.ts";
 import { quoteIdentifier as quoted } from "../../src/sql/fragment.ts";
@@ -87,7 +87,7 @@ function isNumber(index: number): boolean {
 
 type Options = ResourceOptions<Row>;
 
-function definitionsOf({ prefix, own, near }: World, found: ReadonlyMap<string, TableInfo>) {
+function definitionsOf({ prefix, near }: World, found: ReadonlyMap<string, TableInfo>) {
   const table = (name: string): TableInfo => {
     const info = found.get(prefix + name);
     if (info === undefined) throw new Error(`There is no table ${prefix}${name}`);

@@ -1,4 +1,4 @@
-import { assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertNotMatch } from "@std/assert";
 import { type App, createApp } from "../../src/app.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
 import { resource } from "../../src/resource/definition.ts";
