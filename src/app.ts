@@ -22,6 +22,7 @@ import { settleResource } from "./resource/settle_resource.ts";
 import { type AppStore, openStore } from "./runtime/open_store.ts";
 import { createSealer } from "./runtime/sealer.ts";
 import type { Runtime } from "./runtime/runtime.ts";
+import { claimWorker, type WorkerClaim } from "./runtime/worker_claim.ts";
 import { storeProblem } from "./runtime/store_error.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
@@ -79,6 +80,17 @@ export interface RequestInfo {
 export async function createApp(config: AppConfig): Promise<App> {
   const runtime = config.runtime ?? systemRuntime(consoleObserver());
   const settled = settleConfig(config, runtime);
+  const worker = await requireSoleWorker(settled, runtime);
+  try {
+    const app = await open(config, settled, runtime);
+    return { ...app, close: () => app.close().finally(() => worker?.release()) };
+  } catch (error) {
+    worker?.release();
+    throw error;
+  }
+}
+
+async function open(config: AppConfig, settled: SettledConfig, runtime: Runtime): Promise<App> {
   const store = await openStore(config.kv, runtime);
   try {
     return await assemble(config, { settled, runtime, store });
@@ -87,6 +99,24 @@ export async function createApp(config: AppConfig): Promise<App> {
     if (typeof config.kv === "string") await store.close();
     throw error;
   }
+}
+
+/** Where a secret is random, each worker of a process would have one of its own. */
+async function requireSoleWorker(
+  { missingSecrets }: SettledConfig,
+  { clock, observe }: Runtime,
+): Promise<WorkerClaim | null> {
+  if (missingSecrets.length === 0) return null;
+  const worker = await claimWorker(clock);
+  if (worker.isAlone) return worker;
+  worker.release();
+  const error = new Error(
+    "Cannot start several workers of one process without a secret: each would have a random one, " +
+      `and refuse what the others have sealed (set ${missingSecrets.join(" and ")})`,
+  );
+  // `deno serve` prints nothing of a worker that fails.
+  observe({ kind: "worker_refused", error });
+  throw error;
 }
 
 interface Ground {

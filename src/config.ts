@@ -15,7 +15,7 @@ import type { QuotaLimits } from "./live/quota.ts";
 import type { ResourceDefinition } from "./resource/definition.ts";
 import type { KeyValueOption } from "./runtime/open_store.ts";
 import type { Runtime } from "./runtime/runtime.ts";
-import { settleSecrets } from "./runtime/settle_secrets.ts";
+import { isRandomSecret, settleSecrets } from "./runtime/settle_secrets.ts";
 import { corsMiddleware, type CorsOptions } from "./service/cors.ts";
 import type { Middleware, Router } from "./service/middleware.ts";
 import type { SecurityHeaders } from "./service/respond.ts";
@@ -98,6 +98,8 @@ export interface ServiceConfig extends AppConfig {
 export interface SettledConfig {
   readonly basePath: string;
   readonly secrets: readonly string[];
+  /** The variables that would set what is random instead. */
+  readonly missingSecrets: readonly string[];
   readonly health: boolean;
   readonly securityHeaders: SecurityHeaders;
   readonly bodyLimit: number;
@@ -142,6 +144,7 @@ export function settleConfig(config: AppConfig, runtime: Runtime): SettledConfig
       consequence: "cursors end with this process",
       isProduction: isProduction(config, runtime),
     }, runtime),
+    missingSecrets: missingSecrets(config, runtime),
     health,
     securityHeaders,
     bodyLimit,
@@ -152,6 +155,19 @@ export function settleConfig(config: AppConfig, runtime: Runtime): SettledConfig
     changes: config.changes ?? {},
     subscribe: { maxPerUser, maxPerAddress },
   };
+}
+
+function missingSecrets(
+  { secret, abuseProtection }: AppConfig,
+  runtime: Runtime,
+): readonly string[] {
+  const pow = abuseProtection?.pow;
+  const sources = [
+    { given: secret, variable: "SERVICE_SECRET" },
+    ...(pow === undefined ? [] : [{ given: pow.secret, variable: "SERVICE_POW_SECRET" }]),
+  ];
+  return sources.filter((source) => isRandomSecret(source, runtime))
+    .map(({ variable }) => variable);
 }
 
 /** First of all, so that what is refused by the others can be read by a page as well. */

@@ -46,9 +46,15 @@ function compileSought(plan: RelatedPlan, { step, keys, names }: List, dialect: 
     sorted: order.map(({ column }) => column),
     where: sql`${belongs} AND ${compileFilter(where, dialect)}`,
     order: compileOrder(order, dialect),
+    orderUnder: (names) =>
+      compileOrder(order.map((key) => ({ ...key, column: renamed(key.column, names) })), dialect),
     limit,
     most,
   });
+}
+
+function renamed(column: ColumnInfo, names: ReadonlyMap<ColumnInfo, string>): ColumnInfo {
+  return { ...column, dbName: names.get(column) ?? column.dbName };
 }
 
 /** Without one, one walk through the table finds the rows of all keys, and numbers them. */

@@ -132,9 +132,9 @@ function observePlainTexts(table: TableInfo, observe: Observer): (result: ScopeR
   return (result) => {
     if (told || typeof result !== "string" || result === "") return;
     told = true;
-    const message = `a scope of "${table.name}" answered plain text, which is deprecated: ` +
+    const message = `a scope of "${table.name}" answered plain text: ` +
       "use eq() or rsql, where a value is never read as syntax";
-    observe({ kind: "notice", message });
+    observe({ kind: "deprecated", message });
   };
 }
 

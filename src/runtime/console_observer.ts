@@ -30,6 +30,7 @@ type Level = "info" | "warning" | "error";
 const levels: Readonly<Record<Observation["kind"], Level>> = {
   notice: "info",
   deprecated: "warning",
+  worker_refused: "error",
   listening: "info",
   request_failed: "error",
   answer_broke_off: "error",
@@ -69,6 +70,8 @@ function describe(observation: Observation): string {
     case "notice":
     case "deprecated":
       return observation.message;
+    case "worker_refused":
+      return "a worker does not start";
     case "listening":
       return `listening on ${observation.url}`;
     case "request_failed":

@@ -2,6 +2,7 @@
 export type Observation =
   | { readonly kind: "notice"; readonly message: string }
   | { readonly kind: "deprecated"; readonly message: string }
+  | { readonly kind: "worker_refused"; readonly error: Error }
   | { readonly kind: "listening"; readonly url: string }
   | {
     readonly kind: "request_failed";

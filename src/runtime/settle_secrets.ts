@@ -14,6 +14,15 @@ export interface SecretSource {
   readonly isProduction: boolean;
 }
 
+/** Whether a random secret takes the place of one that nobody has set. */
+export function isRandomSecret(
+  { given, variable }: Pick<SecretSource, "given" | "variable">,
+  runtime: Runtime,
+): boolean {
+  const secret = given ?? runtime.environment(variable);
+  return secret === undefined || secret.length === 0;
+}
+
 /** The secrets, at least one. Throws a plain Error for one that is too short or missing. */
 export function settleSecrets(source: SecretSource, runtime: Runtime): readonly string[] {
   const { option, variable } = source;

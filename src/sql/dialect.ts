@@ -161,6 +161,8 @@ export interface RowsOfKeys {
   readonly where: Fragment;
   /** Ends in the primary key. */
   readonly order: Fragment;
+  /** The same order over rows whose columns have these names instead. */
+  orderUnder(names: ReadonlyMap<ColumnInfo, string>): Fragment;
   /** The most rows of each key. */
   readonly limit: number;
   /** The most rows of all keys together. */

@@ -103,7 +103,8 @@ export function logName(name: string): string {
 /** The image of `row`, a name in FROM, as a trigger would make it. */
 export function postgresImage(row: string, columns: readonly ColumnInfo[]): string {
   const names = columns.map(({ dbName }) => `${row}.${quoteIdentifier(dbName)}`);
-  return `(SELECT row_to_json(r) FROM (SELECT ${names.join(", ")}) AS r)`;
+  // The star makes it the row, also where one of the columns is called `r`.
+  return `(SELECT row_to_json(r.*) FROM (SELECT ${names.join(", ")}) AS r)`;
 }
 
 /** A text as SQL. */

@@ -180,14 +180,23 @@ function firstOfEach(rows: RowsOfKeys): Fragment {
   const { names: { list, place }, keys, table, columns, where, order, limit, most } = rows;
   const key = join(rows.primaryKey.map((column) => operand(column)), ", ");
   const first = sql`SELECT ${key} FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT ${limit}`;
-  const read = join(
-    [...new Set([...columns, ...rows.sorted])].map(({ dbName }) => identifier(dbName)),
+  // SQLite itself renames a column of a subquery that is called true or false.
+  const read = new Map(
+    [...new Set([...columns, ...rows.sorted])].map((column, index) => [column, `c${index}`]),
+  );
+  const cells = join(
+    [...read].map(([{ dbName }, name]) => sql`${identifier(dbName)} AS ${identifier(name)}`),
     ", ",
   );
   const found =
-    sql`SELECT ${read}, ${place} FROM ${keys} AS ${list} JOIN ${table} ON (${key}) IN (${first}) LIMIT ${most}`;
-  const shown = join([...columns.map(({ dbName }) => identifier(dbName)), place], ", ");
-  return sql`SELECT ${shown} FROM (${found}) AS ${list} ORDER BY ${place}, ${order}`;
+    sql`SELECT ${cells}, ${place} FROM ${keys} AS ${list} JOIN ${table} ON (${key}) IN (${first}) LIMIT ${most}`;
+  const shown = join(
+    [...columns.map((column) => identifier(read.get(column) ?? column.dbName)), place],
+    ", ",
+  );
+  return sql`SELECT ${shown} FROM (${found}) AS ${list} ORDER BY ${place}, ${
+    rows.orderUnder(read)
+  }`;
 }
 
 /** By another collation than BINARY an index does not find what is exactly equal. */

@@ -125,10 +125,10 @@ testOnEngines(
       for (let turn = 0; turn < 3; turn++) {
         assertEquals((await get("/api/notes?select=id", ada)).body.items, [{ id: 1 }]);
       }
-      const notices = observations.filter(({ kind }) => kind === "notice");
+      const notices = observations.filter(({ kind }) => kind === "deprecated");
       assertEquals(notices, [{
-        kind: "notice",
-        message: 'a scope of "notes" answered plain text, which is deprecated: ' +
+        kind: "deprecated",
+        message: 'a scope of "notes" answered plain text: ' +
           "use eq() or rsql, where a value is never read as syntax",
       }]);
     });

@@ -1,29 +1,60 @@
 /** An app under `deno serve`, which ends with its test. */
 export interface DenoServe extends AsyncDisposable {
-  readonly port: number;
+  /** Where it listens, once it does. Fails where it ends before. */
+  port(): Promise<number>;
+  /** Resolves once what was printed matches; fails where it ends before. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>;
+  /** What was printed so far, on both outputs. */
+  output(): string;
+}
+
+/** Flags, and variables of the environment. */
+export interface DenoServeOptions {
+  readonly flags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Starts `deno serve` for a module, on the loopback and at a free port. */
-export async function startDenoServe(module: string): Promise<DenoServe> {
+export function startDenoServe(
+  module: string,
+  { flags = [], env = {} }: DenoServeOptions = {},
+): DenoServe {
   const process = new Deno.Command(Deno.execPath(), {
-    args: ["serve", "-A", "--host", "127.0.0.1", "--port", "0", module],
+    args: ["serve", "-A", ...flags, "--host", "127.0.0.1", "--port", "0", module],
     stderr: "piped",
     stdout: "piped",
-    env: { NO_COLOR: "1" },
+    env: { NO_COLOR: "1", ...env },
   }).spawn();
-  let printed = "";
-  let port = NaN;
-  for await (const text of process.stderr.pipeThrough(new TextDecoderStream())) {
-    printed += text;
-    port = Number(/127\.0\.0\.1:(\d+)/.exec(printed)?.[1]);
-    if (!Number.isNaN(port)) break;
-  }
+  let output = "";
+  let grown = Promise.withResolvers<void>();
+  const collect = async (stream: ReadableStream<Uint8Array>) => {
+    for await (const text of stream.pipeThrough(new TextDecoderStream())) {
+      output += text;
+      grown.resolve();
+      grown = Promise.withResolvers();
+    }
+  };
+  const collected = Promise.all([collect(process.stdout), collect(process.stderr)]);
+  let hasEnded = false;
+  void collected.then(() => {
+    hasEnded = true;
+    grown.resolve();
+  });
+  const printed = async (pattern: RegExp) => {
+    for (let match = pattern.exec(output);; match = pattern.exec(output)) {
+      if (match !== null) return match;
+      if (hasEnded) throw new Error(`It ended without printing ${pattern}: ${output}`);
+      await grown.promise;
+    }
+  };
   return {
-    port,
+    port: async () => Number((await printed(/127\.0\.0\.1:(\d+)/))[1]),
+    printed,
+    output: () => output,
     async [Symbol.asyncDispose]() {
-      process.kill();
-      await process.stdout.cancel();
+      if (!hasEnded) process.kill("SIGKILL");
       await process.status;
+      await collected;
     },
   };
 }

@@ -3,7 +3,7 @@ import { startDenoServe } from "./deno_serve.ts";
 
 Deno.test("an app is what deno serve takes", async () => {
   const example = new URL("../../examples/deno_serve.ts", import.meta.url).pathname;
-  await using server = await startDenoServe(example);
-  const answer = await fetch(`http://127.0.0.1:${server.port}/api/cities`);
+  await using server = startDenoServe(example);
+  const answer = await fetch(`http://127.0.0.1:${await server.port()}/api/cities`);
   assertEquals(await answer.json(), { items: [], nextCursor: null, hasMore: false });
 });

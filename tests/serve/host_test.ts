@@ -80,8 +80,8 @@ Deno.test("the path does not come from Host: whatever is not host[:port] is 400"
 
 Deno.test("nor does it under deno serve", async () => {
   const example = new URL("host_app.ts", import.meta.url).pathname;
-  await using server = await startDenoServe(example);
-  await assertTargetsAlone(server.port);
+  await using server = startDenoServe(example);
+  await assertTargetsAlone(await server.port());
 });
 
 Deno.test("an absolute target has its own path, and its own host is checked like the header", async () => {
