@@ -14,12 +14,16 @@ export interface ChangeHints {
  * then, which alone is enough. Nothing is polled while nobody listens; other processes are told of
  * commits from here all the same.
  */
-export function changeHints(driver: Driver, clock: Clock): ChangeHints {
+export function changeHints(
+  driver: Driver,
+  clock: Clock,
+  findUntracked: (() => Promise<void>) | null = null,
+): ChangeHints {
   const looks = new Set<() => void>();
   const tell = () => {
     for (const look of looks) look();
   };
-  const poll = driver.isShared ? polling(driver, clock, tell) : null;
+  const poll = driver.isShared ? polling(driver, clock, { tell, findUntracked }) : null;
   const line = driver.signals?.listen((isAlone) => {
     if (isAlone) poll?.lookSoon();
     else poll?.hurry();
@@ -67,10 +71,16 @@ interface Polling {
   stop(): void;
 }
 
-function polling(driver: Driver, clock: Clock, tell: () => void): Polling {
+interface Finder {
+  readonly tell: () => void;
+  /** Records that other programs wrote what is not recorded; null where everything is. */
+  readonly findUntracked: (() => Promise<void>) | null;
+}
+
+function polling(driver: Driver, clock: Clock, finder: Finder): Polling {
   const { look, shortestMs, longestMs } = driver.dialect.engine === "sqlite"
-    ? sqlitePolling(driver, tell)
-    : { look: postgresLook(tell), shortestMs: 100, longestMs: 500 };
+    ? sqlitePolling(driver, finder)
+    : { look: postgresLook(finder.tell), shortestMs: 100, longestMs: 500 };
   let delayMs = shortestMs;
   let cancel: (() => void) | null = null;
   /** Tells a look that is under way that nobody waits for it any more. */
@@ -116,7 +126,7 @@ interface PollingWay {
 }
 
 /** SQLite counts the commits of all other connections, and reading the count costs nothing. */
-function sqlitePolling(driver: Driver, tell: () => void): PollingWay {
+function sqlitePolling(driver: Driver, { tell, findUntracked }: Finder): PollingWay {
   let known: unknown = null;
 
   async function look(): Promise<boolean> {
@@ -126,7 +136,10 @@ function sqlitePolling(driver: Driver, tell: () => void): PollingWay {
       () => null,
     );
     const isNews = version !== known;
-    known = version;
+    // Where it fails the next look tries again: the count is still another one.
+    const isFound = !isNews || findUntracked === null ||
+      await findUntracked().then(() => true, () => false);
+    if (isFound) known = version;
     if (isNews) tell();
     return isNews;
   }

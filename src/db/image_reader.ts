@@ -2,7 +2,7 @@ import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import { jsonMembers } from "../schema/exact_json.ts";
 import { postgresCell } from "../sql/postgres_changes.ts";
-import { sqliteCell, sqliteMembers } from "../sql/sqlite_changes.ts";
+import { sqliteCell, sqliteMembers } from "../sql/sqlite_image_text.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { ReadImage } from "./logged_change.ts";
 import type { RowReader } from "./rows.ts";

@@ -13,6 +13,7 @@ import {
 } from "./introspection.ts";
 import { defaultTimestamps } from "../sql/sqlite_timestamps.ts";
 import { type ColumnShape, possibleShapes } from "./sqlite_declared_type.ts";
+import { repeatable } from "./sqlite_default_clause.ts";
 
 /** Describes the tables of a SQLite file, from its PRAGMAs and a few of its rows. */
 export async function introspectSqlite(driver: Driver): Promise<Introspection> {
@@ -200,21 +201,6 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
     }),
   };
 }
-
-/**
- * A DEFAULT clause as an expression. A single word, in whatever quotes or none, is a text where it
- * is declared, and would be the name of a column where it is repeated.
- */
-function repeatable(clause: string | null): string | null {
-  if (clause === null || keywords.test(clause) || !loneWord.test(clause)) return clause;
-  const last = clause.at(-1) ?? "";
-  const word = /["`\]]/.test(last) ? clause.slice(1, -1).replaceAll(last + last, last) : clause;
-  return `'${word.replaceAll("'", "''")}'`;
-}
-
-const keywords = /^(?:null|true|false|current_(?:date|time|timestamp))$/i;
-const loneWord =
-  /^(?:"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[A-Za-z_\u0080-\u{10ffff}][\w$\u0080-\u{10ffff}]*)$/u;
 
 /** Some values of each column; of long ones the beginning, which is all that is looked at. */
 async function readSample(

@@ -8,7 +8,7 @@ import { type ChangeLogSetup, setUpChangeLog } from "./set_up_change_log.ts";
  */
 export async function recordedWrites(setup: ChangeLogSetup): Promise<Driver> {
   const { driver, changes } = setup;
-  const described = await setUpChangeLog(setup);
+  const { described } = await setUpChangeLog(setup);
   // Tables with a trigger are recorded by that; those of SQLite have a temporary one.
   const unwatched = described.filter(({ isWatched }) => !isWatched);
   return changes.mode === "service" && unwatched.length > 0

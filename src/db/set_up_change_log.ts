@@ -14,15 +14,21 @@ export interface ChangeLogSetup {
   readonly random: Random;
 }
 
-/**
- * Sets up what is missing of the log, or has changed. Gives the tables as a Postgres knows them;
- * there are none of those in a SQLite file.
- */
-export async function setUpChangeLog(setup: ChangeLogSetup): Promise<readonly PostgresLogTable[]> {
+/** What a log that is set up holds. */
+export interface ChangeLogExtent {
+  /** The tables as a Postgres knows them; there are none of those in a SQLite file. */
+  readonly described: readonly PostgresLogTable[];
+  /** The tables of which only the writes of this service are recorded. */
+  readonly untracked: readonly TableInfo[];
+}
+
+/** Sets up what is missing of the log, or has changed. */
+export async function setUpChangeLog(setup: ChangeLogSetup): Promise<ChangeLogExtent> {
   const { driver, tables, changes, random } = setup;
   if (driver.dialect.engine === "postgres") {
-    return await setUpPostgresLog(driver, tables, changes, random);
+    const described = await setUpPostgresLog(driver, tables, changes, random);
+    const untracked = described.filter(({ isWatched }) => !isWatched).map(({ table }) => table);
+    return { described, untracked };
   }
-  await setUpSqliteLog(driver, tables, changes, random);
-  return [];
+  return { described: [], untracked: await setUpSqliteLog(driver, tables, changes, random) };
 }

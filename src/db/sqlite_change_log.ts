@@ -31,9 +31,13 @@ const mostOfStep = 500;
 const mostBytesOfStep = 16 * 1024 * 1024;
 const mostOfPurge = 5_000;
 
-/** Where the log ends, what it is called and where it begins, read at one moment. */
+/**
+ * Where the log ends, what it is called and where it begins, read at one moment. SQLite forgets to
+ * write down the last number of a statement that ends by OR FAIL, and keeps its rows.
+ */
 const ends = `(SELECT value FROM "_service_meta" WHERE name = 'epoch') AS epoch,
-  coalesce((SELECT seq FROM sqlite_sequence WHERE name = '_service_changes'), 0) AS latest`;
+  max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = '_service_changes'), 0),
+    coalesce((SELECT max(seq) FROM "_service_changes"), 0)) AS latest`;
 const secret = `(SELECT value FROM "_service_meta" WHERE name = 'secret')`;
 const floor = `(SELECT value FROM "_service_meta" WHERE name = 'floor') AS floor`;
 
@@ -144,6 +148,10 @@ class SqliteChangeLog implements ChangeLog {
       await connection.query({
         text: `UPDATE "_service_meta" SET value = ? WHERE name = 'floor'`,
         values: [String(last)],
+      });
+      await connection.query({
+        text: `UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = '_service_changes'`,
+        values: [last],
       });
       const { changed } = await connection.query({
         text: `DELETE FROM "_service_changes" WHERE seq <= ?`,

@@ -71,8 +71,6 @@ async function openWriter(
     await patiently(patience, () => query(writer, "PRAGMA journal_mode = WAL"));
     query(writer, `PRAGMA synchronous = ${file.temporary ? "OFF" : "FULL"}`);
     query(writer, "PRAGMA foreign_keys = ON");
-    // A REPLACE then runs the delete triggers of the rows it drives out: the changelog sees them.
-    query(writer, "PRAGMA recursive_triggers = ON");
     return writer;
   } catch (error) {
     writer.close();

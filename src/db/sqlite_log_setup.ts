@@ -1,26 +1,33 @@
 import type { Random } from "../runtime/runtime.ts";
-import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
+import type { TableInfo } from "../schema/table_info.ts";
 import { quoteIdentifier, type SqlValue } from "../sql/fragment.ts";
 import {
   sqliteLogTables,
   type SqliteTrigger,
   sqliteTriggerPrefix,
   sqliteTriggers,
-  type WatchedTable,
 } from "../sql/sqlite_changes.ts";
 import type { SettledChanges } from "./changes_options.ts";
+import { describeSqliteTable } from "./describe_sqlite_table.ts";
 import type { Connection, Driver } from "./driver.ts";
 
-/** Makes sure that the log is there and that the tables are recorded, all or nothing. */
+/**
+ * Makes sure that the log is there and that the tables are recorded, all or nothing. Gives those of
+ * which only what this process writes is recorded.
+ */
 export function setUpSqliteLog(
   driver: Driver,
   tables: readonly TableInfo[],
   changes: Pick<SettledChanges, "mode" | "exclude">,
   random: Random,
-): Promise<void> {
+): Promise<readonly TableInfo[]> {
   return driver.transaction(async (connection) => {
     await createLog(connection, random);
-    for (const table of tables) await watch(table, changes, connection);
+    const untracked: TableInfo[] = [];
+    for (const table of tables) {
+      if (await watch(table, changes, connection) === "temporary") untracked.push(table);
+    }
+    return untracked;
   });
 }
 
@@ -46,56 +53,33 @@ async function createLog(connection: Connection, random: Random): Promise<void> 
 
 /**
  * The names of triggers say what they record, so that those of another version of the table, or of
- * this program, are known and replaced.
+ * this program, are known and replaced. Tells how long they last.
  */
 async function watch(
   table: TableInfo,
   { mode, exclude }: Pick<SettledChanges, "mode" | "exclude">,
   connection: Connection,
-): Promise<void> {
-  const watched = await describe(table, exclude, connection);
+): Promise<"permanent" | "temporary"> {
+  const watched = await describeSqliteTable(table, exclude, connection);
   const permanent = sqliteTriggers(watched, "permanent");
   const schema = mode === "triggers" ? "main" : "temp";
   const wanted = mode === "triggers" ? permanent : sqliteTriggers(watched, "temporary");
   const inFile = await triggersOf(watched.name, "main", connection);
   const isCurrent = stands(permanent, inFile);
-  if (isCurrent) return;
+  if (isCurrent) return "permanent";
   await drop(inFile, "main", connection);
   if (schema === "temp") {
     const own = await triggersOf(watched.name, "temp", connection);
-    if (stands(wanted, own)) return;
+    if (stands(wanted, own)) return "temporary";
     await drop(own, "temp", connection);
   }
+  // Notes of other triggers may be void: rows may have changed while there were none.
+  await connection.query({
+    text: `DELETE FROM "_service_replaced" WHERE "table" = ?`,
+    values: [watched.name],
+  });
   for (const { text } of wanted) await connection.query({ text, values: [] });
-}
-
-async function describe(
-  table: TableInfo,
-  exclude: ReadonlySet<ColumnInfo>,
-  connection: Connection,
-): Promise<WatchedTable> {
-  const [listed] = await read(
-    connection,
-    `SELECT name, type FROM pragma_table_list
-     WHERE schema = 'main' AND name = ? COLLATE NOCASE`,
-    table.name,
-  );
-  if (listed === undefined) {
-    throw new Error(`Cannot record the changes of "${table.name}": there is no such table`);
-  }
-  const [name, type] = listed.map(String);
-  if (name === undefined || type !== "table") {
-    throw new Error(`Cannot record the changes of "${table.name}": it is a ${type}, not a table`);
-  }
-  const hidden = new Set(
-    table.columns.filter((column) => exclude.has(column)).map(({ dbName }) => dbName.toLowerCase()),
-  );
-  const columns = await read(connection, `SELECT name FROM pragma_table_xinfo(?)`, name);
-  return {
-    name,
-    columns: columns.map(([column]) => String(column))
-      .filter((column) => !hidden.has(column.toLowerCase())),
-  };
+  return schema === "temp" ? "temporary" : "permanent";
 }
 
 interface FoundTrigger {

@@ -1,5 +1,5 @@
 import { shown } from "../problem/shown.ts";
-import { readTableInfo, type TableLike } from "../schema/define.ts";
+import { isTableInfo, readTableInfo, type TableLike } from "../schema/define.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 
 /**
@@ -11,9 +11,4 @@ export function tableOf(table: TableLike<unknown, unknown> | TableInfo): TableIn
     throw new Error(`Cannot serve this: resource() takes a table first, not ${shown(table)}`);
   }
   return isTableInfo(table) ? table : readTableInfo(table);
-}
-
-/** A declared table may have a column called `byName`, which is no Map. */
-function isTableInfo(table: TableLike<unknown, unknown> | TableInfo): table is TableInfo {
-  return "byName" in table && table.byName instanceof Map;
 }

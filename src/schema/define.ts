@@ -122,6 +122,14 @@ export function readTableInfo(
   throw new Error("Cannot use this as a table: it was not made by table()");
 }
 
+/**
+ * Whether this is the description itself. A declared table may have a column called `byName`, which
+ * is no Map.
+ */
+export function isTableInfo(table: TableLike<unknown, unknown> | TableInfo): table is TableInfo {
+  return "byName" in table && table.byName instanceof Map;
+}
+
 /** Whether this is a column of a declared table. */
 export function isColumn(value: unknown): value is ColumnLike<unknown> {
   return typeof value === "object" && value !== null && hasColumnInfo(value);

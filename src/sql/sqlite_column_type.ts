@@ -26,9 +26,13 @@ export function sqliteColumnType(column: ColumnInfo): string {
 /** What a column makes of the values that it is given, and of those that it is compared with. */
 export type Affinity = "INTEGER" | "TEXT" | "BLOB" | "REAL" | "NUMERIC";
 
-/** By SQLite's own rules for the declared type, in their order. */
+/** The affinity of a column as it was declared. */
 export function affinityOf(column: ColumnInfo): Affinity {
-  const declared = column.foreignType ?? sqliteColumnType(column);
+  return affinityOfType(column.foreignType ?? sqliteColumnType(column));
+}
+
+/** By SQLite's own rules for the declared type, in their order. */
+export function affinityOfType(declared: string): Affinity {
   if (/INT/i.test(declared)) return "INTEGER";
   if (/CHAR|CLOB|TEXT/i.test(declared)) return "TEXT";
   if (/BLOB/i.test(declared) || declared === "") return "BLOB";

@@ -1,0 +1,60 @@
+/** What a unique index is about, as far as its statement alone tells it. */
+export interface IndexText {
+  /** The expressions between the parentheses, without their collations and directions. */
+  readonly parts: readonly string[];
+  /** The condition of a partial index, or null. */
+  readonly where: string | null;
+  /** The columns that any of it names, in the spelling of `columns`. */
+  readonly columns: readonly string[];
+}
+
+/**
+ * Reads a CREATE INDEX statement, as SQLite keeps it. A word in double quotes that is no column is
+ * a text to SQLite there, and in our own statements it would be an error: it becomes one.
+ */
+export function readIndexText(
+  statement: string,
+  table: string,
+  columns: readonly string[],
+): IndexText {
+  const spelled = new Map(columns.map((name) => [name.toLowerCase(), name]));
+  const named = new Set<string>();
+  const all = [...statement.matchAll(tokens)].map(([token]) => token);
+  const parts = [""];
+  let at = all.indexOf("(") + 1;
+  for (let depth = 1; at < all.length; at++) {
+    const token = all[at] ?? "";
+    if (token === "(") depth++;
+    if (token === ")" && --depth === 0) break;
+    if (token === "," && depth === 1) parts.push("");
+    else parts[parts.length - 1] += settled(token);
+  }
+  const where = all.slice(at + 1).map(settled).join("").trim().replace(/^WHERE\b/i, "").trim();
+  return {
+    parts: parts.map((text) => text.trim().replace(direction, "").replace(collation, "")),
+    where: where === "" ? null : where,
+    columns: [...named],
+  };
+
+  function settled(token: string): string {
+    if (comment.test(token)) return " ";
+    const word = /^["`[]/.test(token) ? unquoted(token) : token;
+    const column = spelled.get(word.toLowerCase());
+    if (column !== undefined && !token.startsWith("'")) named.add(column);
+    const isText = token.startsWith('"') && column === undefined &&
+      word.toLowerCase() !== table.toLowerCase();
+    return isText ? `'${word.replaceAll("'", "''")}'` : token;
+  }
+}
+
+/** Comments, whatever is quoted, words, and single characters. */
+const tokens =
+  /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[\w$\u0080-\u{10ffff}]+|[^]/gu;
+const comment = /^(?:--|\/\*)/;
+const direction = /\s+(?:ASC|DESC)$/i;
+const collation = /\s+COLLATE\s*(?:\w+|["`[][^\]"`]*["`\]])$/i;
+
+function unquoted(token: string): string {
+  const last = token.at(-1) ?? "";
+  return token.slice(1, -1).replaceAll(last + last, last);
+}
