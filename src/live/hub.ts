@@ -7,7 +7,6 @@ import { AggregateStream } from "./aggregate_stream.ts";
 import { Beats } from "./beats.ts";
 import { type Channel, type ChannelOptions, openChannel } from "./channel.ts";
 import { commentText, retryText, toBytes, tokenText } from "./frames.ts";
-import { retryText, toBytes, tokenText } from "./frames.ts";
 import { Expiries } from "./expiries.ts";
 import type { Group, Interest } from "./group.ts";
 import { jittered } from "./jitter.ts";
