@@ -24,20 +24,22 @@ export class HeldRows {
   /** The rows whose own changes, or those of related ones, are still to come to the reader. */
   readonly #found = new Map<string, Found>();
   readonly #log: Pick<ChangeLog, "isBehind">;
+  readonly #most: number;
 
-  private constructor(log: Pick<ChangeLog, "isBehind">, all: Set<string> | null) {
+  private constructor(log: Pick<ChangeLog, "isBehind">, all: Set<string> | null, most: number) {
     this.#log = log;
     this.#all = all;
+    this.#most = most;
   }
 
-  /** Of a client that holds nothing yet. */
-  static none(log: Pick<ChangeLog, "isBehind">): HeldRows {
-    return new HeldRows(log, new Set());
+  /** Of a client that holds nothing yet; of more than `most` rows nothing is kept. */
+  static none(log: Pick<ChangeLog, "isBehind">, most: number): HeldRows {
+    return new HeldRows(log, new Set(), most);
   }
 
   /** Of a client that holds what was sent elsewhere, or too long ago. */
   static unknown(log: Pick<ChangeLog, "isBehind">): HeldRows {
-    return new HeldRows(log, null);
+    return new HeldRows(log, null, 0);
   }
 
   /** Whether it is known of every row. */
@@ -59,7 +61,7 @@ export class HeldRows {
     if (isHeld) all.add(id);
     else all.delete(id);
     this.#letters += isHeld ? id.length : -id.length;
-    if (all.size > mostHeldRows || this.#letters > mostLetters) this.#all = null;
+    if (all.size > this.#most || this.#letters > mostLetters) this.#all = null;
   }
 
   /** The client has been sent the rows of a page, which were read at a position. */
@@ -96,6 +98,5 @@ export class HeldRows {
   }
 }
 
-/** Beyond them, what concerns related rows starts the streams anew. */
-export const mostHeldRows = 10_000;
+/** Keys may be long. */
 const mostLetters = 1024 * 1024;

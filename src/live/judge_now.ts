@@ -81,6 +81,8 @@ interface OpenRow {
   /** Whether the key finds the row. */
   readonly isSought: boolean;
   readonly passage: Passage;
+  /** Whether it passed the last time; null where that is not remembered. */
+  readonly was: boolean | null;
 }
 
 interface OpenConcern<C> {
@@ -100,8 +102,9 @@ function openConcern<C extends Concern>(concern: C): OpenConcern<C> {
     if (all.every((image) => decide(image) === false)) continue;
     const key = passageKey(passage, table);
     const id = keyId(key, table);
-    rows.push({ id, key, isSought: isSought(key, table), passage });
-    if (held.has(id) !== null) continue;
+    const was = held.has(id);
+    rows.push({ id, key, isSought: isSought(key, table), passage, was });
+    if (was !== null) continue;
     for (const image of isRepeat ? [before, ...between] : [before]) {
       if (image !== null && decide(image) !== false) images.set(image, false);
     }
@@ -243,13 +246,14 @@ function decideRows<C extends Concern>(
 ): readonly Verdict[] {
   const { held, isRepeat } = concern;
   const passed = (image: RowImage | null) => image !== null && images.get(image) === true;
-  return rows.flatMap(({ id, passage: { before, between } }) => {
+  return rows.flatMap(({ id, was: isHeld, passage: { before, between } }) => {
     const reading = readings.get(id);
     if (reading === undefined) return [];
     const { passage, passes, at } = reading;
     // Who may have seen the row come and not go again must be told that it is gone.
-    const was = held.has(id) ??
+    const was = isHeld ??
       (passed(before) || (isRepeat && !passes && between.some(passed)));
+    // Memory may end with any row that comes into it.
     held.set(id, passes, { at, to });
     return [{ id, passage, was, passes }];
   });

@@ -118,9 +118,9 @@ export class Subscription extends LiveStream implements Member {
     this.#isRepeat = false;
     this.#cursor = null;
     this.#walk = null;
-    const { log, feed } = this.channel;
+    const { log, feed, sizes: { rowsHeld } } = this.channel;
     // Nothing until the snapshot begins, and what an earlier stream has sent where there is none.
-    this.#held = this.#group.rows === null ? null : HeldRows.none(log);
+    this.#held = this.#group.rows === null ? null : HeldRows.none(log, rowsHeld);
     if (beginning === "everything") {
       this.#walk = { start: null, page: null, isAnew: false };
       return;
