@@ -170,7 +170,7 @@ export class Hub {
     const { clock } = this.#options.runtime;
     const now = clock.elapsedMs();
     channel.pages.forgetOld();
-    // Where a step is on its way to many readers, the position of the feed is that of but some.
+    // The position of the feed is that of but some while a step is on its way to many.
     const trailerOf = channel.router.isDelivering ? comment : this.#trailers(channel);
     for (const stream of [...some]) {
       const ticket = this.#tickets.get(stream);

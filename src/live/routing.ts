@@ -89,7 +89,7 @@ export class Routing {
 
   /** Tells everybody. Waits only where the database must decide, or related rows are loaded. */
   finish(): MaybePromise<void> {
-    return then(then(this.#meetTouched(), () => this.#judgeRelated()), () => {
+    return then(this.#judgeReached(), () => {
       for (const [group, passages] of this.#whole) {
         for (const passage of netPassages(passages, group.interest.table)) {
           this.#judge(group, passage);
@@ -102,6 +102,12 @@ export class Routing {
 
   #overflow({ groups }: Showing): void {
     for (const group of groups) this.invalidate(group, "relation_overflow");
+  }
+
+  /** What follows from changes of other rows. */
+  #judgeReached(): MaybePromise<void> {
+    if (this.#touches.isEmpty && this.#related === null) return;
+    return then(this.#meetTouched(), () => this.#judgeRelated());
   }
 
   #meetTouched(): MaybePromise<void> {
