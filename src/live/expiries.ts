@@ -1,3 +1,5 @@
+import type { User } from "../auth/user.ts";
+import { Problem } from "../problem/problem.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
 /** Calls back for each member when its time is over: one timer for all of them. */
@@ -60,6 +62,16 @@ export class Expiries<T> {
     const next = Math.min(...this.#members.keys());
     if (next !== Infinity) this.#wait(next);
   }
+}
+
+/** For how long the user's credentials last, as far as they say so. Throws a 401 once they ended. */
+export function requireUnexpired(user: User | null, clock: Clock): number {
+  const seconds = user?.claims?.["exp"];
+  const leftMs = typeof seconds === "number" ? seconds * 1000 - clock.now() : Infinity;
+  if (leftMs > 0) return leftMs;
+  throw new Problem("unauthorized", "Cannot subscribe: the credentials have expired", {
+    headers: { "www-authenticate": "Bearer" },
+  });
 }
 
 function slotOf(at: number): number {

@@ -1,13 +1,11 @@
-import type { User } from "../auth/user.ts";
 import type { ChangeLog } from "../db/change_log.ts";
 import { Problem } from "../problem/problem.ts";
-import type { Clock } from "../runtime/runtime.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { AggregateStream } from "./aggregate_stream.ts";
 import { Beats } from "./beats.ts";
 import { type Channel, type ChannelOptions, openChannel } from "./channel.ts";
 import { commentText, retryText, toBytes, tokenText } from "./frames.ts";
-import { Expiries } from "./expiries.ts";
+import { Expiries, requireUnexpired } from "./expiries.ts";
 import type { Group, Interest } from "./group.ts";
 import { jittered } from "./jitter.ts";
 import type { LiveStream } from "./live_stream.ts";
@@ -283,16 +281,6 @@ async function beginningOf(
 function endWhen(gone: Promise<unknown>, stream: LiveStream): void {
   const end = () => stream.end("");
   gone.then(end, end);
-}
-
-/** For how long the user's credentials last, as far as they say so. Throws a 401 once they ended. */
-function requireUnexpired(user: User | null, clock: Clock): number {
-  const seconds = user?.claims?.["exp"];
-  const leftMs = typeof seconds === "number" ? seconds * 1000 - clock.now() : Infinity;
-  if (leftMs > 0) return leftMs;
-  throw new Problem("unauthorized", "Cannot subscribe: the credentials have expired", {
-    headers: { "www-authenticate": "Bearer" },
-  });
 }
 
 function overloaded(why: string): Problem {

@@ -267,10 +267,8 @@ export class Routing {
     const maker = makers.get(makerKey(group));
     const text = events.map((event) => event === null ? "" : maker?.text(event) ?? "").join("");
     if (text === "") return null;
-    const token = position === null
-      ? ""
-      : tokenText(this.#options.marks.token(position, group.mark));
-    return toBytes(text + token);
+    if (position === null) return toBytes(text);
+    return toBytes(text + tokenText(this.#options.marks.token(position, group.mark)));
   }
 
   #fail(groups: readonly Group[], error: unknown): void {
