@@ -53,7 +53,7 @@ export async function measureRouting(
       },
     };
     if (end === "event") group.watchers.add({ ...follower, take: () => void delivered++ });
-    else group.members.add({ ...follower, deliver: () => void delivered++ });
+    else group.join({ ...follower, deliver: () => void delivered++ }, null);
   }
   const publish = (seq: number) => {
     const row = { id: 1, topic: seq * 7919 % filterCount, stamp: seq, body: tickBody };

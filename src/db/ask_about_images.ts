@@ -30,7 +30,7 @@ export async function askAboutImages(
   const columns = columnsOf(question);
   const rows = images.map((image) => storedRow(image, columns, dialect));
   const answers = images.map(() => new Array<boolean>(filters.length).fill(false));
-  for (const part of partsOf(filters, dialect)) {
+  for (const part of filterParts(filters, dialect)) {
     for (const places of groupsOf(rows, columns, dialect)) {
       const some = places.map((place) => rows[place] ?? []);
       const statement = compileImages(
@@ -41,13 +41,17 @@ export async function askAboutImages(
       for (const [number, ...truths] of result.rows) {
         const answer = answers[places[Number(number) - 1] ?? -1];
         truths.forEach((truth, index) => {
-          // Postgres says it by a letter, SQLite by a number.
-          if (answer !== undefined) answer[part.from + index] = truth === 1 || truth === "t";
+          if (answer !== undefined) answer[part.from + index] = isTrue(truth);
         });
       }
     }
   }
   return answers;
+}
+
+/** A truth as a driver reads it: Postgres says it by a letter, SQLite by a number. */
+export function isTrue(truth: SqlValue): boolean {
+  return truth === 1 || truth === "t";
 }
 
 /** What the filters look at; everything where SQL of somebody else may look at anything. */
@@ -112,7 +116,7 @@ function groupsOf(
 }
 
 /** Filters that one statement has room for: every value is bound, every answer is a column. */
-function partsOf(
+export function filterParts(
   filters: readonly Filter[],
   { maxValues }: Dialect,
 ): readonly { readonly from: number; readonly filters: readonly Filter[] }[] {

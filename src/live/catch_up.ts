@@ -6,6 +6,8 @@ import type { Decider } from "./decider.ts";
 import { FrameMaker } from "./frame_maker.ts";
 import type { InvalidationReason } from "./frames.ts";
 import type { Group } from "./group.ts";
+import type { HeldRows } from "./held_rows.ts";
+import { eventOf, judgeNow } from "./judge_now.ts";
 import {
   eventKind,
   netPassages,
@@ -16,7 +18,8 @@ import {
   type RowEvent,
 } from "./passage.ts";
 import { reachesRows, tablesBehind } from "./relation_reach.ts";
-import { Touches } from "./touches.ts";
+import type { Showing } from "./showing.ts";
+import { type Touched, Touches } from "./touches.ts";
 
 /** Whom changes concern, and who decides that. */
 export interface Judgement {
@@ -26,6 +29,8 @@ export interface Judgement {
 
 /** How changes are told to somebody who did not read them live. */
 export interface CatchUp extends Judgement {
+  /** What the reader holds, where that is kept. */
+  readonly held: HeldRows | null;
   readonly log: ChangeLog;
   /** Where one stands behind the changes. */
   readonly to: Position;
@@ -40,24 +45,28 @@ export interface CatchUp extends Judgement {
 /** The text of the events of some changes, or why the reader must begin anew. */
 export async function tellChanges(
   changes: readonly Change[],
-  { group, decider, log, to, isNet, isRepeat, upTo }: CatchUp,
+  { group, decider, log, to, held, isNet, isRepeat, upTo }: CatchUp,
 ): Promise<{ readonly text: string } | { readonly reason: InvalidationReason }> {
   // Most who look have missed nothing.
   if (changes.length === 0) return { text: "" };
-  const { interest, showing } = group;
+  const { interest, rows } = group;
   const { table } = interest;
-  const passages = passagesFor(group, changes, decider);
+  const passages = passagesFor(group, changes, { decider, held });
   if ("reason" in passages) return passages;
   const touched = await touchedPassages(group, changes, { log, to });
-  if (touched === null) return { reason: "relation_overflow" };
-  // What is shown under rows is as it is now, so that it is told of the last change only.
-  const net = isNet || showing !== null ? netPassages(passages.list, table) : passages.list;
-  const told = [...net, ...touched];
+  const reachedBy = await passagesReached(group, changes, { log, to, held });
+  if (touched === null || reachedBy === null) return { reason: "relation_overflow" };
+  const all = [...passages.list, ...touched, ...reachedBy];
+  // What is read now is told of the last change only.
+  const told = isNet || group.isToldByStep ? netPassages(all, table) : all;
   const reached = upTo === null
     ? told
     : told.filter((passage) => compareKeys(passageKey(passage, table), upTo, table) <= 0);
-  const events = await judge(reached, { group, decider, isRepeat });
-  const maker = new FrameMaker(interest, showing === null ? null : numberOf(to));
+  const events = rows === null || held === null
+    ? await judge(reached, { group, decider, isRepeat })
+    : await judgeRelated(reached, { group, decider, log, to, held, isRepeat });
+  if (events === null) return { reason: "relation_overflow" };
+  const maker = new FrameMaker(interest, group.isToldByStep ? numberOf(to) : null);
   for (const event of events) maker.want(event);
   await maker.prepare();
   if (maker.isTooMuch) return { reason: "relation_overflow" };
@@ -69,25 +78,27 @@ export async function judgeChanges(
   changes: readonly Change[],
   { group, decider }: Judgement,
 ): Promise<readonly RowEvent[] | null> {
-  const passages = passagesFor(group, changes, decider);
+  const passages = passagesFor(group, changes, { decider, held: null });
   if ("reason" in passages) return null;
   return await judge(passages.list, { group, decider, isRepeat: false });
 }
 
 /** What the changes are to the rows that a group follows. */
 function passagesFor(
-  { interest: { table }, filters, showing }: Group,
+  { interest: { table, filter }, showing }: Group,
   changes: readonly Change[],
-  decider: Decider,
+  { decider, held }: Pick<CatchUp, "decider" | "held">,
 ): { readonly list: readonly Passage[] } | { readonly reason: InvalidationReason } {
-  const behind = tablesBehind(filters);
+  const behind = tablesBehind([filter]);
   const beneath = new Set(showing?.ways.map(({ table }) => table));
   const list: Passage[] = [];
   for (const change of changes) {
     const { kind } = change;
     const isUntold = kind === "truncate" || kind === "touch";
+    // With memory of what is held, the rows at the other end are found and judged one by one.
+    const isUnjudged = isUntold || held?.isComplete !== true;
     if (
-      (behind.has(change.table) && reachesRows(change, filters, decider)) ||
+      (isUnjudged && behind.has(change.table) && reachesRows(change, [filter], decider)) ||
       (isUntold && beneath.has(change.table))
     ) {
       return { reason: "relation_overflow" };
@@ -106,11 +117,41 @@ async function touchedPassages(
   { log, to }: Pick<CatchUp, "log" | "to">,
 ): Promise<readonly Passage[] | null> {
   if (showing === null) return [];
-  const touches = new Touches();
+  const touches = new Touches<Showing>();
   for (const change of changes) touches.add(change, showing);
-  if (touches.isEmpty) return [];
-  const { rows, overflowing } = await touches.find(log, changes, to);
+  return touches.isEmpty ? [] : passagesOfRows(await touches.find(log, changes, to), to);
+}
+
+/** The rows at the other end of related ones that have changed; null where there are too many. */
+async function passagesReached(
+  group: Group,
+  changes: readonly Change[],
+  { log, to, held }: Pick<CatchUp, "log" | "to" | "held">,
+): Promise<readonly Passage[] | null> {
+  if (group.rows === null || held?.isComplete !== true) return [];
+  const touches = new Touches<Group>();
+  for (const change of changes) touches.add(change, group);
+  return touches.isEmpty ? [] : passagesOfRows(await touches.findAll(log), to);
+}
+
+function passagesOfRows<S>(
+  { rows, overflowing }: Touched<S>,
+  to: Position,
+): readonly Passage[] | null {
   return overflowing.size > 0 ? null : rows.map(({ row }) => passageOf(row, numberOf(to)));
+}
+
+/** What the passages are to somebody whose rows the database decides; null where it is not known. */
+async function judgeRelated(
+  passages: readonly Passage[],
+  { group, decider, log, to, held, isRepeat }:
+    & Pick<CatchUp, "group" | "decider" | "log" | "to" | "isRepeat">
+    & { readonly held: HeldRows },
+): Promise<readonly RowEvent[] | null> {
+  const concern = { group, passages, held, isRepeat };
+  const verdicts = (await judgeNow([concern], { log, decider, to })).get(concern) ?? null;
+  if (verdicts === null) return null;
+  return verdicts.flatMap((verdict) => eventOf(verdict, verdict.was));
 }
 
 /** What the passages are to a group. */

@@ -1,10 +1,17 @@
 import type { Position } from "../db/change_log.ts";
 import { soon } from "../runtime/system_runtime.ts";
-import type { Group } from "./group.ts";
+import type { Group, Member } from "./group.ts";
 import type { MaybePromise } from "./maybe_promise.ts";
 
 /** What the members of a group are sent, shared by all of them; null where it is nothing. */
 export type ChunkFor = (group: Group) => Uint8Array | null;
+
+/** What is delivered to whom. */
+export interface Delivery {
+  readonly chunkFor: ChunkFor;
+  /** Those who have been told otherwise already. */
+  readonly served: ReadonlySet<Member>;
+}
 
 /**
  * Hands a step to its readers: to a few at once, to many in slices. What a reader is handed is
@@ -23,19 +30,21 @@ export class FanOut {
    * Delivers to the members of groups; chunks are made as they are needed. A promise only where
    * there are many members: the next step must not begin before it is resolved.
    */
-  deliver(groups: readonly Group[], to: Position | null, chunkFor: ChunkFor): MaybePromise<void> {
+  deliver(groups: readonly Group[], to: Position | null, delivery: Delivery): MaybePromise<void> {
+    const { chunkFor, served } = delivery;
     const count = groups.reduce((sum, { members }) => sum + members.size, 0);
-    if (count > mostAtOnce) return this.#deliverInSlices(groups, to, chunkFor);
+    if (count > mostAtOnce) return this.#deliverInSlices(groups, to, delivery);
     for (const group of groups) {
       const chunk = chunkFor(group);
-      if (chunk !== null) { for (const member of group.members) member.deliver(chunk, to); }
+      if (chunk === null) continue;
+      for (const member of group.members) if (!served.has(member)) member.deliver(chunk, to);
     }
   }
 
   async #deliverInSlices(
     groups: readonly Group[],
     to: Position | null,
-    chunkFor: ChunkFor,
+    { chunkFor, served }: Delivery,
   ): Promise<void> {
     this.#isUnderway = true;
     try {
@@ -45,6 +54,7 @@ export class FanOut {
         const chunk = chunkFor(group);
         if (chunk === null) continue;
         for (const member of group.members) {
+          if (served.has(member)) continue;
           if (left-- === 0) {
             await new Promise<void>(soon);
             left = mostAtOnce - 1;

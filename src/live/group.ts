@@ -6,10 +6,12 @@ import type { Filter } from "../filter/filter.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import { type ColumnBits, readBy } from "./column_bits.ts";
 import type { InvalidationReason } from "./frames.ts";
+import type { GroupRows } from "./group_rows.ts";
+import type { HeldRows } from "./held_rows.ts";
 import type { RowEvent } from "./passage.ts";
 import type { Showing } from "./showing.ts";
 import type { LiveView } from "./view.ts";
-import { filtersOf } from "./way.ts";
+import type { Way } from "./way.ts";
 
 /** Which rows somebody follows, and how they are shown. */
 export interface Interest {
@@ -50,12 +52,13 @@ export class Group {
   /** What makes a position a token of this group. */
   readonly mark: string;
   readonly interest: Interest;
-  /** What decides about its rows, and about those that are shown under them. */
-  readonly filters: readonly Filter[];
   /** With whom it shares what is shown under its rows; null where nothing is. */
   readonly showing: Showing | null;
-  /** Those who read live; the others catch up by themselves. */
-  readonly members: Set<Member> = new Set();
+  /** What its live readers hold; null where a row alone decides whether it passes. */
+  readonly rows: GroupRows | null;
+  /** From the rows that its filter walks to back to its own. */
+  ways: readonly Way[];
+  readonly #members: Set<Member> = new Set();
   readonly watchers: Set<Watcher> = new Set();
   /** The columns that decide it. */
   readonly reads: ColumnBits;
@@ -67,26 +70,60 @@ export class Group {
   /** Nobody is in it yet. */
   constructor(
     interest: Interest,
-    { decide, showing, mark }: Pick<Group, "decide" | "showing" | "mark">,
+    { decide, ways, showing, mark, rows }: Pick<
+      Group,
+      "decide" | "ways" | "showing" | "mark" | "rows"
+    >,
   ) {
     this.key = groupKey(interest);
     this.viewKey = viewKey(interest);
     this.mark = mark;
     this.interest = interest;
-    this.filters = [interest.filter, ...filtersOf(interest.view.shown)];
     this.reads = readBy(interest.filter, interest.table);
     this.decide = decide;
+    this.ways = ways;
     this.showing = showing;
+    this.rows = rows;
+  }
+
+  /** Which rows it reads. */
+  get reading(): Interest {
+    return this.interest;
+  }
+
+  /** Those who read live; the others catch up by themselves. */
+  get members(): ReadonlySet<Member> {
+    return this.#members;
+  }
+
+  /**
+   * Whether rows are told as they are now, once for each step, because more than their own changes
+   * decides what is told of them.
+   */
+  get isToldByStep(): boolean {
+    return this.showing !== null || this.rows !== null;
+  }
+
+  /** One more reads live; `held` is what it holds, where that is kept. */
+  join(member: Member, held: HeldRows | null): void {
+    if (this.rows !== null && held !== null) this.rows.join(member, held, this.#members);
+    this.#members.add(member);
+  }
+
+  /** One reads live no more; gives what stays known of what it holds. */
+  leave(member: Member): HeldRows | null {
+    if (!this.#members.delete(member)) return null;
+    return this.rows?.leave(member, this.#members) ?? null;
   }
 
   /** Whether anybody is to be told of anything. */
   get isFollowed(): boolean {
-    return this.members.size > 0 || this.watchers.size > 0;
+    return this.#members.size > 0 || this.watchers.size > 0;
   }
 
   /** All who are to be told, as they are now. */
   followers(): readonly Follower[] {
-    return [...this.members, ...this.watchers];
+    return [...this.#members, ...this.watchers];
   }
 }
 

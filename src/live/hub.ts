@@ -1,4 +1,3 @@
-import type { User } from "../auth/user.ts";
 import type { ChangeLog } from "../db/change_log.ts";
 import { Problem } from "../problem/problem.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
@@ -6,6 +5,7 @@ import { AggregateStream } from "./aggregate_stream.ts";
 import { Beats } from "./beats.ts";
 import { type Channel, type ChannelOptions, openChannel } from "./channel.ts";
 import { commentText, retryText, toBytes, tokenText } from "./frames.ts";
+import { Expiries, requireUnexpired } from "./expiries.ts";
 import type { Group, Interest } from "./group.ts";
 import { jittered } from "./jitter.ts";
 import type { LiveStream } from "./live_stream.ts";
@@ -40,6 +40,7 @@ export class Hub {
   readonly #options: HubOptions;
   readonly #scopes: ScopeWatch;
   readonly #beats: Beats<LiveStream>;
+  readonly #expiries: Expiries<LiveStream>;
   readonly #tickets = new Map<LiveStream, Ticket>();
   readonly #strategy: ByteLengthQueuingStrategy;
   #log: Promise<ChangeLog> | null = null;
@@ -57,6 +58,7 @@ export class Hub {
     });
     this.#scopes = new ScopeWatch(options.runtime);
     this.#beats = new Beats(options.runtime, (some) => void this.#visit(some));
+    this.#expiries = new Expiries(options.runtime.clock, (stream) => stream.expire());
   }
 
   /** How many streams are open. */
@@ -101,6 +103,7 @@ export class Hub {
   ): Promise<ReadableStream<Uint8Array>> {
     if (this.#isClosing) throw overloaded("the service is stopping");
     const { quota, runtime, excluded } = this.#options;
+    requireUnexpired(request.user, runtime.clock);
     requireRecorded(request, excluded);
     const place = quota.take(request.user, request.address);
     try {
@@ -108,16 +111,19 @@ export class Hub {
       if (channel.gate.isFull) throw overloaded("too many clients begin at once");
       const make = await prepare(channel);
       if (this.#isClosing) throw overloaded("the service is stopping");
+      const expiresInMs = requireUnexpired(request.user, runtime.clock);
       const stream = make(this.#ended);
-      const now = runtime.clock.now();
+      const now = runtime.clock.elapsedMs();
       const ticket = new Ticket(request, stream, {
         slot: this.#beats.add(stream),
-        endsAt: runtime.clock.elapsedMs() + jittered(runtime, shortestLifeMs, longestLifeMs),
-        expiresAt: runtime.clock.elapsedMs() + (expiryOf(request.user) - now),
+        endsAt: now + jittered(runtime, shortestLifeMs, longestLifeMs),
+        expiresAt: now + expiresInMs,
         place,
         excluded,
       });
       this.#tickets.set(stream, ticket);
+      stream.expireAt(ticket.expiresAt);
+      this.#expiries.add(stream, ticket.expiresAt);
       ticket.watch(this.#scopes);
       endWhen(request.gone, stream);
       return new ReadableStream(stream, this.#strategy);
@@ -148,6 +154,7 @@ export class Hub {
     this.#isClosing = true;
     for (const cancel of this.#cancelTimers) cancel();
     this.#beats.stop();
+    this.#expiries.stop();
     await this.#endAll([...this.#tickets.keys()], longestRetryMs);
     const [channel, log] = await Promise.allSettled([this.#channel, this.#log]);
     if (channel.status === "fulfilled") channel.value?.feed.close();
@@ -161,13 +168,12 @@ export class Hub {
     const { clock } = this.#options.runtime;
     const now = clock.elapsedMs();
     channel.pages.forgetOld();
-    // Where a step is on its way to many readers, the position of the feed is that of but some.
+    // The position of the feed is that of but some while a step is on its way to many.
     const trailerOf = channel.router.isDelivering ? comment : this.#trailers(channel);
     for (const stream of [...some]) {
       const ticket = this.#tickets.get(stream);
       if (ticket === undefined) continue;
-      if (now >= ticket.expiresAt) ticket.revoke();
-      else if (now >= ticket.endsAt) this.#end(stream, channel, 1_000);
+      if (now >= ticket.endsAt) this.#end(stream, channel, 1_000);
       else stream.beat(trailerOf);
     }
   }
@@ -202,6 +208,7 @@ export class Hub {
     if (ticket === undefined) return;
     this.#tickets.delete(stream);
     this.#beats.remove(stream, ticket.slot);
+    this.#expiries.remove(stream, ticket.expiresAt);
     ticket.unwatch(this.#scopes);
     this.#options.quota.free(ticket.place);
   }
@@ -274,12 +281,6 @@ async function beginningOf(
 function endWhen(gone: Promise<unknown>, stream: LiveStream): void {
   const end = () => stream.end("");
   gone.then(end, end);
-}
-
-/** When the user's credentials end, in milliseconds since 1970, as far as they say so. */
-function expiryOf(user: User | null): number {
-  const seconds = user?.claims?.["exp"];
-  return typeof seconds === "number" ? seconds * 1000 : Infinity;
 }
 
 function overloaded(why: string): Problem {

@@ -1,6 +1,12 @@
 import type { Position } from "../db/change_log.ts";
 import type { Channel } from "./channel.ts";
-import { commentText, type InvalidationReason, retryText, toBytes } from "./frames.ts";
+import {
+  commentText,
+  invalidateText,
+  type InvalidationReason,
+  retryText,
+  toBytes,
+} from "./frames.ts";
 import type { Group, Interest } from "./group.ts";
 import { jittered } from "./jitter.ts";
 
@@ -13,6 +19,8 @@ export abstract class LiveStream {
   readonly #ended: (stream: LiveStream) => void;
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
   #isClosed = false;
+  /** When its caller's credentials end, by the clock that never jumps. */
+  #expiresAt = Infinity;
   /** What is said before anybody reads. */
   #opening: string;
 
@@ -44,6 +52,18 @@ export abstract class LiveStream {
 
   /** Gives up what it has of the channel. Called once. */
   protected abstract leave(): void;
+
+  /** Sends nothing more from that moment on, by the clock that never jumps. */
+  expireAt(at: number): void {
+    this.#expiresAt = at;
+  }
+
+  /** Ends because its caller's right has. */
+  expire(): void {
+    // What it says last is said all the same.
+    this.#expiresAt = Infinity;
+    this.end(invalidateText("auth_expired"));
+  }
 
   /** Called by the stream. */
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
@@ -90,7 +110,11 @@ export abstract class LiveStream {
   }
 
   protected enqueue(bytes: Uint8Array): void {
-    if (!this.#isClosed) this.#controller?.enqueue(bytes);
+    if (this.#isClosed) return;
+    const at = this.#expiresAt;
+    // A timer may be late, and most streams have no such moment.
+    if (at !== Infinity && at <= this.channel.runtime.clock.elapsedMs()) return this.expire();
+    this.#controller?.enqueue(bytes);
   }
 
   #close(): void {

@@ -1,5 +1,5 @@
 import type { ChangeLog, Position } from "../db/change_log.ts";
-import { type Key, keyOf } from "../plan/key.ts";
+import { type Key, keyId, keyOf } from "../plan/key.ts";
 import type { OrderKey } from "../plan/plan.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import type { Row, TableInfo } from "../schema/table_info.ts";
@@ -17,6 +17,8 @@ export interface Page {
   readonly position: Position;
   /** Where the next page begins; null behind the last one. */
   readonly next: PageStart | null;
+  /** Of the keys of its rows, where what a client holds is kept. */
+  readonly keyIds: readonly string[];
 }
 
 /** Behind which row a page begins. */
@@ -86,7 +88,7 @@ export class PageReader {
     }
   }
 
-  async #readPage({ interest }: Group, start: PageStart | null): Promise<Page> {
+  async #readPage({ interest, rows: held }: Group, start: PageStart | null): Promise<Page> {
     const { table, filter, reader, view } = interest;
     const { log, sizes: { rowsPerPage } } = this.#options;
     const statement = reader.compile({
@@ -106,10 +108,14 @@ export class PageReader {
     const end = items.length - 1;
     const last = isLast ? undefined : rows[end];
     const next = last === undefined ? null : pageStart(last, cells[end] ?? [], interest.table);
-    const ids = showsKey(items, table)
-      ? null
-      : rows.slice(0, items.length).map((row) => eventId(keyOf(row, table)));
-    return { bytes: toBytes(existingText(items, ids, next !== null)), position, next };
+    const shown = rows.slice(0, items.length);
+    const ids = showsKey(items, table) ? null : shown.map((row) => eventId(keyOf(row, table)));
+    return {
+      bytes: toBytes(existingText(items, ids, next !== null)),
+      position,
+      next,
+      keyIds: held === null ? [] : shown.map((row) => keyId(keyOf(row, table), table)),
+    };
   }
 }
 

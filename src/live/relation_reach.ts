@@ -6,7 +6,7 @@ import type { Decider } from "./decider.ts";
 /** The tables whose rows decide about those of the filters' own: the ones that they walk to. */
 export function tablesBehind(filters: readonly Filter[]): ReadonlySet<TableInfo> {
   const tables = new Set<TableInfo>();
-  for (const { relation } of filters.flatMap(walksOf)) {
+  for (const { relation } of filters.flatMap(allWalksOf)) {
     for (const { table } of relation.steps) tables.add(table);
   }
   return tables;
@@ -21,17 +21,25 @@ export function reachesRows(
   filters: readonly Filter[],
   decider: Decider,
 ): boolean {
-  return filters.flatMap(walksOf).some((walk) => reachesBy(change, walk, decider));
+  return filters.flatMap(allWalksOf).some((walk) => reachesBy(change, walk, decider));
 }
 
-/** All walks of a filter, those within walks too. */
-function walksOf(filter: Filter): readonly Related[] {
+/** The walks of a filter, without those within walks. */
+export function walksOf(filter: Filter): readonly Related[] {
   if (filter.kind === "and" || filter.kind === "or") return filter.terms.flatMap(walksOf);
-  if (filter.kind !== "related") return [];
-  return [filter, ...walksOf(filter.filter), ...walksOf(filter.links)];
+  return filter.kind === "related" ? [filter] : [];
 }
 
-function reachesBy(
+function allWalksOf(filter: Filter): readonly Related[] {
+  return walksOf(filter).flatMap((walk) => [
+    walk,
+    ...allWalksOf(walk.filter),
+    ...allWalksOf(walk.links),
+  ]);
+}
+
+/** The same for one walk, without those within it. */
+export function reachesBy(
   change: Change,
   { relation, filter, links }: Related,
   decider: Decider,

@@ -5,9 +5,11 @@ import type { Tick } from "./feed.ts";
 import type { InvalidationReason } from "./frames.ts";
 import { Group, groupKey, type Interest, viewKey } from "./group.ts";
 import { GroupIndex } from "./group_index.ts";
+import { GroupRows } from "./group_rows.ts";
 import type { MaybePromise } from "./maybe_promise.ts";
 import { passagesOf } from "./passage.ts";
-import { reachesRows, tablesBehind } from "./relation_reach.ts";
+import { tablesBehind } from "./relation_reach.ts";
+import { here, waysAlong } from "./relation_ways.ts";
 import { invalidate, Routing, type RoutingOptions } from "./routing.ts";
 import { Showing } from "./showing.ts";
 import { waysOf } from "./way.ts";
@@ -48,13 +50,12 @@ export class Router {
   leave(group: Group): void {
     group.size--;
     if (group.size > 0) return;
-    const { interest, filters, showing } = group;
-    const { table } = interest;
+    const { interest: { table, filter }, showing } = group;
     this.#groups.delete(group.key);
     const { own, index } = this.#tableGroups(table);
     own.delete(group);
     index.remove(group);
-    const behind = tablesBehind(filters);
+    const behind = tablesBehind([filter]);
     for (const other of behind) this.#tableGroups(other).dependent.delete(group);
     const beneath = showing === null ? [] : this.#leaveShowing(group, showing);
     for (const one of [table, ...behind, ...beneath]) this.#forgetTable(one);
@@ -77,6 +78,7 @@ export class Router {
     }
     for (const group of this.#groups.values()) {
       group.decide = this.#options.decider.compile(group.interest.filter);
+      group.ways = waysAlong(group.interest.filter, here, this.#options.decider);
       const { index } = this.#tableGroups(group.interest.table);
       for (const one of [index, group.showing?.index]) {
         one?.remove(group);
@@ -97,18 +99,20 @@ export class Router {
   }
 
   #open(key: string, interest: Interest): Group {
-    const { decider, marks } = this.#options;
+    const { decider, log, marks } = this.#options;
     const { table, filter, view } = interest;
     const showing = view.shown.length === 0 ? null : this.#showing(interest);
     const decide = decider.compile(filter);
-    const group = new Group(interest, { decide, showing, mark: marks.of(interest) });
+    const ways = waysAlong(filter, here, decider);
+    const rows = ways.length === 0 ? null : new GroupRows(log);
+    const group = new Group(interest, { decide, ways, showing, rows, mark: marks.of(interest) });
     this.#groups.set(key, group);
     showing?.groups.add(group);
     showing?.index.add(group);
     const { own, index } = this.#tableGroups(table);
     own.add(group);
     index.add(group);
-    for (const one of tablesBehind(group.filters)) this.#tableGroups(one).dependent.add(group);
+    for (const one of tablesBehind([filter])) this.#tableGroups(one).dependent.add(group);
     return group;
   }
 
@@ -134,12 +138,7 @@ export class Router {
   }
 
   #route(change: Change, { own, index, dependent, showings }: TableGroups, routing: Routing): void {
-    for (const group of dependent) {
-      // Which rows come and go with a related one is not known here, so that all are read again.
-      if (reachesRows(change, group.filters, this.#options.decider)) {
-        routing.invalidate(group, "relation_overflow");
-      }
-    }
+    for (const group of dependent) routing.reach(group, change);
     for (const showing of showings) if (showing.isHeard) routing.touch(showing, change);
     if (change.kind === "truncate" || change.kind === "touch") {
       const reason = change.kind === "truncate" ? "truncated" : "untracked_write";

@@ -1,16 +1,18 @@
 import type { Change, ChangeLog, Position } from "../db/change_log.ts";
 import { numberOf } from "../db/change_position.ts";
-import type { RowImage } from "../filter/row_image.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { Decider } from "./decider.ts";
 import type { FanOut } from "./fan_out.ts";
 import type { Tick } from "./feed.ts";
 import { FrameMaker } from "./frame_maker.ts";
 import { type InvalidationReason, toBytes, tokenText } from "./frames.ts";
-import type { Group } from "./group.ts";
+import type { Group, Member } from "./group.ts";
+import type { GroupEvents } from "./group_rows.ts";
 import type { Marks } from "./mark.ts";
 import { type MaybePromise, then } from "./maybe_promise.ts";
+import { OpenQuestions } from "./open_questions.ts";
 import { eventKind, netPassages, type Passage, passageOf, type RowEvent } from "./passage.ts";
+import { RelatedRouting } from "./related_routing.ts";
 import type { Showing } from "./showing.ts";
 import { Touches } from "./touches.ts";
 
@@ -28,11 +30,14 @@ export class Routing {
   readonly #options: RoutingOptions;
   readonly #tick: Tick;
   readonly #events = new Map<Group, (RowEvent | null)[]>();
-  readonly #questions = new Map<TableInfo, Question[]>();
+  readonly #questions = new Map<TableInfo, OpenQuestions>();
   readonly #invalid = new Map<Group, InvalidationReason>();
   /** What passed by the groups that show related rows. */
   readonly #whole = new Map<Group, Passage[]>();
-  readonly #touches = new Touches();
+  readonly #touches = new Touches<Showing>();
+  #related: RelatedRouting | null = null;
+  /** What is told to some members otherwise than to their groups. */
+  #apart: Map<Group, GroupEvents["apart"]> | null = null;
   readonly #fanOut: FanOut;
 
   constructor(options: RoutingOptions, tick: Tick, fanOut: FanOut) {
@@ -41,13 +46,20 @@ export class Routing {
     this.#fanOut = fanOut;
   }
 
+  get #relatedRouting(): RelatedRouting {
+    return this.#related ??= new RelatedRouting(this.#options, this.#tick);
+  }
+
   invalidate(group: Group, reason: InvalidationReason): void {
     if (!this.#invalid.has(group)) this.#invalid.set(group, reason);
   }
 
   /** A row passes by a group. */
   meet(group: Group, passage: Passage): void {
-    if (group.showing === null) this.#judge(group, passage);
+    if (group.rows !== null) {
+      if (this.#options.decider.isToBeChecked()) this.#options.check(group, passage);
+      if (!this.#relatedRouting.meet(group, passage)) this.invalidate(group, "relation_overflow");
+    } else if (group.showing === null) this.#judge(group, passage);
     // What a step does is told once, with what is shown under a row when it is over.
     else if (this.#tick.to === null) {
       const { before, after } = passage;
@@ -62,6 +74,13 @@ export class Routing {
     }
   }
 
+  /** A row has changed that decides about others. */
+  reach(group: Group, change: Change): void {
+    if (group.isFollowed && !this.#relatedRouting.reach(group, change)) {
+      this.invalidate(group, "relation_overflow");
+    }
+  }
+
   /** Something has changed that is shown under rows. */
   touch(showing: Showing, change: Change): void {
     if (change.kind === "truncate" || change.kind === "touch") return this.#overflow(showing);
@@ -70,7 +89,7 @@ export class Routing {
 
   /** Tells everybody. Waits only where the database must decide, or related rows are loaded. */
   finish(): MaybePromise<void> {
-    return then(this.#meetTouched(), () => {
+    return then(this.#judgeReached(), () => {
       for (const [group, passages] of this.#whole) {
         for (const passage of netPassages(passages, group.interest.table)) {
           this.#judge(group, passage);
@@ -85,11 +104,17 @@ export class Routing {
     for (const group of groups) this.invalidate(group, "relation_overflow");
   }
 
+  /** What follows from changes of other rows. */
+  #judgeReached(): MaybePromise<void> {
+    if (this.#touches.isEmpty && this.#related === null) return;
+    return then(this.#meetTouched(), () => this.#judgeRelated());
+  }
+
   #meetTouched(): MaybePromise<void> {
     if (this.#touches.isEmpty) return;
     const { to } = this.#tick;
     if (to !== null) return this.#findTouched(to);
-    for (const showing of this.#touches.showings) this.#overflow(showing);
+    for (const showing of this.#touches.seekers) this.#overflow(showing);
   }
 
   async #findTouched(to: Position): Promise<void> {
@@ -100,16 +125,33 @@ export class Routing {
         to,
       );
       for (const showing of overflowing) this.#overflow(showing);
-      for (const { row, showings } of rows) {
+      for (const { row, seekers } of rows) {
         const passage = passageOf(row, numberOf(to));
-        for (const { index } of showings) {
+        for (const { index } of seekers) {
           index.visit(passage, (group) => {
             if (group.isFollowed) this.meet(group, passage);
           });
         }
       }
     } catch (error) {
-      this.#fail([...this.#touches.showings].flatMap(({ groups }) => [...groups]), error);
+      this.#fail([...this.#touches.seekers].flatMap(({ groups }) => [...groups]), error);
+    }
+  }
+
+  #judgeRelated(): MaybePromise<void> {
+    const { to } = this.#tick;
+    const related = this.#related;
+    if (to === null || related === null) return;
+    return this.#placeRelated(related, to).catch((error) => this.#fail(related.groups, error));
+  }
+
+  async #placeRelated(related: RelatedRouting, to: Position): Promise<void> {
+    for (const [group, told] of await related.judge(to)) {
+      if (told === null) this.invalidate(group, "relation_overflow");
+      else {
+        this.#events.set(group, [...told.events]);
+        if (told.apart.size > 0) (this.#apart ??= new Map()).set(group, told.apart);
+      }
     }
   }
 
@@ -119,9 +161,9 @@ export class Routing {
     if (this.#options.decider.isToBeChecked()) this.#options.check(group, passage);
     if (before === null || after === null) {
       const { table } = group.interest;
-      const questions = this.#questions.get(table) ?? [];
+      const questions = this.#questions.get(table) ?? new OpenQuestions(table);
       this.#questions.set(table, questions);
-      questions.push({ group, passage, place: this.#place(group, null) });
+      questions.add({ group, passage, place: this.#place(group, null) });
       return;
     }
     const kind = eventKind(before, after);
@@ -136,32 +178,15 @@ export class Routing {
   }
 
   async #ask(): Promise<void> {
-    for (const [table, questions] of this.#questions) {
+    for (const questions of this.#questions.values()) {
       try {
-        await this.#askFor(table, questions);
+        for (const { group, passage, place, kind } of await questions.ask(this.#options.decider)) {
+          const events = this.#events.get(group);
+          if (kind !== null && events !== undefined) events[place] = { kind, passage };
+        }
       } catch (error) {
-        this.#fail(questions.map(({ group }) => group), error);
+        this.#fail(questions.groups, error);
       }
-    }
-  }
-
-  async #askFor(table: TableInfo, questions: readonly Question[]): Promise<void> {
-    const images = new Map<RowImage, number>();
-    const filters = new Map<Group, number>();
-    for (const { group, passage: { before, after } } of questions) {
-      if (!filters.has(group)) filters.set(group, filters.size);
-      for (const image of [before, after]) {
-        if (image !== null && !images.has(image)) images.set(image, images.size);
-      }
-    }
-    const asked = [...filters.keys()].map(({ interest }) => interest.filter);
-    const answers = await this.#options.decider.ask(table, [...images.keys()], asked);
-    const passes = (image: RowImage | null, group: Group) =>
-      image !== null && answers[images.get(image) ?? -1]?.[filters.get(group) ?? -1] === true;
-    for (const { group, passage, place } of questions) {
-      const kind = eventKind(passes(passage.before, group), passes(passage.after, group));
-      const events = this.#events.get(group);
-      if (kind !== null && events !== undefined) events[place] = { kind, passage };
     }
   }
 
@@ -172,10 +197,11 @@ export class Routing {
     for (const [group, events] of this.#events) {
       // Whoever watches is shown nothing.
       if (group.members.size === 0) continue;
-      const { interest, showing, viewKey } = group;
-      const seq = showing === null || to === null ? null : numberOf(to);
-      const maker = makers.get(viewKey) ?? new FrameMaker(interest, seq);
-      makers.set(viewKey, maker);
+      const { interest } = group;
+      const key = makerKey(group);
+      const seq = group.isToldByStep && to !== null ? numberOf(to) : null;
+      const maker = makers.get(key) ?? new FrameMaker(interest, seq);
+      makers.set(key, maker);
       for (const event of events) if (event !== null) maker.want(event);
     }
     const prepared = [...makers.values()].map((maker) => maker.prepare());
@@ -191,7 +217,7 @@ export class Routing {
     const outcomes = await Promise.allSettled(prepared);
     [...makers].forEach(([key, { isTooMuch }], index) => {
       const outcome = outcomes[index];
-      const groups = () => [...this.#events.keys()].filter(({ viewKey }) => viewKey === key);
+      const groups = () => [...this.#events.keys()].filter((group) => makerKey(group) === key);
       if (outcome?.status === "rejected") this.#fail(groups(), outcome.reason);
       else if (isTooMuch) {
         for (const group of groups()) this.invalidate(group, "relation_overflow");
@@ -215,23 +241,34 @@ export class Routing {
     if (reached.length === 0) return;
     const { to } = this.#tick;
     const position = to === null ? null : this.#options.log.print(to);
-    return this.#fanOut.deliver(reached, to, (group) => this.#chunk(group, makers, position));
+    const chunkFor = (group: Group) =>
+      this.#chunk(group, this.#events.get(group) ?? [], { makers, position });
+    const served = new Set<Member>();
+    for (const [group, apart] of this.#apart ?? []) {
+      for (const [member, own] of apart) {
+        served.add(member);
+        const chunk = own === null ? null : this.#chunk(group, own, { makers, position });
+        if (own === null) member.invalidate("relation_overflow");
+        else if (chunk !== null) member.deliver(chunk, to);
+      }
+    }
+    return this.#fanOut.deliver(reached, to, { chunkFor, served });
   }
 
-  /** What the members of a group are sent; null where nothing has come of what concerned it. */
+  /** What members of a group are sent; null where nothing has come of what concerned it. */
   #chunk(
     group: Group,
-    makers: ReadonlyMap<string, FrameMaker>,
-    position: string | null,
+    events: readonly (RowEvent | null)[],
+    { makers, position }: {
+      readonly makers: ReadonlyMap<string, FrameMaker>;
+      readonly position: string | null;
+    },
   ): Uint8Array | null {
-    const maker = makers.get(group.viewKey);
-    const events = this.#events.get(group) ?? [];
+    const maker = makers.get(makerKey(group));
     const text = events.map((event) => event === null ? "" : maker?.text(event) ?? "").join("");
     if (text === "") return null;
-    const token = position === null
-      ? ""
-      : tokenText(this.#options.marks.token(position, group.mark));
-    return toBytes(text + token);
+    if (position === null) return toBytes(text);
+    return toBytes(text + tokenText(this.#options.marks.token(position, group.mark)));
   }
 
   #fail(groups: readonly Group[], error: unknown): void {
@@ -240,6 +277,11 @@ export class Routing {
       for (const follower of group.followers()) follower.fail(error);
     }
   }
+}
+
+/** Rows are shown alike, and numbered alike. */
+function makerKey({ viewKey, isToldByStep }: Group): string {
+  return isToldByStep ? `step ${viewKey}` : viewKey;
 }
 
 /** Tells those who read live, or watch, that they must begin anew. */
@@ -255,11 +297,4 @@ function answerAfter(
 ): boolean | null {
   if (after === null) return false;
   return before !== null && (changed & reads) === 0 ? answerBefore : decide(after);
-}
-
-/** A passage that only the database can judge for a group, and the place of its event. */
-interface Question {
-  readonly group: Group;
-  readonly passage: Passage;
-  readonly place: number;
 }

@@ -12,6 +12,8 @@ export interface LiveSizes {
   readonly mostWaiting: number;
   /** Of one aggregate: of more memory keeps no account. */
   readonly groupsInMemory: number;
+  /** Of one filter along relations: of more rows it is not remembered that clients hold them. */
+  readonly rowsHeld: number;
   /** After so many events an aggregate is held against the database. */
   readonly eventsUntilCheck: number;
   /** About so many changes are told at once to those who are behind. */
@@ -27,6 +29,7 @@ export const liveSizes: LiveSizes = Object.freeze({
   readers: 8,
   mostWaiting: 1_000,
   groupsInMemory: 10_000,
+  rowsHeld: 10_000,
   eventsUntilCheck: 10_000,
   changesAtOnce: 500,
   mostUnreadBytes: 64 * 1024,

@@ -2,8 +2,8 @@ import type { Change, Position } from "../db/change_log.ts";
 import { tellChanges } from "./catch_up.ts";
 import type { Channel } from "./channel.ts";
 import { commentText, invalidateText, type InvalidationReason, tokenText } from "./frames.ts";
-
 import type { Group, Interest, Member } from "./group.ts";
+import { HeldRows } from "./held_rows.ts";
 import { type Cursor, cursorAt, type Window } from "./history.ts";
 import { LiveStream } from "./live_stream.ts";
 import { existingText, type PageStart, type Walk } from "./page_reader.ts";
@@ -30,6 +30,8 @@ export class Subscription extends LiveStream implements Member {
   #walk: Walk | null = null;
   /** What was sent knows of all this; null before anything was. */
   #cursor: Cursor | null = null;
+  /** While it is behind; null where a row alone decides whether it passes. */
+  #held: HeldRows | null = null;
   #working: Promise<void> | null = null;
   /** Changes when what is under way counts no more. */
   #round = 0;
@@ -68,17 +70,19 @@ export class Subscription extends LiveStream implements Member {
     this.enqueue(bytes);
     if (this.hasRoom()) return;
     // Parked: it takes no more part, and catches up when its client has read.
-    this.#group.members.delete(this);
+    this.#held = this.#group.leave(this);
+    const isUnsure = this.#group.rows !== null && this.#held === null;
+    if (isUnsure) this.#held = HeldRows.unknown(this.channel.log);
     this.#phase = "behind";
     this.#cursor = cursorAt(to ?? this.channel.feed.position);
     this.#isNet = true;
-    this.#isRepeat = to === null;
+    this.#isRepeat = to === null || isUnsure;
     this.#lossReason = "slow_consumer";
   }
 
   invalidate(reason: InvalidationReason): void {
     if (this.isClosed) return;
-    this.#group.members.delete(this);
+    this.#group.leave(this);
     this.#phase = "behind";
     this.#round++;
     this.#begin({ kind: "anew", reason });
@@ -87,7 +91,7 @@ export class Subscription extends LiveStream implements Member {
   override move(interest: Interest, reason: InvalidationReason): void {
     if (this.isClosed) return;
     const { router } = this.channel;
-    this.#group.members.delete(this);
+    this.#group.leave(this);
     router.leave(this.#group);
     this.#group = router.enter(interest);
     this.invalidate(reason);
@@ -105,16 +109,18 @@ export class Subscription extends LiveStream implements Member {
 
   protected override leave(): void {
     this.#round++;
-    this.#group.members.delete(this);
+    this.#group.leave(this);
     this.channel.router.leave(this.#group);
   }
 
   #begin(beginning: Beginning): void {
-    const { feed } = this.channel;
     this.#isNet = false;
     this.#isRepeat = false;
     this.#cursor = null;
     this.#walk = null;
+    const { log, feed, sizes: { rowsHeld } } = this.channel;
+    // Nothing until the snapshot begins, and what an earlier stream has sent where there is none.
+    this.#held = this.#group.rows === null ? null : HeldRows.none(log, rowsHeld);
     if (beginning === "everything") {
       this.#walk = { start: null, page: null, isAnew: false };
       return;
@@ -123,6 +129,7 @@ export class Subscription extends LiveStream implements Member {
       this.#walk = { start: null, page: null, isAnew: true };
       return this.send(invalidateText(beginning.reason));
     }
+    if (this.#held !== null) this.#held = HeldRows.unknown(log);
     const position = beginning === "now" ? feed.position : beginning;
     this.#cursor = cursorAt(position);
     if (beginning === "now") {
@@ -174,6 +181,7 @@ export class Subscription extends LiveStream implements Member {
     }
     this.enqueue(page.bytes);
     this.#cursor = cursorAt(page.position);
+    this.#held?.addAll(page.keyIds, page.position);
     this.#isNet = false;
     this.#isRepeat = false;
     walk.page = null;
@@ -225,7 +233,7 @@ export class Subscription extends LiveStream implements Member {
   ): Promise<Window | null> {
     const { history, sizes } = this.channel;
     // With what is shown under rows, a step is told whole or not at all.
-    const isWhole = this.#group.showing !== null;
+    const isWhole = this.#group.isToldByStep;
     const window = await history.read(cursor, isWhole ? Infinity : sizes.changesAtOnce);
     if (this.#round !== round) return null;
     const isTorn = isWhole && window !== null && window.cursor.within !== null;
@@ -255,6 +263,7 @@ export class Subscription extends LiveStream implements Member {
       decider,
       log,
       to,
+      held: this.#held,
       isNet: this.#isNet,
       isRepeat: this.#isRepeat,
       upTo,
@@ -272,7 +281,7 @@ export class Subscription extends LiveStream implements Member {
   async #join(round: number): Promise<void> {
     if (this.#round !== round || this.#cursor === null) return;
     const { history, sizes } = this.channel;
-    const isWhole = this.#group.showing !== null;
+    const isWhole = this.#group.isToldByStep;
     const rest = history.readMemory(this.#cursor, isWhole ? Infinity : sizes.changesAtOnce);
     if (rest === null || !rest.isEnd) return;
     if (rest.changes.length > 0) {
@@ -285,6 +294,7 @@ export class Subscription extends LiveStream implements Member {
     this.#isNet = false;
     this.#isRepeat = false;
     this.#phase = "live";
-    this.#group.members.add(this);
+    this.#group.join(this, this.#held);
+    this.#held = null;
   }
 }

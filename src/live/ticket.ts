@@ -1,7 +1,6 @@
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Grant } from "../auth/authorize.ts";
 import { noRows } from "../filter/filter.ts";
-import { invalidateText } from "./frames.ts";
 import { groupKey } from "./group.ts";
 import type { LiveStream } from "./live_stream.ts";
 import type { Place } from "./quota.ts";
@@ -89,7 +88,7 @@ export class Ticket implements ScopeHolder {
   }
 
   revoke(): void {
-    this.stream.end(invalidateText("auth_expired"));
+    this.stream.expire();
   }
 
   #see({ scope, view }: Pick<Claim, "scope" | "view">): void {

@@ -1,10 +1,11 @@
 import type { Decide } from "../filter/decide.ts";
 import { canonicalKey } from "../filter/canonical.ts";
 import { allRows, type Filter } from "../filter/filter.ts";
-import type { Relation, RelationStep } from "../schema/relation.ts";
+import type { Relation } from "../schema/relation.ts";
 import type { Row, TableInfo } from "../schema/table_info.ts";
 import type { Change } from "../db/change_log.ts";
 import type { Decider } from "./decider.ts";
+import { backwards, stepBack, waysAlong } from "./relation_ways.ts";
 import type { ShownRelation } from "./view.ts";
 
 /** How one leads from a row of a table that has changed to the rows under which it is shown. */
@@ -14,6 +15,8 @@ export interface Way {
   readonly table: TableInfo;
   /** Whether a row of the table is shown; null where only the database can tell. */
   readonly decide: Decide;
+  /** Whether a change of such a row can matter; null where every change of a shown one does. */
+  readonly reaches: ((change: Change) => boolean) | null;
   /** One step up after the other, from the table to that of the rows. Never empty. */
   readonly climbs: readonly Climb[];
 }
@@ -36,24 +39,21 @@ export function waysOf(shown: readonly ShownRelation[], decider: Decider): reado
 
 /** The values by which a change leads on: those of the row before and after, where it is shown. */
 export function leadingValues(
-  { before, after }: Change,
-  { decide, climbs }: Way,
+  change: Change,
+  { decide, reaches, climbs }: Way,
 ): ReadonlySet<unknown> {
+  const { before, after } = change;
   const column = climbs[0]?.relation.steps[0].own;
   const values = new Set<unknown>();
   // A row that is shown neither before nor after is nobody's affair: an event would betray it.
   const passes = (row: Row | null) => row !== null && decide({ row }) !== false;
   if (column === undefined || (!passes(before) && !passes(after))) return values;
+  if (reaches !== null && !reaches(change)) return values;
   for (const row of [before, after]) {
     const value = row?.[column.name] ?? null;
     if (value !== null) values.add(value);
   }
   return values;
-}
-
-/** The filters that decide which related rows are shown, and by which links. */
-export function filtersOf(shown: readonly ShownRelation[]): readonly Filter[] {
-  return shown.flatMap(({ filter, links, shown }) => [filter, links, ...filtersOf(shown)]);
 }
 
 interface Above {
@@ -77,36 +77,33 @@ function waysBelow(
     const climb = { relation: backwards(relation, target, fromTarget), where, links, isIndexed };
     const climbs = [climb, ...above.climbs];
     const ways: Way[] = [
-      { name: JSON.stringify(name), table: target, decide: decider.compile(filter), climbs },
+      {
+        name: JSON.stringify(name),
+        table: target,
+        decide: decider.compile(filter),
+        reaches: null,
+        climbs,
+      },
+      // What decides which rows are shown may stand further on.
+      ...waysAlong(filter, { name, climbs }, decider),
       ...waysBelow(shown, { name, where: filter, climbs }, decider),
     ];
     if (far === undefined) return ways;
     const fromLinks = backwards(relation, near.table, [stepBack(near, owner)]);
-    return [...ways, {
-      name: JSON.stringify([...name, ""]),
-      table: near.table,
-      decide: decider.compile(links),
+    const linked = {
+      name: [...name, ""],
       climbs: [{ relation: fromLinks, where, links: allRows, isIndexed }, ...above.climbs],
-    }];
+    };
+    return [
+      ...ways,
+      {
+        name: JSON.stringify(linked.name),
+        table: near.table,
+        decide: decider.compile(links),
+        reaches: null,
+        climbs: linked.climbs,
+      },
+      ...waysAlong(links, linked, decider),
+    ];
   });
-}
-
-function stepBack({ own, other }: RelationStep, table: TableInfo): RelationStep {
-  return { table, own: other, other: own };
-}
-
-function backwards(
-  relation: Relation,
-  from: TableInfo,
-  steps: readonly RelationStep[],
-): Relation {
-  const [first, second] = steps;
-  if (first === undefined) throw new Error("A relation has a step");
-  return {
-    ...relation,
-    owner: from,
-    target: relation.owner,
-    toMany: true,
-    steps: second === undefined ? [first] : [first, second],
-  };
 }

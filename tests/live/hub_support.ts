@@ -51,6 +51,8 @@ export interface TestHub {
 export interface TestHubOptions {
   /** The columns that are never recorded. */
   readonly excluded?: ReadonlySet<ColumnInfo>;
+  /** Tables beside the one that is followed. */
+  readonly related?: readonly TableLike<unknown, unknown>[];
   readonly sizes?: Partial<LiveSizes>;
   /** Puts itself around the log. */
   wrap?(log: ChangeLog): ChangeLog;
@@ -70,10 +72,12 @@ export async function withHub(
   const observations: Observation[] = [];
   const runtime = { ...systemRuntime((observed) => observations.push(observed)), clock };
   const info = readTableInfo(table);
-  await db.createTables([table]);
+  const { related = [] } = options;
+  await db.createTables([...related, table]);
+  const tables = [info, ...related.map(readTableInfo)];
   const raw = await openChangeLog({
     driver: db.driver,
-    tables: [info],
+    tables,
     changes: settleChanges(),
     runtime,
   });
@@ -113,7 +117,7 @@ export async function withHub(
         const other = hubOver(
           await openChangeLog({
             driver: db.driver,
-            tables: [info],
+            tables,
             changes: settleChanges(),
             runtime,
           }),
@@ -181,8 +185,8 @@ export async function close({ stream, end }: Told<unknown>): Promise<void> {
 }
 
 /** Lets whatever is on its way arrive. */
-export async function settled(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) {
+export async function settled(turns = 20): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) {
     await new Promise<void>((resolve) => setTimeout(resolve, 0));
   }
 }

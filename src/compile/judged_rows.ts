@@ -1,0 +1,34 @@
+import type { Filter } from "../filter/filter.ts";
+import { type Key, keysFilter } from "../plan/key.ts";
+import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
+import type { Dialect } from "../sql/dialect.ts";
+import { join, sql, type Statement, toStatement } from "../sql/fragment.ts";
+import { tableName } from "./table_name.ts";
+import { compileFilter } from "./where.ts";
+
+/** Which filters do the rows with these keys pass, as they are in their table? */
+export interface RowQuestion {
+  readonly table: TableInfo;
+  readonly columns: readonly ColumnInfo[];
+  readonly keys: readonly Key[];
+  readonly filters: readonly Filter[];
+}
+
+/**
+ * The statement that answers it: of each row that is there the columns, and then a truth for each
+ * filter. Row and truths are of one moment, and so are the related rows that decide.
+ */
+export function compileJudgedRows(
+  { table, columns, keys, filters }: RowQuestion,
+  dialect: Dialect,
+): Statement {
+  const selected = join([
+    ...columns.map((column) => dialect.selected(column)),
+    ...filters.map((filter) => sql`(${compileFilter(filter, dialect)}) IS TRUE`),
+  ], ", ");
+  const where = compileFilter(keysFilter(keys, table), dialect);
+  return toStatement(
+    sql`SELECT ${selected} FROM ${tableName(table)} WHERE ${where}`,
+    dialect.placeholder,
+  );
+}
