@@ -21,7 +21,7 @@ export async function crash(
     readonly chance: Chance;
   },
 ): Promise<number> {
-  const numbers = chance.pick([0, 5, 20, 40]);
+  const numbers = chance.pick([0, 3, 10, 30]);
   for (let left = numbers; left > 0; left--) {
     await outside.driver.transaction(takeNumber).catch(requireGivenBack);
   }

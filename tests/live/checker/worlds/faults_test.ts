@@ -185,12 +185,13 @@ testUnless(
       rules: ["types", "quiet", "order", "leak"],
       given: { ...plain, engine: "postgres", writer: "transactions", crashes: true },
       sabotage: {
+        patienceMs: 1_500,
         spoil: async (db) => {
           // Kept over a recovery, it does not tell that there was one.
           await run(db, `ALTER TABLE IF EXISTS "_service_epoch" SET LOGGED`);
         },
       },
-    }, 40),
+    }, 60),
 );
 
 testUnless(
