@@ -71,6 +71,8 @@ export class PageReader {
       if (atLeast === null || this.#options.log.isBehind(page.position, atLeast)) return page;
     }
     const page = this.#options.gate.pass(() => this.#readPage(group, start));
+    // Set again it would keep its place among the older ones, which are let go of in order.
+    this.#recent.delete(id);
     if (this.#recent.size < mostRemembered) {
       this.#recent.set(id, { at: this.#options.clock.elapsedMs(), page });
       // Whoever asks again after a failure reads anew.

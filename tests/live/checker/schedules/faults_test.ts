@@ -1,0 +1,269 @@
+import { assert } from "@std/assert";
+import type { Change } from "../../../../src/db/change_log.ts";
+import type { Database } from "../../../../src/db/open_database.ts";
+import type { Filter } from "../../../../src/filter/filter.ts";
+import type { RowImage } from "../../../../src/filter/row_image.ts";
+import {
+  greaterOperator,
+  greaterOrEqualOperator,
+  lessOperator,
+  lessOrEqualOperator,
+  notEqualOperator,
+} from "../../../../src/filter/value_operators.ts";
+import type { Decide } from "../../../../src/filter/decide.ts";
+import { FrameMaker } from "../../../../src/live/frame_maker.ts";
+import { GroupIndex } from "../../../../src/live/group_index.ts";
+import { History } from "../../../../src/live/history.ts";
+import { type Page, PageReader } from "../../../../src/live/page_reader.ts";
+import type { Row } from "../../../../src/schema/table_info.ts";
+import { run } from "../../../support/scratch.ts";
+import { logMethods } from "../../log_methods.ts";
+import { checkStreams } from "./check_streams.ts";
+import type { Fault } from "./instance.ts";
+
+/** A part of the engine done wrong, in one of the ways in which engines of this kind have been. */
+interface Wrong {
+  readonly what: string;
+  readonly fault?: Fault;
+  readonly spoil?: (db: Database) => Promise<void>;
+  /** Puts something wrong in the place of a method until it is disposed of. */
+  readonly replace?: () => Disposable;
+}
+
+const wrongs: readonly Wrong[] = [
+  {
+    what: "REPLACE drives rows out unseen, as recursive_triggers is off",
+    spoil: async (db) => {
+      // A pragma alone would be the reader's.
+      await db.driver.transaction(async (connection) => {
+        await connection.query({ text: "PRAGMA recursive_triggers = OFF", values: [] });
+      });
+    },
+  },
+  {
+    what: "groups are found by what a row is and not by what it was",
+    replace: () =>
+      replaced(
+        GroupIndex.prototype,
+        "visit",
+        (visit) =>
+          function (this: GroupIndex, passage, each) {
+            // A row that is gone is all that there is to find by.
+            const { before, after } = passage;
+            visit.call(this, { ...passage, before: after === null ? before : null }, each);
+          },
+      ),
+  },
+  {
+    what: "texts are ordered by UTF-16 units, as JavaScript's < does",
+    fault: { decider: (decider) => ({ ...decider, compile: decidingBy(decider.compile, utf16) }) },
+  },
+  {
+    what: "NULL is not equal to something, as in JavaScript",
+    fault: {
+      decider: (decider) => ({ ...decider, compile: decidingBy(decider.compile, nullIsUnequal) }),
+    },
+  },
+  {
+    what: "rows are masked before computed fields are made of them",
+    fault: {
+      request: (request) => ({
+        ...request,
+        view: {
+          ...request.view,
+          present: (rows) =>
+            request.view.present(rows.map(({ secret: _hidden, ...rest }): Row => rest)),
+        },
+      }),
+    },
+  },
+  {
+    what: "a position stands behind a page that is not the last",
+    replace: () =>
+      replaced(PageReader.prototype, "read", (read) =>
+        async function (this: PageReader, ...args) {
+          const page = await read.apply(this, args);
+          const token = new TextEncoder().encode(`id: s.${"0".repeat(16)}.1\n\n`);
+          const bytes = Uint8Array.from([...page.bytes, ...token]);
+          return page.next === null ? page : { ...page, bytes };
+        }),
+  },
+  {
+    what: "the frontier of a snapshot lags a page behind",
+    replace: () =>
+      replaced(
+        PageReader.prototype,
+        "read",
+        (read) =>
+          async function (this: PageReader, group, start, atLeast): Promise<Page> {
+            const page = await read.call(this, group, start, atLeast);
+            const [column] = group.interest.table.primaryKey;
+            const key = start?.key ?? [column?.kind === "text" ? "" : -1];
+            return page.next === null ? page : { ...page, next: { ...page.next, key } };
+          },
+      ),
+  },
+  {
+    what: "a page is taken for newer than it is",
+    fault: {
+      log: (log) => ({
+        ...logMethods(log),
+        async readAt(statement) {
+          const page = await log.readAt(statement);
+          // Meanwhile somebody writes.
+          for (let turn = 0; turn < 30; turn++) await new Promise(setImmediate);
+          return { ...page, position: await log.end() };
+        },
+      }),
+    },
+  },
+  {
+    what: "a stream resumes one change too late",
+    fault: {
+      log: (log) => ({
+        ...logMethods(log),
+        parse(token) {
+          const position = log.parse(token);
+          return position?.kind === "sequence" ? { ...position, seq: position.seq + 1 } : position;
+        },
+      }),
+    },
+  },
+  {
+    what: "changes are forgotten and the floor stays",
+    spoil: async (db) => {
+      await run(
+        db,
+        `CREATE TRIGGER IF NOT EXISTS no_floor AFTER UPDATE ON "_service_meta"
+         WHEN new.name = 'floor' AND new.value <> '0'
+         BEGIN UPDATE "_service_meta" SET value = '0' WHERE name = 'floor'; END`,
+      );
+    },
+  },
+  {
+    what: "a row that is shown to one is changed for the next",
+    replace: () =>
+      replaced(FrameMaker.prototype, "text", (text) =>
+        function (this: FrameMaker, event) {
+          const written = text.call(this, event);
+          // Rows are readonly for everybody but this fault.
+          const row = event.passage.after?.row as Record<string, unknown> | undefined;
+          if (row !== undefined) row["title"] = null;
+          return written;
+        }),
+  },
+  {
+    what: "who was away is told the last change of a row, without what the row was before",
+    replace: () =>
+      replaced(History.prototype, "read", (read) =>
+        async function (this: History, cursor, most) {
+          const window = await read.call(this, cursor, most);
+          return window === null ? null : { ...window, changes: lastOfEach(window.changes) };
+        }),
+  },
+  {
+    what: "an invalidation leaves the client its position",
+    fault: {
+      stream: (stream) =>
+        stream.pipeThrough(
+          new TransformStream({
+            transform(chunk: Uint8Array, controller) {
+              const text = new TextDecoder().decode(chunk).replace("id:\n\n", "");
+              controller.enqueue(new TextEncoder().encode(text));
+            },
+          }),
+        ),
+    },
+  },
+  {
+    what: "the end of another one's log is taken for its own: a step is skipped",
+    fault: {
+      log: (log) => {
+        let count = 0;
+        return {
+          ...logMethods(log),
+          async next(from) {
+            const step = await log.next(from);
+            const isSkipped = step !== null && step.changes.length > 0 && ++count % 20 === 0;
+            return isSkipped ? { ...step, changes: [] } : step;
+          },
+        };
+      },
+    },
+  },
+];
+
+const mostSeconds = 10;
+
+for (const { what, fault = {}, spoil, replace } of wrongs) {
+  Deno.test(`caught within ${mostSeconds} s: ${what}`, async () => {
+    using _wrong = replace?.() ?? { [Symbol.dispose]: () => {} };
+    const { failure, events, elapsedMs } = await checkStreams({
+      seed: 1,
+      events: Infinity,
+      mostMs: mostSeconds * 1_000,
+      fault,
+      ...(spoil === undefined ? {} : { spoil }),
+    });
+    assert(failure !== null, `${events} events were checked, and nothing was found`);
+    console.log(`after ${events} events, ${Math.round(elapsedMs)} ms: ${failure.slice(0, 300)}`);
+  });
+}
+
+function replaced<T extends object, K extends keyof T>(
+  target: T,
+  name: K,
+  make: (sound: T[K]) => T[K],
+): Disposable {
+  const sound = target[name];
+  target[name] = make(sound);
+  return {
+    [Symbol.dispose]: () => {
+      target[name] = sound;
+    },
+  };
+}
+
+/** What memory decides by instead; undefined where it decides as before. */
+type Verdict = (
+  filter: Filter & { readonly kind: "compare" },
+  image: RowImage,
+) => boolean | undefined;
+
+function decidingBy(compile: (filter: Filter) => Decide, verdict: Verdict) {
+  return (filter: Filter): Decide => {
+    if (filter.kind === "and" || filter.kind === "or") {
+      const terms = filter.terms.map(decidingBy(compile, verdict));
+      const settling = filter.kind === "or";
+      return (image) => {
+        const answers = terms.map((decide) => decide(image));
+        if (answers.includes(settling)) return settling;
+        return answers.includes(null) ? null : !settling;
+      };
+    }
+    const sound = compile(filter);
+    if (filter.kind !== "compare") return sound;
+    return (image) => verdict(filter, image) ?? sound(image);
+  };
+}
+
+const utf16: Verdict = ({ column, operator, values: [asked] }, { row }) => {
+  const value = row[column.name];
+  if (typeof value !== "string" || typeof asked !== "string" || column.kind !== "text") return;
+  if (operator === lessOperator) return value < asked;
+  if (operator === lessOrEqualOperator) return value <= asked;
+  if (operator === greaterOperator) return value > asked;
+  if (operator === greaterOrEqualOperator) return value >= asked;
+};
+
+const nullIsUnequal: Verdict = ({ column, operator, values: [asked] }, { row }) =>
+  operator === notEqualOperator && asked !== null && row[column.name] === null ? true : undefined;
+
+function lastOfEach(changes: readonly Change[]): readonly Change[] {
+  const last = new Map<unknown, Change>();
+  for (const change of changes) {
+    const row = change.after ?? change.before;
+    last.set(row === null ? change : `${change.table.name} ${row["id"] ?? row["code"]}`, change);
+  }
+  return changes.filter((change) => [...last.values()].includes(change));
+}

@@ -1,0 +1,158 @@
+import type { User } from "../../../../src/auth/user.ts";
+import type { ChangeLog } from "../../../../src/db/change_log.ts";
+import { settleChanges } from "../../../../src/db/changes_options.ts";
+import { openChangeLog } from "../../../../src/db/open_change_log.ts";
+import type { Database } from "../../../../src/db/open_database.ts";
+import { createFilterParser } from "../../../../src/filter/parse_filter.ts";
+import { createDecider, type Decider } from "../../../../src/live/decider.ts";
+import { Hub, type HubOptions } from "../../../../src/live/hub.ts";
+import { Quota } from "../../../../src/live/quota.ts";
+import type { LiveSizes } from "../../../../src/live/sizes.ts";
+import type { SubscribeRequest } from "../../../../src/live/stream_request.ts";
+import { settleAbuse } from "../../../../src/guard/abuse_options.ts";
+import { createGuard } from "../../../../src/guard/guard.ts";
+import { openStore } from "../../../../src/runtime/open_store.ts";
+import { Problem } from "../../../../src/problem/problem.ts";
+import { problemReply } from "../../../../src/problem/problem_reply.ts";
+import type { Reply } from "../../../../src/protocol/reply.ts";
+import type { ResourceDefinition } from "../../../../src/resource/definition.ts";
+import { mountResources } from "../../../../src/resource/mount.ts";
+import { createTagKeys } from "../../../../src/resource/settle_etag.ts";
+import { settleRelations } from "../../../../src/resource/settle_relations.ts";
+import type { Resource } from "../../../../src/resource/resource.ts";
+import { type ResourceContext, settleResource } from "../../../../src/resource/settle_resource.ts";
+import { createSealer } from "../../../../src/runtime/sealer.ts";
+import type { Runtime } from "../../../../src/runtime/runtime.ts";
+import { readTarget } from "../../../../src/service/target.ts";
+import { type Gate, gatedDecider, gatedLog } from "./gate.ts";
+import { tables } from "./world.ts";
+
+/** A service over a database that others may serve as well. */
+export interface Instance {
+  readonly db: Database;
+  /** Without a gate. */
+  readonly log: ChangeLog;
+  /** What a stream was opened for, by what tells that its client is gone. */
+  readonly requests: ReadonlyMap<Promise<unknown>, SubscribeRequest>;
+  /** Never rejects for the caller's faults. */
+  answer(request: Request, gone?: Promise<unknown>): Promise<Reply>;
+  close(): Promise<void>;
+}
+
+/** What is put in the place of a sound part, to see whether the checker finds out. */
+export interface Fault {
+  log?(log: ChangeLog, db: Database): ChangeLog;
+  decider?(decider: Decider): Decider;
+  request?(request: SubscribeRequest): SubscribeRequest;
+  stream?(stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array>;
+}
+
+/** What an instance is made of. */
+export interface InstanceOptions {
+  readonly db: Database;
+  readonly resources: readonly ResourceDefinition[];
+  readonly sizes: LiveSizes;
+  readonly runtime: Runtime;
+  readonly gate: Gate;
+  readonly fault: Fault;
+}
+
+/** Assembled as `createApp` does it, but for a hub whose sizes and log are the test's. */
+export async function openInstance(options: InstanceOptions): Promise<Instance> {
+  const { db, sizes, runtime, gate, fault } = options;
+  const changes = settleChanges();
+  const log = await openChangeLog({
+    driver: db.driver,
+    tables: Object.values(tables),
+    changes,
+    runtime,
+  });
+  const faultyLog = fault.log?.(log, db) ?? log;
+  const decider = createDecider(db.driver, runtime);
+  const hub = new WatchedHub({
+    openLog: () => Promise.resolve(gatedLog(faultyLog, gate)),
+    decider: gatedDecider(fault.decider?.(decider) ?? decider, gate),
+    runtime,
+    sizes,
+    excluded: new Set(),
+    quota: new Quota({ maxPerUser: 1_000, maxPerAddress: 1_000 }),
+  }, fault);
+  await hub.start();
+  const answer = await answering(options, hub);
+  return {
+    db,
+    log,
+    requests: hub.requests,
+    answer,
+    async close() {
+      await hub.close();
+      await db.close();
+    },
+  };
+}
+
+class WatchedHub extends Hub {
+  readonly requests = new Map<Promise<unknown>, SubscribeRequest>();
+  readonly #fault: Fault;
+
+  constructor(options: HubOptions, fault: Fault) {
+    super(options);
+    this.#fault = fault;
+  }
+
+  override async subscribe(request: SubscribeRequest): Promise<ReadableStream<Uint8Array>> {
+    this.requests.set(request.gone, request);
+    const { request: change, stream: pipe } = this.#fault;
+    const stream = await super.subscribe(change?.(request) ?? request);
+    return pipe?.(stream) ?? stream;
+  }
+}
+
+async function answering(
+  { db, resources: definitions, runtime }: InstanceOptions,
+  hub: Hub,
+): Promise<Instance["answer"]> {
+  const abuse = settleAbuse(undefined, false, runtime);
+  const guard = createGuard({ abuse, store: await openStore(undefined, runtime), runtime });
+  const secret = "a secret for the tests only";
+  const context: ResourceContext = {
+    basePath: "/api",
+    driver: db.driver,
+    writeBy: (driver) => driver,
+    filters: createFilterParser(),
+    sealer: createSealer([secret], runtime.random),
+    relations: settleRelations(definitions, db.driver),
+    guard,
+    wired: new Set(),
+    isIndexed: () => false,
+    resourceOf: (table) => resources.find((resource) => resource.table === table),
+    hubOf: () => hub,
+    tagKeys: createTagKeys([secret]),
+    runtime,
+  };
+  const resources: readonly Resource[] = definitions.map((one) => settleResource(one, context));
+  const limits = { bodyLimit: 1_000_000, bodyTimeoutMs: 10_000 };
+  const mounted = mountResources(resources, {
+    limits,
+    guard,
+    keys: null,
+    trustedProxies: 0,
+    clock: runtime.clock,
+  });
+  return async (request, gone) => {
+    const id = request.headers.get("x-user");
+    const user: User | null = id === null ? null : { id };
+    try {
+      const answer = mounted.answer(request, readTarget(request.url), {
+        user: () => user,
+        address: () => null,
+        delivered: () => gone ?? null,
+      });
+      if (answer === null) throw new Error(`There is nothing at ${request.url}`);
+      return await answer;
+    } catch (error) {
+      if (error instanceof Problem) return problemReply(error);
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,114 @@
+import type { ChangeLog } from "../../../../src/db/change_log.ts";
+import { settleChanges } from "../../../../src/db/changes_options.ts";
+import { openChangeLog } from "../../../../src/db/open_change_log.ts";
+import { type Database, openDatabase } from "../../../../src/db/open_database.ts";
+import { type LiveSizes, liveSizes } from "../../../../src/live/sizes.ts";
+import type { Observation } from "../../../../src/runtime/observation.ts";
+import type { Runtime } from "../../../../src/runtime/runtime.ts";
+import { handClock } from "../../../db/hand_clock.ts";
+import { run } from "../../../support/scratch.ts";
+import { Chance } from "../chance.ts";
+import type { Fault } from "./instance.ts";
+import { Truth } from "./truth.ts";
+import { createWorld, tables } from "./world.ts";
+
+/** One run over a SQLite file in which nothing happens by itself: the same seeds, the same run. */
+export interface SimulationOptions {
+  readonly seed: number;
+  /** Each is a seed of its own, so that a run without some of them is still a run. */
+  readonly steps: readonly number[];
+  /** Where the file is made. */
+  readonly folder: string;
+  readonly fault?: Fault;
+  /** Told what is done, step by step. */
+  trace?(line: string): void;
+  /** Spoils the database itself. */
+  spoil?(db: Database): Promise<void>;
+}
+
+/** What came of it. */
+export interface Outcome {
+  /** What was wrong first. */
+  readonly failure: string | null;
+  /** How many events were checked. */
+  readonly events: number;
+  /** How often every client was held against the list. */
+  readonly comparisons: number;
+}
+
+/** Of two servers with little room for anything. */
+export const crampedSizes: LiveSizes = {
+  ...liveSizes,
+  ring: { changes: 12, bytes: 100_000 },
+  rowsPerPage: 3,
+  readers: 2,
+  mostWaiting: 50,
+  changesAtOnce: 4,
+  mostUnreadBytes: 700,
+};
+/** In it every reader can keep up. */
+export const wideSizes: LiveSizes = {
+  ...liveSizes,
+  rowsPerPage: 4,
+  readers: 3,
+  mostUnreadBytes: 10_000_000,
+};
+/** Of the servers. */
+export const sizes = [crampedSizes, crampedSizes, wideSizes];
+
+/** What a run is about. */
+export interface SimulationParts {
+  readonly url: string;
+  readonly db: Database;
+  readonly log: ChangeLog;
+  readonly truth: Truth;
+  readonly runtime: Runtime;
+  readonly advance: (ms: number) => void;
+  readonly observations: Observation[];
+}
+
+/** Makes the file and its tables. */
+export async function beginParts({ folder, seed }: SimulationOptions): Promise<SimulationParts> {
+  const url = `sqlite:${folder}/${seed}-${crypto.randomUUID()}.db`;
+  const { clock, advance } = handClock();
+  const chance = new Chance(seed);
+  const observations: Observation[] = [];
+  const runtime: Runtime = {
+    clock,
+    random: { bytes: (length) => Uint8Array.from({ length }, () => chance.below(256)) },
+    observe: (observation) => observations.push(observation),
+    environment: () => undefined,
+  };
+  const db = await openDatabase(url, { clock });
+  await createWorld(db);
+  const log = await openChangeLog({
+    driver: db.driver,
+    tables: Object.values(tables),
+    changes: settleChanges(),
+    runtime,
+  });
+  return { url, db, log, truth: await Truth.begin(log), runtime, advance, observations };
+}
+
+/** Everything up to some change is forgotten. */
+export async function forgetSome(db: Database, chance: Chance): Promise<void> {
+  const { rows: [row = []] } = await run(
+    db,
+    `SELECT coalesce(max(seq), 0) FROM "_service_changes"`,
+  );
+  const floor = Math.max(0, Number(row[0]) - chance.below(40));
+  await db.driver.transaction(async (connection) => {
+    const text = `UPDATE "_service_meta" SET value = ? WHERE name = 'floor'
+        AND CAST(value AS INTEGER) < ?`;
+    await connection.query({ text, values: [String(floor), floor] });
+    const forget = `DELETE FROM "_service_changes" WHERE seq <= ?`;
+    await connection.query({ text: forget, values: [floor] });
+  });
+}
+
+/** Lets whatever is ready run. */
+export async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+}

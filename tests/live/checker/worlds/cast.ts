@@ -1,0 +1,82 @@
+import { type App, createApp } from "../../../../src/app.ts";
+import { type Database, openDatabase } from "../../../../src/db/open_database.ts";
+import type { Observation } from "../../../../src/runtime/observation.ts";
+import type { Runtime } from "../../../../src/runtime/runtime.ts";
+import { handClock } from "../../../db/hand_clock.ts";
+import type { Chance } from "../chance.ts";
+import type { ResourceDefinition } from "../../../../src/resource/definition.ts";
+import type { WorldOptions } from "./options.ts";
+import { definitions } from "./rights.ts";
+
+/** What is put in the place of a sound part, to see whether the checker finds out. */
+export interface Sabotage {
+  /** Spoils the database, once the services have set it up. */
+  spoil?(db: Database): Promise<void>;
+  /** Serves the tables otherwise than the rights say. */
+  resources?(options: WorldOptions): readonly ResourceDefinition[];
+  /** Makes what changes the text of a stream on its way. */
+  wire?(): (text: string) => string;
+  /** How long a rest waits for what does not come. */
+  readonly patienceMs?: number;
+}
+
+/** The services over one database, with a time that is moved by hand. */
+export interface Cast extends AsyncDisposable {
+  readonly apps: readonly App[];
+  readonly observations: readonly Observation[];
+  advance(ms: number): void;
+  elapsedMs(): number;
+}
+
+/** Two services, each with a handle of its own. */
+export async function startServices(
+  url: string,
+  { options, chance, sabotage }: {
+    readonly options: WorldOptions;
+    readonly chance: Chance;
+    readonly sabotage: Sabotage;
+  },
+): Promise<Cast> {
+  const { clock, advance } = handClock();
+  const startedAt = Date.now();
+  const observations: Observation[] = [];
+  const runtime: Runtime = {
+    clock: { ...clock, now: () => startedAt + clock.now() },
+    random: { bytes: (length) => Uint8Array.from({ length }, () => chance.below(256)) },
+    observe: (observation) => observations.push(observation),
+    environment: () => undefined,
+  };
+  const open = async () => {
+    const db = await openDatabase(url);
+    return await createApp({
+      db,
+      secret: "a secret for the tests only",
+      runtime,
+      changes: { mode: options.mode },
+      subscribe: { maxPerUser: 1_000, maxPerAddress: 1_000 },
+      auth: {
+        middleware: async (context, next) => {
+          const id = context.req.header("x-user");
+          if (id !== undefined) context.set("user", { id });
+          await next();
+        },
+      },
+      resources: sabotage.resources?.(options) ?? definitions(options),
+    });
+  };
+  const apps = [await open(), await open()];
+  return {
+    apps,
+    observations,
+    advance,
+    elapsedMs: clock.elapsedMs,
+    async [Symbol.asyncDispose]() {
+      for (const app of apps) await app.close();
+    },
+  };
+}
+
+/** Somebody else's handle, which the services know nothing of. */
+export function openOutside(url: string): Promise<Database> {
+  return openDatabase(url);
+}

@@ -1,0 +1,234 @@
+import { assert } from "@std/assert";
+import { FrameMaker } from "../../../../src/live/frame_maker.ts";
+import { all, rsql } from "../../../../src/filter/builders.ts";
+import { resource, type ResourceDefinition } from "../../../../src/resource/definition.ts";
+import { run } from "../../../support/scratch.ts";
+import { testUnless } from "../../../support/skip.ts";
+import type { Sabotage } from "./cast.ts";
+import type { Rule } from "./findings.ts";
+import { findOldSqlite } from "./old_sqlite.ts";
+import type { GivenOptions } from "./options.ts";
+import { definitions } from "./rights.ts";
+import { missingServer, runWorlds } from "./run_worlds.ts";
+import { tags } from "./tables.ts";
+
+/** Something done wrong, and the promises by which that may be found. */
+interface Wrong {
+  readonly what: string;
+  readonly rules: readonly Rule[];
+  readonly given: GivenOptions;
+  readonly sabotage?: Sabotage;
+}
+
+const plain: GivenOptions = {
+  ...{ engine: "sqlite", mode: "triggers", scope: "own", includes: false, aggregates: false },
+  ...{ writer: "sql", crashes: false },
+};
+
+/** Changes every so-manieth event of the ones that a pattern finds. */
+function wire(pattern: RegExp, change: (found: string) => string, times = 1): Sabotage {
+  return {
+    wire: () => {
+      let count = 0;
+      return (text) =>
+        text.replace(pattern, (found) => ++count % times === 0 ? change(found) : found);
+    },
+  };
+}
+
+const changeEvent = /event: (?:added|changed)\n.*\n\n/g;
+
+const wrongs: readonly Wrong[] = [
+  {
+    what: "events lack their ids",
+    rules: ["ids"],
+    given: plain,
+    sabotage: wire(/"id":\d+,(?="item")/g, () => ""),
+  },
+  {
+    what: "events have positions of their own",
+    rules: ["members"],
+    given: plain,
+    sabotage: wire(/event: changed/g, (found) => `id: here\n${found}`),
+  },
+  {
+    what: "one change in thirty is told as an addition",
+    rules: ["types"],
+    given: plain,
+    sabotage: wire(changeEvent, (found) => found.replaceAll("changed", "added"), 30),
+  },
+  {
+    what: "one event in fifty is told twice",
+    rules: ["order"],
+    given: plain,
+    sabotage: wire(changeEvent, (found) => found + found, 50),
+  },
+  {
+    what: "one event in fifty is lost",
+    rules: ["moments", "types", "quiet"],
+    given: plain,
+    sabotage: wire(changeEvent, () => "", 50),
+  },
+  {
+    what: "a position stands in the middle of a commit",
+    rules: ["moments"],
+    given: plain,
+    sabotage: wire(
+      /(event: (?:added|changed|removed)\n.*\n\n){2,}id: .*\n\n/g,
+      (found) => found.replace("\n\n", `\n\n${/id: .*\n\n$/.exec(found)?.[0] ?? ""}`),
+    ),
+  },
+  {
+    what: "what was taken back is told",
+    rules: ["undone"],
+    given: plain,
+    sabotage: wire(/"title":"t-/g, () => '"title":"undone-', 3),
+  },
+  {
+    what: "reals have 15 digits, as an old SQLite writes them",
+    rules: ["leak"],
+    given: plain,
+    sabotage: wire(/0\.30000000000000004|0\.3333333333333333/g, (found) => found.slice(0, 17)),
+  },
+  {
+    what: "a sum is one too many",
+    rules: ["aggregate-moments"],
+    given: { ...plain, aggregates: true },
+    sabotage: wire(/(?<="sum":\{"size":)\d+/g, (found) => String(Number(found) + 1), 5),
+  },
+  {
+    what: "the last digit of an average is wrong",
+    rules: ["aggregate-quiet"],
+    given: { ...plain, aggregates: true },
+    sabotage: wire(
+      /(?<="avg":\{"price":"-?\d+\.\d+)\d(?=")/g,
+      (found) => found === "1" ? "2" : "1",
+    ),
+  },
+  {
+    what: "a row is told as it was before its change",
+    rules: ["leak", "moments", "quiet"],
+    given: { ...plain, scope: "relation" },
+  },
+  {
+    what: "one deletion in five is not recorded",
+    rules: ["moments", "types", "quiet", "leak"],
+    given: plain,
+    sabotage: {
+      spoil: async (db) => {
+        await run(
+          db,
+          `CREATE TRIGGER forgetful AFTER INSERT ON "_service_changes"
+           WHEN new.op = 'delete' AND new.seq % 5 = 0
+           BEGIN DELETE FROM "_service_changes" WHERE seq = new.seq; END`,
+        );
+      },
+    },
+  },
+  {
+    what: "included rows are shown without their rights",
+    rules: ["leak-included"],
+    given: { ...plain, includes: true, links: "unserved" },
+    sabotage: {
+      resources: (options) =>
+        definitions(options).map((one): ResourceDefinition => {
+          const shown = (id: string) =>
+            id === "root" ? all() : rsql`visibleTo==${id},visibleTo==null`;
+          const auth = {
+            read: () => all(),
+            subscribe: ({ id }: { readonly id: string }) => shown(id),
+          };
+          return one.table === tags ? resource(tags, { id: tags.id, auth }) : one;
+        }),
+    },
+  },
+];
+
+const mostSeconds = 10;
+
+for (const wrong of wrongs) {
+  Deno.test(`worlds: caught within ${mostSeconds} s: ${wrong.what}`, async () => {
+    using _replaced = wrong.what.startsWith("a row is told as it was")
+      ? tellingThePast()
+      : { [Symbol.dispose]: () => {} };
+    await requireCaught(wrong);
+  });
+}
+
+const old = await findOldSqlite();
+testUnless(
+  "missing" in old ? old.missing : null,
+  `worlds: caught within ${mostSeconds} s: what another SQLite replaces is not recorded`,
+  () =>
+    requireCaught({
+      what: "",
+      rules: ["moments", "types", "quiet", "leak"],
+      given: { ...plain, writer: "old-sqlite" },
+      sabotage: {
+        spoil: async (db) => {
+          await run(
+            db,
+            `CREATE TRIGGER forgetful AFTER INSERT ON "_service_changes" WHEN new.op = 'delete'
+             BEGIN DELETE FROM "_service_changes" WHERE seq = new.seq; END`,
+          );
+        },
+      },
+    }),
+);
+
+testUnless(
+  missingServer,
+  "worlds: caught: positions of before a crash count after it",
+  () =>
+    requireCaught({
+      what: "",
+      rules: ["types", "quiet", "order", "leak"],
+      given: { ...plain, engine: "postgres", writer: "transactions", crashes: true },
+      sabotage: {
+        patienceMs: 1_500,
+        spoil: async (db) => {
+          // Kept over a recovery, it does not tell that there was one.
+          await run(db, `ALTER TABLE IF EXISTS "_service_epoch" SET LOGGED`);
+        },
+      },
+    }, 60),
+);
+
+testUnless(
+  missingServer,
+  "worlds: caught: what others write is not recorded, as by mode service",
+  () =>
+    requireCaught({
+      what: "",
+      rules: ["types", "quiet", "leak"],
+      given: { ...plain, engine: "postgres", mode: "service", writer: "sql" },
+      sabotage: { patienceMs: 1_500 },
+    }),
+);
+
+async function requireCaught(
+  { rules, given, sabotage = {} }: Wrong,
+  seconds = mostSeconds,
+): Promise<void> {
+  const options = { seed: 1, events: Infinity, mostMs: seconds * 1_000, given, sabotage };
+  const { failure, rule, events, elapsedMs } = await runWorlds(options);
+  assert(failure !== null && rule !== null, `nothing was found in ${events} events`);
+  assert(rules.includes(rule), `found by ${rule}: ${failure}`);
+  console.log(`${rule} after ${events} events, ${Math.round(elapsedMs)} ms`);
+}
+
+function tellingThePast(): Disposable {
+  const sound = FrameMaker.prototype.want;
+  FrameMaker.prototype.want = function (event) {
+    const { passage } = event;
+    const { before, after } = passage;
+    // Passages are readonly for everybody but this fault.
+    if (before !== null && after !== null) Object.assign(passage, { after: before });
+    return sound.call(this, event);
+  };
+  return {
+    [Symbol.dispose]: () => {
+      FrameMaker.prototype.want = sound;
+    },
+  };
+}

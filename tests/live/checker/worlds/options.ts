@@ -1,0 +1,86 @@
+import { Chance } from "../chance.ts";
+
+/** What a world is made of. Every part of it is chosen by the seed, unless it is given. */
+export interface WorldOptions {
+  readonly engine: "sqlite" | "postgres";
+  readonly mode: "triggers" | "service";
+  /** What decides about the rights to items, and with them to notes. */
+  readonly scope: "own" | "relation" | "mixed";
+  /** Whether the links of items to tags are a resource with rights of its own. */
+  readonly links: "served" | "unserved";
+  /** Whether clients include related rows. */
+  readonly includes: boolean;
+  /** Whether clients follow aggregates. */
+  readonly aggregates: boolean;
+  /** Who writes past the service. */
+  readonly writer: "none" | "sql" | "transactions" | "old-sqlite";
+  /** Whether the Postgres crashes now and then. */
+  readonly crashes: boolean;
+}
+
+/** What of it is settled from outside. */
+export type GivenOptions = { readonly [K in keyof WorldOptions]?: WorldOptions[K] | undefined };
+
+/** What this machine has. */
+export interface Machine {
+  /** Whether there is a program with another SQLite. */
+  readonly hasOldSqlite: boolean;
+}
+
+/** The options of a seed. */
+export function optionsOf(seed: number, machine: Machine, given: GivenOptions = {}): WorldOptions {
+  const chance = new Chance(seed * 31 + 7);
+  const engine = given.engine ?? chance.pick(["sqlite", "sqlite", "postgres"] as const);
+  const mode = given.mode ?? (chance.once(5) ? "service" : "triggers");
+  const isCrashing = chance.once(4);
+  const crashes = given.crashes ?? (engine === "postgres" && mode === "triggers" && isCrashing);
+  return {
+    engine,
+    mode,
+    scope: given.scope ?? chance.pick(["own", "relation", "relation", "mixed"] as const),
+    links: given.links ?? chance.pick(["served", "unserved"] as const),
+    includes: given.includes ?? chance.once(2),
+    aggregates: given.aggregates ?? chance.once(2),
+    writer: given.writer ?? writerOf({ engine, mode }, machine, chance),
+    crashes,
+  };
+}
+
+function writerOf(
+  { engine, mode }: Pick<WorldOptions, "engine" | "mode">,
+  { hasOldSqlite }: Machine,
+  chance: Chance,
+): WorldOptions["writer"] {
+  // What others write is not recorded there, and need not be told.
+  if (mode === "service") return "none";
+  if (engine === "postgres") return chance.pick(["sql", "transactions", "transactions"] as const);
+  return chance.pick(hasOldSqlite ? ["sql", "old-sqlite"] as const : ["sql"] as const);
+}
+
+/** One line of it, as a person would give it. */
+export function printOptions(options: WorldOptions): string {
+  return Object.entries(options).map(([name, value]) => `${name}=${value}`).join(" ");
+}
+
+/** Reads such a line. Throws an Error for what is no option. */
+export function parseOptions(words: readonly string[]): GivenOptions {
+  const given: Record<string, string | boolean> = {};
+  for (const word of words) {
+    const [name = "", value = ""] = word.split("=");
+    if (!knownValues[name]?.includes(value)) throw new Error(`There is no option ${word}`);
+    given[name] = value === "true" ? true : value === "false" ? false : value;
+  }
+  // Names and values are those of the table below.
+  return given as GivenOptions;
+}
+
+const knownValues: Readonly<Record<string, readonly string[]>> = {
+  engine: ["sqlite", "postgres"],
+  mode: ["triggers", "service"],
+  scope: ["own", "relation", "mixed"],
+  links: ["served", "unserved"],
+  includes: ["true", "false"],
+  aggregates: ["true", "false"],
+  writer: ["none", "sql", "transactions", "old-sqlite"],
+  crashes: ["true", "false"],
+};
