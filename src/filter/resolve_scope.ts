@@ -65,7 +65,8 @@ function everything(table: TableInfo, context: ScopeContext): FilterContext {
  * `undefined` or `null` in its place: that denies, as it does from code.
  */
 function resolvePlain(syntax: ComparisonSyntax, column: ColumnInfo, operator: Operator): Filter {
-  const isMissing = (literal: Literal) => literal.text === "undefined" || isNullWord(literal);
+  // Also in quotes: the template may have put them there.
+  const isMissing = ({ text }: Literal) => text === "undefined" || text === "null";
   return syntax.values.some(isMissing) ? noRows : resolveComparison(syntax, column, operator);
 }
 

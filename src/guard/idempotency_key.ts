@@ -19,7 +19,7 @@ export function readIdempotencyKey(header: string, isAnonymous: boolean): string
   if (!isKey) throw unusable("it must be 1 to 255 printable ASCII characters");
   if (isAnonymous && key.length < leastAnonymousKey) {
     throw unusable(
-      `without a user it must be ${leastAnonymousKey} characters at least and hold 128 random bits, ` +
+      `without a user it must be ${leastAnonymousKey} characters at least, chosen at random, ` +
         "such as a new UUID",
     );
   }

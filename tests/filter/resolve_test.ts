@@ -196,7 +196,8 @@ Deno.test("undefined, null, NaN, and what a column could not hold, deny", () => 
 
 Deno.test("a plain text with undefined or null in the place of a user's value denies", () => {
   const user: { dept?: string; org: null } = { org: null };
-  for (const missing of [`${user.dept}`, `"${user.dept}"`, `'${user.dept}'`, `${user.org}`]) {
+  const plain = [`${user.dept}`, `${user.org}`];
+  for (const missing of plain.flatMap((word) => [word, `"${word}"`, `'${word}'`])) {
     for (const operator of ["==", "!=", "=ieq=", "=contains="]) {
       assertEquals(scope(`ownerId${operator}${missing}`), none());
       assertEquals(scope(`ownerId${operator}${missing},team==3`), eq(notes.team, 3));
