@@ -201,7 +201,7 @@ testUnless(
     requireCaught({
       what: "",
       rules: ["types", "quiet", "leak"],
-      given: { ...plain, engine: "postgres", mode: "service", writer: "sql" },
+      given: { ...plain, engine: "postgres", mode: "service", writer: "sql", services: 2 },
       sabotage: { patienceMs: 1_500 },
     }),
 );
