@@ -16,7 +16,7 @@ import { randomInterests } from "./interests.ts";
 import { listOracle } from "./oracle.ts";
 import type { Heard, Positions } from "./replica.ts";
 import { Truth } from "./truth.ts";
-import { positionOf } from "./token_position.ts";
+import { positionOf, positionsOf } from "./token_position.ts";
 import { createWorld, definitions, firstGrants, type Grants, tables } from "./world.ts";
 import { writeByApi } from "./api_writes.ts";
 import { writeBySql } from "./sql_writes.ts";
@@ -170,13 +170,7 @@ class PostgresCheck {
   }
 
   get positions(): Positions {
-    return {
-      isBehind: (token, earlier) => {
-        const [left, right] = [positionOf(token), positionOf(earlier)];
-        return left !== null && right !== null && this.#log.isBehind(left, right);
-      },
-      seqOf: () => null,
-    };
+    return positionsOf(this.#log, "snapshots");
   }
 
   /** In transactions that begin early, pause anywhere, and sometimes come to nothing. */

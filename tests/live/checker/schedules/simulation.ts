@@ -22,7 +22,7 @@ import {
   wideSizes,
 } from "./simulation_parts.ts";
 import { writeBySql } from "./sql_writes.ts";
-import { positionOf } from "./token_position.ts";
+import { positionsOf } from "./token_position.ts";
 import { definitions, firstGrants, type Grants } from "./world.ts";
 
 /** Runs the steps, and compares what all clients hold at rests between them and at the end. */
@@ -138,16 +138,7 @@ class Simulation {
   }
 
   get positions(): Positions {
-    return {
-      isBehind: (token, earlier) => {
-        const [left, right] = [positionOf(token), positionOf(earlier)];
-        return left !== null && right !== null && this.#parts.log.isBehind(left, right);
-      },
-      seqOf: (token) => {
-        const position = positionOf(token);
-        return position?.kind === "sequence" ? position.seq : null;
-      },
-    };
+    return positionsOf(this.#parts.log, "numbered");
   }
 
   async #step(chance: Chance): Promise<void> {

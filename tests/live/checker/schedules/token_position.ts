@@ -1,8 +1,24 @@
-import type { Position } from "../../../../src/db/change_log.ts";
+import type { ChangeLog, Position } from "../../../../src/db/change_log.ts";
 import { parsePosition } from "../../../../src/db/change_position.ts";
 import { readToken } from "../../../../src/live/mark.ts";
+import type { Positions } from "./replica.ts";
 
 /** Where a token stands, or the bare text of a position; null for what is neither. */
 export function positionOf(token: string): Position | null {
   return parsePosition(readToken(token)?.position ?? token);
+}
+
+/** What clients need to know of positions, which are closed to them. */
+export function positionsOf(log: ChangeLog, kind: "numbered" | "snapshots"): Positions {
+  return {
+    isBehind: (token, earlier) => {
+      const [left, right] = [positionOf(token), positionOf(earlier)];
+      return left !== null && right !== null && log.isBehind(left, right);
+    },
+    seqOf: (token) => {
+      if (kind === "snapshots") return null;
+      const position = positionOf(token);
+      return position?.kind === "sequence" ? position.seq : null;
+    },
+  };
 }

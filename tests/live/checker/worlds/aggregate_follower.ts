@@ -10,6 +10,8 @@ export interface AggregateFollowerOptions extends FollowerOptions {
   readonly question: Question;
   readonly history: History;
   readonly sight: Sight;
+  /** Whether some changes are noticed, and not known. */
+  readonly isUntold: boolean;
 }
 
 /** A client that keeps the last answer, and checks that it was one at some moment. */
@@ -64,7 +66,7 @@ export class AggregateFollower extends Follower {
     this.#last = answerText(event.data);
     const moment = this.#momentOf(event.data);
     if (moment !== null) this.#since = moment;
-    else {
+    else if (!this.#options.isUntold) {
       const text = `${this.name}: since ${this.#since} no answer was ${event.data}`;
       this.findings.add("aggregate-moments", text);
     }

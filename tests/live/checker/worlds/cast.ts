@@ -28,7 +28,7 @@ export interface Cast extends AsyncDisposable {
   elapsedMs(): number;
 }
 
-/** Two services, each with a handle of its own. */
+/** Services, each with a handle of its own. */
 export async function startServices(
   url: string,
   { options, chance, sabotage }: {
@@ -64,7 +64,8 @@ export async function startServices(
       resources: sabotage.resources?.(options) ?? definitions(options),
     });
   };
-  const apps = [await open(), await open()];
+  const apps: App[] = [];
+  while (apps.length < options.services) apps.push(await open());
   return {
     apps,
     observations,

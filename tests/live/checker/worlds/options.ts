@@ -16,6 +16,8 @@ export interface WorldOptions {
   readonly writer: "none" | "sql" | "transactions" | "old-sqlite";
   /** Whether the Postgres crashes now and then. */
   readonly crashes: boolean;
+  /** How many services there are over the one database. */
+  readonly services: 1 | 2;
 }
 
 /** What of it is settled from outside. */
@@ -34,6 +36,9 @@ export function optionsOf(seed: number, machine: Machine, given: GivenOptions = 
   const mode = given.mode ?? (chance.once(5) ? "service" : "triggers");
   const isCrashing = chance.once(4);
   const crashes = given.crashes ?? (engine === "postgres" && mode === "triggers" && isCrashing);
+  const writer = given.writer ?? writerOf({ engine, mode }, machine, chance);
+  // What others write is told from what a second service records by the time of it alone.
+  const services = given.services ?? (mode === "service" && writer !== "none" ? 1 : 2);
   return {
     engine,
     mode,
@@ -41,8 +46,9 @@ export function optionsOf(seed: number, machine: Machine, given: GivenOptions = 
     links: given.links ?? chance.pick(["served", "unserved"] as const),
     includes: given.includes ?? chance.once(2),
     aggregates: given.aggregates ?? chance.once(2),
-    writer: given.writer ?? writerOf({ engine, mode }, machine, chance),
+    writer,
     crashes,
+    services,
   };
 }
 
@@ -51,8 +57,10 @@ function writerOf(
   { hasOldSqlite }: Machine,
   chance: Chance,
 ): WorldOptions["writer"] {
-  // What others write is not recorded there, and need not be told.
-  if (mode === "service") return "none";
+  // What others write there is told by SQLite alone, as something that nobody knows.
+  if (mode === "service" && engine === "postgres") return "none";
+  const isAlone = mode === "service" && chance.once(2);
+  if (isAlone) return "none";
   if (engine === "postgres") return chance.pick(["sql", "transactions", "transactions"] as const);
   return chance.pick(hasOldSqlite ? ["sql", "old-sqlite"] as const : ["sql"] as const);
 }
@@ -64,11 +72,11 @@ export function printOptions(options: WorldOptions): string {
 
 /** Reads such a line. Throws an Error for what is no option. */
 export function parseOptions(words: readonly string[]): GivenOptions {
-  const given: Record<string, string | boolean> = {};
+  const given: Record<string, string | boolean | number> = {};
   for (const word of words) {
     const [name = "", value = ""] = word.split("=");
     if (!knownValues[name]?.includes(value)) throw new Error(`There is no option ${word}`);
-    given[name] = value === "true" ? true : value === "false" ? false : value;
+    given[name] = /^(true|false|\d)$/.test(value) ? JSON.parse(value) : value;
   }
   // Names and values are those of the table below.
   return given as GivenOptions;
@@ -83,4 +91,5 @@ const knownValues: Readonly<Record<string, readonly string[]>> = {
   aggregates: ["true", "false"],
   writer: ["none", "sql", "transactions", "old-sqlite"],
   crashes: ["true", "false"],
+  services: ["1", "2"],
 };

@@ -17,6 +17,8 @@ export interface RowFollowerOptions extends FollowerOptions {
   readonly sight: Sight;
   /** Whether positions are moments between commits, as where commits have an order. */
   readonly hasMoments: boolean;
+  /** Whether some changes are noticed, and not known: then what a row was may not be known. */
+  readonly isUntold: boolean;
 }
 
 /**
@@ -186,7 +188,8 @@ export class RowFollower extends Follower {
       return;
     }
     const isKnown = this.rows.has(id);
-    if (isKnown === (type === "added") && !this.#mayRepeat) {
+    const { isUntold } = this.#options;
+    if (isKnown === (type === "added") && !this.#mayRepeat && !isUntold) {
       this.#fault("types", `${type} ${id} (${seq}), held: ${isKnown}`);
     }
     this.#seqs.set(id, seq);

@@ -125,9 +125,10 @@ class World {
     for (const text of statements.first()) await outside.driver.query({ text, values: [] });
     history.add([], await history.read(outside.driver));
     const sight = new Sight(history, options);
-    const hasMoments = options.engine === "sqlite";
+    const isUntold = options.mode === "service" && options.writer !== "none";
+    const hasMoments = options.engine === "sqlite" && !isUntold;
     const { wire } = sabotage;
-    const shared = { history, sight, findings, ...(wire === undefined ? {} : { wire }) };
+    const shared = { history, sight, findings, isUntold, ...(wire === undefined ? {} : { wire }) };
     const old = options.writer === "old-sqlite" && program !== null
       ? openOldSqlite(program, url.slice("sqlite:".length))
       : null;
