@@ -57,7 +57,10 @@ export async function sqliteDriver(
     reader?.close();
     writer?.close();
     file.release();
-    throw toSqliteError(error, library.errorName(error));
+    const name = library.errorName(error);
+    if (name !== "SQLITE_NOTADB") throw toSqliteError(error, name);
+    const message = `Cannot open ${path}: it is not a SQLite database, or it is encrypted`;
+    throw new Error(message, { cause: error });
   }
 }
 

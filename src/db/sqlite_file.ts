@@ -1,14 +1,4 @@
-import {
-  closeSync,
-  existsSync,
-  mkdtempSync,
-  openSync,
-  readSync,
-  realpathSync,
-  rmSync,
-  statSync,
-} from "node:fs";
-import { Buffer } from "node:buffer";
+import { existsSync, mkdtempSync, realpathSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 
@@ -51,7 +41,8 @@ export function claimSqliteFile(path: string, library: string): SqliteFile {
 
 /**
  * Throws an Error that says what to do when `path` cannot be opened as a database: before a
- * library tries, whose messages say less and differ.
+ * library tries, whose messages say less and differ. It does not open the file: closing it again
+ * would end all locks that this process has on it, those of open connections as well.
  */
 export function requireSqliteFile(path: string, readOnly: boolean): void {
   if (path === ":memory:") return;
@@ -62,14 +53,6 @@ export function requireSqliteFile(path: string, readOnly: boolean): void {
   }
   if (statSync(path).isDirectory()) {
     throw new Error(`Cannot open ${path}: it is a folder, name a file in it`);
-  }
-  const header = Buffer.alloc(16);
-  const descriptor = openSync(path, "r");
-  const length = readSync(descriptor, header);
-  closeSync(descriptor);
-  // An empty file becomes a database when it is first written.
-  if (length > 0 && header.toString("latin1") !== "SQLite format 3\0") {
-    throw new Error(`Cannot open ${path}: it is not a SQLite database, or it is encrypted`);
   }
 }
 

@@ -10,6 +10,8 @@ import { integer, text } from "../../src/schema/column_builder.ts";
 import { readTableInfo, table } from "../../src/schema/define.ts";
 import { fails } from "../conformance/driver.ts";
 import { scratchFolder } from "../support/scratch.ts";
+import { testUnless } from "../support/skip.ts";
+import { missingSqliteShell, sqliteShell } from "../support/sqlite_shell.ts";
 
 type Open = (path: string, options?: SqliteOptions) => Promise<Driver>;
 
@@ -17,6 +19,11 @@ const drivers: readonly (readonly [string, Open])[] = [
   ["better-sqlite3", openBetterSqlite3],
   ["node:sqlite", openNodeSqlite],
 ];
+
+const pairs = [
+  ["better-sqlite3", openBetterSqlite3, openNodeSqlite],
+  ["node:sqlite", openNodeSqlite, openBetterSqlite3],
+] as const;
 
 for (const [name, open] of drivers) {
   const test = (promise: string, work: (path: string) => Promise<void>) => {
@@ -120,8 +127,31 @@ for (const [name, open] of drivers) {
     await assertRejects(() => open(`${path}.absent`, { readOnly: true }), Error, "no such file");
     await assertRejects(() => open(`${dirname(path)}/absent/b.db`), Error, "create the folder");
     await Deno.writeTextFile(path, "SQLite format 3\0 and nothing more");
-    await assertRejects(() => open(path), DatabaseError);
+    await assertRejects(() => open(path), Error, "it is not a SQLite database");
+    await assertRejects(() => open(path, { readOnly: true }), Error, "it is not a SQLite database");
   });
+}
+
+for (const [name, open, openOther] of pairs) {
+  testUnless(
+    missingSqliteShell,
+    `${name}: opening a file once more takes no lock from those that have it open`,
+    async () => {
+      await using folder = await scratchFolder();
+      const path = `${folder.path}/a.db`;
+      const first = await open(path);
+      await query(first, "CREATE TABLE t (a INTEGER PRIMARY KEY)");
+      const second = await open(path);
+      await assertRejects(() => openOther(path), Error, "use one of them");
+      // Without the lock the program would take itself for the last to leave: it would remove the
+      // journal, and the next commit would go to a file that has no name.
+      await sqliteShell(path, "SELECT * FROM t;\n");
+      await query(first, "INSERT INTO t VALUES (7)");
+      assertEquals(await sqliteShell(path, "SELECT * FROM t;\n"), "7\n");
+      await second.close();
+      await first.close();
+    },
+  );
 }
 
 Deno.test("the two SQLite libraries never share a file of one process", async () => {
