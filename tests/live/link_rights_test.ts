@@ -48,7 +48,6 @@ testOnEngines(
         }
         return lines;
       };
-      const anew = "invalidate relation_overflow,existing";
       await told("SELECT 1");
       assertEquals(
         await told("INSERT INTO album_tags VALUES (90, 2, 'jazz', FALSE)"),
@@ -64,11 +63,13 @@ testOnEngines(
       assertEquals(both, ["changed 1", "changed 2"], "album 2 is another of its tag's albums");
       const gone = await told("UPDATE album_tags SET gone = TRUE WHERE id = 3");
       assertEquals(gone.slice(0, 2), ["changed 1", "changed 1"]);
-      assertEquals(gone[4], anew, "the links decide which albums are included");
+      const ofArtist = "changed 1,changed 2,changed 3";
+      assertEquals(gone[4], ofArtist, "the links decide which albums are included");
       // The scope of the links walks to the albums: which of them count follows from these.
       const titles = await told("UPDATE albums SET title = 'c' WHERE id = 2");
       assertEquals(titles.slice(0, 2), ["changed 2", "changed 2"]);
-      assertEquals(titles.slice(3), [anew, anew]);
+      assertEquals(titles[3], "changed 2");
+      assertEquals(titles[4]?.split(",").sort().join(), ofArtist);
       for (const { stream } of followers) await stream.close();
     });
   },
@@ -158,9 +159,9 @@ testOnEngines(
       const [existing] = await stream.untilSynced();
       assertEquals(existing?.data.items[0].people, [{ id: 1, name: "ada" }]);
       await updateRow(db.driver, db, seasons, 1, { isOpen: false });
-      const told = await stream.take(2);
-      assertEquals(told.map(({ type }) => type), ["invalidate", "existing"]);
-      assertEquals(told[1]?.data.items, [{ id: 1, name: "one", people: [] }]);
+      const [changed] = await stream.take(1);
+      assertEquals(changed?.type, "changed");
+      assertEquals(changed?.data.item, { id: 1, name: "one", people: [] });
       await stream.close();
     });
   },
