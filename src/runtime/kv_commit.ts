@@ -41,7 +41,8 @@ export async function commitToKv(
     if (result.ok) return result;
     const second = await secondLook(kv, unit, limit);
     if (second.done !== null) return second.done;
-    if (limit.leftMs() === 0 || sameStates(second.checks, asked)) return result;
+    const isConflict = !second.isFree && sameStates(second.checks, asked);
+    if (limit.leftMs() === 0 || isConflict) return result;
     asked = second.checks;
   }
 }
@@ -137,6 +138,8 @@ interface SecondLook {
   readonly done: KeyValueCommitResult | null;
   /** The checks once more, by the states that their keys are in now. */
   readonly checks: readonly KeyValueCheck[];
+  /** Whether nothing stands in the way any more: what did was removed between try and look. */
+  readonly isFree: boolean;
 }
 
 /**
@@ -155,6 +158,8 @@ async function lookAgain(kv: PatientKv, unit: Unit, limit: Deadline): Promise<Se
   );
   return {
     done: own === undefined ? null : doneBy(own, unit),
+    isFree: absent.length === checks.length &&
+      records.every(({ entry }) => entry.versionstamp === null),
     checks: checks.map(({ key, versionstamp }) => ({
       key,
       versionstamp: versionstamp ?? expired.get(encodeKey(key)) ?? null,

@@ -113,8 +113,14 @@ function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   return isNumber && affinity === "TEXT" ? "never" : "wholly";
 }
 
+const numberKinds: ReadonlySet<string> = new Set(["real", "decimal", "integer", "bigint"]);
+
 function encode(value: unknown, column: ColumnInfo): SqlValue {
   if (value === null) return null;
+  // The numbers that JSON lacks are shown by name; as texts they would be greater than any number.
+  if (numberKinds.has(column.kind) && (value === "Infinity" || value === "-Infinity")) {
+    return Number(value);
+  }
   switch (column.kind) {
     case "boolean":
       return typeof value === "boolean" ? Number(value) : bindable(value);

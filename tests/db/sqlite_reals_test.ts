@@ -1,6 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
+import { askAboutImages } from "../../src/db/ask_about_images.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
+import { comparison } from "../../src/filter/comparison.ts";
+import { greaterOperator, lessOperator } from "../../src/filter/value_operators.ts";
 import { changesOf, openLog } from "../conformance/change_log_support.ts";
 import { run, scratchFolder } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
@@ -38,6 +41,33 @@ for (const scheme of ["sqlite", "node-sqlite"]) {
         );
       }
     });
+    await db.close();
+  });
+
+  Deno.test(`an infinite number of an image passes the filters that it passes in a list (${scheme})`, async () => {
+    await using folder = await scratchFolder();
+    const db = await openDatabase(`${scheme}:${folder.path}/r.db`);
+    await run(db, create);
+    const { tables: [readings] } = await db.introspect();
+    const score = readings?.byName.get("score");
+    assert(readings !== undefined && score !== undefined);
+    const log = await openLog(db, [readings]);
+    const changes = await changesOf(log, async () => {
+      await run(db, "INSERT INTO readings (id, score) VALUES (1, -9e999), (2, 9e999), (3, 0.5)");
+    });
+    const filters = [
+      comparison(lessOperator, score, [0]),
+      comparison(greaterOperator, score, [0.3]),
+      comparison(greaterOperator, score, [1e300]),
+    ];
+    const images = changes.map(({ after }) => ({ row: after ?? {} }));
+    const asked = await askAboutImages(db.driver, db.dialect, { table: readings, images, filters });
+    const listed = await run(
+      db,
+      "SELECT score < 0, score > 0.3, score > 1e300 FROM readings ORDER BY id",
+    );
+    assertEquals(asked, listed.rows.map((row) => row.map((truth) => truth === 1)));
+    await log.close();
     await db.close();
   });
 

@@ -131,6 +131,33 @@ for (const outage of outages) {
   });
 }
 
+Deno.test("a use that meets a refused one while that is taken back is made", async () => {
+  const { clock } = handClock();
+  const kv = await Deno.openKv(":memory:");
+  try {
+    // What stands in the way is gone between the failed check and the look at it.
+    await claimOnce(createDenoKeyValue(kv, { clock, random }), key, 600_000);
+    const [entry] = await Array.fromAsync(kv.list({ prefix: [] }));
+    assert(entry !== undefined);
+    let looks = 0;
+    const racing: typeof kv.getMany = async (keys, options) => {
+      if (++looks === 1) await kv.delete(entry.key);
+      return await kv.getMany(keys, options);
+    };
+    const store = createDenoKeyValue({
+      get: (key) => kv.get(key),
+      getMany: racing,
+      list: (selector, options) => kv.list(selector, options),
+      atomic: () => kv.atomic(),
+      close: () => {},
+    }, { clock, random });
+    assertEquals(await claimOnce(store, key, 600_000), true);
+    assertEquals(await claimOnce(store, key, 600_000), false);
+  } finally {
+    kv.close();
+  }
+});
+
 Deno.test("a key that could not be given back in an outage is free for the next request", async () => {
   await inOutages(async (world) => {
     const { clock, network, store } = world;
