@@ -1,5 +1,6 @@
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
+import { sqliteTriggerPrefix } from "../sql/sqlite_changes.ts";
 import { affinityOfType } from "../sql/sqlite_column_type.ts";
 import { readIndexText } from "../sql/sqlite_index_text.ts";
 import { rowIdNames } from "../sql/sqlite_replaced.ts";
@@ -30,6 +31,7 @@ export async function describeSqliteTable(
     key: key.length > 0 ? key : columns,
     rowId: hasRowIds ? rowIdName(columns) : null,
     isRowLasting: !hasRowIds || columns.some(({ isRowId }) => isRowId),
+    mayBeInterrupted: await mayBeInterrupted(name, connection),
     uniques: uniques.indexes.map((index) => toRule(index, name, names)),
   };
 }
@@ -136,6 +138,22 @@ function toRule(
     columns: text.columns,
     parts: parts.map((part, index) => ({ ...part, text: text.parts[index] ?? "" })),
   };
+}
+
+/** A foreign key acts, or with recursive triggers those of the table do. */
+async function mayBeInterrupted(table: string, connection: Connection): Promise<boolean> {
+  const [found] = await read(
+    connection,
+    `SELECT 1 FROM sqlite_schema AS s JOIN pragma_foreign_key_list(s.name) AS f
+     WHERE s.type = 'table' AND s.rootpage > 0 AND f."table" = ? COLLATE NOCASE
+       AND f.on_delete IN ('CASCADE', 'SET NULL', 'SET DEFAULT')
+     UNION ALL SELECT 1 FROM sqlite_schema
+     WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE AND sql LIKE '%DELETE%' AND name NOT GLOB '${sqliteTriggerPrefix}*'
+     LIMIT 1`,
+    table,
+    table,
+  );
+  return found !== undefined;
 }
 
 function textOrNull(value: SqlValue | undefined): string | null {

@@ -35,6 +35,7 @@ export function replacedTriggers(table: WatchedTable, place: string): readonly T
   const changed = { moment: "AFTER UPDATE", when: isNoted, body: [follow(table)] };
   const updated = [`"row" <> ${rowText("OLD", table)}`];
   return [
+    ...doubts(table, place),
     { label: "changed", ...changed },
     { label: "deleted", moment: "AFTER DELETE", when: isNoted, body: [forget(table)] },
     {
@@ -75,6 +76,7 @@ function note(
       ...found.map(({ from }) => `EXISTS (SELECT 1 ${from})`),
     ].join(" OR "),
     body: [
+      ...doubt(table, place),
       `DELETE FROM ${notes} AND rival IN (${rivals.join(", ")})`,
       ...found.map(({ from, rival }) =>
         `INSERT INTO "_service_replaced" ("table", "row", rival, image)
@@ -85,6 +87,55 @@ function note(
       `DELETE FROM "_service_replaced" WHERE id <= (SELECT max(id) FROM "_service_replaced") - ${mostNotes}`,
     ],
   };
+}
+
+/**
+ * Where a noted row is gone before its write has ended, the present write comes from a trigger,
+ * while rows are being driven out. It may take the place of one of them, or be driven out itself
+ * without a note, so that the log cannot say what happened. It says that something did.
+ */
+function doubt(table: WatchedTable, place: string): readonly string[] {
+  if (!table.mayBeInterrupted) return [];
+  const gone = `${notesOf(table)} AND ${isAbsent(table, place)}`;
+  return [`${touch(table)} WHERE EXISTS (SELECT 1 FROM ${gone})`, `DELETE FROM ${gone}`];
+}
+
+/** Where the place of a deleted row is taken, a trigger did so first, and the log has it first. */
+function doubts(table: WatchedTable, place: string): readonly TriggerPart[] {
+  const { key, uniques, rowId, isRowLasting } = table;
+  const names = rowId !== null && isRowLasting ? [rowId] : key.map(({ name }) => name);
+  const isKey = isRowLasting ||
+    uniques.some(({ columns, where }) =>
+      where === null && columns.length === names.length &&
+      columns.every((column) => names.includes(column))
+    );
+  if (!table.mayBeInterrupted || !isKey) return [];
+  const name = quoteIdentifier(table.name);
+  const same = names.map(quoteIdentifier).map((column) => `${name}.${column} = OLD.${column}`);
+  const when = `EXISTS (SELECT 1 FROM ${place}${name} WHERE ${same.join(" AND ")})`;
+  return [{ label: "doubted", moment: "AFTER DELETE", when, body: [touch(table)] }];
+}
+
+function touch({ name }: WatchedTable): string {
+  return `INSERT INTO "_service_changes" ("table", op) SELECT ${textLiteral(name)}, 'touch'`;
+}
+
+/** Whether the row of a note is not in the table. */
+function isAbsent(table: WatchedTable, place: string): string {
+  const name = quoteIdentifier(table.name);
+  const { key, rowId } = table;
+  const isIt = rowId !== null
+    ? `${rowText(name, table)} = "_service_replaced"."row"`
+    : key.map((column) =>
+      `${name}.${quoteIdentifier(column.name)} = json_extract("_service_replaced"."row", ${
+        textLiteral(`$.${JSON.stringify(column.name)}`)
+      })`
+    ).join(" AND ");
+  // Floating-point numbers and bytes of a key have no plain form by which they could be looked up.
+  const isPlain = rowId !== null
+    ? ""
+    : `"row" NOT LIKE '%\n%' AND "row" NOT LIKE '%"$bytes"%' AND `;
+  return `${isPlain}NOT EXISTS (SELECT 1 FROM ${place}${name} WHERE ${isIt})`;
 }
 
 /** Records the noted rows that the write has driven out. */
@@ -98,9 +149,7 @@ function settle(
   const isRival = `rival IN (${[...rowId, ...values].join(", ")})`;
   const isTaken = `"row" = ${rowText("NEW", table)}`;
   // Without row ids it cannot be looked up; but nothing that conflicts can be there any more.
-  const isGone = table.rowId === null ? "1" : `${isTaken} OR NOT EXISTS (
-      SELECT 1 FROM ${place}${quoteIdentifier(table.name)}
-      WHERE ${rowText(quoteIdentifier(table.name), table)} = "_service_replaced"."row")`;
+  const isGone = table.rowId === null ? "1" : `${isTaken} OR ${isAbsent(table, place)}`;
   const all = [
     notes,
     `(${table.isRowLasting ? `${isRival} OR ${isTaken}` : isRival})`,

@@ -13,6 +13,8 @@ export interface WatchedTable {
   readonly rowId: string | null;
   /** Whether a row keeps what tells it apart: VACUUM may give other row ids, unless they are a key. */
   readonly isRowLasting: boolean;
+  /** Whether triggers may write while a row is being deleted: after what a foreign key does. */
+  readonly mayBeInterrupted: boolean;
   /** What no two rows may have in common, beside the row id. */
   readonly uniques: readonly UniqueRule[];
 }

@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { openBetterSqlite3 } from "../../src/db/better_sqlite3_driver.ts";
 import { createCompiler } from "../../src/compile/compile.ts";
-import { DatabaseError } from "../../src/db/database_error.ts";
 import type { Driver } from "../../src/db/driver.ts";
 import { openNodeSqlite } from "../../src/db/node_sqlite_driver.ts";
 import type { SqliteOptions } from "../../src/db/sqlite_driver.ts";
