@@ -29,8 +29,8 @@ export { serve, type ServeConfig } from "./src/serve.ts";
 export type { ListenOptions, Server } from "./src/listener.ts";
 
 export { type Database, openDatabase, type OpenDatabaseOptions } from "./src/db/open_database.ts";
-export { trackMutations } from "./src/db/track_mutations.ts";
-export type { ChangesOptions } from "./src/db/changes_options.ts";
+export { trackMutations } from "./src/db/changes/track_mutations.ts";
+export type { ChangesOptions } from "./src/db/changes/changes_options.ts";
 export type { Connection, Driver, QueryResult, SignalLine, Signals } from "./src/db/driver.ts";
 export { DatabaseError, type DatabaseErrorKind } from "./src/db/database_error.ts";
 export type { Introspection, IntrospectOptions, LeftOut } from "./src/db/introspection.ts";
@@ -91,25 +91,29 @@ export {
   type ResourceDefinition,
   type ResourceOptions,
   type SoftDeleteOptions,
-} from "./src/resource/definition.ts";
+} from "./src/resource/define/definition.ts";
 export {
   type Procedure,
   procedure,
   type ProcedureContext,
   type ProcedureDatabase,
   type ProcedureOptions,
-} from "./src/resource/procedure.ts";
+} from "./src/resource/define/procedure.ts";
 export type {
   SchemaInput,
   SchemaIssue,
   SchemaOutput,
   SchemaResult,
   StandardSchema,
-} from "./src/resource/standard_schema.ts";
+} from "./src/resource/define/standard_schema.ts";
 export type { AbuseProtectionOptions } from "./src/guard/abuse_options.ts";
-export type { BudgetClassOptions, BudgetOptions, Classify } from "./src/guard/budget_options.ts";
-export type { Trust, TrustQuestion } from "./src/guard/difficulty.ts";
-export type { PowOptions } from "./src/guard/pow_options.ts";
+export type {
+  BudgetClassOptions,
+  BudgetOptions,
+  Classify,
+} from "./src/guard/budget/budget_options.ts";
+export type { Trust, TrustQuestion } from "./src/guard/pow/difficulty.ts";
+export type { PowOptions } from "./src/guard/pow/pow_options.ts";
 export type {
   CaptchaGateOptions,
   CostOptions,
@@ -118,8 +122,8 @@ export type {
   ProtectionOptions,
   RateLimitOptions,
 } from "./src/guard/protection_options.ts";
-export type { HookContext, Hooks, MaybePromise, RowId } from "./src/resource/hooks.ts";
-export type { ResourceSummary } from "./src/resource/describe.ts";
+export type { HookContext, Hooks, MaybePromise, RowId } from "./src/resource/define/hooks.ts";
+export type { ResourceSummary } from "./src/resource/define/summary.ts";
 export type {
   Access,
   ScopeFunction,
@@ -148,8 +152,8 @@ export {
   none,
   rsql,
 } from "./src/filter/builders.ts";
-export type { Operator, OperatorTakes } from "./src/filter/operator.ts";
-export type { CustomOperator } from "./src/filter/operators.ts";
+export type { Operator, OperatorTakes } from "./src/filter/operators/operator.ts";
+export type { CustomOperator } from "./src/filter/operators/operators.ts";
 export {
   type Fragment,
   fragmentBrand,
@@ -185,28 +189,28 @@ export type {
   KeyValueEntry,
   KeyValueMutation,
   KeyValuePage,
-} from "./src/runtime/key_value.ts";
+} from "./src/kv/key_value.ts";
 export type {
   DenoKv,
   DenoKvAtomic,
   DenoKvEntry,
   DenoKvListOptions,
   DenoKvSelector,
-} from "./src/runtime/deno_kv.ts";
-export type { KeyValueOption } from "./src/runtime/open_store.ts";
-export { StoreError, type StoreErrorKind } from "./src/runtime/store_error.ts";
+} from "./src/kv/deno_kv.ts";
+export type { KeyValueOption } from "./src/kv/open_store.ts";
+export { StoreError, type StoreErrorKind } from "./src/kv/store_error.ts";
 export type { Observation, Observer, PowRefusal } from "./src/runtime/observation.ts";
 export type { Middleware, MiddlewareContext, Router } from "./src/service/middleware.ts";
-export type { CaptchaOptions } from "./src/guard/captcha_options.ts";
+export type { CaptchaOptions } from "./src/guard/captcha/captcha_options.ts";
 export type {
   CaptchaAnswer,
   CaptchaQuestion,
   CaptchaVerifier,
-} from "./src/guard/captcha_verifier.ts";
-export { hcaptcha } from "./src/guard/hcaptcha.ts";
-export type { IdempotencyOptions } from "./src/guard/idempotency_options.ts";
-export { recaptcha, type RecaptchaOptions } from "./src/guard/recaptcha.ts";
-export type { SiteVerifyOptions } from "./src/guard/site_verify.ts";
-export { turnstile } from "./src/guard/turnstile.ts";
+} from "./src/guard/captcha/captcha_verifier.ts";
+export { hcaptcha } from "./src/guard/captcha/hcaptcha.ts";
+export type { IdempotencyOptions } from "./src/idempotency/idempotency_options.ts";
+export { recaptcha, type RecaptchaOptions } from "./src/guard/captcha/recaptcha.ts";
+export type { SiteVerifyOptions } from "./src/guard/captcha/site_verify.ts";
+export { turnstile } from "./src/guard/captcha/turnstile.ts";
 export type { CorsOptions } from "./src/service/cors.ts";
 export type { SecurityHeaders } from "./src/service/respond.ts";

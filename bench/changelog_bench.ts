@@ -22,7 +22,7 @@ import {
   timestamp,
   trackMutations,
 } from "../mod.ts";
-import { changeHints } from "../src/db/change_hints.ts";
+import { changeHints } from "../src/db/changes/change_hints.ts";
 import { systemRuntime } from "../src/runtime/system_runtime.ts";
 
 const columns = () => ({

@@ -3,12 +3,12 @@
  * the same one without, in turns within one run; how seldom the store is asked; and what 64 callers
  * wait for who share one bucket on disk and are near its limit, so that each asks the store.
  */
-import { tokenBucket } from "../src/guard/limit.ts";
-import { LimitStore } from "../src/guard/limit_store.ts";
-import { Quota } from "../src/guard/quota.ts";
-import { createDenoKeyValue } from "../src/runtime/deno_key_value.ts";
-import { createMemoryKeyValue } from "../src/runtime/memory_key_value.ts";
-import type { KeyValue } from "../src/runtime/key_value.ts";
+import { tokenBucket } from "../src/guard/budget/token_bucket.ts";
+import { LimitStore } from "../src/guard/budget/limit_store.ts";
+import { Quota } from "../src/guard/budget/rate_limiter.ts";
+import { createDenoKeyValue } from "../src/kv/deno_key_value.ts";
+import { createMemoryKeyValue } from "../src/kv/memory_key_value.ts";
+import type { KeyValue } from "../src/kv/key_value.ts";
 import { systemRuntime } from "../src/runtime/system_runtime.ts";
 import { measure } from "./load.ts";
 import { startServer } from "./start_server.ts";

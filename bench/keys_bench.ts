@@ -2,10 +2,10 @@
  * What 64 callers get who change one key, or eight, of each store at once:
  * `deno run -A bench/keys_bench.ts [seconds]`. One key on disk must have a p99 under 20 ms.
  */
-import { createDenoKeyValue } from "../src/runtime/deno_key_value.ts";
-import { HotKeys } from "../src/runtime/hot_keys.ts";
-import type { KeyValue } from "../src/runtime/key_value.ts";
-import { createMemoryKeyValue } from "../src/runtime/memory_key_value.ts";
+import { createDenoKeyValue } from "../src/kv/deno_key_value.ts";
+import { HotKeys } from "../src/kv/hot_keys.ts";
+import type { KeyValue } from "../src/kv/key_value.ts";
+import { createMemoryKeyValue } from "../src/kv/memory_key_value.ts";
 import { systemRuntime } from "../src/runtime/system_runtime.ts";
 
 const seconds = Number(Deno.args[0] ?? 3);

@@ -4,19 +4,19 @@
  *
  *     deno run -A bench/match_bench.ts
  */
-import { createCertainty } from "../src/filter/certainty.ts";
-import { createDecide, type Decide } from "../src/filter/decide.ts";
-import { equalityTerms } from "../src/filter/equality_terms.ts";
+import { createCertainty } from "../src/filter/match/certified_operators.ts";
+import { createDecide, type Decide } from "../src/filter/match/decide_in_memory.ts";
+import { equalityTerms } from "../src/filter/match/equality_terms.ts";
 import { canonicalKey } from "../src/filter/canonical.ts";
-import { matches } from "../src/filter/match.ts";
-import { operatorsWith } from "../src/filter/operators.ts";
-import { parse } from "../src/filter/parser.ts";
-import { resolveFilter } from "../src/filter/resolve.ts";
+import { matches } from "../src/filter/match/matches.ts";
+import { operatorsWith } from "../src/filter/operators/operators.ts";
+import { parse } from "../src/filter/syntax/parse.ts";
+import { resolveFilter } from "../src/filter/resolve_filter.ts";
 import { integer, text, timestamp } from "../src/schema/column_builder.ts";
 import { readTableInfo, table } from "../src/schema/define.ts";
 import { valueId } from "../src/schema/value_id.ts";
-import { sqliteDialect } from "../src/sql/sqlite_dialect.ts";
-import { sqliteText } from "../src/sql/sqlite_text.ts";
+import { sqliteDialect } from "../src/sql/sqlite/dialect.ts";
+import { sqliteText } from "../src/sql/sqlite/text_operators.ts";
 
 const notes = readTableInfo(table("notes", {
   id: integer().primaryKey(),

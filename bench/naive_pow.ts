@@ -4,7 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import type { RequestFacts } from "../src/guard/fingerprint.ts";
+import type { RequestFacts } from "../src/guard/pow/request_fingerprint.ts";
 
 export function naiveIssue(facts: RequestFacts, difficulty: number, secret: string): string {
   const payload = JSON.stringify({

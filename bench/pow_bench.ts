@@ -9,10 +9,10 @@ import { nonceRange } from "../src/client/nonce_range.ts";
 import { createPlainScan } from "../src/client/scan.ts";
 import { compileSearch, createSimdScan } from "../src/client/simd_scan.ts";
 import { solve } from "../src/client/solve.ts";
-import { createProofOfWork } from "../src/guard/proof_of_work.ts";
+import { createProofOfWork } from "../src/guard/pow/proof_of_work.ts";
 import { powHeaders } from "../src/protocol/proof_of_work.ts";
 import { compress, createSha256 } from "../src/protocol/sha256.ts";
-import { createMemoryKeyValue } from "../src/runtime/memory_key_value.ts";
+import { createMemoryKeyValue } from "../src/kv/memory_key_value.ts";
 import { systemRuntime } from "../src/runtime/system_runtime.ts";
 import { naiveIssue, naiveVerify } from "./naive_pow.ts";
 

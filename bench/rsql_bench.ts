@@ -7,15 +7,15 @@
 import rsqlParser from "npm:@rsql/parser@1.6.0";
 import tsRsql from "npm:ts-rsql@1.0.0";
 import { compileFilter } from "../src/compile/where.ts";
-import { matches } from "../src/filter/match.ts";
-import { operatorsWith } from "../src/filter/operators.ts";
-import { createFilterParser } from "../src/filter/parse_filter.ts";
-import { parse } from "../src/filter/parser.ts";
-import { resolveFilter } from "../src/filter/resolve.ts";
+import { matches } from "../src/filter/match/matches.ts";
+import { operatorsWith } from "../src/filter/operators/operators.ts";
+import { createFilterParser } from "../src/filter/syntax/filter_parser.ts";
+import { parse } from "../src/filter/syntax/parse.ts";
+import { resolveFilter } from "../src/filter/resolve_filter.ts";
 import { integer, real, text } from "../src/schema/column_builder.ts";
 import { readTableInfo, table } from "../src/schema/define.ts";
-import { sqliteDialect } from "../src/sql/sqlite_dialect.ts";
-import { sqliteText } from "../src/sql/sqlite_text.ts";
+import { sqliteDialect } from "../src/sql/sqlite/dialect.ts";
+import { sqliteText } from "../src/sql/sqlite/text_operators.ts";
 
 const expressions = [
   'genre=in=("sci-fi",action);year>=2000;director=="Ch. Nolan"',

@@ -1,8 +1,8 @@
 import type { AuthOptions, SubscribeOptions } from "./config.ts";
-import type { ChangesOptions } from "./db/changes_options.ts";
+import type { ChangesOptions } from "./db/changes/changes_options.ts";
 import { requireDatabase } from "./db/require_database.ts";
 import { requireKnownOptions } from "./problem/known_options.ts";
-import { shown } from "./problem/shown.ts";
+import { shown } from "./problem/show_value.ts";
 import { isLoopback } from "./protocol/loopback.ts";
 import { tableInfoKey } from "./schema/define.ts";
 import type { AppConfig } from "./config.ts";

@@ -1,5 +1,5 @@
 import { checkConfig } from "./check_config.ts";
-import { type ChangesOptions, settleChanges } from "./db/changes_options.ts";
+import { type ChangesOptions, settleChanges } from "./db/changes/changes_options.ts";
 import type { Database } from "./db/open_database.ts";
 import {
   type AbuseProtectionOptions,
@@ -10,12 +10,12 @@ import {
   type IdempotencyOptions,
   type SettledIdempotency,
   settleIdempotency,
-} from "./guard/idempotency_options.ts";
-import type { QuotaLimits } from "./live/quota.ts";
-import type { ResourceDefinition } from "./resource/definition.ts";
-import type { KeyValueOption } from "./runtime/open_store.ts";
+} from "./idempotency/idempotency_options.ts";
+import type { QuotaLimits } from "./live/stream/stream_quota.ts";
+import type { ResourceDefinition } from "./resource/define/definition.ts";
+import type { KeyValueOption } from "./kv/open_store.ts";
 import type { Runtime } from "./runtime/runtime.ts";
-import { isRandomSecret, settleSecrets } from "./runtime/settle_secrets.ts";
+import { isRandomSecret, settleSecrets } from "./runtime/resolve_secrets.ts";
 import { corsMiddleware, type CorsOptions } from "./service/cors.ts";
 import type { Middleware, Router } from "./service/middleware.ts";
 import type { SecurityHeaders } from "./service/respond.ts";

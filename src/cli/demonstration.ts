@@ -1,5 +1,5 @@
 import { type Database, openDatabase } from "../db/open_database.ts";
-import { resource } from "../resource/definition.ts";
+import { resource } from "../resource/define/definition.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { boolean, date, integer, real, text } from "../schema/column_builder.ts";
 import { readTableInfo, table, type TableLike } from "../schema/define.ts";

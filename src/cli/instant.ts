@@ -1,5 +1,9 @@
 import { type Database, openDatabase } from "../db/open_database.ts";
-import { resource, type ResourceDefinition, type ResourceOptions } from "../resource/definition.ts";
+import {
+  resource,
+  type ResourceDefinition,
+  type ResourceOptions,
+} from "../resource/define/definition.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { Access } from "./access.ts";

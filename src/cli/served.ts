@@ -2,7 +2,7 @@ import { all } from "../filter/builders.ts";
 import { Problem } from "../problem/problem.ts";
 import { problemTypeBase } from "../protocol/problem_codes.ts";
 import type { AuthOptions, ServiceConfig } from "../config.ts";
-import type { ResourceOptions } from "../resource/definition.ts";
+import type { ResourceOptions } from "../resource/define/definition.ts";
 import type { Middleware, MiddlewareContext } from "../service/middleware.ts";
 import { type Access, credentialsOf } from "./access.ts";
 

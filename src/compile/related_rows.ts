@@ -1,4 +1,4 @@
-import { equals } from "../filter/value_operators.ts";
+import { equals } from "../filter/operators/value_operators.ts";
 import type { RelatedPlan } from "../plan/plan.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { Dialect, ListNames } from "../sql/dialect.ts";

@@ -5,8 +5,8 @@ import type { Dialect } from "../sql/dialect.ts";
 import { createTables } from "./create_tables.ts";
 import type { Driver } from "./driver.ts";
 import type { Introspection, IntrospectOptions } from "./introspection.ts";
-import { introspectPostgres } from "./introspect_postgres.ts";
-import { introspectSqlite } from "./introspect_sqlite.ts";
+import { introspectPostgres } from "./postgres/introspect_postgres.ts";
+import { introspectSqlite } from "./sqlite/introspect_sqlite.ts";
 
 /** A database that resources can be served from. */
 export interface Database {
@@ -76,10 +76,10 @@ type Opener = (place: string, options: OpenDatabaseOptions) => Promise<Driver>;
  * such an import names, at every start, used or not.
  */
 const drivers = {
-  betterSqlite3: { file: "./better_sqlite3_driver.ts", opener: "openBetterSqlite3" },
-  nodeSqlite: { file: "./node_sqlite_driver.ts", opener: "openNodeSqlite" },
-  postgres: { file: "./postgres_driver.ts", opener: "openPostgres" },
-  pglite: { file: "./pglite_driver.ts", opener: "openPglite" },
+  betterSqlite3: { file: "./sqlite/better_sqlite3_driver.ts", opener: "openBetterSqlite3" },
+  nodeSqlite: { file: "./sqlite/node_sqlite_driver.ts", opener: "openNodeSqlite" },
+  postgres: { file: "./postgres/postgres_driver.ts", opener: "openPostgres" },
+  pglite: { file: "./postgres/pglite_driver.ts", opener: "openPglite" },
 };
 
 async function openDriver(url: string, options: OpenDatabaseOptions): Promise<Driver> {

@@ -1,4 +1,4 @@
-import { shown } from "../problem/shown.ts";
+import { shown } from "../problem/show_value.ts";
 
 /**
  * Refuses what is no database, in words for the mistakes that are made: a URL that nobody opened,

@@ -1,8 +1,8 @@
 import { type ColumnLike, readColumnInfo } from "../schema/define.ts";
-import { compare, nullTest } from "./comparison.ts";
+import { compare, nullTest } from "./operators/comparison.ts";
 import { allRows, type Filter, noRows } from "./filter.ts";
-import type { Operator } from "./operator.ts";
-import { likeOperator } from "./text_operators.ts";
+import type { Operator } from "./operators/operator.ts";
+import { likeOperator } from "./operators/text_operators.ts";
 import {
   equalOperator,
   greaterOperator,
@@ -11,7 +11,7 @@ import {
   lessOperator,
   lessOrEqualOperator,
   notEqualOperator,
-} from "./value_operators.ts";
+} from "./operators/value_operators.ts";
 
 /** Every row: an explicit "no restriction". */
 export function all(): Filter {

@@ -1,9 +1,14 @@
 import { unreachable } from "../problem/unreachable.ts";
 import { valueId } from "../schema/value_id.ts";
 import { and, type Comparison, type Filter, or } from "./filter.ts";
-import { isEmptyOperator, isNullOperator } from "./null_operators.ts";
-import type { Operator } from "./operator.ts";
-import { equalOperator, inOperator, notEqualOperator, outOperator } from "./value_operators.ts";
+import { isEmptyOperator, isNullOperator } from "./operators/null_operators.ts";
+import type { Operator } from "./operators/operator.ts";
+import {
+  equalOperator,
+  inOperator,
+  notEqualOperator,
+  outOperator,
+} from "./operators/value_operators.ts";
 
 /**
  * A text that filters over one table share only when they mean the same: subscribers with the same

@@ -1,6 +1,6 @@
 import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
-import type { Operator } from "./operator.ts";
+import type { Operator } from "./operators/operator.ts";
 
 /**
  * Which rows: a tree whose values already have the type of their column. `all` and `none` are

@@ -2,12 +2,12 @@ import { unreachable } from "../problem/unreachable.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import { kindOf } from "../schema/kinds.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
-import { comparison, nullTest } from "./comparison.ts";
+import { comparison, nullTest } from "./operators/comparison.ts";
 import type { Filter } from "./filter.ts";
-import { excerpt, filterError, plusHint } from "./filter_error.ts";
-import { patternFault } from "./like.ts";
-import type { Operator } from "./operator.ts";
-import type { ComparisonSyntax, Literal } from "./syntax.ts";
+import { excerpt, filterError, plusHint } from "./syntax/filter_error.ts";
+import { patternFault } from "./operators/like_pattern.ts";
+import type { Operator } from "./operators/operator.ts";
+import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
 
 /**
  * A comparison whose column and operator are known: its values get the type of the column. Throws a

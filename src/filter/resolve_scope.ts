@@ -1,15 +1,15 @@
 import { Problem } from "../problem/problem.ts";
-import { shown } from "../problem/shown.ts";
+import { shown } from "../problem/show_value.ts";
 import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { type FilterText, hole } from "./builders.ts";
-import { compare } from "./comparison.ts";
+import { compare } from "./operators/comparison.ts";
 import { type Filter, noRows } from "./filter.ts";
-import type { Operator } from "./operator.ts";
-import type { FilterParser } from "./parse_filter.ts";
-import { type FilterContext, type ResolveComparison, resolveWith } from "./resolve.ts";
+import type { Operator } from "./operators/operator.ts";
+import type { FilterParser } from "./syntax/filter_parser.ts";
+import { type FilterContext, type ResolveComparison, resolveWith } from "./resolve_filter.ts";
 import { isNullWord, misfit, requireShape, resolveComparison } from "./resolve_comparison.ts";
-import type { ComparisonSyntax, Literal } from "./syntax.ts";
+import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
 
 /** What a scope is given its meaning with; no column is closed to it. */
 export interface ScopeContext extends Pick<FilterContext, "table" | "operators"> {

@@ -1,9 +1,13 @@
 import { requireKnownOptions } from "../problem/known_options.ts";
-import { shown } from "../problem/shown.ts";
+import { shown } from "../problem/show_value.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { type BudgetOptions, checkBudget } from "./budget_options.ts";
-import { type CaptchaOptions, settleCaptcha, type SettledCaptcha } from "./captcha_options.ts";
-import { type PowOptions, type SettledPow, settlePow } from "./pow_options.ts";
+import { type BudgetOptions, checkBudget } from "./budget/budget_options.ts";
+import {
+  type CaptchaOptions,
+  settleCaptcha,
+  type SettledCaptcha,
+} from "./captcha/captcha_options.ts";
+import { type PowOptions, type SettledPow, settlePow } from "./pow/pow_options.ts";
 
 /** What keeps the service from being used up by a few. */
 export interface AbuseProtectionOptions {

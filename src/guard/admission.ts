@@ -3,21 +3,21 @@ import { Problem } from "../problem/problem.ts";
 import { powHeaders } from "../protocol/proof_of_work.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { Gate } from "./answer_once.ts";
+import type { Gate } from "../idempotency/answer_once.ts";
 import type { SettledAbuse } from "./abuse_options.ts";
-import type { CaptchaChallenge } from "./captcha.ts";
+import type { CaptchaChallenge } from "./captcha/captcha.ts";
 import { addressGroup } from "./client_address.ts";
-import type { Taken } from "./account.ts";
-import { decide, type Facts, type Verdict } from "./decide.ts";
-import { askTrust, overflowDifficulty } from "./difficulty.ts";
-import type { RequestFacts } from "./fingerprint.ts";
-import { tiny } from "./limit.ts";
-import type { Payment } from "./payment.ts";
-import type { ProofOfWork } from "./proof_of_work.ts";
+import type { Taken } from "./budget/token_lease.ts";
+import { decide, type Facts, type Verdict } from "./admission_verdict.ts";
+import { askTrust, overflowDifficulty } from "./pow/difficulty.ts";
+import type { RequestFacts } from "./pow/request_fingerprint.ts";
+import { tiny } from "./budget/token_bucket.ts";
+import type { Payment } from "./budget/debit.ts";
+import type { ProofOfWork } from "./pow/proof_of_work.ts";
 import type { Protection } from "./protection.ts";
-import type { Quota } from "./quota.ts";
-import { secondsUntil, type Standing, withRateHeaders } from "./rate_headers.ts";
-import type { Visit } from "./visit.ts";
+import type { Quota } from "./budget/rate_limiter.ts";
+import { secondsUntil, type Standing, withRateHeaders } from "./budget/rate_headers.ts";
+import type { Visit } from "./guarded_request.ts";
 
 /** What every admission works with. */
 export interface AdmissionParts {

@@ -1,13 +1,13 @@
 import type { Access } from "../auth/scope.ts";
-import type { AppStore } from "../runtime/open_store.ts";
+import type { AppStore } from "../kv/open_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { SettledAbuse } from "./abuse_options.ts";
 import { Admission, type AdmissionParts } from "./admission.ts";
-import { anonymousClass, authenticatedClass } from "./budget_options.ts";
-import { createCaptcha } from "./captcha.ts";
-import { fixedWindow, type Limit, tokenBucket } from "./limit.ts";
-import { LimitStore } from "./limit_store.ts";
-import { createProofOfWork, type ProofOfWork } from "./proof_of_work.ts";
+import { anonymousClass, authenticatedClass } from "./budget/budget_options.ts";
+import { createCaptcha } from "./captcha/captcha.ts";
+import { fixedWindow, type Limit, tokenBucket } from "./budget/token_bucket.ts";
+import { LimitStore } from "./budget/limit_store.ts";
+import { createProofOfWork, type ProofOfWork } from "./pow/proof_of_work.ts";
 import {
   type ProtectedPlace,
   type Protection,
@@ -15,8 +15,8 @@ import {
   settleProtections,
 } from "./protection.ts";
 import type { ProtectionOptions, RateLimitOptions } from "./protection_options.ts";
-import { Quota } from "./quota.ts";
-import type { Visit } from "./visit.ts";
+import { Quota } from "./budget/rate_limiter.ts";
+import type { Visit } from "./guarded_request.ts";
 
 /** Stands before the operations of a service. */
 export interface Guard {

@@ -1,9 +1,9 @@
 import type { Access } from "../auth/scope.ts";
 import { requireKnownOptions } from "../problem/known_options.ts";
-import { shown } from "../problem/shown.ts";
+import { shown } from "../problem/show_value.ts";
 import type { SettledAbuse } from "./abuse_options.ts";
-import { requireCaptchaAction } from "./captcha_options.ts";
-import { hardestDifficulty, type Trust } from "./difficulty.ts";
+import { requireCaptchaAction } from "./captcha/captcha_options.ts";
+import { hardestDifficulty, type Trust } from "./pow/difficulty.ts";
 import {
   type CaptchaGateOptions,
   type CostOptions,
@@ -13,7 +13,7 @@ import {
   type ProtectionOptions,
   type RateLimitOptions,
 } from "./protection_options.ts";
-import type { Quota } from "./quota.ts";
+import type { Quota } from "./budget/rate_limiter.ts";
 
 /** What stands before one operation, every option settled. */
 export interface Protection {

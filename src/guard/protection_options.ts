@@ -1,5 +1,5 @@
 import type { Access } from "../auth/scope.ts";
-import type { Trust } from "./difficulty.ts";
+import type { Trust } from "./pow/difficulty.ts";
 
 /** What an operation is, for costs and gates; both live streams are reads. */
 export type GuardedKind = "read" | "create" | "update" | "delete";

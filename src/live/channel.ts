@@ -1,16 +1,16 @@
-import type { ChangeLog } from "../db/change_log.ts";
+import type { ChangeLog } from "../db/changes/change_log.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { Decider } from "./decider.ts";
-import { Aggregates } from "./aggregates.ts";
-import { Feed } from "./feed.ts";
-import type { Group } from "./group.ts";
-import { History } from "./history.ts";
-import { Marks } from "./mark.ts";
-import { PageReader } from "./page_reader.ts";
-import type { Passage } from "./passage.ts";
-import { Router } from "./router.ts";
-import type { LiveSizes } from "./sizes.ts";
-import { Gate } from "./gate.ts";
+import type { Decider } from "./match/matcher.ts";
+import { Aggregates } from "./aggregate/live_aggregates.ts";
+import { Feed } from "./feed/change_feed.ts";
+import type { Group } from "./dispatch/subscriber_group.ts";
+import { History } from "./feed/change_history.ts";
+import { Marks } from "./stream/resume_token.ts";
+import { PageReader } from "./stream/snapshot_reader.ts";
+import type { Passage } from "./match/row_change.ts";
+import { Router } from "./dispatch/change_dispatcher.ts";
+import type { LiveSizes } from "./live_sizes.ts";
+import { Gate } from "../runtime/semaphore.ts";
 
 /** What all streams over one database share. */
 export interface Channel {

@@ -1,4 +1,4 @@
-import { excerpt, filterError } from "../filter/filter_error.ts";
+import { excerpt, filterError } from "../filter/syntax/filter_error.ts";
 import { Problem } from "../problem/problem.ts";
 
 /** What stands between the parentheses of an item, apart from what it includes in turn. */

@@ -1,6 +1,6 @@
-import { comparison } from "../filter/comparison.ts";
+import { comparison } from "../filter/operators/comparison.ts";
 import { and, type Filter, noRows } from "../filter/filter.ts";
-import { equalOperator, inOperator } from "../filter/value_operators.ts";
+import { equalOperator, inOperator } from "../filter/operators/value_operators.ts";
 import { Problem } from "../problem/problem.ts";
 import { kindOf } from "../schema/kinds.ts";
 import { InvalidValue } from "../schema/kind.ts";

@@ -2,9 +2,9 @@ import type { Grant } from "../auth/authorize.ts";
 import type { User } from "../auth/user.ts";
 import type { Connection } from "../db/driver.ts";
 import type { Key } from "../plan/key.ts";
-import { type HookContext, type MaybePromise, type RowId, withinTime } from "./hooks.ts";
+import { type HookContext, type MaybePromise, type RowId, withinTime } from "./define/hooks.ts";
 import type { ResourceRequest } from "./operation.ts";
-import type { Resource } from "./resource.ts";
+import type { Resource } from "./define/resource.ts";
 
 /** One request to one resource, by somebody. */
 export interface Call {

@@ -1,12 +1,12 @@
 import type { Grant } from "../auth/authorize.ts";
 import type { Access } from "../auth/scope.ts";
 import type { Connection } from "../db/driver.ts";
-import type { Payment } from "../guard/payment.ts";
+import type { Payment } from "../guard/budget/debit.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { OperationCall } from "./call.ts";
-import type { Place } from "./placed.ts";
-import type { Query } from "./query.ts";
-import type { Resource } from "./resource.ts";
+import type { Place } from "./write/body_path.ts";
+import type { Query } from "./http/query_parameters.ts";
+import type { Resource } from "./define/resource.ts";
 
 /** A request to a resource, taken apart but not yet understood. */
 export interface ResourceRequest {

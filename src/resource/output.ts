@@ -1,10 +1,10 @@
-import type { Group } from "../db/groups.ts";
+import type { Group } from "../db/aggregate_groups.ts";
 import type { GroupKey, Metric } from "../plan/plan.ts";
 import type { Relation } from "../schema/relation.ts";
 import { parseSelect } from "../plan/select.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
-import type { Include } from "./include.ts";
-import type { Resource } from "./resource.ts";
+import type { Include } from "./read/include.ts";
+import type { Resource } from "./define/resource.ts";
 
 /** The virtual fields of a resource. */
 export interface Computed {

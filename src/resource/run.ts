@@ -1,12 +1,12 @@
 import { authorize } from "../auth/authorize.ts";
 import { Problem } from "../problem/problem.ts";
-import { authorizeFurther, noFurtherRights, noPlaces, noResources } from "./further_rights.ts";
+import { authorizeFurther, noFurtherRights, noPlaces, noResources } from "./read/related_grants.ts";
 import type { User } from "../auth/user.ts";
 import { databaseProblem } from "../db/database_problem.ts";
 import type { Connection } from "../db/driver.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { FurtherRights, Operation, ResourceRequest } from "./operation.ts";
-import type { Resource } from "./resource.ts";
+import type { Resource } from "./define/resource.ts";
 
 /** The life of every request to a resource. */
 export async function run<Intent, Plan, Outcome>(

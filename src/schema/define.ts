@@ -1,4 +1,4 @@
-import { shown } from "../problem/shown.ts";
+import { shown } from "../problem/show_value.ts";
 import type { ColumnBuilder, ColumnDeclaration } from "./column_builder.ts";
 import { InvalidValue } from "./kind.ts";
 import { kindOf } from "./kinds.ts";

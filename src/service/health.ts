@@ -1,5 +1,5 @@
 import type { Connection } from "../db/driver.ts";
-import type { KeyValue } from "../runtime/key_value.ts";
+import type { KeyValue } from "../kv/key_value.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
 /** Something the service cannot answer without: the database, the store, the search index. */

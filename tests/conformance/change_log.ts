@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import type { Database } from "../../src/db/open_database.ts";
-import { nameChange } from "../../src/db/name_change.ts";
+import { nameChange } from "../../src/db/changes/record_optimistic_id.ts";
 import { createRowReader, fetchRows } from "../../src/db/rows.ts";
 import { allRows } from "../../src/filter/filter.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Change, ChangeLog, Position } from "../../src/db/change_log.ts";
-import { type ChangesOptions, settleChanges } from "../../src/db/changes_options.ts";
-import { openChangeLog } from "../../src/db/open_change_log.ts";
+import type { Change, ChangeLog, Position } from "../../src/db/changes/change_log.ts";
+import { type ChangesOptions, settleChanges } from "../../src/db/changes/changes_options.ts";
+import { openChangeLog } from "../../src/db/changes/open_change_log.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { readTableInfo, type TableLike } from "../../src/schema/define.ts";

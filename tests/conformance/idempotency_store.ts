@@ -5,7 +5,7 @@ import {
   idempotencyLeaseMs,
   type IdempotencyStore,
   type StoredAnswer,
-} from "../../src/runtime/idempotency_store.ts";
+} from "../../src/idempotency/idempotency_store.ts";
 import type { Clock } from "../../src/runtime/runtime.ts";
 
 /**

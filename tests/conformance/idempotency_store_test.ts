@@ -1,7 +1,7 @@
-import { TableIdempotency } from "../../src/db/table_idempotency.ts";
-import { KvIdempotency } from "../../src/guard/kv_idempotency.ts";
-import { createDenoKeyValue } from "../../src/runtime/deno_key_value.ts";
-import { createMemoryKeyValue } from "../../src/runtime/memory_key_value.ts";
+import { TableIdempotency } from "../../src/idempotency/table_idempotency.ts";
+import { KvIdempotency } from "../../src/idempotency/kv_idempotency.ts";
+import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
+import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { engines } from "../support/engines.ts";
 import { testIdempotencyStore, ttlMs } from "./idempotency_store.ts";

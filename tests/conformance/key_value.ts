@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
-import type { Key, KeyValue } from "../../src/runtime/key_value.ts";
+import type { Key, KeyValue } from "../../src/kv/key_value.ts";
 import type { Clock } from "../../src/runtime/runtime.ts";
-import { StoreError } from "../../src/runtime/store_error.ts";
+import { StoreError } from "../../src/kv/store_error.ts";
 import { handClock } from "../db/hand_clock.ts";
 
 /** A store to exercise. */

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { createDenoKeyValue } from "../../src/runtime/deno_key_value.ts";
-import type { DenoKv } from "../../src/runtime/deno_kv.ts";
-import type { KeyValue } from "../../src/runtime/key_value.ts";
-import { createMemoryKeyValue } from "../../src/runtime/memory_key_value.ts";
+import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
+import type { DenoKv } from "../../src/kv/deno_kv.ts";
+import type { KeyValue } from "../../src/kv/key_value.ts";
+import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import type { Clock } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { faultyKv } from "../support/faulty_kv.ts";

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { assertEquals, assertRejects } from "@std/assert";
 import { DatabaseError } from "../../src/db/database_error.ts";
-import { GroupCommit, mostJobs } from "../../src/db/group_commit.ts";
-import type { SqliteConnection } from "../../src/db/sqlite_connection.ts";
+import { GroupCommit, mostJobs } from "../../src/db/sqlite/group_commit.ts";
+import type { SqliteConnection } from "../../src/db/sqlite/sqlite_connection.ts";
 import { transactionGuard } from "../../src/db/transaction_guard.ts";
 import { soon } from "../../src/runtime/system_runtime.ts";
 import { fails } from "../conformance/driver.ts";

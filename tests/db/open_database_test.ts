@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DatabaseError } from "../../src/db/database_error.ts";
-import { openNodeSqlite } from "../../src/db/node_sqlite_driver.ts";
+import { openNodeSqlite } from "../../src/db/sqlite/node_sqlite_driver.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { Change } from "../../src/db/change_log.ts";
+import type { Change } from "../../src/db/changes/change_log.ts";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import { type Database, openDatabase } from "../../src/db/open_database.ts";
 import { createRowReader } from "../../src/db/rows.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { maxPrepared, sqliteConnection } from "../../src/db/sqlite_connection.ts";
-import type { SqliteHandle, SqliteStatement } from "../../src/db/sqlite_library.ts";
+import { maxPrepared, sqliteConnection } from "../../src/db/sqlite/sqlite_connection.ts";
+import type { SqliteHandle, SqliteStatement } from "../../src/db/sqlite/sqlite_library.ts";
 import type { SqlValue } from "../../src/sql/fragment.ts";
 
 Deno.test("a statement is prepared once, until too many others have come", () => {

@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { openBetterSqlite3 } from "../../src/db/better_sqlite3_driver.ts";
+import { openBetterSqlite3 } from "../../src/db/sqlite/better_sqlite3_driver.ts";
 import { createCompiler } from "../../src/compile/compile.ts";
 import type { Driver } from "../../src/db/driver.ts";
-import { openNodeSqlite } from "../../src/db/node_sqlite_driver.ts";
-import type { SqliteOptions } from "../../src/db/sqlite_driver.ts";
+import { openNodeSqlite } from "../../src/db/sqlite/node_sqlite_driver.ts";
+import type { SqliteOptions } from "../../src/db/sqlite/sqlite_driver.ts";
 import { eq } from "../../src/filter/builders.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { readTableInfo, table } from "../../src/schema/define.ts";
@@ -181,7 +181,7 @@ Deno.test("a database in memory leaves no file behind", async () => {
 
 Deno.test("a database in memory is gone with a process that did not close it", async () => {
   await using folder = await scratchFolder();
-  const module = JSON.stringify(import.meta.resolve("../../src/db/node_sqlite_driver.ts"));
+  const module = JSON.stringify(import.meta.resolve("../../src/db/sqlite/node_sqlite_driver.ts"));
   const { code } = await new Deno.Command(Deno.execPath(), {
     args: ["eval", `import { openNodeSqlite } from ${module}; await openNodeSqlite(":memory:");`],
     env: { TMPDIR: folder.path },

@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import { askAboutImages } from "../../src/db/ask_about_images.ts";
+import { askAboutImages } from "../../src/db/changes/evaluate_filters.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
-import { comparison } from "../../src/filter/comparison.ts";
-import { greaterOperator, lessOperator } from "../../src/filter/value_operators.ts";
+import { comparison } from "../../src/filter/operators/comparison.ts";
+import { greaterOperator, lessOperator } from "../../src/filter/operators/value_operators.ts";
 import { changesOf, openLog } from "../conformance/change_log_support.ts";
 import { run, scratchFolder } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";

@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DatabaseError, type DatabaseErrorKind } from "../../src/db/database_error.ts";
 import type { Connection, Driver } from "../../src/db/driver.ts";
-import { openPostgres } from "../../src/db/postgres_driver.ts";
+import { openPostgres } from "../../src/db/postgres/postgres_driver.ts";
 import { retrying, transact } from "../../src/db/transact.ts";
-import { sqliteDialect } from "../../src/sql/sqlite_dialect.ts";
-import { sqliteText } from "../../src/sql/sqlite_text.ts";
+import { sqliteDialect } from "../../src/sql/sqlite/dialect.ts";
+import { sqliteText } from "../../src/sql/sqlite/text_operators.ts";
 import { fails } from "../conformance/driver.ts";
 import { createScratchDatabase } from "../support/engines.ts";
 import { runScript } from "../support/scratch.ts";

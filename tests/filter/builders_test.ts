@@ -14,7 +14,7 @@ import {
   none,
 } from "../../src/filter/builders.ts";
 import type { Filter } from "../../src/filter/filter.ts";
-import { printFilter } from "../../src/filter/print.ts";
+import { printFilter } from "../../src/filter/syntax/print_filter.ts";
 import { boolean, bytes, integer, json, text, timestamp } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/define.ts";
 

@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import fc from "fast-check";
 import { canonicalKey } from "../../src/filter/canonical.ts";
-import { comparison } from "../../src/filter/comparison.ts";
+import { comparison } from "../../src/filter/operators/comparison.ts";
 import { allRows, type Filter, noRows } from "../../src/filter/filter.ts";
-import { matches } from "../../src/filter/match.ts";
-import { operatorsWith } from "../../src/filter/operators.ts";
-import { printFilter } from "../../src/filter/print.ts";
+import { matches } from "../../src/filter/match/matches.ts";
+import { operatorsWith } from "../../src/filter/operators/operators.ts";
+import { printFilter } from "../../src/filter/syntax/print_filter.ts";
 import type { Row } from "../../src/schema/table_info.ts";
 import { sql } from "../../src/sql/fragment.ts";
 import { filterOf, tableOf } from "./support.ts";

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { type EqualityTerm, equalityTerms } from "../../src/filter/equality_terms.ts";
+import { type EqualityTerm, equalityTerms } from "../../src/filter/match/equality_terms.ts";
 import { allRows, type Filter, noRows } from "../../src/filter/filter.ts";
-import { matches } from "../../src/filter/match.ts";
+import { matches } from "../../src/filter/match/matches.ts";
 import { filterOf, tableOf } from "./support.ts";
 
 const things = tableOf({ id: "integer", a: "text", b: "text", n: "integer" });

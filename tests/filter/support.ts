@@ -1,8 +1,8 @@
-import { resolveFilter } from "../../src/filter/resolve.ts";
-import { operatorsWith } from "../../src/filter/operators.ts";
-import { parse } from "../../src/filter/parser.ts";
+import { resolveFilter } from "../../src/filter/resolve_filter.ts";
+import { operatorsWith } from "../../src/filter/operators/operators.ts";
+import { parse } from "../../src/filter/syntax/parse.ts";
 import type { Filter } from "../../src/filter/filter.ts";
-import type { FilterSyntax, Literal } from "../../src/filter/syntax.ts";
+import type { FilterSyntax, Literal } from "../../src/filter/syntax/filter_syntax.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import {
   type ColumnInfo,

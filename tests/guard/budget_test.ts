@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { type AbuseProtectionOptions, settleAbuse } from "../../src/guard/abuse_options.ts";
 import { createGuard } from "../../src/guard/guard.ts";
-import type { Visit } from "../../src/guard/visit.ts";
+import type { Visit } from "../../src/guard/guarded_request.ts";
 import type { Protection } from "../../src/guard/protection.ts";
 import { Problem } from "../../src/problem/problem.ts";
-import { createDenoKeyValue } from "../../src/runtime/deno_key_value.ts";
-import { createMemoryKeyValue } from "../../src/runtime/memory_key_value.ts";
+import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
+import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { budget, tally, withGuard } from "../http/guard_support.ts";
 import { startChild } from "../serve/child_process.ts";

@@ -5,7 +5,7 @@ import {
   hardestDifficulty,
   overflowDifficulty,
   type Trust,
-} from "../../src/guard/difficulty.ts";
+} from "../../src/guard/pow/difficulty.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 

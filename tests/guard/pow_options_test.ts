@@ -1,5 +1,5 @@
 import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
-import { type PowOptions, type SettledPow, settlePow } from "../../src/guard/pow_options.ts";
+import { type PowOptions, type SettledPow, settlePow } from "../../src/guard/pow/pow_options.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 

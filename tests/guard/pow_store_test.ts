@@ -1,8 +1,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { solve } from "../../src/client/solve.ts";
-import { createDenoKeyValue } from "../../src/runtime/deno_key_value.ts";
-import { createMemoryKeyValue } from "../../src/runtime/memory_key_value.ts";
-import { StoreError } from "../../src/runtime/store_error.ts";
+import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
+import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
+import { StoreError } from "../../src/kv/store_error.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { startChild } from "../serve/child_process.ts";
 import { faultyKv, type KvFault } from "../support/faulty_kv.ts";

@@ -1,12 +1,12 @@
-import type { RequestFacts } from "../../src/guard/fingerprint.ts";
+import type { RequestFacts } from "../../src/guard/pow/request_fingerprint.ts";
 import {
   createProofOfWork,
   type PowParts,
   type ProofOfWork,
-} from "../../src/guard/proof_of_work.ts";
+} from "../../src/guard/pow/proof_of_work.ts";
 import { solve } from "../../src/client/solve.ts";
 import { powHeaders } from "../../src/protocol/proof_of_work.ts";
-import { createMemoryKeyValue } from "../../src/runtime/memory_key_value.ts";
+import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 

@@ -1,8 +1,8 @@
-import { type Captcha, createCaptcha } from "../../src/guard/captcha.ts";
-import { settleCaptcha } from "../../src/guard/captcha_options.ts";
-import type { CaptchaVerifier } from "../../src/guard/captcha_verifier.ts";
-import type { KeyValue } from "../../src/runtime/key_value.ts";
-import { createMemoryKeyValue } from "../../src/runtime/memory_key_value.ts";
+import { type Captcha, createCaptcha } from "../../src/guard/captcha/captcha.ts";
+import { settleCaptcha } from "../../src/guard/captcha/captcha_options.ts";
+import type { CaptchaVerifier } from "../../src/guard/captcha/captcha_verifier.ts";
+import type { KeyValue } from "../../src/kv/key_value.ts";
+import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import type { Clock } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { resource } from "../../src/resource/definition.ts";
-import { createMemoryKeyValue } from "../../src/runtime/memory_key_value.ts";
+import { resource } from "../../src/resource/define/definition.ts";
+import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { insertRows, testOnEngines, withService } from "../support/http.ts";
 import {

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { z } from "zod";
-import type { TrustQuestion } from "../../src/guard/difficulty.ts";
-import { procedure } from "../../src/resource/procedure.ts";
+import type { TrustQuestion } from "../../src/guard/pow/difficulty.ts";
+import { procedure } from "../../src/resource/define/procedure.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { testOnEngines, withService } from "../support/http.ts";
 import { budget, solved, tally, withGuard } from "./guard_support.ts";

@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
 import type { AbuseProtectionOptions } from "../../src/guard/abuse_options.ts";
-import type { TrustQuestion } from "../../src/guard/difficulty.ts";
-import { resource, type ResourceOptions } from "../../src/resource/definition.ts";
-import type { KeyValue } from "../../src/runtime/key_value.ts";
-import { createMemoryKeyValue } from "../../src/runtime/memory_key_value.ts";
+import type { TrustQuestion } from "../../src/guard/pow/difficulty.ts";
+import { resource, type ResourceOptions } from "../../src/resource/define/definition.ts";
+import type { KeyValue } from "../../src/kv/key_value.ts";
+import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { type Engine, engines } from "../support/engines.ts";
 import { type Service, withService } from "../support/http.ts";

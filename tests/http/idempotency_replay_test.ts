@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { all, none } from "../../src/filter/builders.ts";
-import { resource } from "../../src/resource/definition.ts";
-import { procedure } from "../../src/resource/procedure.ts";
-import type { StandardSchema } from "../../src/resource/standard_schema.ts";
+import { resource } from "../../src/resource/define/definition.ts";
+import { procedure } from "../../src/resource/define/procedure.ts";
+import type { StandardSchema } from "../../src/resource/define/standard_schema.ts";
 import { text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/define.ts";
 import { type Answer, type Service, testOnEngines, withService } from "../support/http.ts";

@@ -1,13 +1,13 @@
 import { compileFilter } from "../../src/compile/where.ts";
 import { createRowReader, fetchRows } from "../../src/db/rows.ts";
-import { cellClass } from "../../src/filter/certainty.ts";
-import { comparison } from "../../src/filter/comparison.ts";
+import { cellClass } from "../../src/filter/match/certified_operators.ts";
+import { comparison } from "../../src/filter/operators/comparison.ts";
 import { allRows, type Comparison } from "../../src/filter/filter.ts";
-import { hasDanglingEscape } from "../../src/filter/like.ts";
-import { matches } from "../../src/filter/match.ts";
-import type { Operator } from "../../src/filter/operator.ts";
-import { builtInOperators } from "../../src/filter/operators.ts";
-import { imageOf } from "../../src/filter/row_image.ts";
+import { hasDanglingEscape } from "../../src/filter/operators/like_pattern.ts";
+import { matches } from "../../src/filter/match/matches.ts";
+import type { Operator } from "../../src/filter/operators/operator.ts";
+import { builtInOperators } from "../../src/filter/operators/operators.ts";
+import { imageOf } from "../../src/filter/match/row_image.ts";
 import {
   bigint,
   boolean,

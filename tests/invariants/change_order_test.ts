@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Change, ChangeLog, Position, Step } from "../../src/db/change_log.ts";
+import type { Change, ChangeLog, Position, Step } from "../../src/db/changes/change_log.ts";
 import { type Database, openDatabase } from "../../src/db/open_database.ts";
 import { integer } from "../../src/schema/column_builder.ts";
 import { readTableInfo, table } from "../../src/schema/define.ts";

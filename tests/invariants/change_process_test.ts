@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Change, ChangeLog, Position } from "../../src/db/change_log.ts";
+import type { Change, ChangeLog, Position } from "../../src/db/changes/change_log.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
 import { integer } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/define.ts";

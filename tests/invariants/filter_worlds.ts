@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { Database } from "../../src/db/open_database.ts";
 import { createRowReader, fetchRows } from "../../src/db/rows.ts";
 import { allRows, type Filter } from "../../src/filter/filter.ts";
-import { matches } from "../../src/filter/match.ts";
+import { matches } from "../../src/filter/match/matches.ts";
 import {
   bigint,
   boolean,

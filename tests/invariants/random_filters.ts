@@ -1,8 +1,12 @@
 import fc from "fast-check";
-import { hasDanglingEscape } from "../../src/filter/like.ts";
-import type { Operator } from "../../src/filter/operator.ts";
-import { builtInOperators } from "../../src/filter/operators.ts";
-import type { ComparisonSyntax, FilterSyntax, Literal } from "../../src/filter/syntax.ts";
+import { hasDanglingEscape } from "../../src/filter/operators/like_pattern.ts";
+import type { Operator } from "../../src/filter/operators/operator.ts";
+import { builtInOperators } from "../../src/filter/operators/operators.ts";
+import type {
+  ComparisonSyntax,
+  FilterSyntax,
+  Literal,
+} from "../../src/filter/syntax/filter_syntax.ts";
 import type { ColumnInfo } from "../../src/schema/table_info.ts";
 import { edgeValues, nastyTexts } from "./filter_worlds.ts";
 

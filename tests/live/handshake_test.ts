@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { ChangeLog } from "../../src/db/change_log.ts";
+import type { ChangeLog } from "../../src/db/changes/change_log.ts";
 import { gt } from "../../src/filter/builders.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/define.ts";

@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
-import type { ChangeLog } from "../../src/db/change_log.ts";
+import type { ChangeLog } from "../../src/db/changes/change_log.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { allRows } from "../../src/filter/filter.ts";
 import { gt } from "../../src/filter/builders.ts";
-import type { LiveView } from "../../src/live/view.ts";
+import type { LiveView } from "../../src/live/live_view.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { readTableInfo, table } from "../../src/schema/define.ts";
 import type { Relation } from "../../src/schema/relation.ts";

@@ -1,11 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Step } from "../../src/db/change_log.ts";
-import type { ChangeLog } from "../../src/db/change_log.ts";
+import type { Step } from "../../src/db/changes/change_log.ts";
+import type { ChangeLog } from "../../src/db/changes/change_log.ts";
 import { eq, gt } from "../../src/filter/builders.ts";
 import { noRows } from "../../src/filter/filter.ts";
 import { integer, real, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/define.ts";
-import type { LiveSizes } from "../../src/live/sizes.ts";
+import type { LiveSizes } from "../../src/live/live_sizes.ts";
 import { engines } from "../support/engines.ts";
 import type { EventStream, ServerEvent } from "../support/event_stream.ts";
 import {

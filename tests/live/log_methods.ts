@@ -1,4 +1,4 @@
-import type { ChangeLog } from "../../src/db/change_log.ts";
+import type { ChangeLog } from "../../src/db/changes/change_log.ts";
 
 /** The methods of a log as an object of its own, some of which a test can replace. */
 export function logMethods(log: ChangeLog): ChangeLog {

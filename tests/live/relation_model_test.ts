@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { comparison } from "../../src/filter/comparison.ts";
+import { comparison } from "../../src/filter/operators/comparison.ts";
 import { allRows, and, type Filter, or, type Related } from "../../src/filter/filter.ts";
-import { equalOperator } from "../../src/filter/value_operators.ts";
+import { equalOperator } from "../../src/filter/operators/value_operators.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { readTableInfo, table } from "../../src/schema/define.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../src/schema/table_info.ts";

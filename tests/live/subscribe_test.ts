@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { all, eq } from "../../src/filter/builders.ts";
-import { createMemoryKeyValue } from "../../src/runtime/memory_key_value.ts";
+import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { insertRows, testOnEngines } from "../support/http.ts";
 import { ada, notes, told, toldSoFar, withNotes } from "./notes.ts";

@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { eq, gt } from "../../src/filter/builders.ts";
-import { comparison } from "../../src/filter/comparison.ts";
+import { comparison } from "../../src/filter/operators/comparison.ts";
 import { noRows } from "../../src/filter/filter.ts";
-import type { Operator } from "../../src/filter/operator.ts";
-import { operatorsWith } from "../../src/filter/operators.ts";
-import type { Decider } from "../../src/live/decider.ts";
+import type { Operator } from "../../src/filter/operators/operator.ts";
+import { operatorsWith } from "../../src/filter/operators/operators.ts";
+import type { Decider } from "../../src/live/match/matcher.ts";
 import { sql } from "../../src/sql/fragment.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { readColumnInfo, readTableInfo, table } from "../../src/schema/define.ts";

@@ -5,5 +5,5 @@ Deno.test("no operation begins a transaction past inTransaction, which stores an
   const transacting = sourceFiles("src/resource").filter((file) =>
     /\btransact\(|\.transaction\(/.test(Deno.readTextFileSync(root + file))
   );
-  assertEquals(transacting, ["src/resource/in_transaction.ts"]);
+  assertEquals(transacting, ["src/resource/write/in_transaction.ts"]);
 });

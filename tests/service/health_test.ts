@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { resource } from "../../src/resource/definition.ts";
-import type { KeyValue } from "../../src/runtime/key_value.ts";
-import { createMemoryKeyValue } from "../../src/runtime/memory_key_value.ts";
+import { resource } from "../../src/resource/define/definition.ts";
+import type { KeyValue } from "../../src/kv/key_value.ts";
+import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import type { Clock } from "../../src/runtime/runtime.ts";
-import { StoreError } from "../../src/runtime/store_error.ts";
+import { StoreError } from "../../src/kv/store_error.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/define.ts";

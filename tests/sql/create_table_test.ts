@@ -10,8 +10,8 @@ import {
 } from "../../src/schema/column_builder.ts";
 import { type ColumnLike, readTableInfo, table } from "../../src/schema/define.ts";
 import { createTableStatements, inCreationOrder } from "../../src/sql/create_table.ts";
-import { postgresDialect } from "../../src/sql/postgres_dialect.ts";
-import { sqliteDialect } from "../../src/sql/sqlite_dialect.ts";
+import { postgresDialect } from "../../src/sql/postgres/dialect.ts";
+import { sqliteDialect } from "../../src/sql/sqlite/dialect.ts";
 import { noText } from "./round_trip.ts";
 
 const people = table("people", {

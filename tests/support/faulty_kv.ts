@@ -1,4 +1,4 @@
-import type { DenoKv, DenoKvAtomic } from "../../src/runtime/deno_kv.ts";
+import type { DenoKv, DenoKvAtomic } from "../../src/kv/deno_kv.ts";
 
 /** What goes wrong with an operation of a store. */
 export type KvFault =

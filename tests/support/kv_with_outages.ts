@@ -1,4 +1,4 @@
-import type { DenoKv, DenoKvAtomic } from "../../src/runtime/deno_kv.ts";
+import type { DenoKv, DenoKvAtomic } from "../../src/kv/deno_kv.ts";
 import { soon } from "../../src/runtime/system_runtime.ts";
 
 /** How the outage begins for what was just sent. */

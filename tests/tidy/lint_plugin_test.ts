@@ -41,10 +41,12 @@ Deno.test("no-ambient lets the command line print and read the environment, noth
 });
 
 Deno.test("engine-blind finds the engines' names outside the folders that may know them", () => {
-  check("src/resource/list.ts", 'if (dialect.engine === "sqlite") run();', ["engine-blind"]);
+  check("src/resource/operations/list.ts", 'if (dialect.engine === "sqlite") run();', [
+    "engine-blind",
+  ]);
   check("src/plan/plan.ts", 'type Engine = "postgres";', ["engine-blind"]);
   check("src/plan/plan.ts", "const engine = `postgres`;", ["engine-blind"]);
-  check("src/db/postgres_driver.ts", 'import postgres from "postgres";', []);
+  check("src/db/postgres/postgres_driver.ts", 'import postgres from "postgres";', []);
   check("src/plan/plan.ts", 'const text = "sqlite and postgres";', []);
 });
 

@@ -1,4 +1,4 @@
-import type { SubscribeRequest } from "../../../../src/live/stream_request.ts";
+import type { SubscribeRequest } from "../../../../src/live/stream/stream_request.ts";
 import { and, type Filter } from "../../../../src/filter/filter.ts";
 import { EventSourceParser } from "../event_source_parser.ts";
 import type { Instance } from "./instance.ts";

@@ -1,20 +1,20 @@
 import { assert } from "@std/assert";
-import type { Change } from "../../../../src/db/change_log.ts";
+import type { Change } from "../../../../src/db/changes/change_log.ts";
 import type { Database } from "../../../../src/db/open_database.ts";
 import type { Filter } from "../../../../src/filter/filter.ts";
-import type { RowImage } from "../../../../src/filter/row_image.ts";
+import type { RowImage } from "../../../../src/filter/match/row_image.ts";
 import {
   greaterOperator,
   greaterOrEqualOperator,
   lessOperator,
   lessOrEqualOperator,
   notEqualOperator,
-} from "../../../../src/filter/value_operators.ts";
-import type { Decide } from "../../../../src/filter/decide.ts";
-import { FrameMaker } from "../../../../src/live/frame_maker.ts";
-import { GroupIndex } from "../../../../src/live/group_index.ts";
-import { History } from "../../../../src/live/history.ts";
-import { type Page, PageReader } from "../../../../src/live/page_reader.ts";
+} from "../../../../src/filter/operators/value_operators.ts";
+import type { Decide } from "../../../../src/filter/match/decide_in_memory.ts";
+import { FrameMaker } from "../../../../src/live/dispatch/event_renderer.ts";
+import { GroupIndex } from "../../../../src/live/dispatch/group_index.ts";
+import { History } from "../../../../src/live/feed/change_history.ts";
+import { type Page, PageReader } from "../../../../src/live/stream/snapshot_reader.ts";
 import type { Row } from "../../../../src/schema/table_info.ts";
 import { run } from "../../../support/scratch.ts";
 import { logMethods } from "../../log_methods.ts";

@@ -1,5 +1,5 @@
-import type { ChangeLog } from "../../../../src/db/change_log.ts";
-import type { Decider } from "../../../../src/live/decider.ts";
+import type { ChangeLog } from "../../../../src/db/changes/change_log.ts";
+import type { Decider } from "../../../../src/live/match/matcher.ts";
 import { logMethods } from "../../log_methods.ts";
 import type { Chance } from "../chance.ts";
 

@@ -1,26 +1,29 @@
 import type { User } from "../../../../src/auth/user.ts";
-import type { ChangeLog } from "../../../../src/db/change_log.ts";
-import { settleChanges } from "../../../../src/db/changes_options.ts";
-import { openChangeLog } from "../../../../src/db/open_change_log.ts";
+import type { ChangeLog } from "../../../../src/db/changes/change_log.ts";
+import { settleChanges } from "../../../../src/db/changes/changes_options.ts";
+import { openChangeLog } from "../../../../src/db/changes/open_change_log.ts";
 import type { Database } from "../../../../src/db/open_database.ts";
-import { createFilterParser } from "../../../../src/filter/parse_filter.ts";
-import { createDecider, type Decider } from "../../../../src/live/decider.ts";
-import { Hub, type HubOptions } from "../../../../src/live/hub.ts";
-import { Quota } from "../../../../src/live/quota.ts";
-import type { LiveSizes } from "../../../../src/live/sizes.ts";
-import type { SubscribeRequest } from "../../../../src/live/stream_request.ts";
+import { createFilterParser } from "../../../../src/filter/syntax/filter_parser.ts";
+import { createDecider, type Decider } from "../../../../src/live/match/matcher.ts";
+import { Hub, type HubOptions } from "../../../../src/live/live_hub.ts";
+import { Quota } from "../../../../src/live/stream/stream_quota.ts";
+import type { LiveSizes } from "../../../../src/live/live_sizes.ts";
+import type { SubscribeRequest } from "../../../../src/live/stream/stream_request.ts";
 import { settleAbuse } from "../../../../src/guard/abuse_options.ts";
 import { createGuard } from "../../../../src/guard/guard.ts";
-import { openStore } from "../../../../src/runtime/open_store.ts";
+import { openStore } from "../../../../src/kv/open_store.ts";
 import { Problem } from "../../../../src/problem/problem.ts";
 import { problemReply } from "../../../../src/problem/problem_reply.ts";
 import type { Reply } from "../../../../src/protocol/reply.ts";
-import type { ResourceDefinition } from "../../../../src/resource/definition.ts";
-import { mountResources } from "../../../../src/resource/mount.ts";
-import { createTagKeys } from "../../../../src/resource/settle_etag.ts";
-import { settleRelations } from "../../../../src/resource/settle_relations.ts";
-import type { Resource } from "../../../../src/resource/resource.ts";
-import { type ResourceContext, settleResource } from "../../../../src/resource/settle_resource.ts";
+import type { ResourceDefinition } from "../../../../src/resource/define/definition.ts";
+import { mountResources } from "../../../../src/resource/http/mount.ts";
+import { createTagKeys } from "../../../../src/resource/define/resolve_etag.ts";
+import { settleRelations } from "../../../../src/resource/define/resolve_relations.ts";
+import type { Resource } from "../../../../src/resource/define/resource.ts";
+import {
+  type ResourceContext,
+  settleResource,
+} from "../../../../src/resource/define/resolve_resource.ts";
 import { createSealer } from "../../../../src/runtime/sealer.ts";
 import type { Runtime } from "../../../../src/runtime/runtime.ts";
 import { readTarget } from "../../../../src/service/target.ts";

@@ -1,4 +1,4 @@
-import type { Change } from "../../../../src/db/change_log.ts";
+import type { Change } from "../../../../src/db/changes/change_log.ts";
 import type { Client } from "./client.ts";
 import type { Positions } from "./replica.ts";
 import type { Truth } from "./truth.ts";

@@ -1,4 +1,4 @@
-import type { Change, ChangeLog, Position, Step } from "../../../../src/db/change_log.ts";
+import type { Change, ChangeLog, Position, Step } from "../../../../src/db/changes/change_log.ts";
 import { logMethods } from "../../log_methods.ts";
 
 /** How somebody may read a log of Postgres who has not thought of everything. */

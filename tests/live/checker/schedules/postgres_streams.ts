@@ -1,11 +1,11 @@
-import type { Change, ChangeLog } from "../../../../src/db/change_log.ts";
-import { settleChanges } from "../../../../src/db/changes_options.ts";
-import { openChangeLog } from "../../../../src/db/open_change_log.ts";
+import type { Change, ChangeLog } from "../../../../src/db/changes/change_log.ts";
+import { settleChanges } from "../../../../src/db/changes/changes_options.ts";
+import { openChangeLog } from "../../../../src/db/changes/open_change_log.ts";
 import { type Database, openDatabase } from "../../../../src/db/open_database.ts";
 import type { Observation } from "../../../../src/runtime/observation.ts";
 import type { Runtime } from "../../../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../../../src/runtime/system_runtime.ts";
-import { type LiveSizes, liveSizes } from "../../../../src/live/sizes.ts";
+import { type LiveSizes, liveSizes } from "../../../../src/live/live_sizes.ts";
 import { run } from "../../../support/scratch.ts";
 import { Chance } from "../chance.ts";
 import { Client } from "./client.ts";

@@ -1,5 +1,5 @@
 import { openDatabase } from "../../../../src/db/open_database.ts";
-import type { LiveSizes } from "../../../../src/live/sizes.ts";
+import type { LiveSizes } from "../../../../src/live/live_sizes.ts";
 import { run } from "../../../support/scratch.ts";
 import { Chance } from "../chance.ts";
 import { writeByApi } from "./api_writes.ts";

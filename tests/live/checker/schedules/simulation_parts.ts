@@ -1,8 +1,8 @@
-import type { ChangeLog } from "../../../../src/db/change_log.ts";
-import { settleChanges } from "../../../../src/db/changes_options.ts";
-import { openChangeLog } from "../../../../src/db/open_change_log.ts";
+import type { ChangeLog } from "../../../../src/db/changes/change_log.ts";
+import { settleChanges } from "../../../../src/db/changes/changes_options.ts";
+import { openChangeLog } from "../../../../src/db/changes/open_change_log.ts";
 import { type Database, openDatabase } from "../../../../src/db/open_database.ts";
-import { type LiveSizes, liveSizes } from "../../../../src/live/sizes.ts";
+import { type LiveSizes, liveSizes } from "../../../../src/live/live_sizes.ts";
 import type { Observation } from "../../../../src/runtime/observation.ts";
 import type { Runtime } from "../../../../src/runtime/runtime.ts";
 import { handClock } from "../../../db/hand_clock.ts";

@@ -1,6 +1,6 @@
-import type { ChangeLog, Position } from "../../../../src/db/change_log.ts";
-import { parsePosition } from "../../../../src/db/change_position.ts";
-import { readToken } from "../../../../src/live/mark.ts";
+import type { ChangeLog, Position } from "../../../../src/db/changes/change_log.ts";
+import { parsePosition } from "../../../../src/db/changes/log_position.ts";
+import { readToken } from "../../../../src/live/stream/resume_token.ts";
 import type { Positions } from "./replica.ts";
 
 /** Where a token stands, or the bare text of a position; null for what is neither. */

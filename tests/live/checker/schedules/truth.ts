@@ -1,6 +1,6 @@
-import type { Change, ChangeLog, Position, Step } from "../../../../src/db/change_log.ts";
+import type { Change, ChangeLog, Position, Step } from "../../../../src/db/changes/change_log.ts";
 import type { Filter } from "../../../../src/filter/filter.ts";
-import { matches } from "../../../../src/filter/match.ts";
+import { matches } from "../../../../src/filter/match/matches.ts";
 import type { Row } from "../../../../src/schema/table_info.ts";
 import { parseExact } from "../exact_text.ts";
 import { writeJson } from "../../../../src/schema/exact_json.ts";

@@ -1,9 +1,9 @@
 import { assert } from "@std/assert";
-import { FrameMaker } from "../../../../src/live/frame_maker.ts";
-import type { Passage, RowEvent } from "../../../../src/live/passage.ts";
-import { RelatedRouting } from "../../../../src/live/related_routing.ts";
+import { FrameMaker } from "../../../../src/live/dispatch/event_renderer.ts";
+import type { Passage, RowEvent } from "../../../../src/live/match/row_change.ts";
+import { RelatedRouting } from "../../../../src/live/dispatch/related_dispatch.ts";
 import { all, rsql } from "../../../../src/filter/builders.ts";
-import { resource, type ResourceDefinition } from "../../../../src/resource/definition.ts";
+import { resource, type ResourceDefinition } from "../../../../src/resource/define/definition.ts";
 import { run } from "../../../support/scratch.ts";
 import { testUnless } from "../../../support/skip.ts";
 import type { Sabotage } from "./cast.ts";

@@ -1,6 +1,6 @@
 import { all, rsql } from "../../../../src/filter/builders.ts";
-import { procedure } from "../../../../src/resource/procedure.ts";
-import { resource, type ResourceDefinition } from "../../../../src/resource/definition.ts";
+import { procedure } from "../../../../src/resource/define/procedure.ts";
+import { resource, type ResourceDefinition } from "../../../../src/resource/define/definition.ts";
 import { z } from "zod";
 import type { WorldOptions } from "./options.ts";
 import type { Row, State } from "./history.ts";

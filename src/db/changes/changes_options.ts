@@ -1,0 +1,53 @@
+import { type ColumnLike, readColumnInfo, readTableInfo } from "../../schema/define.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
+
+/** How changes are recorded, and for how long. */
+export interface ChangesOptions {
+  /**
+   * `"triggers"`, the default: the database records every change, whoever makes it. `"service"`:
+   * only what this service writes is recorded, for where no trigger may be installed.
+   */
+  readonly mode?: "triggers" | "service" | undefined;
+  /** Columns that are never recorded. A key cannot be left out. */
+  readonly exclude?: readonly ColumnLike<unknown>[] | undefined;
+  /** How long changes are kept. One hour by default, five minutes at least. */
+  readonly retentionMs?: number | undefined;
+  /** About how many changes are kept once they are five minutes old; 1,000,000 by default. */
+  readonly maxRows?: number | undefined;
+}
+
+/** The same with every default. */
+export interface SettledChanges {
+  readonly mode: "triggers" | "service";
+  readonly exclude: ReadonlySet<ColumnInfo>;
+  readonly retentionMs: number;
+  readonly maxRows: number;
+}
+
+/** Nothing younger is forgotten: those who read the log stay behind its end by less. */
+export const leastRetentionMs = 300_000;
+
+/** Fills in the defaults. Throws a plain Error for what cannot be meant. */
+export function settleChanges(options: ChangesOptions = {}): SettledChanges {
+  const { mode = "triggers", exclude = [], retentionMs = 3_600_000, maxRows = 1_000_000 } = options;
+  if (mode !== "triggers" && mode !== "service") {
+    throw new Error(`Cannot use changes.mode ${JSON.stringify(mode)}: use "triggers" or "service"`);
+  }
+  if (!Number.isSafeInteger(retentionMs) || retentionMs < leastRetentionMs) {
+    throw new Error(
+      `Cannot use changes.retentionMs ${retentionMs}: use a whole number from ${leastRetentionMs}`,
+    );
+  }
+  if (!Number.isSafeInteger(maxRows) || maxRows < 1) {
+    throw new Error(`Cannot use changes.maxRows ${maxRows}: use a whole number from 1`);
+  }
+  for (const column of exclude) {
+    const info = readColumnInfo(column);
+    if (!info.primaryKey) continue;
+    const { name } = readTableInfo(column);
+    throw new Error(
+      `Cannot leave ${name}.${info.name} out of changes: without the key nobody knows the row`,
+    );
+  }
+  return { mode, exclude: new Set(exclude.map(readColumnInfo)), retentionMs, maxRows };
+}

@@ -1,0 +1,57 @@
+import type { Row, TableInfo } from "../../schema/table_info.ts";
+import type { Change } from "./change_log.ts";
+
+/** A row of the log, and how to read its images. */
+export interface LoggedRow {
+  readonly seq: number;
+  readonly transaction: bigint | null;
+  readonly table: TableInfo;
+  readonly kind: Change["kind"];
+  /** JSON, or null. */
+  readonly before: string | null;
+  readonly after: string | null;
+  readonly optimisticId: string | null;
+}
+
+/** Makes a row of an image. */
+export type ReadImage = (image: string, table: TableInfo) => Row;
+
+/** A change whose images are read when somebody asks for them, once. */
+export class LoggedChange implements Change {
+  readonly seq: number;
+  readonly transaction: bigint | null;
+  readonly table: TableInfo;
+  readonly kind: Change["kind"];
+  readonly optimisticId: string | null;
+  readonly sizeBytes: number;
+  readonly #read: ReadImage;
+  #before: string | Row | null;
+  #after: string | Row | null;
+
+  constructor(row: LoggedRow, read: ReadImage) {
+    this.seq = row.seq;
+    this.transaction = row.transaction;
+    this.table = row.table;
+    this.kind = row.kind;
+    this.optimisticId = row.optimisticId;
+    this.sizeBytes = (row.before?.length ?? 0) + (row.after?.length ?? 0);
+    this.#before = row.before;
+    this.#after = row.after;
+    this.#read = read;
+  }
+
+  get before(): Row | null {
+    if (typeof this.#before === "string") this.#before = this.#read(this.#before, this.table);
+    return this.#before;
+  }
+
+  get after(): Row | null {
+    if (typeof this.#after === "string") this.#after = this.#read(this.#after, this.table);
+    return this.#after;
+  }
+}
+
+/** The kind of a change as the log names it; what a later version may have written is unknown. */
+export function changeKind(op: string): Change["kind"] {
+  return op === "insert" || op === "update" || op === "delete" || op === "truncate" ? op : "touch";
+}

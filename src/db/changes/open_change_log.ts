@@ -1,0 +1,47 @@
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import { changeHints } from "./change_hints.ts";
+import type { ChangeLog } from "./change_log.ts";
+import type { SettledChanges } from "./changes_options.ts";
+import type { Driver } from "../driver.ts";
+import { postgresChangeLog } from "./postgres_change_log.ts";
+import { setUpChangeLog } from "./set_up_change_log.ts";
+import { sqliteChangeLog } from "./sqlite_change_log.ts";
+import { untrackedWrites } from "./untracked_writes.ts";
+
+/** What a log is opened with. */
+export interface OpenChangeLogOptions {
+  readonly driver: Driver;
+  /** What is recorded; their tables have to be there. */
+  readonly tables: Iterable<TableInfo>;
+  readonly changes: SettledChanges;
+  readonly runtime: Pick<Runtime, "clock" | "random" | "observe">;
+}
+
+/** Opens the log of a database, and sets up what of it is missing there or has changed. */
+export async function openChangeLog(options: OpenChangeLogOptions): Promise<ChangeLog> {
+  const { driver, changes, runtime: { clock, random, observe } } = options;
+  const tables = new Set(options.tables);
+  const setup = { driver, tables: [...tables], changes, random };
+  const { described, untracked } = await setUpChangeLog(setup);
+  if (untracked.length > 0) {
+    observe({ kind: "notice", message: blindness(driver, untracked) });
+  }
+  const findUntracked = driver.dialect.engine === "sqlite" && driver.isShared
+    ? await untrackedWrites(driver, untracked)
+    : null;
+  const hints = changeHints(driver, clock, findUntracked);
+  return driver.dialect.engine === "sqlite"
+    ? await sqliteChangeLog({ driver, tables, changes, hints })
+    : await postgresChangeLog({ driver, tables: described, changes, hints, random });
+}
+
+/** What streams do not see of tables in which nothing was installed. */
+function blindness({ label, dialect }: Driver, untracked: readonly TableInfo[]): string {
+  const names = untracked.map(({ name }) => `"${name}"`).join(", ");
+  const consequence = dialect.engine === "sqlite"
+    ? "at each write of another program, streams begin anew"
+    : "streams do not see what other programs, custom routes and triggers write";
+  return `of ${names} in ${label} only the writes of this service are recorded: ${consequence}; ` +
+    'trackMutations() or changes: { mode: "triggers" } records everything';
+}

@@ -1,0 +1,50 @@
+import type { Random } from "../../runtime/runtime.ts";
+import type { Statement } from "../../sql/fragment.ts";
+import { DatabaseError } from "../database_error.ts";
+import type { Connection, Driver, QueryResult } from "../driver.ts";
+
+/** The epoch as a column of a statement, read in the same snapshot as all else in it. */
+export const epochColumn = `(SELECT epoch FROM "_service_epoch") AS epoch`;
+
+/**
+ * Begins an epoch where there is none: on an empty log, and whenever the server has recovered from
+ * a crash or was promoted. The numbers of transactions mean something between two recoveries only:
+ * those whose transactions came to nothing are given again; so are, without `synchronous_commit` or
+ * on another server, those of transactions that were seen. Recovery empties tables that are not
+ * logged before anything can be read or written, and a standby refuses to read them.
+ */
+export async function beginPostgresEpoch(connection: Connection, random: Random): Promise<void> {
+  await connection.query({
+    text: `INSERT INTO "_service_epoch" (epoch) VALUES ($1) ON CONFLICT DO NOTHING`,
+    values: [random.bytes(8).toHex()],
+  });
+}
+
+/** Asks for rows that have {@link epochColumn} in the second place; begins an epoch if need be. */
+export async function askWithinEpoch(
+  statement: Statement,
+  driver: Driver,
+  random: Random,
+): Promise<QueryResult["rows"]> {
+  const { rows } = await askPrimary(statement, driver);
+  if (hasEpoch(rows)) return rows;
+  await beginPostgresEpoch(driver, random);
+  const { rows: again } = await askPrimary(statement, driver);
+  if (hasEpoch(again)) return again;
+  throw new DatabaseError("unavailable", new Error("The server has recovered twice in a moment"));
+}
+
+function hasEpoch([row]: QueryResult["rows"]): boolean {
+  return typeof row?.[1] === "string";
+}
+
+/** A standby has no epoch, and its snapshots do not say which transactions are running. */
+async function askPrimary(statement: Statement, driver: Driver): Promise<QueryResult> {
+  try {
+    return await driver.query(statement);
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || error.kind !== "other") throw error;
+    const { rows } = await driver.query({ text: "SELECT pg_is_in_recovery()", values: [] });
+    throw rows[0]?.[0] === "t" ? new DatabaseError("unavailable", error) : error;
+  }
+}

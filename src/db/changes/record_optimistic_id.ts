@@ -1,0 +1,60 @@
+import { type Key, keyId, keyOf } from "../../plan/key.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import type { SqlValue, Statement } from "../../sql/fragment.ts";
+import { logName, sqlName } from "../../sql/postgres/change_log_schema.ts";
+import type { Connection } from "../driver.ts";
+import { imageReader } from "./image_reader.ts";
+import type { RowReader } from "../rows.ts";
+
+/** What a client calls the row that it has created. */
+export interface NamedChange {
+  readonly table: TableInfo;
+  readonly key: Key;
+  /** The value of `Service-Optimistic-Id`. */
+  readonly optimisticId: string;
+}
+
+/**
+ * Puts the client's own name of a new row on the change that the log has of it. For the transaction
+ * that has just inserted the row; does nothing where the table is not recorded.
+ */
+export async function nameChange(
+  connection: Connection,
+  { table, key, optimisticId }: NamedChange,
+  reader: RowReader,
+): Promise<void> {
+  const isPostgres = reader.dialect.engine === "postgres";
+  const find = isPostgres ? postgresInserts(table) : sqliteInserts(table);
+  const { rows } = await connection.query(find);
+  const read = imageReader(reader, new Set());
+  const wanted = keyId(key, table);
+  const found = rows.find(([, image]) =>
+    keyId(keyOf(read(String(image), table), table), table) === wanted
+  );
+  const values: readonly SqlValue[] = [optimisticId, found?.[0] ?? null];
+  if (found === undefined) return;
+  const [name, seq] = isPostgres ? ["$1", "$2"] : ["?", "?"];
+  await connection.query({
+    text: `UPDATE "_service_changes" SET optimistic_id = ${name} WHERE seq = ${seq}`,
+    values,
+  });
+}
+
+/** The writer is alone, so that what it has just inserted stands at the end. */
+function sqliteInserts(table: TableInfo): Statement {
+  return {
+    text: `SELECT seq, after FROM "_service_changes"
+      WHERE seq > (SELECT seq FROM sqlite_sequence WHERE name = '_service_changes') - 1000
+        AND op = 'insert' AND "table" = ? COLLATE NOCASE ORDER BY seq DESC`,
+    values: [table.name],
+  };
+}
+
+function postgresInserts(table: TableInfo): Statement {
+  return {
+    text: `SELECT seq, after FROM "_service_changes"
+      WHERE xid = pg_current_xact_id() AND op = 'insert' AND "table" = ${logName("$1")}
+      ORDER BY seq DESC`,
+    values: [sqlName(table)],
+  };
+}

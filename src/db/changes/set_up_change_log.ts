@@ -1,0 +1,34 @@
+import type { Random } from "../../runtime/runtime.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import type { SettledChanges } from "./changes_options.ts";
+import type { Driver } from "../driver.ts";
+import { type PostgresLogTable, setUpPostgresLog } from "./postgres_log_setup.ts";
+import { setUpSqliteLog } from "./sqlite_log_setup.ts";
+
+/** What of a log has to be there. */
+export interface ChangeLogSetup {
+  readonly driver: Driver;
+  /** What is to be recorded; their tables have to be there. */
+  readonly tables: readonly TableInfo[];
+  readonly changes: Pick<SettledChanges, "mode" | "exclude">;
+  readonly random: Random;
+}
+
+/** What a log that is set up holds. */
+export interface ChangeLogExtent {
+  /** The tables as a Postgres knows them; there are none of those in a SQLite file. */
+  readonly described: readonly PostgresLogTable[];
+  /** The tables of which only the writes of this service are recorded. */
+  readonly untracked: readonly TableInfo[];
+}
+
+/** Sets up what is missing of the log, or has changed. */
+export async function setUpChangeLog(setup: ChangeLogSetup): Promise<ChangeLogExtent> {
+  const { driver, tables, changes, random } = setup;
+  if (driver.dialect.engine === "postgres") {
+    const described = await setUpPostgresLog(driver, tables, changes, random);
+    const untracked = described.filter(({ isWatched }) => !isWatched).map(({ table }) => table);
+    return { described, untracked };
+  }
+  return { described: [], untracked: await setUpSqliteLog(driver, tables, changes, random) };
+}

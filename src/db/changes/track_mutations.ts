@@ -1,0 +1,38 @@
+import { systemRuntime } from "../../runtime/system_runtime.ts";
+import { isTableInfo, readTableInfo, type TableLike } from "../../schema/define.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import { type ChangesOptions, settleChanges } from "./changes_options.ts";
+import type { Database } from "../open_database.ts";
+import { setUpChangeLog } from "./set_up_change_log.ts";
+
+/**
+ * Sees to it that every change of the tables is recorded, whoever makes it: a custom route, a
+ * script, another program. What is recorded reaches the subscribers of every process that serves
+ * the database. Does nothing where that is so already. Tables that {@link Database.introspect} has
+ * found are taken, too: call it before `createApp`, which otherwise lets the requests record
+ * themselves there.
+ *
+ * @example
+ * ```ts
+ * import { integer, openDatabase, table, text, trackMutations } from "@svc/resource-api";
+ *
+ * const notes = table("notes", { id: integer().primaryKey(), title: text() });
+ * const db = await openDatabase("sqlite::memory:");
+ * await db.createTables([notes]);
+ * await trackMutations(db, [notes]);
+ * await db.close();
+ * ```
+ */
+export async function trackMutations(
+  db: Database,
+  tables: readonly (TableLike<unknown, unknown> | TableInfo)[],
+  options: Pick<ChangesOptions, "mode" | "exclude"> = {},
+): Promise<void> {
+  const { random } = systemRuntime(() => {});
+  await setUpChangeLog({
+    driver: db.driver,
+    tables: tables.map((table) => isTableInfo(table) ? table : readTableInfo(table)),
+    changes: settleChanges(options),
+    random,
+  });
+}

@@ -1,0 +1,298 @@
+import { type ColumnKind, ownTimestamps } from "../../schema/table_info.ts";
+import type { SqlValue } from "../../sql/fragment.ts";
+import type { Connection, Driver } from "../driver.ts";
+import {
+  type ColumnDraft,
+  completeDrafts,
+  type ForeignKeyDraft,
+  type Introspection,
+  type IntrospectOptions,
+  isInternal,
+  type LeftOut,
+  type TableDraft,
+} from "../introspection.ts";
+
+/** Describes the tables of a Postgres database, from its catalogue. */
+export async function introspectPostgres(
+  driver: Driver,
+  options: IntrospectOptions = {},
+): Promise<Introspection> {
+  const schemas = options.schemas === undefined ? null : JSON.stringify(options.schemas);
+  const [listed, columns, uniques, constraints] = await Promise.all([
+    listTables(driver, schemas),
+    readColumns(driver, schemas),
+    readUniques(driver, schemas),
+    readConstraints(driver, schemas),
+  ]);
+  const drafts = listed.tables.map((table) => {
+    const of = <R extends { readonly owner: string }>(rows: readonly R[]) =>
+      rows.filter(({ owner }) => owner === table.id);
+    return draftTable(table, of(columns), of(uniques), of(constraints));
+  });
+  const { tables, leftOut } = completeDrafts(drafts);
+  return { tables, leftOut: [...listed.leftOut, ...leftOut] };
+}
+
+/** The ids of all relations in the schemas of `$1`, or in the first one of the search path. */
+const chosen = `SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname IN (
+    SELECT json_array_elements_text(coalesce($1::json, json_build_array(current_schema())))
+  )`;
+
+interface ListedTable {
+  readonly id: string;
+  readonly name: string;
+  readonly schema: string | null;
+}
+
+async function listTables(
+  connection: Connection,
+  schemas: string | null,
+): Promise<{ tables: readonly ListedTable[]; leftOut: readonly LeftOut[] }> {
+  const rows = await read(
+    connection,
+    `SELECT c.oid, c.relname, CASE WHEN n.nspname <> current_schema() THEN n.nspname END,
+       CASE WHEN c.relkind IN ('v', 'm') THEN 'it is a view, which has no primary key'
+         WHEN c.relkind = 'f' THEN 'it is a foreign table, which has no primary key'
+         WHEN EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
+           AND d.objid = c.oid AND d.deptype = 'e') THEN 'it belongs to an extension'
+         WHEN NOT has_table_privilege(c.oid, 'SELECT') THEN 'this user may not read it' END
+     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE c.oid IN (${chosen}) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+       AND NOT c.relispartition
+     ORDER BY n.nspname, c.relname`,
+    schemas,
+  );
+  const served = rows.filter(([, name]) => !isInternal(String(name)));
+  return {
+    tables: served.flatMap(([id, name, schema, reason]) =>
+      reason === null ? [{ id: String(id), name: String(name), schema: textOrNull(schema) }] : []
+    ),
+    leftOut: served.flatMap(([, name, , reason]) =>
+      typeof reason === "string" ? [{ table: String(name), reason }] : []
+    ),
+  };
+}
+
+interface ColumnRow {
+  readonly owner: string;
+  readonly name: string;
+  readonly notNull: boolean;
+  readonly identity: string;
+  readonly generated: boolean;
+  /** As it was declared, e.g. `character varying(160)` or the name of a domain. */
+  readonly declared: string;
+  /** What lies below a domain: the name, and the whole type. */
+  readonly baseName: string;
+  readonly baseType: string;
+  readonly defaultSql: string | null;
+  /** The labels of an enum type. */
+  readonly labels: readonly string[] | null;
+  /** Whether its collation takes different texts for equal. */
+  readonly isLoose: boolean;
+}
+
+async function readColumns(
+  connection: Connection,
+  schemas: string | null,
+): Promise<readonly ColumnRow[]> {
+  const rows = await read(
+    connection,
+    `SELECT a.attrelid, a.attname, a.attnotnull OR t.typnotnull, a.attidentity,
+       a.attgenerated <> '', format_type(a.atttypid, a.atttypmod), b.typname,
+       format_type(b.oid, CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END),
+       coalesce(pg_get_expr(d.adbin, d.adrelid), t.typdefault),
+       (SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_enum e
+        WHERE e.enumtypid = b.oid),
+       (SELECT NOT l.collisdeterministic FROM pg_collation l WHERE l.oid = a.attcollation)
+     FROM pg_attribute a
+     JOIN pg_type t ON t.oid = a.atttypid
+     JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
+     LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+     WHERE a.attrelid IN (${chosen}) AND a.attnum > 0 AND NOT a.attisdropped
+     ORDER BY a.attrelid, a.attnum`,
+    schemas,
+  );
+  return rows.map((row) => {
+    const [owner, name, notNull, identity, generated, declared, baseName, baseType] = row;
+    return {
+      owner: String(owner),
+      name: String(name),
+      notNull: notNull === "t",
+      identity: String(identity),
+      generated: generated === "t",
+      declared: String(declared),
+      baseName: String(baseName),
+      baseType: String(baseType),
+      defaultSql: textOrNull(row[8]),
+      labels: row[9] === null ? null : names(row[9]),
+      isLoose: row[10] === "t",
+    };
+  });
+}
+
+interface UniqueIndex {
+  readonly owner: string;
+  readonly isKey: boolean;
+  readonly columns: readonly string[];
+}
+
+async function readUniques(
+  connection: Connection,
+  schemas: string | null,
+): Promise<readonly UniqueIndex[]> {
+  const rows = await read(
+    connection,
+    `SELECT i.indrelid, i.indisprimary, (${columnNames("i.indrelid", "i.indkey", "i.indnkeyatts")})
+     FROM pg_index i
+     WHERE i.indrelid IN (${chosen}) AND i.indisunique AND i.indisvalid
+       AND i.indpred IS NULL AND i.indexprs IS NULL
+     ORDER BY i.indexrelid`,
+    schemas,
+  );
+  return rows.map(([owner, isKey, columns]) => ({
+    owner: String(owner),
+    isKey: isKey === "t",
+    columns: names(columns),
+  }));
+}
+
+interface Constraint {
+  readonly owner: string;
+  readonly columns: readonly string[];
+  /** Of a foreign key. */
+  readonly target: Pick<ForeignKeyDraft, "table" | "references"> | null;
+  readonly definition: string;
+}
+
+/** Foreign keys, to tables of the same schema, and checks. */
+async function readConstraints(
+  connection: Connection,
+  schemas: string | null,
+): Promise<readonly Constraint[]> {
+  const rows = await read(
+    connection,
+    `SELECT k.conrelid, (${columnNames("k.conrelid", "k.conkey", "32767")}), f.relname,
+       (${columnNames("k.confrelid", "k.confkey", "32767")}), pg_get_constraintdef(k.oid)
+     FROM pg_constraint k
+     JOIN pg_class c ON c.oid = k.conrelid
+     LEFT JOIN pg_class f ON f.oid = k.confrelid AND f.relnamespace = c.relnamespace
+     WHERE k.conrelid IN (${chosen}) AND k.conparentid = 0
+       AND (k.contype = 'c' OR k.contype = 'f' AND f.oid IS NOT NULL)
+     ORDER BY k.oid`,
+    schemas,
+  );
+  return rows.map(([owner, columns, table, references, definition]) => ({
+    owner: String(owner),
+    columns: columns === null ? [] : names(columns),
+    target: typeof table === "string" ? { table, references: names(references) } : null,
+    definition: String(definition),
+  }));
+}
+
+/** The names of the numbered columns, as JSON, in the order of the numbers. */
+function columnNames(table: string, numbers: string, count: string): string {
+  return `SELECT json_agg(a.attname ORDER BY each.place)
+    FROM unnest(${numbers}) WITH ORDINALITY AS each(number, place)
+    JOIN pg_attribute a ON a.attrelid = ${table} AND a.attnum = each.number
+    WHERE each.place <= ${count}`;
+}
+
+function draftTable(
+  table: ListedTable,
+  columns: readonly ColumnRow[],
+  uniques: readonly UniqueIndex[],
+  constraints: readonly Constraint[],
+): TableDraft {
+  return {
+    name: table.name,
+    schema: table.schema,
+    key: uniques.find(({ isKey }) => isKey)?.columns ?? [],
+    foreignKeys: constraints.flatMap(({ columns, target }) =>
+      target === null ? [] : [{ columns, ...target }]
+    ),
+    columns: columns.map((column): ColumnDraft => {
+      const kind = kinds.get(column.baseName) ?? "text";
+      const [first = null, second = null] = /\((\d+)(?:,(-?\d+))?\)/.exec(column.baseType)
+        ?.slice(1).map((digits) => digits === undefined ? null : Number(digits)) ?? [];
+      return {
+        name: column.name,
+        dbName: column.name,
+        kind,
+        notNull: column.notNull,
+        unique: uniques.some(({ isKey, columns }) =>
+          !isKey && columns.length === 1 && columns[0] === column.name
+        ),
+        // GENERATED ALWAYS AS IDENTITY takes no value either.
+        generated: column.generated || column.identity === "a",
+        defaultSql: column.generated
+          ? null
+          : column.identity === ""
+          ? column.defaultSql
+          : "the next number",
+        enumValues: column.labels ?? (kind === "text" ? checkedTexts(column, constraints) : null),
+        precision: kind === "decimal" ? first : null,
+        scale: kind === "decimal" ? second : null,
+        maxLength: sized.has(column.baseName) ? first : null,
+        foreignType: column.declared,
+        looseCollation: column.isLoose,
+        timestampFormat: ownTimestamps,
+      };
+    }),
+  };
+}
+
+/** Every other type is served as its text. */
+const kinds: ReadonlyMap<string, ColumnKind> = new Map([
+  ["int2", "integer"],
+  ["int4", "integer"],
+  ["int8", "integer"],
+  ["float4", "real"],
+  ["float8", "real"],
+  ["numeric", "decimal"],
+  ["bool", "boolean"],
+  ["timestamp", "timestamp"],
+  ["timestamptz", "timestamp"],
+  ["date", "date"],
+  ["uuid", "uuid"],
+  ["json", "json"],
+  ["jsonb", "json"],
+  ["bytea", "bytes"],
+]);
+
+const sized: ReadonlySet<string> = new Set(["varchar", "bpchar"]);
+
+/** The texts of `CHECK (column IN ('a', 'b'))`, which the catalogue writes with ANY. */
+function checkedTexts(
+  column: ColumnRow,
+  constraints: readonly Constraint[],
+): readonly string[] | null {
+  for (const { columns, definition } of constraints) {
+    if (columns.length !== 1 || columns[0] !== column.name) continue;
+    const [, list] = checkList.exec(definition) ?? [];
+    if (list === undefined) continue;
+    return [...list.matchAll(/'((?:[^']|'')*)'/g)].map(([, text = ""]) =>
+      text.replaceAll("''", "'")
+    );
+  }
+  return null;
+}
+
+const checkList =
+  /^CHECK \(+(?:"(?:[^"]|"")+"|[\w$]+)\)?(?:::text)? = ANY \(+ARRAY\[('(?:[^']|'')*'::[a-z ]+(?:, '(?:[^']|'')*'::[a-z ]+)*)\]\)?(?:::text\[\])?\)+$/;
+
+function names(json: SqlValue | undefined): string[] {
+  return JSON.parse(String(json));
+}
+
+function textOrNull(value: SqlValue | undefined): string | null {
+  return value === null || value === undefined ? null : String(value);
+}
+
+async function read(
+  connection: Connection,
+  text: string,
+  schemas: string | null,
+): Promise<readonly (readonly SqlValue[])[]> {
+  return (await connection.query({ text, values: [schemas] })).rows;
+}

@@ -1,0 +1,69 @@
+import { existsSync } from "node:fs";
+import { PGlite } from "@electric-sql/pglite";
+import type { Clock } from "../../runtime/runtime.ts";
+import { systemRuntime } from "../../runtime/system_runtime.ts";
+import type { Driver } from "../driver.ts";
+import {
+  type PostgresAnswer,
+  type PostgresConnection,
+  postgresDriver,
+  type PostgresSession,
+} from "./postgres_sessions.ts";
+
+/** How a PGlite, a Postgres inside this process, is opened. */
+export interface PgliteOptions {
+  /** Every transaction is read-only. */
+  readonly readOnly?: boolean | undefined;
+  /** How long a request waits for its turn. 5,000 by default. */
+  readonly waitLimitMs?: number | undefined;
+  /** The time of the machine by default. */
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * Opens the PGlite that is kept in the folder `path`; `:memory:` keeps nothing. It has a single
+ * connection: a read waits while a transaction is open.
+ */
+export async function openPglite(path: string, options: PgliteOptions = {}): Promise<Driver> {
+  const exists = path === ":memory:" || existsSync(`${path}/PG_VERSION`);
+  if (options.readOnly === true && !exists) {
+    throw new Error(`Cannot open ${path}: there is no such PGlite folder`);
+  }
+  const library = new PGlite({ dataDir: path === ":memory:" ? "memory://" : path });
+  await library.waitReady;
+  crossAsText(library);
+  await library.exec("SET TIME ZONE 'UTC'");
+  if (options.readOnly === true) await library.exec("SET default_transaction_read_only = on");
+  return postgresDriver({
+    label: `${path} (pglite)`,
+    sessions: [sessionOf(library)],
+    waitLimitMs: options.waitLimitMs ?? 5_000,
+    clock: options.clock ?? systemRuntime(() => {}).clock,
+    // One process alone can have the folder open.
+    isShared: false,
+    signals: null,
+    close: () => library.close(),
+  });
+}
+
+/** The library's own conversions, of arrays too, lose digits and change bad values. */
+function crossAsText(library: PGlite): void {
+  for (const type of Object.keys(library.parsers)) library.parsers[type] = (text) => text;
+  for (const type of Object.keys(library.serializers)) library.serializers[type] = String;
+}
+
+/** The connection is a call within this process: it is always open, and cannot be lost. */
+function sessionOf(library: PGlite): PostgresSession {
+  const connection: PostgresConnection = {
+    opening: null,
+    lost: false,
+    async run(text, values): Promise<PostgresAnswer> {
+      const answer = await library.query<(string | null)[]>(text, [...values], {
+        rowMode: "array",
+      });
+      return { rows: answer.rows, command: answer.command ?? "", count: answer.rowCount ?? 0 };
+    },
+    drop: () => {},
+  };
+  return { connection: () => connection, close: () => Promise.resolve() };
+}

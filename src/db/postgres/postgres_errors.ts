@@ -1,0 +1,91 @@
+import { DatabaseError, type DatabaseErrorKind } from "../database_error.ts";
+
+/**
+ * Translates by SQLSTATE, or by the code of a network failure. `sent` says that the statement may
+ * have reached the server and changed something: losing the connection then leaves the outcome
+ * unknown. A DatabaseError passes as it is; so does an error without a code.
+ */
+export function toPostgresError(error: unknown, sent: "write" | "read" | "commit"): unknown {
+  const code = codeOf(error);
+  if (code === null || error instanceof DatabaseError) return error;
+  if (sent !== "read" && losesOutcome(code)) return new DatabaseError("unknown-outcome", error);
+  return new DatabaseError(kindOf(code), error);
+}
+
+/**
+ * Whether a value was refused with the code of a syntax error, as the input of tsquery, tsvector
+ * and jsonpath does. A statement that is wrong itself is told with the position of the mistake.
+ */
+export function refusesSyntaxOfValue(error: unknown): boolean {
+  if (codeOf(error) !== "42601") return false;
+  return !(error instanceof Error && "position" in error && error.position !== undefined);
+}
+
+function codeOf(error: unknown): string | null {
+  if (!(error instanceof Error) || !("code" in error)) return null;
+  return typeof error.code === "string" ? error.code : null;
+}
+
+/** Whether the connection broke after it had been there: what was sent may have been done. */
+function losesOutcome(code: string): boolean {
+  return lostAfterSending.has(code) || code.startsWith("08") && code !== "08001";
+}
+
+const lostAfterSending: ReadonlySet<string> = new Set([
+  "CONNECTION_CLOSED",
+  "CONNECTION_DESTROYED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ECONNABORTED",
+  // statement_completion_unknown
+  "40003",
+  // The server is shut down, or ended this connection: after the commit, perhaps.
+  "57P01",
+  "57P02",
+]);
+
+const neverReached: ReadonlySet<string> = new Set([
+  "CONNECT_TIMEOUT",
+  "CONNECTION_ENDED",
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  // A unix socket that is not there.
+  "ENOENT",
+]);
+
+function kindOf(code: string): DatabaseErrorKind {
+  if (lostAfterSending.has(code) || neverReached.has(code)) return "unavailable";
+  return states.get(code) ?? classes.get(code.slice(0, 2)) ?? "other";
+}
+
+const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
+  ["23505", "unique"],
+  // An exclusion constraint: another row stands where this one would.
+  ["23P01", "unique"],
+  ["23503", "foreign-key"],
+  ["23001", "foreign-key"],
+  ["23502", "not-null"],
+  ["23514", "check"],
+  // RAISE EXCEPTION of a trigger: a rule of the database refused the row, as RAISE(ABORT) does.
+  ["P0001", "check"],
+  ["40001", "retryable"],
+  ["40P01", "retryable"],
+  ["57014", "timeout"],
+  ["25006", "read-only"],
+  ["42501", "forbidden"],
+  ["55P03", "unavailable"],
+]);
+
+const classes: ReadonlyMap<string, DatabaseErrorKind> = new Map([
+  ["08", "unavailable"],
+  ["22", "invalid-value"],
+  ["53", "unavailable"],
+  // A value too long for an index row, and the like.
+  ["54", "invalid-value"],
+  ["57", "unavailable"],
+  ["58", "unavailable"],
+]);

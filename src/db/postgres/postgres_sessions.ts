@@ -1,0 +1,266 @@
+import { Buffer } from "node:buffer";
+import { type Deadline, deadline } from "../../runtime/deadline.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+import type { Dialect } from "../../sql/dialect.ts";
+import type { SqlValue, Statement } from "../../sql/fragment.ts";
+import { postgresDialect } from "../../sql/postgres/dialect.ts";
+import { postgresText } from "../../sql/postgres/text_operators.ts";
+import { type CommitListeners, commitListeners } from "../changes/commit_listeners.ts";
+import { DatabaseError } from "../database_error.ts";
+import type { Connection, Driver, QueryResult, Signals } from "../driver.ts";
+import { type Pool, pool } from "./connection_pool.ts";
+import { refusesSyntaxOfValue, toPostgresError } from "./postgres_errors.ts";
+import { type TransactionGuard, transactionGuard } from "../transaction_guard.ts";
+
+/** The place of one connection to a Postgres, whatever library holds it. */
+export interface PostgresSession {
+  /** The connection that is there; at first, and after a loss, a new one. */
+  connection(): PostgresConnection;
+  close(): Promise<void>;
+}
+
+/** One connection for as long as it lives. It never comes back: a transaction is bound to it. */
+export interface PostgresConnection {
+  /** Null once it is open. Rejects with the library's own error when it cannot be opened. */
+  readonly opening: Promise<void> | null;
+  /** Whether it is gone, and with it the transaction that it held. */
+  readonly lost: boolean;
+  /**
+   * Runs one statement; values cross as text, both ways. Throws the library's own errors, and at
+   * once, as `unavailable`, when the connection was lost before anything was sent.
+   */
+  run(text: string, values: readonly (string | null)[]): Promise<PostgresAnswer>;
+  /** Gives the connection up in whatever state it is: the server undoes what was not committed. */
+  drop(): void;
+}
+
+/** What a statement answered. */
+export interface PostgresAnswer {
+  readonly rows: readonly (readonly (string | null)[])[];
+  /** The command that was run, e.g. `INSERT`. */
+  readonly command: string;
+  readonly count: number;
+}
+
+/** What the driver of a Postgres is made of. */
+export interface PostgresParts {
+  readonly label: string;
+  readonly sessions: readonly PostgresSession[];
+  /** How long a caller waits for a session, its connection and the begin of its transaction. */
+  readonly waitLimitMs: number;
+  readonly clock: Clock;
+  /** Whether other processes may write to the database. */
+  readonly isShared: boolean;
+  /** Null where the connections carry none. */
+  readonly signals: Signals | null;
+  /** Frees what lies below the sessions. */
+  readonly close: () => Promise<void>;
+}
+
+/** The driver of every Postgres: the sessions differ, the rules do not. */
+export function postgresDriver(parts: PostgresParts): Driver {
+  return new PostgresDriver(parts);
+}
+
+class PostgresDriver implements Driver {
+  readonly dialect: Dialect = postgresDialect({ text: postgresText });
+  readonly label: string;
+  readonly isShared: boolean;
+  readonly signals: Signals | null;
+  readonly #parts: PostgresParts;
+  readonly #commits: CommitListeners = commitListeners();
+  readonly #pool: Pool<PostgresSession>;
+  readonly #guard: TransactionGuard = transactionGuard();
+  #closing: Promise<void> | null = null;
+
+  constructor(parts: PostgresParts) {
+    this.#parts = parts;
+    this.#pool = pool(parts.sessions, parts.waitLimitMs, parts.clock);
+    this.label = parts.label;
+    this.isShared = parts.isShared;
+    this.signals = parts.signals;
+  }
+
+  async query(statement: Statement): Promise<QueryResult> {
+    this.#guard.check();
+    const limit = this.#limit();
+    const session = await this.#pool.take();
+    try {
+      const connection = session.connection();
+      if (connection.opening !== null) await opened(connection.opening, limit);
+      const result = await run(connection, statement);
+      if (!onlyReads.test(statement.text)) this.#commits.tell();
+      return result;
+    } catch (error) {
+      throw translated(error, statement, onlyReads.test(statement.text) ? "read" : "write");
+    } finally {
+      this.#pool.give(session);
+    }
+  }
+
+  async transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    this.#guard.check();
+    const limit = this.#limit();
+    const session = await this.#pool.take();
+    try {
+      const connection = session.connection();
+      if (connection.opening !== null) await opened(connection.opening, limit);
+      await begin(connection, limit);
+      return await this.#transaction(connection, work);
+    } finally {
+      this.#pool.give(session);
+    }
+  }
+
+  async #transaction<T>(
+    connection: PostgresConnection,
+    work: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    const unit = new PostgresTransaction(connection);
+    try {
+      const result = await this.#guard.run(() => work(unit));
+      await unit.end();
+      const done = await command(connection, "COMMIT", "commit");
+      // A transaction with a failed statement answers COMMIT with ROLLBACK, and no error.
+      if (done.command === "ROLLBACK") throw unit.failure;
+      this.#commits.tell();
+      return result;
+    } catch (error) {
+      await unit.abandon();
+      throw error;
+    }
+  }
+
+  onCommit(listener: () => void): () => void {
+    return this.#commits.add(listener);
+  }
+
+  #limit(): Deadline {
+    const { waitLimitMs, clock } = this.#parts;
+    return deadline(waitLimitMs, clock, () => tooLate(waitLimitMs));
+  }
+
+  close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  async #close(): Promise<void> {
+    await this.#pool.close();
+    await Promise.all(this.#parts.sessions.map((session) => session.close()));
+    await this.#parts.close();
+  }
+}
+
+/** Nothing was sent yet, so that a failure leaves nothing in doubt. */
+async function opened(opening: Promise<void>, limit: Deadline): Promise<void> {
+  try {
+    await limit.within(opening);
+  } catch (error) {
+    throw toPostgresError(error, "read");
+  }
+}
+
+async function begin(connection: PostgresConnection, limit: Deadline): Promise<void> {
+  try {
+    await limit.within(connection.run("BEGIN", []));
+  } catch (error) {
+    // It may begin later: whoever had the connection next would write into that transaction.
+    connection.drop();
+    throw toPostgresError(error, "read");
+  }
+}
+
+/** A statement of which a repetition can do no harm. WITH may hide an INSERT. */
+const onlyReads = /^\s*(select|values|table|show|explain)\b/i;
+
+async function run(
+  connection: PostgresConnection,
+  { text, values }: Statement,
+): Promise<QueryResult> {
+  const { rows, command, count } = await connection.run(text, values.map(toText));
+  return { rows, changed: writeCommands.has(command) ? count : 0 };
+}
+
+function translated(error: unknown, { values }: Statement, sent: "write" | "read"): unknown {
+  const refused = values.length > 0 && refusesSyntaxOfValue(error);
+  return refused ? new DatabaseError("invalid-value", error) : toPostgresError(error, sent);
+}
+
+const writeCommands: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
+
+async function command(
+  connection: PostgresConnection,
+  text: string,
+  sent: "read" | "commit",
+): Promise<PostgresAnswer> {
+  try {
+    return await connection.run(text, []);
+  } catch (error) {
+    throw toPostgresError(error, sent);
+  }
+}
+
+function toText(value: SqlValue): string | null {
+  if (value === null || typeof value === "string") return value;
+  if (typeof value !== "object") return String(value);
+  return `\\x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("hex")}`;
+}
+
+class PostgresTransaction implements Connection {
+  readonly #connection: PostgresConnection;
+  #ended = false;
+  #failure: unknown = null;
+  /** The statement that was sent last, answered or failed. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(connection: PostgresConnection) {
+    this.#connection = connection;
+  }
+
+  /** Why the server would not commit: what the first statement that failed threw. */
+  get failure(): unknown {
+    return this.#failure ?? new DatabaseError("other", new Error("The server rolled back"));
+  }
+
+  /** One statement at a time: what is sent together fails together when the connection is lost. */
+  query(statement: Statement): Promise<QueryResult> {
+    if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
+    const answer = this.#last.then(() => this.#run(statement));
+    this.#last = answer.catch((error) => this.#failure ??= error);
+    return answer;
+  }
+
+  async #run(statement: Statement): Promise<QueryResult> {
+    try {
+      return await run(this.#connection, statement);
+    } catch (error) {
+      // Nothing is committed yet, so that a lost connection has changed nothing.
+      throw translated(error, statement, "read");
+    }
+  }
+
+  /** Takes no more statements; throws when there is nothing left to commit. */
+  async end(): Promise<void> {
+    this.#ended = true;
+    await this.#last;
+    if (!this.#connection.lost) return;
+    throw new DatabaseError("unavailable", new Error("The connection was lost in a transaction"));
+  }
+
+  /** Undoes what was not committed. */
+  async abandon(): Promise<void> {
+    this.#ended = true;
+    await this.#last;
+    if (this.#connection.lost) return;
+    await this.#connection.run("ROLLBACK", []).catch((error) => {
+      this.#failure ??= error;
+      // Whoever had the connection next would find the transaction open.
+      this.#connection.drop();
+    });
+  }
+}
+
+function tooLate(limitMs: number): DatabaseError {
+  const cause = new Error(`Cannot use the database: it gave no connection within ${limitMs} ms`);
+  return new DatabaseError("unavailable", cause);
+}

@@ -1,0 +1,34 @@
+import type { Clock } from "../../runtime/runtime.ts";
+import { pause } from "../../runtime/system_runtime.ts";
+
+/** How long to wait for locks of other processes, and how to tell them from other errors. */
+export interface Patience {
+  /** What the waiting is measured by. */
+  readonly clock: Clock;
+  /** How long a write waits for its turn, and for other processes. */
+  readonly waitLimitMs: number;
+  /** Whether an error says that another connection holds a lock. */
+  readonly isBusy: (error: unknown) => boolean;
+}
+
+/**
+ * Tries again while another process holds the lock. The waiting is done here and not by SQLite,
+ * whose busy timeout would stop the whole process.
+ */
+export async function patiently<T>(patience: Patience, attempt: () => T): Promise<T> {
+  const start = patience.clock.elapsedMs();
+  for (let delayMs = 1;; delayMs = nextDelayMs(delayMs)) {
+    try {
+      return attempt();
+    } catch (error) {
+      const waitedMs = patience.clock.elapsedMs() - start;
+      if (!patience.isBusy(error) || waitedMs >= patience.waitLimitMs) throw error;
+    }
+    await pause(delayMs);
+  }
+}
+
+/** Locks are mostly held for a few milliseconds; a lock that is held longer is not hammered at. */
+export function nextDelayMs(delayMs: number): number {
+  return Math.min(2 * delayMs, 16);
+}

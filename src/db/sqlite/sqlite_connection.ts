@@ -1,0 +1,113 @@
+import { boundedMap } from "../../runtime/bounded_map.ts";
+import type { SqlValue, Statement } from "../../sql/fragment.ts";
+import type { QueryResult } from "../driver.ts";
+import type { SqliteHandle, SqliteStatement } from "./sqlite_library.ts";
+
+/** One connection with its prepared statements. Its methods throw the library's own errors. */
+export interface SqliteConnection {
+  readonly inTransaction: boolean;
+  kindOf(text: string): StatementKind;
+  run(statement: Statement): QueryResult;
+  close(): void;
+}
+
+/** Where a statement may run. */
+export type StatementKind =
+  | "read"
+  | "write"
+  /** It writes, and SQLite runs it, or obeys it, outside of transactions only. */
+  | "alone"
+  /** It begins or ends a transaction. */
+  | "boundary";
+
+/** The most statements that a connection keeps prepared. */
+export const maxPrepared = 500;
+
+/** Puts the cache, exact integers and one form of cell over a library's handle. */
+export function sqliteConnection(handle: SqliteHandle): SqliteConnection {
+  const cache = boundedMap<string, Prepared>(maxPrepared);
+
+  function prepared(text: string): Prepared {
+    const known = cache.get(text);
+    if (known !== undefined) return known;
+    const statement = handle.prepare(text);
+    // A statement that writes cannot be run again for the sake of its digits.
+    const fresh = {
+      statement,
+      kind: statementKind(text, statement.readOnly),
+      exact: !statement.readOnly,
+    };
+    cache.set(text, fresh);
+    return fresh;
+  }
+
+  return {
+    get inTransaction() {
+      return handle.inTransaction;
+    },
+    kindOf: (text) => prepared(text).kind,
+    run: ({ text, values }) => runPrepared(prepared(text), values.map(toBound)),
+    close: () => handle.close(),
+  };
+}
+
+interface Prepared {
+  readonly statement: SqliteStatement;
+  readonly kind: StatementKind;
+  /** Read integers as bigints: set once an integer was met that a number cannot hold. */
+  exact: boolean;
+}
+
+function statementKind(text: string, readOnly: boolean): StatementKind {
+  const [, keyword = ""] = firstWords.exec(text) ?? [];
+  if (boundaries.test(keyword)) return "boundary";
+  if (readOnly) return "read";
+  return loners.test(keyword) ? "alone" : "write";
+}
+
+/** The first words, behind what SQLite passes over. */
+const firstWords = /^(?:\s|;|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*(\w+(?:\s+\w+){0,2})/;
+/** Savepoints are none: they nest. */
+const boundaries = /^(?:BEGIN|COMMIT|END|ROLLBACK(?!\s+(?:TRANSACTION\s+)?TO))\b/i;
+const loners = /^(?:VACUUM|PRAGMA|ATTACH|DETACH)\b/i;
+
+/** A number without fraction is an integer: the libraries would bind 1.0. */
+function toBound(value: SqlValue): SqlValue {
+  return typeof value === "number" && Number.isSafeInteger(value) ? BigInt(value) : value;
+}
+
+function runPrepared(prepared: Prepared, values: readonly SqlValue[]): QueryResult {
+  const { statement } = prepared;
+  if (!statement.returnsRows) return { rows: [], changed: statement.run(values) };
+  if (!prepared.exact) {
+    const rows = statement.all(values, false);
+    if (rows !== null && settleCells(rows)) return { rows, changed: 0 };
+    prepared.exact = true;
+  }
+  const rows = statement.all(values, true) ?? [];
+  settleCells(rows);
+  // RETURNING gives one row for each that was changed.
+  return { rows, changed: statement.readOnly ? 0 : rows.length };
+}
+
+/**
+ * Gives every cell the form that both libraries share, in place: safe integers are numbers, bytes
+ * are a plain Uint8Array. False when a number may have lost digits.
+ */
+function settleCells(rows: SqlValue[][]): boolean {
+  let exact = true;
+  for (const row of rows) {
+    for (let i = 0; i < row.length; i++) {
+      const cell = row[i];
+      if (typeof cell === "number") {
+        if (Number.isInteger(cell) && !Number.isSafeInteger(cell)) exact = false;
+      } else if (typeof cell === "bigint") {
+        const number = Number(cell);
+        if (Number.isSafeInteger(number)) row[i] = number;
+      } else if (cell instanceof Uint8Array && cell.constructor !== Uint8Array) {
+        row[i] = new Uint8Array(cell.buffer, cell.byteOffset, cell.byteLength);
+      }
+    }
+  }
+  return exact;
+}

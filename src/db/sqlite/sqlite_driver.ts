@@ -1,0 +1,229 @@
+import { unreachable } from "../../problem/unreachable.ts";
+import { systemRuntime } from "../../runtime/system_runtime.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+import type { Dialect } from "../../sql/dialect.ts";
+import { fold } from "../../sql/fold.ts";
+import { sql, type Statement } from "../../sql/fragment.ts";
+import { sqliteDialect } from "../../sql/sqlite/dialect.ts";
+import { metricFunctions, restAggregate } from "../../sql/sqlite/metrics.ts";
+import { foldFunctionName, sqliteText } from "../../sql/sqlite/text_operators.ts";
+import { type CommitListeners, commitListeners } from "../changes/commit_listeners.ts";
+import { DatabaseError } from "../database_error.ts";
+import type { Connection, Driver, QueryResult } from "../driver.ts";
+import { GroupCommit } from "./group_commit.ts";
+import { type SqliteConnection, sqliteConnection } from "./sqlite_connection.ts";
+import { isBusy, toSqliteError } from "./sqlite_errors.ts";
+import { claimSqliteFile, requireSqliteFile, type SqliteFile } from "./sqlite_file.ts";
+import type { SqliteLibrary } from "./sqlite_library.ts";
+import { type Patience, patiently } from "./busy_retry.ts";
+import { refuseBoundary } from "./sqlite_transaction.ts";
+import { type TransactionGuard, transactionGuard } from "../transaction_guard.ts";
+
+/** How a SQLite file is opened. */
+export interface SqliteOptions {
+  /** Changes nothing, not even the journal mode: for a file that belongs to somebody else. */
+  readonly readOnly?: boolean | undefined;
+  /** How long a write waits for its turn, and for other processes. 5,000 by default. */
+  readonly waitLimitMs?: number | undefined;
+  /** The time of the machine by default. */
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * Opens `path` with one connection that writes and one that reads, so that a read never waits for
+ * a transaction. `:memory:` is a temporary file, removed by `close()`. Writes that come together
+ * share a commit ({@link GroupCommit}).
+ */
+export async function sqliteDriver(
+  library: SqliteLibrary,
+  path: string,
+  options: SqliteOptions = {},
+): Promise<Driver> {
+  const clock = options.clock ?? systemRuntime(() => {}).clock;
+  const waitLimitMs = options.waitLimitMs ?? 5_000;
+  const patience: Patience = { clock, waitLimitMs, isBusy: (e) => isBusy(library.errorName(e)) };
+  requireSqliteFile(path, options.readOnly === true);
+  const file = claimSqliteFile(path, library.name);
+  let writer: SqliteConnection | null = null;
+  let reader: SqliteConnection | null = null;
+  try {
+    if (options.readOnly !== true) writer = await openWriter(library, file, patience);
+    const connection = reader = open(library, file.path, true);
+    // A file that is no database shows itself at this first read.
+    const dialect = await patiently(patience, () => dialectFor(connection));
+    const label = `${path} (${library.name})`;
+    return new SqliteDriver({ library, file, reader, writer, patience, label, dialect });
+  } catch (error) {
+    reader?.close();
+    writer?.close();
+    file.release();
+    const name = library.errorName(error);
+    if (name !== "SQLITE_NOTADB") throw toSqliteError(error, name);
+    const message = `Cannot open ${path}: it is not a SQLite database, or it is encrypted`;
+    throw new Error(message, { cause: error });
+  }
+}
+
+async function openWriter(
+  library: SqliteLibrary,
+  file: SqliteFile,
+  patience: Patience,
+): Promise<SqliteConnection> {
+  const writer = open(library, file.path, false);
+  try {
+    await patiently(patience, () => query(writer, "PRAGMA journal_mode = WAL"));
+    query(writer, `PRAGMA synchronous = ${file.temporary ? "OFF" : "FULL"}`);
+    query(writer, "PRAGMA foreign_keys = ON");
+    return writer;
+  } catch (error) {
+    writer.close();
+    throw error;
+  }
+}
+
+function open(library: SqliteLibrary, path: string, readOnly: boolean): SqliteConnection {
+  const handle = library.open(path, readOnly);
+  handle.defineFunction(
+    foldFunctionName,
+    (value) => typeof value === "string" ? fold(value) : value,
+  );
+  for (const [name, work] of metricFunctions) handle.defineFunction(name, work);
+  handle.defineAggregate(restAggregate.name, restAggregate);
+  return sqliteConnection(handle);
+}
+
+/**
+ * SQLite prepares a statement anew for every value at which its planner has looked, which takes
+ * longer than reading a short page. It does not look behind a plus. Where its plan could gain by
+ * looking, which takes a partial index or what ANALYZE found out, the values stand open.
+ */
+function dialectFor(connection: SqliteConnection): Dialect {
+  const dialect = sqliteDialect({ text: sqliteText });
+  const { rows } = query(
+    connection,
+    `SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat4'
+     OR (type = 'index' AND sql LIKE '%)%WHERE%') LIMIT 1`,
+  );
+  if (rows.length > 0) return dialect;
+  return {
+    ...dialect,
+    bound: (value, column) => sql`+${dialect.bound(value, column)}`,
+    boundStored: (value, column) => sql`+${dialect.boundStored(value, column)}`,
+  };
+}
+
+function query(connection: SqliteConnection, text: string): QueryResult {
+  return connection.run({ text, values: [] });
+}
+
+interface SqliteParts {
+  readonly library: SqliteLibrary;
+  readonly file: SqliteFile;
+  readonly reader: SqliteConnection;
+  /** Null when the file is read-only. */
+  readonly writer: SqliteConnection | null;
+  readonly patience: Patience;
+  readonly label: string;
+  readonly dialect: Dialect;
+}
+
+class SqliteDriver implements Driver {
+  readonly dialect: Dialect;
+  readonly label: string;
+  readonly isShared: boolean;
+  readonly signals = null;
+  readonly #parts: SqliteParts;
+  readonly #commits: CommitListeners = commitListeners();
+  /** Null when the file is read-only. */
+  readonly #writes: GroupCommit | null;
+  readonly #guard: TransactionGuard = transactionGuard();
+  #closing: Promise<void> | null = null;
+
+  constructor(parts: SqliteParts) {
+    const { writer, patience } = parts;
+    const translated = (error: unknown) => this.#translated(error);
+    this.#parts = parts;
+    const committed = () => this.#commits.tell();
+    this.#writes = writer === null
+      ? null
+      : new GroupCommit({ writer, patience, guard: this.#guard, translated, committed });
+    this.isShared = !parts.file.temporary;
+    this.label = parts.label;
+    this.dialect = parts.dialect;
+  }
+
+  /** Reads answer without waiting: nothing but the promise lies between the caller and SQLite. */
+  query(statement: Statement): Promise<QueryResult> {
+    try {
+      this.#guard.check();
+      if (this.#closing !== null) throw new DatabaseError("unavailable", new Error("it is closed"));
+      const kind = this.#parts.reader.kindOf(statement.text);
+      switch (kind) {
+        case "read":
+          return Promise.resolve(this.#read(statement));
+        case "write":
+          return this.#writable().write(statement, "statement");
+        case "alone":
+          return this.#writable().write(statement, "alone");
+        case "boundary":
+          return refuseBoundary();
+        default:
+          return unreachable(kind);
+      }
+    } catch (error) {
+      return this.#parts.patience.isBusy(error)
+        ? this.#readPatiently(statement)
+        : Promise.reject(this.#translated(error));
+    }
+  }
+
+  async transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    this.#guard.check();
+    return await this.#writable().transaction(work);
+  }
+
+  onCommit(listener: () => void): () => void {
+    return this.#commits.add(listener);
+  }
+
+  close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  #read(statement: Statement): QueryResult {
+    const { reader } = this.#parts;
+    const result = reader.run(statement);
+    if (result.rows.length === 0 && reader.inTransaction) {
+      // A savepoint: it would hold a connection that all share.
+      query(reader, "ROLLBACK");
+      refuseBoundary();
+    }
+    return result;
+  }
+
+  async #readPatiently(statement: Statement): Promise<QueryResult> {
+    try {
+      return await patiently(this.#parts.patience, () => this.#read(statement));
+    } catch (error) {
+      throw this.#translated(error);
+    }
+  }
+
+  #writable(): GroupCommit {
+    if (this.#writes !== null) return this.#writes;
+    throw new DatabaseError("read-only", new Error(`${this.label} is open for reading only`));
+  }
+
+  async #close(): Promise<void> {
+    const { reader, writer, file } = this.#parts;
+    await this.#writes?.close();
+    reader.close();
+    // The last connection to leave folds the journal into the file, which only a writer can do.
+    writer?.close();
+    file.release();
+  }
+
+  #translated(error: unknown): unknown {
+    return toSqliteError(error, this.#parts.library.errorName(error));
+  }
+}

@@ -1,0 +1,71 @@
+import { DatabaseError, type DatabaseErrorKind } from "../database_error.ts";
+
+/**
+ * Translates by the name of the result code. A DatabaseError passes as it is; so does an error
+ * without a code, which comes from whatever ran between our statements.
+ */
+export function toSqliteError(error: unknown, name: string | null): unknown {
+  if (name === null || error instanceof DatabaseError) return error;
+  return new DatabaseError(kinds.get(name) ?? kinds.get(primaryName(name)) ?? "other", error);
+}
+
+/** Whether another connection held a lock, so that a later try may succeed. */
+export function isBusy(name: string | null): boolean {
+  return name !== null && primaryName(name) === "SQLITE_BUSY";
+}
+
+/** The name of an extended result code, as far as this file tells codes apart. */
+export function resultCodeName(code: number): string {
+  return codes.get(code) ?? codes.get(code & 0xff) ?? "SQLITE_ERROR";
+}
+
+/** `SQLITE_IOERR_WRITE` → `SQLITE_IOERR`. */
+function primaryName(name: string): string {
+  const end = name.indexOf("_", "SQLITE_".length);
+  return end === -1 ? name : name.slice(0, end);
+}
+
+const kinds: ReadonlyMap<string, DatabaseErrorKind> = new Map([
+  ["SQLITE_CONSTRAINT_UNIQUE", "unique"],
+  ["SQLITE_CONSTRAINT_PRIMARYKEY", "unique"],
+  ["SQLITE_CONSTRAINT_ROWID", "unique"],
+  ["SQLITE_CONSTRAINT_FOREIGNKEY", "foreign-key"],
+  ["SQLITE_CONSTRAINT_NOTNULL", "not-null"],
+  ["SQLITE_CONSTRAINT_DATATYPE", "invalid-value"],
+  // Checks, and triggers that say RAISE(ABORT): a rule of the database refused the row.
+  ["SQLITE_CONSTRAINT", "check"],
+  ["SQLITE_MISMATCH", "invalid-value"],
+  ["SQLITE_TOOBIG", "invalid-value"],
+  ["SQLITE_INTERRUPT", "timeout"],
+  ["SQLITE_BUSY", "unavailable"],
+  ["SQLITE_LOCKED", "unavailable"],
+  ["SQLITE_PROTOCOL", "unavailable"],
+  ["SQLITE_FULL", "unavailable"],
+  ["SQLITE_IOERR", "unavailable"],
+  ["SQLITE_NOMEM", "unavailable"],
+  ["SQLITE_CANTOPEN", "unavailable"],
+  ["SQLITE_READONLY", "read-only"],
+]);
+
+const codes: ReadonlyMap<number, string> = new Map([
+  [2067, "SQLITE_CONSTRAINT_UNIQUE"],
+  [1555, "SQLITE_CONSTRAINT_PRIMARYKEY"],
+  [2579, "SQLITE_CONSTRAINT_ROWID"],
+  [787, "SQLITE_CONSTRAINT_FOREIGNKEY"],
+  [1299, "SQLITE_CONSTRAINT_NOTNULL"],
+  [3091, "SQLITE_CONSTRAINT_DATATYPE"],
+  [5, "SQLITE_BUSY"],
+  [6, "SQLITE_LOCKED"],
+  [7, "SQLITE_NOMEM"],
+  [8, "SQLITE_READONLY"],
+  [9, "SQLITE_INTERRUPT"],
+  [10, "SQLITE_IOERR"],
+  [11, "SQLITE_CORRUPT"],
+  [13, "SQLITE_FULL"],
+  [14, "SQLITE_CANTOPEN"],
+  [15, "SQLITE_PROTOCOL"],
+  [18, "SQLITE_TOOBIG"],
+  [19, "SQLITE_CONSTRAINT"],
+  [20, "SQLITE_MISMATCH"],
+  [26, "SQLITE_NOTADB"],
+]);

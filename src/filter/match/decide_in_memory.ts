@@ -1,0 +1,82 @@
+import { unreachable } from "../../problem/unreachable.ts";
+import { kindTest } from "../../schema/fits_kind.ts";
+import type { Certainty } from "./certified_operators.ts";
+import type { Comparison, Filter } from "../filter.ts";
+import { valueOf } from "./matches.ts";
+import type { RowImage } from "./row_image.ts";
+
+/** Whether an image passes; null where only the database can tell. */
+export type Decide = (image: RowImage) => boolean | null;
+
+/**
+ * Decides a filter in memory as far as that is certain. What is open in one term often does not
+ * matter: `ownerId==7;project.owner==7` is settled for every row with another owner.
+ *
+ * A demotion takes effect in what is made after it.
+ */
+export function createDecide(filter: Filter, certainty: Certainty): Decide {
+  switch (filter.kind) {
+    case "all":
+      return () => true;
+    case "none":
+      return () => false;
+    case "and":
+      return decideTerms(filter.terms.map((term) => createDecide(term, certainty)), false);
+    case "or":
+      return decideTerms(filter.terms.map((term) => createDecide(term, certainty)), true);
+    case "related":
+      return undecided;
+    case "compare":
+      return certainty.isCertain(filter) ? decideComparison(filter) : undecided;
+    default:
+      return unreachable(filter);
+  }
+}
+
+/** Whether memory decides the filter for every row whose values fit their kinds. */
+export function isDecidable(filter: Filter, certainty: Certainty): boolean {
+  switch (filter.kind) {
+    case "all":
+    case "none":
+      return true;
+    case "and":
+    case "or":
+      return filter.terms.every((term) => isDecidable(term, certainty));
+    case "related":
+      return false;
+    case "compare":
+      return certainty.isCertain(filter);
+    default:
+      return unreachable(filter);
+  }
+}
+
+function undecided(): null {
+  return null;
+}
+
+/** `settling` is the answer of a term that settles the group whatever the others answer. */
+function decideTerms(terms: readonly Decide[], settling: boolean): Decide {
+  return (image) => {
+    let answer: boolean | null = !settling;
+    for (const decide of terms) {
+      const decided = decide(image);
+      if (decided === settling) return settling;
+      if (decided === null) answer = null;
+    }
+    return answer;
+  };
+}
+
+function decideComparison(comparison: Comparison): Decide {
+  const { column, operator, values } = comparison;
+  const { name } = column;
+  const fits = kindTest(column);
+  // Most names are those of no inherited member: then looking for an own one costs for nothing.
+  const isInherited = name in Object.prototype;
+  return ({ row, inexact }) => {
+    const value = isInherited ? valueOf(row, column) : row[name] ?? null;
+    if (value !== null && !fits(value, column) || inexact?.has(column)) return null;
+    return (value !== null || operator.testsNull) && operator.matches(value, values, column);
+  };
+}

@@ -1,0 +1,49 @@
+import type { Random } from "../../runtime/runtime.ts";
+import type { Certainty } from "./certified_operators.ts";
+import { createDecide } from "./decide_in_memory.ts";
+import type { Comparison, Filter } from "../filter.ts";
+import type { RowImage } from "./row_image.ts";
+
+/**
+ * What to ask of the database about an image in order to check what memory has decided about it:
+ * every comparison alone, so that the one at fault shows.
+ */
+export function shadowQuestions(
+  filter: Filter,
+  image: RowImage,
+  certainty: Certainty,
+): readonly Comparison[] {
+  if (filter.kind === "and" || filter.kind === "or") {
+    return filter.terms.flatMap((term) => shadowQuestions(term, image, certainty));
+  }
+  const isDecided = filter.kind === "compare" && createDecide(filter, certainty)(image) !== null;
+  return isDecided ? [filter] : [];
+}
+
+/** The comparisons that the database has answered otherwise than memory: to be demoted. */
+export function shadowFaults(
+  questions: readonly Comparison[],
+  image: RowImage,
+  answers: readonly boolean[],
+  certainty: Certainty,
+): readonly Comparison[] {
+  return questions.filter((comparison, index) => {
+    const decided = createDecide(comparison, certainty)(image);
+    return decided !== null && decided !== answers[index];
+  });
+}
+
+/** True for one call of a thousand on average, by chance, at the cost of counting down. */
+export function createSampler(random: Random): () => boolean {
+  // Evenly between 1 and 2,047: nothing that happens at intervals stays out of sight.
+  const gap = () => {
+    const [high = 0, low = 0] = random.bytes(2);
+    return Math.max(1, (high * 256 + low) % 2_048);
+  };
+  let left = gap();
+  return () => {
+    if (--left > 0) return false;
+    left = gap();
+    return true;
+  };
+}

@@ -1,0 +1,73 @@
+import { isPlain, plainPattern } from "../../sql/plain_pattern.ts";
+import { filterLimits } from "../syntax/filter_syntax.ts";
+
+/**
+ * Why a text is no pattern, as a message that completes "name …"; null when it is one. Every
+ * engine tries a pattern at each place of a text, which its length multiplies.
+ */
+export function patternFault(pattern: string): string | null {
+  if (hasDanglingEscape(pattern)) return "must not end in a lone backslash";
+  if (pattern.length <= filterLimits.pattern || isPlain(pattern)) return null;
+  return `must have at most ${filterLimits.pattern} characters, or no wildcard but % at its ends`;
+}
+
+/**
+ * Whether `text` matches a LIKE pattern: `%` is any text, `_` any one character, `\` makes the
+ * next character literal. Two pointers and a return to the last `%`: never a RegExp, whose
+ * backtracking a pattern of a few `%a` keeps busy for minutes.
+ */
+export function matchesLike(text: string, pattern: string): boolean {
+  const plain = plainPattern(pattern);
+  if (plain === null) return matchesWildcards(text, pattern);
+  return plain.operator === "contains"
+    ? text.includes(plain.text)
+    : text[plain.operator](plain.text);
+}
+
+function matchesWildcards(text: string, pattern: string): boolean {
+  let at = 0;
+  let from = 0;
+  // Where the last `%` stands, and the place in the text that it has been stretched to.
+  let wildcard = -1;
+  let stretchedTo = 0;
+  while (at < text.length) {
+    const code = pattern.charCodeAt(from);
+    if (code === percent) {
+      wildcard = from++;
+      stretchedTo = at;
+    } else if (code === underscore) {
+      from++;
+      at += characterWidth(text, at);
+    } else {
+      const literalAt = code === backslash ? from + 1 : from;
+      if (pattern.charCodeAt(literalAt) === text.charCodeAt(at)) {
+        from = literalAt + 1;
+        at++;
+      } else if (wildcard >= 0) {
+        from = wildcard + 1;
+        stretchedTo += characterWidth(text, stretchedTo);
+        at = stretchedTo;
+      } else {
+        return false;
+      }
+    }
+  }
+  while (pattern.charCodeAt(from) === percent) from++;
+  return from === pattern.length;
+}
+
+/** Whether the pattern ends in a `\` that escapes nothing: the engines disagree about those. */
+export function hasDanglingEscape(pattern: string): boolean {
+  let backslashes = 0;
+  for (let i = pattern.length - 1; pattern.charCodeAt(i) === backslash; i--) backslashes++;
+  return backslashes % 2 === 1;
+}
+
+/** The units of the character at `at`; texts are well-formed. */
+function characterWidth(text: string, at: number): number {
+  return (text.charCodeAt(at) & 0xfc00) === 0xd800 ? 2 : 1;
+}
+
+const percent = 0x25;
+const underscore = 0x5f;
+const backslash = 0x5c;

@@ -1,0 +1,34 @@
+import { sql } from "../../sql/fragment.ts";
+import type { Operator } from "./operator.ts";
+
+/** `=isnull=`, which `==null` and `!=null` become too. */
+export const isNullOperator: Operator = {
+  symbols: ["=isnull="],
+  takes: "flag",
+  nullMeans: null,
+  testsNull: true,
+  accepts: () => true,
+  toSql(column, [wanted], dialect) {
+    const operand = dialect.operand(column);
+    return wanted === true ? sql`${operand} IS NULL` : sql`${operand} IS NOT NULL`;
+  },
+  matches: (value, [wanted]) => (value === null) === wanted,
+};
+
+/** `=isempty=`: NULL or `''`; on what is no text the same as {@link isNullOperator}. */
+export const isEmptyOperator: Operator = {
+  ...isNullOperator,
+  symbols: ["=isempty="],
+  toSql(column, values, dialect) {
+    if (column.kind !== "text") return isNullOperator.toSql(column, values, dialect);
+    const operand = dialect.operand(column);
+    return values[0] === true
+      ? sql`(${operand} IS NULL OR ${operand} = '')`
+      : sql`${operand} <> ''`;
+  },
+  matches(value, [wanted], column) {
+    // The empty JSON string and zero bytes are `""` in process, and are values all the same.
+    const isEmpty = value === null || (value === "" && column.kind === "text");
+    return isEmpty === wanted;
+  },
+};

@@ -1,0 +1,89 @@
+import type { ColumnInfo } from "../../schema/table_info.ts";
+import type { Dialect } from "../../sql/dialect.ts";
+import { type Fragment, sql } from "../../sql/fragment.ts";
+import { isEmptyOperator, isNullOperator } from "./null_operators.ts";
+import type { Operator } from "./operator.ts";
+import { textOperators } from "./text_operators.ts";
+import {
+  betweenOperator,
+  equalOperator,
+  greaterOperator,
+  greaterOrEqualOperator,
+  inOperator,
+  lessOperator,
+  lessOrEqualOperator,
+  notBetweenOperator,
+  notEqualOperator,
+  outOperator,
+} from "./value_operators.ts";
+
+/** Operators by each of their symbols. */
+export type Operators = ReadonlyMap<string, Operator>;
+
+/** A filter operator of your own: one meaning in two forms, which must agree. */
+export interface CustomOperator {
+  /** The SQL; `dialect.operand(column)` is the column. `values` are the texts of the filter. */
+  toSql(column: ColumnInfo, values: readonly string[], dialect: Dialect): Fragment;
+  /** The same in memory, for live updates. It is not asked about NULL, which never matches. */
+  matches(value: unknown, values: readonly string[], column: ColumnInfo): boolean;
+}
+
+/** Every operator of the filter language. */
+export const builtInOperators: readonly Operator[] = [
+  equalOperator,
+  notEqualOperator,
+  greaterOperator,
+  greaterOrEqualOperator,
+  lessOperator,
+  lessOrEqualOperator,
+  inOperator,
+  outOperator,
+  betweenOperator,
+  notBetweenOperator,
+  ...textOperators,
+  isNullOperator,
+  isEmptyOperator,
+];
+
+const builtIn: Operators = bySymbol(builtInOperators);
+
+/**
+ * The operators of the language and custom ones, by whole symbol (`"=near="`). Throws a plain
+ * Error for a symbol that is taken, or that a filter could not hold.
+ */
+export function operatorsWith(custom: Readonly<Record<string, CustomOperator>>): Operators {
+  const entries = Object.entries(custom);
+  if (entries.length === 0) return builtIn;
+  return bySymbol([
+    ...builtInOperators,
+    ...entries.map(([symbol, operator]) => customOperator(symbol, operator)),
+  ]);
+}
+
+function customOperator(symbol: string, { toSql, matches }: CustomOperator): Operator {
+  if (!/^=[A-Za-z0-9_-]{1,31}=$/.test(symbol)) {
+    throw new Error(`Cannot add the operator "${symbol}": a symbol looks like "=near="`);
+  }
+  if (builtIn.has(symbol)) {
+    throw new Error(`Cannot add the operator "${symbol}": the filter language has one`);
+  }
+  return {
+    symbols: [symbol],
+    takes: "texts",
+    nullMeans: null,
+    testsNull: false,
+    accepts: () => true,
+    // NULL is out here too, whatever the custom SQL makes of it.
+    toSql: (column, values, dialect) =>
+      sql`(${dialect.operand(column)} IS NOT NULL AND (${
+        toSql(column, values.map(String), dialect)
+      }))`,
+    matches: (value, values, column) => matches(value, values.map(String), column),
+  };
+}
+
+function bySymbol(operators: readonly Operator[]): Operators {
+  return new Map(
+    operators.flatMap((operator) => operator.symbols.map((symbol) => [symbol, operator] as const)),
+  );
+}

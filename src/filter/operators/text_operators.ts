@@ -1,0 +1,128 @@
+import { countCodePoints } from "../../sql/code_points.ts";
+import type { Dialect } from "../../sql/dialect.ts";
+import { fold } from "../../sql/fold.ts";
+import { type Fragment, rawSql, sql } from "../../sql/fragment.ts";
+import { matchesLike } from "./like_pattern.ts";
+import type { Operator } from "./operator.ts";
+
+/** What is particular to an operator that compares a text with a text. */
+interface TextTest {
+  readonly symbols: readonly [string, ...string[]];
+  readonly takes: "text" | "pattern";
+  test(dialect: Dialect, operand: Fragment, argument: string): Fragment;
+  holds(value: string, argument: string): boolean;
+}
+
+const ofText: Pick<Operator, "nullMeans" | "testsNull" | "accepts"> = {
+  nullMeans: null,
+  testsNull: false,
+  accepts: (kind) => kind === "text",
+};
+
+const like: TextTest = {
+  symbols: ["%=", "=like="],
+  takes: "pattern",
+  test: ({ text }, operand, pattern) => text.like(operand, pattern),
+  holds: matchesLike,
+};
+
+const likeFolded: TextTest = {
+  symbols: ["=ilike="],
+  takes: "pattern",
+  test: ({ text }, operand, pattern) => text.likeFolded(operand, pattern),
+  holds: (value, pattern) => matchesLike(fold(value), fold(pattern)),
+};
+
+const equalFolded: TextTest = {
+  symbols: ["=ieq="],
+  takes: "text",
+  test: ({ text }, operand, argument) => text.equalsFolded(operand, argument),
+  holds: (value, argument) => fold(value) === fold(argument),
+};
+
+/** `%=`, also `=like=` */
+export const likeOperator: Operator = textOperator(like);
+
+/** All operators that fit text columns only. */
+export const textOperators: readonly Operator[] = [
+  likeOperator,
+  negated(["!%=", "=nlike="], like),
+  textOperator(likeFolded),
+  negated(["=nilike="], likeFolded),
+  textOperator(equalFolded),
+  negated(["=ine="], equalFolded),
+  textOperator({
+    symbols: ["=contains="],
+    takes: "text",
+    test: ({ text }, operand, argument) => text.contains(operand, argument),
+    holds: (value, argument) => value.includes(argument),
+  }),
+  textOperator({
+    symbols: ["=startswith="],
+    takes: "text",
+    test: ({ text }, operand, argument) => text.startsWith(operand, argument),
+    holds: (value, argument) => value.startsWith(argument),
+  }),
+  textOperator({
+    symbols: ["=endswith="],
+    takes: "text",
+    test: ({ text }, operand, argument) => text.endsWith(operand, argument),
+    holds: (value, argument) => value.endsWith(argument),
+  }),
+  textOperator({
+    symbols: ["=icontains="],
+    takes: "text",
+    test: ({ text }, operand, argument) => text.containsFolded(operand, argument),
+    holds: (value, argument) => fold(value).includes(fold(argument)),
+  }),
+  textOperator({
+    symbols: ["=istartswith="],
+    takes: "text",
+    test: ({ text }, operand, argument) => text.startsWithFolded(operand, argument),
+    holds: (value, argument) => fold(value).startsWith(fold(argument)),
+  }),
+  textOperator({
+    symbols: ["=iendswith="],
+    takes: "text",
+    test: ({ text }, operand, argument) => text.endsWithFolded(operand, argument),
+    holds: (value, argument) => fold(value).endsWith(fold(argument)),
+  }),
+  lengthOperator("=length=", "=", (length, count) => length === count),
+  lengthOperator("=minlength=", ">=", (length, count) => length >= count),
+  lengthOperator("=maxlength=", "<=", (length, count) => length <= count),
+];
+
+function textOperator({ symbols, takes, test, holds }: TextTest): Operator {
+  return {
+    ...ofText,
+    symbols,
+    takes,
+    toSql: (column, [argument], dialect) =>
+      test(dialect, dialect.operand(column), String(argument)),
+    matches: (value, [argument]) => holds(String(value), String(argument)),
+  };
+}
+
+function negated(symbols: TextTest["symbols"], { takes, test, holds }: TextTest): Operator {
+  return textOperator({
+    symbols,
+    takes,
+    test: (dialect, operand, argument) => sql`NOT (${test(dialect, operand, argument)})`,
+    holds: (value, argument) => !holds(value, argument),
+  });
+}
+
+function lengthOperator(
+  symbol: string,
+  sign: string,
+  holds: (length: number, count: number) => boolean,
+): Operator {
+  return {
+    ...ofText,
+    symbols: [symbol],
+    takes: "count",
+    toSql: (column, [count], dialect) =>
+      sql`${dialect.text.length(dialect.operand(column))} ${rawSql(sign)} ${Number(count)}`,
+    matches: (value, [count]) => holds(countCodePoints(String(value)), Number(count)),
+  };
+}

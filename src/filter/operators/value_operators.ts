@@ -1,0 +1,121 @@
+import { kindOf } from "../../schema/kinds.ts";
+import type { ColumnInfo, ColumnKind } from "../../schema/table_info.ts";
+import type { Dialect } from "../../sql/dialect.ts";
+import { type Fragment, join, rawSql, sql } from "../../sql/fragment.ts";
+import type { Operator } from "./operator.ts";
+
+/** `==` */
+export const equalOperator: Operator = {
+  symbols: ["=="],
+  takes: "value",
+  nullMeans: true,
+  testsNull: false,
+  accepts: hasEquality,
+  toSql: (column, [value], dialect) =>
+    equals(column, dialect, sql`= ${dialect.bound(value, column)}`),
+  matches: (value, [bound], column) => compareValues(value, bound, column) === 0,
+};
+
+/** `!=` */
+export const notEqualOperator: Operator = {
+  ...equalOperator,
+  symbols: ["!="],
+  nullMeans: false,
+  toSql: (column, [value], dialect) =>
+    sql`${dialect.operand(column)} <> ${dialect.bound(value, column)}`,
+  matches: (value, [bound], column) => compareValues(value, bound, column) !== 0,
+};
+
+/** `>`, also `=gt=` */
+export const greaterOperator: Operator = ordering([">", "=gt="], (order) => order > 0);
+/** `>=`, also `=ge=` */
+export const greaterOrEqualOperator: Operator = ordering([">=", "=ge="], (order) => order >= 0);
+/** `<`, also `=lt=` */
+export const lessOperator: Operator = ordering(["<", "=lt="], (order) => order < 0);
+/** `<=`, also `=le=` */
+export const lessOrEqualOperator: Operator = ordering(["<=", "=le="], (order) => order <= 0);
+
+/** `=in=` */
+export const inOperator: Operator = membership("=in=", "IN", true);
+/** `=out=` */
+export const outOperator: Operator = membership("=out=", "NOT IN", false);
+
+/** `=between=`: both bounds belong to it; reversed bounds match nothing. */
+export const betweenOperator: Operator = range("=between=", "BETWEEN", true);
+/** `=nbetween=` */
+export const notBetweenOperator: Operator = range("=nbetween=", "NOT BETWEEN", false);
+
+/** `test` is the rest of the comparison; what the column's index finds is looked at once more. */
+export function equals(column: ColumnInfo, dialect: Dialect, test: Fragment): Fragment {
+  const exact = sql`${dialect.operand(column)} ${test}`;
+  const indexed = dialect.indexed(column);
+  return indexed === null ? exact : sql`(${indexed} ${test} AND ${exact})`;
+}
+
+function hasEquality(kind: ColumnKind): boolean {
+  return kindOf(kind).compare !== null;
+}
+
+function isOrdered(kind: ColumnKind): boolean {
+  return kindOf(kind).ordered;
+}
+
+function ordering(
+  symbols: readonly [string, string],
+  holds: (order: number) => boolean,
+): Operator {
+  const sign = rawSql(symbols[0]);
+  return {
+    symbols,
+    takes: "value",
+    nullMeans: null,
+    testsNull: false,
+    accepts: isOrdered,
+    toSql: (column, [value], dialect) =>
+      sql`${dialect.ordered(column)} ${sign} ${dialect.bound(value, column)}`,
+    matches: (value, [bound], column) => holds(compareValues(value, bound, column)),
+  };
+}
+
+function membership(symbol: string, keyword: "IN" | "NOT IN", wanted: boolean): Operator {
+  return {
+    symbols: [symbol],
+    takes: "list",
+    nullMeans: null,
+    testsNull: false,
+    accepts: hasEquality,
+    toSql(column, values, dialect) {
+      const list = join(values.map((value) => dialect.bound(value, column)), ", ");
+      const test = sql`${rawSql(keyword)} (${list})`;
+      return wanted ? equals(column, dialect, test) : sql`${dialect.operand(column)} ${test}`;
+    },
+    matches: (value, values, column) =>
+      values.some((bound) => compareValues(value, bound, column) === 0) === wanted,
+  };
+}
+
+function range(symbol: string, keyword: string, wanted: boolean): Operator {
+  return {
+    symbols: [symbol],
+    takes: "pair",
+    nullMeans: null,
+    testsNull: false,
+    accepts: isOrdered,
+    toSql(column, [from, to], dialect) {
+      const bounds = sql`${dialect.bound(from, column)} AND ${dialect.bound(to, column)}`;
+      // In parentheses: the AND of the range must not be taken for one of the filter.
+      return sql`(${dialect.ordered(column)} ${rawSql(keyword)} ${bounds})`;
+    },
+    matches(value, [from, to], column) {
+      const within = compareValues(value, from, column) >= 0 &&
+        compareValues(value, to, column) <= 0;
+      return within === wanted;
+    },
+  };
+}
+
+/** Kinds without an order have one text per value in process, which is enough for equality. */
+function compareValues(left: unknown, right: unknown, column: ColumnInfo): number {
+  const { compare } = kindOf(column.kind);
+  return compare === null ? Number(left !== right) : compare(left, right);
+}

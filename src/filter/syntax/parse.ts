@@ -1,0 +1,164 @@
+import { overLimit } from "./filter_error.ts";
+import {
+  isSpace,
+  peek,
+  scanField,
+  scanLiteral,
+  type Scanner,
+  scanOperator,
+  skipSpace,
+  unexpected,
+} from "./scanner.ts";
+import {
+  type ComparisonSyntax,
+  filterLimits,
+  type FilterSyntax,
+  type GroupSyntax,
+  type Literal,
+} from "./filter_syntax.ts";
+
+/**
+ * Reads a filter in one pass; null when there is none. Throws a {@link Problem}
+ * `filter-parse-error` with the position of the first offending character.
+ *
+ * Whether fields and operators exist, and whether the values fit, is settled by `resolveFilter`.
+ */
+export function parse(text: string): FilterSyntax | null {
+  if (text.length > filterLimits.length) {
+    throw overLimit(filterLimits.length, `${filterLimits.length} characters`);
+  }
+  const state: State = { text, at: 0, openedAt: [], comparisons: 0, values: 0 };
+  skipSpace(state);
+  if (state.at === text.length) return null;
+  const syntax = parseChain(state, "or");
+  if (state.at < text.length) throw unexpected(state, `";", "," or the end`);
+  return syntax;
+}
+
+interface State extends Scanner {
+  /** Where each open parenthesis stands. */
+  readonly openedAt: number[];
+  comparisons: number;
+  values: number;
+}
+
+/** Terms with `or` between them, or comparisons with `and` between them: one n-ary group each. */
+function parseChain(state: State, kind: GroupSyntax["kind"]): FilterSyntax {
+  const first = kind === "or" ? parseChain(state, "and") : parseTerm(state);
+  let width = connectiveWidth(state, kind);
+  if (width === 0) return first;
+  const terms = [first];
+  while (width > 0) {
+    state.at += width;
+    terms.push(kind === "or" ? parseChain(state, "and") : parseTerm(state));
+    width = connectiveWidth(state, kind);
+  }
+  return { kind, terms };
+}
+
+function parseTerm(state: State): FilterSyntax {
+  skipSpace(state);
+  if (state.at === state.text.length) throw unexpected(state, "a comparison");
+  return peek(state) === openParenthesis ? parseParentheses(state) : parseComparison(state);
+}
+
+/** Recursion of the parser happens here alone, and {@link filterLimits} bounds it. */
+function parseParentheses(state: State): FilterSyntax {
+  const { at, openedAt } = state;
+  if (openedAt.length === filterLimits.depth) {
+    throw overLimit(at, `parentheses nested ${filterLimits.depth} deep`);
+  }
+  openedAt.push(at);
+  state.at++;
+  const syntax = parseChain(state, "or");
+  if (peek(state) !== closeParenthesis) {
+    throw unexpected(state, `";", "," or ")" for the "(" at ${at}`);
+  }
+  state.at++;
+  openedAt.pop();
+  skipSpace(state);
+  return syntax;
+}
+
+function parseComparison(state: State): ComparisonSyntax {
+  const fieldAt = state.at;
+  if (++state.comparisons > filterLimits.comparisons) {
+    throw overLimit(fieldAt, `${filterLimits.comparisons} comparisons`);
+  }
+  const field = scanField(state);
+  skipSpace(state);
+  const operatorAt = state.at;
+  const operator = scanOperator(state);
+  skipSpace(state);
+  const valuesAt = state.at;
+  const opened = peek(state);
+  const list = opened === openParenthesis || opened === openBracket;
+  const values = list ? parseList(state, opened) : [parseValue(state)];
+  return { kind: "compare", field, fieldAt, operator, operatorAt, list, valuesAt, values };
+}
+
+function parseList(state: State, opened: number): Literal[] {
+  const openedAt = state.at;
+  const closing = opened === openBracket ? closeBracket : closeParenthesis;
+  const values: Literal[] = [];
+  do {
+    state.at++;
+    skipSpace(state);
+    if (values.length === filterLimits.listValues) {
+      throw overLimit(state.at, `${filterLimits.listValues} values of a list`);
+    }
+    values.push(parseValue(state));
+    skipSpace(state);
+  } while (peek(state) === comma);
+  if (peek(state) !== closing) {
+    const [open, close] = opened === openBracket ? "[]" : "()";
+    throw unexpected(state, `"," or "${close}" for the "${open}" at ${openedAt}`);
+  }
+  state.at++;
+  return values;
+}
+
+function parseValue(state: State): Literal {
+  if (++state.values > filterLimits.values) {
+    throw overLimit(state.at, `${filterLimits.values} values`);
+  }
+  return scanLiteral(state);
+}
+
+/** Skips white space; the length of the connective of this kind that stands there, or 0. */
+function connectiveWidth(state: State, kind: GroupSyntax["kind"]): number {
+  skipSpace(state);
+  const { text, at } = state;
+  const code = text.charCodeAt(at);
+  if (kind === "and") {
+    if (code === semicolon) return 1;
+    if (code === ampersand) return text.charCodeAt(at + 1) === ampersand ? 2 : 0;
+    return code === lowerA || code === upperA ? wordWidth(text, at, "and", "AND") : 0;
+  }
+  if (code === comma) return 1;
+  if (code === bar) return text.charCodeAt(at + 1) === bar ? 2 : 0;
+  return code === lowerO || code === upperO ? wordWidth(text, at, "or", "OR") : 0;
+}
+
+/** A connective that is a word counts only when delimited on both sides. */
+function wordWidth(text: string, at: number, lower: string, upper: string): number {
+  if (!text.startsWith(lower, at) && !text.startsWith(upper, at)) return 0;
+  const after = text.charCodeAt(at + lower.length);
+  if (!isSpace(after) && after !== openParenthesis) return 0;
+  return isSpace(text.charCodeAt(at - 1)) || `)]"'`.includes(text.charAt(at - 1))
+    ? lower.length
+    : 0;
+}
+
+const openParenthesis = 0x28;
+const closeParenthesis = 0x29;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const comma = 0x2c;
+const semicolon = 0x3b;
+const ampersand = 0x26;
+const bar = 0x7c;
+const lowerA = 0x61;
+const upperA = 0x41;
+const lowerO = 0x6f;
+const upperO = 0x4f;

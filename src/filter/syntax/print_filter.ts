@@ -1,0 +1,62 @@
+import { unreachable } from "../../problem/unreachable.ts";
+import type { Comparison, Filter } from "../filter.ts";
+import type { FilterSyntax } from "./filter_syntax.ts";
+
+/**
+ * A filter as text, which reads back as the same filter. `all` is the empty text. `none` has no
+ * text: it prints as `none`, which no parser takes, so that it cannot come back as anything else.
+ */
+export function printFilter(filter: Filter): string {
+  switch (filter.kind) {
+    case "all":
+      return "";
+    case "none":
+      return "none";
+    case "and":
+    case "or":
+      return printTerms(filter, printFilter);
+    case "related":
+      // Each comparison of a path has the path in front; groups keep their own row in parentheses.
+      return `${filter.relation.name}.(${printFilter(filter.filter)})`;
+    case "compare":
+      return printComparison(filter);
+    default:
+      return unreachable(filter);
+  }
+}
+
+/** A parsed filter as text, which reads back as the same tree, positions aside. */
+export function printSyntax(syntax: FilterSyntax): string {
+  if (syntax.kind !== "compare") return printTerms(syntax, printSyntax);
+  const values = syntax.values.map(({ text, quoted }) => quoted ? quote(text) : text);
+  const list = syntax.list ? `(${values.join(",")})` : values.join();
+  return `${syntax.field}${syntax.operator}${list}`;
+}
+
+interface Group<Term> {
+  readonly kind: "and" | "or";
+  readonly terms: readonly Term[];
+}
+
+/** Only an `and` inside an `or` goes without parentheses. */
+function printTerms<Term extends { readonly kind: string }>(
+  group: Group<Term>,
+  print: (term: Term) => string,
+): string {
+  const texts = group.terms.map((term) => {
+    const isBare = term.kind === "compare" || (term.kind === "and" && group.kind === "or");
+    return isBare ? print(term) : `(${print(term)})`;
+  });
+  return texts.join(group.kind === "and" ? ";" : ",");
+}
+
+function printComparison({ column, operator, values }: Comparison): string {
+  const { symbols: [symbol], takes } = operator;
+  const texts = values.map((value) => typeof value === "string" ? quote(value) : String(value));
+  const isList = takes === "list" || takes === "pair" || takes === "texts";
+  return `${column.name}${symbol}${isList ? `(${texts.join(",")})` : texts.join()}`;
+}
+
+function quote(text: string): string {
+  return `"${text.replace(/["\\]/g, "\\$&")}"`;
+}

@@ -1,0 +1,211 @@
+import { excerpt, filterError, plusHint } from "./filter_error.ts";
+import type { Literal } from "./filter_syntax.ts";
+
+/** A place in a filter's text, moved on by the functions of this file. */
+export interface Scanner {
+  readonly text: string;
+  at: number;
+}
+
+/** The code of the character at hand, NaN at the end. */
+export function peek(scanner: Scanner): number {
+  return scanner.text.charCodeAt(scanner.at);
+}
+
+/** Moves past white space: space, tab, CR and LF. */
+export function skipSpace(scanner: Scanner): void {
+  while (isSpace(peek(scanner))) scanner.at++;
+}
+
+/** Whether the code is one of the four white space characters. */
+export function isSpace(code: number): boolean {
+  return code === 0x20 || (code <= 0x0d && (code === 0x09 || code === 0x0a || code === 0x0d));
+}
+
+/** Takes a field name. */
+export function scanField(scanner: Scanner): string {
+  const { text, at } = scanner;
+  let end = at + fieldWidth(text, at, fieldStart);
+  if (end === at) throw unexpected(scanner, "a field");
+  for (let width = 1; width > 0; end += width) width = fieldWidth(text, end, fieldPart);
+  scanner.at = end;
+  return text.slice(at, end);
+}
+
+/** Takes an operator: a symbol, or a name between two `=`, known or not. */
+export function scanOperator(scanner: Scanner): string {
+  const symbol = symbolAt(scanner.text, scanner.at);
+  if (symbol === null) {
+    const hint = peek(scanner) === equals ? "; use ==, or a name between two =, as in =in=" : "";
+    throw unexpected(scanner, "an operator", hint);
+  }
+  scanner.at += symbol.length;
+  return symbol;
+}
+
+/** Takes a word or a quoted text. */
+export function scanLiteral(scanner: Scanner): Literal {
+  const code = peek(scanner);
+  return code === doubleQuote || code === singleQuote
+    ? scanQuoted(scanner, code)
+    : scanWord(scanner);
+}
+
+/** The error of what stands at the scanner's place. `hint` ends the message. */
+export function unexpected(scanner: Scanner, expected: string, hint?: string): Error {
+  const { text, at } = scanner;
+  const code = text.charCodeAt(at);
+  const found = at >= text.length
+    ? "the end"
+    : isControl(code)
+    ? "a control character"
+    : surrogateWidth(text, at) === 0
+    ? "a lone surrogate"
+    : excerpt(text.slice(at, at + 21));
+  const advice = hint ?? plusHint(text.slice(Math.max(0, at - longestMoment), at + offsetWidth));
+  return filterError(
+    at,
+    expected,
+    `Cannot read the filter at ${at}: expected ${expected}, got ${found}${advice}`,
+  );
+}
+
+/** `2024-01-01T00:00:00.000000 ` and more. */
+const longestMoment = 40;
+/** `01:00` */
+const offsetWidth = 5;
+
+function scanQuoted(scanner: Scanner, quote: number): Literal {
+  const { text, at } = scanner;
+  let decoded = "";
+  let from = at + 1;
+  for (let i = from; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === quote) {
+      scanner.at = i + 1;
+      return { text: decoded + text.slice(from, i), quoted: true, at };
+    }
+    if (code === backslash && i + 1 < text.length) {
+      decoded += text.slice(from, i);
+      from = ++i;
+    }
+    i += characterWidth(scanner, i, "a quoted text") - 1;
+  }
+  throw filterError(
+    at,
+    "a closing quote",
+    `Cannot read the filter at ${at}: the quote is not closed`,
+  );
+}
+
+function scanWord(scanner: Scanner): Literal {
+  const { text, at } = scanner;
+  let end = at;
+  while (end < text.length) {
+    const code = text.charCodeAt(end);
+    if (code < 128) {
+      if ((classes[code]! & wordEnd) !== 0) break;
+      if ((code === ampersand || code === bar) && text.charCodeAt(end + 1) === code) break;
+      end++;
+    } else {
+      end += characterWidth(scanner, end, "a value");
+    }
+  }
+  if (end === at) throw unexpected(scanner, "a value");
+  scanner.at = end;
+  return { text: text.slice(at, end), quoted: false, at };
+}
+
+/** 1, or 2 for a surrogate pair; throws at a control character and at a lone surrogate. */
+function characterWidth(scanner: Scanner, at: number, expected: string): number {
+  const code = scanner.text.charCodeAt(at);
+  const width = code < 0xd800 ? 1 : surrogateWidth(scanner.text, at);
+  if (width === 0 || isControl(code)) {
+    scanner.at = at;
+    throw unexpected(scanner, expected);
+  }
+  return width;
+}
+
+/** The units of the character at `at`: 1 or 2, or 0 for half a pair. */
+function surrogateWidth(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  if (code < 0xd800 || code > 0xdfff) return 1;
+  const next = text.charCodeAt(at + 1);
+  return code < 0xdc00 && next >= 0xdc00 && next <= 0xdfff ? 2 : 0;
+}
+
+/** White space aside, C0 and DEL are faults everywhere, in quotes too. */
+function isControl(code: number): boolean {
+  return (code < 0x20 && !isSpace(code)) || code === 0x7f;
+}
+
+/** How many units of `text` at `at` belong to a field name; 0 when it ends here. */
+function fieldWidth(text: string, at: number, wanted: number): number {
+  const code = text.charCodeAt(at);
+  if (code < 128) return (classes[code]! & wanted) !== 0 ? 1 : 0;
+  if (at >= text.length) return 0;
+  const letter = String.fromCodePoint(text.codePointAt(at)!);
+  const belongs = wanted === fieldStart ? /\p{L}/u : /[\p{L}\p{N}]/u;
+  return belongs.test(letter) ? letter.length : 0;
+}
+
+/** Spelt out by character: this is the hottest place of the parser. */
+function symbolAt(text: string, at: number): string | null {
+  const next = text.charCodeAt(at + 1);
+  switch (text.charCodeAt(at)) {
+    case equals:
+      return next === equals ? "==" : namedSymbolAt(text, at);
+    case greater:
+      return next === equals ? ">=" : ">";
+    case less:
+      return next === equals ? "<=" : "<";
+    case percent:
+      return next === equals ? "%=" : null;
+    case bang:
+      if (next === equals) return "!=";
+      return next === percent && text.charCodeAt(at + 2) === equals ? "!%=" : null;
+    default:
+      return null;
+  }
+}
+
+/** `=name=`; the length of a name is bounded so that a long text is not searched. */
+function namedSymbolAt(text: string, at: number): string | null {
+  let end = at + 1;
+  while (end - at <= 32 && (classes[text.charCodeAt(end)]! & nameLetter) !== 0) end++;
+  return end > at + 1 && text.charCodeAt(end) === equals ? text.slice(at, end + 1) : null;
+}
+
+const doubleQuote = 0x22;
+const singleQuote = 0x27;
+const backslash = 0x5c;
+const ampersand = 0x26;
+const bar = 0x7c;
+const equals = 0x3d;
+const greater = 0x3e;
+const less = 0x3c;
+const percent = 0x25;
+const bang = 0x21;
+
+const fieldStart = 1;
+const fieldPart = 2;
+const wordEnd = 4;
+const nameLetter = 8;
+/** What each ASCII character may be part of, as a set of bits. */
+const classes = classify();
+
+function classify(): Uint8Array {
+  const table = new Uint8Array(128);
+  const add = (characters: RegExp, bit: number) => {
+    for (let code = 0; code < 128; code++) {
+      if (characters.test(String.fromCharCode(code))) table[code]! |= bit;
+    }
+  };
+  add(/[A-Za-z_$]/, fieldStart);
+  add(/[A-Za-z0-9_$.\-/:]/, fieldPart);
+  // deno-lint-ignore no-control-regex -- control characters end a word, and are then refused
+  add(/[\x00-\x20\x7f"'()[\],;=!<>~]/, wordEnd);
+  add(/[A-Za-z0-9_-]/, nameLetter);
+  return table;
+}

@@ -1,0 +1,86 @@
+import type { BudgetClassOptions } from "./budget_options.ts";
+import type { RateLimitOptions } from "../protection_options.ts";
+
+/** What is left of a limit for one caller, and when that was so. */
+export interface Bucket {
+  readonly tokens: number;
+  /** Milliseconds since 1970; of a window, when it began. */
+  readonly at: number;
+}
+
+/** How much there is for each caller, and how it comes back. Pure: a bucket is a value. */
+export interface Limit {
+  /** Names it in headers. */
+  readonly name: string;
+  readonly capacity: number;
+  /** How headers tell of it: `"budget";q=100;w=60`. */
+  readonly policy: string;
+  /** What of the bucket is there now. Never more than the capacity, whichever way a clock jumps. */
+  refill(bucket: Bucket, now: number): Bucket;
+  /** How long after `now` so much will be there, of a bucket that was refilled now. */
+  waitMs(bucket: Bucket, amount: number, now: number): number;
+  /** Whether tokens taken from the one may go back into the other. */
+  isSameSpan(left: Bucket, right: Bucket): boolean;
+}
+
+/** The bucket of somebody who has taken nothing yet. */
+export function fullBucket({ capacity }: Limit, now: number): Bucket {
+  return { tokens: capacity, at: now };
+}
+
+/** Sums of fractions are not exact: who waited as long as was said must find the token there. */
+export const tiny = 1e-6;
+
+/** A bucket that tokens trickle into. */
+export function tokenBucket(
+  name: string,
+  { capacity, refillPerMinute }: BudgetClassOptions,
+): Limit {
+  const perMs = refillPerMinute / 60_000;
+  return {
+    name,
+    capacity,
+    policy: policyOf(name, capacity, perMs === 0 ? Infinity : capacity / perMs),
+    refill({ tokens, at }, now) {
+      if (now < at) return { tokens: Math.min(capacity, tokens), at: afterJump(at, now) };
+      return { tokens: Math.min(capacity, tokens + (now - at) * perMs), at: now };
+    },
+    waitMs({ tokens, at }, amount, now) {
+      if (tokens >= amount) return 0;
+      return perMs === 0 ? Infinity : Math.max(0, at - now) + (amount - tokens) / perMs;
+    },
+    isSameSpan: () => true,
+  };
+}
+
+/** So many in each window, which begins with the first. */
+export function fixedWindow(name: string, { windowMs, maxRequests }: RateLimitOptions): Limit {
+  return {
+    name,
+    capacity: maxRequests,
+    policy: policyOf(name, maxRequests, windowMs),
+    refill({ tokens, at }, now) {
+      if (now >= at + windowMs) return { tokens: maxRequests, at: now };
+      return { tokens: Math.min(maxRequests, tokens), at: now < at ? afterJump(at, now) : at };
+    },
+    waitMs: ({ tokens, at }, amount, now) => tokens >= amount ? 0 : at + windowMs - now,
+    isSameSpan: (left, right) => left.at === right.at,
+  };
+}
+
+/** `w` is how long it takes until everything is back. */
+function policyOf(name: string, capacity: number, spanMs: number): string {
+  const window = spanMs === Infinity ? "" : `;w=${Math.max(1, Math.ceil(spanMs / 1_000))}`;
+  return `"${name}";q=${Math.floor(capacity)}${window}`;
+}
+
+/**
+ * The clocks of processes differ a little, and if each of them could set a bucket back to its own
+ * time, every change of hands would refill it. But a clock that was far ahead and was put right
+ * must not stop the refill until it is there again.
+ */
+function afterJump(at: number, now: number): number {
+  return at - now <= skewMs ? at : now;
+}
+
+const skewMs = 60_000;

@@ -1,0 +1,216 @@
+import type { Key } from "../../kv/key_value.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+import { StoreError } from "../../kv/store_error.ts";
+import {
+  type BucketRecord,
+  type Demand,
+  type Draft,
+  type Drawn,
+  drawTokens,
+} from "./draw_tokens.ts";
+import { type Bucket, fullBucket, type Limit, tiny } from "./token_bucket.ts";
+import type { Holder, LimitStore } from "./limit_store.ts";
+
+/** What became of an attempt to take tokens. */
+export interface Taken {
+  readonly isGranted: boolean;
+  /** How many were taken; negative where they were brought back. */
+  readonly amount: number;
+  /** What is left, as far as this process knows. */
+  readonly left: Bucket;
+}
+
+/** What an account works with. */
+export interface AccountGround {
+  readonly limit: Limit;
+  readonly store: LimitStore;
+  readonly clock: Clock;
+}
+
+/** What one process knows of one caller. */
+export class Account implements Holder {
+  readonly #ground: AccountGround;
+  readonly #key: Key;
+  /** What there would be if nobody else took any: others can only have taken from it. */
+  #total: Bucket;
+  /** So much of it was taken from the store, may be spent without asking, and is not spent yet. */
+  #held = 0;
+  /** What was held at first. */
+  #share = 0;
+  /** By the clock that never jumps, as the others. */
+  #heldUntil = 0;
+  #askedAt = -Infinity;
+  #heardAt = -Infinity;
+  /** The record as it was left or found. */
+  #record: BucketRecord | null = null;
+  #isLeasing = false;
+  #isUsed = false;
+
+  constructor(ground: AccountGround, key: Key) {
+    this.#ground = ground;
+    this.#key = key;
+    this.#total = fullBucket(ground.limit, ground.clock.now());
+  }
+
+  take(demand: Demand): Taken | Promise<Taken> {
+    const { amount, toFloor, taken } = demand;
+    this.#refill();
+    const isThere = this.#total.tokens + tiny >= amount;
+    if (isThere && this.#held + tiny >= amount && this.#now() < this.#heldUntil) {
+      this.#held -= amount;
+      this.#isUsed = true;
+      const spent = this.#spend(amount);
+      // In time, so that nobody has to wait when it is spent.
+      if (2 * this.#held < this.#share && !this.#isLeasing) void this.#renew(amount);
+      return spent;
+    }
+    // What a request brings back others may be waiting for, in other processes as well.
+    if (!toFloor && taken === 0 && this.isKnownShort(amount)) {
+      return { isGranted: false, amount: 0, left: this.#total };
+    }
+    return this.#ask(demand);
+  }
+
+  /** What refills meanwhile is counted here as well; what others give back is seen a second later. */
+  isKnownShort(amount: number): boolean {
+    this.#refill();
+    return this.#total.tokens + tiny < amount && this.#now() - this.#heardAt < memoryMs;
+  }
+
+  giveBack(amount: number): Taken {
+    const { limit, store } = this.#ground;
+    this.#refill();
+    const { tokens, at } = this.#total;
+    this.#total = { tokens: Math.min(limit.capacity, tokens + amount), at };
+    this.#hold(this.#held + amount, memoryMs);
+    if (this.#held > 0) store.watch(this);
+    return { isGranted: true, amount: -amount, left: this.#total };
+  }
+
+  returnIdle(): boolean {
+    this.#refill();
+    if (this.#held <= 0) return false;
+    if (this.#isUsed) {
+      this.#isUsed = false;
+      return true;
+    }
+    void this.returnAll();
+    return false;
+  }
+
+  async returnAll(): Promise<void> {
+    this.#refill();
+    if (this.#held > 0) await this.#ask({ amount: 0, toFloor: false, taken: 0 });
+  }
+
+  #refill(): void {
+    const { limit, clock } = this.#ground;
+    const total = limit.refill(this.#total, clock.now());
+    // What is held of a window ends with it.
+    if (!limit.isSameSpan(total, this.#total)) this.#held = 0;
+    this.#total = total;
+  }
+
+  #hold(amount: number, leastMs: number): void {
+    this.#held = Math.min(amount, this.#total.tokens);
+    this.#heldUntil = Math.max(this.#heldUntil, this.#now() + leastMs);
+  }
+
+  #spend(amount: number): Taken {
+    const { tokens, at } = this.#total;
+    this.#total = { tokens: Math.max(0, tokens - amount), at };
+    return { isGranted: true, amount, left: this.#total };
+  }
+
+  async #ask(demand: Demand): Promise<Taken> {
+    if (this.#ground.store.isDown) return this.#takeAlone(demand);
+    const now = this.#now();
+    // One request alone takes what it needs; only who comes again and again is worth a share.
+    const isRegular = now - this.#askedAt < memoryMs;
+    this.#askedAt = now;
+    const shareFor = isRegular && !this.#isLeasing ? demand.amount : 0;
+    const held = this.#held;
+    this.#held = 0;
+    try {
+      const drawn = await this.#draw({ ...demand, held, kept: 0, shareFor });
+      // Another share may have come meanwhile, with what was missing and what was brought back.
+      const whole = demand.amount + demand.taken;
+      if (!drawn.isGranted && this.#held + tiny >= whole) {
+        this.#held -= whole;
+        return { ...this.#spend(whole), amount: demand.amount };
+      }
+      return { isGranted: drawn.isGranted, amount: drawn.amount, left: this.#total };
+    } catch (error) {
+      // Observed by the store. What may have gone back is not held any longer.
+      if (error instanceof StoreError && error.kind === "unavailable") this.#held += held;
+      return this.#takeAlone(demand);
+    }
+  }
+
+  /** Fetches another share for requests of this amount, while the rest of the last one is spent. */
+  async #renew(amount: number): Promise<void> {
+    if (this.#ground.store.isDown) return;
+    this.#share = 0;
+    try {
+      const nothing = { amount: 0, toFloor: false, taken: 0 };
+      await this.#draw({ ...nothing, held: 0, kept: this.#held, shareFor: amount });
+    } catch {
+      // Observed by the store; whoever needs what was not fetched asks again, or goes on alone.
+      this.#held = 0;
+    }
+  }
+
+  async #draw(wanted: Omit<Draft, "total" | "record">): Promise<Drawn> {
+    const { limit, store, clock } = this.#ground;
+    const draft = { ...wanted, total: this.#total, record: this.#record };
+    const isLeasing = wanted.shareFor > 0;
+    if (isLeasing) this.#isLeasing = true;
+    try {
+      const drawn = await store.update(
+        this.#key,
+        (value) => drawTokens(value, draft, limit, clock.now()),
+      );
+      this.#learn(drawn);
+      return drawn;
+    } finally {
+      if (isLeasing) this.#isLeasing = false;
+    }
+  }
+
+  /**
+   * Until the bucket would be full again, what is held takes the place of nothing: before, it is
+   * like the rest of the bucket. A second longer it may be more than the bucket holds, by so much as
+   * refills in a second, so that callers who never get near a limit do not ask all the time.
+   */
+  #learn({ bucket, record, share }: Drawn): void {
+    const { limit, store, clock } = this.#ground;
+    const held = this.#held + share;
+    this.#total = { tokens: Math.min(limit.capacity, bucket.tokens + held), at: bucket.at };
+    this.#record = record;
+    this.#heardAt = this.#now();
+    if (share > 0) this.#share = held;
+    if (held === 0) return;
+    const fullInMs = limit.waitMs(bucket, limit.capacity, clock.now());
+    this.#heldUntil = 0;
+    this.#hold(held, Math.max(memoryMs, fullInMs));
+    store.watch(this);
+  }
+
+  /** By the contract a limit goes on without its store: each process then limits by itself. */
+  #takeAlone({ amount, toFloor, taken }: Demand): Taken {
+    this.#refill();
+    this.#held = 0;
+    const { tokens, at } = this.#total;
+    if (toFloor) return this.#spend(Math.min(amount, tokens));
+    if (tokens + tiny >= amount) return this.#spend(amount);
+    this.#total = { tokens: Math.min(this.#ground.limit.capacity, tokens + taken), at };
+    return { isGranted: false, amount: -taken, left: this.#total };
+  }
+
+  #now(): number {
+    return this.#ground.clock.elapsedMs();
+  }
+}
+
+/** So long what the store said is believed where nothing is left, and a share may be held. */
+const memoryMs = 1_000;

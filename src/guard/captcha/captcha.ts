@@ -1,0 +1,140 @@
+import { createHash } from "node:crypto";
+import { Problem } from "../../problem/problem.ts";
+import { captchaHeaders } from "../../protocol/captcha.ts";
+import { deadline } from "../../runtime/deadline.ts";
+import type { KeyValue } from "../../kv/key_value.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { uuidV7 } from "../../runtime/uuid_v7.ts";
+import type { SettledCaptcha } from "./captcha_options.ts";
+import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
+import { createTokenClaims } from "../pow/claimed_solutions.ts";
+
+/** The gate and the overflow of CAPTCHAs, as far as admission has to know them. */
+export interface CaptchaChallenge {
+  /**
+   * Returns when the request carries a token that was taken, once for its request; else throws
+   * `captcha-required` with the challenge, or `captcha-unavailable`.
+   */
+  require(request: Request, facts: CaptchaFacts): Promise<void>;
+}
+
+/** Asks for CAPTCHAs and takes each token once. */
+export interface Captcha extends CaptchaChallenge {
+  /** The headers of a 428. `action` is what the CAPTCHA is to be solved for, if anything. */
+  issueChallenge(action: string | undefined): Record<string, string>;
+  /**
+   * Looks at a token and uses it up: null when it is good, now and not again, else why it is not.
+   * Rejects with `captcha-unavailable` when nobody can say, and with a `StoreError` when the store
+   * does not say whether it was used.
+   */
+  verifyToken(headers: Headers, facts: CaptchaFacts): Promise<string | null>;
+}
+
+/** What a token must be good for. */
+export type CaptchaFacts = Pick<CaptchaQuestion, "action" | "remoteIp">;
+
+/** What {@link createCaptcha} needs. */
+export interface CaptchaParts extends SettledCaptcha {
+  /** Where uses are recorded, for all processes of the service together. */
+  readonly store: KeyValue;
+  readonly runtime: Runtime;
+}
+
+/** Nobody waits longer for an answer. */
+const limitMs = 5_000;
+
+/** Retry-After of a vendor that does not answer, in seconds. */
+const retryAfter = "5";
+
+/** The service's side of CAPTCHAs. Whatever is not clearly a pass is none. */
+export function createCaptcha(parts: CaptchaParts): Captcha {
+  const { verifier, tokenHeader, store, runtime } = parts;
+  const { provider, siteKey } = verifier;
+  const claims = createTokenClaims(store);
+
+  function issueChallenge(action: string | undefined): Record<string, string> {
+    return {
+      [captchaHeaders.challengeType]: "captcha",
+      [captchaHeaders.provider]: provider,
+      [captchaHeaders.siteKey]: siteKey,
+      ...(action === undefined ? {} : { [captchaHeaders.action]: action }),
+    };
+  }
+
+  async function verifyToken(headers: Headers, facts: CaptchaFacts): Promise<string | null> {
+    const token = headers.get(tokenHeader);
+    if (token === null) return "absent";
+    // A header that was sent twice arrives joined by a comma and a space.
+    if (!/^[\x21-\x7e]{1,8192}$/.test(token)) return "malformed";
+    const id = createHash("sha256").update(token).digest("base64url");
+    // The claim comes before the question: of parallel requests with one token only one asks, and a
+    // vendor that takes a token twice is no way in.
+    if (!await claims.claim(id)) return "replayed";
+    const answer = await askVerifier(verifier, { token, ...facts }, runtime);
+    switch (answer.kind) {
+      case "passed":
+        return null;
+      case "refused":
+        return answer.reason;
+      default:
+        await claims.release(id);
+        throw unavailable(answer.reason, answer.cause);
+    }
+  }
+
+  return {
+    issueChallenge,
+    verifyToken,
+    async require({ headers }, facts) {
+      const reason = await verifyToken(headers, facts);
+      if (reason === null) return;
+      if (reason !== "absent") runtime.observe({ kind: "captcha_refused", provider, reason });
+      // One answer for all reasons: which check failed is the attacker's to guess.
+      throw new Problem("captcha-required", "This request needs a solved CAPTCHA", {
+        headers: issueChallenge(facts.action),
+      });
+    },
+  };
+}
+
+/** Never rejects: what a verifier throws refuses. */
+async function askVerifier(
+  verifier: CaptchaVerifier,
+  asked: Pick<CaptchaQuestion, "token" | "action" | "remoteIp">,
+  { clock, random, observe }: Runtime,
+): Promise<CaptchaAnswer> {
+  const controller = new AbortController();
+  const late = new Error("No answer in time");
+  const question = { ...asked, id: uuidV7(clock, random), signal: controller.signal };
+  try {
+    const asking = (async () => await verifier.verify(question))();
+    const answer: unknown = await deadline(limitMs, clock, () => late).within(asking);
+    return readAnswer(answer);
+  } catch (error) {
+    if (error === late) return { kind: "unavailable", reason: "no answer in time" };
+    // By contract a verifier that throws refuses; whoever runs it wants to know.
+    observe({ kind: "captcha_verifier_failed", provider: verifier.provider, error });
+    return { kind: "refused", reason: "verifier-failed" };
+  } finally {
+    controller.abort();
+  }
+}
+
+/** Verifiers are also written by those whom no compiler checks. */
+function readAnswer(given: unknown): CaptchaAnswer {
+  if (given === true) return { kind: "passed" };
+  if (typeof given !== "object" || given === null || !("kind" in given)) {
+    return { kind: "refused", reason: "not-passed" };
+  }
+  if (given.kind === "passed") return { kind: "passed" };
+  const reason = "reason" in given ? String(given.reason).slice(0, 200) : "not-passed";
+  if (given.kind !== "unavailable") return { kind: "refused", reason };
+  return { kind: "unavailable", reason, cause: "cause" in given ? given.cause : undefined };
+}
+
+function unavailable(reason: string, cause: unknown): Problem {
+  return new Problem("captcha-unavailable", "The CAPTCHA provider could not be asked", {
+    cause: new Error(`The CAPTCHA provider gave ${reason}`, { cause }),
+    headers: { "retry-after": retryAfter },
+  });
+}

@@ -1,0 +1,85 @@
+import { base64urlLength, readBase64url, toBase64url } from "../../protocol/base64url.ts";
+import { createHmacSha256 } from "../../protocol/hmac_sha256.ts";
+import { fingerprintWords } from "./request_fingerprint.ts";
+
+/** What a challenge says, besides its random bytes. */
+export interface PowChallenge {
+  readonly difficulty: number;
+  readonly expiresAtMs: number;
+  /** As `createFingerprint` gives it: the first six words count. */
+  readonly fingerprint: Int32Array;
+}
+
+/** A token that was sealed here. The next one that is opened overwrites its fingerprint. */
+export interface OpenedToken extends PowChallenge {
+  /** Its code: one challenge has one, however the request around it is spelled. */
+  readonly id: string;
+}
+
+/** Turns challenges into tokens and back. */
+export interface PowTokens {
+  /** `random` are 16 unpredictable bytes, which make the token one of its kind. */
+  seal(challenge: PowChallenge, random: Uint8Array): string;
+  /** Why a token is none of ours, or what it says. */
+  open(token: string): OpenedToken | "malformed" | "forged";
+}
+
+/**
+ * `base64url(payload).base64url(HMAC-SHA-256(secret, payload))`. The payload is 48 bytes with
+ * fixed places, so it has one spelling and nothing in it can be shifted into its neighbour: version,
+ * difficulty, expiry (6 bytes, milliseconds), random bytes, fingerprint. 48 bytes are one block of
+ * the HMAC. The first secret seals, all open.
+ */
+export function createPowTokens(secrets: readonly string[]): PowTokens {
+  const keys = secrets.map((secret) => createHmacSha256(new TextEncoder().encode(secret)));
+  const [sealing] = keys;
+  if (sealing === undefined) throw new Error("Cannot seal challenges without a secret");
+  const payload = new Uint8Array(payloadBytes);
+  const view = new DataView(payload.buffer);
+  const code = new Uint8Array(codeBytes);
+  const fingerprint = new Int32Array(fingerprintWords);
+
+  return {
+    seal({ difficulty, expiresAtMs, fingerprint }, random) {
+      view.setUint8(0, version);
+      view.setUint8(1, difficulty);
+      view.setUint16(2, Math.floor(expiresAtMs / 2 ** 32));
+      view.setUint32(4, expiresAtMs % 2 ** 32);
+      payload.set(random, 8);
+      for (let i = 0; i < fingerprintWords; i++) {
+        view.setInt32(fingerprintStart + 4 * i, fingerprint[i]!);
+      }
+      return `${toBase64url(payload)}.${toBase64url(sealing.sign(payload))}`;
+    },
+    open(token) {
+      const isToken = token.length === tokenLength && token[payloadLength] === "." &&
+        readBase64url(token, 0, payload) && readBase64url(token, payloadLength + 1, code);
+      if (!isToken) return "malformed";
+      if (!keys.some((key) => key.verify(payload, code))) return "forged";
+      // Only a holder of the secret makes another version: an older or a newer service.
+      if (payload[0] !== version) return "malformed";
+      for (let i = 0; i < fingerprintWords; i++) {
+        fingerprint[i] = view.getInt32(fingerprintStart + 4 * i);
+      }
+      return {
+        difficulty: view.getUint8(1),
+        expiresAtMs: view.getUint16(2) * 2 ** 32 + view.getUint32(4),
+        fingerprint,
+        id: token.slice(payloadLength + 1),
+      };
+    },
+  };
+}
+
+const version = 1;
+
+/** Random bytes in a token: two challenges are never the same. */
+export const randomBytes = 16;
+
+const fingerprintStart = 8 + randomBytes;
+const payloadBytes = fingerprintStart + 4 * fingerprintWords;
+const codeBytes = 32;
+const payloadLength = base64urlLength(payloadBytes);
+
+/** Every token has this length. */
+export const tokenLength: number = payloadLength + 1 + base64urlLength(codeBytes);

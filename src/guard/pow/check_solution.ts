@@ -1,0 +1,90 @@
+import { hasLeadingZeroBits, longestNonce, powHeaders } from "../../protocol/proof_of_work.ts";
+import { createSha256 } from "../../protocol/sha256.ts";
+import type { PowRefusal } from "../../runtime/observation.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+import { hardestDifficulty } from "./difficulty.ts";
+import { fingerprintWords, type RequestFacts } from "./request_fingerprint.ts";
+import { type PowTokens, tokenLength } from "./challenge_token.ts";
+
+/**
+ * What can be said of a solution without the store: who it is, if it is good for this request at
+ * this difficulty, or why it is not. Whether it was used before is for the store to say.
+ */
+export type CheckSolution = (
+  headers: Headers,
+  facts: RequestFacts,
+  difficulty: number,
+) => PowSolution | PowRefusal;
+
+/** A solution that holds, before it is claimed. */
+export interface PowSolution {
+  /** What to claim: one id for each challenge, whichever nonce came with it. */
+  readonly id: string;
+  /** Until when the claim must be kept. */
+  readonly claimUntilMs: number;
+}
+
+/** What {@link createSolutionCheck} needs. */
+export interface SolutionCheckParts {
+  readonly tokens: PowTokens;
+  readonly fingerprintOf: (facts: RequestFacts) => Int32Array;
+  readonly challengeTtlMs: number;
+  readonly clock: Clock;
+}
+
+/** The clocks of two instances may be apart by so much. */
+const skewMs = 5_000;
+
+/** When its claim is forgotten, nobody takes the token any more, by whichever clock. */
+const claimMarginMs = 60_000;
+
+/**
+ * Makes the check. What is cheap comes first, and no step believes what an earlier one has to
+ * prove: the difficulty is the signed one, and what the client's header says of it is not read.
+ */
+export function createSolutionCheck(parts: SolutionCheckParts): CheckSolution {
+  const { tokens, fingerprintOf, challengeTtlMs, clock } = parts;
+  const hasher = createSha256();
+  const message = new Uint8Array(tokenLength + 1 + longestNonce);
+
+  function hash(token: string, nonce: string): Int32Array {
+    write(token, 0);
+    message[token.length] = colon;
+    write(nonce, token.length + 1);
+    return hasher.words(message, token.length + 1 + nonce.length);
+  }
+
+  function write(text: string, at: number): void {
+    for (let i = 0; i < text.length; i++) message[at + i] = text.charCodeAt(i);
+  }
+
+  return (headers, facts, difficulty) => {
+    const token = headers.get(powHeaders.challenge);
+    const nonce = headers.get(powHeaders.nonce);
+    if (token === null && nonce === null) return "absent";
+    // A header that was sent twice arrives joined by a comma, which is in neither alphabet.
+    if (token === null || nonce === null || !isNonce(nonce)) return "malformed";
+    const opened = tokens.open(token);
+    if (typeof opened === "string") return opened;
+    if (opened.difficulty > hardestDifficulty) return "malformed";
+    const now = clock.now();
+    if (now > opened.expiresAtMs + skewMs) return "expired";
+    // Ours never live that long: seconds were taken for milliseconds, or a clock is wrong.
+    if (opened.expiresAtMs > now + challengeTtlMs + skewMs) return "malformed";
+    if (opened.difficulty < difficulty) return "too-easy";
+    if (!isSame(opened.fingerprint, fingerprintOf(facts))) return "other-request";
+    if (!hasLeadingZeroBits(hash(token, nonce), opened.difficulty)) return "unsolved";
+    return { id: opened.id, claimUntilMs: opened.expiresAtMs + claimMarginMs };
+  };
+}
+
+const colon = 0x3a;
+
+function isNonce(text: string): boolean {
+  return text.length <= longestNonce && /^[\w-]+$/.test(text);
+}
+
+function isSame(one: Int32Array, other: Int32Array): boolean {
+  for (let i = 0; i < fingerprintWords; i++) if (one[i] !== other[i]) return false;
+  return true;
+}

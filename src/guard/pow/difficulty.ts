@@ -1,0 +1,56 @@
+import type { User } from "../../auth/user.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+
+/** What a trust hook is asked about. */
+export interface TrustQuestion {
+  /** Null for an anonymous caller. */
+  readonly user: User | null;
+  /** The request that is asked to pay. */
+  readonly request: Request;
+  /** `endpoint` for a gate that always stands, `budget` when a budget has run out. */
+  readonly reason: "endpoint" | "budget";
+  /** What the budget lacks for this request; 0 for an endpoint. */
+  readonly deficit: number;
+  /** The difficulty without the hook. */
+  readonly base: number;
+}
+
+/** Gives the difficulty for a request, 0 to ask for no work. */
+export type Trust = (question: TrustQuestion) => number | Promise<number>;
+
+/**
+ * The largest that is ever asked for, whatever the budget lacks, and that the client's solver takes:
+ * about a minute on all cores of a good laptop. More would not be solved before it expires.
+ */
+export const hardestDifficulty = 32;
+
+/**
+ * The difficulty that the hook asks for, in whole bits. A hook that fails or gives no usable number
+ * has not said that the caller is to be trusted: the base stands, and the failure is observed.
+ */
+export async function askTrust(
+  trust: Trust | undefined,
+  question: TrustQuestion,
+  { observe }: Runtime,
+): Promise<number> {
+  if (trust === undefined) return question.base;
+  try {
+    const difficulty = await trust(question);
+    if (Number.isFinite(difficulty) && difficulty >= 0) {
+      return Math.min(Math.ceil(difficulty), hardestDifficulty);
+    }
+    throw new RangeError(`The trust hook gave ${String(difficulty)}, which is no difficulty`);
+  } catch (error) {
+    observe({ kind: "trust_failed", error });
+    return question.base;
+  }
+}
+
+/**
+ * The difficulty once a budget has run out: whatever is lacking costs a bit, which is twice the
+ * work, and another one each time it grows beyond another doubling of what the budget holds.
+ */
+export function overflowDifficulty(base: number, deficit: number, capacity: number): number {
+  const steps = deficit > 0 && capacity > 0 ? Math.ceil(Math.log2(1 + deficit / capacity)) : 0;
+  return Math.min(base + steps, hardestDifficulty);
+}

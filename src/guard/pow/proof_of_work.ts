@@ -1,0 +1,94 @@
+import { Problem } from "../../problem/problem.ts";
+import { powAlgorithm, powHeaders } from "../../protocol/proof_of_work.ts";
+import { boundedMap } from "../../runtime/bounded_map.ts";
+import { claimOnce } from "../../kv/claim_once.ts";
+import type { KeyValue } from "../../kv/key_value.ts";
+import type { PowRefusal } from "../../runtime/observation.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { type CheckSolution, createSolutionCheck, type PowSolution } from "./check_solution.ts";
+import { createFingerprint, type RequestFacts } from "./request_fingerprint.ts";
+import { createPowTokens, randomBytes } from "./challenge_token.ts";
+
+/** Gives out challenges and takes each solution once. */
+export interface ProofOfWork {
+  /** The headers of a 428: a fresh challenge for this request. */
+  issueChallenge(facts: RequestFacts, difficulty: number): Record<string, string>;
+  /** Never waits, and uses nothing up. */
+  readonly checkSolution: CheckSolution;
+  /**
+   * Checks a solution and uses it up: null when it is good for this request at this difficulty, now
+   * and not again. Rejects with a `StoreError` when the store does not say whether it was used.
+   */
+  verifySolution(
+    headers: Headers,
+    facts: RequestFacts,
+    difficulty: number,
+  ): Promise<PowRefusal | null>;
+  /** Returns when a solution was taken; else throws `proof-of-work-required` with a challenge. */
+  requireSolution(headers: Headers, facts: RequestFacts, difficulty: number): Promise<void>;
+}
+
+/** What {@link createProofOfWork} needs. */
+export interface PowParts {
+  /** The first signs, all verify. */
+  readonly secrets: readonly string[];
+  readonly challengeTtlMs: number;
+  /** Where uses are recorded, for all processes of the service together. */
+  readonly store: KeyValue;
+  readonly runtime: Runtime;
+}
+
+/** The service's side of proof of work; docs/proof-of-work.md tells the protocol. */
+export function createProofOfWork(parts: PowParts): ProofOfWork {
+  const { challengeTtlMs, store, runtime } = parts;
+  const { clock } = runtime;
+  const tokens = createPowTokens(parts.secrets);
+  const fingerprintOf = createFingerprint();
+  const checkSolution = createSolutionCheck({ tokens, fingerprintOf, challengeTtlMs, clock });
+  // A flood of replays is answered from here, without the store.
+  const used = boundedMap<string, true>(20_000);
+
+  function issueChallenge(facts: RequestFacts, difficulty: number): Record<string, string> {
+    const expiresAtMs = clock.now() + challengeTtlMs;
+    const challenge = { difficulty, expiresAtMs, fingerprint: fingerprintOf(facts) };
+    return {
+      [powHeaders.challengeType]: "pow",
+      [powHeaders.challenge]: tokens.seal(challenge, runtime.random.bytes(randomBytes)),
+      [powHeaders.difficulty]: String(difficulty),
+      [powHeaders.algorithm]: powAlgorithm,
+    };
+  }
+
+  async function verifySolution(
+    headers: Headers,
+    facts: RequestFacts,
+    difficulty: number,
+  ): Promise<PowRefusal | null> {
+    const solution = checkSolution(headers, facts, difficulty);
+    if (typeof solution === "string") return solution;
+    if (used.get(solution.id) === true) return "replayed";
+    // Without a clear answer it is neither taken nor remembered as used: a later try may succeed.
+    const isFirst = await claim(solution);
+    used.set(solution.id, true);
+    return isFirst ? null : "replayed";
+  }
+
+  function claim({ id, claimUntilMs }: PowSolution): Promise<boolean> {
+    return claimOnce(store, ["pow", id], claimUntilMs - runtime.clock.now());
+  }
+
+  return {
+    issueChallenge,
+    checkSolution,
+    verifySolution,
+    async requireSolution(headers, facts, difficulty) {
+      const reason = await verifySolution(headers, facts, difficulty);
+      if (reason === null) return;
+      if (reason !== "absent") runtime.observe({ kind: "proof_of_work_refused", reason });
+      // One answer for all reasons: which check failed is the attacker's to guess.
+      throw new Problem("proof-of-work-required", "This request needs proof of work", {
+        headers: issueChallenge(facts, difficulty),
+      });
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import { requireKnownOptions } from "../problem/known_options.ts";
+import { shown } from "../problem/show_value.ts";
+
+/** How requests with an `Idempotency-Key` are told from their repetitions. */
+export interface IdempotencyOptions {
+  /**
+   * Where keys and answers are kept: in the key-value store, or in the database of the resource, in
+   * the transaction of the write itself. `kv` unless set.
+   */
+  readonly storage?: "kv" | "db" | undefined;
+  /** How long an answer is given again, in milliseconds; a day unless set. */
+  readonly ttlMs?: number | undefined;
+}
+
+/** The options with every default in its place. */
+export interface SettledIdempotency {
+  readonly storage: "kv" | "db";
+  readonly ttlMs: number;
+}
+
+/** Checks the options once, at start; null where the header is not looked at. */
+export function settleIdempotency(
+  options: false | IdempotencyOptions | undefined,
+): SettledIdempotency | null {
+  if (options === false) return null;
+  const given: unknown = options ?? {};
+  if (typeof given !== "object" || given === null) {
+    throw new Error(`Cannot start: idempotency must be false or an object, not ${shown(given)}`);
+  }
+  requireKnownOptions(given, knownOptions, "Cannot start: idempotency");
+  const { storage = "kv", ttlMs = 24 * 3_600_000 } = options ?? {};
+  if (storage !== "kv" && storage !== "db") {
+    throw new Error(`Cannot use idempotency.storage ${shown(storage)}: it is "kv" or "db"`);
+  }
+  // Beyond all dates no store knows when a record expires.
+  if (!Number.isSafeInteger(ttlMs) || ttlMs <= 0 || ttlMs > longestTtlMs) {
+    throw new Error(
+      `Cannot use idempotency.ttlMs ${ttlMs}: it must be a whole number over 0, and at most a year`,
+    );
+  }
+  return { storage, ttlMs };
+}
+
+const longestTtlMs = 366 * 86_400_000;
+
+const knownOptions: Readonly<Record<keyof IdempotencyOptions, true>> = {
+  storage: true,
+  ttlMs: true,
+};

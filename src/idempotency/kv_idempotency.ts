@@ -1,0 +1,198 @@
+import {
+  type ClaimResult,
+  type FoundAnswer,
+  type IdempotencyClaim,
+  idempotencyLeaseMs,
+  type IdempotencyStore,
+  type StoredAnswer,
+} from "./idempotency_store.ts";
+import { boundedMap } from "../runtime/bounded_map.ts";
+import type { Key, KeyValue, KeyValueCommit } from "../kv/key_value.ts";
+import type { Clock } from "../runtime/runtime.ts";
+import { StoreError } from "../kv/store_error.ts";
+
+/** What {@link KvIdempotency} works with. */
+export interface KvIdempotencyParts {
+  readonly store: KeyValue;
+  readonly ttlMs: number;
+  readonly clock: Clock;
+}
+
+/**
+ * Keeps answers in the key-value store. The answer is stored after the write: a process that dies
+ * in between leaves a key under which the request is executed again once the claim has run out.
+ */
+export class KvIdempotency implements IdempotencyStore {
+  readonly #parts: KvIdempotencyParts;
+  /** Owners that gave their key back while the store did not answer: they hold it no longer. */
+  readonly #gone = boundedMap<string, true>(10_000);
+
+  /** Asks nobody yet. */
+  constructor(parts: KvIdempotencyParts) {
+    this.#parts = parts;
+  }
+
+  async claim(claim: IdempotencyClaim): Promise<ClaimResult> {
+    const { store } = this.#parts;
+    const key = keyOf(claim);
+    // Most keys are new: one commit, and nobody has to be looked at.
+    for (let versionstamp: string | null = null;;) {
+      const commit = this.#setting(key, this.#held(claim), versionstamp);
+      // A request that is refused here has done nothing, and may be sent again.
+      if ((await store.commit({ ...commit, isProvisional: true })).ok) return { kind: "claimed" };
+      const entry = await store.get(key);
+      versionstamp = entry.versionstamp;
+      const found = await this.#foundIn(entry.value, claim);
+      if (found !== null) return found;
+    }
+  }
+
+  async find(claim: IdempotencyClaim): Promise<FoundAnswer | null> {
+    return await this.#foundIn((await this.#parts.store.get(keyOf(claim))).value, claim);
+  }
+
+  async renew(claim: IdempotencyClaim): Promise<void> {
+    await this.#whileHeld(
+      claim,
+      (key, versionstamp) => this.#put(key, this.#held(claim), versionstamp),
+    );
+  }
+
+  async finish(claim: IdempotencyClaim, given: StoredAnswer): Promise<void> {
+    const { store, ttlMs } = this.#parts;
+    const [first, ...parts] = split(given);
+    for (const [index, value] of parts.entries()) {
+      const key = partKey(claim, index);
+      // Longer than the record, so that whoever finds that one finds these.
+      const expireInMs = ttlMs + partMarginMs;
+      await store.commit({ mutations: [{ kind: "set", key, value, expireInMs }] });
+    }
+    const answer = { first, parts: parts.length };
+    await this.#whileHeld(
+      claim,
+      (key, versionstamp) => this.#put(key, { ...this.#held(claim), answer }, versionstamp),
+    );
+  }
+
+  async release(claim: IdempotencyClaim): Promise<void> {
+    // Before the store is asked: whatever it answers, the request is over.
+    this.#gone.set(claim.owner, true);
+    await this.#whileHeld(claim, async (key, versionstamp) => {
+      const checks = [{ key, versionstamp }];
+      const mutations = [{ kind: "delete", key }] as const;
+      return (await this.#parts.store.commit({ checks, mutations })).ok;
+    });
+  }
+
+  async #foundIn(value: unknown, claim: IdempotencyClaim): Promise<FoundAnswer | null> {
+    const record = readRecord(value);
+    if (record === null) return null;
+    const { fingerprint, owner, answer, leaseUntilMs } = record;
+    if (answer !== null) {
+      const stored = await this.#readAnswer({ ...claim, owner }, answer);
+      return { kind: "finished", fingerprint, answer: stored };
+    }
+    const isHeld = leaseUntilMs > this.#parts.clock.now() && this.#gone.get(owner) !== true;
+    return isHeld ? { kind: "in-flight", fingerprint } : null;
+  }
+
+  #held({ owner, fingerprint }: IdempotencyClaim): KeyRecord {
+    const leaseUntilMs = this.#parts.clock.now() + idempotencyLeaseMs;
+    return { owner, fingerprint, leaseUntilMs, answer: null };
+  }
+
+  async #put(key: Key, value: KeyRecord, versionstamp: string | null): Promise<boolean> {
+    return (await this.#parts.store.commit(this.#setting(key, value, versionstamp))).ok;
+  }
+
+  #setting(key: Key, value: KeyRecord, versionstamp: string | null): KeyValueCommit {
+    const { ttlMs } = this.#parts;
+    // A claim is held as long as it is renewed, however short answers are kept.
+    const expireInMs = value.answer === null ? Math.max(ttlMs, idempotencyLeaseMs) : ttlMs;
+    return {
+      checks: [{ key, versionstamp }],
+      mutations: [{ kind: "set", key, value, expireInMs }],
+      claim: key,
+    };
+  }
+
+  /** Runs `change` as long as the claim holds the key and nobody has answered. */
+  async #whileHeld(
+    claim: IdempotencyClaim,
+    change: (key: Key, versionstamp: string | null) => Promise<boolean>,
+  ): Promise<void> {
+    const key = keyOf(claim);
+    for (;;) {
+      const { value, versionstamp } = await this.#parts.store.get(key);
+      const record = readRecord(value);
+      if (record === null || record.owner !== claim.owner || record.answer !== null) return;
+      if (await change(key, versionstamp)) return;
+    }
+  }
+
+  async #readAnswer(
+    owner: IdempotencyClaim,
+    { first, parts }: AnswerHead,
+  ): Promise<StoredAnswer> {
+    const keys = Array.from({ length: parts }, (_, index) => partKey(owner, index));
+    const rest = keys.length === 0 ? [] : await this.#parts.store.getMany(keys);
+    return joined([first, ...rest.map(({ value }) => readPart(value))]);
+  }
+}
+
+/** What stands under a key. */
+interface KeyRecord {
+  readonly owner: string;
+  readonly fingerprint: string;
+  readonly leaseUntilMs: number;
+  /** Null while somebody is at work. */
+  readonly answer: AnswerHead | null;
+}
+
+/** An answer, but for what of it is too long for one record. */
+interface AnswerHead {
+  /** The beginning of its bytes, or all of them. */
+  readonly first: Uint8Array;
+  /** In how many records the rest stands. */
+  readonly parts: number;
+}
+
+/** A record takes 65,000 bytes, and the first has the claim beside its part. */
+const partBytes = 48_000;
+
+const partMarginMs = 60_000;
+
+function keyOf({ id }: IdempotencyClaim): Key {
+  return ["idempotency", id];
+}
+
+/** With the owner, so that two who both believe to hold the key cannot mix their answers. */
+function partKey({ id, owner }: IdempotencyClaim, index: number): Key {
+  return ["idempotency", id, owner, index];
+}
+
+function readRecord(value: unknown): KeyRecord | null {
+  // Nobody else writes below this prefix.
+  return value === undefined ? null : value as KeyRecord;
+}
+
+function readPart(value: unknown): Uint8Array {
+  if (value instanceof Uint8Array) return value;
+  throw new StoreError("unavailable", new Error("A part of a stored answer is missing"));
+}
+
+/** Headers and body alike: a `Location` holds a key, which may be as long as a body. */
+function split(answer: StoredAnswer): readonly [Uint8Array, ...Uint8Array[]] {
+  const bytes = new TextEncoder().encode(JSON.stringify(answer));
+  const count = Math.ceil(bytes.length / partBytes);
+  const part = (index: number) => bytes.slice(index * partBytes, (index + 1) * partBytes);
+  return [part(0), ...Array.from({ length: count - 1 }, (_, index) => part(index + 1))];
+}
+
+function joined(parts: readonly Uint8Array[]): StoredAnswer {
+  const decoder = new TextDecoder();
+  let text = "";
+  for (const part of parts) text += decoder.decode(part, { stream: true });
+  // Nobody else writes below this prefix.
+  return JSON.parse(text + decoder.decode()) as StoredAnswer;
+}

@@ -1,0 +1,243 @@
+import {
+  type ClaimResult,
+  type FoundAnswer,
+  type IdempotencyClaim,
+  idempotencyLeaseMs,
+  type IdempotencyStore,
+  type StoredAnswer,
+} from "./idempotency_store.ts";
+import type { Clock } from "../runtime/runtime.ts";
+import { StoreError } from "../kv/store_error.ts";
+import { integer, text } from "../schema/column_builder.ts";
+import { columnInfoKey, readTableInfo, table } from "../schema/define.ts";
+import {
+  type Fragment,
+  identifier,
+  rawSql,
+  sql,
+  type SqlValue,
+  type Statement,
+  toStatement,
+} from "../sql/fragment.ts";
+import { createTables } from "../db/create_tables.ts";
+import { DatabaseError } from "../db/database_error.ts";
+import type { Connection, Driver, QueryResult } from "../db/driver.ts";
+import { retrying } from "../db/transact.ts";
+
+/** What {@link TableIdempotency} works with. */
+export interface TableIdempotencyParts {
+  readonly driver: Driver;
+  readonly ttlMs: number;
+  readonly clock: Clock;
+}
+
+/** Keeps answers beside what was written, in a table of its own: `_service_idempotency`. */
+export class TableIdempotency implements IdempotencyStore {
+  readonly #parts: TableIdempotencyParts;
+  #preparation: Promise<void> | null = null;
+  #nextSweepAt = 0;
+
+  /** Asks nobody yet. */
+  constructor(parts: TableIdempotencyParts) {
+    this.#parts = parts;
+  }
+
+  /** Creates the table where it is not there; the first claim would do it, too. */
+  async prepare(): Promise<void> {
+    this.#preparation ??= asStore(() =>
+      createTables(this.#parts.driver, [readTableInfo(records)], [index])
+    );
+    try {
+      await this.#preparation;
+    } catch (error) {
+      // Whoever comes next tries again.
+      this.#preparation = null;
+      throw error;
+    }
+  }
+
+  async claim(claim: IdempotencyClaim): Promise<ClaimResult> {
+    await this.prepare();
+    await this.#sweep();
+    for (;;) {
+      if (await this.#insert(claim)) return { kind: "claimed" };
+      const found = await this.#read(claim);
+      if (found === null) continue;
+      const standing = this.#standing(found);
+      if (standing !== null) return standing;
+      if (await this.#takeOver(claim, found)) return { kind: "claimed" };
+    }
+  }
+
+  async find(claim: IdempotencyClaim): Promise<FoundAnswer | null> {
+    await this.prepare();
+    const found = await this.#read(claim);
+    return found === null ? null : this.#standing(found);
+  }
+
+  async renew(claim: IdempotencyClaim): Promise<void> {
+    await this.#run(
+      sql`UPDATE ${name} SET ${leaseUntil} = ${this.#leaseEnd()} ${whereHeld(claim)}`,
+    );
+  }
+
+  async finish(claim: IdempotencyClaim, answer: StoredAnswer): Promise<void> {
+    await this.#run(this.#finish(claim, answer));
+  }
+
+  /**
+   * Keeps the answer in the transaction that it tells of: both are stored, or neither. False where
+   * somebody else has taken the key over; the transaction must then end without a commit.
+   */
+  async finishWithin(
+    claim: IdempotencyClaim,
+    answer: StoredAnswer,
+    connection: Connection,
+  ): Promise<boolean> {
+    return (await connection.query(this.#statement(this.#finish(claim, answer)))).changed > 0;
+  }
+
+  async release(claim: IdempotencyClaim): Promise<void> {
+    await this.#run(sql`DELETE FROM ${name} ${whereHeld(claim)}`);
+  }
+
+  /** Seldom, because nobody finds an old answer anyway: they only take up room. */
+  async #sweep(): Promise<void> {
+    const now = this.#parts.clock.now();
+    if (now < this.#nextSweepAt) return;
+    this.#nextSweepAt = now + sweepMs;
+    const bound = this.#bound(now);
+    await this.#run(
+      sql`DELETE FROM ${name} WHERE ${expiresAt} <= ${bound} AND ${leaseUntil} <= ${bound}`,
+    );
+  }
+
+  async #insert({ id, owner, fingerprint }: IdempotencyClaim): Promise<boolean> {
+    const { changed } = await this.#run(
+      sql`INSERT INTO ${name} (id, owner, fingerprint, ${leaseUntil}, ${expiresAt})
+        VALUES (${id}, ${owner}, ${fingerprint}, ${this.#leaseEnd()}, ${this.#recordEnd()})
+        ON CONFLICT (id) DO NOTHING`,
+    );
+    return changed > 0;
+  }
+
+  async #read({ id }: IdempotencyClaim): Promise<Found | null> {
+    const { rows: [row] } = await this.#run(
+      sql`SELECT owner, fingerprint, ${leaseUntil}, ${expiresAt}, answer
+        FROM ${name} WHERE id = ${id}`,
+    );
+    if (row === undefined) return null;
+    const [owner, fingerprint, leaseEnd, recordEnd, answer] = row;
+    return {
+      owner: String(owner),
+      fingerprint: String(fingerprint),
+      leaseUntil: leaseEnd ?? 0,
+      expiresAt: recordEnd ?? 0,
+      answer: typeof answer === "string" ? answer : null,
+    };
+  }
+
+  /** Null where its time is over. */
+  #standing({ fingerprint, answer, leaseUntil, expiresAt }: Found): FoundAnswer | null {
+    const end = answer === null ? leaseUntil : expiresAt;
+    if (Number(end) <= this.#parts.clock.now()) return null;
+    return answer === null
+      ? { kind: "in-flight", fingerprint }
+      : { kind: "finished", fingerprint, answer: readAnswer(answer) };
+  }
+
+  /** Only from whom it was found to be, in the state it was found in. */
+  async #takeOver(
+    { id, owner, fingerprint }: IdempotencyClaim,
+    found: Found,
+  ): Promise<boolean> {
+    const { changed } = await this.#run(
+      sql`UPDATE ${name} SET owner = ${owner}, fingerprint = ${fingerprint}, answer = NULL,
+          ${leaseUntil} = ${this.#leaseEnd()}, ${expiresAt} = ${this.#recordEnd()}
+        WHERE id = ${id} AND owner = ${found.owner}
+          AND ${leaseUntil} = ${this.#bound(found.leaseUntil)}
+          AND ${expiresAt} = ${this.#bound(found.expiresAt)}`,
+    );
+    return changed > 0;
+  }
+
+  #finish(claim: IdempotencyClaim, answer: StoredAnswer): Fragment {
+    return sql`UPDATE ${name} SET answer = ${JSON.stringify(answer)},
+        ${expiresAt} = ${this.#recordEnd()} ${whereHeld(claim)}`;
+  }
+
+  #leaseEnd(): Fragment {
+    return this.#bound(this.#parts.clock.now() + idempotencyLeaseMs);
+  }
+
+  #recordEnd(): Fragment {
+    return this.#bound(this.#parts.clock.now() + this.#parts.ttlMs);
+  }
+
+  #bound(moment: SqlValue): Fragment {
+    return this.#parts.driver.dialect.boundStored(moment, records.leaseUntil[columnInfoKey]);
+  }
+
+  #run(fragment: Fragment): Promise<QueryResult> {
+    const { driver } = this.#parts;
+    const statement = this.#statement(fragment);
+    return asStore(() => retrying(driver, (connection) => connection.query(statement)));
+  }
+
+  #statement(fragment: Fragment): Statement {
+    return toStatement(fragment, this.#parts.driver.dialect.placeholder);
+  }
+}
+
+/** Between two sweeps. */
+const sweepMs = 600_000;
+
+const records = table("_service_idempotency", {
+  id: text().primaryKey(),
+  owner: text().notNull(),
+  fingerprint: text().notNull(),
+  leaseUntil: integer().notNull().as("lease_until"),
+  expiresAt: integer().notNull().as("expires_at"),
+  /** Null while somebody is at work. */
+  answer: text(),
+});
+
+const name = identifier("_service_idempotency");
+const leaseUntil = rawSql("lease_until");
+const expiresAt = rawSql("expires_at");
+
+/** For the sweep: keys are no order of time. */
+const index = {
+  text: "CREATE INDEX IF NOT EXISTS _service_idempotency_end ON _service_idempotency (expires_at)",
+  values: [],
+};
+
+/** A record as it was found. */
+interface Found {
+  readonly owner: string;
+  readonly fingerprint: string;
+  readonly leaseUntil: Exclude<SqlValue, null>;
+  readonly expiresAt: Exclude<SqlValue, null>;
+  readonly answer: string | null;
+}
+
+/** Whoever lost the key, or has answered, changes nothing any more. */
+function whereHeld({ id, owner }: IdempotencyClaim): Fragment {
+  return sql`WHERE id = ${id} AND owner = ${owner} AND answer IS NULL`;
+}
+
+function readAnswer(answer: string): StoredAnswer {
+  // Nobody else writes this table.
+  return JSON.parse(answer) as StoredAnswer;
+}
+
+/** To its caller this is a store like any other. */
+async function asStore<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    const kind = error.kind === "unknown-outcome" ? "unknown-outcome" : "unavailable";
+    throw new StoreError(kind, error);
+  }
+}

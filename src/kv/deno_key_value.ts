@@ -1,0 +1,34 @@
+import { checkPage } from "./check_commit.ts";
+import type { DenoKv } from "./deno_kv.ts";
+import type { KeyValue } from "./key_value.ts";
+import { commitToKv } from "./deno_kv_commit.ts";
+import { PatientKv, type PatientKvOptions } from "./retrying_kv.ts";
+
+/**
+ * A {@link KeyValue} in a Deno KV. What that does not promise is added here: an end to waiting,
+ * another try where two processes met at one file, records that are gone when their time is over
+ * (it shows them for up to a minute more), and the knowledge that a commit was done although its
+ * acknowledgement was lost.
+ */
+export function createDenoKeyValue(kv: DenoKv, options: PatientKvOptions): KeyValue {
+  const patient = new PatientKv(kv, options);
+  return {
+    async get(key) {
+      return (await patient.readOne(key, patient.limit())).entry;
+    },
+    async getMany(keys) {
+      return (await patient.readAll(keys, patient.limit())).map(({ entry }) => entry);
+    },
+    async list(page) {
+      checkPage(page);
+      return await patient.list(page, patient.limit());
+    },
+    async commit(commit) {
+      return await commitToKv(patient, commit, options);
+    },
+    close() {
+      patient.close();
+      return Promise.resolve();
+    },
+  };
+}

@@ -1,0 +1,177 @@
+import { deserialize } from "node:v8";
+import { checkCommit, checkPage, serializeValue } from "./check_commit.ts";
+import { encodeKey, encodePrefix, isBelow } from "./key_encoding.ts";
+import type {
+  Key,
+  KeyValue,
+  KeyValueCommit,
+  KeyValueCommitResult,
+  KeyValueEntry,
+  KeyValuePage,
+} from "./key_value.ts";
+import type { Clock } from "../runtime/runtime.ts";
+import { StoreError } from "./store_error.ts";
+
+/**
+ * A {@link KeyValue} in the memory of this process: gone when it ends, unseen by others. Once it
+ * holds `mostBytes`, it refuses what would make it hold more: callers must not be able to fill the
+ * memory of a service with records that are kept for a day.
+ */
+export function createMemoryKeyValue(clock: Clock, mostBytes: number = 64 * 1024 ** 2): KeyValue {
+  const records = new MemoryRecords(clock, mostBytes);
+  let isClosed = false;
+
+  /** As a promise in every case, like a store that is somewhere else. */
+  async function open<T>(work: () => T): Promise<T> {
+    if (isClosed) throw new StoreError("unavailable", new Error("The store is closed"));
+    return await work();
+  }
+
+  return {
+    get: (key) => open(() => records.entry(key)),
+    getMany: (keys) => open(() => keys.map((key) => records.entry(key))),
+    list: (page) => open(() => records.page(page)),
+    commit: (commit) => open(() => records.apply(commit)),
+    close() {
+      isClosed = true;
+      return Promise.resolve();
+    },
+  };
+}
+
+interface MemoryRecord {
+  readonly key: Key;
+  /** Serialized, so that nobody can change what is stored by changing what was handed over. */
+  readonly bytes: Uint8Array;
+  readonly expiresAt: number;
+  readonly versionstamp: string;
+}
+
+class MemoryRecords {
+  readonly #clock: Clock;
+  readonly #mostBytes: number;
+  #bytes = 0;
+  readonly #records = new Map<string, MemoryRecord>();
+  #commits = 0;
+  /** At this size the expired ones are thrown away: seldom enough to cost a write nothing. */
+  #sweepAt = firstSweep;
+  /** When it was looked for room last. */
+  #searchedAt = -Infinity;
+
+  constructor(clock: Clock, mostBytes: number) {
+    this.#clock = clock;
+    this.#mostBytes = mostBytes;
+  }
+
+  entry(key: Key): KeyValueEntry {
+    const record = this.#live(encodeKey(key));
+    return record === undefined ? { key, value: undefined, versionstamp: null } : read(record);
+  }
+
+  /** Walks through all of them, which is what a store of this kind can afford to do. */
+  page(page: KeyValuePage): readonly KeyValueEntry[] {
+    checkPage(page);
+    const { prefix, after, limit, reverse = false } = page;
+    const prefixCode = encodePrefix(prefix);
+    const start = after === undefined ? null : encodeKey(after);
+    const codes = [...this.#records.keys()].filter((code) =>
+      isBelow(prefixCode, code) &&
+      (start === null || (reverse ? code < start : code > start))
+    ).sort();
+    if (reverse) codes.reverse();
+    return codes.values().map((code) => this.#live(code)).filter((record) => record !== undefined)
+      .take(limit).map(read).toArray();
+  }
+
+  apply(commit: KeyValueCommit): KeyValueCommitResult {
+    checkCommit(commit);
+    const { checks = [], mutations } = commit;
+    const holds = checks.every(({ key, versionstamp }) =>
+      (this.#live(encodeKey(key))?.versionstamp ?? null) === versionstamp
+    );
+    // Whatever can be wrong with a mutation is wrong before the first is done.
+    const versionstamp = (this.#commits + 1).toString(16).padStart(20, "0");
+    const prepared = mutations.map((mutation) => this.#prepared(mutation, versionstamp));
+    if (!holds) return { ok: false };
+    this.#requireRoom(prepared);
+    this.#commits++;
+    for (const [code, record] of prepared) {
+      this.#remove(code);
+      if (record === null) continue;
+      this.#records.set(code, record);
+      this.#bytes += sizeOf(code, record);
+    }
+    if (this.#records.size >= this.#sweepAt) this.#sweep();
+    return { ok: true, versionstamp };
+  }
+
+  #live(code: string): MemoryRecord | undefined {
+    const record = this.#records.get(code);
+    return record === undefined || record.expiresAt <= this.#clock.now() ? undefined : record;
+  }
+
+  #prepared(
+    mutation: KeyValueCommit["mutations"][number],
+    versionstamp: string,
+  ): PreparedRecord {
+    const { key } = mutation;
+    const code = encodeKey(key);
+    if (mutation.kind === "delete") return [code, null];
+    const { value, expireInMs = Infinity } = mutation;
+    const bytes = serializeValue(key, value);
+    const expiresAt = this.#clock.now() + expireInMs;
+    return [code, { key: copyOf(key), bytes, expiresAt, versionstamp }];
+  }
+
+  #requireRoom(prepared: readonly PreparedRecord[]): void {
+    const more = prepared.reduce(
+      (sum, [code, record]) => sum + (record === null ? 0 : sizeOf(code, record)),
+      0,
+    );
+    // Nothing is refused that only takes away.
+    if (more === 0 || this.#bytes + more <= this.#mostBytes) return;
+    const now = this.#clock.now();
+    // It takes as long as there are records: whoever filled the store must not make all others slow.
+    if (Math.abs(now - this.#searchedAt) >= searchPauseMs) {
+      this.#searchedAt = now;
+      this.#sweep();
+      if (this.#bytes + more <= this.#mostBytes) return;
+    }
+    throw new StoreError("unavailable", new Error(`It holds ${this.#mostBytes} bytes already`));
+  }
+
+  #remove(code: string): void {
+    const record = this.#records.get(code);
+    if (record === undefined) return;
+    this.#records.delete(code);
+    this.#bytes -= sizeOf(code, record);
+  }
+
+  #sweep(): void {
+    for (const code of this.#records.keys()) {
+      if (this.#live(code) === undefined) this.#remove(code);
+    }
+    this.#sweepAt = Math.max(firstSweep, 2 * this.#records.size);
+  }
+}
+
+const firstSweep = 1_000;
+
+/** So long a store that was full is taken to be full. */
+const searchPauseMs = 1_000;
+
+/** A key and what will stand there; null is nothing. */
+type PreparedRecord = readonly [code: string, record: MemoryRecord | null];
+
+/** About what a record takes: its key stands in it as well. */
+function sizeOf(code: string, { bytes }: MemoryRecord): number {
+  return bytes.length + 4 * code.length + 200;
+}
+
+function read({ key, bytes, versionstamp }: MemoryRecord): KeyValueEntry {
+  return { key: copyOf(key), value: deserialize(bytes), versionstamp };
+}
+
+function copyOf(key: Key): Key {
+  return key.map((part) => part instanceof Uint8Array ? part.slice() : part);
+}

@@ -1,0 +1,61 @@
+import { createDenoKeyValue } from "./deno_key_value.ts";
+import type { DenoKv } from "./deno_kv.ts";
+import type { KeyValue } from "./key_value.ts";
+import { createMemoryKeyValue } from "./memory_key_value.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+
+/** The path of a file, `:memory:`, a URL of KV Connect, or a store that is open already. */
+export type KeyValueOption = string | DenoKv | KeyValue;
+
+/** The key-value store of an app. */
+export interface AppStore {
+  /** What the configuration named; null where it named none. */
+  readonly configured: KeyValue | null;
+  /**
+   * The store, for `purpose`, e.g. `limits`: where none is configured, the memory of this process,
+   * with an observation.
+   */
+  need(purpose: string): KeyValue;
+  /** Closes it, also where it was open already. */
+  close(): Promise<void>;
+}
+
+/** Opens the store of an app. Throws a plain Error when it cannot be opened. */
+export async function openStore(
+  option: KeyValueOption | undefined,
+  runtime: Runtime,
+): Promise<AppStore> {
+  const configured = option === undefined ? null : await openKeyValue(option, runtime);
+  let store = configured;
+  return {
+    configured,
+    need(purpose) {
+      if (store !== null) return store;
+      const reason = "no kv is configured";
+      runtime.observe({ kind: "store_in_memory", purpose, reason });
+      return store = createMemoryKeyValue(runtime.clock);
+    },
+    async close() {
+      await store?.close();
+    },
+  };
+}
+
+async function openKeyValue(option: KeyValueOption, runtime: Runtime): Promise<KeyValue> {
+  if (typeof option !== "string") {
+    return "commit" in option ? option : createDenoKeyValue(option, runtime);
+  }
+  if (option === ":memory:") return createMemoryKeyValue(runtime.clock);
+  // The types promise it; without `--unstable-kv` it is not there.
+  if (typeof Deno.openKv !== "function") {
+    const reason = `${option} cannot be opened without --unstable-kv`;
+    runtime.observe({ kind: "store_in_memory", purpose: "limits, keys and balances", reason });
+    return createMemoryKeyValue(runtime.clock);
+  }
+  try {
+    return createDenoKeyValue(await Deno.openKv(option), runtime);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`Cannot open the key-value store ${option}: ${reason}`, { cause });
+  }
+}

@@ -1,0 +1,73 @@
+import type { Channel } from "../channel.ts";
+import {
+  commentText,
+  invalidateText,
+  type InvalidationReason,
+} from "../dispatch/server_sent_events.ts";
+import type { Interest } from "../dispatch/subscriber_group.ts";
+import type { Listener, LiveAggregate } from "./live_aggregate.ts";
+import type { LiveQuestion } from "./aggregate_query.ts";
+import { LiveStream } from "../stream/live_stream.ts";
+
+/**
+ * A stream of groups. Each event is the whole answer: whoever reads slowly is told the latest one
+ * when it has room again, and whoever comes back begins with it, so that there are no positions.
+ */
+export class AggregateStream extends LiveStream implements Listener {
+  #aggregate: LiveAggregate;
+  /** The answer that was sent last. */
+  #sent: Uint8Array | null = null;
+
+  /** `ended` is called once, whoever ends it. */
+  constructor(
+    channel: Channel,
+    interest: Interest,
+    question: LiveQuestion,
+    ended: (stream: LiveStream) => void,
+  ) {
+    super(channel, ended);
+    this.#aggregate = channel.aggregates.enter(channel, interest, question, this);
+  }
+
+  override get interest(): Interest {
+    return this.#aggregate.interest;
+  }
+
+  override get isLive(): boolean {
+    return false;
+  }
+
+  override pull(): undefined {
+    this.show();
+  }
+
+  override beat(): void {
+    if (this.hasRoom()) this.send(commentText);
+  }
+
+  override tokenAt(): string {
+    return "";
+  }
+
+  override move(interest: Interest, reason: InvalidationReason): void {
+    if (this.isClosed) return;
+    const { channel } = this;
+    const { question } = this.#aggregate;
+    channel.aggregates.leave(this.#aggregate, this);
+    this.#aggregate = channel.aggregates.enter(channel, interest, question, this);
+    this.#sent = null;
+    this.send(invalidateText(reason));
+    this.show();
+  }
+
+  show(): void {
+    const { frame } = this.#aggregate;
+    if (frame === null || frame === this.#sent || !this.hasRoom()) return;
+    this.#sent = frame;
+    this.enqueue(frame);
+  }
+
+  protected override leave(): void {
+    this.channel.aggregates.leave(this.#aggregate, this);
+  }
+}

@@ -1,0 +1,251 @@
+import type { Position } from "../../db/changes/change_log.ts";
+import { type Group as RowGroup, readGroups } from "../../db/aggregate_groups.ts";
+import type { AggregatePlan } from "../../plan/plan.ts";
+import { judgeChanges } from "../stream/catch_up.ts";
+import type { Channel } from "../channel.ts";
+import { eventText, type InvalidationReason, toBytes } from "../dispatch/server_sent_events.ts";
+import type { Group, Interest, Watcher } from "../dispatch/subscriber_group.ts";
+import { cursorAt } from "../feed/change_history.ts";
+import type { LiveQuestion } from "./aggregate_query.ts";
+import type { RowEvent } from "../match/row_change.ts";
+import { Tally } from "./incremental_aggregate.ts";
+import { type TallyPlan, tallyPlan } from "./maintenance_plan.ts";
+
+/** Somebody who is told of new answers. */
+export interface Listener {
+  /** There is another {@link LiveAggregate.frame}. */
+  show(): void;
+  /** There will be none, because of an error of ours. */
+  fail(error: unknown): void;
+}
+
+/** What the database has answered. */
+interface Reading {
+  readonly groups: readonly RowGroup[];
+  /** What goes on from there in memory; null where the next event must be followed by a reading. */
+  readonly tally: Tally | null;
+  readonly position: Position;
+}
+
+/**
+ * The answer to one question, kept up to date for all who ask it. It is read once with its
+ * position; from there a tally goes on by what happens to the rows. Where memory cannot tell what
+ * an event comes to, the database is read again, so often that it is at rest four times as long.
+ */
+export class LiveAggregate implements Watcher {
+  readonly interest: Interest;
+  readonly question: LiveQuestion;
+  readonly listeners: Set<Listener> = new Set();
+  readonly #channel: Channel;
+  readonly #group: Group;
+  readonly #plan: AggregatePlan;
+  /** Null where memory is not even tried. */
+  #tallyPlan: TallyPlan | null;
+  #tally: Tally | null = null;
+  /** Whether what was read and tallied is the answer where the feed stands. */
+  #isSure = false;
+  /** Events since the last reading. */
+  #events = 0;
+  /** What the last answer knows of. */
+  #shownAt: Position | null = null;
+  #text = "";
+  #frame: Uint8Array | null = null;
+  /** Changes when nobody knows what has happened to the rows. */
+  #round = 0;
+  #isReading = false;
+  #isClosed = false;
+  #restsUntil = 0;
+  /** When the next reading is due; infinite where none is. */
+  #readsAt = Infinity;
+  #cancelReading: (() => void) | null = null;
+  #cancelShowing: (() => void) | null = null;
+
+  /** Begins with a reading. */
+  constructor(channel: Channel, interest: Interest, question: LiveQuestion) {
+    this.interest = interest;
+    this.question = question;
+    this.#channel = channel;
+    this.#plan = { ...question.plan, where: interest.filter };
+    this.#tallyPlan = tallyPlan(this.#plan, question.groups, {
+      dialect: interest.reader.dialect,
+      mostGroups: channel.sizes.groupsInMemory,
+    });
+    this.#group = channel.router.enter(interest);
+    this.#group.watchers.add(this);
+    void this.#read();
+  }
+
+  /** An event with the last answer; null before the first one. */
+  get frame(): Uint8Array | null {
+    return this.#frame;
+  }
+
+  take(events: readonly RowEvent[]): void {
+    // What is not sure is read again: then these events are in it, or told once more.
+    if (!this.#isSure) return;
+    this.#count(events);
+    if (!this.#isSure) return this.#readIn(coalesceMs);
+    this.#readIn(this.#events < this.#channel.sizes.eventsUntilCheck ? checkMs : coalesceMs);
+    this.#showIn(coalesceMs);
+  }
+
+  invalidate(reason: InvalidationReason): void {
+    // What another life of the log knew of is no more than what this one does.
+    if (reason === "history_lost") this.#shownAt = null;
+    this.#doubt();
+  }
+
+  fail(error: unknown): void {
+    for (const listener of [...this.listeners]) listener.fail(error);
+  }
+
+  /** Follows nothing more. */
+  close(): void {
+    this.#isClosed = true;
+    this.#cancelReading?.();
+    this.#cancelShowing?.();
+    this.#group.watchers.delete(this);
+    this.#channel.router.leave(this.#group);
+  }
+
+  #doubt(): void {
+    this.#isSure = false;
+    this.#round++;
+    this.#readIn(coalesceMs);
+  }
+
+  #count(events: readonly RowEvent[]): void {
+    const tally = this.#tally;
+    this.#events += events.length;
+    this.#isSure &&= tally !== null && events.every((event) => tally.apply(event));
+  }
+
+  #showIn(delayMs: number, tries = 1): void {
+    if (this.#isClosed) return;
+    this.#cancelShowing ??= this.#channel.runtime.clock.after(delayMs, () => {
+      this.#cancelShowing = null;
+      // What is read in several steps may be one transaction, and half of it is no answer.
+      if (tries < mostTries && !this.#channel.feed.isIdle) this.#showIn(coalesceMs, tries + 1);
+      else void this.#showTally();
+    });
+  }
+
+  async #showTally(): Promise<void> {
+    const { feed } = this.#channel;
+    try {
+      await feed.between(() => {
+        const groups = this.#isSure ? this.#tally?.groups() : undefined;
+        // Null is what memory cannot compare; the reading that follows can.
+        if (groups === null) this.#doubt();
+        else if (groups !== undefined) this.#show(groups, feed.position);
+      });
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  #show(groups: readonly RowGroup[], at: Position): void {
+    this.#shownAt = at;
+    const text = this.#print(groups);
+    if (this.#isClosed || text === this.#text) return;
+    this.#text = text;
+    this.#frame = toBytes(text);
+    for (const listener of [...this.listeners]) listener.show();
+  }
+
+  #print(groups: readonly RowGroup[]): string {
+    return eventText("aggregate", this.question.present(groups));
+  }
+
+  #readIn(delayMs: number): void {
+    const { clock } = this.#channel.runtime;
+    const now = clock.elapsedMs();
+    const at = Math.max(now + delayMs, this.#restsUntil);
+    if (this.#isReading || this.#isClosed || at >= this.#readsAt) return;
+    this.#cancelReading?.();
+    this.#readsAt = at;
+    this.#cancelReading = clock.after(at - now, () => void this.#read());
+  }
+
+  async #read(): Promise<void> {
+    const { feed, gate } = this.#channel;
+    this.#isReading = true;
+    this.#readsAt = Infinity;
+    try {
+      const reading = await gate.pass(() => this.#readTimed());
+      const isReached = this.#isClosed || await feed.reach(reading.position);
+      // Another life of the log has begun behind the reading.
+      if (!isReached) this.invalidate("history_lost");
+      else if (!this.#isClosed) await feed.between(() => this.#adopt(reading));
+    } catch (error) {
+      // Whoever closes the database while this is read has ended all streams before.
+      this.fail(error);
+    }
+    this.#isReading = false;
+    if (!this.#isSure) this.#readIn(coalesceMs);
+    else if (this.#events > 0) this.#readIn(checkMs);
+  }
+
+  async #readTimed(): Promise<Reading> {
+    const { clock } = this.#channel.runtime;
+    const startedAt = clock.elapsedMs();
+    const reading = await this.#readTally() ?? { ...await this.#fetch(this.#plan), tally: null };
+    const now = clock.elapsedMs();
+    this.#restsUntil = now + restFactor * (now - startedAt);
+    return reading;
+  }
+
+  /** Null where memory cannot go on from what is there, and will not be asked to again. */
+  async #readTally(): Promise<Reading | null> {
+    if (this.#tallyPlan === null) return null;
+    const { groups: found, position } = await this.#fetch(this.#tallyPlan.base);
+    const tally = Tally.of(found, this.#tallyPlan, this.#channel.decider);
+    const groups = tally?.groups() ?? null;
+    if (groups !== null) return { groups, tally, position };
+    this.#tallyPlan = null;
+    return null;
+  }
+
+  async #fetch(plan: AggregatePlan): Promise<Omit<Reading, "tally">> {
+    const { reader } = this.interest;
+    const { rows, position } = await this.#channel.log.readAt(reader.compile(plan));
+    return { groups: readGroups(rows, plan, reader), position };
+  }
+
+  /** Goes on from a reading. What was counted so far is held against it, where both are sure. */
+  async #adopt({ groups, tally, position }: Reading): Promise<void> {
+    const { log, history, decider, runtime } = this.#channel;
+    const round = this.#round;
+    const window = history.readMemory(cursorAt(position), Infinity);
+    const events = window === null
+      ? null
+      : await judgeChanges(window.changes, { group: this.#group, decider });
+    const counted = this.#isSure ? this.#tally?.groups() ?? null : null;
+    this.#tally = tally;
+    this.#events = 0;
+    this.#isSure = events !== null && this.#round === round;
+    if (events !== null && events.length > 0) this.#count(events);
+    const isLatest = this.#isSure && this.#events === 0;
+    const latest = isLatest ? groups : this.#isSure ? tally?.groups() ?? null : null;
+    if (counted !== null && latest !== null && this.#print(counted) !== this.#print(latest)) {
+      runtime.observe({ kind: "aggregate_mismatch", resource: this.interest.resource });
+    }
+    // It was the answer at that position, whatever has happened since: to wait for a moment without
+    // changes could take for ever.
+    const isNewer = this.#shownAt === null || log.isBehind(position, this.#shownAt);
+    if (isLatest || isNewer) this.#show(groups, position);
+    if (this.#isSure && !isLatest) this.#showIn(coalesceMs);
+  }
+}
+
+/** Changes that follow each other so fast are one event. */
+const coalesceMs = 100;
+
+/** How often an answer waits for a feed that reads on. */
+const mostTries = 10;
+
+/** So long after the first event that a tally has counted it is held against the database. */
+const checkMs = 60_000;
+
+/** How long the database has rest after a reading, in times of what it took. */
+const restFactor = 4;

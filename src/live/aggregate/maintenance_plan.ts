@@ -1,0 +1,90 @@
+import { allRows } from "../../filter/filter.ts";
+import { kindOf } from "../../schema/kinds.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
+import type { GroupTable } from "../../plan/group_table.ts";
+import type { AggregatePlan, ColumnMetric, GroupKey, Metric, OrderKey } from "../../plan/plan.ts";
+import type { Dialect } from "../../sql/dialect.ts";
+import { tablesBehind } from "../match/relation_reach.ts";
+
+/** What a tally keeps of each group beside the number of its rows. */
+export interface TallyPlan {
+  readonly asked: AggregatePlan;
+  /**
+   * Reads what a tally begins with: every group, and of each the keys, the rows, sum and number of
+   * the values of each summed column, the extremes.
+   */
+  readonly base: AggregatePlan;
+  readonly summed: readonly ColumnInfo[];
+  readonly extremes: readonly Extreme[];
+  /**
+   * Whether the order of the keys is known only from reading them: texts of a foreign table have a
+   * collation of their own.
+   */
+  readonly isRanked: boolean;
+}
+
+/** The least or the greatest value of a column. */
+export interface Extreme {
+  readonly metric: ColumnMetric;
+  /** Whether one value is further out than another; 0 where they are equal. */
+  compare(left: unknown, right: unknown): number;
+}
+
+/** How memory goes on from what was read; null where it could not be exact. */
+export function tallyPlan(
+  asked: AggregatePlan,
+  groups: GroupTable,
+  { dialect, mostGroups }: { readonly dialect: Dialect; readonly mostGroups: number },
+): TallyPlan | null {
+  const { keys, metrics, where, order } = asked;
+  // Which rows come and go with a related one is not known here.
+  if (tablesBehind([where]).size > 0) return null;
+  const isWholly = (column: ColumnInfo) => dialect.comparesAsMemory(column) === "wholly";
+  if (keys.some(({ column }) => dialect.comparesAsMemory(column) === "never")) return null;
+  const isRanked = !keys.every(({ column }) => isWholly(column));
+  if (isRanked && !endsInKeys(order, keys)) return null;
+  const ofColumns = metrics.filter((metric) => metric.name !== "count");
+  if (ofColumns.some(({ column }) => !isWholly(column))) return null;
+  const summed = new Set<ColumnInfo>();
+  const extremes: Extreme[] = [];
+  for (const metric of ofColumns) {
+    if (metric.name === "min" || metric.name === "max") extremes.push(extreme(metric));
+    // Doubles that are added in another order give another sum.
+    else if (metric.column.kind === "real") return null;
+    else summed.add(metric.column);
+  }
+  const totals = [...summed].flatMap((column, index): Metric[] => {
+    const sum = groups.metrics.get(`sum_${column.name}`);
+    const values = { ...groups.count.as, dbName: `values${index}` };
+    return sum === undefined ? [] : [sum, { name: "count", column, as: values }];
+  });
+  const all = [groups.count, ...totals, ...extremes.map(({ metric }) => metric)];
+  return {
+    asked,
+    base: {
+      ...asked,
+      metrics: all,
+      having: allRows,
+      order: keys.map(({ as }): OrderKey => ({ column: as, descending: false })),
+      limit: mostGroups + 1,
+    },
+    summed: [...summed],
+    extremes,
+    isRanked,
+  };
+}
+
+/** Whether nothing but all keys, upwards, tells groups apart whose metrics are equal. */
+function endsInKeys(order: readonly OrderKey[], keys: readonly GroupKey[]): boolean {
+  const start = order.findIndex(({ column }) => keys.some(({ as }) => as === column));
+  const rest = start < 0 ? [] : order.slice(start);
+  return rest.length === keys.length &&
+    rest.every(({ column, descending }, index) => !descending && column === keys[index]?.as);
+}
+
+function extreme(metric: ColumnMetric): Extreme {
+  const sign = metric.name === "min" ? -1 : 1;
+  const { compare } = kindOf(metric.column.kind);
+  if (compare === null) throw new Error(`Values of ${metric.column.name} have no order`);
+  return { metric, compare: (left, right) => sign * compare(left, right) };
+}

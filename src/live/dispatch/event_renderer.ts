@@ -1,0 +1,64 @@
+import type { Row } from "../../schema/table_info.ts";
+import { eventId, eventText } from "./server_sent_events.ts";
+import type { Interest } from "./subscriber_group.ts";
+import { type MaybePromise, then } from "../../runtime/maybe_promise.ts";
+import { type Passage, passageKey, type RowEvent } from "../match/row_change.ts";
+
+/**
+ * Writes the events of one tick for one view, each once, whoever gets it: groups with different
+ * filters show a row alike.
+ */
+export class FrameMaker {
+  readonly #interest: Pick<Interest, "table" | "view">;
+  readonly #seq: number | null;
+  readonly #wanted = new Set<Row>();
+  readonly #shown = new Map<Row, Row>();
+  /** Whether not all of them could be presented at once. */
+  isTooMuch = false;
+  readonly #frames: Readonly<Record<RowEvent["kind"], Map<Passage, string>>> = {
+    added: new Map(),
+    changed: new Map(),
+    removed: new Map(),
+  };
+
+  /** For rows of a table as a view shows them; `seq` is said of all events where it is given. */
+  constructor(interest: Pick<Interest, "table" | "view">, seq: number | null) {
+    this.#interest = interest;
+    this.#seq = seq;
+  }
+
+  /** Says which rows will be shown. */
+  want({ kind, passage: { after } }: RowEvent): void {
+    if (kind !== "removed" && after !== null) this.#wanted.add(after.row);
+  }
+
+  /** Presents them, all at once. */
+  prepare(): MaybePromise<void> {
+    const rows = [...this.#wanted];
+    if (rows.length === 0) return;
+    return then(this.#interest.view.present(rows), (shown) => {
+      this.isTooMuch = shown.length < rows.length;
+      rows.forEach((row, index) => this.#shown.set(row, shown[index] ?? {}));
+    });
+  }
+
+  /** The text of an event whose row was presented. */
+  text({ kind, passage }: RowEvent): string {
+    const frames = this.#frames[kind];
+    const known = frames.get(passage);
+    if (known !== undefined) return known;
+    const text = eventText(kind, this.#dataOf(kind, passage));
+    frames.set(passage, text);
+    return text;
+  }
+
+  #dataOf(kind: RowEvent["kind"], passage: Passage): Readonly<Record<string, unknown>> {
+    const { after, optimisticId } = passage;
+    const seq = this.#seq ?? passage.seq;
+    const id = eventId(passageKey(passage, this.#interest.table));
+    if (kind === "removed") return { seq, id };
+    const item = after === null ? {} : this.#shown.get(after.row) ?? {};
+    const isNamed = kind === "added" && optimisticId !== null;
+    return { seq, id, item: isNamed ? { ...item, _optimisticId: optimisticId } : item };
+  }
+}

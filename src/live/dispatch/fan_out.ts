@@ -1,0 +1,72 @@
+import type { Position } from "../../db/changes/change_log.ts";
+import { soon } from "../../runtime/system_runtime.ts";
+import type { Group, Member } from "./subscriber_group.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
+
+/** What the members of a group are sent, shared by all of them; null where it is nothing. */
+export type ChunkFor = (group: Group) => Uint8Array | null;
+
+/** What is delivered to whom. */
+export interface Delivery {
+  readonly chunkFor: ChunkFor;
+  /** Those who have been told otherwise already. */
+  readonly served: ReadonlySet<Member>;
+}
+
+/**
+ * Hands a step to its readers: to a few at once, to many in slices. What a reader is handed is
+ * written to its socket before anything else happens, so that thousands of them would keep the
+ * answer to the writer, and all other requests, waiting for as long as all those writes take.
+ */
+export class FanOut {
+  #isUnderway = false;
+
+  /** Whether some have been handed a step of which others are still to hear. */
+  get isUnderway(): boolean {
+    return this.#isUnderway;
+  }
+
+  /**
+   * Delivers to the members of groups; chunks are made as they are needed. A promise only where
+   * there are many members: the next step must not begin before it is resolved.
+   */
+  deliver(groups: readonly Group[], to: Position | null, delivery: Delivery): MaybePromise<void> {
+    const { chunkFor, served } = delivery;
+    const count = groups.reduce((sum, { members }) => sum + members.size, 0);
+    if (count > mostAtOnce) return this.#deliverInSlices(groups, to, delivery);
+    for (const group of groups) {
+      const chunk = chunkFor(group);
+      if (chunk === null) continue;
+      for (const member of group.members) if (!served.has(member)) member.deliver(chunk, to);
+    }
+  }
+
+  async #deliverInSlices(
+    groups: readonly Group[],
+    to: Position | null,
+    { chunkFor, served }: Delivery,
+  ): Promise<void> {
+    this.#isUnderway = true;
+    try {
+      // The first slice waits, too: the answer to the writer goes before it.
+      let left = 0;
+      for (const group of groups) {
+        const chunk = chunkFor(group);
+        if (chunk === null) continue;
+        for (const member of group.members) {
+          if (served.has(member)) continue;
+          if (left-- === 0) {
+            await new Promise<void>(soon);
+            left = mostAtOnce - 1;
+          }
+          member.deliver(chunk, to);
+        }
+      }
+    } finally {
+      this.#isUnderway = false;
+    }
+  }
+}
+
+/** So few take two or three milliseconds, the writes to their sockets among them. */
+const mostAtOnce = 100;

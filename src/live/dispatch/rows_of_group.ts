@@ -1,0 +1,81 @@
+import type { ChangeLog } from "../../db/changes/change_log.ts";
+import type { Member } from "./subscriber_group.ts";
+import { HeldRows } from "../match/held_rows.ts";
+import { eventOf, type Verdict } from "../match/evaluate_current_rows.ts";
+import type { RowEvent } from "../match/row_change.ts";
+
+/** What is told to the live readers of a group. */
+export interface GroupEvents {
+  readonly events: readonly RowEvent[];
+  /** To those who held some of the rows otherwise; null where they must begin anew. */
+  readonly apart: ReadonlyMap<Member, readonly RowEvent[] | null>;
+}
+
+/**
+ * Which rows the live readers of a group hold, where its filter walks along relations. They hold
+ * the same, but for rows that were read ahead of the changes when one of them joined.
+ */
+export class GroupRows {
+  readonly #log: Pick<ChangeLog, "isBehind">;
+  #held: HeldRows;
+  /** What some of them hold otherwise; null where nobody knows. */
+  readonly #apart = new Map<Member, Map<string, boolean | null>>();
+
+  /** Without readers. */
+  constructor(log: Pick<ChangeLog, "isBehind">) {
+    this.#log = log;
+    this.#held = HeldRows.unknown(log);
+  }
+
+  /** What they hold. */
+  get held(): HeldRows {
+    return this.#held;
+  }
+
+  /** One more, who holds `own`; `others` were there before. */
+  join(member: Member, own: HeldRows, others: ReadonlySet<Member>): void {
+    const held = this.#held;
+    if (others.size === 0) this.#held = own;
+    else if (own.isComplete && !held.isComplete) {
+      this.#held = own;
+      for (const other of others) this.#tellApart(other, held);
+    } else this.#tellApart(member, own);
+  }
+
+  /** One less; gives what stays known of what it holds, and null where that could be wrong. */
+  leave(member: Member, others: ReadonlySet<Member>): HeldRows | null {
+    const rest = this.#apart.delete(member) ? null : this.#held.aheadOnly();
+    // Without readers nothing is kept up to date.
+    if (others.size === 0) this.#held = HeldRows.unknown(this.#log);
+    return rest;
+  }
+
+  /** What is told of some rows. Afterwards everybody holds these alike. */
+  eventsOf(verdicts: readonly Verdict[]): GroupEvents {
+    const events = verdicts.flatMap((verdict) => eventOf(verdict, verdict.was));
+    const apart = new Map<Member, readonly RowEvent[] | null>();
+    for (const [member, held] of this.#apart) {
+      if (!verdicts.some(({ id }) => held.has(id))) continue;
+      const own = verdicts.map((verdict) => {
+        const { id, was, passes } = verdict;
+        const isHeld = held.get(id);
+        held.delete(id);
+        if (isHeld !== null) return eventOf(verdict, isHeld ?? was);
+        // The others hold it, so that it may be named; else it may be a row that was never theirs.
+        return passes || was ? eventOf(verdict, was) : null;
+      });
+      apart.set(member, own.includes(null) ? null : own.flatMap((event) => event ?? []));
+      if (held.size === 0) this.#apart.delete(member);
+    }
+    return { events, apart };
+  }
+
+  #tellApart(member: Member, own: HeldRows): void {
+    const apart = this.#apart.get(member) ?? new Map<string, boolean | null>();
+    for (const id of own.idsApart(this.#held)) {
+      const isHeld = own.has(id);
+      if (!apart.has(id) && isHeld !== this.#held.has(id)) apart.set(id, isHeld);
+    }
+    if (apart.size > 0) this.#apart.set(member, apart);
+  }
+}

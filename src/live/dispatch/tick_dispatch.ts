@@ -1,0 +1,306 @@
+import type { Change, ChangeLog, Position } from "../../db/changes/change_log.ts";
+import { numberOf } from "../../db/changes/log_position.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import type { Decider } from "../match/matcher.ts";
+import type { FanOut } from "./fan_out.ts";
+import type { Tick } from "../feed/change_feed.ts";
+import { FrameMaker } from "./event_renderer.ts";
+import { type InvalidationReason, toBytes, tokenText } from "./server_sent_events.ts";
+import type { Group, Member } from "./subscriber_group.ts";
+import type { GroupEvents } from "./rows_of_group.ts";
+import type { Marks } from "../stream/resume_token.ts";
+import { type MaybePromise, then } from "../../runtime/maybe_promise.ts";
+import { OpenQuestions } from "../match/deferred_evaluations.ts";
+import {
+  eventKind,
+  netPassages,
+  type Passage,
+  passageOf,
+  type RowEvent,
+} from "../match/row_change.ts";
+import { RelatedRouting } from "./related_dispatch.ts";
+import type { Showing } from "./include_group.ts";
+import { Touches } from "../match/affected_parents.ts";
+
+/** What the way of a tick takes. */
+export interface RoutingOptions {
+  readonly decider: Decider;
+  readonly log: ChangeLog;
+  readonly marks: Marks;
+  /** Holds a decision of memory against the database, in its own time. */
+  check(group: Group, passage: Passage): void;
+}
+
+/** One tick on its way: first what it is to whom, then the frames, then the deliveries. */
+export class Routing {
+  readonly #options: RoutingOptions;
+  readonly #tick: Tick;
+  readonly #events = new Map<Group, (RowEvent | null)[]>();
+  readonly #questions = new Map<TableInfo, OpenQuestions>();
+  readonly #invalid = new Map<Group, InvalidationReason>();
+  /** What passed by the groups that show related rows. */
+  readonly #whole = new Map<Group, Passage[]>();
+  readonly #touches = new Touches<Showing>();
+  #related: RelatedRouting | null = null;
+  /** What is told to some members otherwise than to their groups. */
+  #apart: Map<Group, GroupEvents["apart"]> | null = null;
+  readonly #fanOut: FanOut;
+
+  constructor(options: RoutingOptions, tick: Tick, fanOut: FanOut) {
+    this.#options = options;
+    this.#tick = tick;
+    this.#fanOut = fanOut;
+  }
+
+  get #relatedRouting(): RelatedRouting {
+    return this.#related ??= new RelatedRouting(this.#options, this.#tick);
+  }
+
+  invalidate(group: Group, reason: InvalidationReason): void {
+    if (!this.#invalid.has(group)) this.#invalid.set(group, reason);
+  }
+
+  /** A row passes by a group. */
+  meet(group: Group, passage: Passage): void {
+    if (group.rows !== null) {
+      if (this.#options.decider.isToBeChecked()) this.#options.check(group, passage);
+      if (!this.#relatedRouting.meet(group, passage)) this.invalidate(group, "relation_overflow");
+    } else if (group.showing === null) this.#judge(group, passage);
+    // What a step does is told once, with what is shown under a row when it is over.
+    else if (this.#tick.to === null) {
+      const { before, after } = passage;
+      const isSeen = [before, after].some((image) =>
+        image !== null && group.decide(image) !== false
+      );
+      if (isSeen) this.invalidate(group, "relation_overflow");
+    } else {
+      const passages = this.#whole.get(group);
+      if (passages === undefined) this.#whole.set(group, [passage]);
+      else passages.push(passage);
+    }
+  }
+
+  /** A row has changed that decides about others. */
+  reach(group: Group, change: Change): void {
+    if (group.isFollowed && !this.#relatedRouting.reach(group, change)) {
+      this.invalidate(group, "relation_overflow");
+    }
+  }
+
+  /** Something has changed that is shown under rows. */
+  touch(showing: Showing, change: Change): void {
+    if (change.kind === "truncate" || change.kind === "touch") return this.#overflow(showing);
+    this.#touches.add(change, showing);
+  }
+
+  /** Tells everybody. Waits only where the database must decide, or related rows are loaded. */
+  finish(): MaybePromise<void> {
+    return then(this.#judgeReached(), () => {
+      for (const [group, passages] of this.#whole) {
+        for (const passage of netPassages(passages, group.interest.table)) {
+          this.#judge(group, passage);
+        }
+      }
+      if (this.#questions.size === 0) return this.#show();
+      return this.#ask().then(() => this.#show());
+    });
+  }
+
+  #overflow({ groups }: Showing): void {
+    for (const group of groups) this.invalidate(group, "relation_overflow");
+  }
+
+  /** What follows from changes of other rows. */
+  #judgeReached(): MaybePromise<void> {
+    if (this.#touches.isEmpty && this.#related === null) return;
+    return then(this.#meetTouched(), () => this.#judgeRelated());
+  }
+
+  #meetTouched(): MaybePromise<void> {
+    if (this.#touches.isEmpty) return;
+    const { to } = this.#tick;
+    if (to !== null) return this.#findTouched(to);
+    for (const showing of this.#touches.seekers) this.#overflow(showing);
+  }
+
+  async #findTouched(to: Position): Promise<void> {
+    try {
+      const { rows, overflowing } = await this.#touches.find(
+        this.#options.log,
+        this.#tick.changes,
+        to,
+      );
+      for (const showing of overflowing) this.#overflow(showing);
+      for (const { row, seekers } of rows) {
+        const passage = passageOf(row, numberOf(to));
+        for (const { index } of seekers) {
+          index.visit(passage, (group) => {
+            if (group.isFollowed) this.meet(group, passage);
+          });
+        }
+      }
+    } catch (error) {
+      this.#fail([...this.#touches.seekers].flatMap(({ groups }) => [...groups]), error);
+    }
+  }
+
+  #judgeRelated(): MaybePromise<void> {
+    const { to } = this.#tick;
+    const related = this.#related;
+    if (to === null || related === null) return;
+    return this.#placeRelated(related, to).catch((error) => this.#fail(related.groups, error));
+  }
+
+  async #placeRelated(related: RelatedRouting, to: Position): Promise<void> {
+    for (const [group, told] of await related.judge(to)) {
+      if (told === null) this.invalidate(group, "relation_overflow");
+      else {
+        this.#events.set(group, [...told.events]);
+        if (told.apart.size > 0) (this.#apart ??= new Map()).set(group, told.apart);
+      }
+    }
+  }
+
+  #judge(group: Group, passage: Passage): void {
+    const before = passage.before === null ? false : group.decide(passage.before);
+    const after = answerAfter(group, passage, before);
+    if (this.#options.decider.isToBeChecked()) this.#options.check(group, passage);
+    if (before === null || after === null) {
+      const { table } = group.interest;
+      const questions = this.#questions.get(table) ?? new OpenQuestions(table);
+      this.#questions.set(table, questions);
+      questions.add({ group, passage, place: this.#place(group, null) });
+      return;
+    }
+    const kind = eventKind(before, after);
+    if (kind !== null) this.#place(group, { kind, passage });
+  }
+
+  #place(group: Group, event: RowEvent | null): number {
+    const events = this.#events.get(group);
+    if (events !== undefined) return events.push(event) - 1;
+    this.#events.set(group, [event]);
+    return 0;
+  }
+
+  async #ask(): Promise<void> {
+    for (const questions of this.#questions.values()) {
+      try {
+        for (const { group, passage, place, kind } of await questions.ask(this.#options.decider)) {
+          const events = this.#events.get(group);
+          if (kind !== null && events !== undefined) events[place] = { kind, passage };
+        }
+      } catch (error) {
+        this.#fail(questions.groups, error);
+      }
+    }
+  }
+
+  /** Frames are made for views: groups of one view share them. */
+  #show(): MaybePromise<void> {
+    const makers = new Map<string, FrameMaker>();
+    const { to } = this.#tick;
+    for (const [group, events] of this.#events) {
+      // Whoever watches is shown nothing.
+      if (group.members.size === 0) continue;
+      const { interest } = group;
+      const key = makerKey(group);
+      const seq = group.isToldByStep && to !== null ? numberOf(to) : null;
+      const maker = makers.get(key) ?? new FrameMaker(interest, seq);
+      makers.set(key, maker);
+      for (const event of events) if (event !== null) maker.want(event);
+    }
+    const prepared = [...makers.values()].map((maker) => maker.prepare());
+    const waiting = prepared.filter((one) => one instanceof Promise);
+    if (waiting.length === 0) return this.#deliver(makers);
+    return this.#prepareAll(makers, prepared).then(() => this.#deliver(makers));
+  }
+
+  async #prepareAll(
+    makers: ReadonlyMap<string, FrameMaker>,
+    prepared: readonly MaybePromise<void>[],
+  ): Promise<void> {
+    const outcomes = await Promise.allSettled(prepared);
+    [...makers].forEach(([key, { isTooMuch }], index) => {
+      const outcome = outcomes[index];
+      const groups = () => [...this.#events.keys()].filter((group) => makerKey(group) === key);
+      if (outcome?.status === "rejected") this.#fail(groups(), outcome.reason);
+      else if (isTooMuch) {
+        for (const group of groups()) this.invalidate(group, "relation_overflow");
+      }
+    });
+  }
+
+  #deliver(makers: ReadonlyMap<string, FrameMaker>): MaybePromise<void> {
+    const reached: Group[] = [];
+    for (const [group, reason] of this.#invalid) {
+      this.#events.delete(group);
+      invalidate(group, reason);
+    }
+    for (const [group, events] of this.#events) {
+      if (group.watchers.size > 0) {
+        const happened = events.filter((event) => event !== null);
+        for (const watcher of group.watchers) watcher.take(happened);
+      }
+      if (group.members.size > 0) reached.push(group);
+    }
+    if (reached.length === 0) return;
+    const { to } = this.#tick;
+    const position = to === null ? null : this.#options.log.print(to);
+    const chunkFor = (group: Group) =>
+      this.#chunk(group, this.#events.get(group) ?? [], { makers, position });
+    const served = new Set<Member>();
+    for (const [group, apart] of this.#apart ?? []) {
+      for (const [member, own] of apart) {
+        served.add(member);
+        const chunk = own === null ? null : this.#chunk(group, own, { makers, position });
+        if (own === null) member.invalidate("relation_overflow");
+        else if (chunk !== null) member.deliver(chunk, to);
+      }
+    }
+    return this.#fanOut.deliver(reached, to, { chunkFor, served });
+  }
+
+  /** What members of a group are sent; null where nothing has come of what concerned it. */
+  #chunk(
+    group: Group,
+    events: readonly (RowEvent | null)[],
+    { makers, position }: {
+      readonly makers: ReadonlyMap<string, FrameMaker>;
+      readonly position: string | null;
+    },
+  ): Uint8Array | null {
+    const maker = makers.get(makerKey(group));
+    const text = events.map((event) => event === null ? "" : maker?.text(event) ?? "").join("");
+    if (text === "") return null;
+    if (position === null) return toBytes(text);
+    return toBytes(text + tokenText(this.#options.marks.token(position, group.mark)));
+  }
+
+  #fail(groups: readonly Group[], error: unknown): void {
+    for (const group of new Set(groups)) {
+      this.#events.delete(group);
+      for (const follower of group.followers()) follower.fail(error);
+    }
+  }
+}
+
+/** Rows are shown alike, and numbered alike. */
+function makerKey({ viewKey, isToldByStep }: Group): string {
+  return isToldByStep ? `step ${viewKey}` : viewKey;
+}
+
+/** Tells those who read live, or watch, that they must begin anew. */
+export function invalidate(group: Group, reason: InvalidationReason): void {
+  for (const follower of group.followers()) follower.invalidate(reason);
+}
+
+/** Most changes are of columns that most filters do not ask about: then the answer is the same. */
+function answerAfter(
+  { decide, reads }: Group,
+  { before, after, changed }: Passage,
+  answerBefore: boolean | null,
+): boolean | null {
+  if (after === null) return false;
+  return before !== null && (changed & reads) === 0 ? answerBefore : decide(after);
+}

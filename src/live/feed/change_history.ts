@@ -1,0 +1,114 @@
+import type { Change, ChangeLog, Position, Step } from "../../db/changes/change_log.ts";
+import { positionBehind } from "../../db/changes/log_position.ts";
+import { byTransaction } from "./order_by_transaction.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
+import type { Entry, Ring } from "./ring_buffer.ts";
+
+/** How far somebody has read who does not read live. */
+export interface Cursor {
+  /** Everything that it covers was read. */
+  readonly position: Position;
+  /** Where a step was left in the middle: in the ring by its place, in the log by its part. */
+  readonly within: PlaceInRing | Step | null;
+}
+
+interface PlaceInRing {
+  readonly entry: number;
+  readonly offset: number;
+  /** The same as a position, where one can stand in the middle of a step. */
+  readonly position: Position | null;
+}
+
+/** The next changes behind a cursor. */
+export interface Window {
+  readonly changes: readonly Change[];
+  readonly cursor: Cursor;
+  /** Whether this is all that there is now. */
+  readonly isEnd: boolean;
+  /** Whether it begins a step again of which a part was read before. */
+  readonly isAgain: boolean;
+}
+
+/** A cursor between steps. */
+export function cursorAt(position: Position): Cursor {
+  return { position, within: null };
+}
+
+/** What happened after a position: from memory where it reaches back so far, else from the log. */
+export class History {
+  readonly #log: ChangeLog;
+  readonly #ring: Ring;
+
+  /** Both are the feed's. */
+  constructor(log: ChangeLog, ring: Ring) {
+    this.#log = log;
+    this.#ring = ring;
+  }
+
+  /** About `most` changes behind a cursor, in order; null where they are forgotten. */
+  read(cursor: Cursor, most: number): MaybePromise<Window | null> {
+    return this.readMemory(cursor, most) ?? this.#readLog(cursor, most);
+  }
+
+  /** The same from memory alone; null where it does not reach back so far. */
+  readMemory({ position, within }: Cursor, most: number): Window | null {
+    const isInLog = within !== null && "changes" in within;
+    const start = within === null || isInLog ? this.#ring.find(position) : within.entry;
+    if (start === null || isInLog) return null;
+    let number = start;
+    let offset = within?.offset ?? 0;
+    let reached = position;
+    const changes: Change[] = [];
+    for (; number < this.#ring.next; number++, offset = 0) {
+      const entry = this.#ring.at(number);
+      // It was forgotten while the reader stood in the middle of it: the log begins it again.
+      if (entry === undefined) return null;
+      for (; offset < entry.changes.length && changes.length < most; offset++) {
+        const change = entry.changes[offset];
+        if (change !== undefined && !this.#log.covers(position, change)) changes.push(change);
+      }
+      if (offset < entry.changes.length) {
+        return {
+          changes,
+          cursor: {
+            position: reached,
+            within: { entry: number, offset, position: behind(entry, offset, reached) },
+          },
+          isEnd: false,
+          isAgain: false,
+        };
+      }
+      reached = this.#later(entry.to, reached);
+      if (changes.length >= most && number + 1 < this.#ring.next) {
+        return { changes, cursor: cursorAt(reached), isEnd: false, isAgain: false };
+      }
+    }
+    const cursor = cursorAt(this.#later(this.#ring.end, reached));
+    return { changes, cursor, isEnd: true, isAgain: false };
+  }
+
+  async #readLog({ position, within }: Cursor, most: number): Promise<Window | null> {
+    const part = within !== null && "changes" in within ? within : null;
+    const exact = within !== null && "entry" in within ? within.position : position;
+    const step = await this.#log.next(part ?? exact ?? position);
+    if (step === null) return null;
+    const { changes, to } = step;
+    return {
+      changes: byTransaction(changes),
+      cursor: to === null ? { position: exact ?? position, within: step } : cursorAt(to),
+      // A log gives what it has, up to some number. Who joins the live readers looks once more.
+      isEnd: to !== null && changes.length < most,
+      isAgain: exact === null,
+    };
+  }
+
+  /** A reader may stand further than memory ends: a page tells of what the feed has yet to read. */
+  #later(next: Position, reached: Position): Position {
+    return this.#log.isBehind(next, reached) ? next : reached;
+  }
+}
+
+function behind({ changes }: Entry, offset: number, reached: Position): Position | null {
+  const last = changes[offset - 1];
+  return last === undefined ? reached : positionBehind(reached, last);
+}

@@ -1,0 +1,19 @@
+import type { Change } from "../../db/changes/change_log.ts";
+
+/**
+ * Puts the changes of each transaction side by side, so that nobody is shown half of one between
+ * the halves of another. The changes of one row keep their order: whoever changes a row after
+ * somebody else draws all further numbers after that one's commit, so that transactions by their
+ * last numbers stand in an order of commits.
+ */
+export function byTransaction(changes: readonly Change[]): readonly Change[] {
+  const lastSeqs = new Map<bigint, number>();
+  for (const { transaction, seq } of changes) {
+    // Without transactions the log has their order already.
+    if (transaction === null) return changes;
+    lastSeqs.set(transaction, Math.max(seq, lastSeqs.get(transaction) ?? 0));
+  }
+  if (lastSeqs.size < 2) return changes;
+  const rank = ({ transaction }: Change) => lastSeqs.get(transaction ?? 0n) ?? 0;
+  return changes.toSorted((left, right) => rank(left) - rank(right) || left.seq - right.seq);
+}

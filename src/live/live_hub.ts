@@ -1,0 +1,290 @@
+import type { ChangeLog } from "../db/changes/change_log.ts";
+import { Problem } from "../problem/problem.ts";
+import type { ColumnInfo } from "../schema/table_info.ts";
+import { AggregateStream } from "./aggregate/aggregate_stream.ts";
+import { Beats } from "./stream/heartbeat_timer.ts";
+import { type Channel, type ChannelOptions, openChannel } from "./channel.ts";
+import { commentText, retryText, toBytes, tokenText } from "./dispatch/server_sent_events.ts";
+import { Expiries, requireUnexpired } from "./stream/expiry_timer.ts";
+import type { Group, Interest } from "./dispatch/subscriber_group.ts";
+import { jittered } from "../runtime/jitter.ts";
+import type { LiveStream } from "./stream/live_stream.ts";
+import { readToken } from "./stream/resume_token.ts";
+import type { MaybePromise } from "../runtime/maybe_promise.ts";
+import type { Quota } from "./stream/stream_quota.ts";
+import { requireRecorded } from "./feed/require_recorded.ts";
+import { ScopeWatch } from "./stream/scope_recheck.ts";
+import {
+  type AggregateRequest,
+  interestOf,
+  type StreamRequest,
+  type SubscribeRequest,
+} from "./stream/stream_request.ts";
+import { type Beginning, Subscription } from "./stream/subscription.ts";
+import { Ticket } from "./stream/stream_session.ts";
+
+/** What a hub is made of. */
+export interface HubOptions extends ChannelOptions {
+  /** The log of the database. Asked again where it failed. */
+  openLog(): Promise<ChangeLog>;
+  readonly quota: Quota;
+  /** The columns that are never recorded. */
+  readonly excluded: ReadonlySet<ColumnInfo>;
+}
+
+/** Makes a stream; it calls back at its end. */
+type MakeStream = (ended: (stream: LiveStream) => void) => LiveStream;
+
+/** All streams over one database. */
+export class Hub {
+  readonly #options: HubOptions;
+  readonly #scopes: ScopeWatch;
+  readonly #beats: Beats<LiveStream>;
+  readonly #expiries: Expiries<LiveStream>;
+  readonly #tickets = new Map<LiveStream, Ticket>();
+  readonly #strategy: ByteLengthQueuingStrategy;
+  #log: Promise<ChangeLog> | null = null;
+  #channel: Promise<Channel> | null = null;
+  /** One for all streams. */
+  readonly #ended = (stream: LiveStream) => this.#forget(stream);
+  #isClosing = false;
+  #cancelTimers: (() => void)[] = [];
+
+  /** Nobody follows anything yet. */
+  constructor(options: HubOptions) {
+    this.#options = options;
+    this.#strategy = new ByteLengthQueuingStrategy({
+      highWaterMark: options.sizes.mostUnreadBytes,
+    });
+    this.#scopes = new ScopeWatch(options.runtime);
+    this.#beats = new Beats(options.runtime, (some) => void this.#visit(some));
+    this.#expiries = new Expiries(options.runtime.clock, (stream) => stream.expire());
+  }
+
+  /** How many streams are open. */
+  get size(): number {
+    return this.#tickets.size;
+  }
+
+  /** How many of them are as far as the log is. */
+  get liveSize(): number {
+    let count = 0;
+    for (const stream of this.#tickets.keys()) if (stream.isLive) count++;
+    return count;
+  }
+
+  /** Makes sure that changes are recorded from now on, and forgotten in time. */
+  async start(): Promise<void> {
+    this.#every(purgeMs, async () => await (await this.#openLog()).purge());
+    this.#every(rescopeMs, () => this.#scopes.look());
+    await this.#openLog();
+  }
+
+  /** A stream of rows. Throws a 429 or a 503 before it opens. */
+  subscribe(request: SubscribeRequest): Promise<ReadableStream<Uint8Array>> {
+    return this.#open(request, async (channel) => {
+      const interest = interestOf(request);
+      const beginning = await beginningOf(request, interest, channel);
+      return (ended) => new Subscription(channel, interest, beginning, ended);
+    });
+  }
+
+  /** A stream of groups. Throws as {@link subscribe}. */
+  subscribeAggregate(request: AggregateRequest): Promise<ReadableStream<Uint8Array>> {
+    return this.#open(request, (channel) => {
+      const interest = interestOf(request);
+      return (ended) => new AggregateStream(channel, interest, request.question, ended);
+    });
+  }
+
+  async #open(
+    request: StreamRequest,
+    prepare: (channel: Channel) => MaybePromise<MakeStream>,
+  ): Promise<ReadableStream<Uint8Array>> {
+    if (this.#isClosing) throw overloaded("the service is stopping");
+    const { quota, runtime, excluded } = this.#options;
+    requireUnexpired(request.user, runtime.clock);
+    requireRecorded(request, excluded);
+    const place = quota.take(request.user, request.address);
+    try {
+      const channel = await this.#openChannel();
+      if (channel.gate.isFull) throw overloaded("too many clients begin at once");
+      const make = await prepare(channel);
+      if (this.#isClosing) throw overloaded("the service is stopping");
+      const expiresInMs = requireUnexpired(request.user, runtime.clock);
+      const stream = make(this.#ended);
+      const now = runtime.clock.elapsedMs();
+      const ticket = new Ticket(request, stream, {
+        slot: this.#beats.add(stream),
+        endsAt: now + jittered(runtime, shortestLifeMs, longestLifeMs),
+        expiresAt: now + expiresInMs,
+        place,
+        excluded,
+      });
+      this.#tickets.set(stream, ticket);
+      stream.expireAt(ticket.expiresAt);
+      this.#expiries.add(stream, ticket.expiresAt);
+      ticket.watch(this.#scopes);
+      endWhen(request.gone, stream);
+      return new ReadableStream(stream, this.#strategy);
+    } catch (error) {
+      quota.free(place);
+      throw error;
+    }
+  }
+
+  /** Ends all streams, evenly over a time, so that their clients do not come back all at once. */
+  async drain(windowMs: number): Promise<void> {
+    this.#isClosing = true;
+    const steps = Math.max(1, Math.floor(windowMs / drainStepMs));
+    const perStep = Math.ceil(this.#tickets.size / steps);
+    const { clock } = this.#options.runtime;
+    while (this.#tickets.size > 0) {
+      const some = [...this.#tickets.keys()].slice(0, perStep);
+      await this.#endAll(some, windowMs);
+      if (this.#tickets.size === 0) return;
+      await new Promise<void>((resolve) =>
+        this.#cancelTimers.push(clock.after(drainStepMs, resolve))
+      );
+    }
+  }
+
+  /** Ends all streams at once, and reads nothing more. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    for (const cancel of this.#cancelTimers) cancel();
+    this.#beats.stop();
+    this.#expiries.stop();
+    await this.#endAll([...this.#tickets.keys()], longestRetryMs);
+    const [channel, log] = await Promise.allSettled([this.#channel, this.#log]);
+    if (channel.status === "fulfilled") channel.value?.feed.close();
+    if (log.status === "fulfilled") await log.value?.close();
+  }
+
+  /** Those whose time is over end; the others get a sign of life. */
+  async #visit(some: ReadonlySet<LiveStream>): Promise<void> {
+    const channel = await this.#channel;
+    if (channel === null) return;
+    const { clock } = this.#options.runtime;
+    const now = clock.elapsedMs();
+    channel.pages.forgetOld();
+    // The position of the feed is that of but some while a step is on its way to many.
+    const trailerOf = channel.router.isDelivering ? comment : this.#trailers(channel);
+    for (const stream of [...some]) {
+      const ticket = this.#tickets.get(stream);
+      if (ticket === undefined) continue;
+      if (now >= ticket.endsAt) this.#end(stream, channel, 1_000);
+      else stream.beat(trailerOf);
+    }
+  }
+
+  /** The tokens of where live readers stand, each made once. */
+  #trailers({ log, feed, marks }: Channel): (group: Group) => Uint8Array {
+    const position = log.print(feed.position);
+    const known = new Map<Group, Uint8Array>();
+    return (group) => {
+      const trailer = known.get(group) ?? toBytes(tokenText(marks.token(position, group.mark)));
+      known.set(group, trailer);
+      return trailer;
+    };
+  }
+
+  async #endAll(some: readonly LiveStream[], withinMs: number): Promise<void> {
+    if (some.length === 0) return;
+    const channel = await this.#channel;
+    if (channel === null) return;
+    for (const stream of some) this.#end(stream, channel, withinMs);
+  }
+
+  /** Its client comes back, with where it stands. */
+  #end(stream: LiveStream, { feed, router }: Channel, withinMs: number): void {
+    const delayMs = jittered(this.#options.runtime, 0, Math.max(withinMs, shortestRetryMs));
+    const token = router.isDelivering ? "" : stream.tokenAt(feed.position);
+    stream.end(token + retryText(delayMs));
+  }
+
+  #forget(stream: LiveStream): void {
+    const ticket = this.#tickets.get(stream);
+    if (ticket === undefined) return;
+    this.#tickets.delete(stream);
+    this.#beats.remove(stream, ticket.slot);
+    this.#expiries.remove(stream, ticket.expiresAt);
+    ticket.unwatch(this.#scopes);
+    this.#options.quota.free(ticket.place);
+  }
+
+  #openLog(): Promise<ChangeLog> {
+    return this.#log ??= this.#options.openLog().catch((error) => {
+      this.#log = null;
+      throw error;
+    });
+  }
+
+  #openChannel(): Promise<Channel> {
+    return this.#channel ??= this.#openLog().then((log) => openChannel(log, this.#options)).catch(
+      (error) => {
+        this.#channel = null;
+        throw error;
+      },
+    );
+  }
+
+  /** Runs `work` again and again; what goes wrong is observed and tried again the next time. */
+  #every(intervalMs: number, work: () => Promise<void>): void {
+    const { runtime } = this.#options;
+    const index = this.#cancelTimers.length;
+    const wait = () => {
+      this.#cancelTimers[index] = runtime.clock.after(
+        jittered(runtime, 0.6 * intervalMs, intervalMs),
+        async () => {
+          await work().catch((error) => {
+            if (!this.#isClosing) runtime.observe({ kind: "live_upkeep_failed", error });
+          });
+          if (!this.#isClosing) wait();
+        },
+      );
+    };
+    wait();
+  }
+}
+
+const purgeMs = 60_000;
+const rescopeMs = 60_000;
+const shortestLifeMs = 15 * 60_000;
+const longestLifeMs = 30 * 60_000;
+const shortestRetryMs = 1_000;
+const longestRetryMs = 5_000;
+const drainStepMs = 50;
+
+/** A sign of life that says nothing of where a stream stands: its client keeps what it was told. */
+function comment(): Uint8Array {
+  return toBytes(commentText);
+}
+
+async function beginningOf(
+  { resumeFrom, skipExisting }: SubscribeRequest,
+  interest: Interest,
+  { log, feed, marks }: Channel,
+): Promise<Beginning> {
+  if (resumeFrom === null) return skipExisting ? "now" : "everything";
+  const token = readToken(resumeFrom);
+  const position = token === null ? null : log.parse(token.position);
+  // A position that nobody can get to belongs to a future that a restored database has lost.
+  if (token === null || position === null || !await feed.reach(position)) {
+    return { kind: "anew", reason: "history_lost" };
+  }
+  const reason = marks.reasonAgainst(token, interest);
+  return reason === null ? position : { kind: "anew", reason };
+}
+
+/** Whoever drops a stream, or wraps it badly, does not cancel it; that the answer is over counts. */
+function endWhen(gone: Promise<unknown>, stream: LiveStream): void {
+  const end = () => stream.end("");
+  gone.then(end, end);
+}
+
+function overloaded(why: string): Problem {
+  return new Problem("overloaded", `Cannot subscribe now: ${why}`, {
+    headers: { "retry-after": "3", "cache-control": "no-store" },
+  });
+}

@@ -1,0 +1,235 @@
+import type { Change, ChangeLog, Position } from "../../db/changes/change_log.ts";
+import type { Connection } from "../../db/driver.ts";
+import { fetchRelated, type RowReader } from "../../db/rows.ts";
+import { keyId, keyOf } from "../../plan/key.ts";
+import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
+import type { Interest } from "../dispatch/subscriber_group.ts";
+import { passageKey, passagesOf } from "./row_change.ts";
+import { type Climb, leadingValues, type Way } from "./include_path.ts";
+
+/** Those to whom the changes of related rows are something, and how one gets to their rows. */
+export interface Seeker {
+  readonly reading: Pick<Interest, "resource" | "table" | "reader">;
+  readonly ways: readonly Way[];
+}
+
+/** A row under which something has changed, as it is now. */
+export interface TouchedRow<S> {
+  readonly row: Row;
+  /** To whom something has changed under it. */
+  readonly seekers: ReadonlySet<S>;
+}
+
+/** What was found above the changes. */
+export interface Touched<S> {
+  readonly rows: readonly TouchedRow<S>[];
+  /** To whom too much has changed at once. */
+  readonly overflowing: ReadonlySet<S>;
+}
+
+/** The most rows that are told because of related ones, for each way that leads to them. */
+export const mostTouched = 500;
+
+/**
+ * The rows under which something has changed that is shown there, or that decides about them. Those
+ * who get there by the same relations share the search: one statement for each step up, however
+ * many changes and subscribers there are.
+ */
+export class Touches<S extends Seeker> {
+  readonly #trails = new Map<string, Trail<S>>();
+
+  /** Whether nothing has changed under any row. */
+  get isEmpty(): boolean {
+    return this.#trails.size === 0;
+  }
+
+  /** All to whom something may have changed. */
+  get seekers(): ReadonlySet<S> {
+    const seekers = new Set<S>();
+    for (const { keys } of this.#trails.values()) addAll(seekers, keys.values());
+    return seekers;
+  }
+
+  /** Follows a change to the rows above its own. */
+  add(change: Change, seeker: S): void {
+    for (const way of seeker.ways) {
+      if (way.table !== change.table) continue;
+      for (const value of leadingValues(change, way)) {
+        const { keys } = this.#trail(way, seeker);
+        keys.set(value, (keys.get(value) ?? new Set()).add(seeker));
+      }
+    }
+  }
+
+  /**
+   * Finds the rows above `changes`, which are all up to `position`. A row that has changed itself
+   * is none of them where that is told as well, or will be: what is shown under it comes along.
+   */
+  async find(log: ChangeLog, changes: readonly Change[], position: Position): Promise<Touched<S>> {
+    const climbed = await this.#climb(log);
+    // They may have been read later than the changes.
+    const isAhead = climbed.some(({ rows, at }) =>
+      rows !== null && rows.size > 0 && !log.isBehind(position, at)
+    );
+    const next = isAhead ? await log.next(position) : null;
+    return this.#gather(climbed, new ChangedRows([...changes, ...next?.changes ?? []]));
+  }
+
+  /** The same with those that have changed themselves. */
+  async findAll(log: ChangeLog): Promise<Touched<S>> {
+    return this.#gather(await this.#climb(log), new ChangedRows([]));
+  }
+
+  #climb(log: ChangeLog): Promise<readonly Climbed<S>[]> {
+    return Promise.all([...this.#trails.values()].map((trail) => climb(trail, log)));
+  }
+
+  #gather(climbed: readonly Climbed<S>[], changed: ChangedRows): Touched<S> {
+    const touched = new Map<string, { readonly row: Row; readonly seekers: Set<S> }>();
+    const overflowing = new Set<S>();
+    const trails = [...this.#trails.values()];
+    for (const [index, { keys, seeker: { reading: { resource, table } } }] of trails.entries()) {
+      const rows = climbed[index]?.rows ?? null;
+      if (rows === null) addAll(overflowing, keys.values());
+      for (const [row, seekers] of rows ?? []) {
+        if (changed.has(row, table)) continue;
+        // Several ways may lead to one row.
+        const id = `${resource} ${keyId(keyOf(row, table), table)}`;
+        const known = touched.get(id) ?? { row, seekers: new Set() };
+        addAll(known.seekers, [seekers]);
+        touched.set(id, known);
+      }
+    }
+    return { rows: [...touched.values()], overflowing };
+  }
+
+  #trail({ name, climbs }: Way, seeker: S): Trail<S> {
+    const id = `${seeker.reading.resource} ${name}`;
+    const known = this.#trails.get(id);
+    if (known !== undefined) return known;
+    const trail: Trail<S> = { climbs, seeker, keys: new Map() };
+    this.#trails.set(id, trail);
+    return trail;
+  }
+}
+
+/** One way up, and where it begins. */
+interface Trail<S> {
+  readonly climbs: readonly Climb[];
+  /** One of those who go this way. */
+  readonly seeker: S;
+  /** The values that lead up, and for whom. */
+  readonly keys: Map<unknown, Set<S>>;
+}
+
+interface Climbed<S> {
+  /** Null where there are too many. */
+  readonly rows: ReadonlyMap<Row, ReadonlySet<S>> | null;
+  /** What the rows know of. */
+  readonly at: Position;
+}
+
+async function climb<S extends Seeker>(
+  { climbs, seeker, keys: first }: Trail<S>,
+  log: ChangeLog,
+): Promise<Climbed<S>> {
+  const { table, reader } = seeker.reading;
+  let keys: ReadonlyMap<unknown, ReadonlySet<S>> = first;
+  for (const [index, step] of climbs.entries()) {
+    const above = climbs[index + 1]?.relation.steps[0].own;
+    const columns = above === undefined ? table.columns : [above];
+    const { rows, at } = await readAbove(log, { step, keys, columns, reader });
+    if (rows === null || above === undefined) return { rows, at };
+    keys = keysOf(rows, above);
+    if (keys.size === 0) return { rows: new Map(), at };
+  }
+  throw new Error("A way leads somewhere");
+}
+
+interface Step<S> {
+  readonly step: Climb;
+  readonly keys: ReadonlyMap<unknown, ReadonlySet<S>>;
+  readonly columns: readonly ColumnInfo[];
+  readonly reader: RowReader;
+}
+
+async function readAbove<S>(
+  log: ChangeLog,
+  { step: { relation, where, links, isIndexed }, keys, columns, reader }: Step<S>,
+): Promise<Climbed<S>> {
+  let at: Position | null = null;
+  const connection: Connection = {
+    async query(statement) {
+      const { position, ...result } = await log.readAt(statement);
+      at = position;
+      return result;
+    },
+  };
+  const { target } = relation;
+  const found = await fetchRelated(connection, {
+    kind: "related",
+    relation,
+    keys: [...keys.keys()],
+    columns,
+    where,
+    links,
+    order: target.primaryKey.map((column) => ({ column, descending: false })),
+    limit: mostTouched + 1,
+    // One more tells that there are too many.
+    most: mostTouched + 1,
+    byIndex: isIndexed,
+  }, reader);
+  if (at === null) throw new Error("Nothing was read");
+  if (found.rows.length > mostTouched) return { rows: null, at };
+  const seekers = [...keys.values()];
+  const rows = new Map(found.rows.map((row, index) => {
+    return [row, seekers[found.places[index] ?? -1] ?? new Set<S>()] as const;
+  }));
+  return { rows, at };
+}
+
+function keysOf<S>(
+  rows: ReadonlyMap<Row, ReadonlySet<S>>,
+  { name }: ColumnInfo,
+): ReadonlyMap<unknown, ReadonlySet<S>> {
+  const keys = new Map<unknown, Set<S>>();
+  for (const [row, seekers] of rows) {
+    const key = row[name] ?? null;
+    if (key === null) continue;
+    const known = keys.get(key) ?? new Set();
+    addAll(known, [seekers]);
+    keys.set(key, known);
+  }
+  return keys;
+}
+
+/** Which rows some changes are about. */
+class ChangedRows {
+  readonly #changes: readonly Change[];
+  readonly #byTable = new Map<TableInfo, Set<string>>();
+
+  constructor(changes: readonly Change[]) {
+    this.#changes = changes;
+  }
+
+  has(row: Row, table: TableInfo): boolean {
+    const ids = this.#byTable.get(table) ?? this.#idsOf(table);
+    this.#byTable.set(table, ids);
+    return ids.has(keyId(keyOf(row, table), table));
+  }
+
+  #idsOf(table: TableInfo): Set<string> {
+    const ids = new Set<string>();
+    for (const change of this.#changes) {
+      if (change.table !== table || (change.before ?? change.after) === null) continue;
+      for (const passage of passagesOf(change)) {
+        ids.add(keyId(passageKey(passage, table), table));
+      }
+    }
+    return ids;
+  }
+}
+
+function addAll<T>(set: Set<T>, more: Iterable<Iterable<T>>): void {
+  for (const some of more) for (const one of some) set.add(one);
+}

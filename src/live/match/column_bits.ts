@@ -1,0 +1,47 @@
+import { valueOf } from "../../filter/match/matches.ts";
+import type { Filter } from "../../filter/filter.ts";
+import { unreachable } from "../../problem/unreachable.ts";
+import type { Row, TableInfo } from "../../schema/table_info.ts";
+
+/**
+ * Some columns of a table, a bit for each. Of many columns some share a bit: then two sets may seem
+ * to meet that do not, and never the other way round.
+ */
+export type ColumnBits = number;
+
+/** Every column. */
+export const allColumns: ColumnBits = -1;
+
+/** The columns that decide whether a row passes. */
+export function readBy(filter: Filter, table: TableInfo): ColumnBits {
+  switch (filter.kind) {
+    case "all":
+    case "none":
+      return 0;
+    case "and":
+    case "or":
+      return filter.terms.reduce((bits, term) => bits | readBy(term, table), 0);
+    case "compare":
+      return bitAt(table.columns.indexOf(filter.column));
+    case "related":
+      return allColumns;
+    default:
+      return unreachable(filter);
+  }
+}
+
+/** The columns whose values may differ between two rows. */
+export function differing(before: Row, after: Row, { columns }: TableInfo): ColumnBits {
+  let bits = 0;
+  let index = 0;
+  for (const column of columns) {
+    if (!Object.is(valueOf(before, column), valueOf(after, column))) bits |= bitAt(index);
+    index++;
+  }
+  return bits;
+}
+
+/** Of a column that is not the table's, which no filter should have, nothing is known. */
+function bitAt(index: number): ColumnBits {
+  return index < 0 ? allColumns : 1 << index % 32;
+}

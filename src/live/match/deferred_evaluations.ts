@@ -1,0 +1,58 @@
+import type { RowImage } from "../../filter/match/row_image.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import type { Decider } from "./matcher.ts";
+import type { Group } from "../dispatch/subscriber_group.ts";
+import { eventKind, type Passage, type RowEvent } from "./row_change.ts";
+
+/** A passage that only the database can judge for a group, and the place of its event. */
+interface Question {
+  readonly group: Group;
+  readonly passage: Passage;
+  readonly place: number;
+}
+
+/** What is found of a question. */
+export interface Answer extends Question {
+  readonly kind: RowEvent["kind"] | null;
+}
+
+/** What memory leaves open about the rows of one table. */
+export class OpenQuestions {
+  readonly #table: TableInfo;
+  readonly #questions: Question[] = [];
+
+  /** Nothing is open yet. */
+  constructor(table: TableInfo) {
+    this.#table = table;
+  }
+
+  /** Whom they concern. */
+  get groups(): readonly Group[] {
+    return this.#questions.map(({ group }) => group);
+  }
+
+  /** One more. */
+  add(question: Question): void {
+    this.#questions.push(question);
+  }
+
+  /** Asks the database, about every row by one statement. */
+  async ask(decider: Decider): Promise<readonly Answer[]> {
+    const images = new Map<RowImage, number>();
+    const filters = new Map<Group, number>();
+    for (const { group, passage: { before, after } } of this.#questions) {
+      if (!filters.has(group)) filters.set(group, filters.size);
+      for (const image of [before, after]) {
+        if (image !== null && !images.has(image)) images.set(image, images.size);
+      }
+    }
+    const asked = [...filters.keys()].map(({ interest }) => interest.filter);
+    const answers = await decider.ask(this.#table, [...images.keys()], asked);
+    const passes = (image: RowImage | null, group: Group) =>
+      image !== null && answers[images.get(image) ?? -1]?.[filters.get(group) ?? -1] === true;
+    return this.#questions.map((question) => {
+      const { group, passage: { before, after } } = question;
+      return { ...question, kind: eventKind(passes(before, group), passes(after, group)) };
+    });
+  }
+}

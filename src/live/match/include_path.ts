@@ -1,0 +1,109 @@
+import type { Decide } from "../../filter/match/decide_in_memory.ts";
+import { canonicalKey } from "../../filter/canonical.ts";
+import { allRows, type Filter } from "../../filter/filter.ts";
+import type { Relation } from "../../schema/relation.ts";
+import type { Row, TableInfo } from "../../schema/table_info.ts";
+import type { Change } from "../../db/changes/change_log.ts";
+import type { Decider } from "./matcher.ts";
+import { backwards, stepBack, waysAlong } from "./relation_paths.ts";
+import type { ShownRelation } from "../live_view.ts";
+
+/** How one leads from a row of a table that has changed to the rows under which it is shown. */
+export interface Way {
+  /** Two ways of one resource with the same name lead alike. */
+  readonly name: string;
+  readonly table: TableInfo;
+  /** Whether a row of the table is shown; null where only the database can tell. */
+  readonly decide: Decide;
+  /** Whether a change of such a row can matter; null where every change of a shown one does. */
+  readonly reaches: ((change: Change) => boolean) | null;
+  /** One step up after the other, from the table to that of the rows. Never empty. */
+  readonly climbs: readonly Climb[];
+}
+
+/** From rows to those under which they are shown. */
+export interface Climb {
+  /** The relation the other way round. */
+  readonly relation: Relation;
+  /** Over the rows that it leads to: those that are not shown themselves show nothing. */
+  readonly where: Filter;
+  /** Over the link table of `manyToMany`. */
+  readonly links: Filter;
+  readonly isIndexed: boolean;
+}
+
+/** All ways to the rows of a view. */
+export function waysOf(shown: readonly ShownRelation[], decider: Decider): readonly Way[] {
+  return waysBelow(shown, { name: [], where: allRows, climbs: [] }, decider);
+}
+
+/** The values by which a change leads on: those of the row before and after, where it is shown. */
+export function leadingValues(
+  change: Change,
+  { decide, reaches, climbs }: Way,
+): ReadonlySet<unknown> {
+  const { before, after } = change;
+  const column = climbs[0]?.relation.steps[0].own;
+  const values = new Set<unknown>();
+  // A row that is shown neither before nor after is nobody's affair: an event would betray it.
+  const passes = (row: Row | null) => row !== null && decide({ row }) !== false;
+  if (column === undefined || (!passes(before) && !passes(after))) return values;
+  if (reaches !== null && !reaches(change)) return values;
+  for (const row of [before, after]) {
+    const value = row?.[column.name] ?? null;
+    if (value !== null) values.add(value);
+  }
+  return values;
+}
+
+interface Above {
+  readonly name: readonly string[];
+  readonly where: Filter;
+  readonly climbs: readonly Climb[];
+}
+
+function waysBelow(
+  shown: readonly ShownRelation[],
+  above: Above,
+  decider: Decider,
+): readonly Way[] {
+  return shown.flatMap(({ relation, filter, links, isIndexed, shown }) => {
+    const { where } = above;
+    const name = [...above.name, canonicalKey(where), relation.name, canonicalKey(links)];
+    const { owner, target, steps: [near, far] } = relation;
+    const fromTarget = far === undefined
+      ? [stepBack(near, owner)]
+      : [stepBack(far, near.table), stepBack(near, owner)];
+    const climb = { relation: backwards(relation, target, fromTarget), where, links, isIndexed };
+    const climbs = [climb, ...above.climbs];
+    const ways: Way[] = [
+      {
+        name: JSON.stringify(name),
+        table: target,
+        decide: decider.compile(filter),
+        reaches: null,
+        climbs,
+      },
+      // What decides which rows are shown may stand further on.
+      ...waysAlong(filter, { name, climbs }, decider),
+      ...waysBelow(shown, { name, where: filter, climbs }, decider),
+    ];
+    if (far === undefined) return ways;
+    const fromLinks = backwards(relation, near.table, [stepBack(near, owner)]);
+    const linked = {
+      name: [...name, ""],
+      climbs: [{ relation: fromLinks, where, links: allRows, isIndexed }, ...above.climbs],
+    };
+    return [
+      ...ways,
+      {
+        name: JSON.stringify(linked.name),
+        table: near.table,
+        decide: decider.compile(links),
+        reaches: null,
+        climbs: linked.climbs,
+      },
+      ...waysAlong(links, linked, decider),
+    ];
+  });
+}

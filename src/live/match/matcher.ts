@@ -1,0 +1,63 @@
+import { hasComparableKey } from "../../compile/comparable_key.ts";
+import { askAboutImages } from "../../db/changes/evaluate_filters.ts";
+import type { Driver } from "../../db/driver.ts";
+import { createCertainty } from "../../filter/match/certified_operators.ts";
+import { createDecide, type Decide } from "../../filter/match/decide_in_memory.ts";
+import type { Comparison, Filter } from "../../filter/filter.ts";
+import type { RowImage } from "../../filter/match/row_image.ts";
+import { createSampler, shadowFaults, shadowQuestions } from "../../filter/match/shadow_check.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+
+/** Decides which rows pass which filters: in memory where that is sure, else by the database. */
+export interface Decider {
+  /** How memory decides a filter; it answers null where only the database can tell. */
+  compile(filter: Filter): Decide;
+  /** Of which comparisons memory gives the answers of the database. */
+  isCertain(comparison: Comparison): boolean;
+  /** Whether the order of a table's keys in memory is that of the database. */
+  knowsKeyOrder(table: TableInfo): boolean;
+  /** For each image, by the database, whether it passes each filter. One statement. */
+  ask(
+    table: TableInfo,
+    images: readonly RowImage[],
+    filters: readonly Filter[],
+  ): Promise<readonly (readonly boolean[])[]>;
+  /** True for one decision of a thousand, which is to be checked. */
+  isToBeChecked(): boolean;
+  /**
+   * Asks the database what memory has decided already. False where they differ: then that kind of
+   * comparison is never decided in memory again, and what was compiled must be compiled anew.
+   */
+  check(table: TableInfo, image: RowImage, filter: Filter): Promise<boolean>;
+}
+
+/** A decider that asks this database. */
+export function createDecider(
+  driver: Driver,
+  { random, observe }: Pick<Runtime, "random" | "observe">,
+): Decider {
+  const { dialect } = driver;
+  const certainty = createCertainty(dialect);
+  const ask: Decider["ask"] = (table, images, filters) =>
+    askAboutImages(driver, dialect, { table, images, filters });
+  return {
+    compile: (filter) => createDecide(filter, certainty),
+    isCertain: (comparison) => certainty.isCertain(comparison),
+    knowsKeyOrder: (table) => hasComparableKey(table, dialect),
+    ask,
+    isToBeChecked: createSampler(random),
+    async check(table, image, filter) {
+      const questions = shadowQuestions(filter, image, certainty);
+      if (questions.length === 0) return true;
+      const [answers = []] = await ask(table, [image], questions);
+      const faults = shadowFaults(questions, image, answers, certainty);
+      for (const fault of faults) {
+        certainty.demote(fault);
+        const { column, operator: { symbols: [operator] } } = fault;
+        observe({ kind: "live_mismatch", table: table.name, column: column.name, operator });
+      }
+      return faults.length === 0;
+    },
+  };
+}

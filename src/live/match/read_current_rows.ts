@@ -1,0 +1,57 @@
+import { compileJudgedRows } from "../../compile/filters_on_rows.ts";
+import { filterParts, isTrue } from "../../db/changes/evaluate_filters.ts";
+import type { ChangeLog, Position } from "../../db/changes/change_log.ts";
+import type { RowReader } from "../../db/rows.ts";
+import type { Filter } from "../../filter/filter.ts";
+import { type Key, keyId, keyOf, parts } from "../../plan/key.ts";
+import type { Row, TableInfo } from "../../schema/table_info.ts";
+
+/** Rows, and the filters that they are asked about. */
+export interface QuestionAboutRows {
+  readonly table: TableInfo;
+  readonly reader: RowReader;
+  readonly keys: readonly Key[];
+  readonly filters: readonly Filter[];
+}
+
+/** What one statement has found. */
+export interface RowsNow {
+  /** The rows know of nothing that this does not cover. */
+  readonly at: Position;
+  /** The first of the filters that it was about. */
+  readonly from: number;
+  /** The ids of the keys that it was asked for. */
+  readonly ids: readonly string[];
+  /** The rows that are there, by their ids, each with a truth for each filter. */
+  readonly rows: ReadonlyMap<string, { readonly row: Row; readonly passes: readonly boolean[] }>;
+}
+
+/** The rows as they are, and which filters they pass: one statement, unless there are very many. */
+export async function readRowsNow(
+  log: ChangeLog,
+  { table, reader, keys, filters }: QuestionAboutRows,
+): Promise<readonly RowsNow[]> {
+  const { dialect } = reader;
+  const { columns } = table;
+  const found: RowsNow[] = [];
+  for (const part of filterParts(filters, dialect)) {
+    for (const some of parts(keys, mostKeys)) {
+      const statement = compileJudgedRows(
+        { table, columns, keys: some, filters: part.filters },
+        dialect,
+      );
+      const { rows: cells, position } = await log.readAt(statement);
+      // Without any row the position may be older than what was read, and must not be.
+      const at = cells.length === 0 ? await log.end() : position;
+      const rows = reader.toRows(cells, columns).map((row, index) => {
+        const truths = cells[index]?.slice(columns.length) ?? [];
+        return [keyId(keyOf(row, table), table), { row, passes: truths.map(isTrue) }] as const;
+      });
+      const ids = some.map((key) => keyId(key, table));
+      found.push({ at, from: part.from, ids, rows: new Map(rows) });
+    }
+  }
+  return found;
+}
+
+const mostKeys = 500;

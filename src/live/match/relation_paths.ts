@@ -1,0 +1,85 @@
+import { allRows, type Filter, type Related } from "../../filter/filter.ts";
+import type { Change } from "../../db/changes/change_log.ts";
+import type { Relation, RelationStep } from "../../schema/relation.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import type { Decider } from "./matcher.ts";
+import { reachesBy, walksOf } from "./relation_reach.ts";
+import type { Climb, Way } from "./include_path.ts";
+
+/** From where ways go on: the steps up from the rows of a filter, and how they are called. */
+export interface Above {
+  readonly name: readonly string[];
+  readonly climbs: readonly Climb[];
+}
+
+/** The rows of the filter are those that are followed. */
+export const here: Above = Object.freeze({ name: [], climbs: [] });
+
+/**
+ * All ways from the rows that a filter walks to back to the rows that it is about, and on from
+ * there. Nothing is asked of the rows between: one that no longer passes has let others through
+ * before.
+ */
+export function waysAlong(filter: Filter, above: Above, decider: Decider): readonly Way[] {
+  return walksOf(filter).flatMap((walk) => waysOfWalk(walk, above, decider));
+}
+
+function waysOfWalk(walk: Related, above: Above, decider: Decider): readonly Way[] {
+  const { relation, filter, links } = walk;
+  const reaches = (change: Change) => reachesBy(change, walk, decider);
+  const { owner, target, steps: [near, far] } = relation;
+  const home = stepBack(near, owner);
+  const back = far === undefined ? [home] : [stepBack(far, near.table), home];
+  const behind = {
+    // No step of an include is called so.
+    name: [...above.name, `?${relation.name}`],
+    climbs: [climbOf(backwards(relation, target, back)), ...above.climbs],
+  };
+  const ways = [
+    wayOf(behind, { table: target, decide: decider.compile(filter), reaches }),
+    ...waysAlong(filter, behind, decider),
+  ];
+  if (far === undefined) return ways;
+  const linked = {
+    name: [...behind.name, ""],
+    climbs: [climbOf(backwards(relation, near.table, [home])), ...above.climbs],
+  };
+  return [
+    ...ways,
+    wayOf(linked, { table: near.table, decide: decider.compile(links), reaches }),
+    ...waysAlong(links, linked, decider),
+  ];
+}
+
+function wayOf(
+  { name, climbs }: Above,
+  way: Pick<Way, "table" | "decide" | "reaches">,
+): Way {
+  return { ...way, name: JSON.stringify(name), climbs };
+}
+
+function climbOf(relation: Climb["relation"]): Climb {
+  return { relation, where: allRows, links: allRows, isIndexed: false };
+}
+
+/** A step the other way round, to `table`. */
+export function stepBack({ own, other }: RelationStep, table: TableInfo): RelationStep {
+  return { table, own: other, other: own };
+}
+
+/** A relation the other way round, by the steps that lead back. */
+export function backwards(
+  relation: Relation,
+  from: TableInfo,
+  steps: readonly RelationStep[],
+): Relation {
+  const [first, second] = steps;
+  if (first === undefined) throw new Error("A relation has a step");
+  return {
+    ...relation,
+    owner: from,
+    target: relation.owner,
+    toMany: true,
+    steps: second === undefined ? [first] : [first, second],
+  };
+}

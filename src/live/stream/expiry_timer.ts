@@ -1,0 +1,82 @@
+import type { User } from "../../auth/user.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+
+/** Calls back for each member when its time is over: one timer for all of them. */
+export class Expiries<T> {
+  readonly #clock: Clock;
+  readonly #expire: (member: T) => void;
+  /** By the moment that their times are rounded up to. */
+  readonly #members = new Map<number, Set<T>>();
+  #next = Infinity;
+  #cancel: (() => void) | null = null;
+
+  /** Waits for nothing yet. */
+  constructor(clock: Clock, expire: (member: T) => void) {
+    this.#clock = clock;
+    this.#expire = expire;
+  }
+
+  /** Waits for a moment of the clock that never jumps; an infinite one never comes. */
+  add(member: T, at: number): void {
+    if (at === Infinity) return;
+    const slot = slotOf(at);
+    const members = this.#members.get(slot);
+    if (members !== undefined) members.add(member);
+    else this.#members.set(slot, new Set([member]));
+    if (slot < this.#next) this.#wait(slot);
+  }
+
+  /** Waits no more. */
+  remove(member: T, at: number): void {
+    const slot = slotOf(at);
+    const members = this.#members.get(slot);
+    members?.delete(member);
+    if (members?.size === 0) this.#members.delete(slot);
+    if (this.#members.size === 0) this.stop();
+  }
+
+  /** Calls nobody back any more. */
+  stop(): void {
+    this.#cancel?.();
+    this.#cancel = null;
+    this.#next = Infinity;
+  }
+
+  #wait(slot: number): void {
+    this.stop();
+    this.#next = slot;
+    // A timer takes no more than 24 days.
+    const delayMs = Math.min(Math.max(0, slot - this.#clock.elapsedMs()), longestWaitMs);
+    this.#cancel = this.#clock.after(delayMs, () => this.#look());
+  }
+
+  #look(): void {
+    this.stop();
+    const now = this.#clock.elapsedMs();
+    for (const [slot, members] of this.#members) {
+      if (slot > now) continue;
+      this.#members.delete(slot);
+      for (const member of members) this.#expire(member);
+    }
+    const next = Math.min(...this.#members.keys());
+    if (next !== Infinity) this.#wait(next);
+  }
+}
+
+/** For how long the user's credentials last, as far as they say so. Throws a 401 once they ended. */
+export function requireUnexpired(user: User | null, clock: Clock): number {
+  const seconds = user?.claims?.["exp"];
+  const leftMs = typeof seconds === "number" ? seconds * 1000 - clock.now() : Infinity;
+  if (leftMs > 0) return leftMs;
+  throw new Problem("unauthorized", "Cannot subscribe: the credentials have expired", {
+    headers: { "www-authenticate": "Bearer" },
+  });
+}
+
+function slotOf(at: number): number {
+  return Math.ceil(at / slotMs) * slotMs;
+}
+
+const slotMs = 250;
+const longestWaitMs = 24 * 60 * 60_000;

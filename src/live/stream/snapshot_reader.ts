@@ -1,0 +1,151 @@
+import type { ChangeLog, Position } from "../../db/changes/change_log.ts";
+import { type Key, keyId, keyOf } from "../../plan/key.ts";
+import type { OrderKey } from "../../plan/plan.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+import type { Row, TableInfo } from "../../schema/table_info.ts";
+import type { SqlValue } from "../../sql/fragment.ts";
+import { eventId, eventText, toBytes } from "../dispatch/server_sent_events.ts";
+import type { Group } from "../dispatch/subscriber_group.ts";
+import type { LiveSizes } from "../live_sizes.ts";
+import type { Gate } from "../../runtime/semaphore.ts";
+
+/** One page of a snapshot, ready to be sent. */
+export interface Page {
+  /** An `existing` event. Shared by all who ask for the same page. */
+  readonly bytes: Uint8Array;
+  /** What the page knows of. */
+  readonly position: Position;
+  /** Where the next page begins; null behind the last one. */
+  readonly next: PageStart | null;
+  /** Of the keys of its rows, where what a client holds is kept. */
+  readonly keyIds: readonly string[];
+}
+
+/** Behind which row a page begins. */
+export interface PageStart {
+  /** Its key in process. */
+  readonly key: Key;
+  /** Its key as it is stored. */
+  readonly stored: readonly SqlValue[];
+}
+
+/** How far a snapshot has come. */
+export interface Walk {
+  /** Behind which row the next page begins; null for the first. */
+  start: PageStart | null;
+  /** The next page, where it was read and what was sent is not yet as new as it is. */
+  page: Page | null;
+  /** Whether it follows an invalidation: its pages must know of what caused that. */
+  readonly isAnew: boolean;
+}
+
+/** How snapshots are read. */
+export interface PageReaderOptions {
+  readonly log: ChangeLog;
+  readonly clock: Clock;
+  readonly sizes: LiveSizes;
+  readonly gate: Gate;
+}
+
+/**
+ * Reads snapshots page by page, by key, each page in its turn, so that a crowd that comes back at
+ * once does not take the database from everybody else. Those who ask for the same page within a
+ * moment share it.
+ */
+export class PageReader {
+  readonly #options: PageReaderOptions;
+  readonly #recent = new Map<string, { readonly at: number; readonly page: Promise<Page> }>();
+
+  /** Reads nothing yet. */
+  constructor(options: PageReaderOptions) {
+    this.#options = options;
+  }
+
+  /** A page of a group's rows that knows of all that `atLeast` covers. */
+  async read(group: Group, start: PageStart | null, atLeast: Position | null): Promise<Page> {
+    this.forgetOld();
+    const id = `${group.key}${JSON.stringify(start?.stored.map(String) ?? null)}`;
+    const recent = this.#recent.get(id);
+    if (recent !== undefined) {
+      const page = await recent.page;
+      if (atLeast === null || this.#options.log.isBehind(page.position, atLeast)) return page;
+    }
+    const page = this.#options.gate.pass(() => this.#readPage(group, start));
+    // Set again it would keep its place among the older ones, which are let go of in order.
+    this.#recent.delete(id);
+    if (this.#recent.size < mostRemembered) {
+      this.#recent.set(id, { at: this.#options.clock.elapsedMs(), page });
+      // Whoever asks again after a failure reads anew.
+      page.catch(() => this.#recent.delete(id));
+    }
+    return await page;
+  }
+
+  /** Lets go of the pages that are too old to be shared. */
+  forgetOld(): void {
+    const oldest = this.#options.clock.elapsedMs() - sharedForMs;
+    for (const [id, { at }] of this.#recent) {
+      if (at > oldest) return;
+      this.#recent.delete(id);
+    }
+  }
+
+  async #readPage({ interest, rows: held }: Group, start: PageStart | null): Promise<Page> {
+    const { table, filter, reader, view } = interest;
+    const { log, sizes: { rowsPerPage } } = this.#options;
+    const statement = reader.compile({
+      kind: "read",
+      table,
+      columns: table.columns,
+      where: filter,
+      order: table.primaryKey.map((column): OrderKey => ({ column, descending: false })),
+      after: start?.stored ?? null,
+      limit: rowsPerPage,
+    });
+    const { rows: cells, position } = await log.readAt(statement);
+    const rows = reader.toRows(cells, table.columns);
+    const items = rows.length === 0 ? [] : await view.present(rows);
+    // Those that were not presented with the others begin the next page.
+    const isLast = rows.length < rowsPerPage && items.length === rows.length;
+    const end = items.length - 1;
+    const last = isLast ? undefined : rows[end];
+    const next = last === undefined ? null : pageStart(last, cells[end] ?? [], interest.table);
+    const shown = rows.slice(0, items.length);
+    const ids = showsKey(items, table) ? null : shown.map((row) => eventId(keyOf(row, table)));
+    return {
+      bytes: toBytes(existingText(items, ids, next !== null)),
+      position,
+      next,
+      keyIds: held === null ? [] : shown.map((row) => keyId(keyOf(row, table), table)),
+    };
+  }
+}
+
+/**
+ * A page of the snapshot; the last one says that there are no more. `ids` are those of the items,
+ * where these do not hold their keys.
+ */
+export function existingText(
+  items: readonly Row[],
+  ids: readonly unknown[] | null,
+  hasMore: boolean,
+): string {
+  return eventText("existing", ids === null ? { items, hasMore } : { items, ids, hasMore });
+}
+
+/** A select may have left the key out: then a client could not tell whose later events are. */
+function showsKey([item]: readonly Row[], { primaryKey }: TableInfo): boolean {
+  return item === undefined || primaryKey.every(({ name }) => Object.hasOwn(item, name));
+}
+
+const sharedForMs = 2_000;
+const mostRemembered = 64;
+
+function pageStart(
+  row: Row,
+  cells: readonly SqlValue[],
+  table: Group["interest"]["table"],
+): PageStart {
+  const stored = table.primaryKey.map((column) => cells[table.columns.indexOf(column)] ?? null);
+  return { key: keyOf(row, table), stored };
+}

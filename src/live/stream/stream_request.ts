@@ -1,0 +1,43 @@
+import type { RowReader } from "../../db/rows.ts";
+import { and, type Filter } from "../../filter/filter.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import type { Interest } from "../dispatch/subscriber_group.ts";
+import type { LiveQuestion } from "../aggregate/aggregate_query.ts";
+import type { Watched } from "./scope_recheck.ts";
+import type { LiveView } from "../live_view.ts";
+
+/** What somebody wants to follow. */
+export interface StreamRequest extends Watched {
+  /** Where the caller's socket ends, as far as known. */
+  readonly address: string | null;
+  readonly table: TableInfo;
+  readonly reader: RowReader;
+  readonly view: LiveView;
+  /** The rows of the caller's scope. */
+  readonly scope: Filter;
+  /** What must hold beside the scope. */
+  readonly filter: Filter;
+  /** Settles when the caller is gone. */
+  readonly gone: Promise<unknown>;
+}
+
+/** The rows, and what happens to them. */
+export interface SubscribeRequest extends StreamRequest {
+  /** The token of a stream that ended. */
+  readonly resumeFrom: string | null;
+  readonly skipExisting: boolean;
+}
+
+/** What the rows come to. */
+export interface AggregateRequest extends StreamRequest {
+  readonly question: LiveQuestion;
+}
+
+/** Which rows a request is about, and how they are shown. */
+export function interestOf(
+  { resource, table, reader, view, scope, filter }:
+    & Pick<StreamRequest, "table" | "reader" | "view" | "scope" | "filter">
+    & Pick<Watched, "resource">,
+): Interest {
+  return { resource, table, reader, view, filter: and(scope, filter) };
+}

@@ -1,0 +1,143 @@
+import type { ColumnInfo } from "../../schema/table_info.ts";
+import type { Grant } from "../../auth/authorize.ts";
+import { noRows } from "../../filter/filter.ts";
+import { groupKey } from "../dispatch/subscriber_group.ts";
+import type { LiveStream } from "./live_stream.ts";
+import type { Place } from "./stream_quota.ts";
+import { requireRecorded } from "../feed/require_recorded.ts";
+import { isFixed, type ScopeHolder, type ScopeWatch } from "./scope_recheck.ts";
+import { interestOf, type StreamRequest } from "./stream_request.ts";
+
+/** When a stream ends, and what it takes up until then. */
+export interface TicketFacts {
+  readonly slot: number;
+  readonly endsAt: number;
+  readonly expiresAt: number;
+  readonly place: Place;
+  /** The columns that are never recorded. */
+  readonly excluded: ReadonlySet<ColumnInfo>;
+}
+
+/** What a stream was opened by, as far as its rights may become others. */
+type Claim = Omit<StreamRequest, "address" | "gone">;
+
+/**
+ * What a hub knows of a stream. It holds the right to the rows, which may become another one, and
+ * nothing of the request beside: there are many streams, and they last.
+ */
+export class Ticket implements ScopeHolder {
+  readonly slot: number;
+  readonly endsAt: number;
+  readonly expiresAt: number;
+  readonly place: Place;
+  readonly stream: LiveStream;
+  readonly #excluded: ReadonlySet<ColumnInfo>;
+  /** Null where nothing can change what is seen. */
+  readonly #claim: Claim | null;
+  /** What is seen by the rights of now. */
+  #sight: Pick<Claim, "scope" | "view"> | null;
+  readonly #related: readonly RelatedHolder[];
+
+  constructor(request: StreamRequest, stream: LiveStream, facts: TicketFacts) {
+    const { view: { rights } } = request;
+    this.stream = stream;
+    this.slot = facts.slot;
+    this.endsAt = facts.endsAt;
+    this.expiresAt = facts.expiresAt;
+    this.place = facts.place;
+    this.#excluded = facts.excluded;
+    this.#claim = isFixed(request) && rights.length === 0 ? null : claimOf(request, stream);
+    this.#sight = this.#claim;
+    this.#related = rights.length === 0
+      ? none
+      : rights.map((_right, index) => new RelatedHolder(this, index));
+  }
+
+  /** Has all its rights looked at from time to time. */
+  watch(scopes: ScopeWatch): void {
+    const claim = this.#claim;
+    if (claim === null) return;
+    scopes.add(claim, claim.scope, this);
+    claim.view.rights.forEach((right, index) => {
+      const holder = this.#related[index];
+      if (holder !== undefined) scopes.add(right, right.grant?.rows ?? noRows, holder);
+    });
+  }
+
+  /** The opposite of {@link watch}. */
+  unwatch(scopes: ScopeWatch): void {
+    const claim = this.#claim;
+    if (claim === null) return;
+    scopes.remove(claim, this);
+    claim.view.rights.forEach((right, index) => {
+      const holder = this.#related[index];
+      if (holder !== undefined) scopes.remove(right, holder);
+    });
+  }
+
+  regrant(grant: Grant | null): void {
+    if (grant === null) this.revoke();
+    else if (this.#sight !== null) this.#see({ ...this.#sight, scope: grant.rows });
+  }
+
+  /** The same for a right that what is shown under the rows hangs on. */
+  regrantRelated(index: number, grant: Grant | null): void {
+    if (this.#sight === null) return;
+    const { scope, view } = this.#sight;
+    this.#see({ scope, view: view.rights[index]?.regranted(grant) ?? view });
+  }
+
+  revoke(): void {
+    this.stream.expire();
+  }
+
+  #see({ scope, view }: Pick<Claim, "scope" | "view">): void {
+    if (this.#claim === null) return;
+    this.#sight = { scope, view };
+    const sight = { ...this.#claim, scope, view };
+    // What this throws ends the stream: asked of another column, it would be silent.
+    requireRecorded(sight, this.#excluded);
+    const interest = interestOf(sight);
+    if (groupKey(interest) === groupKey(this.stream.interest)) return;
+    this.stream.move(interest, "scope_changed");
+  }
+}
+
+const none: readonly RelatedHolder[] = Object.freeze([]);
+
+function claimOf(
+  { resource, access, policy, user, table, reader, scope, filter, view }: StreamRequest,
+  { interest }: LiveStream,
+): Claim {
+  return {
+    resource,
+    access,
+    policy,
+    user,
+    table,
+    reader,
+    scope,
+    filter,
+    // Without rights, those who see the same share the view as well.
+    view: view.rights.length === 0 ? interest.view : view,
+  };
+}
+
+/** Holds the right to rows that are shown under others. */
+class RelatedHolder implements ScopeHolder {
+  readonly #ticket: Ticket;
+  readonly #index: number;
+
+  constructor(ticket: Ticket, index: number) {
+    this.#ticket = ticket;
+    this.#index = index;
+  }
+
+  regrant(grant: Grant | null): void {
+    this.#ticket.regrantRelated(this.#index, grant);
+  }
+
+  revoke(): void {
+    this.#ticket.revoke();
+  }
+}

@@ -1,0 +1,223 @@
+import type { ScopeOptions } from "../../auth/scope.ts";
+import { requireDatabase } from "../../db/require_database.ts";
+import { requireKnownOptions } from "../../problem/known_options.ts";
+import { shown } from "../../problem/show_value.ts";
+import { isColumn, readColumnInfo, readTableInfo } from "../../schema/define.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import type {
+  BatchOptions,
+  Capabilities,
+  EtagOptions,
+  FieldOptions,
+  PaginationOptions,
+  RelationOptions,
+  ResourceDefinition,
+  ResourceOptions,
+} from "./definition.ts";
+import type { AnyHooks } from "./hooks.ts";
+import { tableOf } from "./table_of.ts";
+
+/**
+ * Refuses what the types refuse, for those who write JavaScript or are new here: one sentence that
+ * names the table and the option. What the values mean is checked where they are settled.
+ */
+export function checkOptions({ table, options }: ResourceDefinition): void {
+  const info = tableOf(table);
+  const subject = `Cannot serve "${info.name}"`;
+  requireObject(options, `${subject}: it has no options, like { id: ${idOf(info)} }`);
+  requireKnownOptions(options, knownOptions, `${subject}: a resource`);
+  if (options.id === undefined) {
+    throw new Error(`${subject}: id is missing: name the primary key, id: ${idOf(info)}`);
+  }
+  if (options.db !== undefined) requireDatabase(options.db, subject);
+  checkPath(options.path, subject);
+  checkAuth(options.auth, subject);
+  checkGroup("capabilities", options.capabilities, knownCapabilities, subject);
+  checkGroup("pagination", options.pagination, knownPagination, subject);
+  checkGroup("fields", options.fields, knownFields, subject);
+  checkGroup("etag", options.etag, knownEtag, subject);
+  checkGroup("softDelete", options.softDelete, { field: true }, subject);
+  checkGroup("hooks", options.hooks, knownHooks, subject);
+  checkGroup("batch", options.batch, knownBatch, subject);
+  checkRelations(options.relations, subject);
+  checkColumns("id", [options.id].flat(), info);
+  checkColumns("generatedFields", options.generatedFields ?? [], info);
+  for (const [name, list] of Object.entries(options.fields ?? {})) {
+    if (list !== undefined) checkColumns(`fields.${name}`, list, info);
+  }
+}
+
+const knownOptions: Readonly<Record<keyof ResourceOptions<unknown>, true>> = {
+  id: true,
+  path: true,
+  db: true,
+  auth: true,
+  capabilities: true,
+  fields: true,
+  strictInput: true,
+  pagination: true,
+  customOperators: true,
+  etag: true,
+  softDelete: true,
+  hooks: true,
+  generatedFields: true,
+  computed: true,
+  batch: true,
+  relations: true,
+  nestedWrites: true,
+  procedures: true,
+  autoRelations: true,
+  rateLimit: true,
+  cost: true,
+  pow: true,
+  captcha: true,
+  overflow: true,
+};
+
+const knownRelation: Readonly<Record<keyof RelationOptions, true>> = {
+  type: true,
+  resource: true,
+  foreignKey: true,
+  references: true,
+  through: true,
+  filterable: true,
+};
+
+const knownScopes: Readonly<Record<keyof ScopeOptions, true>> = {
+  public: true,
+  read: true,
+  create: true,
+  update: true,
+  delete: true,
+  subscribe: true,
+};
+
+const knownCapabilities: Readonly<Record<keyof Capabilities, true>> = {
+  enableCreate: true,
+  enableUpdate: true,
+  enableDelete: true,
+  enableBatch: true,
+  enableExport: true,
+  enableAggregations: true,
+  enableSubscribe: true,
+};
+
+const knownEtag: Readonly<Record<keyof EtagOptions<unknown>, true>> = {
+  versionField: true,
+  updatedAtField: true,
+  idField: true,
+  algorithm: true,
+  require: true,
+};
+
+const knownHooks: Readonly<Record<keyof AnyHooks, true>> = {
+  onBeforeCreate: true,
+  onAfterCreate: true,
+  onBeforeUpdate: true,
+  onAfterUpdate: true,
+  onBeforeDelete: true,
+  onAfterDelete: true,
+  timeoutMs: true,
+};
+
+const knownBatch: Readonly<Record<keyof BatchOptions, true>> = {
+  create: true,
+  update: true,
+  replace: true,
+  delete: true,
+  incrementVersion: true,
+};
+
+const knownPagination: Readonly<Record<keyof PaginationOptions, true>> = {
+  defaultLimit: true,
+  maxLimit: true,
+};
+
+const knownFields: Readonly<Record<keyof FieldOptions<unknown>, true>> = {
+  readable: true,
+  writable: true,
+  filterable: true,
+  sortable: true,
+};
+
+/** How `id` would be written for this table. */
+function idOf({ name, primaryKey, own }: TableInfo): string {
+  const columns = primaryKey.map((column) =>
+    own ? `${name}.${column.name}` : JSON.stringify(column.name)
+  );
+  return columns.length === 1 ? columns.join() : `[${columns.join(", ")}]`;
+}
+
+/** RFC 3986 3.3: what else stands in a segment of a request's path is percent-encoded there. */
+const segmentPattern = /^(?!\.{1,2}$)(?:[\w.~!$&'()*+,;=:@-]|%[\dA-F]{2})+$/i;
+
+function checkPath(path: unknown, subject: string): void {
+  if (path === undefined) return;
+  if (typeof path !== "string") {
+    throw new Error(`${subject}: path must be a text like "notes", not ${shown(path)}`);
+  }
+  if (path.split("/").every((segment) => segmentPattern.test(segment))) return;
+  throw new Error(
+    `${subject}: path must be like "notes", with no slash at an end and what a URL ` +
+      `cannot hold percent-encoded, not ${JSON.stringify(path)}`,
+  );
+}
+
+function checkAuth(auth: unknown, subject: string): void {
+  if (auth === undefined) return;
+  if (typeof auth === "function") {
+    throw new Error(`${subject}: auth is a function: say for what, like auth: { read: … }`);
+  }
+  checkGroup("auth", auth, knownScopes, subject);
+  for (const [name, scope] of Object.entries(auth)) {
+    if (name === "public" || scope === undefined || typeof scope === "function") continue;
+    throw new Error(
+      `${subject}: auth.${name} must be a function of the user, like () => all(), ` +
+        `not ${shown(scope)}`,
+    );
+  }
+}
+
+function checkRelations(relations: unknown, subject: string): void {
+  if (relations === undefined) return;
+  requireObject(relations, `${subject}: relations must be an object, not ${shown(relations)}`);
+  for (const [name, relation] of Object.entries(relations)) {
+    const option = `relations.${name}`;
+    requireObject(relation, `${subject}: ${option} must be an object, not ${shown(relation)}`);
+    requireKnownOptions(relation, knownRelation, `${subject}: ${option}`);
+  }
+}
+
+function checkGroup(
+  name: string,
+  group: unknown,
+  known: Readonly<Record<string, true>>,
+  subject: string,
+): asserts group is object | undefined {
+  if (group === undefined) return;
+  requireObject(group, `${subject}: ${name} must be an object, not ${shown(group)}`);
+  requireKnownOptions(group, known, `${subject}: ${name}`);
+}
+
+/** A column of another table may have the same name, and would be taken for this table's. */
+function checkColumns(option: string, references: unknown, table: TableInfo): void {
+  const subject = `Cannot serve "${table.name}": ${option}`;
+  if (!Array.isArray(references)) {
+    throw new Error(`${subject} must be a list of columns, not ${shown(references)}`);
+  }
+  for (const reference of references) {
+    // Names are deprecated, and looked up where the resource is settled.
+    if (typeof reference === "string") continue;
+    if (!isColumn(reference)) {
+      throw new Error(`${subject} takes columns, not ${shown(reference)}`);
+    }
+    const column = readColumnInfo(reference);
+    if (table.columns.includes(column)) continue;
+    const other = readTableInfo(reference).name;
+    throw new Error(`${subject} names "${column.name}" of another table, "${other}"`);
+  }
+}
+
+function requireObject(value: unknown, message: string): asserts value is object {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error(message);
+}

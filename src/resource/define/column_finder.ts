@@ -1,0 +1,30 @@
+import type { Observer } from "../../runtime/observation.ts";
+import { readColumnInfo } from "../../schema/define.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import type { ColumnReferenceOf } from "./definition.ts";
+
+/** A reference to a column → the column. Throws a plain Error that names the option. */
+export type ColumnFinder = (
+  reference: ColumnReferenceOf<Record<string, unknown>>,
+  option: string,
+) => ColumnInfo;
+
+/** Finds columns of one table; a name where an object could stand is observed once. */
+export function columnFinder(table: TableInfo, observe: Observer): ColumnFinder {
+  let warned = false;
+  return (reference, option) => {
+    const name = typeof reference === "string" ? reference : readColumnInfo(reference).name;
+    const column = table.byName.get(name);
+    if (column === undefined) {
+      throw new Error(`Cannot serve "${table.name}": ${option} names no column "${name}" of it`);
+    }
+    if (typeof reference === "string" && table.own && !warned) {
+      warned = true;
+      observe({
+        kind: "deprecated",
+        message: `"${table.name}" refers to columns by name in ${option}: use the column object`,
+      });
+    }
+    return column;
+  };
+}

@@ -1,0 +1,187 @@
+import type { ScopeOptions } from "../../auth/scope.ts";
+import type { User } from "../../auth/user.ts";
+import type { Database } from "../../db/open_database.ts";
+import type { ProtectionOptions } from "../../guard/protection_options.ts";
+import type { CustomOperator } from "../../filter/operators/operators.ts";
+import type { ColumnLike, TableLike } from "../../schema/define.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import type { Hooks } from "./hooks.ts";
+import type { Procedure } from "./procedure.ts";
+
+/** A column of the resource's table: the object, or (deprecated) its property name. */
+export type ColumnReferenceOf<S> = ColumnLike<unknown> | (keyof S & string);
+
+/** What may be done at all, whoever asks. Everything but exports is on unless it is set to false. */
+export interface Capabilities {
+  /** Governs POST. */
+  readonly enableCreate?: boolean | undefined;
+  /** Governs PATCH and PUT. */
+  readonly enableUpdate?: boolean | undefined;
+  /** Governs DELETE and restoring. */
+  readonly enableDelete?: boolean | undefined;
+  /** Governs every batch, beside the capability of what it does. */
+  readonly enableBatch?: boolean | undefined;
+  /** Governs lists as `text/csv` and `application/x-ndjson`, of all rows at once. Off unless set. */
+  readonly enableExport?: boolean | undefined;
+  /** Governs `GET /aggregate`, and with live streams `GET /aggregate/subscribe`. */
+  readonly enableAggregations?: boolean | undefined;
+  /** Governs live streams. */
+  readonly enableSubscribe?: boolean | undefined;
+}
+
+/** The most items of one batch; 100 each unless set. */
+export interface BatchOptions {
+  /** Governs `POST /batch` and `POST /batch/upsert`. */
+  readonly create?: number | undefined;
+  /** Governs `PATCH /batch`. */
+  readonly update?: number | undefined;
+  /** Governs `PUT /batch`. */
+  readonly replace?: number | undefined;
+  /** Governs `DELETE /batch`. */
+  readonly delete?: number | undefined;
+  /** Counts the version up in batches as well. Off unless set. */
+  readonly incrementVersion?: boolean | undefined;
+}
+
+/** How tags are made. Without a field for it, a tag is a keyed hash of the row. */
+export interface EtagOptions<S> {
+  /** An integer that every PATCH and PUT counts up. */
+  readonly versionField?: ColumnReferenceOf<S> | undefined;
+  /** A timestamp that every PATCH and PUT moves forward. */
+  readonly updatedAtField?: ColumnReferenceOf<S> | undefined;
+  /** Stands beside the time of update in a tag; the primary key unless set. */
+  readonly idField?: ColumnReferenceOf<S> | undefined;
+  /** `weak` unless set; `strong` forbids proxies to change the answers. */
+  readonly algorithm?: "weak" | "strong" | undefined;
+  /** Refuses writes of one row without `If-Match` with 428. Off unless set. */
+  readonly require?: boolean | undefined;
+}
+
+/** A column of any table: the object, or its property name. */
+export type AnyColumn = ColumnLike<unknown> | string;
+
+/**
+ * How the rows of a resource lead to those of another: `include` loads them, and scopes may follow
+ * relations by path: ``rsql`project.ownerId==${user.id}` ``.
+ */
+export interface RelationOptions {
+  /** `belongsTo`: the foreign key stands here. `hasOne`, `hasMany`: it stands in the other table. */
+  readonly type: "belongsTo" | "hasOne" | "hasMany" | "manyToMany";
+  /** The other resource's table, or its name; of a table that is served twice, the first. */
+  readonly resource: TableLike<unknown, unknown> | TableInfo | string;
+  /** The column that refers; of `manyToMany`, the link's column that refers to this resource. */
+  readonly foreignKey: AnyColumn;
+  /**
+   * The column that is referred to, the primary key of its table unless set; of `manyToMany`, the
+   * link's column that refers to the other resource.
+   */
+  readonly references?: AnyColumn | undefined;
+  /** The link table of `manyToMany`. */
+  readonly through?: TableLike<unknown, unknown> | TableInfo | undefined;
+  /** Lets the `filter` of a request walk it: `author.name==Ann`. Off unless set. */
+  readonly filterable?: boolean | undefined;
+}
+
+/** How rows are marked deleted instead of removed. */
+export interface SoftDeleteOptions<S> {
+  /**
+   * The column of the mark: a timestamp or date (NULL is live), a boolean or integer (0 or NULL is
+   * live), or a text (`""` or NULL is live). No body may set it unless `fields.writable` names it.
+   */
+  readonly field: ColumnReferenceOf<S>;
+}
+
+/** Page sizes of lists. */
+export interface PaginationOptions {
+  /** The page size without `limit`; 20 unless set. */
+  readonly defaultLimit?: number | undefined;
+  /** The largest page; a greater `limit` is clamped to it. 100 unless set. */
+  readonly maxLimit?: number | undefined;
+}
+
+/** Which columns may be used for what; every list that is absent allows what is said beside it. */
+export interface FieldOptions<S> {
+  /** Sent in answers, and open to aggregates. All columns unless set. */
+  readonly readable?: readonly ColumnReferenceOf<S>[] | undefined;
+  /** Taken from bodies; the others are dropped before anything sees them. All unless set. */
+  readonly writable?: readonly ColumnReferenceOf<S>[] | undefined;
+  /** Allowed in `filter`. The readable ones unless set. */
+  readonly filterable?: readonly ColumnReferenceOf<S>[] | undefined;
+  /** Allowed in `orderBy`. The readable ones unless set. */
+  readonly sortable?: readonly ColumnReferenceOf<S>[] | undefined;
+}
+
+/** How one table is served. */
+export interface ResourceOptions<S, I = S, U extends User = User> extends ProtectionOptions {
+  /** The primary key: a column, or the columns of a composite key in the table's key order. */
+  readonly id: ColumnReferenceOf<S> | readonly ColumnReferenceOf<S>[];
+  /** The path below the base path; the table's name unless set. */
+  readonly path?: string | undefined;
+  /** The database, when it is not the app's. */
+  readonly db?: Database | undefined;
+  /** Who may do what. Whatever is not granted is denied. */
+  readonly auth?: ScopeOptions<U> | undefined;
+  /** Which operations exist. */
+  readonly capabilities?: Capabilities | undefined;
+  /** Which columns may be read, written, filtered and sorted by. */
+  readonly fields?: FieldOptions<S> | undefined;
+  /** Refuses unknown body fields with 422 instead of ignoring them. Off unless set. */
+  readonly strictInput?: boolean | undefined;
+  /** How large the pages of a list are. */
+  readonly pagination?: PaginationOptions | undefined;
+  /** Columns that the server fills in on create: keys, times, owners. Never stripped. */
+  readonly generatedFields?: readonly ColumnReferenceOf<S>[] | undefined;
+  /** Virtual fields of every answer, from the whole row, hidden columns included. Synchronous. */
+  readonly computed?: Readonly<Record<string, (row: S) => unknown>> | undefined;
+  /** Functions around the writes. */
+  readonly hooks?: Hooks<S, I> | undefined;
+  /** Tags and conditional requests. Off unless set. */
+  readonly etag?: EtagOptions<S> | undefined;
+  /** Marks rows deleted instead of removing them. */
+  readonly softDelete?: SoftDeleteOptions<S> | undefined;
+  /** Named ways to rows of other resources. */
+  readonly relations?: Readonly<Record<string, RelationOptions>> | undefined;
+  /**
+   * Makes relations of the foreign keys between served tables. On for tables that were read from a
+   * live database, off for others, unless set.
+   */
+  readonly autoRelations?: boolean | undefined;
+  /**
+   * Lets the body of a create hold related rows under the names of their relations; all are created
+   * in one transaction, each by the rules of its own resource. Off unless set.
+   */
+  readonly nestedWrites?: boolean | undefined;
+  /** Functions of your own behind `POST /rpc/:name`, by name; see {@link procedure}. */
+  readonly procedures?: Readonly<Record<string, Procedure>> | undefined;
+  /** How large batches may be. */
+  readonly batch?: BatchOptions | undefined;
+  /** Further filter operators, by whole symbol, e.g. `"=near="`. */
+  readonly customOperators?: Readonly<Record<string, CustomOperator>> | undefined;
+}
+
+/** A table and how it is served, not yet settled. Made by {@link resource}. */
+export interface ResourceDefinition {
+  /** As it was declared or described. */
+  readonly table: TableLike<unknown, unknown> | TableInfo;
+  /** As they were given. */
+  readonly options: ResourceOptions<Record<string, unknown>>;
+}
+
+/**
+ * Declares that a table is served, and how. Nothing happens until the app is created.
+ *
+ * @example
+ * ```ts
+ * import { all, integer, resource, table, text } from "@svc/resource-api";
+ *
+ * const notes = table("notes", { id: integer().primaryKey(), title: text().notNull() });
+ * resource(notes, { id: notes.id, auth: { public: { read: true }, create: () => all() } });
+ * ```
+ */
+export function resource<S, I, U extends User = User>(
+  table: TableLike<S, I> | TableInfo,
+  options: ResourceOptions<S, I, U>,
+): ResourceDefinition {
+  // The row and user types serve whoever writes the options; in process a row is a plain record.
+  return { table, options: options as unknown as ResourceOptions<Record<string, unknown>> };
+}

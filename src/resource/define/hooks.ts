@@ -1,0 +1,68 @@
+import type { User } from "../../auth/user.ts";
+import type { Connection } from "../../db/driver.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+
+/** What a hook is told beside the row. */
+export interface HookContext {
+  /** In after-hooks the open transaction: what it writes is committed or rolled back with the row. */
+  readonly db: Connection;
+  /** Who writes. */
+  readonly user: User | null;
+  /** The request; its body has been read. */
+  readonly request: Request;
+  /** Which resource is written to. */
+  readonly resource: { readonly name: string; readonly url: string };
+}
+
+/**
+ * Functions around the writes of a resource. Before-hooks run before the transaction: slow work
+ * belongs there. They may return a changed body, or throw a `Problem` to veto. After-hooks run
+ * inside the transaction, before it commits; what they throw rolls it back.
+ */
+export interface Hooks<S, I> {
+  /** Before a row is created; `data` is the body after stripping. */
+  onBeforeCreate?(context: HookContext, data: Partial<I>): MaybePromise<Partial<I> | void>;
+  /** After a row was inserted. */
+  onAfterCreate?(context: HookContext, row: S): MaybePromise<void>;
+  /** Before a row is changed or replaced; `patch` holds what will be set. */
+  onBeforeUpdate?(
+    context: HookContext,
+    id: RowId,
+    patch: Partial<I>,
+  ): MaybePromise<Partial<I> | void>;
+  /** After a row was changed, replaced or restored. */
+  onAfterUpdate?(context: HookContext, row: S): MaybePromise<void>;
+  /** Before a row is removed or marked deleted. */
+  onBeforeDelete?(context: HookContext, id: RowId): MaybePromise<void>;
+  /** After a row was removed or marked deleted. */
+  onAfterDelete?(context: HookContext, id: RowId): MaybePromise<void>;
+  /** How long one hook may take; 5,000 unless set. Over it, the write rolls back with a 500. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** A primary key as hooks and events see it: the value, or the values of a composite key. */
+export type RowId = string | number | bigint | readonly (string | number | bigint)[];
+
+/** A value, or a promise of it. */
+export type MaybePromise<T> = T | Promise<T>;
+
+/** The hooks of a resource, settled; rows are plain records in process. */
+export type AnyHooks = Hooks<Record<string, unknown>, Record<string, unknown>>;
+
+/** Waits for a hook as long as it may take. Throws a plain Error past that. */
+export async function withinTime<T>(
+  work: () => MaybePromise<T>,
+  timeoutMs: number,
+  clock: Clock,
+): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const cancel = clock.after(
+    timeoutMs,
+    () => late.reject(new Error(`A hook took longer than ${timeoutMs} ms`)),
+  );
+  try {
+    return await Promise.race([work(), late.promise]);
+  } finally {
+    cancel();
+  }
+}

@@ -1,0 +1,50 @@
+import {
+  type ChangesOptions,
+  settleChanges,
+  type SettledChanges,
+} from "../../db/changes/changes_options.ts";
+import type { Driver } from "../../db/driver.ts";
+import { recordedWrites } from "../../db/changes/recorded_writes.ts";
+import type { Random } from "../../runtime/runtime.ts";
+import type { ResourceDefinition } from "./definition.ts";
+import { isFollowed } from "./followed.ts";
+import { tableOf } from "./table_of.ts";
+
+/** How a database is written to, and how its changes are recorded. */
+export interface RecordedDriver {
+  /** The one to write by: it may record what it writes. */
+  readonly driver: Driver;
+  readonly changes: SettledChanges;
+}
+
+/** What an app serves, and from where. */
+export interface ServedDefinitions {
+  readonly resources: readonly ResourceDefinition[];
+  /** Of definitions without a database of their own. */
+  readonly db: { readonly driver: Driver };
+}
+
+/**
+ * How each database is written to, and recorded, by the drivers that the configuration names.
+ * Tables of somebody else get no triggers unless the options say so; there the service's own writes
+ * record themselves. Nothing is recorded where nobody may subscribe.
+ */
+export async function recordedDrivers(
+  { resources, db }: ServedDefinitions,
+  options: ChangesOptions,
+  random: Random,
+): Promise<ReadonlyMap<Driver, RecordedDriver>> {
+  const recorded = new Map<Driver, RecordedDriver>();
+  const driverOf = ({ options }: ResourceDefinition) => (options.db ?? db).driver;
+  for (const [driver, served] of Map.groupBy(resources, driverOf)) {
+    if (!served.some(({ options }) => isFollowed(options))) continue;
+    const tables = served.map(({ table }) => tableOf(table));
+    const mode = tables.every(({ own }) => own) ? "triggers" : "service";
+    const changes = settleChanges({ ...options, mode: options.mode ?? mode });
+    const writeBy = changes.mode === "triggers"
+      ? driver
+      : await recordedWrites({ driver, tables, changes, random });
+    recorded.set(driver, { driver: writeBy, changes });
+  }
+  return recorded;
+}

@@ -1,0 +1,61 @@
+import { deriveKey } from "../../runtime/derive_key.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import type { ColumnFinder } from "./column_finder.ts";
+import type { ResourceDefinition } from "./definition.ts";
+import type { EtagPolicy, TagKeys } from "../http/etag.ts";
+
+/** The keys of hash tags. */
+export function createTagKeys(secrets: readonly string[]): TagKeys {
+  const [current, ...older] = secrets.map((secret) => deriveKey(secret, "etag"));
+  if (current === undefined) throw new Error("Cannot make tags without a secret");
+  return { current, older };
+}
+
+/** What tags are made with, beside their options. */
+export interface EtagGround {
+  readonly keys: TagKeys;
+  readonly readable: readonly ColumnInfo[];
+  readonly find: ColumnFinder;
+}
+
+/** The tags of a resource; null where it has none. Throws a plain Error for a mistake in them. */
+export function settleEtag(
+  etag: ResourceDefinition["options"]["etag"],
+  table: TableInfo,
+  { keys, readable, find }: EtagGround,
+): EtagPolicy | null {
+  if (etag === undefined) return null;
+  const column = (option: "versionField" | "updatedAtField" | "idField") => {
+    const reference = etag[option];
+    return reference === undefined ? null : find(reference, `etag.${option}`);
+  };
+  const versionField = column("versionField");
+  const updatedAtField = column("updatedAtField");
+  requireKind(versionField, ["integer", "bigint"], "etag.versionField", table);
+  requireKind(updatedAtField, ["timestamp"], "etag.updatedAtField", table);
+  const [key] = table.primaryKey;
+  return {
+    versionField,
+    updatedAtField,
+    // A table without a key is not served.
+    idField: column("idField") ?? key as ColumnInfo,
+    algorithm: etag.algorithm ?? "weak",
+    require: etag.require ?? false,
+    primaryKey: table.primaryKey,
+    readable: new Set(readable),
+    keys,
+  };
+}
+
+function requireKind(
+  column: ColumnInfo | null,
+  kinds: readonly string[],
+  option: string,
+  table: TableInfo,
+): void {
+  if (column === null || kinds.includes(column.kind)) return;
+  throw new Error(
+    `Cannot serve "${table.name}": ${option} must be of kind ${kinds.join(" or ")}, ` +
+      `and "${column.name}" is ${column.kind}`,
+  );
+}

@@ -1,0 +1,51 @@
+import type { Relation, Relations } from "../../schema/relation.ts";
+import { type ColumnInfo, isRequired, type TableInfo } from "../../schema/table_info.ts";
+import type { ResourceDefinition } from "./definition.ts";
+import { tableOf } from "./table_of.ts";
+
+/**
+ * The columns that nested writes fill in: foreign keys of related rows, which nobody else needs to
+ * be able to fill. Throws a plain Error for `nestedWrites` without relations, and for a link table
+ * that has columns which nobody can fill.
+ */
+export function settleNestedWrites(
+  definitions: readonly ResourceDefinition[],
+  relations: ReadonlyMap<ResourceDefinition, Relations>,
+): ReadonlySet<ColumnInfo> {
+  const served = new Set(definitions.map(({ table }) => tableOf(table)));
+  const wired = new Set<ColumnInfo>();
+  for (const definition of definitions) {
+    if (definition.options.nestedWrites !== true) continue;
+    const owner = tableOf(definition.table);
+    const own = [...relations.get(definition)?.values() ?? []];
+    if (own.length === 0) {
+      throw new Error(`Cannot serve "${owner.name}": nestedWrites needs relations to write along`);
+    }
+    for (const relation of own) {
+      requireFillableLink(relation, served);
+      for (const column of foreignKeys(relation)) wired.add(column);
+    }
+  }
+  return wired;
+}
+
+/** The columns of a relation that refer, wherever they stand. */
+function foreignKeys({ type, steps: [first, second] }: Relation): readonly ColumnInfo[] {
+  if (type === "belongsTo") return [first.own];
+  return second === undefined ? [first.other] : [first.other, second.own];
+}
+
+/** A link table that is served follows the rules of its own resource. */
+function requireFillableLink(relation: Relation, served: ReadonlySet<TableInfo>): void {
+  const link = relation.steps[0].table;
+  if (relation.type !== "manyToMany" || served.has(link)) return;
+  const filled = foreignKeys(relation);
+  for (const column of link.columns) {
+    const isOpen = filled.includes(column) || column.generated || column.default !== null;
+    if (isOpen || !isRequired(column)) continue;
+    throw new Error(
+      `Cannot relate "${relation.owner.name}" by relations.${relation.name}: with nestedWrites ` +
+        `nobody can fill "${column.name}" of "${link.name}": give it a default, or serve the table`,
+    );
+  }
+}

@@ -1,0 +1,282 @@
+import { type ScopeResult, settleScopes } from "../../auth/scope.ts";
+import type { Driver } from "../../db/driver.ts";
+import { createRowReader, type Misfit } from "../../db/rows.ts";
+import { allRows } from "../../filter/filter.ts";
+import { operatorsWith } from "../../filter/operators/operators.ts";
+import type { Guard } from "../../guard/guard.ts";
+import type { FilterParser } from "../../filter/syntax/filter_parser.ts";
+import { resolveScope } from "../../filter/resolve_scope.ts";
+import type { Hub } from "../../live/live_hub.ts";
+import { groupTable } from "../../plan/group_table.ts";
+import type { PageLimits } from "../../plan/page.ts";
+import type { Observer } from "../../runtime/observation.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { Sealer } from "../../runtime/sealer.ts";
+import type { Relations } from "../../schema/relation.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import { type ColumnFinder, columnFinder } from "./column_finder.ts";
+import type { ColumnReferenceOf, ResourceDefinition } from "./definition.ts";
+import type { TagKeys } from "../http/etag.ts";
+import { requireReadableKey } from "./followed.ts";
+import { canGenerate } from "../write/complete_new_row.ts";
+import type { Computed } from "../output.ts";
+import type { BatchPolicy, FieldPolicy, Resource } from "./resource.ts";
+import { settleEtag } from "./resolve_etag.ts";
+import { settleProcedureProtections, settleProcedures } from "./resolve_procedures.ts";
+import { settleSoftDelete, type SoftDelete } from "./soft_delete.ts";
+import { tableOf } from "./table_of.ts";
+
+/** What all resources of an app share. */
+export interface ResourceContext {
+  readonly basePath: string;
+  readonly driver: Driver;
+  /** The driver to use instead of another: one whose writes record themselves, or the same. */
+  writeBy(driver: Driver): Driver;
+  readonly filters: FilterParser;
+  readonly guard: Guard;
+  readonly sealer: Sealer;
+  readonly relations: ReadonlyMap<ResourceDefinition, Relations>;
+  /** The columns that nested writes fill in. */
+  readonly wired: ReadonlySet<ColumnInfo>;
+  /** Asked only once every resource is settled. */
+  resourceOf(table: TableInfo): Resource | undefined;
+  /** Asked only once the database was. */
+  isIndexed(column: ColumnInfo): boolean;
+  /** The same. Null where no changes are recorded. */
+  hubOf(driver: Driver): Hub | null;
+  readonly tagKeys: TagKeys;
+  readonly runtime: Runtime;
+}
+
+type Options = ResourceDefinition["options"];
+type ColumnReference = ColumnReferenceOf<Record<string, unknown>>;
+
+/** Checks the options and settles every default, once. Throws a plain Error for a mistake in them. */
+export function settleResource(definition: ResourceDefinition, context: ResourceContext): Resource {
+  const { options } = definition;
+  const { runtime, resourceOf, filters } = context;
+  const table = tableOf(definition.table);
+  const find = columnFinder(table, runtime.observe);
+  const operators = operatorsWith(options.customOperators ?? {});
+  const observeScope = observePlainTexts(table, runtime.observe);
+  const driver = context.writeBy(options.db?.driver ?? context.driver);
+  const relations: Relations = context.relations.get(definition) ?? new Map();
+  // On another table the names of a path are those of the resource that serves it.
+  const relation = (from: TableInfo, name: string) =>
+    (from === table ? relations : resourceOf(from)?.relations)?.get(name);
+  checkKey(options.id, table, find);
+  requireCreatable(options, table, context.wired, find);
+  const softDelete = options.softDelete === undefined
+    ? null
+    : settleSoftDelete(find(options.softDelete.field, "softDelete.field"));
+  const fields = settleFields(options, table, softDelete, find);
+  requireReadableKey(options, table, fields);
+  const url = `${context.basePath}/${options.path ?? encodeURIComponent(table.name)}`;
+  const place = { subject: `Cannot serve "${table.name}"`, url };
+  const procedures = settleProcedures(options.procedures, table);
+  return {
+    name: table.name,
+    url,
+    table,
+    driver,
+    reader: createRowReader(driver.dialect, observeMisfits(table, runtime.observe)),
+    policy: {
+      ...settleScopes(options.auth ?? {}),
+      resolve(result) {
+        observeScope(result);
+        return resolveScope(result, { table, operators, filters, relation });
+      },
+    },
+    fields,
+    groups: groupTable(table, fields.readable),
+    strictInput: options.strictInput ?? false,
+    generated: settleGenerated(options, table, find),
+    computed: settleComputed(options, table, runtime.observe),
+    capabilities: settleCapabilities(options, softDelete),
+    page: settlePage(options, table),
+    batch: settleBatch(options, table),
+    etag: settleEtag(options.etag, table, {
+      keys: context.tagKeys,
+      readable: fields.readable,
+      find,
+    }),
+    softDelete,
+    live: softDelete?.live ?? allRows,
+    hooks: options.hooks ?? {},
+    hookTimeoutMs: options.hooks?.timeoutMs ?? 5_000,
+    procedures,
+    protections: context.guard.protect(options, place),
+    procedureProtections: settleProcedureProtections(
+      procedures,
+      (procedure, name) =>
+        context.guard.protectProcedure(procedure, options, {
+          url,
+          subject: `${place.subject}: procedures.${name}`,
+        }),
+    ),
+    relations,
+    nestedWrites: options.nestedWrites ?? false,
+    resourceOf,
+    isIndexed: context.isIndexed,
+    hub: () => context.hubOf(driver),
+    operators,
+    filters,
+    sealer: context.sealer,
+    runtime,
+  };
+}
+
+/** Once for each resource: its scopes run with every request. */
+function observePlainTexts(table: TableInfo, observe: Observer): (result: ScopeResult) => void {
+  let told = false;
+  return (result) => {
+    if (told || typeof result !== "string" || result === "") return;
+    told = true;
+    const message = `a scope of "${table.name}" answered plain text: ` +
+      "use eq() or rsql, where a value is never read as syntax";
+    observe({ kind: "deprecated", message });
+  };
+}
+
+/** Once for each column: a whole table of such values must not flood the log. */
+function observeMisfits(table: TableInfo, observe: Observer): Misfit {
+  const told = new Set<ColumnInfo>();
+  return (column) => {
+    if (told.has(column)) return;
+    told.add(column);
+    observe({ kind: "value_does_not_fit", table: table.name, column: column.name });
+  };
+}
+
+function checkKey(
+  id: Options["id"],
+  table: TableInfo,
+  find: ColumnFinder,
+): void {
+  const named = [id].flat().map((reference) => find(reference, "id"));
+  const same = named.length === table.primaryKey.length &&
+    named.every((column, index) => column === table.primaryKey[index]);
+  if (!same) {
+    const key = table.primaryKey.map((column) => column.name).join(", ");
+    throw new Error(`Cannot serve "${table.name}": id must be its primary key (${key})`);
+  }
+}
+
+function settleFields(
+  options: Options,
+  table: TableInfo,
+  softDelete: SoftDelete | null,
+  find: ColumnFinder,
+): FieldPolicy {
+  const { readable, writable, filterable, sortable } = options.fields ?? {};
+  const pick = (
+    list: readonly ColumnReference[] | undefined,
+    option: string,
+    otherwise: Iterable<ColumnInfo>,
+  ) => new Set(list?.map((reference) => find(reference, `fields.${option}`)) ?? otherwise);
+  const read = pick(readable, "readable", table.columns);
+  return {
+    readable: table.columns.filter((column) => read.has(column)),
+    // Whoever could write the mark could delete without the right to, so it must be named.
+    writable: pick(writable, "writable", table.columns.filter((c) => c !== softDelete?.field)),
+    filterable: pick(filterable, "filterable", read),
+    sortable: pick(sortable, "sortable", read),
+  };
+}
+
+function settlePage(options: Options, table: TableInfo): PageLimits {
+  const { maxLimit = 100, defaultLimit = Math.min(20, maxLimit) } = options.pagination ?? {};
+  for (const limit of [maxLimit, defaultLimit]) {
+    if (!Number.isSafeInteger(limit) || limit < 1) {
+      throw new Error(`Cannot serve "${table.name}": pagination takes whole numbers over 0`);
+    }
+  }
+  if (defaultLimit > maxLimit) {
+    throw new Error(`Cannot serve "${table.name}": pagination.defaultLimit is over maxLimit`);
+  }
+  return { defaultLimit, maxLimit };
+}
+
+/** A column that must be there, and that neither caller nor server may fill, would stop every POST. */
+function requireCreatable(
+  { auth, capabilities, fields, generatedFields = [], hooks }: Options,
+  table: TableInfo,
+  wired: ReadonlySet<ColumnInfo>,
+  find: ColumnFinder,
+): void {
+  const isCreated = auth?.create !== undefined && capabilities?.enableCreate !== false;
+  if (!isCreated || hooks?.onBeforeCreate !== undefined || fields?.writable === undefined) return;
+  const filled = new Set(
+    [...fields.writable, ...generatedFields].map((field) => find(field, "fields.writable")),
+  );
+  for (const column of table.columns) {
+    const isOpen = filled.has(column) || column.primaryKey || column.generated ||
+      wired.has(column);
+    if (isOpen || !column.notNull || column.default !== null) continue;
+    throw new Error(
+      `Cannot serve "${table.name}": nobody can fill "${column.name}" of a new row: make it ` +
+        "writable or generated, give it a default, or set it in onBeforeCreate",
+    );
+  }
+}
+
+function settleBatch({ batch = {} }: Options, table: TableInfo): BatchPolicy {
+  const { create = 100, update = 100, replace = 100, delete: remove = 100 } = batch;
+  for (const [name, limit] of Object.entries({ create, update, replace, delete: remove })) {
+    if (!Number.isSafeInteger(limit) || limit < 1) {
+      throw new Error(`Cannot serve "${table.name}": batch.${name} must be a whole number over 0`);
+    }
+  }
+  const incrementVersion = batch.incrementVersion ?? false;
+  return { create, update, replace, delete: remove, incrementVersion };
+}
+
+function settleCapabilities(
+  { capabilities = {} }: Options,
+  softDelete: SoftDelete | null,
+): Resource["capabilities"] {
+  const { enableDelete = true } = capabilities;
+  return {
+    enableCreate: capabilities.enableCreate ?? true,
+    enableUpdate: capabilities.enableUpdate ?? true,
+    enableDelete,
+    enableBatch: capabilities.enableBatch ?? true,
+    enableAggregations: capabilities.enableAggregations ?? true,
+    enableExport: capabilities.enableExport ?? false,
+    enableRestore: softDelete !== null && enableDelete,
+    enableSubscribe: capabilities.enableSubscribe ?? true,
+  };
+}
+
+function settleGenerated(
+  { generatedFields = [], auth, hooks }: Options,
+  table: TableInfo,
+  find: ColumnFinder,
+): ReadonlySet<ColumnInfo> {
+  const generated = new Set(generatedFields.map((field) => find(field, "generatedFields")));
+  const isFilledElsewhere = auth?.create !== undefined || hooks?.onBeforeCreate !== undefined;
+  for (const column of generated) {
+    if (canGenerate(column) || isFilledElsewhere) continue;
+    throw new Error(
+      `Cannot serve "${table.name}": nothing generates "${column.name}", which must not be null: ` +
+        "give it a default, or set it in onBeforeCreate",
+    );
+  }
+  return generated;
+}
+
+function settleComputed(
+  { computed = {} }: Options,
+  table: TableInfo,
+  observe: Observer,
+): Computed {
+  for (const name of Object.keys(computed)) {
+    if (!table.byName.has(name)) continue;
+    throw new Error(`Cannot serve "${table.name}": computed "${name}" is a column as well`);
+  }
+  return {
+    fields: Object.entries(computed),
+    failed: (field, error) =>
+      observe({ kind: "computed_failed", resource: table.name, field, error }),
+  };
+}

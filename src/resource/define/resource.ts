@@ -1,0 +1,99 @@
+import type { Access, AccessPolicy } from "../../auth/scope.ts";
+import type { Driver } from "../../db/driver.ts";
+import type { RowReader } from "../../db/rows.ts";
+import type { Filter } from "../../filter/filter.ts";
+import type { Operators } from "../../filter/operators/operators.ts";
+import type { FilterParser } from "../../filter/syntax/filter_parser.ts";
+import type { GroupTable } from "../../plan/group_table.ts";
+import type { Protection } from "../../guard/protection.ts";
+import type { Hub } from "../../live/live_hub.ts";
+import type { PageLimits } from "../../plan/page.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { Sealer } from "../../runtime/sealer.ts";
+import type { Relations } from "../../schema/relation.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import type { EtagPolicy } from "../http/etag.ts";
+import type { AnyHooks } from "./hooks.ts";
+import type { Computed } from "../output.ts";
+import type { Procedure } from "./procedure.ts";
+import type { SoftDelete } from "./soft_delete.ts";
+
+/** Which columns may be used for what. */
+export interface FieldPolicy {
+  /** In the table's order. */
+  readonly readable: readonly ColumnInfo[];
+  readonly writable: ReadonlySet<ColumnInfo>;
+  readonly filterable: ReadonlySet<ColumnInfo>;
+  readonly sortable: ReadonlySet<ColumnInfo>;
+}
+
+/** What may be done at all, whoever asks. */
+export interface SettledCapabilities {
+  readonly enableCreate: boolean;
+  readonly enableUpdate: boolean;
+  readonly enableDelete: boolean;
+  readonly enableBatch: boolean;
+  readonly enableExport: boolean;
+  readonly enableAggregations: boolean;
+  readonly enableRestore: boolean;
+  readonly enableSubscribe: boolean;
+}
+
+/** The most items of one batch, and whether batches count versions up. */
+export interface BatchPolicy {
+  readonly create: number;
+  readonly update: number;
+  readonly replace: number;
+  readonly delete: number;
+  readonly incrementVersion: boolean;
+}
+
+/** One served table, every option settled. */
+export interface Resource {
+  /** The table's name, for messages. */
+  readonly name: string;
+  /** Where it is mounted, with the base path, percent-encoded: `/api/notes`. */
+  readonly url: string;
+  readonly table: TableInfo;
+  readonly driver: Driver;
+  readonly reader: RowReader;
+  readonly policy: AccessPolicy;
+  readonly fields: FieldPolicy;
+  /** What aggregates may ask about: the readable fields, and nothing else. */
+  readonly groups: GroupTable;
+  readonly strictInput: boolean;
+  /** The columns that the server fills in. */
+  readonly generated: ReadonlySet<ColumnInfo>;
+  readonly computed: Computed;
+  readonly capabilities: SettledCapabilities;
+  readonly page: PageLimits;
+  readonly batch: BatchPolicy;
+  readonly etag: EtagPolicy | null;
+  readonly softDelete: SoftDelete | null;
+  /** The rows that are not marked deleted. */
+  readonly live: Filter;
+  readonly hooks: AnyHooks;
+  readonly hookTimeoutMs: number;
+  readonly procedures: ReadonlyMap<string, Procedure>;
+  /** What stands before the operations, by what they do; nothing where one is absent. */
+  readonly protections: ReadonlyMap<Access, Protection>;
+  /** The same for procedures, by name. */
+  readonly procedureProtections: ReadonlyMap<string, Protection>;
+  /** The named ways to rows of other tables. */
+  readonly relations: Relations;
+  /** Whether the body of a create may hold the rows of its relations. */
+  readonly nestedWrites: boolean;
+  /**
+   * How the app serves another table: its policy, its mask. The first of several resources, and
+   * undefined where there is none.
+   */
+  resourceOf(table: TableInfo): Resource | undefined;
+  /** Whether an index begins with a column, of this table or of another that is served. */
+  isIndexed(column: ColumnInfo): boolean;
+  /** The live streams over its database; null where no changes are recorded. */
+  hub(): Hub | null;
+  readonly operators: Operators;
+  readonly filters: FilterParser;
+  readonly sealer: Sealer;
+  readonly runtime: Runtime;
+}

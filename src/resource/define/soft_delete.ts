@@ -1,0 +1,61 @@
+import { comparison, nullTest } from "../../filter/operators/comparison.ts";
+import { type Filter, or } from "../../filter/filter.ts";
+import { equalOperator } from "../../filter/operators/value_operators.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
+
+/** How a resource marks a row deleted instead of removing it. */
+export interface SoftDelete {
+  readonly field: ColumnInfo;
+  /** The rows that are not marked. */
+  readonly live: Filter;
+  /** The value that marks a row, at this moment. */
+  mark(now: string): unknown;
+  /** The value of a row that is restored. */
+  readonly unmarked: unknown;
+}
+
+/** Throws a plain Error where the column cannot carry the mark. */
+export function settleSoftDelete(field: ColumnInfo): SoftDelete {
+  const isNull = nullTest(field, true);
+  const is = (value: unknown) => comparison(equalOperator, field, [value]);
+  switch (field.kind) {
+    case "timestamp":
+      requireNullable(field);
+      return { field, live: isNull, mark: (now) => now, unmarked: null };
+    case "date":
+      requireNullable(field);
+      return { field, live: isNull, mark: (now) => now.slice(0, 10), unmarked: null };
+    case "text":
+      return {
+        field,
+        live: or(isNull, is("")),
+        mark: (now) => now,
+        unmarked: field.notNull ? "" : null,
+      };
+    case "boolean":
+      return {
+        field,
+        live: or(isNull, is(false)),
+        mark: () => true,
+        unmarked: field.notNull ? false : null,
+      };
+    case "integer":
+      return {
+        field,
+        live: or(isNull, is(0)),
+        mark: () => 1,
+        unmarked: field.notNull ? 0 : null,
+      };
+    default:
+      throw new Error(
+        `Cannot mark rows deleted by "${field.name}": use a timestamp, date, boolean, integer or text`,
+      );
+  }
+}
+
+function requireNullable(field: ColumnInfo): void {
+  if (!field.notNull) return;
+  throw new Error(
+    `Cannot mark rows deleted by "${field.name}": NULL is a live row, so it must be nullable`,
+  );
+}

@@ -1,0 +1,123 @@
+import { createHmac } from "node:crypto";
+import { writeJson } from "../../schema/exact_json.ts";
+import type { ColumnInfo, Row } from "../../schema/table_info.ts";
+
+/** How the tags of a resource are made, every default settled. */
+export interface EtagPolicy {
+  readonly versionField: ColumnInfo | null;
+  readonly updatedAtField: ColumnInfo | null;
+  readonly idField: ColumnInfo;
+  readonly algorithm: "weak" | "strong";
+  /** Whether a write without `If-Match` is refused. */
+  readonly require: boolean;
+  readonly primaryKey: readonly ColumnInfo[];
+  /** Only of these a tag shows the value: a hidden version goes in hashed. */
+  readonly readable: ReadonlySet<ColumnInfo>;
+  /** Key the hashes: nobody can guess hidden values from a tag. */
+  readonly keys: TagKeys;
+}
+
+/** Of each secret one. */
+export interface TagKeys {
+  /** Makes the tags. */
+  readonly current: Uint8Array;
+  /** Know those that were made before the secret was changed. */
+  readonly older: readonly Uint8Array[];
+}
+
+/**
+ * The tag of a whole row (RFC 9110, 8.8.3): by version where the row has one, else by id and time
+ * of update, else by a keyed hash. The same state always has the same tag.
+ */
+export function tagOf(row: Row, policy: EtagPolicy): string {
+  const state = stateOf(row, policy);
+  return state.isShown ? tag(state.text, policy) : hashTag(state.text, policy.keys.current, policy);
+}
+
+/**
+ * Whether `If-Match` lets a write to the row through: a listed tag must be the current one byte for
+ * byte, weakness mark included. Strong comparison (RFC 9110, 13.1.1) would never let a weak tag
+ * through, and weak ones are the default.
+ */
+export function passesIfMatch(header: string, row: Row, policy: EtagPolicy): boolean {
+  if (header.trim() === "*") return true;
+  const tags = tagsOf(row, policy);
+  return listedTags(header).some((listed) => tags.includes(listed));
+}
+
+/** Whether `If-None-Match` names the row's tag: weak comparison (RFC 9110, 13.1.2). */
+export function namesTag(header: string, row: Row, policy: EtagPolicy): boolean {
+  if (header.trim() === "*") return true;
+  const tags = tagsOf(row, policy).map(withoutWeakness);
+  return listedTags(header).some((listed) => tags.includes(withoutWeakness(listed)));
+}
+
+/** What tells a state of a row from its others, and whether a tag may show it. */
+interface State {
+  readonly text: string;
+  readonly isShown: boolean;
+}
+
+function stateOf(row: Row, policy: EtagPolicy): State {
+  const { versionField, updatedAtField, idField, readable } = policy;
+  const version = versionField === null ? null : row[versionField.name] ?? null;
+  if (versionField !== null && version !== null) {
+    return shownOrHashed(String(version), readable.has(versionField), row, policy);
+  }
+  const updatedAt = updatedAtField === null ? null : row[updatedAtField.name] ?? null;
+  if (updatedAtField !== null && updatedAt !== null) {
+    // The punctuation of a timestamp says nothing: its digits, all of them, are the moment.
+    const moment = String(updatedAt).replace(/[-:TZ]/g, "");
+    const isReadable = readable.has(updatedAtField) && readable.has(idField);
+    return shownOrHashed(`${row[idField.name]}-${moment}`, isReadable, row, policy);
+  }
+  return { text: writeJson(row), isShown: false };
+}
+
+/**
+ * Ids and versions come from rows: what could harm a header goes in hashed, too. Hashed with the
+ * key of the row, or a row of one's own would show which hidden versions others have.
+ */
+function shownOrHashed(text: string, isReadable: boolean, row: Row, policy: EtagPolicy): State {
+  if (isReadable && /^[0-9A-Za-z._-]{1,100}$/.test(text)) return { text, isShown: true };
+  const key = policy.primaryKey.map(({ name }) => row[name]);
+  return { text: writeJson([...key, text]), isShown: false };
+}
+
+/** The current tag, and those that older secrets have given to the same state. */
+function tagsOf(row: Row, policy: EtagPolicy): readonly string[] {
+  const { text, isShown } = stateOf(row, policy);
+  if (isShown) return [tag(text, policy)];
+  const { current, older } = policy.keys;
+  return [current, ...older].map((key) => hashTag(text, key, policy));
+}
+
+function hashTag(text: string, key: Uint8Array, policy: EtagPolicy): string {
+  return tag(createHmac("md5", key).update(text).digest("hex"), policy);
+}
+
+function tag(opaque: string, { algorithm }: EtagPolicy): string {
+  return algorithm === "weak" ? `W/"${opaque}"` : `"${opaque}"`;
+}
+
+const longestHeader = 8_192;
+
+/** A member of a list, which may be empty (RFC 9110, 5.6.1). */
+const listedTag = /[ \t]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")?[ \t]*(?:,|$)/y;
+
+/** The tags of a list; none where anything else stands in it: what is malformed matches nothing. */
+function listedTags(header: string): readonly string[] {
+  const tags: string[] = [];
+  if (header.length > longestHeader) return tags;
+  for (let at = 0; at < header.length; at = listedTag.lastIndex) {
+    listedTag.lastIndex = at;
+    const member = listedTag.exec(header);
+    if (member === null) return [];
+    if (member[1] !== undefined) tags.push(member[1]);
+  }
+  return tags;
+}
+
+function withoutWeakness(tag: string): string {
+  return tag.startsWith("W/") ? tag.slice(2) : tag;
+}

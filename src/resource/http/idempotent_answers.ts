@@ -1,0 +1,125 @@
+import type { Driver } from "../../db/driver.ts";
+import { TableIdempotency } from "../../idempotency/table_idempotency.ts";
+import {
+  type Answered,
+  answerOnce,
+  type Gate,
+  inFlight,
+  storable,
+} from "../../idempotency/answer_once.ts";
+import { readIdempotencyKey } from "../../idempotency/idempotency_key.ts";
+import type { SettledIdempotency } from "../../idempotency/idempotency_options.ts";
+import { KvIdempotency } from "../../idempotency/kv_idempotency.ts";
+import type { Reply } from "../../protocol/reply.ts";
+import type { IdempotencyClaim, IdempotencyStore } from "../../idempotency/idempotency_store.ts";
+import type { AppStore } from "../../kv/open_store.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { StoreError } from "../../kv/store_error.ts";
+import type { Arrival } from "./incoming_request.ts";
+import type { RecordReply } from "../operation.ts";
+import type { Resource } from "../define/resource.ts";
+
+/** Answers a request: by executing it, or as it was answered before, which passes no gate. */
+export type AnswerByKey = (
+  execute: (record: RecordReply | null) => Promise<Reply>,
+  gate: Gate | null,
+) => Promise<Reply>;
+
+/** Looks for the `Idempotency-Key` of requests. */
+export interface KeyedAnswers {
+  /** Null for a write that has no key. Throws a 400 for a key that is none. */
+  find(arrival: Arrival, resource: Resource): AnswerByKey | null;
+  /** Makes room in these databases, where that is where answers are kept. */
+  prepare(drivers: Iterable<Driver>): Promise<void>;
+}
+
+/** What {@link createKeyedAnswers} works with. */
+export interface KeyedAnswersParts {
+  readonly options: SettledIdempotency;
+  /** Asked only once there is a key to keep. */
+  readonly store: Pick<AppStore, "need">;
+  readonly runtime: Runtime;
+}
+
+/** One for one app. */
+export function createKeyedAnswers(parts: KeyedAnswersParts): KeyedAnswers {
+  const { options: { storage, ttlMs }, runtime } = parts;
+  const { clock, random, observe } = runtime;
+  const tables = new Map<Driver, TableIdempotency>();
+  let shared: IdempotencyStore | null = null;
+
+  function tableOf(driver: Driver): TableIdempotency {
+    const known = tables.get(driver);
+    const table = known ?? new TableIdempotency({ driver, ttlMs, clock });
+    tables.set(driver, table);
+    return table;
+  }
+
+  function sharedStore(): IdempotencyStore {
+    return shared ??= new KvIdempotency({
+      store: parts.store.need("idempotency keys"),
+      ttlMs,
+      clock,
+    });
+  }
+
+  return {
+    async prepare(drivers) {
+      if (storage !== "db") return;
+      for (const driver of drivers) {
+        try {
+          await tableOf(driver).prepare();
+        } catch (error) {
+          if (!(error instanceof StoreError)) throw error;
+          // It may be there later; until then requests with a key are refused.
+          observe({ kind: "idempotency_table_missing", database: driver.label, error });
+        }
+      }
+    },
+    find(arrival, { driver }) {
+      const { request: { method, headers }, target: { query }, user } = arrival;
+      const header = headers.get("idempotency-key");
+      if (header === null) return null;
+      const key = readIdempotencyKey(header, user === null);
+      const path = arrival.operationPath();
+      // Two spaces of names: a user may be called like an address. The address counts as a whole,
+      // not by its network as for budgets: neighbours must not be given each other's answers.
+      const identity = user === null ? `a${arrival.address() ?? ""}` : `u${user.id}`;
+      const ifMatch = headers.get("if-match");
+      const table = storage === "db" ? tableOf(driver) : null;
+      const keeping = { clock, random, observe, store: table ?? sharedStore() };
+      return async (execute, gate) =>
+        await answerOnce(
+          { key, identity, method, path, query, ifMatch, body: await arrival.body() },
+          keeping,
+          {
+            execute: async (claim) =>
+              table === null
+                ? { reply: await execute(null), isStored: false }
+                : await answerWithin(claim, table, execute),
+            authorize: () => arrival.authorize(),
+          },
+          gate,
+        );
+    },
+  };
+}
+
+/** What is stored with the write is what is answered: shaped once, it cannot differ. */
+async function answerWithin(
+  claim: IdempotencyClaim,
+  table: TableIdempotency,
+  execute: (record: RecordReply) => Promise<Reply>,
+): Promise<Answered> {
+  const recorded: Reply[] = [];
+  const reply = await execute(async (reply, connection) => {
+    const answer = storable(reply);
+    if (answer === null) return;
+    // Somebody else believed this request dead, and answers it.
+    if (!await table.finishWithin(claim, answer, connection)) throw inFlight();
+    recorded.push(reply);
+  });
+  // A transaction that had to begin again has recorded more than one.
+  const last = recorded.at(-1);
+  return last === undefined ? { reply, isStored: false } : { reply: last, isStored: true };
+}

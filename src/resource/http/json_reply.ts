@@ -1,0 +1,67 @@
+import { jsonType, type Reply } from "../../protocol/reply.ts";
+import { writeJson } from "../../schema/exact_json.ts";
+import type { Row } from "../../schema/table_info.ts";
+import { type EtagPolicy, tagOf } from "./etag.ts";
+import { type Included, presentRows, viewOf } from "../output.ts";
+import type { Resource } from "../define/resource.ts";
+
+/** What a resource answers depends on who asks, so shared caches may not keep it. */
+export const cacheControl = "private, no-cache";
+
+/** For caches: where rows are exported, too, one URL has several forms. */
+export const variesByAccept: Readonly<Record<string, string>> = Object.freeze({ vary: "Accept" });
+
+/** A JSON answer. */
+export function answer(
+  status: number,
+  body: unknown,
+  headers?: Readonly<Record<string, string>>,
+): Reply {
+  const fixed = { "content-type": jsonType, "cache-control": cacheControl };
+  return {
+    status,
+    headers: headers === undefined ? fixed : { ...fixed, ...headers },
+    body: writeJson(body),
+  };
+}
+
+/** What an answer to a write of one row may have beside the row. */
+export interface RowAnswerOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly included?: readonly Included[];
+  /** What the client calls the row. */
+  readonly optimisticId?: string | null;
+}
+
+/** The answer to a write of one row, given whole: masked, with its tag. */
+export function answerRow(
+  status: number,
+  row: Row,
+  resource: Resource,
+  { headers = {}, included, optimisticId = null }: RowAnswerOptions = {},
+): Reply {
+  const { table, etag } = resource;
+  const [shown] = presentRows([row], table.columns, viewOf(resource), included);
+  const body = optimisticId === null ? shown : { ...shown, _optimisticId: optimisticId };
+  return answer(status, body, { ...headers, ...(etag === null ? {} : tagHeaders(row, etag)) });
+}
+
+/** The answer to a batch, its rows given whole: masked, and without tags. */
+export function answerRows(
+  status: number,
+  rows: readonly Row[],
+  resource: Resource,
+  included?: readonly Included[],
+): Reply {
+  const { columns } = resource.table;
+  return answer(status, { items: presentRows(rows, columns, viewOf(resource), included) });
+}
+
+/** The headers that carry a row's tag. */
+export function tagHeaders(row: Row, etag: EtagPolicy): Readonly<Record<string, string>> {
+  const tag = { etag: tagOf(row, etag) };
+  // A strong tag promises the same bytes: a proxy that compresses anew would break it.
+  return etag.algorithm === "weak"
+    ? tag
+    : { ...tag, "cache-control": `${cacheControl}, no-transform` };
+}

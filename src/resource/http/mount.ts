@@ -1,0 +1,117 @@
+import type { User } from "../../auth/user.ts";
+import type { Guard } from "../../guard/guard.ts";
+import { free } from "../../guard/budget/debit.ts";
+import type { Reply } from "../../protocol/reply.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+import { answerGuarded } from "./pass_guard.ts";
+import { Arrival, type Incoming } from "./incoming_request.ts";
+import type { BodyLimits } from "./request_body.ts";
+import type { KeyedAnswers } from "./idempotent_answers.ts";
+import type { Delivery } from "../operation.ts";
+import type { Resource } from "../define/resource.ts";
+import { findEndpoint } from "./routes.ts";
+
+/** A request path and its raw query, taken from the request target once. */
+export interface Target {
+  /** As it came, still percent-encoded, from the first slash on. */
+  readonly path: string;
+  /** Without the question mark. */
+  readonly query: string;
+}
+
+/** Who sends a request, as far as anybody has asked. */
+export interface Caller extends Delivery {
+  user(): User | null;
+  /** Where its socket ends; null where the listener does not say. */
+  address(): string | null;
+}
+
+/** The resources of an app, found by path. */
+export interface ResourceTable {
+  /** The answer of the resource that the path leads to, or null where it leads to none. */
+  answer(request: Request, target: Target, caller: Caller): Promise<Reply> | null;
+}
+
+/** What resources need of the app to answer. */
+export interface MountOptions {
+  readonly limits: BodyLimits;
+  readonly guard: Guard;
+  /** Null where `Idempotency-Key` is not looked at. */
+  readonly keys: KeyedAnswers | null;
+  /** How many proxies stand before the service, whose word on the client's address counts. */
+  readonly trustedProxies: number;
+  readonly clock: Clock;
+}
+
+/** Puts the resources at their paths. Throws a plain Error when two want the same one. */
+export function mountResources(
+  resources: readonly Resource[],
+  options: MountOptions,
+): ResourceTable {
+  const byUrl = new Map<string, Resource>();
+  for (const resource of resources) {
+    if (byUrl.has(resource.url)) {
+      throw new Error(`Cannot serve two resources at ${resource.url}: give one a path of its own`);
+    }
+    byUrl.set(resource.url, resource);
+  }
+
+  return {
+    answer(request, target, caller) {
+      const found = find(target.path, byUrl);
+      if (found === null) return null;
+      return answerFrom(found.resource, found.segments, { request, target, caller });
+    },
+  };
+
+  /** Not `async`: a promise that is returned through another one costs three turns of the queue. */
+  function answerFrom(
+    resource: Resource,
+    segments: readonly string[],
+    incoming: Incoming,
+  ): Promise<Reply> {
+    const { request } = incoming;
+    const endpoint = findEndpoint(request.method, segments, resource);
+    const destination = { endpoint, resource, segments };
+    const arrival = new Arrival(incoming, destination, options);
+    endpoint.admit(arrival.user, resource);
+    const byKey = isRead(request) ? null : options.keys?.find(arrival, resource) ?? null;
+    const protection = endpoint.protection(resource);
+    if (protection !== undefined) {
+      return answerGuarded(arrival, { guard: options.guard, protection, byKey });
+    }
+    if (byKey === null) return arrival.run(free, null);
+    return byKey((record) => arrival.run(free, record), null);
+  }
+}
+
+function isRead({ method }: Request): boolean {
+  return method === "GET" || method === "HEAD";
+}
+
+/** A resource's path is the longest known beginning of the path that ends at a slash. */
+function find(
+  path: string,
+  byUrl: ReadonlyMap<string, Resource>,
+): { readonly resource: Resource; readonly segments: readonly string[] } | null {
+  // `/x/` is `/x`.
+  const end = path.length > 1 && path.endsWith("/") ? path.length - 1 : path.length;
+  for (let cut = end; cut > 0; cut = path.lastIndexOf("/", cut - 1)) {
+    const resource = byUrl.get(canonicalPath(path.slice(0, cut)));
+    if (resource === undefined) continue;
+    return { resource, segments: cut === end ? [] : path.slice(cut + 1, end).split("/") };
+  }
+  return null;
+}
+
+/** One spelling for a path, whatever a client chose to percent-encode. A malformed one is itself. */
+function canonicalPath(path: string): string {
+  if (!path.includes("%")) return path;
+  try {
+    return path.split("/").map((part) => encodeURIComponent(decodeURIComponent(part))).join("/");
+  } catch (error) {
+    // Such a path is nobody's; what is behind a resource's own path is looked at later.
+    if (error instanceof URIError) return path;
+    throw error;
+  }
+}

@@ -1,0 +1,44 @@
+import type { Admission } from "../../guard/admission.ts";
+import type { Guard } from "../../guard/guard.ts";
+import type { Protection } from "../../guard/protection.ts";
+import type { Reply } from "../../protocol/reply.ts";
+import type { Arrival } from "./incoming_request.ts";
+import type { AnswerByKey } from "./idempotent_answers.ts";
+
+/** What stands before the operation. */
+export interface GuardedWay {
+  readonly guard: Guard;
+  readonly protection: Protection;
+  /** Answers by the key that the request carries; null where it has none. */
+  readonly byKey: AnswerByKey | null;
+}
+
+/**
+ * Answers a request once the guard lets it through: counted first, then paid for, then answered.
+ * Waits for nothing that need not be waited for.
+ */
+export async function answerGuarded(
+  arrival: Arrival,
+  { guard, protection, byKey }: GuardedWay,
+): Promise<Reply> {
+  const admission = guard.admission(protection, arrival);
+  let reply: Reply;
+  try {
+    const entering = admission.enter();
+    if (entering instanceof Promise) await entering;
+    // An answer that was stored under the request's Idempotency-Key is counted, and costs nothing.
+    reply = byKey === null
+      ? await admitAndRun(arrival, admission)
+      : await byKey((record) => arrival.run(admission, record), admission);
+  } catch (error) {
+    throw admission.failed(error);
+  }
+  return admission.served(reply);
+}
+
+function admitAndRun(arrival: Arrival, admission: Admission): Promise<Reply> {
+  const admitting = admission.admit();
+  return admitting instanceof Promise
+    ? admitting.then(() => arrival.run(admission, null))
+    : arrival.run(admission, null);
+}

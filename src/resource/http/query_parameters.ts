@@ -1,0 +1,85 @@
+import { Problem } from "../../problem/problem.ts";
+
+/** The query parameters of a request, decoded; each known one stands at most once. */
+export type Query = ReadonlyMap<string, string>;
+
+const knownParameters: ReadonlySet<string> = new Set([
+  "filter",
+  "select",
+  "include",
+  "cursor",
+  "limit",
+  "offset",
+  "orderBy",
+  "totalCount",
+  "withDeleted",
+  "groupBy",
+  "count",
+  "sum",
+  "avg",
+  "min",
+  "max",
+  "having",
+  "q",
+  "highlight",
+  "skipExisting",
+  "resumeFrom",
+]);
+
+const none: Query = new Map();
+
+/**
+ * The raw query → parameters. A repeated known parameter is a 400. An unknown one is ignored,
+ * unless it looks like the rest of a filter whose `&&`, `;` or `=` was not encoded: then a 400
+ * says so, because a filter cut short would answer with too many rows.
+ */
+export function parseQuery(raw: string): Query {
+  if (raw === "") return none;
+  const query = new Map<string, string>();
+  for (const segment of raw.split("&")) {
+    const equals = segment.indexOf("=");
+    const name = decode(equals < 0 ? segment : segment.slice(0, equals));
+    const value = equals < 0 ? "" : decode(segment.slice(equals + 1));
+    if (segment === "" || looksLikeFilter(name, value)) throw unencoded();
+    if (!knownParameters.has(name)) continue;
+    if (query.has(name)) {
+      throw new Problem("invalid-parameter", `Cannot use the parameter "${name}" twice`);
+    }
+    query.set(name, value);
+  }
+  return query;
+}
+
+/** A `true`/`false` parameter; absent is false, and nothing else is taken. */
+export function parseFlag(query: Query, name: string): boolean {
+  const value = query.get(name);
+  if (value === undefined || value === "false") return false;
+  if (value === "true") return true;
+  throw new Problem("invalid-parameter", `Cannot use "${name}": it must be true or false`);
+}
+
+function looksLikeFilter(name: string, value: string): boolean {
+  if (knownParameters.has(name)) return false;
+  return /[=!<>~;,]/.test(name) || value.startsWith("=");
+}
+
+function unencoded(): Problem {
+  return new Problem(
+    "invalid-parameter",
+    "The query looks like a filter cut in pieces: encode & as %26, and ; , = as they stand in values",
+  );
+}
+
+function decode(text: string): string {
+  const spaced = text.includes("+") ? text.replaceAll("+", " ") : text;
+  if (!spaced.includes("%")) return spaced;
+  try {
+    return decodeURIComponent(spaced);
+  } catch (cause) {
+    throw new Problem(
+      "invalid-parameter",
+      "The query holds a malformed percent sequence: write % as %25, and other text as UTF-8",
+      { cause },
+    );
+  }
+}

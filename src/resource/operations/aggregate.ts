@@ -1,0 +1,75 @@
+import { fetchGroups, type Group } from "../../db/aggregate_groups.ts";
+import { and } from "../../filter/filter.ts";
+import type { AggregatePlan } from "../../plan/plan.ts";
+import type { Row } from "../../schema/table_info.ts";
+import { answer } from "../http/json_reply.ts";
+import { type GroupQuestion, parseGroupQuestion } from "../read/aggregate_query.ts";
+import type { Operation } from "../operation.ts";
+import { presentGroups } from "../output.ts";
+import type { Resource } from "../define/resource.ts";
+import { type WalkingFilter, walkingFilter } from "../read/user_filter.ts";
+
+interface AggregateIntent {
+  readonly filter: WalkingFilter;
+  readonly question: GroupQuestion;
+}
+
+/** `GET /aggregate`: groups of the rows that a list would walk through, and metrics of each. */
+export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Group[]> = {
+  name: "aggregate",
+  access: "read",
+  takesBody: false,
+
+  parse({ query }, resource) {
+    return {
+      filter: walkingFilter(query.get("filter"), resource),
+      question: parseGroupQuestion(query, resource),
+    };
+  },
+
+  reaches({ filter }) {
+    return filter.reached;
+  },
+
+  plan({ filter, question }, grant, resource, { related }) {
+    const where = and(grant.rows, filter.within(related), resource.live);
+    return { ...groupPlan(question, resource), where };
+  },
+
+  execute(plan, { resource }) {
+    return fetchGroups(resource.driver, plan, resource.reader);
+  },
+
+  shape(groups, { question }, resource) {
+    return answer(200, groupAnswer(groups, question, resource));
+  },
+};
+
+/** What will be asked of the database, but for which rows. */
+export function groupPlan(
+  { keys, metrics, furtherMetrics, having, order, limit }: GroupQuestion,
+  { table }: Pick<Resource, "table">,
+): Omit<AggregatePlan, "where"> {
+  return {
+    kind: "aggregate",
+    table,
+    keys,
+    metrics: [...metrics, ...furtherMetrics],
+    having,
+    order,
+    // One more than asked for tells whether there are others.
+    limit: limit + 1,
+  };
+}
+
+/** What is shown of the groups that the plan has found. */
+export function groupAnswer(
+  groups: readonly Group[],
+  { keys, metrics, limit }: GroupQuestion,
+  { fields: { readable } }: Pick<Resource, "fields">,
+): { readonly groups: readonly Row[]; readonly hasMore: boolean } {
+  return {
+    groups: presentGroups(groups.slice(0, limit), { keys, metrics, readable }),
+    hasMore: groups.length > limit,
+  };
+}

@@ -1,0 +1,90 @@
+import type { Grant } from "../../auth/authorize.ts";
+import type { Connection } from "../../db/driver.ts";
+import { formatKey, keyId } from "../../plan/key.ts";
+import type { Row } from "../../schema/table_info.ts";
+import { answerRows } from "../http/json_reply.ts";
+import { eachItem, inTurn, type NamedItem, readNamedItems } from "../write/batch_items.ts";
+import { changeItems, type ItemChange, reachableRows } from "../write/change_rows.ts";
+import { readByKeys } from "../write/read_rows_to_write.ts";
+import { hookedUpdate } from "../write/before_hooks.ts";
+import type { Write } from "../call.ts";
+import { withoutKey } from "../write/change.ts";
+import { inTransaction } from "../write/in_transaction.ts";
+import { missedRow } from "../read/not_found_or_forbidden.ts";
+import type { Operation } from "../operation.ts";
+import { requirePrecondition } from "../http/precondition.ts";
+import { wholeRow } from "./replace.ts";
+
+interface BatchReplacePlan {
+  readonly items: readonly NamedItem[];
+  readonly grant: Grant;
+}
+
+/** `PUT /batch`: whole rows, each named by its key. */
+export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, readonly Row[]> = {
+  name: "batch-replace",
+  access: "update",
+  takesBody: true,
+
+  parse({ body }, resource) {
+    return eachItem(readNamedItems(body, resource.batch.replace, resource), (item) => ({
+      ...item,
+      values: withoutKey(wholeRow(item.values, resource), item.key, resource),
+    }));
+  },
+
+  items: ({ length }) => length,
+
+  plan(items, grant) {
+    return { items, grant };
+  },
+
+  async execute({ items, grant }, call) {
+    if (items.length === 0) return [];
+    const write = { ...call, grant };
+    const { driver, hooks } = call.resource;
+    const hooked = hooks.onBeforeUpdate === undefined
+      ? items
+      : await inTurn(await lockItems(items, write, driver), (item) => hookedItem(item, write));
+    return await inTransaction(
+      call,
+      async (connection) =>
+        changeItems(await lockItems(hooked, write, connection), write, connection),
+    );
+  },
+
+  shape(rows, _items, resource) {
+    return answerRows(200, rows, resource);
+  },
+};
+
+/** An item after the before-hook had its say. */
+export async function hookedItem(item: NamedItem, write: Write): Promise<NamedItem> {
+  const values = await hookedUpdate(item.key, item.values, write);
+  return { ...item, values: withoutKey(values, item.key, write.resource) };
+}
+
+/** The stored rows of the items, locked. Throws 404, 403 or 412, and says for which. */
+async function lockItems(
+  items: readonly NamedItem[],
+  write: Write,
+  connection: Connection,
+): Promise<readonly ItemChange[]> {
+  const { resource } = write;
+  const { table } = resource;
+  const what = {
+    keys: items.map(({ key }) => key),
+    where: reachableRows(write),
+    columns: table.columns,
+    lock: true as const,
+  };
+  const rows = await readByKeys(what, resource, connection);
+  return await inTurn(items, async (item) => {
+    const current = rows.get(keyId(item.key, table));
+    if (current === undefined) {
+      throw await missedRow({ key: item.key, segment: formatKey(item.key) }, write, connection);
+    }
+    requirePrecondition(item.precondition, current, resource);
+    return { ...item, current };
+  });
+}

@@ -1,0 +1,229 @@
+import type { Grant } from "../../auth/authorize.ts";
+import type { Connection } from "../../db/driver.ts";
+import { DatabaseError } from "../../db/database_error.ts";
+import { allRows, and } from "../../filter/filter.ts";
+import { matches } from "../../filter/match/matches.ts";
+import { compareKeys, formatKey, keyId, keyOf } from "../../plan/key.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { ColumnInfo, Row } from "../../schema/table_info.ts";
+import { answerRows } from "../http/json_reply.ts";
+import { inTurn, type NamedItem, readNamedItems } from "../write/batch_items.ts";
+import { changeItems, type ItemChange } from "../write/change_rows.ts";
+import { insertRows } from "../write/insert_rows.ts";
+import { readByKeys } from "../write/read_rows_to_write.ts";
+import { hookedItem } from "./batch_replace.ts";
+import { beforeCreate } from "../write/before_hooks.ts";
+import type { Call, OperationCall } from "../call.ts";
+import { withoutKey } from "../write/change.ts";
+import { inTransaction } from "../write/in_transaction.ts";
+import { InvalidFields } from "../write/parse_fields.ts";
+import { newRow } from "../write/complete_new_row.ts";
+import type { Operation } from "../operation.ts";
+import { itemPlace } from "../write/body_path.ts";
+import { preconditionFailed, requirePrecondition } from "../http/precondition.ts";
+import type { Resource } from "../define/resource.ts";
+
+interface UpsertPlan {
+  readonly items: readonly NamedItem[];
+  readonly create: Grant;
+  readonly update: Grant;
+}
+
+/** `POST /batch/upsert`: changes the rows that are there, creates the others. */
+export const upsert: Operation<readonly NamedItem[], UpsertPlan, readonly Row[]> = {
+  name: "upsert",
+  access: "create",
+  alsoAccess: "update",
+  takesBody: true,
+
+  parse({ body }, resource) {
+    return readNamedItems(body, resource.batch.create, resource);
+  },
+
+  items: ({ length }) => length,
+
+  plan(items, create, _resource, { also }) {
+    if (also === null) throw new Error("An upsert needs the right to update as well");
+    return { items, create, update: also };
+  },
+
+  async execute(plan, call) {
+    if (plan.items.length === 0) return [];
+    for (let attempt = 1;; attempt++) {
+      try {
+        return await upsertOnce(plan, call);
+      } catch (error) {
+        if (attempt === tries || !(error instanceof Overtaken)) throw error;
+      }
+    }
+  },
+
+  shape(rows, _items, resource) {
+    return answerRows(200, rows, resource);
+  },
+};
+
+const tries = 3;
+
+/** Somebody else created or deleted one of the rows in between: it has to be looked at again. */
+class Overtaken extends Problem {
+  constructor(cause?: unknown) {
+    super("conflict", "Cannot upsert: other writes kept getting in the way", { cause });
+  }
+}
+
+/** The items by what becomes of them, in the order of the batch. */
+interface Sorted {
+  readonly existing: readonly ItemChange[];
+  readonly fresh: readonly NamedItem[];
+}
+
+/** Before-hooks, transaction, after-hooks. */
+async function upsertOnce(
+  plan: UpsertPlan,
+  call: OperationCall<readonly Row[]>,
+): Promise<readonly Row[]> {
+  const { hooks } = call.resource;
+  const isHooked = hooks.onBeforeCreate !== undefined || hooks.onBeforeUpdate !== undefined;
+  const hooked = isHooked ? await runBeforeHooks(plan, call) : plan;
+  let fresh: readonly NamedItem[] = [];
+  try {
+    return await inTransaction(call, async (connection) => {
+      const sorted = await sortItems(hooked, call, connection);
+      fresh = sorted.fresh;
+      return await writeSorted(sorted, plan, call, connection);
+    });
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || error.kind !== "unique") throw error;
+    throw await existsNow(fresh, call.resource) ? new Overtaken(error) : error;
+  }
+}
+
+/** What the hooks have seen of a row must still be so when it is written. */
+interface HookedPlan extends UpsertPlan {
+  /** The indexes of the items whose row was there. */
+  readonly existing?: ReadonlySet<number>;
+}
+
+async function runBeforeHooks(plan: UpsertPlan, call: Call): Promise<HookedPlan> {
+  const { existing, fresh } = await sortItems(plan, call, call.resource.driver);
+  const update = { ...call, grant: plan.update };
+  const create = { ...call, grant: plan.create };
+  const changed = await inTurn(existing, (item) => hookedItem(item, update));
+  const created = await inTurn(
+    fresh,
+    async (item) => ({ ...item, values: await beforeCreate(item.values, create) }),
+  );
+  return {
+    ...plan,
+    items: [...changed, ...created].sort((left, right) => left.index - right.index),
+    existing: new Set(existing.map(({ index }) => index)),
+  };
+}
+
+/**
+ * Looks the items' rows up and locks them. Throws for all of them where one is out of reach (403),
+ * marked deleted (409) or in another state than its item expects (412).
+ */
+async function sortItems(
+  { items, update, existing: expected }: HookedPlan,
+  { resource }: Call,
+  connection: Connection,
+): Promise<Sorted> {
+  const { table } = resource;
+  const keys = items.map(({ key }) => key);
+  const what = { keys, where: allRows, columns: table.columns, lock: true as const };
+  const rows = await readByKeys(what, resource, connection);
+  const existing = items.flatMap((item) => {
+    const current = rows.get(keyId(item.key, table));
+    if (current === undefined) return [];
+    return [{ ...item, current, values: withoutKey(item.values, item.key, resource) }];
+  });
+  const fresh = items.filter(({ key }) => !rows.has(keyId(key, table)));
+  const isSame = expected === undefined ||
+    expected.size === existing.length && existing.every(({ index }) => expected.has(index));
+  if (!isSame) throw new Overtaken();
+  await requireReach(existing, update, resource, connection);
+  await inTurn(existing, (item) => requireState(item, resource));
+  await inTurn(fresh, (item) => requireCreatable(item, resource));
+  return { existing, fresh };
+}
+
+/** A row that the caller may not see is out of reach like any other: its key is taken. */
+async function requireReach(
+  items: readonly ItemChange[],
+  update: Grant,
+  resource: Resource,
+  connection: Connection,
+): Promise<void> {
+  const { table } = resource;
+  const where = and(update.rows, update.visible);
+  if (where.kind === "all") return;
+  const what = { keys: items.map(({ key }) => key), where, columns: table.primaryKey };
+  const reached = await readByKeys(what, resource, connection);
+  await inTurn(items, ({ key }) => {
+    if (reached.has(keyId(key, table))) return;
+    throw new Problem("forbidden", "Cannot update: the row lies outside your scope");
+  });
+}
+
+function requireState({ key, current, precondition }: ItemChange, resource: Resource): void {
+  if (!matches(resource.live, current)) {
+    const id = formatKey(key).slice(0, 100);
+    throw new Problem(
+      "conflict",
+      `Cannot update ${id}: it is deleted, and stays so until restored`,
+    );
+  }
+  requirePrecondition(precondition, current, resource);
+}
+
+function requireCreatable({ precondition }: NamedItem, { table }: Resource): void {
+  if (precondition !== null) throw preconditionFailed(null);
+  const column = table.primaryKey.find(({ generated }) => generated);
+  if (column === undefined) return;
+  const message = "names no row, and only the database gives new rows their key";
+  throw new InvalidFields([{ path: column.name, message }]);
+}
+
+async function writeSorted(
+  { existing, fresh }: Sorted,
+  { items, create, update }: UpsertPlan,
+  call: Call,
+  connection: Connection,
+): Promise<readonly Row[]> {
+  const { resource } = call;
+  const { table } = resource;
+  // In the order of their keys, so that two upserts never wait for each other in a circle.
+  const creations = fresh.toSorted((left, right) => compareKeys(left.key, right.key, table));
+  const creation = { ...call, grant: create };
+  const values = await inTurn(
+    creations,
+    (item) => newRow(withKey(item, resource), create, resource),
+  );
+  const created = await insertRows(
+    values,
+    creations.map(({ index }) => itemPlace(index)),
+    creation,
+    connection,
+  );
+  const changed = await changeItems(existing, { ...call, grant: update }, connection);
+  const written = [...created, ...changed];
+  const rows = new Map(written.map((row) => [keyId(keyOf(row, table), table), row]));
+  return items.flatMap(({ key }) => {
+    const row = rows.get(keyId(key, table));
+    return row === undefined ? [] : [row];
+  });
+}
+
+/** A hook may not change which row an item is about. */
+function withKey({ key, values }: NamedItem, resource: Resource): ReadonlyMap<ColumnInfo, unknown> {
+  const named = resource.table.primaryKey.map((column, index) => [column, key[index]] as const);
+  return new Map([...named, ...withoutKey(values, key, resource)]);
+}
+
+async function existsNow(items: readonly NamedItem[], resource: Resource): Promise<boolean> {
+  const { table, driver } = resource;
+  const what = { keys: items.map(({ key }) => key), where: allRows, columns: table.primaryKey };
+  return (await readByKeys(what, resource, driver)).size > 0;
+}

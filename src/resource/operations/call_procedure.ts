@@ -1,0 +1,75 @@
+import { databaseProblem } from "../../db/database_problem.ts";
+import type { Reply } from "../../protocol/reply.ts";
+import { answer } from "../http/json_reply.ts";
+import type { Call } from "../call.ts";
+import { type FieldError, InvalidFields } from "../write/parse_fields.ts";
+import type { Procedure } from "../define/procedure.ts";
+import { issuePath, type SchemaIssue } from "../define/standard_schema.ts";
+
+/** One call of a procedure under its name. */
+export interface ProcedureCall {
+  readonly name: string;
+  readonly call: Call;
+}
+
+/**
+ * `POST /rpc/:name`: the body through the one schema, the handler, what it gave through the other.
+ * Throws a 422 for a bad body, what the handler throws, and a plain Error for a bad output, which
+ * names the procedure and never the value.
+ */
+export async function callProcedure(
+  procedure: Procedure,
+  { name, call }: ProcedureCall,
+): Promise<Reply> {
+  const { resource, request, user } = call;
+  const subject = `The procedure "${name}" of "${resource.name}"`;
+  try {
+    const input = await validInput(procedure, request.body);
+    const output = await procedure.handler({
+      db: resource.driver,
+      user,
+      request: request.raw,
+      resource: { name: resource.name, url: resource.url },
+    }, input);
+    return answerData(await validOutput(procedure, output, subject), subject);
+  } catch (error) {
+    throw databaseProblem(error, `call ${name}`);
+  }
+}
+
+async function validInput({ input }: Procedure, body: unknown): Promise<unknown> {
+  const result = await input["~standard"].validate(body);
+  if (result.issues === undefined) return result.value;
+  const errors = result.issues.map(fieldError);
+  throw new InvalidFields(errors.length > 0 ? errors : [{ path: "", message: "is not valid" }]);
+}
+
+/** Schemas of some libraries quote the value, which is the caller's own and may be long. */
+function fieldError(issue: SchemaIssue): FieldError {
+  return { path: issuePath(issue).slice(0, 100), message: String(issue.message).slice(0, 300) };
+}
+
+async function validOutput(
+  { output }: Procedure,
+  given: unknown,
+  subject: string,
+): Promise<unknown> {
+  const result = await output["~standard"].validate(given);
+  if (result.issues === undefined) return result.value;
+  // The messages may quote the value, and whatever is wrong here was not meant to be seen.
+  const paths = result.issues.slice(0, 10).map((issue) => `"${issuePath(issue).slice(0, 100)}"`);
+  throw new Error(`${subject} gave what its output schema refuses, at ${paths.join(", ")}`);
+}
+
+function answerData(data: unknown, subject: string): Reply {
+  const refusal = `${subject} gave an output that JSON cannot hold`;
+  let reply: Reply;
+  try {
+    reply = answer(200, { data: data ?? null });
+  } catch (cause) {
+    throw new Error(refusal, { cause });
+  }
+  // A function or a symbol is left out without an error.
+  if (reply.body === "{}") throw new Error(refusal);
+  return reply;
+}

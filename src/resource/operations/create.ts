@@ -1,0 +1,76 @@
+import type { Connection } from "../../db/driver.ts";
+import { formatKey, keyOf } from "../../plan/key.ts";
+import { answerRow } from "../http/json_reply.ts";
+import { beforeCreate } from "../write/before_hooks.ts";
+import { type BodyRow, type BodyRows, createdBy, foundBy } from "../write/nested_rows.ts";
+import type { OperationCall, Write } from "../call.ts";
+import { type CreatedRows, createRows, type RowsPlan } from "../write/create_nested_rows.ts";
+import { inTransaction } from "../write/in_transaction.ts";
+import { inWrite } from "../write/in_write.ts";
+import { newRow } from "../write/complete_new_row.ts";
+import type { Operation } from "../operation.ts";
+import { nameRow, readOptimisticId } from "../http/optimistic_id.ts";
+import { noneIncluded } from "../output.ts";
+import { wholeBody } from "../write/body_path.ts";
+import { readRows } from "../write/parse_nested_rows.ts";
+import { insertRow } from "../write/write_row.ts";
+
+interface CreateIntent {
+  readonly body: BodyRows;
+  /** What the client calls the new row. */
+  readonly optimisticId: string | null;
+}
+
+/** `POST /`: a new row, with those that its body embeds. */
+export const create: Operation<CreateIntent, RowsPlan, CreatedRows> = {
+  name: "create",
+  access: "create",
+  takesBody: true,
+
+  parse(request, resource) {
+    return {
+      body: readRows([{ body: request.body, place: wholeBody }], resource),
+      optimisticId: readOptimisticId(request),
+    };
+  },
+
+  items: ({ body }) => body.count,
+  reaches: ({ body }) => foundBy(body),
+  creates: ({ body }) => createdBy(body),
+
+  plan({ body, optimisticId }, grant, resource, { created, related }) {
+    // Where nothing is recorded nobody could be told.
+    const named = resource.hub() === null ? null : optimisticId;
+    return { body, grant, created, related, optimisticId: named };
+  },
+
+  async execute(plan, call) {
+    const { rows: [row], steps } = plan.body;
+    return steps.length === 1 && row?.embedded.length === 0
+      ? await createRow(row, plan.optimisticId, { ...call, grant: plan.grant })
+      : await createRows(plan, call);
+  },
+
+  shape({ rows: [row], included }, { optimisticId }, resource) {
+    if (row === undefined) throw new Error("A create gave no row");
+    const location = `${resource.url}/${formatKey(keyOf(row, resource.table))}`;
+    return answerRow(201, row, resource, { headers: { location }, included, optimisticId });
+  },
+};
+
+/** A row that stands alone may be a single statement, where it is not to be named as well. */
+async function createRow(
+  { given }: BodyRow,
+  optimisticId: string | null,
+  write: Write & OperationCall<CreatedRows>,
+): Promise<CreatedRows> {
+  const values = newRow(await beforeCreate(given, write), write.grant, write.resource);
+  const insert = async (connection: Connection): Promise<CreatedRows> => {
+    const row = await insertRow(values, write, connection);
+    if (optimisticId !== null) await nameRow(row, optimisticId, write.resource, connection);
+    return { rows: [row], included: noneIncluded };
+  };
+  return optimisticId === null
+    ? await inWrite(write, "onAfterCreate", insert)
+    : await inTransaction(write, insert);
+}

@@ -1,0 +1,91 @@
+import type { FetchedRows } from "../../db/rows.ts";
+import { type RowWalk, rowWalk } from "../../db/row_walk.ts";
+import { type PageLimits, parseLimit } from "../../plan/page.ts";
+import type { ReadPlan } from "../../plan/plan.ts";
+import { Problem } from "../../problem/problem.ts";
+import { takingTurns } from "../../runtime/yielding.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
+import { cacheControl, variesByAccept } from "../http/json_reply.ts";
+import { exportPages, firstPageRows } from "../read/export_pages.ts";
+import type { Operation } from "../operation.ts";
+import type { Resource } from "../define/resource.ts";
+import type { RowFormat } from "../read/row_format.ts";
+import { parseSelection, planSelection, reachOf, type Selection } from "../read/selection.ts";
+
+interface ExportIntent {
+  readonly selection: Selection;
+  /** Of all rows together. */
+  readonly limit: number;
+}
+
+interface ExportOutcome {
+  readonly columns: readonly ColumnInfo[];
+  readonly first: FetchedRows;
+  readonly walk: RowWalk;
+}
+
+/** `GET /` with an `Accept` that asks for `format`: the rows of a list, all of them, as a stream. */
+export function exportRows(
+  format: RowFormat,
+): Operation<ExportIntent, ReadPlan, ExportOutcome> {
+  return {
+    name: "export",
+    access: "read",
+    takesBody: false,
+
+    parse({ query }, resource) {
+      if ((query.get("include") ?? "") !== "") {
+        throw new Problem("invalid-parameter", `Cannot use "include" in an export: ask for JSON`);
+      }
+      return {
+        selection: parseSelection(query, resource),
+        limit: parseLimit(query.get("limit") ?? null, unlimited),
+      };
+    },
+
+    reaches({ selection }) {
+      return reachOf(selection);
+    },
+
+    plan({ selection }, grant, resource, { related }) {
+      return planSelection(selection, { grant, related }, resource, firstPageRows);
+    },
+
+    async execute(plan, { resource }) {
+      const walk = rowWalk(resource.driver, plan, resource.reader);
+      // While there is no status yet, so that what fails at once is no broken 200.
+      const first = await walk.next(firstPageRows);
+      return { columns: plan.columns, first, walk };
+    },
+
+    shape({ columns, first, walk }, { selection, limit }, resource) {
+      const pages = exportPages(first, walk, {
+        columns,
+        limit,
+        view: selection.view,
+        writer: format.writer(selection.view),
+        giveTurn: takingTurns(resource.runtime.clock),
+        failed: (error) =>
+          resource.runtime.observe({ kind: "answer_broke_off", path: resource.url, error }),
+      });
+      return {
+        status: 200,
+        headers: {
+          "content-type": format.contentType,
+          "content-disposition": `attachment; filename="${fileName(resource)}${format.ending}"`,
+          "cache-control": cacheControl,
+          ...variesByAccept,
+        },
+        // It asks for a page when the reader wants one, and ends the walk when the reader leaves.
+        body: ReadableStream.from(pages),
+      };
+    },
+  };
+}
+
+const unlimited: PageLimits = { defaultLimit: Infinity, maxLimit: Infinity };
+
+/** The last segment of the path, in what needs no escape and leads to no other folder. */
+function fileName({ url }: Resource): string {
+  return url.slice(url.lastIndexOf("/") + 1).replace(/[^\w-]+/g, "_");
+}

@@ -1,0 +1,109 @@
+import { fetchRows } from "../../db/rows.ts";
+import { and } from "../../filter/filter.ts";
+import { type Key, keyFilter, parseKey } from "../../plan/key.ts";
+import type { ReadPlan } from "../../plan/plan.ts";
+import type { ColumnInfo, Row } from "../../schema/table_info.ts";
+import { answer, cacheControl, tagHeaders } from "../http/json_reply.ts";
+import { namesTag } from "../http/etag.ts";
+import { notFound } from "../read/not_found_or_forbidden.ts";
+import { type Include, reachedBy, readInclude } from "../read/include.ts";
+import { loadIncluded } from "../read/load_included.ts";
+import type { FurtherRights, Operation } from "../operation.ts";
+import {
+  columnsOf,
+  type Included,
+  noneIncluded,
+  presentRows,
+  type View,
+  viewOf,
+} from "../output.ts";
+import type { Resource } from "../define/resource.ts";
+
+interface GetIntent {
+  readonly segment: string;
+  readonly key: Key | null;
+  readonly view: View;
+  readonly ifNoneMatch: string | null;
+}
+
+interface GetPlan {
+  readonly read: ReadPlan;
+  readonly segment: string;
+  readonly include: readonly Include[];
+  readonly related: FurtherRights["related"];
+}
+
+interface GetOutcome {
+  readonly row: Row;
+  readonly included: readonly Included[];
+}
+
+/** `GET /:id`: one row. */
+export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
+  name: "get",
+  access: "read",
+  takesBody: false,
+
+  parse({ segment, query, header }, resource) {
+    const { table, etag } = resource;
+    const include = readInclude(query.get("include"), resource);
+    // The tag speaks of the row alone: what is included may be another although the row is not.
+    const hasCondition = etag !== null && include.length === 0;
+    return {
+      segment,
+      key: parseKey(segment, table),
+      view: viewOf(resource, query.get("select"), include),
+      ifNoneMatch: hasCondition ? header("if-none-match") : null,
+    };
+  },
+
+  reaches({ view }) {
+    return reachedBy(view.include);
+  },
+
+  plan({ key, segment, view }, grant, resource, { related }) {
+    if (key === null) throw notFound(resource, segment);
+    const { table, live } = resource;
+    const columns = readFor(view, resource);
+    const where = and(grant.rows, live, keyFilter(key, table));
+    return {
+      segment,
+      read: { kind: "read", table, columns, where, order: [], after: null, limit: null },
+      include: view.include,
+      related,
+    };
+  },
+
+  execute(plan, { resource }) {
+    const { read, segment, include } = plan;
+    return fetchRows(resource.driver, read, resource.reader).then(({ rows: [row] }) => {
+      if (row === undefined) throw notFound(resource, segment);
+      return include.length === 0
+        ? { row, included: noneIncluded }
+        : withIncluded(row, plan, resource);
+    });
+  },
+
+  shape({ row, included }, { view, ifNoneMatch }, resource) {
+    const [shown] = presentRows([row], readFor(view, resource), view, included);
+    if (resource.etag === null) return answer(200, shown);
+    const headers = tagHeaders(row, resource.etag);
+    const isKnown = ifNoneMatch !== null && namesTag(ifNoneMatch, row, resource.etag);
+    return isKnown
+      ? { status: 304, headers: { "cache-control": cacheControl, ...headers }, body: null }
+      : answer(200, shown, headers);
+  },
+};
+
+async function withIncluded(
+  row: Row,
+  { include, related }: GetPlan,
+  { driver }: Resource,
+): Promise<GetOutcome> {
+  return { row, included: await loadIncluded([row], include, related, driver) };
+}
+
+/** A tag is made of the whole row. */
+function readFor(view: View, { etag, table }: Resource): readonly ColumnInfo[] {
+  return etag === null ? columnsOf(view, table) : table.columns;
+}

@@ -1,0 +1,103 @@
+import { fetchRows } from "../../db/rows.ts";
+import { sealCursor } from "../../plan/cursor.ts";
+import { parseLimit } from "../../plan/page.ts";
+import type { ReadPlan } from "../../plan/plan.ts";
+import { positionOf } from "../../plan/position.ts";
+import type { ColumnInfo, Row } from "../../schema/table_info.ts";
+import type { SqlValue } from "../../sql/fragment.ts";
+import { answer, variesByAccept } from "../http/json_reply.ts";
+import { loadIncluded } from "../read/load_included.ts";
+import type { FurtherRights, Operation } from "../operation.ts";
+import { type Included, noneIncluded, presentRows, type View } from "../output.ts";
+import type { Resource } from "../define/resource.ts";
+import { parseSelection, planSelection, reachOf, type Selection } from "../read/selection.ts";
+import {
+  fetchTotal,
+  parseTotal,
+  planTotal,
+  type Total,
+  type TotalPlan,
+  type TotalWish,
+} from "../read/total_count.ts";
+
+interface ListIntent {
+  readonly selection: Selection;
+  readonly limit: number;
+  readonly total: TotalWish;
+}
+
+interface ListPlan {
+  readonly read: ReadPlan;
+  readonly total: TotalPlan | null;
+  readonly include: View["include"];
+  readonly related: FurtherRights["related"];
+}
+
+interface ListOutcome {
+  readonly rows: readonly Row[];
+  readonly stored: readonly (readonly SqlValue[])[];
+  readonly columns: readonly ColumnInfo[];
+  readonly total: Total | null;
+  readonly included: readonly Included[];
+}
+
+/** `GET /`: a page of rows, in order, with a cursor to the next one. */
+export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
+  name: "list",
+  access: "read",
+  takesBody: false,
+
+  parse({ query }, resource) {
+    return {
+      selection: parseSelection(query, resource),
+      limit: parseLimit(query.get("limit") ?? null, resource.page),
+      total: parseTotal(query),
+    };
+  },
+
+  reaches({ selection }) {
+    return reachOf(selection);
+  },
+
+  plan({ selection, limit, total }, grant, resource, { related }) {
+    // One more than asked for tells whether there is another page.
+    const read = planSelection(selection, { grant, related }, resource, limit + 1);
+    return {
+      read,
+      total: total === "none" ? null : planTotal(read.where, total, grant, resource),
+      include: selection.view.include,
+      related,
+    };
+  },
+
+  async execute({ read, total, include, related }, { resource }) {
+    const { driver, reader } = resource;
+    const { rows, stored } = await fetchRows(driver, read, reader);
+    const counted = total === null
+      ? null
+      : await fetchTotal(total, { read, found: rows.length }, resource);
+    const included = include.length === 0
+      ? noneIncluded
+      : await loadIncluded(rows.slice(0, (read.limit ?? 0) - 1), include, related, driver);
+    return { rows, stored, columns: read.columns, total: counted, included };
+  },
+
+  shape(outcome, intent, resource) {
+    const { rows, columns, included, total } = outcome;
+    const hasMore = rows.length > intent.limit;
+    const page = hasMore ? rows.slice(0, intent.limit) : rows;
+    return answer(200, {
+      items: presentRows(page, columns, intent.selection.view, included),
+      nextCursor: hasMore ? nextCursor(outcome, intent, resource) : null,
+      hasMore,
+      ...total,
+    }, resource.capabilities.enableExport ? variesByAccept : undefined);
+  },
+};
+
+function nextCursor(outcome: ListOutcome, intent: ListIntent, resource: Resource): string {
+  const { order } = intent.selection;
+  const last = outcome.stored[intent.limit - 1] ?? [];
+  const position = positionOf(last, outcome.columns, order);
+  return sealCursor(position, resource.url, order, resource.sealer);
+}

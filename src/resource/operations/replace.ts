@@ -1,0 +1,46 @@
+import { databaseDefault } from "../../plan/plan.ts";
+import type { ColumnInfo, Row } from "../../schema/table_info.ts";
+import { answerRow } from "../http/json_reply.ts";
+import {
+  type Change,
+  type ChangePlan,
+  executeChange,
+  planChange,
+  readChange,
+} from "../write/change.ts";
+import { completeRow, readColumns } from "../write/parse_fields.ts";
+import type { Operation } from "../operation.ts";
+import type { Resource } from "../define/resource.ts";
+
+/** `PUT /:id`: the whole row. Omitted writable fields go back to their default or to null. */
+export const replace: Operation<Change, ChangePlan, Row> = {
+  name: "replace",
+  access: "update",
+  takesBody: true,
+
+  parse(request, resource) {
+    return readChange(request, wholeRow(readColumns(request.body, resource), resource), resource);
+  },
+  plan: planChange,
+  execute: executeChange,
+  shape(row, _change, resource) {
+    return answerRow(200, row, resource);
+  },
+};
+
+/** Resets what is omitted. Only what a caller may set is reset: a protected column keeps its value. */
+export function wholeRow(
+  given: ReadonlyMap<ColumnInfo, unknown>,
+  resource: Resource,
+): ReadonlyMap<ColumnInfo, unknown> {
+  const { table, fields, generated, etag } = resource;
+  const resettable = (column: ColumnInfo) =>
+    fields.writable.has(column) && !column.primaryKey && !column.generated &&
+    !generated.has(column) && column !== etag?.versionField && column !== etag?.updatedAtField;
+  const replaced = completeRow(given, resource, resettable);
+  for (const column of table.columns.filter(resettable)) {
+    if (replaced.has(column)) continue;
+    replaced.set(column, column.default === null ? null : databaseDefault);
+  }
+  return replaced;
+}

@@ -1,0 +1,58 @@
+import { allRows, and, type Filter } from "../../filter/filter.ts";
+import type { Hub } from "../../live/live_hub.ts";
+import type { LiveView } from "../../live/live_view.ts";
+import { reachedBy, readInclude } from "../read/include.ts";
+import { liveView } from "../stream/create_live_view.ts";
+import { requireFollowable } from "../read/load_included.ts";
+import type { Operation } from "../operation.ts";
+import { type View, viewOf } from "../output.ts";
+import { parseFlag } from "../http/query_parameters.ts";
+import { hubOf, openStream, type Stream, streamReply } from "../stream/open_stream.ts";
+import { userFilter } from "../read/user_filter.ts";
+
+interface SubscribeIntent {
+  /** What must hold beside the scope. */
+  readonly filter: Filter;
+  readonly view: View;
+  readonly resumeFrom: string | null;
+  readonly skipExisting: boolean;
+}
+
+interface SubscribePlan extends Omit<SubscribeIntent, "view"> {
+  readonly hub: Hub;
+  readonly scope: Filter;
+  readonly view: LiveView;
+}
+
+/** `GET /subscribe`: the rows, and every change of them as it happens. */
+export const subscribe: Operation<SubscribeIntent, SubscribePlan, Stream> = {
+  name: "subscribe",
+  access: "subscribe",
+  takesBody: false,
+
+  parse({ query, header }, resource) {
+    const include = readInclude(query.get("include"), resource);
+    requireFollowable(include);
+    return {
+      filter: and(userFilter(query.get("filter"), resource) ?? allRows, resource.live),
+      view: viewOf(resource, query.get("select"), include),
+      resumeFrom: (header("last-event-id") ?? query.get("resumeFrom")) || null,
+      skipExisting: parseFlag(query, "skipExisting"),
+    };
+  },
+
+  reaches({ view }) {
+    return reachedBy(view.include);
+  },
+
+  plan(intent, grant, resource, { related }) {
+    const view = liveView(intent.view, resource, { related, user: grant.user });
+    return { ...intent, hub: hubOf(resource), scope: grant.rows, view };
+  },
+
+  execute({ hub, ...plan }, call) {
+    return openStream(call, (caller) => hub.subscribe({ ...plan, ...caller }));
+  },
+
+  shape: streamReply,
+};

@@ -1,0 +1,72 @@
+import { canonicalKey } from "../../filter/canonical.ts";
+import { allRows, and, type Filter } from "../../filter/filter.ts";
+import type { Hub } from "../../live/live_hub.ts";
+import type { LiveQuestion } from "../../live/aggregate/aggregate_query.ts";
+import { noRowsShown } from "../../live/live_view.ts";
+import { printOrder } from "../../plan/order.ts";
+import { groupAnswer, groupPlan } from "./aggregate.ts";
+import { parseGroupQuestion } from "../read/aggregate_query.ts";
+import type { Operation } from "../operation.ts";
+import type { Query } from "../http/query_parameters.ts";
+import type { Resource } from "../define/resource.ts";
+import { hubOf, openStream, type Stream, streamReply } from "../stream/open_stream.ts";
+import { userFilter } from "../read/user_filter.ts";
+
+interface SubscribeIntent {
+  /** What must hold beside the scope. */
+  readonly filter: Filter;
+  readonly question: LiveQuestion;
+}
+
+interface SubscribePlan extends SubscribeIntent {
+  readonly hub: Hub;
+  readonly scope: Filter;
+}
+
+/** `GET /aggregate/subscribe`: the answer of an aggregate, and again whenever it is another. */
+export const subscribeAggregate: Operation<SubscribeIntent, SubscribePlan, Stream> = {
+  name: "subscribe-aggregate",
+  access: "subscribe",
+  takesBody: false,
+
+  parse({ query }, resource) {
+    return {
+      filter: and(userFilter(query.get("filter"), resource) ?? allRows, resource.live),
+      question: liveQuestion(query, resource),
+    };
+  },
+
+  plan(intent, grant, resource) {
+    return { ...intent, hub: hubOf(resource), scope: grant.rows };
+  },
+
+  execute({ hub, ...plan }, call) {
+    return openStream(
+      call,
+      (caller) => hub.subscribeAggregate({ ...plan, ...caller, view: noRowsShown }),
+    );
+  },
+
+  shape: streamReply,
+};
+
+/** The parameters of an aggregate but for its filter. Throws a 400. */
+export function liveQuestion(
+  query: Query,
+  resource: Pick<Resource, "table" | "groups" | "filters" | "fields">,
+): LiveQuestion {
+  const question = parseGroupQuestion(query, resource);
+  const { keys, metrics, having, order, limit } = question;
+  return {
+    key: JSON.stringify([
+      keys.map(({ as }) => as.dbName),
+      metrics.map(({ as }) => as.dbName),
+      canonicalKey(having),
+      printOrder(order),
+      limit,
+    ]),
+    plan: groupPlan(question, resource),
+    groups: resource.groups,
+    present: (groups) => groupAnswer(groups, question, resource),
+  };
+}

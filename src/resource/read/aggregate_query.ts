@@ -1,0 +1,101 @@
+import { allRows, type Filter } from "../../filter/filter.ts";
+import { excerpt } from "../../filter/syntax/filter_error.ts";
+import { operatorsWith } from "../../filter/operators/operators.ts";
+import { resolveFilter } from "../../filter/resolve_filter.ts";
+import type { GroupTable } from "../../plan/group_table.ts";
+import { parseOrder } from "../../plan/order.ts";
+import { type PageLimits, parseLimit } from "../../plan/page.ts";
+import type { GroupKey, Metric, OrderKey } from "../../plan/plan.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
+import { parseFlag, type Query } from "../http/query_parameters.ts";
+import type { Resource } from "../define/resource.ts";
+
+/** What a request wants to know about groups of rows. */
+export interface GroupQuestion {
+  readonly keys: readonly GroupKey[];
+  /** Those that were asked for; the count where none was. */
+  readonly metrics: readonly Metric[];
+  /** Those that only having or the order look at. */
+  readonly furtherMetrics: readonly Metric[];
+  readonly having: Filter;
+  readonly order: readonly OrderKey[];
+  readonly limit: number;
+}
+
+/** The most groups of one answer, with and without `limit`. */
+const groupLimits: PageLimits = { defaultLimit: 1_000, maxLimit: 1_000 };
+
+/**
+ * The parameters of an aggregate but for its filter. A field that is unknown, hidden, or of a kind
+ * that cannot be summed or compared gives one and the same 400.
+ */
+export function parseGroupQuestion(
+  query: Query,
+  { groups, filters }: Pick<Resource, "groups" | "filters">,
+): GroupQuestion {
+  const keys = parseList(query, "groupBy", (name) => groups.keys.get(name));
+  const metrics = parseMetrics(query, groups);
+  const mayUse = (column: ColumnInfo) =>
+    metricOf(column, groups) !== undefined || keys.some(({ as }) => as === column);
+  // The order of groups ends in their keys, as that of rows ends in the primary key.
+  const table = { ...groups.table, primaryKey: keys.map(({ as }) => as) };
+  const syntax = filters.parse(query.get("having") ?? "");
+  // Operators of somebody's own are made for columns: their SQL knows nothing of groups.
+  const having = syntax === null
+    ? allRows
+    : resolveFilter(syntax, { table, operators: operatorsWith({}), mayFilter: mayUse });
+  const order = parseOrder(query.get("orderBy") ?? null, table, mayUse);
+  const used = [...comparedColumns(having), ...order.map(({ column }) => column)]
+    .flatMap((column) => metricOf(column, groups) ?? []);
+  return {
+    keys,
+    metrics,
+    furtherMetrics: [...new Set(used)].filter((metric) => !metrics.includes(metric)),
+    having,
+    order,
+    limit: parseLimit(query.get("limit") ?? null, groupLimits),
+  };
+}
+
+function parseMetrics(query: Query, { count, metrics }: GroupTable): readonly Metric[] {
+  const ofColumns = (["sum", "avg", "min", "max"] as const).flatMap((name) =>
+    parseList(query, name, (column) => metrics.get(`${name}_${column}`))
+  );
+  const isCounted = parseFlag(query, "count") || ofColumns.length === 0;
+  return isCounted ? [count, ...ofColumns] : ofColumns;
+}
+
+/** `a,b` → what the names stand for, each at most once. */
+function parseList<T>(
+  query: Query,
+  parameter: string,
+  find: (name: string) => T | undefined,
+): readonly T[] {
+  const text = query.get(parameter) ?? "";
+  const found: T[] = [];
+  for (const name of text === "" ? [] : text.split(",").map((name) => name.trim())) {
+    const item = find(name);
+    if (item === undefined) {
+      throw new Problem(
+        "invalid-parameter",
+        `Cannot use ${excerpt(name)} in ${parameter}: it is not a field for that`,
+      );
+    }
+    if (found.includes(item)) {
+      throw new Problem("invalid-parameter", `Cannot use ${excerpt(name)} in ${parameter} twice`);
+    }
+    found.push(item);
+  }
+  return found;
+}
+
+function metricOf(column: ColumnInfo, { metrics }: GroupTable): Metric | undefined {
+  const metric = metrics.get(column.name);
+  return metric?.as === column ? metric : undefined;
+}
+
+function comparedColumns(filter: Filter): readonly ColumnInfo[] {
+  if (filter.kind === "compare") return [filter.column];
+  return filter.kind === "and" || filter.kind === "or" ? filter.terms.flatMap(comparedColumns) : [];
+}

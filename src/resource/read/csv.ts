@@ -1,0 +1,84 @@
+import { writeJson } from "../../schema/exact_json.ts";
+import type { Row } from "../../schema/table_info.ts";
+import type { View } from "../output.ts";
+import type { RowFormat } from "./row_format.ts";
+
+/**
+ * RFC 4180: a header of property names, then a record for each row. NULL is an empty field and the
+ * empty text is `""`, so that they can be told apart; JSON is JSON text; everything else is written
+ * as in the answers in JSON, without their quotes.
+ */
+export const csv: RowFormat = {
+  type: "text/csv",
+  contentType: "text/csv; charset=utf-8; header=present",
+  ending: ".csv",
+  writer(view) {
+    const fields = fieldsOf(view);
+    return {
+      head: record(fields.map(({ name }) => textField(name))),
+      write: (rows) => writeRows(rows, fields),
+    };
+  },
+};
+
+interface Field {
+  readonly name: string;
+  write(value: unknown): string;
+}
+
+function fieldsOf({ visible, computed }: View): readonly Field[] {
+  return [
+    ...visible.map(({ name, kind }) => ({ name, write: kind === "json" ? jsonField : field })),
+    ...computed.fields.map(([name]) => ({ name, write: field })),
+  ];
+}
+
+function writeRows(rows: readonly Row[], fields: readonly Field[]): string {
+  let text = "";
+  for (const row of rows) text += record(fields.map(({ name, write }) => write(row[name])));
+  return text;
+}
+
+function record(fields: readonly string[]): string {
+  return `${fields.join(",")}\r\n`;
+}
+
+function field(value: unknown): string {
+  if (value === null) return "";
+  switch (typeof value) {
+    case "string":
+      return textField(value);
+    case "number":
+      // JSON has no other numbers, and says null.
+      return Number.isFinite(value) ? String(value) : "";
+    case "boolean":
+    case "bigint":
+      return String(value);
+    default:
+      return objectField(value);
+  }
+}
+
+/** A text of a JSON column keeps its quotes: `"1"` is not `1`. */
+function jsonField(value: unknown): string {
+  return value === null ? "" : textField(writeJson(value));
+}
+
+/** What a computed field may give: lists and objects, and a Date, which is a text in JSON. */
+function objectField(value: unknown): string {
+  // Of a function JSON knows nothing, not even null.
+  const json: string | undefined = writeJson(value);
+  if (json === undefined) return "";
+  return json.startsWith('"') ? textField(JSON.parse(json)) : textField(json);
+}
+
+function textField(text: string): string {
+  return needsQuotes(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** Beside what the RFC asks for, space at the ends: many readers take unquoted space away. */
+function needsQuotes(text: string): boolean {
+  return special.test(text) || text === "" || text.trim() !== text;
+}
+
+const special = /[",\r\n]/;

@@ -1,0 +1,113 @@
+import { excerpt } from "../../filter/syntax/filter_error.ts";
+import { type IncludeSyntax, parseInclude } from "../../plan/include.ts";
+import { parseOrder } from "../../plan/order.ts";
+import { parseLimit } from "../../plan/page.ts";
+import type { OrderKey } from "../../plan/plan.ts";
+import { nearest } from "../../problem/nearest.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { Relation } from "../../schema/relation.ts";
+import { noResources } from "./related_grants.ts";
+import { resourcesAlong } from "../http/links.ts";
+import { noIncludes, type View, viewOf } from "../output.ts";
+import type { Resource } from "../define/resource.ts";
+import { type WalkingFilter, walkingFilter } from "./user_filter.ts";
+
+/** One relation to load with the rows of a resource, by the rules of the resource it leads to. */
+export interface Include {
+  readonly relation: Relation;
+  readonly target: Resource;
+  readonly filter: WalkingFilter;
+  readonly order: readonly OrderKey[];
+  /** The most rows for one row. */
+  readonly limit: number;
+  /** What is shown of the related rows, and what is loaded with them in turn. */
+  readonly view: View;
+}
+
+/**
+ * The `include` of a request → what to load. What a list of the target would refuse is refused
+ * here, in the same words. Throws a 400.
+ */
+export function readInclude(text: string | undefined, resource: Resource): readonly Include[] {
+  return text === undefined || text === ""
+    ? noIncludes
+    : resolveAll(parseInclude(text), resource, "");
+}
+
+/** The resources whose rows are loaded, or walked over or to. */
+export function reachedBy(includes: readonly Include[]): ReadonlySet<Resource> {
+  if (includes.length === 0) return noResources;
+  return new Set(
+    includes.flatMap(({ relation, target, filter, view }) => [
+      ...resourcesAlong(relation, target),
+      ...filter.reached,
+      ...reachedBy(view.include),
+    ]),
+  );
+}
+
+const mostForOne = 100;
+
+function resolveAll(
+  items: readonly IncludeSyntax[],
+  resource: Resource,
+  above: string,
+): readonly Include[] {
+  return items.map((item) => {
+    const relation = resource.relations.get(item.name);
+    const target = relation === undefined ? undefined : resource.resourceOf(relation.target);
+    if (relation === undefined || target === undefined) {
+      throw unknownRelation(item.name, resource);
+    }
+    return resolveOne(item, relation, target, above + item.name);
+  });
+}
+
+/** What can be included is no secret: descriptions name it. */
+function unknownRelation(name: string, { relations, resourceOf }: Resource): Problem {
+  const served = [...relations.values()].filter(({ target }) => resourceOf(target) !== undefined);
+  const near = nearest(name.slice(0, 100), served.map((relation) => relation.name));
+  const hint = near === null ? "" : `. Did you mean "${near}"?`;
+  return new Problem(
+    "invalid-parameter",
+    `Cannot include ${excerpt(name)}: there is no relation of this name${hint}`,
+  );
+}
+
+function resolveOne(
+  { options, include }: IncludeSyntax,
+  relation: Relation,
+  target: Resource,
+  path: string,
+): Include {
+  const { table, fields, page } = target;
+  const limit = parseLimit(options.get("limit") ?? null, {
+    defaultLimit: Math.min(mostForOne, page.maxLimit),
+    maxLimit: page.maxLimit,
+  });
+  return {
+    relation,
+    target,
+    filter: readFilter(options.get("filter"), target, path),
+    order: parseOrder(
+      options.get("orderBy") ?? null,
+      table,
+      (column) => fields.sortable.has(column),
+    ),
+    limit: relation.toMany ? limit : 1,
+    view: viewOf(target, options.get("select"), resolveAll(include, target, `${path}.`)),
+  };
+}
+
+/** A position in a filter counts from the filter's own beginning: the problem says which one. */
+function readFilter(text: string | undefined, target: Resource, path: string): WalkingFilter {
+  try {
+    return walkingFilter(text, target);
+  } catch (cause) {
+    if (!(cause instanceof Problem)) throw cause;
+    throw new Problem(cause.slug, `In the filter of include ${path}: ${cause.message}`, {
+      cause,
+      details: { ...cause.details, include: path },
+    });
+  }
+}

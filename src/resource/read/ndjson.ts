@@ -1,0 +1,17 @@
+import { writeJson } from "../../schema/exact_json.ts";
+import type { RowFormat } from "./row_format.ts";
+
+/** Each row as the JSON object that a list would hold, on a line of its own. */
+export const ndjson: RowFormat = {
+  type: "application/x-ndjson",
+  contentType: "application/x-ndjson",
+  ending: ".ndjson",
+  writer: () => ({
+    head: "",
+    write(rows) {
+      let text = "";
+      for (const row of rows) text += `${writeJson(row)}\n`;
+      return text;
+    },
+  }),
+};

@@ -1,0 +1,33 @@
+import type { Connection } from "../../db/driver.ts";
+import { fetchCount } from "../../db/rows.ts";
+import { and, type Filter } from "../../filter/filter.ts";
+import { type Key, keyFilter } from "../../plan/key.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { Write } from "../call.ts";
+import type { Resource } from "../define/resource.ts";
+
+/** One answer for "is not there" and "is not yours": nobody learns which. */
+export function notFound(resource: Resource, segment: string): Problem {
+  return new Problem(
+    "not-found",
+    `There is no ${resource.name} with the id ${segment.slice(0, 100)}`,
+  );
+}
+
+/** Why a write met no row: 404 when its existence may not be admitted, else 403. */
+export async function missedRow(
+  target: { readonly key: Key; readonly segment: string },
+  { grant, resource }: Write,
+  connection: Connection,
+  among: Filter = resource.live,
+): Promise<Problem> {
+  const { table, reader } = resource;
+  if (grant.rows.kind === "all") return notFound(resource, target.segment);
+  const seen = and(grant.visible, among, keyFilter(target.key, table));
+  const count = (where: Filter) => fetchCount(connection, { kind: "count", table, where }, reader);
+  // A row that lies within the scope after all came into being since: it was not there to write to.
+  const isForeign = await count(seen) > 0 && await count(and(seen, grant.rows)) === 0;
+  return isForeign
+    ? new Problem("forbidden", `Cannot ${grant.access}: the row lies outside your scope`)
+    : notFound(resource, target.segment);
+}

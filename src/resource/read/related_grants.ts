@@ -1,0 +1,61 @@
+import { authorize, type Grant } from "../../auth/authorize.ts";
+import type { Access } from "../../auth/scope.ts";
+import type { User } from "../../auth/user.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { FurtherRights } from "../operation.ts";
+import { type Place, waitWithin } from "../write/body_path.ts";
+import type { Resource } from "../define/resource.ts";
+
+/** For operations that read their own rows alone. */
+export const noResources: ReadonlySet<Resource> = Object.freeze(new Set<Resource>());
+
+/** For operations that create no rows of other resources. */
+export const noPlaces: ReadonlyMap<Resource, Place> = Object.freeze(new Map<Resource, Place>());
+
+/** For operations that need one right. */
+export const noFurtherRights: FurtherRights = Object.freeze({
+  also: null,
+  related: new Map(),
+  created: new Map(),
+});
+
+/** What an operation asks for beside its own access. */
+export interface FurtherAccess {
+  readonly alsoAccess: Access | undefined;
+  readonly reached: ReadonlySet<Resource>;
+  readonly created: ReadonlyMap<Resource, Place>;
+}
+
+/**
+ * The rights beside the first one. Without the second access of its own the operation fails with
+ * 401 or 403, and so it does where it may not create what it creates of others, before anything is
+ * written and any hook runs; a related resource that the caller may not read is left out instead, so that its rows
+ * are simply not there.
+ */
+export async function authorizeFurther(
+  { alsoAccess, reached, created: places }: FurtherAccess,
+  user: User | null,
+  resource: Resource,
+): Promise<FurtherRights> {
+  const also = alsoAccess === undefined ? null : await authorize(alsoAccess, user, resource.policy);
+  const related = new Map<Resource, Grant>();
+  for (const target of reached) {
+    const grant = await authorizeRead(target, user);
+    if (grant !== null) related.set(target, grant);
+  }
+  const created = new Map<Resource, Grant>();
+  for (const [target, place] of places) {
+    created.set(target, await waitWithin(place, () => authorize("create", user, target.policy)));
+  }
+  return { also, related, created };
+}
+
+async function authorizeRead({ policy }: Resource, user: User | null): Promise<Grant | null> {
+  try {
+    return await authorize("read", user, policy);
+  } catch (error) {
+    const isRefusal = error instanceof Problem && (error.status === 401 || error.status === 403);
+    if (isRefusal) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,127 @@
+import type { Grant } from "../../auth/authorize.ts";
+import { allRows, and, type Filter, noRows, or } from "../../filter/filter.ts";
+import { overLimit } from "../../filter/syntax/filter_error.ts";
+import { type FilterContext, resolveFilter } from "../../filter/resolve_filter.ts";
+import {
+  type ComparisonSyntax,
+  filterLimits,
+  type FilterSyntax,
+} from "../../filter/syntax/filter_syntax.ts";
+import { unreachable } from "../../problem/unreachable.ts";
+import type { Relation } from "../../schema/relation.ts";
+import { noResources } from "./related_grants.ts";
+import { resourcesAlong, shownLinks } from "../http/links.ts";
+import { parseFlag, type Query } from "../http/query_parameters.ts";
+import type { Resource } from "../define/resource.ts";
+
+/** A user's filter text → a filter under the field policy; null when it holds none. Throws a 400. */
+export function userFilter(text: string | undefined, resource: Resource): Filter | null {
+  const syntax = text === undefined ? null : resource.filters.parse(text);
+  return syntax === null ? null : resolveFilter(syntax, ownColumns(resource));
+}
+
+/** A user's filter that may walk relations: no filter yet, but what becomes one by rights. */
+export interface WalkingFilter {
+  /** The resources that it walks to, and those of the links on its way. */
+  readonly reached: ReadonlySet<Resource>;
+  /**
+   * What it passes when of those resources only the rows count that the caller may read. Without
+   * the right to one of them nothing passes there.
+   */
+  within(related: ReadonlyMap<Resource, Grant>): Filter;
+}
+
+/** As {@link userFilter}, and dotted names may walk the relations that are marked filterable. */
+export function walkingFilter(text: string | undefined, resource: Resource): WalkingFilter {
+  const syntax = text === undefined ? null : resource.filters.parse(text);
+  if (syntax === null) return everyRow;
+  const filter = resolveFilter(syntax, columnsInReach(resource, mostSteps));
+  const reached = new Set<Resource>();
+  collectReached(filter, resource, reached);
+  if (reached.size > 0) requireFewWalks(syntax, resource);
+  return {
+    reached,
+    within: (related) => reached.size === 0 ? filter : restricted(filter, resource, related),
+  };
+}
+
+/** The rows that a list or count speaks of: those marked deleted only with `withDeleted=true`. */
+export function shownRows(query: Query, resource: Resource): Filter {
+  return parseFlag(query, "withDeleted") ? allRows : resource.live;
+}
+
+const everyRow: WalkingFilter = Object.freeze({ reached: noResources, within: () => allRows });
+
+/** As deep as `include` goes: each step is a query within the query. */
+const mostSteps = 3;
+
+function ownColumns({ table, operators, fields }: Resource): FilterContext {
+  return { table, operators, mayFilter: (column) => fields.filterable.has(column) };
+}
+
+function columnsInReach(resource: Resource, steps: number): FilterContext {
+  return {
+    ...ownColumns(resource),
+    follow(name) {
+      const relation = resource.relations.get(name);
+      if (steps === 0 || relation?.filterable !== true) return null;
+      const target = resource.resourceOf(relation.target);
+      return target === undefined ? null : { relation, target: columnsInReach(target, steps - 1) };
+    },
+  };
+}
+
+function collectReached(filter: Filter, resource: Resource, reached: Set<Resource>): void {
+  if (filter.kind === "and" || filter.kind === "or") {
+    for (const term of filter.terms) collectReached(term, resource, reached);
+  } else if (filter.kind === "related") {
+    const target = targetOf(filter.relation, resource);
+    for (const one of resourcesAlong(filter.relation, resource)) reached.add(one);
+    collectReached(filter.filter, target, reached);
+  }
+}
+
+function requireFewWalks(syntax: FilterSyntax, { table }: Resource): void {
+  const walks = comparisonsIn(syntax).filter(({ field }) => !table.byName.has(field));
+  const excess = walks[filterLimits.walks];
+  if (excess === undefined) return;
+  throw overLimit(excess.fieldAt, `${filterLimits.walks} comparisons that walk relations`);
+}
+
+function comparisonsIn(syntax: FilterSyntax): readonly ComparisonSyntax[] {
+  return syntax.kind === "compare" ? [syntax] : syntax.terms.flatMap(comparisonsIn);
+}
+
+function restricted(
+  filter: Filter,
+  resource: Resource,
+  related: ReadonlyMap<Resource, Grant>,
+): Filter {
+  switch (filter.kind) {
+    case "all":
+    case "none":
+    case "compare":
+      return filter;
+    case "and":
+      return and(...filter.terms.map((term) => restricted(term, resource, related)));
+    case "or":
+      return or(...filter.terms.map((term) => restricted(term, resource, related)));
+    case "related": {
+      const target = targetOf(filter.relation, resource);
+      const grant = related.get(target);
+      if (grant === undefined) return noRows;
+      const inner = and(restricted(filter.filter, target, related), grant.rows, target.live);
+      const links = shownLinks(filter.relation, resource, related);
+      if (inner.kind === "none" || links.kind === "none") return noRows;
+      return { ...filter, filter: inner, links };
+    }
+    default:
+      return unreachable(filter);
+  }
+}
+
+function targetOf(relation: Relation, resource: Resource): Resource {
+  const target = resource.resourceOf(relation.target);
+  if (target === undefined) throw new Error(`Nothing serves what "${relation.name}" leads to`);
+  return target;
+}

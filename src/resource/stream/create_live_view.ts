@@ -1,0 +1,127 @@
+import type { Grant } from "../../auth/authorize.ts";
+import type { User } from "../../auth/user.ts";
+import { canonicalKey } from "../../filter/canonical.ts";
+import type { LiveView, ShownRelation, ViewRight } from "../../live/live_view.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { Row } from "../../schema/table_info.ts";
+import { tagOf } from "../http/etag.ts";
+import { type Include, reachedBy } from "../read/include.ts";
+import { loadIncluded, loadIncludedOfOne, rightTo } from "../read/load_included.ts";
+import { presentRows, type View } from "../output.ts";
+import type { Resource } from "../define/resource.ts";
+
+/** By which rights a view shows what is included. */
+export interface LiveRights {
+  readonly related: ReadonlyMap<Resource, Grant>;
+  readonly user: User | null;
+}
+
+/** The door of rows for streams: masked like everywhere, and with their tags. */
+export function liveView(view: View, resource: Resource, rights: LiveRights): LiveView {
+  const { include } = view;
+  const { table, etag } = resource;
+  const { related } = rights;
+  const tagged = (shown: readonly Row[], rows: readonly Row[]) =>
+    etag === null
+      ? shown
+      : shown.map((item, index) => ({ ...item, _etag: tagOf(rows[index] ?? {}, etag) }));
+  const shape = shapeOf(view);
+  return {
+    key: JSON.stringify([shape, rightsKey(include, related)]),
+    shape: JSON.stringify(shape),
+    shown: shownUnder(resource, include, related),
+    rights: [...reachedBy(include)].map((target) => viewRight(target, view, resource, rights)),
+    present: include.length === 0
+      ? (rows) => tagged(presentRows(rows, table.columns, view), rows)
+      : async (rows) => tagged(await presentIncluding(rows, view, resource, related), rows),
+  };
+}
+
+/** Which rows are shown under others. */
+function rightsKey(includes: readonly Include[], related: LiveRights["related"]): unknown {
+  return includes.map((include) => {
+    const right = rightTo(include, related);
+    if (right === null) return null;
+    return [
+      canonicalKey(right.where),
+      canonicalKey(right.links),
+      rightsKey(include.view.include, related),
+    ];
+  });
+}
+
+/** How rows look, whoever may see what of those under them. */
+function shapeOf({ visible, include }: View): unknown {
+  const included = include.map(({ relation, order, limit, view }) => [
+    relation.name,
+    order.map(({ column, descending }) => [column.name, descending]),
+    limit,
+    shapeOf(view),
+  ]);
+  return [visible.map(({ name }) => name), ...included];
+}
+
+/** What is never shown makes no difference when it changes. */
+function shownUnder(
+  { table, isIndexed }: Resource,
+  includes: readonly Include[],
+  related: LiveRights["related"],
+): readonly ShownRelation[] {
+  return includes.flatMap((include) => {
+    const { relation, target, view } = include;
+    const right = rightTo(include, related);
+    if (right === null) return [];
+    return [{
+      relation,
+      filter: right.where,
+      links: right.links,
+      isIndexed: isIndexed(relation.steps[0].own) &&
+        table.primaryKey.every(({ notNull }) => notNull),
+      shown: shownUnder(target, view.include, related),
+    }];
+  });
+}
+
+function viewRight(
+  target: Resource,
+  view: View,
+  resource: Resource,
+  { related, user }: LiveRights,
+): ViewRight {
+  return {
+    resource: target.url,
+    access: "read",
+    policy: target.policy,
+    user,
+    grant: related.get(target) ?? null,
+    regranted(grant) {
+      const others = new Map(related);
+      if (grant === null) others.delete(target);
+      else others.set(target, grant);
+      return liveView(view, resource, { related: others, user });
+    },
+  };
+}
+
+/** As many of the first rows as include no more than is loaded at once, and at least one. */
+async function presentIncluding(
+  rows: readonly Row[],
+  view: View,
+  { table, driver }: Resource,
+  related: LiveRights["related"],
+): Promise<readonly Row[]> {
+  for (let count = rows.length; count > 1; count = Math.ceil(count / 2)) {
+    const some = rows.slice(0, count);
+    try {
+      const included = await loadIncluded(some, view.include, related, driver);
+      return presentRows(some, table.columns, view, included);
+    } catch (error) {
+      const isTooMuch = error instanceof Problem && error.slug === "query-too-expensive";
+      if (!isTooMuch) throw error;
+    }
+  }
+  const [row] = rows;
+  if (row === undefined) return [];
+  const included = await loadIncludedOfOne(row, view.include, related, driver);
+  return presentRows([row], table.columns, view, included);
+}

@@ -1,0 +1,113 @@
+import type { Filter } from "../../filter/filter.ts";
+import { filterError } from "../../filter/syntax/filter_error.ts";
+import { type Key, keyId } from "../../plan/key.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
+import { overLimit } from "./read_rows_to_write.ts";
+import { InvalidFields, readColumns, readKey, requireObject } from "./parse_fields.ts";
+import { itemPlace, waitWithin, within } from "./body_path.ts";
+import type { Precondition } from "../http/precondition.ts";
+import type { Resource } from "../define/resource.ts";
+import { userFilter } from "../read/user_filter.ts";
+
+/** An item of a batch that names its row. */
+export interface NamedItem {
+  /** Its place in the batch. */
+  readonly index: number;
+  readonly key: Key;
+  readonly values: ReadonlyMap<ColumnInfo, unknown>;
+  /** Its `_ifMatch`, where the resource has tags. */
+  readonly precondition: Precondition;
+}
+
+/** The items of a body, counted before anything else looks at them. Throws 400 and 422. */
+export function readItems(body: unknown, limit: number): readonly object[] {
+  const items = member(body, "items");
+  if (!Array.isArray(items)) {
+    throw new InvalidFields([{ path: "items", message: "must be a list of objects" }]);
+  }
+  if (items.length > limit) throw overLimit(limit, "it holds more items");
+  return eachItem(items, (item: unknown) => {
+    if (typeof item === "object" && item !== null && !Array.isArray(item)) return item;
+    throw new InvalidFields([{ path: "", message: "must be an object" }]);
+  });
+}
+
+/**
+ * The items of a batch whose items name their rows. `_ifMatch` is the condition of one item alone,
+ * and no field of it. Throws a 422 where two name the same row.
+ */
+export function readNamedItems(
+  body: unknown,
+  limit: number,
+  resource: Resource,
+): readonly NamedItem[] {
+  const seen = new Map<string, number>();
+  return eachItem(readItems(body, limit), (item, index) => {
+    const { _ifMatch: condition = null, ...fields }: { readonly _ifMatch?: unknown } = item;
+    const key = readKey(fields, resource);
+    const id = keyId(key, resource.table);
+    const earlier = seen.get(id);
+    if (earlier !== undefined) {
+      throw new InvalidFields([{ path: "", message: `names the same row as items.${earlier}` }]);
+    }
+    seen.set(id, index);
+    const precondition = readCondition(condition, resource);
+    return { index, key, values: readColumns(fields, resource), precondition };
+  });
+}
+
+/** The rows that a batch is about. There must be a filter: nobody means every row by saying nothing. */
+export function readBatchFilter(body: unknown, resource: Resource): Filter {
+  const text = member(body, "filter");
+  const filter = typeof text === "string" ? userFilter(text, resource) : null;
+  if (filter === null) {
+    throw filterError(0, "a comparison", "Cannot write a batch without a filter: name its rows");
+  }
+  return filter;
+}
+
+/** The change of a batch: one for all of its rows, so that it names no key. */
+export function readPatch(body: unknown, resource: Resource): ReadonlyMap<ColumnInfo, unknown> {
+  const patch = member(body, "patch");
+  return within({ path: "patch", details: {} }, () => {
+    if (typeof patch !== "object" || patch === null || Array.isArray(patch)) {
+      throw new InvalidFields([{ path: "", message: "must be an object" }]);
+    }
+    const values = readColumns(patch, resource);
+    const key = resource.table.primaryKey.find((column) => values.has(column));
+    if (key === undefined) return values;
+    throw new InvalidFields([{ path: key.name, message: "cannot be changed" }]);
+  });
+}
+
+/** Does `work` for one item after the other. What it throws names the item. */
+export function eachItem<T, Result>(
+  items: readonly T[],
+  work: (item: T, index: number) => Result,
+): Result[] {
+  return items.map((item, index) => within(itemPlace(index), () => work(item, index)));
+}
+
+/** The same for work that waits; the items take turns, and each says which it is. */
+export async function inTurn<T extends { readonly index: number }, Result>(
+  items: readonly T[],
+  work: (item: T) => Result | Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const item of items) {
+    results.push(await waitWithin(itemPlace(item.index), () => work(item)));
+  }
+  return results;
+}
+
+function readCondition(condition: unknown, { etag }: Resource): Precondition {
+  if (condition !== null && typeof condition !== "string") {
+    throw new InvalidFields([{ path: "_ifMatch", message: "must be a string, like If-Match" }]);
+  }
+  return etag === null ? null : condition;
+}
+
+/** A member of the body by its own name; what every object inherits is none. */
+function member(body: unknown, name: string): unknown {
+  return new Map(Object.entries(requireObject(body))).get(name);
+}

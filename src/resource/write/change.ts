@@ -1,0 +1,74 @@
+import type { Grant } from "../../auth/authorize.ts";
+import type { Key } from "../../plan/key.ts";
+import { kindOf } from "../../schema/kinds.ts";
+import type { ColumnInfo, Row } from "../../schema/table_info.ts";
+import { beforeUpdate } from "./before_hooks.ts";
+import type { OperationCall } from "../call.ts";
+import { inWrite } from "./in_write.ts";
+import { InvalidFields } from "./parse_fields.ts";
+import type { ResourceRequest } from "../operation.ts";
+import type { Resource } from "../define/resource.ts";
+import { type NamedRow, readNamedRow, type RowTarget, rowTarget } from "./row_target.ts";
+import { changeRow } from "./write_row.ts";
+
+/** What a PATCH or PUT wants: which row, and the new values of some of its columns. */
+export interface Change {
+  readonly named: NamedRow;
+  readonly values: ReadonlyMap<ColumnInfo, unknown>;
+}
+
+/** A change, under a right. */
+export interface ChangePlan {
+  readonly target: RowTarget;
+  readonly values: ReadonlyMap<ColumnInfo, unknown>;
+  readonly grant: Grant;
+}
+
+/** The change that a request asks for. */
+export function readChange(
+  request: ResourceRequest,
+  values: ReadonlyMap<ColumnInfo, unknown>,
+  resource: Resource,
+): Change {
+  return { named: readNamedRow(request, resource), values };
+}
+
+/** Throws a 404 for an impossible id, and a 422 for a body that would re-key the row. */
+export function planChange(
+  { named, values }: Change,
+  grant: Grant,
+  resource: Resource,
+): ChangePlan {
+  const target = rowTarget(named, resource);
+  return { target, values: withoutKey(values, target.key, resource), grant };
+}
+
+/** Before-hook, transaction, after-hook. */
+export async function executeChange(plan: ChangePlan, call: OperationCall<Row>): Promise<Row> {
+  const write = { ...call, grant: plan.grant };
+  const { target } = plan;
+  const changed = await beforeUpdate(target, plan.values, write);
+  const set = withoutKey(changed, target.key, call.resource);
+  return await inWrite(
+    write,
+    "onAfterUpdate",
+    (connection) => changeRow(target, set, write, connection),
+  );
+}
+
+/** The values but for the key, which an update never changes. */
+export function withoutKey(
+  values: ReadonlyMap<ColumnInfo, unknown>,
+  key: Key,
+  { table }: Resource,
+): ReadonlyMap<ColumnInfo, unknown> {
+  const rest = new Map(values);
+  table.primaryKey.forEach((column, index) => {
+    if (!rest.has(column)) return;
+    if (kindOf(column.kind).compare?.(rest.get(column), key[index]) !== 0) {
+      throw new InvalidFields([{ path: column.name, message: "must be the id of the path" }]);
+    }
+    rest.delete(column);
+  });
+  return rest;
+}

@@ -1,0 +1,58 @@
+import type { Grant } from "../../auth/authorize.ts";
+import type { Filter } from "../../filter/filter.ts";
+import { equalOperator } from "../../filter/operators/value_operators.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { uuidV7 } from "../../runtime/uuid_v7.ts";
+import { instantOf } from "../../schema/instant.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
+import { completeRow } from "./parse_fields.ts";
+import type { Resource } from "../define/resource.ts";
+
+/**
+ * The values of a row to insert: what the server generates, over what the caller sent, and the
+ * defaults of the rest. The caller's primary key stands. Throws a 422 for what is missing.
+ */
+export function newRow(
+  given: ReadonlyMap<ColumnInfo, unknown>,
+  grant: Grant,
+  resource: Resource,
+): Map<ColumnInfo, unknown> {
+  const values = new Map(given);
+  for (const column of resource.generated) {
+    if (column.primaryKey && values.has(column)) continue;
+    const value = generate(column, grant, resource.runtime);
+    if (value !== undefined) values.set(column, value);
+  }
+  return completeRow(values, resource);
+}
+
+/** Whether the server can fill the column of a new row, whoever creates it. */
+export function canGenerate(column: ColumnInfo): boolean {
+  return !column.notNull || column.default !== null || isOwnKey(column) ||
+    column.kind === "timestamp";
+}
+
+/** The value of a generated column; undefined leaves the caller's, or the database's default. */
+function generate(column: ColumnInfo, grant: Grant, runtime: Runtime): unknown {
+  if (column.default?.kind === "function") return column.default.make();
+  if (isOwnKey(column)) return uuidV7(runtime.clock, runtime.random);
+  if (column.kind === "timestamp") return instantOf(runtime.clock.now());
+  return fixedValue(grant.rows, column);
+}
+
+function isOwnKey({ primaryKey, kind }: ColumnInfo): boolean {
+  return primaryKey && (kind === "text" || kind === "uuid");
+}
+
+/** The one value that the scope leaves to a column: `eq(ownerId, user.id)` makes the owner. */
+function fixedValue(rows: Filter, column: ColumnInfo): unknown {
+  if (rows.kind === "and") {
+    for (const term of rows.terms) {
+      const value = fixedValue(term, column);
+      if (value !== undefined) return value;
+    }
+  }
+  const fixes = rows.kind === "compare" && rows.operator === equalOperator &&
+    rows.column === column;
+  return fixes ? rows.values[0] : undefined;
+}

@@ -1,0 +1,263 @@
+import type { Grant } from "../../auth/authorize.ts";
+import { DatabaseError } from "../../db/database_error.ts";
+import { databaseProblem } from "../../db/database_problem.ts";
+import type { Connection } from "../../db/driver.ts";
+import { and } from "../../filter/filter.ts";
+import { keyId, parts } from "../../plan/key.ts";
+import { type Assignments, databaseDefault } from "../../plan/plan.ts";
+import { Problem } from "../../problem/problem.ts";
+import { unreachable } from "../../problem/unreachable.ts";
+import { kindOf } from "../../schema/kinds.ts";
+import type { Relation } from "../../schema/relation.ts";
+import type { ColumnInfo, Row } from "../../schema/table_info.ts";
+import { insertRows } from "./insert_rows.ts";
+import { readByKeys } from "./read_rows_to_write.ts";
+import { beforeCreate } from "./before_hooks.ts";
+import type { BodyRow, BodyRows, RowsStep } from "./nested_rows.ts";
+import type { Call, OperationCall, Write } from "../call.ts";
+import { completeRow, InvalidFields } from "./parse_fields.ts";
+import { inTransaction } from "./in_transaction.ts";
+import { newRow } from "./complete_new_row.ts";
+import { nameRow } from "../http/optimistic_id.ts";
+import type { FurtherRights } from "../operation.ts";
+import { type Included, viewOf } from "../output.ts";
+import { type Place, placed, waitWithin } from "./body_path.ts";
+import type { Resource } from "../define/resource.ts";
+
+/** Rows to create, under the rights that all of them need. */
+export interface RowsPlan extends Pick<FurtherRights, "created" | "related"> {
+  readonly body: BodyRows;
+  /** The right to create rows of the resource itself. */
+  readonly grant: Grant;
+  /** What the client calls the first row. */
+  readonly optimisticId: string | null;
+}
+
+/** The rows that a body asked for, and those that stand in them. */
+export interface CreatedRows {
+  readonly rows: readonly Row[];
+  readonly included: readonly Included[];
+}
+
+/** Runs all before-hooks, then writes all rows in one transaction, after-hooks included. */
+export async function createRows(
+  plan: RowsPlan,
+  call: OperationCall<CreatedRows>,
+): Promise<CreatedRows> {
+  const values: PreparedRows = new Map();
+  for (const step of plan.body.steps) {
+    for (const row of step.rows) {
+      const prepare = () => prepareRow(row, step, { values, plan, call });
+      values.set(row, await waitWithin(row.place, prepare));
+    }
+  }
+  return await inTransaction(call, async (connection) => {
+    const written = new Map<BodyRow, Row>();
+    for (const step of plan.body.steps) {
+      const rows = await writeStep(step, { values, written, plan, call }, connection);
+      step.rows.forEach((row, index) => {
+        const stored = rows[index];
+        if (stored !== undefined) written.set(row, stored);
+      });
+    }
+    const rows = storedRows(plan.body.rows, written);
+    const [first] = rows;
+    if (plan.optimisticId !== null && first !== undefined) {
+      await nameRow(first, plan.optimisticId, call.resource, connection);
+    }
+    return { rows, included: embeddedIn(plan.body.rows, written) };
+  });
+}
+
+/** The values of rows before the transaction. */
+type PreparedRows = Map<BodyRow, Assignments>;
+
+interface Preparing {
+  readonly values: PreparedRows;
+  readonly plan: RowsPlan;
+  readonly call: Call;
+}
+
+interface Writing extends Preparing {
+  readonly written: ReadonlyMap<BodyRow, Row>;
+}
+
+async function prepareRow(
+  row: BodyRow,
+  step: RowsStep,
+  { values, plan, call }: Preparing,
+): Promise<Assignments> {
+  if (step.kind === "find") return row.given;
+  // A key that the database makes is not known yet; until then its place is kept.
+  const wires = row.wires.map(({ column, from, source }) => {
+    const known = values.get(from)?.get(source);
+    const isKnown = known !== undefined && known !== databaseDefault;
+    return [column, isKnown ? valueFor(column, known, source) : databaseDefault] as const;
+  });
+  if (step.kind === "link") return completeRow(new Map(wires), step);
+  const write = writeTo(step.resource, plan, call);
+  const given = wires.length === 0 ? row.given : new Map([...row.given, ...wires]);
+  const hooked = await beforeCreate(given, write);
+  const wired = wires.length === 0 ? hooked : new Map([...hooked, ...wires]);
+  const complete = newRow(wired, write.grant, step.resource);
+  // Neither a hook nor the server's own values lead a row away from where it stands.
+  for (const [column, value] of wires) complete.set(column, value);
+  return complete;
+}
+
+function writeTo(resource: Resource, { grant, created }: RowsPlan, call: Call): Write {
+  const right = resource === call.resource ? grant : created.get(resource);
+  if (right === undefined) throw new Error(`Nobody asked for the right to create ${resource.name}`);
+  return { ...call, resource, grant: right };
+}
+
+/** Gives the rows of the step as they are stored; of plain links nobody wants to know them. */
+async function writeStep(
+  step: RowsStep,
+  writing: Writing,
+  connection: Connection,
+): Promise<readonly Row[]> {
+  const { plan, call } = writing;
+  const places = step.rows.map(({ place }) => place);
+  try {
+    switch (step.kind) {
+      case "find":
+        return await findRows(step.rows, step.resource, plan, connection);
+      case "link":
+        await insertLinks(step.rows.map((row) => wiredRow(row, writing)), step, call, connection);
+        return [];
+      case "create": {
+        const rows = step.rows.map((row) => wiredRow(row, writing));
+        return await insertRows(rows, places, writeTo(step.resource, plan, call), connection);
+      }
+      default:
+        return unreachable(step);
+    }
+  } catch (error) {
+    throw refusedAt(error, places);
+  }
+}
+
+/** The values of a row, with the foreign keys that are known by now. */
+function wiredRow(row: BodyRow, { values, written }: Writing): Assignments {
+  const prepared = values.get(row) ?? new Map();
+  if (row.wires.length === 0) return prepared;
+  const wires = row.wires.map(({ column, from, source }) => {
+    const value = written.get(from)?.[source.name] ?? null;
+    if (value === null) {
+      const message = "cannot be related: the other row has no value to refer to";
+      throw placed(new InvalidFields([{ path: "", message }]), row.place);
+    }
+    return [column, valueFor(column, value, source)] as const;
+  });
+  return new Map([...prepared, ...wires]);
+}
+
+/** Tables of others may refer to a number by a text, and the like. */
+function valueFor(column: ColumnInfo, value: unknown, source: ColumnInfo): unknown {
+  if (value === null || column.kind === source.kind) return value;
+  return kindOf(column.kind).fromText(String(value), column);
+}
+
+/** One answer for a row that is not there and one that the caller may not read. */
+async function findRows(
+  rows: readonly BodyRow[],
+  resource: Resource,
+  { related }: RowsPlan,
+  connection: Connection,
+): Promise<readonly Row[]> {
+  const { table, live } = resource;
+  const right = related.get(resource);
+  const keys = rows.map(({ given }) => table.primaryKey.map((column) => given.get(column)));
+  const found = right === undefined ? new Map<string, Row>() : await readByKeys(
+    { keys, where: and(right.rows, live), columns: table.columns },
+    resource,
+    connection,
+  );
+  return rows.map(({ place }, index) => {
+    const row = found.get(keyId(keys[index] ?? [], table));
+    if (row !== undefined) return row;
+    throw placed(new InvalidFields([{ path: "", message: "names no row" }]), place);
+  });
+}
+
+/** A link table that is not served has no rules of its own. */
+async function insertLinks(
+  rows: readonly Assignments[],
+  { table }: Extract<RowsStep, { readonly kind: "link" }>,
+  { resource: { driver, reader } }: Call,
+  connection: Connection,
+): Promise<void> {
+  const columns = [...rows[0]?.keys() ?? []];
+  for (const some of parts(rows, Math.floor(driver.dialect.maxValues / columns.length))) {
+    const plan = { kind: "insert" as const, table, columns, rows: some, returning: [] };
+    await connection.query(reader.compile(plan));
+  }
+}
+
+/**
+ * What the database refused, told where in the body it is, as near as one statement for many rows
+ * allows. What another try may mend stays what it is.
+ */
+function refusedAt(error: unknown, places: readonly Place[]): unknown {
+  if (!(error instanceof DatabaseError) || error.kind === "retryable") return error;
+  const problem = databaseProblem(error, "create");
+  const path = commonPath(places);
+  const isTold = problem instanceof Problem && problem.status < 500 && path !== null;
+  return isTold ? placed(problem, { path, details: { path } }) : error;
+}
+
+/** The path that all embedded rows share: `albums` for `albums.0` and `albums.1`. */
+function commonPath([first, ...others]: readonly Place[]): string | null {
+  if (first?.details.path === undefined) return null;
+  const shared = first.path.split(".");
+  for (const { path } of others) {
+    const names = path.split(".");
+    const end = shared.findIndex((name, index) => name !== names[index]);
+    if (end >= 0) shared.length = end;
+  }
+  return shared.length === 0 ? null : shared.join(".");
+}
+
+function storedRows(rows: readonly BodyRow[], written: ReadonlyMap<BodyRow, Row>): readonly Row[] {
+  return rows.map((row) => {
+    const stored = written.get(row);
+    if (stored === undefined) throw new Error("A row of the body was not written");
+    return stored;
+  });
+}
+
+/** The embedded rows, shown as if a read had included them: under the names that the body has. */
+function embeddedIn(
+  around: readonly BodyRow[],
+  written: ReadonlyMap<BodyRow, Row>,
+): readonly Included[] {
+  const found = new Map<Relation, Embedded>();
+  around.forEach(({ embedded }, place) => {
+    for (const { relation, target, rows } of embedded) {
+      const known = found.get(relation);
+      const one = known ?? { target, rows: [], places: [], placeOf: around.map(() => null) };
+      if (known === undefined) found.set(relation, one);
+      one.rows.push(...rows);
+      one.places.push(...rows.map(() => place));
+      one.placeOf[place] = place;
+    }
+  });
+  return [...found].map(([relation, { target, rows, places, placeOf }]) => ({
+    relation,
+    view: viewOf(target),
+    rows: storedRows(rows, written),
+    read: target.table.columns,
+    places,
+    placeOf,
+    included: embeddedIn(rows, written),
+  }));
+}
+
+/** What the rows of a level embed under one name. */
+interface Embedded {
+  readonly target: Resource;
+  readonly rows: BodyRow[];
+  readonly places: number[];
+  readonly placeOf: (number | null)[];
+}

@@ -1,0 +1,62 @@
+import type { Assignments } from "../../plan/plan.ts";
+import {
+  compareInstants,
+  epochSecond,
+  fractionOf,
+  instantFromEpoch,
+  instantOf,
+  isInstant,
+} from "../../schema/instant.ts";
+import type { Row } from "../../schema/table_info.ts";
+import type { Resource } from "../define/resource.ts";
+
+/**
+ * What a change also sets: the next version, unless the caller sets one, and the time of update.
+ * `current` is the stored row, locked, so that two writers cannot count from the same version.
+ */
+export function withNextVersion(
+  set: Assignments,
+  current: Row | null,
+  resource: Resource,
+): Assignments {
+  const field = resource.etag?.versionField ?? null;
+  if (field === null || current === null || set.has(field)) {
+    return withNextMoment(set, current, resource);
+  }
+  const next = nextVersion(current[field.name]);
+  const counted = next === null ? set : new Map([...set, [field, next]]);
+  return withNextMoment(counted, current, resource);
+}
+
+/** The same without the version, which batches leave as it is unless somebody asks for more. */
+export function withNextMoment(
+  set: Assignments,
+  current: Row | null,
+  { etag, driver, runtime }: Resource,
+  nowMs: number = runtime.clock.now(),
+): Assignments {
+  const field = etag?.updatedAtField ?? null;
+  if (field === null || current === null) return set;
+  const { timestampStepMicros } = driver.dialect;
+  const moment = nextMoment(current[field.name], nowMs, timestampStepMicros);
+  return new Map([...set, [field, moment]]);
+}
+
+/** One more; null leaves a missing or odd value as it is. */
+export function nextVersion(stored: unknown): unknown {
+  if (typeof stored === "number") return Number.isSafeInteger(stored + 1) ? stored + 1 : null;
+  if (typeof stored === "bigint") return stored + 1n;
+  // A column of kind bigint: its values are texts of digits.
+  return typeof stored === "string" && /^-?\d+$/.test(stored) ? String(BigInt(stored) + 1n) : null;
+}
+
+/** Now, or one step after the stored moment where the clock has not passed it: tags never repeat. */
+function nextMoment(stored: unknown, nowMs: number, stepMicros: number): string {
+  const now = instantOf(nowMs);
+  if (typeof stored !== "string" || !isInstant(stored) || compareInstants(now, stored) > 0) {
+    return now;
+  }
+  const micros = Number(fractionOf(stored)) + stepMicros;
+  return instantFromEpoch(epochSecond(stored) * 1000 + Math.floor(micros / 1000), micros % 1000) ??
+    now;
+}

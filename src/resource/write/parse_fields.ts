@@ -1,0 +1,163 @@
+import type { Key } from "../../plan/key.ts";
+import { databaseDefault } from "../../plan/plan.ts";
+import { Problem } from "../../problem/problem.ts";
+import { InvalidValue } from "../../schema/kind.ts";
+import { kindOf } from "../../schema/kinds.ts";
+import { type ColumnInfo, isRequired } from "../../schema/table_info.ts";
+import type { Resource } from "../define/resource.ts";
+
+/** A fault in a body: where, and what is wrong with it. */
+export interface FieldError {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** A body whose fields hold impossible values: a 422 that names each. */
+export class InvalidFields extends Problem {
+  /** What is wrong; never empty. */
+  readonly errors: readonly FieldError[];
+
+  /** `details` stand beside the list of errors. */
+  constructor(errors: readonly FieldError[], details: Readonly<Record<string, unknown>> = {}) {
+    const [first] = errors;
+    // The path of a body as a whole is empty.
+    const fault = `${first?.path} ${first?.message}`.trim();
+    super("validation-error", `Cannot use this body: ${fault}`, {
+      details: { ...details, errors: errors.slice(0, mostErrors) },
+    });
+    this.errors = errors;
+  }
+}
+
+const mostErrors = 100;
+
+/** Keys that the service itself puts into rows: never input, also under `strictInput`. */
+const markers: ReadonlySet<string> = new Set(["_etag", "_optimisticId"]);
+
+/**
+ * A body → the values of its writable columns. Columns that may not be written are dropped
+ * silently, unknown fields too unless `strictInput`. Rows of relations are refused where bodies may
+ * hold them elsewhere: ignoring them would look like success. Throws a 422 that names every fault.
+ */
+export function readColumns(body: unknown, resource: Resource): Map<ColumnInfo, unknown> {
+  const values = new Map<ColumnInfo, unknown>();
+  const errors: FieldError[] = [];
+  for (const [name, value] of Object.entries(requireObject(body))) {
+    const column = resource.table.byName.get(name);
+    if (column === undefined) {
+      if (resource.nestedWrites && resource.relations.has(name)) {
+        errors.push(fault(name, "can only be embedded in a row that is created"));
+      } else if (resource.strictInput && !markers.has(name)) {
+        errors.push(fault(name, "is not a field"));
+      }
+    } else if (mayWrite(column, resource)) {
+      readValue(value, column, resource, values, errors);
+    }
+  }
+  refuse(errors);
+  return values;
+}
+
+/**
+ * Fills in the defaults of the `wanted` columns that a whole row omits. Throws a 422 for a
+ * required one that has none.
+ */
+export function completeRow(
+  values: ReadonlyMap<ColumnInfo, unknown>,
+  { table }: Pick<Resource, "table">,
+  wanted: (column: ColumnInfo) => boolean = () => true,
+): Map<ColumnInfo, unknown> {
+  const complete = new Map(values);
+  const errors: FieldError[] = [];
+  for (const column of table.columns) {
+    if (complete.has(column) || column.generated || !wanted(column)) continue;
+    const source = column.default;
+    if (source === null) {
+      if (isRequired(column)) errors.push(fault(column.name, "is required"));
+    } else if (source.kind !== "database") {
+      complete.set(column, source.kind === "value" ? source.value : source.make());
+    }
+  }
+  refuse(errors);
+  return complete;
+}
+
+/** Values as a record by property, for hooks; what is left to the database is not in it. */
+export function toRecord(values: ReadonlyMap<ColumnInfo, unknown>): Record<string, unknown> {
+  const entries = [...values].filter(([, value]) => value !== databaseDefault);
+  return Object.fromEntries(entries.map(([column, value]) => [column.name, value]));
+}
+
+/** What a before-hook returned → values. It may set protected columns, but not impossible values. */
+export function readHookValues(
+  data: Readonly<Record<string, unknown>>,
+  resource: Resource,
+): Map<ColumnInfo, unknown> {
+  const values = new Map<ColumnInfo, unknown>();
+  const errors: FieldError[] = [];
+  for (const [name, value] of Object.entries(data)) {
+    const column = resource.table.byName.get(name);
+    if (column === undefined || column.generated || value === undefined) continue;
+    readValue(value, column, resource, values, errors);
+  }
+  refuse(errors);
+  return values;
+}
+
+/** The values of a key in a body that must name a row. Throws a 422 for what is missing or impossible. */
+export function readKey(body: object, resource: Resource): Key {
+  const values = new Map<ColumnInfo, unknown>();
+  const errors: FieldError[] = [];
+  const given = new Map(Object.entries(body));
+  for (const column of resource.table.primaryKey) {
+    if (given.has(column.name)) {
+      readValue(given.get(column.name), column, resource, values, errors);
+    } else {
+      errors.push(fault(column.name, "is required"));
+    }
+  }
+  refuse(errors);
+  return [...values.values()];
+}
+
+/** Throws a 400 for a body that is no JSON object. */
+export function requireObject(body: unknown): object {
+  if (typeof body === "object" && body !== null && !Array.isArray(body)) return body;
+  throw new Problem("invalid-body", "Cannot use this body: it must be a JSON object");
+}
+
+function mayWrite(column: ColumnInfo, resource: Resource): boolean {
+  if (column.generated) return false;
+  return column.primaryKey || resource.fields.writable.has(column) ||
+    resource.generated.has(column);
+}
+
+function readValue(
+  value: unknown,
+  column: ColumnInfo,
+  resource: Resource,
+  values: Map<ColumnInfo, unknown>,
+  errors: FieldError[],
+): void {
+  if (value === null) {
+    if (isRequired(column)) errors.push(fault(column.name, "must not be null"));
+    else values.set(column, null);
+    return;
+  }
+  try {
+    const read = kindOf(column.kind).fromJson(value, column);
+    resource.driver.dialect.check(read, column);
+    values.set(column, read);
+  } catch (error) {
+    if (!(error instanceof InvalidValue)) throw error;
+    errors.push(fault(column.name, error.message));
+  }
+}
+
+function fault(path: string, message: string): FieldError {
+  return { path: path.slice(0, 100), message };
+}
+
+function refuse(errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw new InvalidFields(errors);
+}

@@ -1,0 +1,201 @@
+import { createHash } from "node:crypto";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import { quoteIdentifier, type SqlValue } from "../fragment.ts";
+
+/** What a Postgres needs for the log, in the schema that it stands in. */
+export interface PostgresLogParts {
+  /** The tables and the index. */
+  readonly tables: readonly string[];
+  /** The table of the epoch, which came later than the others. */
+  readonly epochTable: string;
+  /** The function of all triggers, whose name depends on what it does. */
+  readonly functionName: string;
+  readonly functions: readonly string[];
+}
+
+/** The name of our triggers: the first in the alphabet, and so the first to run. */
+export const postgresTriggerName = "!service_changes";
+export const postgresTruncateTriggerName = "!service_changes_truncate";
+
+/** Where signals between processes come in. */
+export const changesChannel = "service_changes";
+
+/** On in the sessions of a process that signals behind its commits. */
+export const announcesSetting = "resource_api.announces";
+
+/** What has to be there before the first trigger. */
+export function postgresLogParts(schema: string): PostgresLogParts {
+  const place = quoteIdentifier(schema);
+  const whole = [recordChange("", ""), image(""), without("")].join();
+  const hash = createHash("sha256").update(whole).digest("hex").slice(0, 16);
+  const functionName = `_service_record_change_${hash}`;
+  const imageName = `${place}.${quoteIdentifier(`_service_image_${hash}`)}`;
+  const withoutName = `${place}.${quoteIdentifier(`_service_without_${hash}`)}`;
+  const recordName = `${place}.${quoteIdentifier(functionName)}`;
+  return {
+    functionName,
+    tables: [
+      `CREATE TABLE IF NOT EXISTS ${place}."_service_meta" (name text PRIMARY KEY, value text NOT NULL)`,
+      // CACHE 1: a session that had numbers in stock would break the order inside a step.
+      `CREATE TABLE IF NOT EXISTS ${place}."_service_changes" (
+  seq bigint GENERATED ALWAYS AS IDENTITY (CACHE 1) PRIMARY KEY,
+  xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
+  "table" text NOT NULL,
+  op text NOT NULL,
+  before json,
+  after json,
+  optimistic_id text,
+  at timestamptz NOT NULL DEFAULT clock_timestamp()
+)`,
+      `CREATE INDEX IF NOT EXISTS "_service_changes_xid" ON ${place}."_service_changes" (xid)`,
+    ],
+    // Crash recovery and promotion empty what is not logged: see beginPostgresEpoch.
+    epochTable: `CREATE UNLOGGED TABLE IF NOT EXISTS ${place}."_service_epoch" (
+  is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+  epoch text NOT NULL
+)`,
+    functions: [
+      image(imageName),
+      without(withoutName),
+      `CREATE OR REPLACE FUNCTION ${recordName}() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER AS $body$${
+        recordChange(place, imageName).replaceAll("WITHOUT(", `${withoutName}(`)
+      }$body$`,
+      // Who may not write the log by hand must not reach it by a trigger of theirs either.
+      ...[`${recordName}()`, `${imageName}(anyelement)`, `${withoutName}(json, text[])`].map((
+        name,
+      ) => `REVOKE ALL ON FUNCTION ${name} FROM PUBLIC`),
+    ],
+  };
+}
+
+/** The triggers of one table. `name` is what the log calls it, `hidden` is never recorded. */
+export function postgresTriggers(
+  table: { readonly name: string; readonly hidden: readonly string[] },
+  functionName: string,
+): readonly string[] {
+  const { name, hidden } = table;
+  const call = `EXECUTE FUNCTION ${functionName}(${[name, ...hidden].map(literal).join(", ")})`;
+  const [rows, truncate] = [postgresTriggerName, postgresTruncateTriggerName].map(quoteIdentifier);
+  return [
+    `DROP TRIGGER IF EXISTS ${rows} ON ${name}`,
+    `DROP TRIGGER IF EXISTS ${truncate} ON ${name}`,
+    `CREATE TRIGGER ${rows} AFTER INSERT OR UPDATE OR DELETE ON ${name} FOR EACH ROW ${call}`,
+    `CREATE TRIGGER ${truncate} AFTER TRUNCATE ON ${name} FOR EACH STATEMENT ${call}`,
+    // Also for what arrives by replication, for which ordinary triggers keep quiet.
+    `ALTER TABLE ${name} ENABLE ALWAYS TRIGGER ${rows}`,
+    `ALTER TABLE ${name} ENABLE ALWAYS TRIGGER ${truncate}`,
+  ];
+}
+
+/** The table as the search path finds it. */
+export function sqlName({ schema, name }: Pick<TableInfo, "schema" | "name">): string {
+  return [...(schema === null ? [] : [schema]), name].map(quoteIdentifier).join(".");
+}
+
+/** What the log calls the table that the search path finds under the name, as SQL. */
+export function logName(name: string): string {
+  const part = (column: string) => `'"' || replace(${column}, '"', '""') || '"'`;
+  return `(SELECT ${part("n.nspname")} || '.' || ${part("c.relname")} FROM pg_class c
+    JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(${name}))`;
+}
+
+/** The image of `row`, a name in FROM, as a trigger would make it. */
+export function postgresImage(row: string, columns: readonly ColumnInfo[]): string {
+  const names = columns.map(({ dbName }) => `${row}.${quoteIdentifier(dbName)}`);
+  // The star makes it the row, also where one of the columns is called `r`.
+  return `(SELECT row_to_json(r.*) FROM (SELECT ${names.join(", ")}) AS r)`;
+}
+
+/** A text as SQL. */
+export function literal(text: string): string {
+  const quoted = `'${text.replaceAll("'", "''")}'`;
+  return text.includes("\\") ? ` E${quoted.replaceAll("\\", "\\\\")}` : quoted;
+}
+
+/** What a cell of an image was in its column: the text that the server would have sent. */
+export function postgresCell(raw: string, column: ColumnInfo): SqlValue {
+  if (raw === "null") return null;
+  if (column.kind === "json") return raw;
+  if (column.kind === "boolean" && (raw === "true" || raw === "false")) return raw.charAt(0);
+  if (!raw.startsWith('"')) return raw;
+  const text: string = JSON.parse(raw);
+  if (column.kind === "timestamp") {
+    return text.replace(/^(\d{4,}-\d\d-\d\d)T/, "$1 ").replace(/\+00:00( BC)?$/, "+00$1");
+  }
+  // The blanks that such a column is filled up with are no part of its text.
+  return paddedType.test(column.foreignType ?? "") ? text.replace(/ +$/, "") : text;
+}
+
+const paddedType = /^(?:bpchar|char(?:acter)?)\s*(?:\(\d+\))?$/i;
+
+/** JSON has a form of its own for times, all else depends on the session that writes. */
+const settings: Readonly<Record<string, string>> = {
+  TimeZone: "UTC",
+  DateStyle: "ISO, MDY",
+  IntervalStyle: "postgres",
+  bytea_output: "hex",
+  extra_float_digits: "1",
+};
+
+/**
+ * Runs with the rights of its owner, so that whoever may write a table may do so without rights on
+ * the log; every name and operator in it is therefore qualified. The images are of type json, not
+ * jsonb, which refuses some of what a column of type json holds, and would make the write fail.
+ */
+function recordChange(place: string, imageName: string): string {
+  const names = Object.keys(settings).map((name) => `pg_catalog.current_setting('${name}')`);
+  return `
+DECLARE
+  old_image json;
+  new_image json;
+  sent text;
+BEGIN
+  IF TG_OP OPERATOR(pg_catalog.=) 'TRUNCATE' THEN
+    old_image := NULL;
+  ELSIF pg_catalog.concat_ws('/', ${names.join(", ")}) OPERATOR(pg_catalog.=) ${
+    literal(Object.values(settings).join("/"))
+  } THEN
+    old_image := pg_catalog.row_to_json(OLD);
+    new_image := pg_catalog.row_to_json(NEW);
+  ELSE
+    IF TG_OP OPERATOR(pg_catalog.<>) 'INSERT' THEN old_image := ${imageName}(OLD); END IF;
+    IF TG_OP OPERATOR(pg_catalog.<>) 'DELETE' THEN new_image := ${imageName}(NEW); END IF;
+  END IF;
+  IF TG_NARGS OPERATOR(pg_catalog.>) 1 THEN
+    old_image := WITHOUT(old_image, TG_ARGV[1:]);
+    new_image := WITHOUT(new_image, TG_ARGV[1:]);
+  END IF;
+  INSERT INTO ${place}."_service_changes" ("table", op, before, after)
+  VALUES (TG_ARGV[0], pg_catalog.lower(TG_OP), old_image, new_image);
+  IF ${isUnannounced} THEN sent := pg_catalog.pg_notify('${changesChannel}', ''); END IF;
+  RETURN NULL;
+END `;
+}
+
+/**
+ * Whether the trigger is to wake those who follow the log. Notifying transactions commit one after
+ * the other, so that one at a time does it: who is not the one is seen at the look behind the
+ * signal. Sessions of a process that signals behind its commits spare themselves all this; and a
+ * transaction that has notified could not be prepared for a commit in two phases.
+ */
+const isUnannounced = [
+  `coalesce(pg_catalog.current_setting('${announcesSetting}', true), '') OPERATOR(pg_catalog.<>) 'on'`,
+  `pg_catalog.current_setting('max_prepared_transactions') OPERATOR(pg_catalog.=) '0'`,
+  `pg_catalog.pg_try_advisory_xact_lock(7237120947)`,
+].join(" AND ");
+
+/** The image of a row that a session with settings of its own writes. */
+function image(name: string): string {
+  const sets = Object.entries(settings).map(([setting, value]) => `SET ${setting} = '${value}'`);
+  return `CREATE OR REPLACE FUNCTION ${name}(written anyelement) RETURNS json
+LANGUAGE plpgsql ${
+    sets.join(" ")
+  } AS $body$ BEGIN RETURN pg_catalog.row_to_json(written); END $body$`;
+}
+
+function without(name: string): string {
+  return `CREATE OR REPLACE FUNCTION ${name}(image json, hidden text[]) RETURNS json
+LANGUAGE sql AS $body$ SELECT pg_catalog.json_object_agg(key, value) FROM pg_catalog.json_each(image)
+  WHERE key OPERATOR(pg_catalog.<>) ALL (hidden) $body$`;
+}

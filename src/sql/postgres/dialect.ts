@@ -1,0 +1,276 @@
+import { parseBase64 } from "../../schema/bytes_kind.ts";
+import { plainDecimal, withScale } from "../../schema/decimal_kind.ts";
+import { parseJson, writeJson } from "../../schema/exact_json.ts";
+import { isCalendarDate } from "../../schema/instant.ts";
+import { InvalidValue } from "../../schema/kind.ts";
+import { shortestInteger } from "../../schema/number_kinds.ts";
+import type { ColumnInfo, ColumnKind } from "../../schema/table_info.ts";
+import { isCanonicalUuid } from "../../schema/uuid_kind.ts";
+import { certifiedCells } from "../certified_cells.ts";
+import type { ComparesAsMemory, Dialect, ListNames, RowsOfKeys, TextDialect } from "../dialect.ts";
+import {
+  columnOf,
+  type Fragment,
+  identifier,
+  join,
+  rawSql,
+  sql,
+  type SqlValue,
+} from "../fragment.ts";
+import { postgresImages } from "./row_images.ts";
+import { postgresMetrics } from "./metrics.ts";
+import { foreignTypeName, singleTypes } from "./types.ts";
+import { asStored, bindable } from "../stored_value.ts";
+
+/**
+ * Postgres, on a server or embedded. The drivers hand every value over as the text that the server
+ * sent, and bind every parameter as text, so no library's idea of a type comes between. The
+ * session must have `TimeZone = UTC`, `DateStyle = ISO` and `bytea_output = hex`.
+ */
+export function postgresDialect(options: { readonly text: TextDialect }): Dialect {
+  return {
+    engine: "postgres",
+    maxValues: 65_534,
+    placeholder: (position) => `$${position}`,
+    columnType,
+    check,
+    encode,
+    decode,
+    // The types of the server have one meaning for each text, misfits included.
+    isRestored: (stored, decoded) => decoded !== null || stored === null,
+    selected: (column) => asValue(column),
+    operand,
+    indexed: (column) => column.looseCollation ? asValue(column) : null,
+    ordered,
+    bound: (value, column) => sql`${encode(value, column)}${castOf(value, column)}`,
+    boundStored: (value, column) => sql`${value}${castOf(value, column)}`,
+    listed,
+    firstOfEach,
+    leadingColumns,
+    comparesAsMemory,
+    certified: certifiedCells.postgres,
+    rowLock: rawSql(" FOR UPDATE"),
+    timestampStepMicros: 1,
+    columnDefault: () => rawSql("DEFAULT"),
+    estimate: { ask: (select) => sql`EXPLAIN (FORMAT JSON) ${select}`, read: plannedRows },
+    images: postgresImages,
+    text: options.text,
+    metrics: postgresMetrics({ operand, ordered }),
+  };
+}
+
+const columnTypes: Readonly<Record<ColumnKind, string>> = {
+  text: 'text COLLATE "C"',
+  integer: "int8",
+  bigint: "int8",
+  real: "float8",
+  decimal: "numeric",
+  boolean: "boolean",
+  timestamp: "timestamptz(6)",
+  date: "date",
+  uuid: "uuid",
+  json: "jsonb",
+  bytes: "bytea",
+};
+
+const casts: Readonly<Record<ColumnKind, Fragment>> = {
+  text: rawSql("::text"),
+  integer: rawSql("::int8"),
+  bigint: rawSql("::int8"),
+  real: rawSql("::float8"),
+  decimal: rawSql("::numeric"),
+  boolean: rawSql("::boolean"),
+  timestamp: rawSql("::timestamptz"),
+  date: rawSql("::date"),
+  uuid: rawSql("::uuid"),
+  json: rawSql("::jsonb"),
+  bytes: rawSql("::bytea"),
+};
+const castToZoneless = rawSql("::timestamp");
+const castToSingle = rawSql("::float4");
+const codePointOrder = rawSql(' COLLATE "C"');
+
+/** The types that are text already; all others of kind text are served through a cast. */
+const textTypes: ReadonlySet<string> = new Set(["text", "varchar", "character varying"]);
+const zonelessTypes: ReadonlySet<string> = new Set(["timestamp", "timestamp without time zone"]);
+
+const doubleTypes: ReadonlySet<string> = new Set(["double precision", "float8"]);
+
+/** The largest value of the integers that are narrower than their kind. */
+const integerLimits: ReadonlyMap<string, number> = new Map([
+  ["int2", 0x7fff],
+  ["smallint", 0x7fff],
+  ["int4", 0x7fff_ffff],
+  ["integer", 0x7fff_ffff],
+]);
+
+function columnType(column: ColumnInfo): string {
+  const { kind, precision, scale } = column;
+  return kind === "decimal" && precision !== null
+    ? `numeric(${precision},${scale ?? 0})`
+    : columnTypes[kind];
+}
+
+function check(value: unknown, column: ColumnInfo): void {
+  const limit = integerLimits.get(foreignTypeName(column));
+  if (limit === undefined || value === null) return;
+  const number = Number(value);
+  if (number > limit || number < -limit - 1) {
+    throw new InvalidValue(`must be between ${-limit - 1} and ${limit}`);
+  }
+}
+
+/** A float4, also below a domain, is compared with what its few digits make of a value. */
+function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
+  if (column.foreignType === null) return "wholly";
+  if (column.kind === "text") return "but for order";
+  return column.kind === "real" && !doubleTypes.has(foreignTypeName(column)) ? "never" : "wholly";
+}
+
+function encode(value: unknown, column: ColumnInfo): SqlValue {
+  if (value === null) return null;
+  switch (column.kind) {
+    case "boolean":
+      return typeof value === "boolean" ? String(value) : bindable(value);
+    case "json":
+      return writeJson(value);
+    case "bytes":
+      return typeof value === "string" ? parseBase64(value) ?? value : bindable(value);
+    default:
+      return bindable(value);
+  }
+}
+
+function decode(
+  value: SqlValue,
+  column: ColumnInfo,
+  misfit: (column: ColumnInfo) => void,
+): unknown {
+  if (value === null) return null;
+  const decoded = typeof value === "string" ? decoders[column.kind](value, column) : undefined;
+  if (decoded !== undefined) return decoded;
+  misfit(column);
+  return asStored(value);
+}
+
+/** Each gives `undefined` for what does not fit, e.g. `infinity`, `NaN` and years before Christ. */
+const decoders: Readonly<Record<ColumnKind, (text: string, column: ColumnInfo) => unknown>> = {
+  text: (text) => text,
+  integer: (text) => /^-?\d{1,19}$/.test(text) ? integerOf(text) : undefined,
+  bigint: (text) => /^-?\d{1,19}$/.test(text) ? text : undefined,
+  real: (text) => {
+    const number = Number(text);
+    return Number.isFinite(number) ? number + 0 : undefined; // −0 becomes 0.
+  },
+  decimal: (text, column) => {
+    const plain = plainDecimal(text);
+    return plain === null ? undefined : withScale(plain, column.scale) ?? undefined;
+  },
+  boolean: (text) => text === "t" ? true : text === "f" ? false : undefined,
+  timestamp: instantOf,
+  date: (text) => isCalendarDate(text) ? text : undefined,
+  uuid: (text) => isCanonicalUuid(text) ? text : undefined,
+  json: (text) => parseJson(text),
+  bytes: (text) =>
+    /^\\x(?:[0-9a-f]{2})*$/.test(text) ? Uint8Array.fromHex(text.slice(2)).toBase64() : undefined,
+};
+
+function integerOf(text: string): number | bigint {
+  const number = Number(text);
+  return Number.isSafeInteger(number) ? number : shortestInteger(BigInt(text));
+}
+
+const timestampText = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(?:\+00)?$/;
+
+/** `2024-01-01 00:00:00.123456+00`, the zone absent in a `timestamp` and never another than UTC. */
+function instantOf(text: string): string | undefined {
+  const match = timestampText.exec(text);
+  if (match === null) return undefined;
+  const [, date, time, fraction = ""] = match;
+  return `${date}T${time}.${fraction.padEnd(fraction.length > 3 ? 6 : 3, "0")}Z`;
+}
+
+function asValue(column: ColumnInfo, row?: Fragment): Fragment {
+  const name = columnOf(column, row);
+  return isServedThroughText(column) ? sql`${name}::text` : name;
+}
+
+/** By a collation that takes ALICE for alice a scope would reach the rows of somebody else. */
+function operand(column: ColumnInfo, row?: Fragment): Fragment {
+  const value = asValue(column, row);
+  return column.looseCollation ? sql`${value}${codePointOrder}` : value;
+}
+
+/** Said also where the column has this collation, for tables that somebody else created. */
+function ordered(column: ColumnInfo): Fragment {
+  return column.kind === "text" && column.foreignType === null
+    ? sql`${identifier(column.dbName)}${codePointOrder}`
+    : asValue(column);
+}
+
+function listed(
+  values: readonly SqlValue[],
+  column: ColumnInfo,
+  { place, value }: ListNames,
+): Fragment {
+  const source = sql`json_array_elements_text(${writeJson(values)}::json) WITH ORDINALITY`;
+  const cast = castOf(null, column);
+  return sql`(SELECT at - 1 AS ${place}, item${cast} AS ${value} FROM ${source} AS listed(item, at))`;
+}
+
+/**
+ * The inner order finds the first rows, by an index where there is one; the rank keeps it. The
+ * limit of all of them stands inside, where it ends the work.
+ */
+function firstOfEach(rows: RowsOfKeys): Fragment {
+  const { names: { list, place, rank }, keys, table, where, order, limit, most } = rows;
+  const columns = join(rows.columns.map((column) => asValue(column)), ", ");
+  const first = sql`SELECT * FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT ${limit}`;
+  const number = sql`row_number() OVER (ORDER BY ${order}) AS ${rank}`;
+  const ranked = sql`SELECT ${columns}, ${place}, ${number} FROM (${first}) AS found`;
+  const found =
+    sql`SELECT found.* FROM ${keys} AS ${list} CROSS JOIN LATERAL (${ranked}) AS found LIMIT ${most}`;
+  return sql`SELECT * FROM (${found}) AS found ORDER BY ${place}, ${rank}`;
+}
+
+/** Tables outside of the default schema go by its name, those within by none. */
+const leadingColumns = `
+  SELECT CASE WHEN n.nspname = current_schema THEN NULL ELSE n.nspname END, t.relname, c.attname
+  FROM pg_index AS i
+  JOIN pg_class AS t ON t.oid = i.indrelid
+  JOIN pg_namespace AS n ON n.oid = t.relnamespace
+  JOIN pg_attribute AS c ON c.attrelid = t.oid AND c.attnum = i.indkey[0]
+  WHERE i.indisvalid AND i.indpred IS NULL`;
+
+function castOf(value: unknown, column: ColumnInfo): Fragment {
+  const type = foreignTypeName(column);
+  if (column.kind === "timestamp" && zonelessTypes.has(type)) return castToZoneless;
+  if (column.kind === "real" && singleTypes.has(type) && isSingle(value)) return castToSingle;
+  return casts[column.kind];
+}
+
+/**
+ * Whether float4 has the value in its range: `0.1` must be rounded like the stored 0.1 to be
+ * equal, but the cast fails on 1e300 and on 1e-300.
+ */
+function isSingle(value: unknown): boolean {
+  const rounded = Math.fround(Number(value));
+  return Number.isFinite(rounded) && (rounded !== 0 || value === 0);
+}
+
+/** Enums, char(n), inet, arrays and whatever else has no kind of its own. */
+function isServedThroughText(column: ColumnInfo): boolean {
+  return column.kind === "text" && column.foreignType !== null &&
+    !textTypes.has(foreignTypeName(column));
+}
+
+/** `[{"Plan": {"Plan Rows": 120, …}}]` → 120. */
+function plannedRows(cell: SqlValue): number | null {
+  const plans = typeof cell === "string" ? parseJson(cell) : undefined;
+  if (!Array.isArray(plans)) return null;
+  // Every step down asks whether it is there: other servers of this protocol may answer otherwise.
+  const [first] =
+    plans as readonly ({ readonly Plan?: { readonly "Plan Rows"?: unknown } } | null)[];
+  const rows = first?.Plan?.["Plan Rows"];
+  return typeof rows === "number" ? rows : null;
+}

@@ -1,0 +1,44 @@
+import { plainDecimal } from "../../schema/decimal_kind.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
+import type { Dialect, MetricDialect } from "../dialect.ts";
+import { type Fragment, identifier, rawSql, sql } from "../fragment.ts";
+import { foreignTypeName, singleTypes } from "./types.ts";
+
+/** The metrics of Postgres, which adds integers and decimals as `numeric`, exactly. */
+export function postgresMetrics(
+  { operand, ordered }: Pick<Dialect, "operand" | "ordered">,
+): MetricDialect {
+  return {
+    extreme(name, column) {
+      // There is no min() of booleans, and before version 18 none of uuids, whose text sorts alike.
+      if (column.kind === "boolean") {
+        return sql`${rawSql(name === "min" ? "bool_and" : "bool_or")}(${operand(column)})`;
+      }
+      if (column.kind === "uuid") {
+        return sql`${rawSql(name)}(${operand(column)}::text COLLATE "C")::uuid`;
+      }
+      // A collation that takes different texts for equal would leave open which one is the least.
+      const value = column.looseCollation ? operand(column) : ordered(column);
+      return sql`${rawSql(name)}(${value})`;
+    },
+    sum: (column) => sql`sum(${summand(column)})`,
+    average(column, digits) {
+      const sum = sql`sum(${summand(column)})`;
+      const count = sql`count(${identifier(column.dbName)})`;
+      if (column.kind === "real") return sql`avg(${summand(column)})`;
+      if (column.kind !== "decimal") return sql`${sum}::float8 / ${count}`;
+      // A quotient has as many digits as its operands, and few of its own: more are asked for, so
+      // many that rounding twice cannot differ from rounding once.
+      const [spare, wanted] = [rawSql(String(digits + 12)), rawSql(String(digits))];
+      return sql`round(round(${sum}, ${spare}) / ${count}, ${wanted})`;
+    },
+    boundExact: (plain) => sql`${plain}::numeric`,
+    decodeExact: (value) => plainDecimal(String(value)),
+  };
+}
+
+/** A float4 as its row shows it, 0.1 and not 0.10000000149011612, and added as a double. */
+function summand(column: ColumnInfo): Fragment {
+  const name = identifier(column.dbName);
+  return singleTypes.has(foreignTypeName(column)) ? sql`${name}::text::float8` : name;
+}

@@ -1,0 +1,30 @@
+import type { ColumnInfo } from "../../schema/table_info.ts";
+import type { ImageDialect, RowImages } from "../dialect.ts";
+import { type Fragment, identifier, sql, type SqlValue } from "../fragment.ts";
+
+/** Rows that are not in their table, on Postgres. */
+export const postgresImages: ImageDialect = {
+  most: 1_000,
+  likeness: () => "",
+  from,
+};
+
+/** Every value goes through the input function of its own column's type, as the text of it. */
+function from({ table, from, columns, rows, place }: RowImages): Fragment {
+  const names = columns.map(({ dbName }) => JSON.stringify(dbName));
+  const images = rows.map((row) => {
+    const cells = columns.map((column, at) => `${names[at]}:${cell(row[at] ?? null, column)}`);
+    return `{${cells.join()}}`;
+  });
+  const [numbered, image] = [identifier(`${place}_rows`), identifier(`${place}_image`)];
+  const elements = sql`jsonb_array_elements(${`[${images.join()}]`}::jsonb)`;
+  const named = sql`${elements} WITH ORDINALITY AS ${numbered} (${image}, ${identifier(place)})`;
+  const row = sql`jsonb_populate_record(NULL::${from}, ${image}) AS ${identifier(table.name)}`;
+  return sql`${named} CROSS JOIN LATERAL ${row}`;
+}
+
+function cell(value: SqlValue, column: ColumnInfo): string {
+  if (value === null) return "null";
+  if (value instanceof Uint8Array) return JSON.stringify(`\\x${value.toHex()}`);
+  return column.kind === "json" ? String(value) : JSON.stringify(String(value));
+}

@@ -1,0 +1,9 @@
+import type { ColumnInfo } from "../../schema/table_info.ts";
+
+/** The declared type without its numbers: `timestamp(3) without time zone` has none of them. */
+export function foreignTypeName(column: ColumnInfo): string {
+  return column.foreignType?.toLowerCase().replace(/\s*\(.*?\)/, "") ?? "";
+}
+
+/** The names of the reals with half the digits. */
+export const singleTypes: ReadonlySet<string> = new Set(["real", "float4"]);

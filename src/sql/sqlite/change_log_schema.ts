@@ -1,0 +1,78 @@
+import { createHash } from "node:crypto";
+import { quoteIdentifier } from "../fragment.ts";
+import { imageText, textLiteral, valuesOf } from "./image_text.ts";
+import { replacedTriggers, sqliteReplacedTable, type TriggerPart } from "./replaced_rows.ts";
+import type { WatchedTable } from "./recorded_table.ts";
+
+/** The tables of the log, as SQLite has them. */
+export const sqliteLogTables: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS "_service_meta" (name TEXT PRIMARY KEY, value TEXT NOT NULL)`,
+  // AUTOINCREMENT: a number that was forgotten is never given again.
+  `CREATE TABLE IF NOT EXISTS "_service_changes" (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  "table" TEXT NOT NULL,
+  op TEXT NOT NULL,
+  before TEXT,
+  after TEXT,
+  optimistic_id TEXT,
+  at INTEGER NOT NULL DEFAULT (CAST(strftime('%s', 'now') AS INTEGER))
+)`,
+  sqliteReplacedTable,
+];
+
+/** What the names of our triggers begin with. */
+export const sqliteTriggerPrefix = "_service_changes_";
+
+/** A trigger by its name, and the statement that creates it. */
+export interface SqliteTrigger {
+  readonly name: string;
+  readonly text: string;
+}
+
+/**
+ * The triggers that record the changes of a table, in the order in which they have to be created:
+ * the one that was created last runs first. They use built-in functions only, since every program
+ * that writes the table runs them. Their names depend on all that they say.
+ */
+export function sqliteTriggers(
+  table: WatchedTable,
+  lifetime: "permanent" | "temporary",
+): readonly SqliteTrigger[] {
+  // A temporary trigger would look for an unqualified table among the temporary ones first.
+  const place = lifetime === "temporary" ? "main." : "";
+  const parts = [...recordingTriggers(table), ...replacedTriggers(table, place)];
+  const hash = createHash("sha256").update(JSON.stringify([table.name, parts])).digest("hex");
+  const create = lifetime === "temporary" ? "CREATE TEMP TRIGGER" : "CREATE TRIGGER";
+  return parts.map(({ label, moment, when, body }) => {
+    const trigger = `${sqliteTriggerPrefix}${hash.slice(0, 16)}_${label}`;
+    return {
+      name: trigger,
+      text: `${create} ${quoteIdentifier(trigger)} ${moment} ON ${place}${
+        quoteIdentifier(table.name)
+      } FOR EACH ROW${when === null ? "" : ` WHEN ${when}`} BEGIN
+${body.map((statement) => `  ${statement};\n`).join("")}END`,
+    };
+  });
+}
+
+function recordingTriggers({ name, recorded }: WatchedTable): readonly TriggerPart[] {
+  const [before, after] = [
+    imageText(recorded, valuesOf("OLD")),
+    imageText(recorded, valuesOf("NEW")),
+  ];
+  const images = {
+    insert: `NULL, ${after}`,
+    update: `${before}, ${after}`,
+    delete: `${before}, NULL`,
+  };
+  return Object.entries(images).map(([event, values]) => ({
+    label: event,
+    moment: `AFTER ${event.toUpperCase()}`,
+    when: null,
+    body: [
+      `INSERT INTO "_service_changes" ("table", op, before, after) VALUES (${
+        textLiteral(name)
+      }, '${event}', ${values})`,
+    ],
+  }));
+}

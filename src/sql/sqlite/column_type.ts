@@ -1,0 +1,40 @@
+import type { ColumnInfo, ColumnKind } from "../../schema/table_info.ts";
+
+const storageClasses: Readonly<Record<ColumnKind, string>> = {
+  text: "TEXT",
+  integer: "INTEGER",
+  bigint: "INTEGER",
+  real: "REAL",
+  decimal: "NUMERIC",
+  boolean: "INTEGER",
+  timestamp: "TEXT",
+  date: "TEXT",
+  uuid: "TEXT",
+  json: "TEXT",
+  bytes: "BLOB",
+};
+
+/** The type of a column that we create. */
+export function sqliteColumnType(column: ColumnInfo): string {
+  const { kind, precision, scale } = column;
+  // SQLite ignores the digits; they are for whoever reads the declaration later.
+  return kind === "decimal" && precision !== null
+    ? `NUMERIC(${precision},${scale ?? 0})`
+    : storageClasses[kind];
+}
+
+/** What a column makes of the values that it is given, and of those that it is compared with. */
+export type Affinity = "INTEGER" | "TEXT" | "BLOB" | "REAL" | "NUMERIC";
+
+/** The affinity of a column as it was declared. */
+export function affinityOf(column: ColumnInfo): Affinity {
+  return affinityOfType(column.foreignType ?? sqliteColumnType(column));
+}
+
+/** By SQLite's own rules for the declared type, in their order. */
+export function affinityOfType(declared: string): Affinity {
+  if (/INT/i.test(declared)) return "INTEGER";
+  if (/CHAR|CLOB|TEXT/i.test(declared)) return "TEXT";
+  if (/BLOB/i.test(declared) || declared === "") return "BLOB";
+  return /REAL|FLOA|DOUB/i.test(declared) ? "REAL" : "NUMERIC";
+}

@@ -1,0 +1,242 @@
+import { parseBase64 } from "../../schema/bytes_kind.ts";
+import { plainDecimal, significantDigits, withScale } from "../../schema/decimal_kind.ts";
+import { parseJson, writeJson } from "../../schema/exact_json.ts";
+import { isCalendarDate, isInstant } from "../../schema/instant.ts";
+import { InvalidValue } from "../../schema/kind.ts";
+import { shortestInteger } from "../../schema/number_kinds.ts";
+import type { ColumnInfo, ColumnKind } from "../../schema/table_info.ts";
+import { isCanonicalUuid } from "../../schema/uuid_kind.ts";
+import { certifiedCells } from "../certified_cells.ts";
+import type { ComparesAsMemory, Dialect, RowsOfKeys, TextDialect } from "../dialect.ts";
+import {
+  columnOf,
+  type Fragment,
+  identifier,
+  join,
+  rawSql,
+  sql,
+  type SqlValue,
+} from "../fragment.ts";
+import { affinityOf, sqliteColumnType } from "./column_type.ts";
+import { sqliteImages } from "./row_images.ts";
+import { sqliteMetrics } from "./metrics.ts";
+import { decodeTimestamp, encodeTimestamp } from "./timestamps.ts";
+import { asStored, bindable } from "../stored_value.ts";
+
+/** SQLite, whichever library runs it. */
+export function sqliteDialect(options: { readonly text: TextDialect }): Dialect {
+  return {
+    engine: "sqlite",
+    maxValues: 32_766,
+    placeholder: () => "?",
+    columnType: sqliteColumnType,
+    check,
+    encode,
+    decode,
+    isRestored,
+    selected: (column) => identifier(column.dbName),
+    operand,
+    indexed: (column) => holdsNumbers(column) ? identifier(column.dbName) : null,
+    ordered: (column) => asValue(column),
+    bound: (value, column) => sql`${encode(value, column)}`,
+    boundStored: (value, column) =>
+      holdsNumbers(column) ? sql`CAST(${value} AS TEXT)` : sql`${value}`,
+    listed: (values, _column, { place, value }) =>
+      sql`(SELECT key AS ${place}, value AS ${value} FROM json_each(${writeJson(values)}))`,
+    firstOfEach,
+    leadingColumns,
+    comparesAsMemory,
+    certified: certifiedCells.sqlite,
+    // Whoever is in a writing transaction is alone in it.
+    rowLock: rawSql(""),
+    // The engine's own date functions know milliseconds.
+    timestampStepMicros: 1_000,
+    // There is no keyword for it here: the clause of the table's own definition is repeated, on a
+    // line of its own because a comment may end it.
+    columnDefault: ({ default: source }) =>
+      rawSql(source?.kind === "database" && source.sql !== null ? `(${source.sql}\n)` : "NULL"),
+    // Its planner keeps its guesses to itself.
+    estimate: null,
+    images: sqliteImages,
+    text: options.text,
+    metrics: sqliteMetrics,
+  };
+}
+
+const binaryCollation = rawSql(" COLLATE BINARY");
+
+/** The digits that a double keeps whatever they are: numbers of NUMERIC columns are doubles. */
+const doubleDigits = 15;
+
+function check(value: unknown, column: ColumnInfo): void {
+  if (column.kind === "decimal" && significantDigits(String(value)) > doubleDigits) {
+    throw new InvalidValue(`must have at most ${doubleDigits} digits`);
+  }
+}
+
+/** Equality is exact everywhere; on a column that is BINARY anyway its index still serves. */
+function operand(column: ColumnInfo, row?: Fragment): Fragment {
+  const value = asValue(column, row);
+  const isForeign = column.kind === "text" && column.foreignType !== null;
+  return isForeign ? sql`${value}${binaryCollation}` : value;
+}
+
+function asValue(column: ColumnInfo, row?: Fragment): Fragment {
+  const name = columnOf(column, row);
+  return holdsNumbers(column) ? sql`CAST(${name} AS TEXT)` : name;
+}
+
+/**
+ * Whether texts lie in a column that SQLite takes for one of numbers, such as one declared STRING:
+ * it would compare them with the number that a bound `"10"` looks like.
+ */
+function holdsNumbers(column: ColumnInfo): boolean {
+  if (column.kind !== "text" || column.foreignType === null) return false;
+  const affinity = affinityOf(column);
+  return affinity !== "TEXT" && affinity !== "BLOB";
+}
+
+/**
+ * A foreign column may convert what it is compared with, and keep one moment in several texts.
+ * Text has a collation of its own there, which no PRAGMA tells.
+ */
+function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
+  if (column.foreignType === null) return "wholly";
+  const affinity = affinityOf(column);
+  const { kind } = column;
+  if (kind === "text") {
+    return affinity === "TEXT" || affinity === "BLOB" ? "but for order" : "never";
+  }
+  if (kind === "timestamp") return "never";
+  const isNumber = kind === "integer" || kind === "real" || kind === "decimal" ||
+    kind === "boolean";
+  return isNumber && affinity === "TEXT" ? "never" : "wholly";
+}
+
+const numberKinds: ReadonlySet<string> = new Set(["real", "decimal", "integer", "bigint"]);
+
+function encode(value: unknown, column: ColumnInfo): SqlValue {
+  if (value === null) return null;
+  // The numbers that JSON lacks are shown by name; as texts they would be greater than any number.
+  if (numberKinds.has(column.kind) && (value === "Infinity" || value === "-Infinity")) {
+    return Number(value);
+  }
+  switch (column.kind) {
+    case "boolean":
+      return typeof value === "boolean" ? Number(value) : bindable(value);
+    case "bigint":
+      return typeof value === "string" && /^-?\d+$/.test(value) ? BigInt(value) : bindable(value);
+    case "decimal":
+      return typeof value === "string" ? encodeDecimal(value) : bindable(value);
+    case "timestamp":
+      return typeof value === "string" && isInstant(value)
+        ? encodeTimestamp(value, column.timestampFormat)
+        : bindable(value);
+    case "json":
+      return writeJson(value);
+    case "bytes":
+      return typeof value === "string" ? parseBase64(value) ?? value : bindable(value);
+    default:
+      return bindable(value);
+  }
+}
+
+/**
+ * Bound as a number, because the engine's own conversion of text is not always to the nearest
+ * double. Whole numbers keep all digits of 64 bits.
+ */
+function encodeDecimal(text: string): SqlValue {
+  const whole = withScale(text, 0);
+  if (whole !== null && /^-?\d{16,18}$/.test(whole)) return BigInt(whole);
+  const number = Number(text);
+  return Number.isFinite(number) ? number : text;
+}
+
+function decode(
+  value: SqlValue,
+  column: ColumnInfo,
+  misfit: (column: ColumnInfo) => void,
+): unknown {
+  if (value === null) return null;
+  const decoded = decoders[column.kind](value, column);
+  if (decoded !== undefined) return decoded;
+  misfit(column);
+  return asStored(value);
+}
+
+function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean {
+  if (stored === null) return true;
+  // How a document is written makes no difference to the tests for NULL, which are all it has.
+  if (column.kind === "json") return decoded !== null;
+  const encoded = encode(decoded, column);
+  if (stored instanceof Uint8Array || encoded instanceof Uint8Array) {
+    return stored instanceof Uint8Array && encoded instanceof Uint8Array &&
+      encoded.toBase64() === stored.toBase64();
+  }
+  if (typeof stored === "string" || typeof encoded === "string") return encoded === stored;
+  // An integer may be a number or a bigint, whichever driver has read it.
+  return encoded !== null && encoded >= stored && encoded <= stored;
+}
+
+/**
+ * Found by primary key, once the first of each key are known: numbering all rows of a key took
+ * 400 ms where it had 270,000 of them. The limit stands inside, where it ends the work.
+ */
+function firstOfEach(rows: RowsOfKeys): Fragment {
+  const { names: { list, place }, keys, table, columns, where, order, limit, most } = rows;
+  const key = join(rows.primaryKey.map((column) => operand(column)), ", ");
+  const first = sql`SELECT ${key} FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT ${limit}`;
+  // SQLite itself renames a column of a subquery that is called true or false.
+  const read = new Map(
+    [...new Set([...columns, ...rows.sorted])].map((column, index) => [column, `c${index}`]),
+  );
+  const cells = join(
+    [...read].map(([{ dbName }, name]) => sql`${identifier(dbName)} AS ${identifier(name)}`),
+    ", ",
+  );
+  const found =
+    sql`SELECT ${cells}, ${place} FROM ${keys} AS ${list} JOIN ${table} ON (${key}) IN (${first}) LIMIT ${most}`;
+  const shown = join(
+    [...columns.map((column) => identifier(read.get(column) ?? column.dbName)), place],
+    ", ",
+  );
+  return sql`SELECT ${shown} FROM (${found}) AS ${list} ORDER BY ${place}, ${
+    rows.orderUnder(read)
+  }`;
+}
+
+/** By another collation than BINARY an index does not find what is exactly equal. */
+const leadingColumns = `SELECT NULL, t.name, c.name FROM sqlite_schema AS t,
+  pragma_index_list(t.name) AS i, pragma_index_xinfo(i.name) AS c
+  WHERE t.type = 'table' AND i.partial = 0 AND c.seqno = 0 AND c.coll = 'BINARY'`;
+
+type Stored = Exclude<SqlValue, null>;
+
+/** Each gives `undefined` for what does not fit. Rows of foreign tables may hold any class. */
+const decoders: Readonly<Record<ColumnKind, (value: Stored, column: ColumnInfo) => unknown>> = {
+  text: (value) => typeof value === "string" ? value : undefined,
+  integer: (value) =>
+    typeof value === "bigint"
+      ? shortestInteger(value)
+      : Number.isSafeInteger(value)
+      ? value
+      : undefined,
+  bigint: (value) =>
+    typeof value === "bigint" || Number.isSafeInteger(value) ? String(value) : undefined,
+  // A REAL column gives whole numbers as integers when a driver reads 64-bit integers.
+  real: (value) =>
+    typeof value === "bigint" ? Number(value) : Number.isFinite(value) ? value : undefined,
+  decimal: (value, column) => {
+    const plain = value instanceof Uint8Array ? null : plainDecimal(String(value));
+    return plain === null ? undefined : withScale(plain, column.scale) ?? undefined;
+  },
+  boolean: (value) =>
+    value === 1 || value === 1n ? true : value === 0 || value === 0n ? false : undefined,
+  timestamp: (value, column) => decodeTimestamp(value, column.timestampFormat) ?? undefined,
+  date: (value) => typeof value === "string" && isCalendarDate(value) ? value : undefined,
+  uuid: (value) => typeof value === "string" && isCanonicalUuid(value) ? value : undefined,
+  // A column declared JSON has NUMERIC affinity: the document `5` comes back as the number.
+  json: (value) =>
+    typeof value === "string" ? parseJson(value) : value instanceof Uint8Array ? undefined : value,
+  bytes: (value) => value instanceof Uint8Array ? value.toBase64() : undefined,
+};

@@ -1,0 +1,145 @@
+import { plainDecimal } from "../../schema/decimal_kind.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
+import type { MetricDialect } from "../dialect.ts";
+import {
+  addExact,
+  divideExact,
+  type ExactDecimal,
+  parseExact,
+  printExact,
+} from "../exact_decimal.ts";
+import { type Fragment, identifier, rawSql, sql } from "../fragment.ts";
+import { fromSortable, toSortable } from "../sortable_decimal.ts";
+
+/**
+ * The metrics of SQLite, whose own `sum()` fails beyond 64 bits and adds decimals as doubles.
+ * Integers are added by the engine, their halves apart; what is no integer by
+ * {@link restAggregate}; both come together once for each group. An exact number is a
+ * {@link toSortable} text until it is read.
+ */
+export const sqliteMetrics: MetricDialect = {
+  // A foreign column may be NOCASE, which takes different texts for equal: then any of them would
+  // be the least.
+  extreme: (name, column) => {
+    const collation = rawSql(
+      column.kind === "text" && column.foreignType !== null ? " COLLATE BINARY" : "",
+    );
+    return sql`${rawSql(name)}(${identifier(column.dbName)}${collation})`;
+  },
+  sum: (column) =>
+    // Cast, because integers in a column without a type are added as integers, and overflow.
+    column.kind === "real"
+      ? sql`sum(CAST(${identifier(column.dbName)} AS REAL))`
+      : exactSum(column),
+  average(column, digits) {
+    const name = identifier(column.dbName);
+    if (column.kind === "real") return sql`avg(CAST(${name} AS REAL))`;
+    return column.kind === "decimal"
+      ? sql`service_average(${exactSum(column)}, count(${name}), ${rawSql(String(digits))})`
+      : sql`service_mean(${exactSum(column)}, count(${name}))`;
+  },
+  boundExact: (plain) => sql`${toSortable(plain)}`,
+  decodeExact(value, misfit) {
+    const [plain, mark] = unmarked(String(value), fromSortable);
+    if (mark !== "") misfit();
+    return plain;
+  },
+};
+
+/** A function of SQL that every SQLite driver registers on each of its connections. */
+export const metricFunctions: readonly (readonly [
+  name: string,
+  work: (first: unknown, second: unknown, third: unknown) => string | number | null,
+])[] = [
+  /** The halves of the integers and the sum of the rest → the whole sum, sortable. */
+  ["service_total", (high, low, rest) => {
+    if (high === null && rest === null) return null;
+    const integers = high === null ? 0n : (BigInt(String(high)) << 32n) + BigInt(String(low));
+    if (rest === null) return toSortable(String(integers));
+    const [others, mark] = unmarked(String(rest), (text) => text);
+    if (integers === 0n) return toSortable(others) + mark;
+    const sum = addExact({ units: integers, scale: 0 }, parseExact(others));
+    return toSortable(printExact(sum)) + mark;
+  }],
+  ["service_average", (total, count, digits) => {
+    if (total === null) return null;
+    const [sum, mark] = unmarked(String(total), (text) => parseExact(fromSortable(text)));
+    const average = divideExact(sum, BigInt(Number(count)), Number(digits));
+    return toSortable(printExact(average)) + mark;
+  }],
+  ["service_mean", (total, count) => {
+    if (total === null) return null;
+    const [sum] = unmarked(String(total), (text) => Number(fromSortable(text)));
+    return sum / Number(count);
+  }],
+];
+
+/** What {@link restAggregate} has added so far. */
+export interface RestSum {
+  exact: ExactDecimal;
+  /** Millionths that are not in `exact` yet: an integer that a double still holds. */
+  millionths: number;
+  isEmpty: boolean;
+  /** Whether there was a value that is no number. */
+  isOdd: boolean;
+}
+
+/**
+ * An aggregate function of SQL: the exact sum of doubles, as they are written in the fewest digits,
+ * and of numbers that are stored as text. What is no number counts as nothing, as in SQLite's own
+ * sum, but leaves a mark.
+ */
+export const restAggregate = {
+  name: "service_rest",
+  start: (): RestSum => ({ exact: nothing, millionths: 0, isEmpty: true, isOdd: false }),
+  step(sum: RestSum, value: unknown): RestSum {
+    sum.isEmpty = false;
+    if (typeof value === "number") {
+      const millionths = Math.round(value * 1e6);
+      // Fifteen digits that give this double are the fewest that do: nothing need be written out.
+      if (Math.abs(millionths) < 1e15 && millionths / 1e6 === value) {
+        sum.millionths += millionths;
+        if (Math.abs(sum.millionths) > 8e15) settle(sum);
+        return sum;
+      }
+    }
+    const isNumeric = typeof value === "number" || typeof value === "string";
+    const plain = isNumeric ? plainDecimal(String(value)) : null;
+    if (plain === null) sum.isOdd = true;
+    else sum.exact = addExact(sum.exact, parseExact(plain));
+    return sum;
+  },
+  result(sum: RestSum): string | null {
+    if (sum.isEmpty) return null;
+    // A double of at most fifteen digits is written as the decimal that it stands for.
+    const isShort = sum.exact === nothing && Math.abs(sum.millionths) < 1e15;
+    if (!isShort) settle(sum);
+    const plain = isShort ? String(sum.millionths / 1e6) : printExact(sum.exact);
+    return plain + (sum.isOdd ? oddMark : "");
+  },
+};
+
+/** Behind a sum that has left a value out: less than any digit, so that the order stays. */
+const oddMark = "!";
+
+const nothing: ExactDecimal = { units: 0n, scale: 0 };
+
+function exactSum(column: ColumnInfo): Fragment {
+  const name = identifier(column.dbName);
+  const integers = sql`FILTER (WHERE typeof(${name}) = 'integer')`;
+  const high = sql`CAST(sum(${name} >> 32) ${integers} AS TEXT)`;
+  const low = sql`CAST(sum(${name} & 4294967295) ${integers} AS TEXT)`;
+  const rest = sql`${rawSql(restAggregate.name)}(${name}) FILTER (
+    WHERE typeof(${name}) IN ('real', 'text', 'blob'))`;
+  return sql`service_total(${high}, ${low}, ${rest})`;
+}
+
+function settle(sum: RestSum): void {
+  sum.exact = addExact(sum.exact, { units: BigInt(sum.millionths), scale: 6 });
+  sum.millionths = 0;
+}
+
+function unmarked<T>(text: string, read: (text: string) => T): readonly [T, mark: string] {
+  const isMarked = text.endsWith(oddMark);
+  return [read(isMarked ? text.slice(0, -oddMark.length) : text), isMarked ? oddMark : ""];
+}

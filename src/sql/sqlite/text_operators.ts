@@ -1,0 +1,68 @@
+import { afterPrefix, countCodePoints } from "../code_points.ts";
+import type { TextDialect } from "../dialect.ts";
+import { fold, isAscii } from "../fold.ts";
+import { type Fragment, rawSql, sql } from "../fragment.ts";
+import { plainPattern } from "../plain_pattern.ts";
+
+/**
+ * The SQL function that every SQLite driver registers on each of its connections, deterministic,
+ * as `fold` of `fold.ts`; NULL gives NULL. SQLite itself folds ASCII only.
+ */
+export const foldFunctionName = "service_fold";
+
+/**
+ * The text operators of SQLite. LIKE is in none of them: like GLOB it tries a pattern at each
+ * place of a text, which a long literal in it makes a matter of seconds, and of the whole process.
+ */
+export const sqliteText: TextDialect = {
+  contains,
+  startsWith,
+  endsWith,
+  like(operand, pattern) {
+    const plain = plainPattern(pattern);
+    return plain === null
+      ? sql`${operand} GLOB ${toGlob(pattern)}`
+      : sqliteText[plain.operator](operand, plain.text);
+  },
+  equalsFolded: (operand, argument) =>
+    isAscii(argument)
+      ? sql`${operand} COLLATE NOCASE = ${argument}`
+      : sql`${folded(operand, argument)} = ${fold(argument)}`,
+  containsFolded: (operand, argument) => contains(folded(operand, argument), fold(argument)),
+  startsWithFolded: (operand, argument) => startsWith(folded(operand, argument), fold(argument)),
+  endsWithFolded: (operand, argument) => endsWith(folded(operand, argument), fold(argument)),
+  likeFolded: (operand, pattern) => sqliteText.like(folded(operand, pattern), fold(pattern)),
+  length: (operand) => sql`length(${operand})`,
+};
+
+function contains(operand: Fragment, argument: string): Fragment {
+  return sql`instr(${operand}, ${argument}) > 0`;
+}
+
+/** A range, so that an index serves. */
+function startsWith(operand: Fragment, argument: string): Fragment {
+  const from = sql`${operand} >= ${argument}`;
+  const end = afterPrefix(argument);
+  return end === null ? from : sql`(${from} AND ${operand} < ${end})`;
+}
+
+function endsWith(operand: Fragment, argument: string): Fragment {
+  // substr(v, 0) is the whole text, not its empty end.
+  if (argument === "") return contains(operand, "");
+  return sql`substr(${operand}, ${-countCodePoints(argument)}) = ${argument}`;
+}
+
+/** The operand folded as far as `argument` can tell: lower() folds ASCII alone. */
+function folded(operand: Fragment, argument: string): Fragment {
+  return isAscii(argument) ? sql`lower(${operand})` : sql`${rawSql(foldFunctionName)}(${operand})`;
+}
+
+/** `%` → `*`, `_` → `?`, `\x` → x; what GLOB takes as a wildcard stands in brackets. */
+function toGlob(pattern: string): string {
+  return pattern.replace(/\\([^])|[%_*?[]/g, (part, escaped: string | undefined) => {
+    if (part === "%") return "*";
+    if (part === "_") return "?";
+    const literal = escaped ?? part;
+    return literal === "*" || literal === "?" || literal === "[" ? `[${literal}]` : literal;
+  });
+}

@@ -1,0 +1,32 @@
+import { assert, assertEquals } from "@std/assert";
+import type { SnapshotPosition } from "../../src/db/changes/change_log.ts";
+import { isBehind, numberOf } from "../../src/db/changes/log_position.ts";
+
+Deno.test("whoever covers more has a greater number, whichever transactions end first", () => {
+  let state = 1;
+  const dice = (sides: number) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor(state / 2 ** 32 * sides);
+  };
+  const running: bigint[] = [];
+  let next = 1_000n;
+  let lastEnded = 999n;
+  // As Postgres sees itself: nothing above the last transaction that has ended is looked at.
+  const position = (): SnapshotPosition => {
+    const xmax = lastEnded + 1n;
+    const seen = running.filter((xid) => xid < xmax);
+    return { kind: "snapshot", epoch: "", xmin: seen[0] ?? xmax, xmax, running: seen };
+  };
+  for (let turn = 0; turn < 5_000; turn++) {
+    const before = position();
+    const isEnding = running.length > 0 && (running.length > 8 || dice(2) === 0);
+    if (isEnding) {
+      const [ended = 0n] = running.splice(dice(running.length), 1);
+      if (ended > lastEnded) lastEnded = ended;
+    } else running.push(next++);
+    const after = position();
+    assert(isBehind(after, before));
+    const step = numberOf(after) - numberOf(before);
+    assertEquals(step > 0, isEnding, `${step} behind the ${isEnding ? "end" : "begin"} of one`);
+  }
+});

@@ -1,0 +1,153 @@
+import { assertEquals } from "@std/assert";
+import type { ChangeLog } from "../../src/db/changes/change_log.ts";
+import { settleChanges } from "../../src/db/changes/changes_options.ts";
+import { openChangeLog } from "../../src/db/changes/open_change_log.ts";
+import { type Database, openDatabase } from "../../src/db/open_database.ts";
+import { integer, text } from "../../src/schema/column_builder.ts";
+import { readTableInfo, table } from "../../src/schema/define.ts";
+import { runtime } from "../conformance/change_log_support.ts";
+import { createScratchDatabase } from "../support/engines.ts";
+import { missingPostgres, startMortalPostgres } from "../support/mortal_postgres.ts";
+import { gate, run, runScript } from "../support/scratch.ts";
+import { testPostgres, testUnless } from "../support/skip.ts";
+import { handClock } from "./hand_clock.ts";
+
+const notes = table("notes", { id: integer().primaryKey(), title: text() });
+const server = testPostgres();
+
+/** A log whose time stands still, so that nothing is polled, and a program that knows of no log. */
+interface World {
+  readonly db: Database;
+  readonly log: ChangeLog;
+  readonly stranger: Database;
+  readonly advance: (ms: number) => void;
+  /** Resolves at the next hint. */
+  readonly hint: () => Promise<void>;
+}
+
+function test(name: string, work: (world: World) => Promise<void>): void {
+  testUnless("missing" in server ? server.missing : null, `${name} (postgres)`, async () => {
+    if ("missing" in server) return;
+    const scratch = await createScratchDatabase(server.url);
+    try {
+      await withWorld(scratch.url, work);
+    } finally {
+      await scratch.drop();
+    }
+  });
+}
+
+async function withWorld(url: string, work: (world: World) => Promise<void>): Promise<void> {
+  const { clock, advance } = handClock();
+  const db = await openDatabase(url, { clock });
+  const stranger = await openDatabase(url);
+  await db.createTables([notes]);
+  const log = await openChangeLog({
+    driver: db.driver,
+    tables: [readTableInfo(notes)],
+    changes: settleChanges(),
+    runtime: { ...runtime, clock },
+  });
+  let next = Promise.withResolvers<void>();
+  log.onHint(() => {
+    next.resolve();
+    next = Promise.withResolvers();
+  });
+  // The first hint says that it listens now.
+  await next.promise;
+  try {
+    await work({ db, log, stranger, advance, hint: () => inTime(next.promise) });
+  } finally {
+    await log.close();
+    await Promise.all([db.close(), stranger.close()]);
+  }
+}
+
+/** A hang fails the test instead of holding it. */
+async function inTime(work: Promise<void>): Promise<void> {
+  const limit = Promise.withResolvers<never>();
+  const timer = setTimeout(() => limit.reject(new Error("It never came")), 10_000);
+  try {
+    await Promise.race([work, limit.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+test("a change by another program is signalled, and waits for no look", async (world) => {
+  const hinted = world.hint();
+  await run(world.stranger, "INSERT INTO notes VALUES (1, 'a'), (2, 'b')");
+  await hinted;
+});
+
+test("a transaction beside the one that signals is found by the look behind it", async (world) => {
+  const { stranger, advance, hint } = world;
+  const [first, second] = [gate(), gate()];
+  const [firstWrote, secondWrote] = [gate(), gate()];
+  const insert = (id: number, wrote: { open: () => void }, end: { passed: Promise<void> }) =>
+    stranger.driver.transaction(async (connection) => {
+      await connection.query({ text: `INSERT INTO notes VALUES (${id}, '')`, values: [] });
+      wrote.open();
+      await end.passed;
+    });
+  const one = insert(1, firstWrote, first);
+  await firstWrote.passed;
+  const two = insert(2, secondWrote, second);
+  await secondWrote.passed;
+  const signalled = hint();
+  first.open();
+  await one;
+  await signalled;
+  second.open();
+  await two;
+  const looked = hint();
+  advance(10);
+  await looked;
+});
+
+test("who signals behind commits is not made to signal in them", async ({ db, log, stranger }) => {
+  let heard: boolean[] = [];
+  let isSignalled = gate();
+  const isListening = gate();
+  const line = stranger.driver.signals?.listen((isAlone) => {
+    heard.push(isAlone);
+    isListening.open();
+    if (isAlone) isSignalled.open();
+  });
+  await isListening.passed;
+  // All connections of the pool: those, too, that were open before the log was.
+  await Promise.all(
+    Array.from({ length: 20 }, (_, id) => run(db, `INSERT INTO notes VALUES (${id}, 'a')`)),
+  );
+  // Signals come in the order of commits.
+  await run(stranger, "SELECT pg_notify('service_changes', '')");
+  await inTime(isSignalled.passed);
+  assertEquals(heard.filter((isAlone) => isAlone).length, 1);
+  // Whoever has no log open any more leaves it to the trigger.
+  await log.close();
+  heard = [];
+  isSignalled = gate();
+  await run(db, "DELETE FROM notes");
+  await inTime(isSignalled.passed);
+  await line?.close();
+});
+
+testUnless(
+  missingPostgres,
+  "a recorded write can be committed in two phases (postgres)",
+  async () => {
+    await using own = await startMortalPostgres({ max_prepared_transactions: "2" });
+    await withWorld(own.url, async ({ log, stranger }) => {
+      const from = await log.end();
+      await stranger.driver.transaction((connection) =>
+        runScript(
+          connection,
+          `INSERT INTO notes VALUES (1, 'a');
+           PREPARE TRANSACTION 'one';`,
+        )
+      );
+      await run(stranger, "COMMIT PREPARED 'one'");
+      assertEquals((await log.next(from))?.changes.length, 1);
+    });
+  },
+);

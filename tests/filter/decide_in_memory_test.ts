@@ -1,0 +1,112 @@
+import { assert, assertEquals } from "@std/assert";
+import { createCertainty } from "../../src/filter/match/certified_operators.ts";
+import { comparison } from "../../src/filter/operators/comparison.ts";
+import { createDecide, isDecidable } from "../../src/filter/match/decide_in_memory.ts";
+import { allRows, and, type Filter, or } from "../../src/filter/filter.ts";
+import { operatorsWith } from "../../src/filter/operators/operators.ts";
+import {
+  createSampler,
+  shadowFaults,
+  shadowQuestions,
+} from "../../src/filter/match/shadow_check.ts";
+import type { Relation } from "../../src/schema/relation.ts";
+import type { ColumnInfo } from "../../src/schema/table_info.ts";
+import { sql } from "../../src/sql/fragment.ts";
+import { postgresDialect } from "../../src/sql/postgres/dialect.ts";
+import { postgresText } from "../../src/sql/postgres/text_operators.ts";
+import { sqliteDialect } from "../../src/sql/sqlite/dialect.ts";
+import { sqliteText } from "../../src/sql/sqlite/text_operators.ts";
+import { filterOf, tableOf } from "./support.ts";
+
+const things = tableOf({ id: "integer", name: "text", price: "decimal", owner: "integer" });
+const sqlite = createCertainty(sqliteDialect({ text: sqliteText }));
+const postgres = createCertainty(postgresDialect({ text: postgresText }));
+
+// In the order in which they were named.
+const [id, , , owner] = things.columns as readonly [ColumnInfo, ColumnInfo, ColumnInfo, ColumnInfo];
+const relation: Relation = {
+  ...{ name: "boss", owner: things, target: things, type: "belongsTo", filterable: true },
+  ...{ toMany: false, steps: [{ table: things, own: owner, other: id }] },
+};
+const ofRelation: Filter = { kind: "related", relation, filter: allRows, links: allRows };
+
+Deno.test("what is open in one term does not matter where another one settles the row", () => {
+  const decide = createDecide(and(filterOf("owner==7", things), ofRelation), sqlite);
+  assertEquals([decide({ row: { owner: 8 } }), decide({ row: { owner: 7 } })], [false, null]);
+  const either = createDecide(or(ofRelation, filterOf("owner==7", things)), sqlite);
+  assertEquals([either({ row: { owner: 8 } }), either({ row: { owner: 7 } })], [null, true]);
+  assertEquals(isDecidable(and(filterOf("owner==7", things), ofRelation), sqlite), false);
+  assertEquals(isDecidable(filterOf("owner==7,name==a", things), sqlite), true);
+});
+
+Deno.test("a column that is called like an inherited member is read from the row alone", () => {
+  const table = tableOf({ constructor: "text" as const });
+  const decide = createDecide(filterOf("constructor==null", table), sqlite);
+  assertEquals([decide({ row: {} }), decide({ row: { constructor: "a" } })], [true, false]);
+});
+
+Deno.test("a value that does not fit its kind, or does not tell what is stored, leaves a row open", () => {
+  const decide = createDecide(filterOf("owner>7", things), sqlite);
+  assertEquals(decide({ row: { owner: "many" } }), null);
+  assertEquals(decide({ row: { owner: 1.5 } }), null);
+  assertEquals(decide({ row: {} }), false);
+  const inexact = new Map([[things.byName.get("owner")!, 7n]]);
+  assertEquals(decide({ row: { owner: 7 }, inexact }), null);
+});
+
+Deno.test("decimals beyond the digits of a double are decided where the engine keeps them", () => {
+  const long = filterOf("price>0.10", things);
+  assert(isDecidable(long, sqlite) && isDecidable(long, postgres));
+  assert(long.kind === "compare");
+  const { column, operator } = long;
+  const longer = comparison(operator, column, ["1234567890.1234567"]);
+  assertEquals([isDecidable(longer, sqlite), isDecidable(longer, postgres)], [false, true]);
+});
+
+Deno.test("columns of foreign tables are decided where they compare as memory does", () => {
+  const foreign = (kind: ColumnInfo["kind"], foreignType: string) => (text: string) => {
+    const column = { ...tableOf({ id: kind }).columns[0]!, foreignType };
+    const filter = filterOf(text, tableOf({ id: kind }));
+    assert(filter.kind === "compare");
+    const moved = comparison(filter.operator, column, filter.values);
+    return [isDecidable(moved, sqlite), isDecidable(moved, postgres)];
+  };
+  assertEquals(foreign("text", "TEXT")("id==a"), [true, true]);
+  assertEquals(foreign("text", "citext")("id=icontains=a"), [true, true]);
+  assertEquals(foreign("text", "TEXT")("id>a"), [false, false]);
+  assertEquals(foreign("text", "TEXT")("id=between=(a,b)"), [false, false]);
+  assertEquals(foreign("integer", "integer")("id>1"), [true, true]);
+  assertEquals(foreign("integer", "TEXT")("id==1"), [false, true]);
+  assertEquals(foreign("real", "real")("id==0.1"), [true, false]);
+  assertEquals(foreign("timestamp", "timestamp")("id>2024-01-01"), [false, true]);
+  assertEquals(foreign("timestamp", "timestamp")("id==null"), [true, true]);
+  assertEquals(foreign("uuid", "uuid")('id=="550e8400-e29b-41d4-a716-446655440000"'), [true, true]);
+});
+
+Deno.test("the shadow check finds the comparison at fault, which is trusted no more", () => {
+  const wrong = operatorsWith({
+    "=near=": { toSql: () => sql`1 = 0`, matches: () => true },
+  }).get("=near=")!;
+  const certainty = createCertainty(sqliteDialect({ text: sqliteText }));
+  const near = comparison(wrong, things.byName.get("name")!, ["x"]);
+  const filter = and(filterOf("owner==7,owner==8", things), near, ofRelation);
+  const image = { row: { owner: 7, name: "a" } };
+  const questions = shadowQuestions(filter, image, certainty);
+  assertEquals(questions.length, 3);
+  assertEquals(shadowFaults(questions, image, [true, false, true], certainty), []);
+  assertEquals(shadowFaults(questions, image, [true, false, false], certainty), [near]);
+  assertEquals(isDecidable(near, certainty), true);
+  certainty.demote(near);
+  assertEquals(isDecidable(near, certainty), false);
+  assertEquals(isDecidable(filterOf("name==x", things), certainty), true);
+  assertEquals(shadowQuestions(filter, image, certainty).length, 2);
+});
+
+Deno.test("about one decision of a thousand is sampled", () => {
+  const isSampled = createSampler({
+    bytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+  });
+  let count = 0;
+  for (let call = 0; call < 1_000_000; call++) if (isSampled()) count++;
+  assert(count > 800 && count < 1_200, `${count} of a million`);
+});

@@ -1,0 +1,76 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { parse } from "../../src/filter/syntax/parse.ts";
+import { printFilter, printSyntax } from "../../src/filter/syntax/print_filter.ts";
+import type { ComparisonSyntax, FilterSyntax } from "../../src/filter/syntax/filter_syntax.ts";
+import { all, none } from "../../src/filter/builders.ts";
+import { validFilters } from "./filter_cases.ts";
+import { filterOf, problemOf, show, tableOf } from "./support.ts";
+
+const word = fc.string({ unit: fc.constantFrom(..."abz019.-_%*:&|é👍\\"), minLength: 1 })
+  .filter((text) => !text.includes("&&") && !text.includes("||"));
+const quoted = fc.string({ unit: fc.constantFrom(..."ab ,;()[]=!<>~\"'\\&|é👍\t\n") });
+const literal = fc.oneof(
+  word.map((text) => ({ text, quoted: false, at: 0 })),
+  quoted.map((text) => ({ text, quoted: true, at: 0 })),
+);
+const comparison: fc.Arbitrary<ComparisonSyntax> = fc.record({
+  kind: fc.constant("compare" as const),
+  field: fc.constantFrom("a", "and", "or", "$x.y", "č1", "_"),
+  fieldAt: fc.constant(0),
+  operator: fc.constantFrom("==", "!=", ">", ">=", "<", "<=", "%=", "!%=", "=in=", "=near="),
+  operatorAt: fc.constant(0),
+  list: fc.boolean(),
+  valuesAt: fc.constant(0),
+  values: fc.array(literal, { minLength: 1, maxLength: 4 }),
+}).map((syntax) => syntax.list ? syntax : { ...syntax, values: syntax.values.slice(0, 1) });
+const { tree } = fc.letrec<{ tree: FilterSyntax }>((tie) => ({
+  tree: fc.oneof(
+    { maxDepth: 3 },
+    comparison,
+    fc.record({
+      kind: fc.constantFrom("and" as const, "or" as const),
+      terms: fc.array(tie("tree"), { minLength: 2, maxLength: 3 }),
+    }),
+  ),
+}));
+
+Deno.test("a printed tree reads back as the same tree", () => {
+  fc.assert(fc.property(tree, (syntax) => {
+    assertEquals(withoutPlaces(parse(printSyntax(syntax))!), withoutPlaces(syntax));
+  }));
+});
+
+Deno.test("every valid text, read and printed, means the same", () => {
+  for (const [text] of validFilters) {
+    const syntax = parse(text);
+    if (syntax !== null) assertEquals(show(parse(printSyntax(syntax))), show(syntax));
+  }
+});
+
+Deno.test("a printed filter reads back as the same filter", () => {
+  const things = tableOf({ age: "integer", name: "text", ts: "timestamp", ok: "boolean" });
+  const filters = [
+    "age==18;(name==x,ok==true);ts>2024-01-01",
+    'age=in=(1,-2,9007199254740993),name%="\\"%\\\\\\\\"',
+    "name=length=3;age=between=(1,2);ok==null",
+    'name=="null",name==true;name=isempty=true',
+  ];
+  for (const text of filters) {
+    const filter = filterOf(text, things);
+    assertEquals(filterOf(printFilter(filter), things), filter);
+  }
+});
+
+Deno.test("all prints as no filter, none as what no parser takes", () => {
+  assertEquals(parse(printFilter(all())), null);
+  problemOf(() => parse(printFilter(none())));
+});
+
+function withoutPlaces(syntax: FilterSyntax): unknown {
+  if (syntax.kind !== "compare") {
+    return { kind: syntax.kind, terms: syntax.terms.map(withoutPlaces) };
+  }
+  const { field, operator, list, values } = syntax;
+  return { field, operator, list, values: values.map(({ text, quoted }) => [text, quoted]) };
+}

@@ -1,0 +1,289 @@
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { all, eq, gte, isNull, like, none, rsql } from "../../src/filter/builders.ts";
+import { and, type Filter, or } from "../../src/filter/filter.ts";
+import { operatorsWith } from "../../src/filter/operators/operators.ts";
+import { createFilterParser } from "../../src/filter/syntax/filter_parser.ts";
+import { parse } from "../../src/filter/syntax/parse.ts";
+import { printFilter } from "../../src/filter/syntax/print_filter.ts";
+import { resolveFilter } from "../../src/filter/resolve_filter.ts";
+import { resolveScope } from "../../src/filter/resolve_scope.ts";
+import { integer, text } from "../../src/schema/column_builder.ts";
+import { readTableInfo, table } from "../../src/schema/define.ts";
+import { filterOf, problemOf, tableOf } from "./support.ts";
+
+const things = tableOf({
+  id: "uuid",
+  age: "integer",
+  big: "bigint",
+  name: "text",
+  ts: "timestamp",
+  day: "date",
+  ok: "boolean",
+  price: "decimal",
+  score: "real",
+  data: "json",
+  file: "bytes",
+});
+
+Deno.test("values get the type of their column, quoted or not", () => {
+  assertEquals(valuesOf("age==18"), [18]);
+  assertEquals(valuesOf('age=="18"'), [18]);
+  assertEquals(valuesOf("age==9007199254740993"), [9007199254740993n]);
+  assertEquals(valuesOf("big==9007199254740993"), ["9007199254740993"]);
+  assertEquals(valuesOf("name==007"), ["007"]);
+  assertEquals(valuesOf("name==true"), ["true"]);
+  assertEquals(valuesOf("ok=in=(true,false)"), [true, false]);
+  assertEquals(valuesOf("ts==2024-02-29"), ["2024-02-29T00:00:00.000Z"]);
+  assertEquals(valuesOf('ts=="2024-02-29T01:00:00+01:00"'), ["2024-02-29T00:00:00.000Z"]);
+  assertEquals(valuesOf("price=between=(1,2.5)"), ["1.00", "2.50"]);
+  assertEquals(valuesOf("score==-1.5e3"), [-1500]);
+});
+
+Deno.test("null after == and != asks for NULL, of every kind; a quoted one is text", () => {
+  for (const { name } of things.columns) {
+    assertEquals(printFilter(filterOf(`${name}==null`, things)), `${name}=isnull=true`);
+    assertEquals(printFilter(filterOf(`${name}!=null`, things)), `${name}=isnull=false`);
+  }
+  assertEquals(valuesOf('name=="null"'), ["null"]);
+});
+
+Deno.test("a value that its column cannot take is refused where it stands", () => {
+  const faults: readonly (readonly [string, number])[] = [
+    ["age==abc", 5],
+    ["age==1.5", 5],
+    ["age==1e3", 5],
+    ["age==99999999999999999999", 5],
+    ['ts=="2024-02-30"', 4],
+    ["ok==maybe", 4],
+    ["id==1", 4],
+    ["age=in=(1, 2, x)", 14],
+    ["age=between=[1,x]", 15],
+    ["price==1.234", 7],
+  ];
+  for (const [filter, position] of faults) assertEquals(faultOf(filter), position, filter);
+});
+
+Deno.test("a quoted moment that has lost its + is told so, and text is not", () => {
+  const problem = problemOf(() => filterOf('ts=="2024-01-01T00:00:00 01:00"', things));
+  assertStringIncludes(problem.message, "; a + in a URL is a space: write %2B");
+  assertEquals(String(problem.details?.expected).includes("%2B"), false);
+  assertEquals(valuesOf('name=="2024-01-01T00:00:00 01:00"'), ["2024-01-01T00:00:00 01:00"]);
+});
+
+Deno.test("null anywhere else is refused where it stands", () => {
+  const faults: readonly (readonly [string, number])[] = [
+    ["age>null", 4],
+    ["age=in=(1,null)", 10],
+    ["age=between=(null,1)", 13],
+    ["name%=null", 6],
+    ["name=contains=null", 14],
+    ["age=isnull=null", 11],
+    ["name==(null)", 6],
+  ];
+  for (const [filter, position] of faults) assertEquals(faultOf(filter), position, filter);
+});
+
+Deno.test("an operator that does not fit the kind is refused at the operator", () => {
+  const faults: readonly string[] = [
+    'age%="1%"',
+    "age=contains=1",
+    "age=length=1",
+    "ok>true",
+    "ok=between=(false,true)",
+    "data==1",
+    "data!=x",
+    "data>1",
+    "file==eA",
+    "file=in=(eA)",
+  ];
+  for (const filter of faults) {
+    assertEquals(faultOf(filter), filter.search(/[%=!>]/), filter);
+  }
+  assertEquals(printFilter(filterOf("data=isempty=true", things)), "data=isempty=true");
+});
+
+Deno.test("tests and lengths take bare words only", () => {
+  assertEquals(faultOf('age=isnull="true"'), 11);
+  assertEquals(faultOf("name=isempty=1"), 13);
+  assertEquals(faultOf('name=length="1"'), 12);
+  assertEquals(faultOf("name=minlength=1.5"), 15);
+  assertEquals(valuesOf("name=length=99999999999"), [0x7fffffff]);
+});
+
+Deno.test("a pattern does not end in a lone backslash", () => {
+  assertEquals(faultOf(String.raw`name%="50\\"`), 6);
+  assertEquals(valuesOf(String.raw`name%="50\\\\"`), [String.raw`50\\`]);
+});
+
+Deno.test("a pattern with wildcards inside has at most 100 characters", () => {
+  const longest = `%${"a".repeat(49)}_${"b".repeat(49)}`;
+  assertEquals(valuesOf(`name%=${longest}`), [longest]);
+  for (const operator of ["%=", "!%=", "=like=", "=ilike=", "=nilike="]) {
+    assertEquals(faultOf(`name${operator}"${longest}c"`), 4 + operator.length);
+  }
+  const literal = "a".repeat(3000);
+  for (const plain of [literal, `%${literal}`, `${literal}%`, `%${literal}\\_%`]) {
+    assertEquals(valuesOf(`name%="${plain.replaceAll("\\", "\\\\")}"`), [plain]);
+  }
+  assertEquals(like(notes.ownerId, `${longest}c`), none());
+});
+
+Deno.test("unknown and forbidden fields give the same error, word for word", () => {
+  const hidden = (filter: string) =>
+    problemOf(() => {
+      const syntax = parse(filter)!;
+      const operators = operatorsWith({});
+      resolveFilter(syntax, { table: things, operators, mayFilter: ({ name }) => name !== "age" });
+    });
+  const expected = hidden("age==1").toBody();
+  for (const name of ["secret", "constructor", "__proto__", "toString", "age.x"]) {
+    assertEquals(hidden(`${name}==1`).toBody(), expected);
+  }
+  assertEquals(hidden("age=foo=1").toBody(), expected);
+  assertEquals(hidden("age%=null").toBody(), expected);
+});
+
+Deno.test("a custom operator gets its texts and joins by its whole symbol", () => {
+  const near = {
+    toSql: () => {
+      throw new Error("not compiled here");
+    },
+    matches: () => true,
+  };
+  const operators = operatorsWith({ "=near=": near });
+  const filter = resolveFilter(parse('data=near=(1,"a")')!, {
+    table: things,
+    operators,
+    mayFilter: () => true,
+  });
+  assertEquals(filter.kind === "compare" && filter.values, ["1", "a"]);
+  assertEquals(operatorsWith({}).has("=near="), false);
+  for (const symbol of ["near", "==", "=in=", "=a b=", "=="]) {
+    assertThrows(() => operatorsWith({ [symbol]: near }), Error, "Cannot add the operator");
+  }
+});
+
+const notes = table("notes", {
+  id: integer().primaryKey(),
+  ownerId: text(),
+  team: integer(),
+});
+
+Deno.test("values of rsql`` are data, whatever they hold", () => {
+  for (const hostile of ['x",ownerId!="', "x;1==1", "null", "true", "a\\", "\ufdd00", "%"]) {
+    assertEquals(scope(rsql`ownerId==${hostile}`), eq(notes.ownerId, hostile));
+  }
+  assertEquals(
+    scope(rsql`(ownerId==null;team>=${3})`),
+    and(isNull(notes.ownerId), gte(notes.team, 3)),
+  );
+});
+
+Deno.test("undefined, null, NaN, and what a column could not hold, deny", () => {
+  for (const value of [undefined, null, NaN, "abc", {}, ["a"], Infinity, 1.5, true]) {
+    assertEquals(scope(rsql`team==${value}`), none());
+    assertEquals(scope(rsql`team!=${value}`), none());
+    assertEquals(scope(rsql`team==${value},ownerId==${"me"}`), eq(notes.ownerId, "me"));
+    assertEquals(scope(rsql`team==${value};ownerId==${"me"}`), none());
+  }
+  for (const value of ["a\0", "\ud800", 5, ["a"]]) {
+    assertEquals(scope(rsql`ownerId==${value}`), none());
+    assertEquals(scope(rsql`ownerId=contains=${value}`), none());
+  }
+  assertEquals(scope(rsql`ownerId%=${"a\\"}`), none());
+  assertEquals(scope(rsql`ownerId=in=(null,${"a"})`), none());
+});
+
+Deno.test("a plain text with undefined or null in the place of a user's value denies", () => {
+  const user: { dept?: string; org: null } = { org: null };
+  const plain = [`${user.dept}`, `${user.org}`];
+  for (const missing of plain.flatMap((word) => [word, `"${word}"`, `'${word}'`])) {
+    for (const operator of ["==", "!=", "=ieq=", "=contains="]) {
+      assertEquals(scope(`ownerId${operator}${missing}`), none());
+      assertEquals(scope(`ownerId${operator}${missing},team==3`), eq(notes.team, 3));
+      assertEquals(scope(`ownerId${operator}${missing};team==3`), none());
+    }
+  }
+  assertEquals(scope(`ownerId=in=(a,${user.dept})`), none());
+  assertEquals(scope(`ownerId=out=(a,${user.dept})`), none());
+  assertEquals(scope("ownerId=isnull=true"), isNull(notes.ownerId));
+});
+
+Deno.test("an array of rsql`` is a list", () => {
+  const list = scope("team=in=(1,2)");
+  assertEquals(scope(rsql`team=in=${[1, 2]}`), list);
+  assertEquals(scope(rsql`team=in=(${[1, 2]})`), list);
+  assertEquals(scope(rsql`team=in=(${1},2)`), list);
+  assertEquals(scope(rsql`team=between=${[1, 2]}`), scope("team=between=(1,2)"));
+  assertEquals(scope(rsql`team=in=${["1", "2"]}`), list);
+  for (const values of [[], [1, undefined], [1, null]]) {
+    assertEquals(scope(rsql`team=in=${values}`), none());
+    assertEquals(scope(rsql`team=out=${values}`), none());
+  }
+  assertEquals(scope(rsql`ownerId%=${"a%"}`), like(notes.ownerId, "a%"));
+});
+
+Deno.test("a scope that cannot be read is the service's fault, not the caller's", () => {
+  const broken = [
+    "ownerId=",
+    "nope==1",
+    "team%=1",
+    rsql`ownerId=="${"x"}"`,
+    rsql`ownerId==x${"x"}`,
+    rsql`ownerId==${"x"}${"y"}`,
+    rsql`${"ownerId"}==1`,
+    rsql`team%=${"x"}`,
+    rsql`(${"ownerId==1"})`,
+    eq(table("others", { id: integer().primaryKey() }).id, 1),
+  ];
+  for (const result of broken) {
+    const error = assertThrows(() => scope(result));
+    assertStringIncludes(error.message, "Cannot");
+    assertEquals(error.name, "Error");
+  }
+});
+
+Deno.test("a scope that answers with no filter is refused in words that name its table", () => {
+  const cases: readonly (readonly [unknown, string])[] = [
+    [true, "true"],
+    [undefined, "undefined"],
+    [null, "null"],
+    [1, "1"],
+    [() => all(), "a function"],
+    [{ ownerId: "ada" }, "an object"],
+    [[eq(notes.id, 1)], "a list"],
+    [{ kind: "every" }, "an object"],
+    [and(eq(notes.id, 1), true as unknown as Filter), "true"],
+    [or(eq(notes.id, 1), "id==1" as unknown as Filter), "a text"],
+  ];
+  for (const [answer, told] of cases) {
+    const error = assertThrows(() => scope(answer as Filter));
+    assertEquals([error.name, error.message], [
+      "Error",
+      `Cannot use the scope of "notes": it answered ${told}, not a filter`,
+    ]);
+  }
+});
+
+Deno.test("an empty scope text denies", () => {
+  assertEquals(scope(""), none());
+  assertEquals(scope(rsql` `), none());
+});
+
+function scope(result: Parameters<typeof resolveScope>[0]): Filter {
+  return resolveScope(result, {
+    table: readTableInfo(notes),
+    operators: operatorsWith({}),
+    filters: createFilterParser(),
+    relation: () => undefined,
+  });
+}
+
+function valuesOf(text: string): readonly unknown[] | null {
+  const filter = filterOf(text, things);
+  return filter.kind === "compare" ? filter.values : null;
+}
+
+function faultOf(text: string): unknown {
+  return problemOf(() => filterOf(text, things)).details?.position;
+}

@@ -1,0 +1,97 @@
+import { fixedWindow, type Limit, tokenBucket } from "../../src/guard/budget/token_bucket.ts";
+import { LimitStore } from "../../src/guard/budget/limit_store.ts";
+import type { Taken } from "../../src/guard/budget/token_lease.ts";
+import { Quota } from "../../src/guard/budget/rate_limiter.ts";
+import type { KeyValue } from "../../src/kv/key_value.ts";
+import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
+import type { Observation } from "../../src/runtime/observation.ts";
+import type { Runtime } from "../../src/runtime/runtime.ts";
+import { soon, systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { handClock } from "../db/hand_clock.ts";
+
+/** A world whose time is moved by hand, with one store that counts what it is asked. */
+export interface LimitWorld {
+  readonly runtime: Runtime;
+  readonly observations: readonly Observation[];
+  readonly store: KeyValue;
+  /** How often the store was asked for a commit or refused one. */
+  readonly trips: () => number;
+  /** Moves time, once nothing is on its way any more, and lets what it brings about happen. */
+  advance(ms: number): Promise<void>;
+  /** Moves the wall clock alone. */
+  jump(ms: number): Promise<void>;
+  /** One process that limits callers by it. */
+  process(limit: Limit, store?: KeyValue): LimitProcess;
+}
+
+export interface LimitProcess {
+  readonly quota: Quota;
+  readonly limits: LimitStore;
+  /** How many of so many attempts, one after the other, were granted. */
+  granted(attempts: number, amount?: number): Promise<number>;
+}
+
+/** Makes a {@link LimitWorld}; its wall clock starts well after 1970. */
+export function limitWorld(): LimitWorld {
+  const { clock, advance } = handClock();
+  let offset = 1_800_000_000_000;
+  let trips = 0;
+  const observations: Observation[] = [];
+  const runtime: Runtime = {
+    ...systemRuntime((observation) => observations.push(observation)),
+    clock: { ...clock, now: () => clock.now() + offset },
+  };
+  const memory = createMemoryKeyValue(runtime.clock);
+  const store: KeyValue = {
+    ...memory,
+    getMany(keys) {
+      trips++;
+      return memory.getMany(keys);
+    },
+  };
+  return {
+    runtime,
+    observations,
+    store,
+    trips: () => trips,
+    async advance(ms) {
+      await settle();
+      advance(ms);
+      await settle();
+    },
+    async jump(ms) {
+      await settle();
+      offset += ms;
+    },
+    process(limit, own = store) {
+      const limits = new LimitStore(own, runtime);
+      const quota = new Quota("test", limit, limits, runtime.clock);
+      return {
+        quota,
+        limits,
+        async granted(attempts, amount = 1) {
+          let granted = 0;
+          for (let n = 0; n < attempts; n++) {
+            const taken: Taken = await quota.take("ann", amount);
+            if (taken.isGranted) granted++;
+          }
+          return granted;
+        },
+      };
+    },
+  };
+}
+
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise<void>(soon);
+}
+
+/** A budget that is refilled `perSecond`. */
+export function bucket(capacity: number, perSecond = 0): Limit {
+  return tokenBucket("budget", { capacity, refillPerMinute: perSecond * 60 });
+}
+
+/** So many in a window of a minute. */
+export function window(maxRequests: number): Limit {
+  return fixedWindow("requests", { windowMs: 60_000, maxRequests });
+}

@@ -1,0 +1,262 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { tiny } from "../../src/guard/budget/token_bucket.ts";
+import { secondsUntil } from "../../src/guard/budget/rate_headers.ts";
+import type { KeyValue } from "../../src/kv/key_value.ts";
+import { StoreError } from "../../src/kv/store_error.ts";
+import { bucket, limitWorld, window } from "./rate_limiter_support.ts";
+
+Deno.test("200 parallel requests on a capacity of 10: exactly 10 are granted", async () => {
+  for (const limit of [bucket(10), window(10)]) {
+    const { quota } = limitWorld().process(limit);
+    const taken = await Promise.all(Array.from({ length: 200 }, () => quota.take("ann", 1)));
+    assertEquals(taken.filter(({ isGranted }) => isGranted).length, 10);
+  }
+});
+
+Deno.test("callers and amounts: each has a bucket of its own, all of an amount or nothing", async () => {
+  const { quota } = limitWorld().process(bucket(5));
+  assertEquals((await quota.take("ann", 3)).isGranted, true);
+  assertEquals((await quota.take("ann", 3)).isGranted, false);
+  assertEquals((await quota.take("bob", 5)).isGranted, true);
+  assertEquals((await quota.take("ann", 2)).isGranted, true);
+});
+
+Deno.test("far from the limit at most one request in 32 asks the store", async () => {
+  const world = limitWorld();
+  const { granted } = world.process(bucket(100_000));
+  assertEquals(await granted(6_400), 6_400);
+  assert(world.trips() <= 200, `${world.trips()} trips`);
+});
+
+Deno.test("what a process has in hand is granted without waiting", async () => {
+  const { quota } = limitWorld().process(bucket(100_000));
+  for (let n = 0; n < 2; n++) await quota.take("ann", 1);
+  for (let n = 0; n < 200; n++) assertEquals(quota.take("ann", 1) instanceof Promise, false);
+});
+
+Deno.test("the next share is fetched while the last one is spent, so that nobody waits for it", async () => {
+  const world = limitWorld();
+  const { quota } = world.process(bucket(100_000));
+  for (let n = 0; n < 2; n++) await quota.take("ann", 1);
+  for (let n = 0; n < 50_000; n++) {
+    assertEquals(quota.take("ann", 1) instanceof Promise, false, `request ${n}`);
+    // As time passes between requests.
+    if (n % 100 === 0) await world.advance(0);
+  }
+});
+
+Deno.test("an exhausted caller is refused from memory, and found again a second later", async () => {
+  const world = limitWorld();
+  const [one, other] = [world.process(bucket(10)), world.process(bucket(10))];
+  await one.granted(10);
+  await one.granted(1);
+  const before = world.trips();
+  assertEquals(await one.granted(100), 0);
+  assertEquals(world.trips(), before);
+  other.quota.giveBack("ann", 4);
+  await other.limits.close();
+  await world.advance(1_000);
+  assertEquals(await one.granted(100), 4, "what another process gave back");
+  assert(world.trips() > before);
+});
+
+Deno.test("four processes together grant the capacity and not one more", async () => {
+  for (const limit of [bucket(1_000), window(1_000)]) {
+    const world = limitWorld();
+    const processes = Array.from({ length: 4 }, () => world.process(limit));
+    let granted = 0;
+    for (let round = 0; round < 1_000; round++) {
+      for (const process of processes) granted += await process.granted(1);
+    }
+    assertEquals(granted, 1_000);
+  }
+});
+
+Deno.test("what a process holds and does not use is back for the others within two seconds", async () => {
+  const world = limitWorld();
+  const [one, other] = [world.process(bucket(10_000)), world.process(bucket(10_000))];
+  await one.granted(10);
+  for (let step = 0; step < 2; step++) await world.advance(1_000);
+  assertEquals(await other.granted(10_001), 9_990);
+});
+
+Deno.test("closing puts back what is held", async () => {
+  const world = limitWorld();
+  const [one, other] = [world.process(bucket(10_000)), world.process(bucket(10_000))];
+  await one.granted(10);
+  await one.limits.close();
+  assertEquals(await other.granted(10_001), 9_990);
+});
+
+Deno.test("a bucket refills with time, and never above its capacity", async () => {
+  const world = limitWorld();
+  const { granted } = world.process(bucket(10, 1));
+  assertEquals(await granted(20), 10);
+  await world.advance(3_000);
+  assertEquals(await granted(20), 3);
+  await world.advance(3_600_000);
+  assertEquals(await granted(20), 10);
+});
+
+Deno.test("a window ends as a whole, and what is held of it ends with it", async () => {
+  const world = limitWorld();
+  const { granted } = world.process(window(1_000));
+  assertEquals(await granted(300), 300);
+  await world.advance(59_000);
+  assertEquals(await granted(1_000), 700);
+  await world.advance(1_000);
+  assertEquals(await granted(1_500), 1_000);
+});
+
+Deno.test("a clock that jumps a year ahead fills a bucket once; one that jumps back mints nothing", async () => {
+  for (const limit of [bucket(1_000, 1), window(1_000)]) {
+    const world = limitWorld();
+    const { granted } = world.process(limit);
+    assertEquals(await granted(500), 500);
+    await world.jump(365 * 86_400_000);
+    assertEquals(await granted(1_500), 1_000, limit.name);
+    await world.jump(-365 * 86_400_000);
+    assertEquals(await granted(100), 0, limit.name);
+    await world.jump(-3_600_000);
+    assertEquals(await granted(100), 0, limit.name);
+    await world.advance(60_000);
+    assert(await granted(100) >= 60, `${limit.name} comes back after the clock was put right`);
+  }
+});
+
+Deno.test("clocks that differ by seconds do not refill a bucket by taking turns", async () => {
+  const world = limitWorld();
+  const { granted } = world.process(bucket(10, 1));
+  await granted(10);
+  let minted = 0;
+  for (let turn = 0; turn < 20; turn++) {
+    await world.jump(turn % 2 === 0 ? 5_000 : -5_000);
+    await world.advance(1_000);
+    minted += await granted(10);
+  }
+  assertEquals(minted, 24, "as much as the faster clock saw go by, once");
+});
+
+Deno.test("what is given back can be taken again, and lifts no bucket above its capacity", async () => {
+  const world = limitWorld();
+  const { quota, granted } = world.process(bucket(10, 1));
+  assertEquals(await granted(10), 10);
+  quota.giveBack("ann", 4);
+  assertEquals(await granted(10), 4);
+  await world.advance(60_000);
+  quota.giveBack("ann", 10);
+  assertEquals(await granted(30), 10);
+});
+
+Deno.test("with the store down a process limits by itself: neither a failure nor no limit", async () => {
+  const world = limitWorld();
+  let isDown = true;
+  let asked = 0;
+  const failing: KeyValue = {
+    ...world.store,
+    getMany(keys) {
+      asked++;
+      if (isDown) throw new StoreError("unavailable", new Error("gone"));
+      return world.store.getMany(keys);
+    },
+  };
+  const { granted } = world.process(bucket(10), failing);
+  assertEquals(await granted(30), 10);
+  assertEquals(asked, 1, "nobody waits for a store that has just failed");
+  assertEquals(world.observations.map(({ kind }) => kind), ["limits_unshared"]);
+  isDown = false;
+  await world.advance(1_000);
+  assertEquals(await granted(30), 10, "the store was never told, and rules again");
+});
+
+Deno.test("a store that never answers holds a request for three seconds and no longer", async () => {
+  const world = limitWorld();
+  const hanging: KeyValue = { ...world.store, getMany: () => new Promise(() => {}) };
+  const { quota, granted } = world.process(bucket(3), hanging);
+  const first = quota.take("ann", 1);
+  await world.advance(3_000);
+  assertEquals((await first).isGranted, true);
+  assertEquals(await granted(10), 2);
+});
+
+Deno.test("whoever waits as long as Retry-After says finds the tokens there", async () => {
+  for (const perMinute of [1, 7, 59, 61, 1_000 / 3]) {
+    const world = limitWorld();
+    const { quota, granted } = world.process(bucket(20, perMinute / 60));
+    await granted(20);
+    for (const amount of [1, 3, 20]) {
+      const { left } = await quota.take("ann", amount);
+      const seconds = secondsUntil(amount, { limit: quota.limit, left }, world.runtime.clock.now());
+      assert(seconds !== null && seconds > 0);
+      await world.advance(1_000 * seconds);
+      assertEquals((await quota.take("ann", amount)).isGranted, true, `${perMinute} ${amount}`);
+      await quota.takeToFloor("ann", 20);
+    }
+  }
+});
+
+Deno.test("to the floor takes what is left and never goes below", async () => {
+  const { quota, granted } = limitWorld().process(bucket(5));
+  await granted(3);
+  const taken = await quota.takeToFloor("ann", 4);
+  assertEquals([taken.isGranted, taken.amount, taken.left.tokens], [true, 2, 0]);
+  assertEquals((await quota.takeToFloor("ann", 4)).amount, 0);
+});
+
+Deno.test("tokens that came back and went again at once are not taken twice", async () => {
+  const { quota } = limitWorld().process(bucket(2));
+  await quota.take("ann", 2);
+  quota.giveBack("ann", 2);
+  // The first leaves the bucket just as it was before they came back.
+  const taken = await Promise.all([quota.takeToFloor("ann", 5), quota.take("ann", 2)]);
+  assertEquals(taken.map(({ isGranted, amount }) => [isGranted, amount]), [[true, 2], [false, 0]]);
+});
+
+Deno.test("a stranger's record under the key is no bucket, and gives nothing", async () => {
+  const world = limitWorld();
+  const { granted } = world.process(bucket(3));
+  await granted(1);
+  const [entry] = await world.store.list({ prefix: ["limit"], limit: 10 });
+  await world.store.commit({
+    mutations: [{ kind: "set", key: entry?.key ?? [], value: { tokens: "many" } }],
+  });
+  assertEquals(await granted(10), 2);
+});
+
+Deno.test("no id and no address stands in the store", async () => {
+  const world = limitWorld();
+  const { quota } = world.process(bucket(3));
+  const names = ["xyzzy-203.0.113.7", "\ud800", "\ufffd", "nul\0", "x".repeat(5_000)];
+  for (const name of names) await quota.take(name, 1);
+  const entries = await world.store.list({ prefix: ["limit"], limit: 10 });
+  assertEquals(entries.length, names.length, "and no two share a record");
+  assert(entries.every(({ key }) => JSON.stringify(key).length < 60));
+});
+
+Deno.test("a process alone grants exactly what one bucket without shares would", async () => {
+  const step = fc.record({
+    pauseMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 4_000 })),
+    amount: fc.integer({ min: 0, max: 40 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 3_000 }),
+      fc.integer({ min: 0, max: 200 }),
+      fc.array(step, { minLength: 50, maxLength: 200 }),
+      async (capacity, perSecond, steps) => {
+        const world = limitWorld();
+        const { quota } = world.process(bucket(capacity, perSecond));
+        let tokens = capacity;
+        for (const { pauseMs, amount } of steps) {
+          if (pauseMs > 0) await world.advance(pauseMs);
+          tokens = Math.min(capacity, tokens + pauseMs * perSecond / 1_000);
+          const { isGranted } = await quota.take("ann", amount);
+          assertEquals(isGranted, tokens + tiny >= amount);
+          if (isGranted) tokens = Math.max(0, tokens - amount);
+        }
+      },
+    ),
+    { numRuns: 40 },
+  );
+});

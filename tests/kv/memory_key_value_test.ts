@@ -1,0 +1,49 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
+import { StoreError } from "../../src/kv/store_error.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+
+Deno.test("a store in memory that is full refuses more, and takes it again once records expire", async () => {
+  let nowMs = 0;
+  const clock = { ...systemRuntime(() => {}).clock, now: () => nowMs };
+  const store = createMemoryKeyValue(clock, 10_000);
+  const put = (name: string, expireInMs: number) =>
+    store.commit({
+      mutations: [{ kind: "set", key: [name], value: "x".repeat(3_000), expireInMs }],
+    });
+  await put("a", 1_000);
+  await put("b", 1_000);
+  await put("b", 5_000);
+  await put("c", 1_000);
+  await assertRejects(() => put("d", 1_000), StoreError);
+  assertEquals((await store.get(["b"])).value, "x".repeat(3_000));
+  nowMs = 1_001;
+  await put("e", 1_000);
+  await store.commit({ mutations: [{ kind: "delete", key: ["b"] }] });
+  await put("f", 1_000);
+  await store.close();
+});
+
+Deno.test("a full store looks for room once a second, not for everybody who is refused", async () => {
+  let [nowMs, looks] = [0, 0];
+  const clock = {
+    ...systemRuntime(() => {}).clock,
+    now() {
+      looks++;
+      return nowMs;
+    },
+  };
+  const store = createMemoryKeyValue(clock, 100_000);
+  const put = (name: string) =>
+    store.commit({ mutations: [{ kind: "set", key: [name], value: 0, expireInMs: 5_000 }] });
+  let kept = 0;
+  await assertRejects(async () => {
+    for (;; kept++) await put(`${kept}`);
+  }, StoreError);
+  looks = 0;
+  for (let n = 0; n < 100; n++) await assertRejects(() => put(`more ${n}`), StoreError);
+  assert(looks < 3 * 100, `${kept} records were looked at for each of 100: ${looks} looks`);
+  nowMs = 5_000;
+  await put("later");
+  await store.close();
+});

@@ -1,0 +1,67 @@
+import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
+import type { Observation } from "../../src/runtime/observation.ts";
+import { openStore } from "../../src/kv/open_store.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { set } from "../conformance/key_value.ts";
+import { scratchFolder } from "../support/scratch.ts";
+
+function observed(): { runtime: ReturnType<typeof systemRuntime>; seen: Observation[] } {
+  const seen: Observation[] = [];
+  return { runtime: systemRuntime((observation) => seen.push(observation)), seen };
+}
+
+Deno.test("a path is a file that keeps what was stored", async () => {
+  await using folder = await scratchFolder();
+  const { runtime, seen } = observed();
+  for (const expected of [undefined, 1]) {
+    const store = await openStore(`${folder.path}/a.kv`, runtime);
+    const kv = store.need("limits");
+    assertStrictEquals(kv, store.configured);
+    assertEquals((await kv.get(["a"])).value, expected);
+    await set(kv, ["a"], 1);
+    await store.close();
+  }
+  assertEquals(seen, []);
+});
+
+Deno.test("a Deno.Kv and an own store are used as they are, and closed", async () => {
+  const { runtime, seen } = observed();
+  const store = await openStore(await Deno.openKv(":memory:"), runtime);
+  await set(store.need("limits"), ["a"], 1);
+  const own = await openStore(store.configured ?? undefined, runtime);
+  assertStrictEquals(own.need("limits"), store.configured);
+  await own.close();
+  await assertRejects(() => store.need("limits").get(["a"]));
+  assertEquals(seen, []);
+});
+
+Deno.test("without a store nothing is said until one is needed, and then once", async () => {
+  const { runtime, seen } = observed();
+  const store = await openStore(undefined, runtime);
+  assertEquals([store.configured, seen], [null, []]);
+  const kv = store.need("limits");
+  await set(kv, ["a"], 1);
+  assertStrictEquals(store.need("balances"), kv);
+  const reason = "no kv is configured";
+  assertEquals(seen, [{ kind: "store_in_memory", purpose: "limits", reason }]);
+  await store.close();
+});
+
+Deno.test("memory that was asked for is no surprise", async () => {
+  const { runtime, seen } = observed();
+  const store = await openStore(":memory:", runtime);
+  await set(store.need("limits"), ["a"], 1);
+  assertEquals(seen, []);
+  await store.close();
+});
+
+Deno.test("a store that cannot be opened ends the start in words", async () => {
+  await using folder = await scratchFolder();
+  const { runtime } = observed();
+  await Deno.writeTextFile(`${folder.path}/letter.kv`, "Dear reader, ".repeat(300));
+  for (const path of [`${folder.path}/absent/a.kv`, `${folder.path}/letter.kv`]) {
+    const error = await assertRejects(() => openStore(path, runtime), Error);
+    assertEquals(error.constructor, Error);
+    assertEquals(error.message.startsWith(`Cannot open the key-value store ${path}: `), true);
+  }
+});

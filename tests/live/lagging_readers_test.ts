@@ -1,0 +1,124 @@
+import { assertEquals } from "@std/assert";
+import type { ChangeLog } from "../../src/db/changes/change_log.ts";
+import { integer, text } from "../../src/schema/column_builder.ts";
+import { table } from "../../src/schema/define.ts";
+import { engines } from "../support/engines.ts";
+import { testOnEngines } from "../support/http.ts";
+import { EventSourceParser } from "./checker/event_source_parser.ts";
+import { Client, settled, withHub } from "./hub_support.ts";
+import { logMethods } from "./log_methods.ts";
+
+const rows = table("rows", { id: integer().primaryKey(), rank: integer(), title: text() });
+const [sqlite] = engines;
+if (sqlite === undefined) throw new Error("There is an engine");
+
+const insert = (id: number) => `INSERT INTO rows (id, rank, title) VALUES (${id}, 1, 'row')`;
+const many = (first: number, count: number) =>
+  `INSERT INTO rows (id, rank) VALUES ${
+    Array.from({ length: count }, (_, index) => `(${first + index}, 1)`).join()
+  }`;
+
+Deno.test("a log that begins anew behind a page starts the stream over, and does not end it", () => {
+  let isFirst = true;
+  let beginAnew = () => Promise.resolve();
+  const wrap = (log: ChangeLog): ChangeLog => ({
+    ...logMethods(log),
+    async readAt(statement) {
+      const page = await log.readAt(statement);
+      if (isFirst) await beginAnew();
+      isFirst = false;
+      return page;
+    },
+  });
+  return withHub(sqlite, rows, { wrap }, async ({ sql, subscribe, observations }) => {
+    beginAnew = () =>
+      sql(`UPDATE "_service_meta" SET value = '0123456789abcdef' WHERE name = 'epoch'`);
+    await sql(insert(1));
+    const stream = await subscribe();
+    const [invalid, existing] = await stream.take(2);
+    assertEquals(invalid?.data, { type: "invalidate", reason: "history_lost" });
+    assertEquals(existing?.data.items.length, 1);
+    assertEquals(observations, []);
+    await stream.close();
+  });
+});
+
+testOnEngines(
+  "who is told of a step in parts hears nothing of a row that came and went within it",
+  (engine) => {
+    const sizes = { changesAtOnce: 4, mostUnreadBytes: 300 };
+    return withHub(engine, rows, { sizes }, async ({ db, sql, subscribe }) => {
+      const stream = await subscribe();
+      await stream.untilSynced();
+      await settled();
+      for (let id = 1; id <= 10; id++) await sql(insert(id));
+      await settled();
+      await db.driver.transaction(async (connection) => {
+        for (const text of [many(20, 6), insert(900), "DELETE FROM rows WHERE id = 900"]) {
+          await connection.query({ text, values: [] });
+        }
+      });
+      await sql(insert(1_000));
+      await settled();
+      const client = new Client();
+      while (!client.rows.has(1_000)) {
+        for (const event of await stream.take(1)) client.take(event);
+      }
+      assertEquals(client.faults, []);
+      await stream.close();
+    });
+  },
+);
+
+Deno.test("what was told of a step is not told again when memory forgets the step", () => {
+  const sizes = { changesAtOnce: 4, mostUnreadBytes: 300, ring: { changes: 30, bytes: 100_000 } };
+  return withHub(sqlite, rows, { sizes }, async ({ sql, open }) => {
+    const client = new Client();
+    const parser = new EventSourceParser(({ event }) => {
+      if (event !== null) client.take({ type: event.type, data: JSON.parse(event.data) });
+    });
+    // Chunk by chunk: whatever stands between would read ahead.
+    const reader = (await open()).getReader();
+    const readUntil = async (isThere: () => boolean) => {
+      while (!isThere()) parser.push((await reader.read()).value ?? new Uint8Array());
+      await settled();
+    };
+    await readUntil(() => client.isSynced);
+    for (let id = 1; id <= 10; id++) await sql(insert(id));
+    await sql(many(20, 12));
+    await readUntil(() => client.rows.has(20));
+    // Now it stands in the middle of the step.
+    await sql(many(40, 25));
+    await sql(insert(1_000));
+    await readUntil(() => client.rows.has(1_000));
+    assertEquals(client.faults, []);
+    assertEquals(client.rows.size, 48);
+    await reader.cancel();
+  });
+});
+
+Deno.test("no change is lost between two pages where the log is full of changes of others", () => {
+  const sizes = { rowsPerPage: 1, mostUnreadBytes: 100, ring: { changes: 10, bytes: 100_000 } };
+  return withHub(sqlite, rows, { sizes }, async ({ sql, open }) => {
+    await sql(many(1, 20));
+    const client = new Client();
+    const parser = new EventSourceParser(({ event }) => {
+      if (event !== null) client.take({ type: event.type, data: JSON.parse(event.data) });
+    });
+    const reader = (await open()).getReader();
+    const readUntil = async (isThere: () => boolean) => {
+      while (!isThere()) parser.push((await reader.read()).value ?? new Uint8Array());
+    };
+    await readUntil(() => client.rows.has(1));
+    // More than the log gives at a time, and then more than memory holds.
+    await sql(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 600)
+      INSERT INTO "_service_changes" ("table", op) SELECT 'elsewhere', 'insert' FROM n`);
+    await sql("UPDATE rows SET title = 'late' WHERE id = 1");
+    await sql(many(30, 40));
+    await settled();
+    await readUntil(() => client.isSynced);
+    assertEquals(client.rows.get(1)?.["title"], "late");
+    assertEquals(client.faults, []);
+    await reader.cancel();
+  });
+});

@@ -1,0 +1,23 @@
+import { assertEquals } from "@std/assert";
+import { takingTurns } from "../../src/runtime/yielding.ts";
+import { handClock } from "../db/hand_clock.ts";
+
+Deno.test("long work goes on at once until 5 ms are over, then others come first", async () => {
+  const { clock, advance } = handClock();
+  const giveTurn = takingTurns(clock);
+  const waits = async () => {
+    let othersCame = false;
+    const others = setTimeout(() => othersCame = true, 0);
+    await giveTurn();
+    clearTimeout(others);
+    return othersCame;
+  };
+  assertEquals(await waits(), false);
+  advance(4);
+  assertEquals(await waits(), false);
+  advance(1);
+  assertEquals(await waits(), true);
+  assertEquals(await waits(), false, "the next turn begins behind the pause");
+  advance(5);
+  assertEquals(await waits(), true);
+});
