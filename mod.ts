@@ -180,13 +180,13 @@ export { Problem, type ProblemOptions } from "./src/problem/problem.ts";
 export type { ProblemBody, problemCodes, ProblemSlug } from "./src/protocol/problem_codes.ts";
 export type { Clock, Random, Runtime } from "./src/runtime/runtime.ts";
 export type {
-  Key,
-  KeyPart,
   KeyValue,
   KeyValueCheck,
   KeyValueCommit,
   KeyValueCommitResult,
   KeyValueEntry,
+  KeyValueKey,
+  KeyValueKeyPart,
   KeyValueMutation,
   KeyValuePage,
 } from "./src/kv/key_value.ts";

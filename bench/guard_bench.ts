@@ -5,7 +5,7 @@
  */
 import { tokenBucket } from "../src/guard/budget/token_bucket.ts";
 import { LimitStore } from "../src/guard/budget/limit_store.ts";
-import { Quota } from "../src/guard/budget/rate_limiter.ts";
+import { RateLimiter } from "../src/guard/budget/rate_limiter.ts";
 import { createDenoKeyValue } from "../src/kv/deno_key_value.ts";
 import { createMemoryKeyValue } from "../src/kv/memory_key_value.ts";
 import type { KeyValue } from "../src/kv/key_value.ts";
@@ -120,7 +120,7 @@ async function measureHotKey(): Promise<void> {
 function quotaOver(store: KeyValue, capacity: number, refillPerMinute: number) {
   const limits = new LimitStore(store, runtime);
   const limit = tokenBucket("budget", { capacity, refillPerMinute });
-  return { limits, quota: new Quota("bench", limit, limits, runtime.clock) };
+  return { limits, quota: new RateLimiter("bench", limit, limits, runtime.clock) };
 }
 
 function median(figures: readonly number[]): number {

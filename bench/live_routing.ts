@@ -1,14 +1,14 @@
 import { openDatabase } from "../mod.ts";
 import type { Change } from "../src/db/changes/change_log.ts";
-import { settleChanges } from "../src/db/changes/changes_options.ts";
+import { resolveChangesOptions } from "../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../src/db/changes/open_change_log.ts";
 import { createRowReader } from "../src/db/rows.ts";
 import { operatorsWith } from "../src/filter/operators/operators.ts";
 import { parse } from "../src/filter/syntax/parse.ts";
 import { resolveFilter } from "../src/filter/resolve_filter.ts";
-import { createDecider } from "../src/live/match/matcher.ts";
-import { Marks } from "../src/live/stream/resume_token.ts";
-import { Router } from "../src/live/dispatch/change_dispatcher.ts";
+import { createMatcher } from "../src/live/match/matcher.ts";
+import { ResumeTokens } from "../src/live/stream/resume_token.ts";
+import { ChangeDispatcher } from "../src/live/dispatch/change_dispatcher.ts";
 import { systemRuntime } from "../src/runtime/system_runtime.ts";
 import { readTableInfo } from "../src/schema/define.ts";
 import { tickBody, ticks } from "./live_table.ts";
@@ -28,12 +28,12 @@ export async function measureRouting(
   const table = readTableInfo(ticks);
   await db.createTables([ticks]);
   const runtime = systemRuntime(() => {});
-  const decider = createDecider(db.driver, runtime);
-  const changes = settleChanges();
+  const decider = createMatcher(db.driver, runtime);
+  const changes = resolveChangesOptions();
   const log = await openChangeLog({ driver: db.driver, tables: [table], changes, runtime });
   let delivered = 0;
-  const marks = new Marks(log.secret);
-  const router = new Router({ decider, log, marks, check: () => {} });
+  const marks = new ResumeTokens(log.secret);
+  const router = new ChangeDispatcher({ decider, log, marks, check: () => {} });
   const reader = createRowReader(db.driver.dialect, () => {});
   const operators = operatorsWith({});
   for (let number = 0; number < filterCount; number++) {

@@ -4,8 +4,8 @@
  *
  *     deno run -A bench/match_bench.ts
  */
-import { createCertainty } from "../src/filter/match/certified_operators.ts";
-import { createDecide, type Decide } from "../src/filter/match/decide_in_memory.ts";
+import { createCertification } from "../src/filter/match/certified_operators.ts";
+import { createDecideInMemory, type DecideInMemory } from "../src/filter/match/decide_in_memory.ts";
 import { equalityTerms } from "../src/filter/match/equality_terms.ts";
 import { canonicalKey } from "../src/filter/canonical.ts";
 import { matches } from "../src/filter/match/matches.ts";
@@ -34,7 +34,7 @@ const image = {
     createdAt: "2026-01-31T12:00:00.000Z",
   },
 };
-const certainty = createCertainty(sqliteDialect({ text: sqliteText }));
+const certainty = createCertification(sqliteDialect({ text: sqliteText }));
 const filterOf = (filter: string) =>
   resolveFilter(parse(filter)!, {
     table: notes,
@@ -51,7 +51,7 @@ for (
   ]
 ) {
   const filter = filterOf(text);
-  const decide = createDecide(filter, certainty);
+  const decide = createDecideInMemory(filter, certainty);
   report(`decide ${text}`, 200_000, () => decide(image));
   report(`match  ${text}`, 200_000, () => matches(filter, image.row));
   report(`key of ${text}`, 20_000, () => canonicalKey(filter));
@@ -61,10 +61,10 @@ const filters = Array.from(
   { length: 10_000 },
   (_, owner) => filterOf(`ownerId==${owner};status==open`),
 );
-const all = filters.map((filter) => createDecide(filter, certainty));
+const all = filters.map((filter) => createDecideInMemory(filter, certainty));
 report("10,000 filters one by one", 200, () => all.filter((decide) => decide(image)).length);
 
-const index = new Map<string, Decide[]>();
+const index = new Map<string, DecideInMemory[]>();
 filters.forEach((filter, at) => {
   for (const { column, value } of equalityTerms(filter, certainty.isCertain) ?? []) {
     const id = `${column.name} ${valueId(value, column)}`;

@@ -4,9 +4,13 @@
  */
 import { Buffer } from "node:buffer";
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import type { RequestFacts } from "../src/guard/pow/request_fingerprint.ts";
+import type { FingerprintedRequest } from "../src/guard/pow/request_fingerprint.ts";
 
-export function naiveIssue(facts: RequestFacts, difficulty: number, secret: string): string {
+export function naiveIssue(
+  facts: FingerprintedRequest,
+  difficulty: number,
+  secret: string,
+): string {
   const payload = JSON.stringify({
     v: 1,
     d: difficulty,
@@ -18,7 +22,11 @@ export function naiveIssue(facts: RequestFacts, difficulty: number, secret: stri
   return `${Buffer.from(payload).toString("base64url")}.${code}`;
 }
 
-export function naiveVerify(headers: Headers, facts: RequestFacts, secret: string): boolean {
+export function naiveVerify(
+  headers: Headers,
+  facts: FingerprintedRequest,
+  secret: string,
+): boolean {
   const token = headers.get("service-pow-challenge") ?? "";
   const nonce = headers.get("service-pow-nonce") ?? "";
   const [encoded = "", code = ""] = token.split(".");
@@ -34,7 +42,7 @@ export function naiveVerify(headers: Headers, facts: RequestFacts, secret: strin
   return Math.clz32(digest.readUInt32BE(0)) >= challenge.d;
 }
 
-function fingerprint({ method, path, query, body, userId }: RequestFacts): string {
+function fingerprint({ method, path, query, body, userId }: FingerprintedRequest): string {
   const bodyHash = createHash("sha256").update(body).digest("hex");
   const fields = JSON.stringify([method, path, query, bodyHash, userId]);
   return createHash("sha256").update(fields).digest("base64url");

@@ -1,5 +1,5 @@
 import { createUserReader } from "./auth/user.ts";
-import { type AppConfig, settleConfig, type SettledConfig } from "./config.ts";
+import { type AppConfig, resolveConfig, type ResolvedConfig } from "./config.ts";
 import { checkTables } from "./db/check_tables.ts";
 import type { Driver } from "./db/driver.ts";
 import { leadingColumns } from "./db/leading_columns.ts";
@@ -9,16 +9,19 @@ import { Problem } from "./problem/problem.ts";
 import { problemReply } from "./problem/problem_reply.ts";
 import type { Reply } from "./protocol/reply.ts";
 import { checkOptions } from "./resource/define/check_options.ts";
-import { createKeyedAnswers, type KeyedAnswers } from "./resource/http/idempotent_answers.ts";
+import {
+  createIdempotentAnswers,
+  type IdempotentAnswers,
+} from "./resource/http/idempotent_answers.ts";
 import { mountResources, type ResourceTable, type Target } from "./resource/http/mount.ts";
 import { describeResource, type ResourceSummary } from "./resource/define/summary.ts";
 import { LiveHubs } from "./resource/stream/open_live_hubs.ts";
 import { type RecordedDriver, recordedDrivers } from "./resource/define/recorded_drivers.ts";
 import type { Resource } from "./resource/define/resource.ts";
 import { createTagKeys } from "./resource/define/resolve_etag.ts";
-import { settleNestedWrites } from "./resource/define/resolve_nested_writes.ts";
-import { settleRelations } from "./resource/define/resolve_relations.ts";
-import { settleResource } from "./resource/define/resolve_resource.ts";
+import { resolveNestedWrites } from "./resource/define/resolve_nested_writes.ts";
+import { resolveRelations } from "./resource/define/resolve_relations.ts";
+import { resolveResource } from "./resource/define/resolve_resource.ts";
 import { type AppStore, openStore } from "./kv/open_store.ts";
 import { createSealer } from "./runtime/sealer.ts";
 import type { Runtime } from "./runtime/runtime.ts";
@@ -30,8 +33,8 @@ import type { ColumnInfo, TableInfo } from "./schema/table_info.ts";
 import { createHostCheck } from "./service/host_check.ts";
 import { createResponder, type Responder } from "./service/respond.ts";
 import { type ServiceRoutes, serviceRoutes } from "./service/service_routes.ts";
-import { readTarget } from "./service/target.ts";
-import { type Answer, throughMiddleware } from "./service/through_middleware.ts";
+import { parseTarget } from "./service/target.ts";
+import { type RouterAnswer, throughMiddleware } from "./service/through_middleware.ts";
 
 /** An assembled service without a listener. */
 export interface App {
@@ -79,7 +82,7 @@ export interface RequestInfo {
  */
 export async function createApp(config: AppConfig): Promise<App> {
   const runtime = config.runtime ?? systemRuntime(consoleObserver());
-  const settled = settleConfig(config, runtime);
+  const settled = resolveConfig(config, runtime);
   const worker = await requireSoleWorker(settled, runtime);
   try {
     const app = await open(config, settled, runtime);
@@ -90,7 +93,7 @@ export async function createApp(config: AppConfig): Promise<App> {
   }
 }
 
-async function open(config: AppConfig, settled: SettledConfig, runtime: Runtime): Promise<App> {
+async function open(config: AppConfig, settled: ResolvedConfig, runtime: Runtime): Promise<App> {
   const store = await openStore(config.kv, runtime);
   try {
     return await assemble(config, { settled, runtime, store });
@@ -103,7 +106,7 @@ async function open(config: AppConfig, settled: SettledConfig, runtime: Runtime)
 
 /** Where a secret is random, each worker of a process would have one of its own. */
 async function requireSoleWorker(
-  { missingSecrets }: SettledConfig,
+  { missingSecrets }: ResolvedConfig,
   { clock, observe }: Runtime,
 ): Promise<WorkerClaim | null> {
   if (missingSecrets.length === 0) return null;
@@ -120,7 +123,7 @@ async function requireSoleWorker(
 }
 
 interface Ground {
-  readonly settled: SettledConfig;
+  readonly settled: ResolvedConfig;
   readonly runtime: Runtime;
   readonly store: AppStore;
 }
@@ -159,7 +162,7 @@ async function assemble(config: AppConfig, ground: Ground): Promise<App> {
   const responder = createResponder(settled.securityHeaders, runtime.observe);
   const answer = answering(table, service, responder, runtime);
   const fail = (error: unknown, request: Request): Response => {
-    const reply = failure(error, request.method, readTarget(request.url), runtime);
+    const reply = failure(error, request.method, parseTarget(request.url), runtime);
     return responder.respond(reply, request.method);
   };
   const answerAll = throughMiddleware({
@@ -199,14 +202,14 @@ function driversOf({ db, resources }: AppConfig): ReadonlySet<Driver> {
   return new Set([db.driver, ...resources.map(({ options }) => (options.db ?? db).driver)]);
 }
 
-function keyedAnswers({ settled, runtime, store }: Ground): KeyedAnswers | null {
+function keyedAnswers({ settled, runtime, store }: Ground): IdempotentAnswers | null {
   const { idempotency: options } = settled;
-  return options === null ? null : createKeyedAnswers({ options, store, runtime });
+  return options === null ? null : createIdempotentAnswers({ options, store, runtime });
 }
 
 /** What resources are settled with, beside the configuration. */
 interface AppParts {
-  readonly settled: SettledConfig;
+  readonly settled: ResolvedConfig;
   readonly guard: Guard;
   readonly hubs: LiveHubs;
   readonly recorded: ReadonlyMap<Driver, RecordedDriver>;
@@ -219,7 +222,7 @@ function settleResources(
   config: AppConfig,
   { settled, guard, hubs, recorded, indexed, runtime }: AppParts,
 ): readonly Resource[] {
-  const relations = settleRelations(config.resources, config.db.driver);
+  const relations = resolveRelations(config.resources, config.db.driver);
   const byTable = new Map<TableInfo, Resource>();
   const context = {
     basePath: settled.basePath,
@@ -229,14 +232,14 @@ function settleResources(
     filters: createFilterParser(),
     sealer: createSealer(settled.secrets, runtime.random),
     relations,
-    wired: settleNestedWrites(config.resources, relations),
+    wired: resolveNestedWrites(config.resources, relations),
     resourceOf: (table: TableInfo) => byTable.get(table),
     isIndexed: (column: ColumnInfo) => indexed.has(column),
     hubOf: (driver: Driver) => hubs.of(driver),
     tagKeys: createTagKeys(settled.secrets),
     runtime,
   };
-  const resources = config.resources.map((definition) => settleResource(definition, context));
+  const resources = config.resources.map((definition) => resolveResource(definition, context));
   for (const resource of resources) {
     if (!byTable.has(resource.table)) byTable.set(resource.table, resource);
   }
@@ -248,9 +251,9 @@ function answering(
   service: ServiceRoutes,
   responder: Responder,
   runtime: Runtime,
-): Answer {
+): RouterAnswer {
   return async function answer(request, caller) {
-    const target = readTarget(request.url);
+    const target = parseTarget(request.url);
     try {
       const reply =
         await (table.answer(request, target, caller) ?? service(request.method, target));

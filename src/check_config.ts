@@ -2,7 +2,7 @@ import type { AuthOptions, SubscribeOptions } from "./config.ts";
 import type { ChangesOptions } from "./db/changes/changes_options.ts";
 import { requireDatabase } from "./db/require_database.ts";
 import { requireKnownOptions } from "./problem/known_options.ts";
-import { shown } from "./problem/show_value.ts";
+import { showValue } from "./problem/show_value.ts";
 import { isLoopback } from "./protocol/loopback.ts";
 import { tableInfoKey } from "./schema/define.ts";
 import type { AppConfig } from "./config.ts";
@@ -22,7 +22,7 @@ export function checkConfig(config: AppConfig): void {
   checkKv(config.kv);
   const { middleware } = config;
   if (middleware !== undefined && !Array.isArray(middleware)) {
-    throw new Error(`Cannot start: middleware must be a list, not ${shown(middleware)}`);
+    throw new Error(`Cannot start: middleware must be a list, not ${showValue(middleware)}`);
   }
 }
 
@@ -74,11 +74,11 @@ function checkResources(resources: unknown): void {
     throw new Error("Cannot start: resources is missing: list what resource(table, options) gives");
   }
   if (!Array.isArray(resources)) {
-    throw new Error(`Cannot start: resources must be a list, not ${shown(resources)}`);
+    throw new Error(`Cannot start: resources must be a list, not ${showValue(resources)}`);
   }
   resources.forEach((one: unknown, index) => {
     if (isDefinition(one)) return;
-    const what = isTable(one) ? "a table: write resource(table, options)" : shown(one);
+    const what = isTable(one) ? "a table: write resource(table, options)" : showValue(one);
     throw new Error(`Cannot start: resources[${index}] must be made by resource(), not ${what}`);
   });
 }
@@ -103,7 +103,7 @@ function checkAuth(auth: unknown): void {
 function checkGroup(name: string, group: unknown, known: Readonly<Record<string, true>>): void {
   if (group === undefined) return;
   if (typeof group !== "object" || group === null) {
-    throw new Error(`Cannot start: ${name} must be an object, not ${shown(group)}`);
+    throw new Error(`Cannot start: ${name} must be an object, not ${showValue(group)}`);
   }
   requireKnownOptions(group, known, `Cannot start: ${name}`);
 }
@@ -127,7 +127,7 @@ function checkKv(kv: unknown): void {
     throw new Error("Cannot start: kv is a promise: write kv: await Deno.openKv()");
   }
   if (typeof kv === "object" && kv !== null && ("atomic" in kv || "commit" in kv)) return;
-  throw new Error(`Cannot start: kv must be a text, a Deno.Kv or a KeyValue, not ${shown(kv)}`);
+  throw new Error(`Cannot start: kv must be a text, a Deno.Kv or a KeyValue, not ${showValue(kv)}`);
 }
 
 /** The empty text for what is no URL. */

@@ -1,21 +1,21 @@
 import { checkConfig } from "./check_config.ts";
-import { type ChangesOptions, settleChanges } from "./db/changes/changes_options.ts";
+import { type ChangesOptions, resolveChangesOptions } from "./db/changes/changes_options.ts";
 import type { Database } from "./db/open_database.ts";
 import {
   type AbuseProtectionOptions,
-  settleAbuse,
-  type SettledAbuse,
+  resolveAbuseProtection,
+  type ResolvedAbuseProtection,
 } from "./guard/abuse_options.ts";
 import {
   type IdempotencyOptions,
-  type SettledIdempotency,
-  settleIdempotency,
+  type ResolvedIdempotencyOptions,
+  resolveIdempotencyOptions,
 } from "./idempotency/idempotency_options.ts";
-import type { QuotaLimits } from "./live/stream/stream_quota.ts";
+import type { StreamQuotaLimits } from "./live/stream/stream_quota.ts";
 import type { ResourceDefinition } from "./resource/define/definition.ts";
 import type { KeyValueOption } from "./kv/open_store.ts";
 import type { Runtime } from "./runtime/runtime.ts";
-import { isRandomSecret, settleSecrets } from "./runtime/resolve_secrets.ts";
+import { isRandomSecret, resolveSecrets } from "./runtime/resolve_secrets.ts";
 import { corsMiddleware, type CorsOptions } from "./service/cors.ts";
 import type { Middleware, Router } from "./service/middleware.ts";
 import type { SecurityHeaders } from "./service/respond.ts";
@@ -95,7 +95,7 @@ export interface ServiceConfig extends AppConfig {
 }
 
 /** An app's options with every default in its place. */
-export interface SettledConfig {
+export interface ResolvedConfig {
   readonly basePath: string;
   readonly secrets: readonly string[];
   /** The variables that would set what is random instead. */
@@ -104,15 +104,15 @@ export interface SettledConfig {
   readonly securityHeaders: SecurityHeaders;
   readonly bodyLimit: number;
   readonly bodyTimeoutMs: number;
-  readonly abuse: SettledAbuse;
-  readonly idempotency: SettledIdempotency | null;
+  readonly abuse: ResolvedAbuseProtection;
+  readonly idempotency: ResolvedIdempotencyOptions | null;
   readonly middleware: readonly Middleware[];
   readonly changes: ChangesOptions;
-  readonly subscribe: QuotaLimits;
+  readonly subscribe: StreamQuotaLimits;
 }
 
 /** Checks the options once, at start. Throws a plain Error that names the option at fault. */
-export function settleConfig(config: AppConfig, runtime: Runtime): SettledConfig {
+export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConfig {
   checkConfig(config);
   const {
     basePath = "/api",
@@ -134,10 +134,10 @@ export function settleConfig(config: AppConfig, runtime: Runtime): SettledConfig
   requirePositive(bodyTimeoutMs, "bodyTimeoutMs");
   requirePositive(maxPerUser, "subscribe.maxPerUser");
   requirePositive(maxPerAddress, "subscribe.maxPerAddress");
-  settleChanges(config.changes);
+  resolveChangesOptions(config.changes);
   return {
     basePath,
-    secrets: settleSecrets({
+    secrets: resolveSecrets({
       given: config.secret,
       option: "secret",
       variable: "SERVICE_SECRET",
@@ -149,8 +149,8 @@ export function settleConfig(config: AppConfig, runtime: Runtime): SettledConfig
     securityHeaders,
     bodyLimit,
     bodyTimeoutMs,
-    abuse: settleAbuse(config.abuseProtection, isProduction(config, runtime), runtime),
-    idempotency: settleIdempotency(config.idempotency),
+    abuse: resolveAbuseProtection(config.abuseProtection, isProduction(config, runtime), runtime),
+    idempotency: resolveIdempotencyOptions(config.idempotency),
     middleware: [...corsBefore(config), ...middleware, ...own],
     changes: config.changes ?? {},
     subscribe: { maxPerUser, maxPerAddress },

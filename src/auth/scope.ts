@@ -47,7 +47,7 @@ export interface AccessPolicy {
 }
 
 /** Checks the options once, at start. Throws a plain Error for a grant that cannot be given. */
-export function settleScopes(options: ScopeOptions): Pick<AccessPolicy, "public" | "scopes"> {
+export function resolveScopes(options: ScopeOptions): Pick<AccessPolicy, "public" | "scopes"> {
   const granted = new Set<Access>();
   if (options.public === true) granted.add("read").add("subscribe");
   else if (typeof options.public === "object") {

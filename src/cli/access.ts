@@ -4,7 +4,7 @@ import { isLoopback } from "../protocol/loopback.ts";
 import type { Random } from "../runtime/runtime.ts";
 
 /** Who may do what when nothing but the command line says so. */
-export interface Access {
+export interface CliRights {
   /** The bearer token that was made for this run, or null where nothing needs one. */
   readonly token: string | null;
   /** Whether reading needs it too. */
@@ -14,7 +14,7 @@ export interface Access {
   readonly writable: boolean;
 }
 
-/** What decides about {@link Access}. */
+/** What decides about {@link CliRights}. */
 export interface AccessFacts {
   readonly host: string;
   /** The reads are for everybody, wherever they come from. */
@@ -26,7 +26,7 @@ export interface AccessFacts {
  * Reads are open where only this machine can ask. On any other address they need the token, unless
  * they were said to be public. Writes always need it.
  */
-export function decideAccess(facts: AccessFacts, random: Random): Access {
+export function decideAccess(facts: AccessFacts, random: Random): CliRights {
   const localOnly = !facts.public && isLoopback(facts.host);
   const readsNeedToken = !facts.public && !localOnly;
   const token = facts.writable || readsNeedToken ? makeToken(random) : null;

@@ -1,5 +1,5 @@
 import { urlOf } from "../listener.ts";
-import type { Access } from "./access.ts";
+import type { CliRights } from "./access.ts";
 
 /** The facts that the first output tells. */
 export interface BannerFacts {
@@ -11,7 +11,7 @@ export interface BannerFacts {
   /** The paths of the resources, as they stand in a URL. */
   readonly paths: readonly string[];
   /** Null where the configuration decides who may do what. */
-  readonly access: Access | null;
+  readonly access: CliRights | null;
   /** What to try first: path and query. */
   readonly example: string;
 }
@@ -48,13 +48,13 @@ function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, "\ufffd");
 }
 
-function tokenLines(access: Access | null): readonly string[] {
+function tokenLines(access: CliRights | null): readonly string[] {
   if (access === null || access.token === null) return [];
   const what = access.readsNeedToken ? "Requests need" : "Writes need";
   return ["", `${what} the header  Authorization: Bearer ${access.token}`];
 }
 
-function exampleCommand(url: string, access: Access | null): string {
+function exampleCommand(url: string, access: CliRights | null): string {
   const header = access?.readsNeedToken === true && access.token !== null
     ? ` -H ${shellQuote(`Authorization: Bearer ${access.token}`)}`
     : "";

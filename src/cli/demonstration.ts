@@ -4,12 +4,12 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { boolean, date, integer, real, text } from "../schema/column_builder.ts";
 import { readTableInfo, table, type TableLike } from "../schema/define.ts";
 import { identifier, join, sql, toStatement } from "../sql/fragment.ts";
-import type { Access } from "./access.ts";
+import type { CliRights } from "./access.ts";
 import { hostGuard } from "./host_guard.ts";
 import { grantedBy, type Served, tokenAuth } from "./served.ts";
 
 /** A reading club in memory: four linked tables with rows to play with, gone when it stops. */
-export async function serveDemonstration(access: Access, runtime: Runtime): Promise<Served> {
+export async function serveDemonstration(access: CliRights, runtime: Runtime): Promise<Served> {
   const db = await openDatabase("sqlite::memory:", { observe: runtime.observe });
   await db.createTables([authors, books, members, loans]);
   await insertRows(db, authors, authorRows);

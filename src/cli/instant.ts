@@ -6,7 +6,7 @@ import {
 } from "../resource/define/definition.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { TableInfo } from "../schema/table_info.ts";
-import type { Access } from "./access.ts";
+import type { CliRights } from "./access.ts";
 import { exists } from "./exists.ts";
 import { hostGuard } from "./host_guard.ts";
 import { grantedBy, refuseWrites, type Served, tokenAuth } from "./served.ts";
@@ -17,7 +17,7 @@ import { grantedBy, refuseWrites, type Served, tokenAuth } from "./served.ts";
  */
 export async function serveInstantly(
   place: string,
-  access: Access,
+  access: CliRights,
   runtime: Runtime,
 ): Promise<Served> {
   const db = await openDatabase(await toUrl(place), {
@@ -64,7 +64,7 @@ async function introspect(db: Database, runtime: Runtime): Promise<readonly Tabl
   throw new Error(`Cannot serve ${db.label}: it has no table with a primary key`);
 }
 
-function definition(table: TableInfo, access: Access): ResourceDefinition {
+function definition(table: TableInfo, access: CliRights): ResourceDefinition {
   const options: ResourceOptions<Record<string, unknown>> = {
     ...grantedBy(access),
     id: table.primaryKey.map((column) => column.name),

@@ -4,7 +4,7 @@ import { problemTypeBase } from "../protocol/problem_codes.ts";
 import type { AuthOptions, ServiceConfig } from "../config.ts";
 import type { ResourceOptions } from "../resource/define/definition.ts";
 import type { Middleware, MiddlewareContext } from "../service/middleware.ts";
-import { type Access, credentialsOf } from "./access.ts";
+import { type CliRights, credentialsOf } from "./access.ts";
 
 /** What the command line found to serve, and what its first output says about it. */
 export interface Served {
@@ -12,14 +12,14 @@ export interface Served {
   /** Completes "Serving …", e.g. `shop.db, read-only`. */
   readonly subject: string;
   /** Null where the configuration decides who may do what. */
-  readonly access: Access | null;
+  readonly access: CliRights | null;
   /** What to try first, below the first resource's path. */
   readonly exampleQuery: string;
 }
 
 /** What one token decides about a resource, and what all resources of the command line share. */
 export function grantedBy(
-  access: Access,
+  access: CliRights,
 ): Pick<ResourceOptions<unknown>, "auth" | "capabilities" | "strictInput"> {
   const { readsNeedToken, writable } = access;
   return {
@@ -62,7 +62,7 @@ export async function refuseWrites(
 const writingMethods: ReadonlySet<string> = new Set(["POST", "PATCH", "PUT", "DELETE"]);
 
 /** Whoever sends the printed token is the one who started the process. */
-export function tokenAuth(access: Access): AuthOptions | undefined {
+export function tokenAuth(access: CliRights): AuthOptions | undefined {
   const { token, readsNeedToken } = access;
   if (token === null) return undefined;
   const middleware: Middleware = async function identify(context, next) {

@@ -40,9 +40,9 @@ export function sized(content: Code): Code {
 }
 
 /** The value of a local. */
-export const get = (local: number): Code => [0x20, unsigned(local)];
+export const localGet = (local: number): Code => [0x20, unsigned(local)];
 /** Sets a local. */
-export const set = (local: number, value: Code): Code => [value, 0x21, unsigned(local)];
+export const localSet = (local: number, value: Code): Code => [value, 0x21, unsigned(local)];
 
 /** Instructions on whole numbers of 32 bits. */
 export const i32 = {

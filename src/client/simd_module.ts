@@ -3,11 +3,11 @@ import { firstWord } from "./nonce_range.ts";
 import {
   type Code,
   flatten,
-  get,
   i32,
+  localGet,
+  localSet,
   repeat,
   returnIf,
-  set,
   sized,
   v128,
   vector,
@@ -30,14 +30,14 @@ export function simdModule(at: number): Uint8Array<ArrayBuffer> {
     prologue(at, varies),
     repeat(
       [
-        eachLetter((letter) => set(letters + letter, get(startLetters + letter))),
-        set(ring + at, fourWords()),
+        eachLetter((letter) => localSet(letters + letter, localGet(startLetters + letter))),
+        localSet(ring + at, fourWords()),
         mainRounds(at, varies),
-        set(hits, solved()),
-        returnIf(get(hits), i32.add(get(index), i32.trailingZeros(get(hits)))),
-        set(index, i32.add(get(index), i32.constant(4))),
+        localSet(hits, solved()),
+        returnIf(localGet(hits), i32.add(localGet(index), i32.trailingZeros(localGet(hits)))),
+        localSet(index, i32.add(localGet(index), i32.constant(4))),
       ],
-      i32.isLess(get(index), get(end)),
+      i32.isLess(localGet(index), localGet(end)),
     ),
     i32.constant(-1),
   ]);
@@ -77,7 +77,7 @@ function sources(t: number): readonly (readonly [source: number, form: (x: Code)
 function prologue(at: number, varies: readonly boolean[]): Code {
   const code = [
     eachLetter((letter) =>
-      set(startLetters + letter, v128.loadSplat(simdMemory.state + 4 * letter))
+      localSet(startLetters + letter, v128.loadSplat(simdMemory.state + 4 * letter))
     ),
   ];
   for (let t = 0; t < 64; t++) {
@@ -101,11 +101,13 @@ function mainRounds(at: number, varies: readonly boolean[]): Code {
     const word = ring + t % 16;
     if (varies[t] && t !== at) {
       const terms = sources(t).filter(([source]) => varies[source])
-        .map(([source, form]) => form(get(ring + source % 16)));
+        .map(([source, form]) => form(localGet(ring + source % 16)));
       if (terms.length < 4) terms.push(v128.load(fixedWords + 16 * t));
-      code.push(set(word, sum(terms)));
+      code.push(localSet(word, sum(terms)));
     }
-    const term = varies[t] ? v128.add(get(word), roundConstant(t)) : v128.load(fixedTerms + 16 * t);
+    const term = varies[t]
+      ? v128.add(localGet(word), roundConstant(t))
+      : v128.load(fixedTerms + 16 * t);
     code.push(round(t, letters, term));
   }
   return code;
@@ -114,23 +116,23 @@ function mainRounds(at: number, varies: readonly boolean[]): Code {
 /** One round; instead of moving the letters on, it counts on where they stand. */
 function round(t: number, base: number, term: Code): Code {
   const place = (letter: number) => base + (letter - t + 64) % 8;
-  const [a, b, c] = [get(place(0)), get(place(1)), get(place(2))];
-  const [e, f, g] = [get(place(4)), get(place(5)), get(place(6))];
+  const [a, b, c] = [localGet(place(0)), localGet(place(1)), localGet(place(2))];
+  const [e, f, g] = [localGet(place(4)), localGet(place(5)), localGet(place(6))];
   const d = place(3);
   const h = place(7);
   const choice = v128.select(f, g, e);
   const majority = v128.select(c, a, v128.xor(a, b));
   return [
-    set(h, sum([get(h), turns(e, [6, 11, 25]), choice, term])),
-    set(d, v128.add(get(d), get(h))),
-    set(h, sum([get(h), turns(a, [2, 13, 22]), majority])),
+    localSet(h, sum([localGet(h), turns(e, [6, 11, 25]), choice, term])),
+    localSet(d, v128.add(localGet(d), localGet(h))),
+    localSet(h, sum([localGet(h), turns(a, [2, 13, 22]), majority])),
   ];
 }
 
 /** Four neighbours: the index is a multiple of four, and its last bits are the last letter's. */
 function fourWords(): Code {
   const nibble = (mask: number, shift: number) =>
-    i32.shiftLeft(i32.and(get(index), i32.constant(mask)), shift);
+    i32.shiftLeft(i32.and(localGet(index), i32.constant(mask)), shift);
   const word = [nibble(0xf000, 12), nibble(0xf00, 8), nibble(0xf0, 4), nibble(0xf, 0)]
     .reduce(i32.or);
   const neighbours = [0, 1, 2, 3].flatMap((last) => [last, 0, 0, 0]);
@@ -142,7 +144,7 @@ function fourWords(): Code {
 
 /** One bit for each of the four whose digest begins with zeros enough. */
 function solved(): Code {
-  const digest = v128.add(get(letters), v128.loadSplat(simdMemory.state));
+  const digest = v128.add(localGet(letters), v128.loadSplat(simdMemory.state));
   const bits = v128.and(digest, v128.loadSplat(simdMemory.mask));
   return v128.bitmask(v128.areEqual(bits, v128.splat(i32.constant(0))));
 }

@@ -13,7 +13,7 @@ import { tableName } from "./table_name.ts";
 import { compileFilter } from "./where.ts";
 
 /** Which filters do these rows pass, wherever they are now? */
-export interface ImageQuestion {
+export interface FiltersOnImages {
   readonly table: TableInfo;
   readonly columns: readonly ColumnInfo[];
   /** Stored values, in the order of `columns`. */
@@ -25,7 +25,7 @@ export interface ImageQuestion {
  * The statement that answers it: a line for each row, with its number from 1 and then a truth for
  * each filter. The conditions are, letter for letter, those that a list would have.
  */
-export function compileImages(question: ImageQuestion, dialect: Dialect): Statement {
+export function compileFiltersOnImages(question: FiltersOnImages, dialect: Dialect): Statement {
   const { table, columns, rows, filters } = question;
   const place = freePrefix(table);
   const answers = filters.map((filter) => sql`(${compileFilter(filter, dialect)}) IS TRUE`);

@@ -7,7 +7,7 @@ import { tableName } from "./table_name.ts";
 import { compileFilter } from "./where.ts";
 
 /** Which filters do the rows with these keys pass, as they are in their table? */
-export interface RowQuestion {
+export interface FiltersOnRows {
   readonly table: TableInfo;
   readonly columns: readonly ColumnInfo[];
   readonly keys: readonly Key[];
@@ -18,8 +18,8 @@ export interface RowQuestion {
  * The statement that answers it: of each row that is there the columns, and then a truth for each
  * filter. Row and truths are of one moment, and so are the related rows that decide.
  */
-export function compileJudgedRows(
-  { table, columns, keys, filters }: RowQuestion,
+export function compileFiltersOnRows(
+  { table, columns, keys, filters }: FiltersOnRows,
   dialect: Dialect,
 ): Statement {
   const selected = join([

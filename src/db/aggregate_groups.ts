@@ -8,7 +8,7 @@ import type { Connection } from "./driver.ts";
 import type { RowReader } from "./rows.ts";
 
 /** One group: the values of its keys and of its metrics, in the plan's order and in wire form. */
-export interface Group {
+export interface AggregateGroup {
   readonly key: readonly unknown[];
   readonly metrics: readonly unknown[];
 }
@@ -18,17 +18,17 @@ export async function fetchGroups(
   connection: Connection,
   plan: AggregatePlan,
   reader: RowReader,
-): Promise<readonly Group[]> {
+): Promise<readonly AggregateGroup[]> {
   const { rows } = await connection.query(reader.compile(plan));
-  return readGroups(rows, plan, reader);
+  return decodeGroups(rows, plan, reader);
 }
 
 /** What the statement of a plan has answered → groups. */
-export function readGroups(
+export function decodeGroups(
   rows: readonly (readonly SqlValue[])[],
   { keys, metrics }: AggregatePlan,
   reader: RowReader,
-): readonly Group[] {
+): readonly AggregateGroup[] {
   return rows.map((cells) => ({
     key: keys.map(({ column }, index) => readValue(cells[index] ?? null, column, reader)),
     metrics: metrics.map((metric, index) =>

@@ -5,7 +5,7 @@ import { DatabaseError, reasonOf } from "./database_error.ts";
 import type { Driver } from "./driver.ts";
 
 /** A table and the database that it is served from. */
-export interface ServedTable {
+export interface TableOfDriver {
   readonly table: TableInfo;
   readonly driver: Driver;
 }
@@ -16,7 +16,7 @@ export interface ServedTable {
  * asked now may be there later: it is observed and left alone.
  */
 export async function checkTables(
-  served: readonly ServedTable[],
+  served: readonly TableOfDriver[],
   observe: Observer,
 ): Promise<void> {
   const byDriver = Map.groupBy(served, ({ driver }) => driver);

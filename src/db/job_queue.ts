@@ -2,7 +2,7 @@ import type { Clock } from "../runtime/runtime.ts";
 import { DatabaseError } from "./database_error.ts";
 
 /** Somebody who waits for a turn. */
-export interface Waiter {
+export interface QueuedJob {
   /** When it began to wait, by the clock that never jumps. */
   readonly enteredAt: number;
   /** Tells it that its turn will not come. */
@@ -10,7 +10,7 @@ export interface Waiter {
 }
 
 /** First come, first served; whoever waits longer than the limit is refused as `unavailable`. */
-export class WaitingLine<T extends Waiter> {
+export class JobQueue<T extends QueuedJob> {
   readonly #waiters: T[] = [];
   readonly #limitMs: number;
   readonly #clock: Clock;

@@ -1,5 +1,5 @@
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
-import type { ServedTable } from "./check_tables.ts";
+import type { TableOfDriver } from "./check_tables.ts";
 import { DatabaseError } from "./database_error.ts";
 import type { Driver } from "./driver.ts";
 
@@ -8,7 +8,7 @@ import type { Driver } from "./driver.ts";
  * is known, and what stands on them then is read in the way that needs no index.
  */
 export async function leadingColumns(
-  served: readonly ServedTable[],
+  served: readonly TableOfDriver[],
 ): Promise<ReadonlySet<ColumnInfo>> {
   const byDriver = Map.groupBy(served, ({ driver }) => driver);
   const found = await Promise.all(

@@ -1,4 +1,4 @@
-import { shown } from "../problem/show_value.ts";
+import { showValue } from "../problem/show_value.ts";
 
 /**
  * Refuses what is no database, in words for the mistakes that are made: a URL that nobody opened,
@@ -14,5 +14,5 @@ function fault(given: unknown): string {
   // The text itself is not shown: a URL may hold a password.
   if (typeof given === "string") return "db is a text: open it by db: await openDatabase(url)";
   if (given instanceof Promise) return "db is a promise: write db: await openDatabase(url)";
-  return `db must be a database from openDatabase(), not ${shown(given)}`;
+  return `db must be a database from openDatabase(), not ${showValue(given)}`;
 }

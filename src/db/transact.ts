@@ -28,7 +28,7 @@ export function transact<T>(
  * const row = await retrying(resource.driver, (connection) => write(plan, connection));
  * ```
  */
-export function retrying<T>(
+export function retryOnConflict<T>(
   driver: Driver,
   work: (connection: Connection) => Promise<T>,
   pauseAfter: Pause = jittered,

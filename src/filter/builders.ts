@@ -101,7 +101,7 @@ export interface FilterText {
 }
 
 /** Unicode promises that this is no character: no text that is exchanged holds it. */
-export const hole = "\ufdd0";
+export const placeholder = "\ufdd0";
 
 /**
  * A scope as filter text. Values stand where the language has values, and are data: what they
@@ -118,10 +118,13 @@ export const hole = "\ufdd0";
  */
 export function rsql(strings: TemplateStringsArray, ...values: readonly unknown[]): FilterText {
   const [first = "", ...rest] = strings;
-  if (strings.some((part) => part.includes(hole))) {
+  if (strings.some((part) => part.includes(placeholder))) {
     throw new Error("Cannot build the filter: its text holds the noncharacter U+FDD0");
   }
-  const text = rest.reduce((before, part, index) => `${before}${hole}${index}${part}`, first);
+  const text = rest.reduce(
+    (before, part, index) => `${before}${placeholder}${index}${part}`,
+    first,
+  );
   return { kind: "text", text, values };
 }
 

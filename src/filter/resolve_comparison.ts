@@ -4,7 +4,7 @@ import { kindOf } from "../schema/kinds.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { comparison, nullTest } from "./operators/comparison.ts";
 import type { Filter } from "./filter.ts";
-import { excerpt, filterError, plusHint } from "./syntax/filter_error.ts";
+import { excerptOf, filterError, plusHint } from "./syntax/filter_error.ts";
 import { patternFault } from "./operators/like_pattern.ts";
 import type { Operator } from "./operators/operator.ts";
 import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
@@ -36,7 +36,7 @@ export function misfit(
   return filterError(
     operatorAt,
     `an operator for the kind ${kind}`,
-    `Cannot filter by ${excerpt(name)}: ${excerpt(operator)} does not fit its kind, ${kind}`,
+    `Cannot filter by ${excerptOf(name)}: ${excerptOf(operator)} does not fit its kind, ${kind}`,
   );
 }
 
@@ -105,6 +105,6 @@ function invalid({ at, text }: Literal, column: ColumnInfo, message: string, hin
   return filterError(
     at,
     `a value that ${message}`,
-    `Cannot filter by ${excerpt(column.name)}: ${excerpt(text)} ${message}${hint}`,
+    `Cannot filter by ${excerptOf(column.name)}: ${excerptOf(text)} ${message}${hint}`,
   );
 }

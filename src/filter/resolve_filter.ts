@@ -1,7 +1,7 @@
 import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { allRows, and, type Filter, noRows, or } from "./filter.ts";
-import { excerpt, filterError } from "./syntax/filter_error.ts";
+import { excerptOf, filterError } from "./syntax/filter_error.ts";
 import type { Operator } from "./operators/operator.ts";
 import type { Operators } from "./operators/operators.ts";
 import { resolveComparison } from "./resolve_comparison.ts";
@@ -14,11 +14,11 @@ export interface FilterContext {
   /** Whether a column may be filtered by. One that may not is treated like one that is not there. */
   mayFilter(column: ColumnInfo): boolean;
   /** Where the relation of a dotted name leads, null where there is none; absent, none is walked. */
-  follow?(name: string): Followed | null;
+  follow?(name: string): FilterableRelation | null;
 }
 
 /** A relation that may be walked, and what names mean at its end. */
-export interface Followed {
+export interface FilterableRelation {
   readonly relation: Relation;
   readonly target: FilterContext;
 }
@@ -110,6 +110,6 @@ function findOperator(
   throw filterError(
     operatorAt,
     "a known operator",
-    `Cannot read the filter at ${operatorAt}: unknown operator ${excerpt(symbol)}`,
+    `Cannot read the filter at ${operatorAt}: unknown operator ${excerptOf(symbol)}`,
   );
 }

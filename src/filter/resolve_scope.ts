@@ -1,8 +1,8 @@
 import { Problem } from "../problem/problem.ts";
-import { shown } from "../problem/show_value.ts";
+import { showValue } from "../problem/show_value.ts";
 import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
-import { type FilterText, hole } from "./builders.ts";
+import { type FilterText, placeholder } from "./builders.ts";
 import { compare } from "./operators/comparison.ts";
 import { type Filter, noRows } from "./filter.ts";
 import type { Operator } from "./operators/operator.ts";
@@ -72,7 +72,7 @@ function resolvePlain(syntax: ComparisonSyntax, column: ColumnInfo, operator: Op
 
 function withHoles(values: readonly unknown[]): ResolveComparison {
   return (syntax, column, operator) =>
-    syntax.values.some((literal) => literal.text.includes(hole))
+    syntax.values.some((literal) => literal.text.includes(placeholder))
       ? resolveHoles(syntax, column, operator, values)
       : resolveComparison(syntax, column, operator);
 }
@@ -96,9 +96,9 @@ function resolveHoles(
 }
 
 function fillHole({ text, quoted }: Literal, given: readonly unknown[]): unknown {
-  if (!text.includes(hole)) return text;
-  const index = text.slice(hole.length);
-  if (quoted || !text.startsWith(hole) || !/^\d+$/.test(index)) {
+  if (!text.includes(placeholder)) return text;
+  const index = text.slice(placeholder.length);
+  if (quoted || !text.startsWith(placeholder) || !/^\d+$/.test(index)) {
     throw new Error("Cannot build the filter: a value stands inside quotes or in part of a word");
   }
   return given[Number(index)];
@@ -129,7 +129,7 @@ function requireFilter(filter: Filter, table: TableInfo): void {
     default: {
       const never: never = filter;
       throw new Error(
-        `Cannot use the scope of "${table.name}": it answered ${shown(never)}, not a filter`,
+        `Cannot use the scope of "${table.name}": it answered ${showValue(never)}, not a filter`,
       );
     }
   }

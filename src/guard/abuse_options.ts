@@ -1,13 +1,13 @@
 import { requireKnownOptions } from "../problem/known_options.ts";
-import { shown } from "../problem/show_value.ts";
+import { showValue } from "../problem/show_value.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { type BudgetOptions, checkBudget } from "./budget/budget_options.ts";
 import {
   type CaptchaOptions,
-  settleCaptcha,
-  type SettledCaptcha,
+  resolveCaptchaOptions,
+  type ResolvedCaptchaOptions,
 } from "./captcha/captcha_options.ts";
-import { type PowOptions, type SettledPow, settlePow } from "./pow/pow_options.ts";
+import { type PowOptions, type ResolvedPowOptions, resolvePowOptions } from "./pow/pow_options.ts";
 
 /** What keeps the service from being used up by a few. */
 export interface AbuseProtectionOptions {
@@ -25,37 +25,37 @@ export interface AbuseProtectionOptions {
 }
 
 /** The options with every default in its place. */
-export interface SettledAbuse {
+export interface ResolvedAbuseProtection {
   readonly budget: BudgetOptions | null;
   /** For gates, which stand also where `powIsOn` is false. */
-  pow(): SettledPow;
+  pow(): ResolvedPowOptions;
   readonly powIsOn: boolean;
-  readonly captcha: SettledCaptcha | null;
+  readonly captcha: ResolvedCaptchaOptions | null;
   readonly trustProxy: number;
 }
 
 /** Checks the options once, at start. Throws a plain Error that names the option at fault. */
-export function settleAbuse(
+export function resolveAbuseProtection(
   options: AbuseProtectionOptions | undefined,
   isProduction: boolean,
   runtime: Runtime,
-): SettledAbuse {
+): ResolvedAbuseProtection {
   checkAbuse(options);
   const { budget, pow, captcha, trustProxy = 0 } = options ?? {};
   if (budget !== undefined) checkBudget(budget);
   if (!Number.isSafeInteger(trustProxy) || trustProxy < 0) {
     throw new Error(
-      `Cannot use abuseProtection.trustProxy ${shown(trustProxy)}: ` +
+      `Cannot use abuseProtection.trustProxy ${showValue(trustProxy)}: ` +
         "it must be the number of your own proxies",
     );
   }
-  let settled = pow === undefined ? null : settlePow(pow, isProduction, runtime);
+  let settled = pow === undefined ? null : resolvePowOptions(pow, isProduction, runtime);
   return {
     budget: budget ?? null,
     // Only once a gate needs it: a secret that nobody uses must not be missed.
-    pow: () => settled ??= settlePow({}, isProduction, runtime),
+    pow: () => settled ??= resolvePowOptions({}, isProduction, runtime),
     powIsOn: pow !== undefined,
-    captcha: captcha === undefined ? null : settleCaptcha(captcha, isProduction),
+    captcha: captcha === undefined ? null : resolveCaptchaOptions(captcha, isProduction),
     trustProxy,
   };
 }
@@ -70,12 +70,14 @@ const knownOptions: Readonly<Record<keyof AbuseProtectionOptions, true>> = {
 function checkAbuse(options: unknown): void {
   if (options === undefined) return;
   if (typeof options !== "object" || options === null) {
-    throw new Error(`Cannot start: abuseProtection must be an object, not ${shown(options)}`);
+    throw new Error(`Cannot start: abuseProtection must be an object, not ${showValue(options)}`);
   }
   requireKnownOptions(options, knownOptions, "Cannot start: abuseProtection");
   for (const name of ["budget", "pow", "captcha"] as const) {
     const value = new Map<string, unknown>(Object.entries(options)).get(name);
     if (value === undefined || (typeof value === "object" && value !== null)) continue;
-    throw new Error(`Cannot start: abuseProtection.${name} must be an object, not ${shown(value)}`);
+    throw new Error(
+      `Cannot start: abuseProtection.${name} must be an object, not ${showValue(value)}`,
+    );
   }
 }

@@ -3,30 +3,34 @@ import { Problem } from "../problem/problem.ts";
 import { powHeaders } from "../protocol/proof_of_work.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { Gate } from "../idempotency/answer_once.ts";
-import type { SettledAbuse } from "./abuse_options.ts";
+import type { IdempotentAdmission } from "../idempotency/answer_once.ts";
+import type { ResolvedAbuseProtection } from "./abuse_options.ts";
 import type { CaptchaChallenge } from "./captcha/captcha.ts";
 import { addressGroup } from "./client_address.ts";
-import type { Taken } from "./budget/token_lease.ts";
-import { decide, type Facts, type Verdict } from "./admission_verdict.ts";
+import type { TakeResult } from "./budget/token_lease.ts";
+import {
+  type AdmissionFacts,
+  type AdmissionVerdict,
+  admissionVerdict,
+} from "./admission_verdict.ts";
 import { askTrust, overflowDifficulty } from "./pow/difficulty.ts";
-import type { RequestFacts } from "./pow/request_fingerprint.ts";
-import { tiny } from "./budget/token_bucket.ts";
-import type { Payment } from "./budget/debit.ts";
+import type { FingerprintedRequest } from "./pow/request_fingerprint.ts";
+import { roundingTolerance } from "./budget/token_bucket.ts";
+import type { Debit } from "./budget/debit.ts";
 import type { ProofOfWork } from "./pow/proof_of_work.ts";
 import type { Protection } from "./protection.ts";
-import type { Quota } from "./budget/rate_limiter.ts";
-import { secondsUntil, type Standing, withRateHeaders } from "./budget/rate_headers.ts";
-import type { Visit } from "./guarded_request.ts";
+import type { RateLimiter } from "./budget/rate_limiter.ts";
+import { type RateLimitState, secondsUntil, withRateHeaders } from "./budget/rate_headers.ts";
+import type { GuardedRequest } from "./guarded_request.ts";
 
 /** What every admission works with. */
-export interface AdmissionParts {
-  readonly abuse: SettledAbuse;
+export interface AdmissionOptions {
+  readonly abuse: ResolvedAbuseProtection;
   /** Null where no provider is configured. */
   readonly captcha: CaptchaChallenge | null;
   readonly runtime: Runtime;
   /** The budget of a caller's class; null where the class has none. */
-  budgetOf(request: Request, user: User | null): Quota | null | Promise<Quota | null>;
+  budgetOf(request: Request, user: User | null): RateLimiter | null | Promise<RateLimiter | null>;
   /** Asked only once work is. */
   proofOfWork(): ProofOfWork;
 }
@@ -37,16 +41,16 @@ export interface AdmissionParts {
  * promise only where something has to be waited for. In the end either {@link served} or
  * {@link failed} is told, which gives back what was taken for nothing.
  */
-export class Admission implements Gate, Payment {
-  readonly #parts: AdmissionParts;
+export class Admission implements IdempotentAdmission, Debit {
+  readonly #parts: AdmissionOptions;
   readonly #protection: Protection;
-  readonly #visit: Visit;
+  readonly #visit: GuardedRequest;
   readonly #who: string;
-  readonly #facts: { -readonly [Name in keyof Facts]: Facts[Name] };
-  #rate: Taken | null = null;
-  #budget: Quota | null = null;
-  #finding: { readonly budget: Quota | null | Promise<Quota | null> } | null = null;
-  #spent: Taken | null = null;
+  readonly #facts: { -readonly [Name in keyof AdmissionFacts]: AdmissionFacts[Name] };
+  #rate: TakeResult | null = null;
+  #budget: RateLimiter | null = null;
+  #finding: { readonly budget: RateLimiter | null | Promise<RateLimiter | null> } | null = null;
+  #spent: TakeResult | null = null;
   /** The tokens that were taken from the budget. */
   #charged = 0;
   /** What was paid for, by tokens or by work, and what is to be: the whole, however much it is. */
@@ -56,7 +60,7 @@ export class Admission implements Gate, Payment {
   #hasClaimed = false;
 
   /** Asks nobody yet. */
-  constructor(parts: AdmissionParts, protection: Protection, visit: Visit) {
+  constructor(parts: AdmissionOptions, protection: Protection, visit: GuardedRequest) {
     const { user } = visit;
     this.#parts = parts;
     this.#protection = protection;
@@ -111,8 +115,8 @@ export class Admission implements Gate, Payment {
   /** A whole bucket is enough for any number. */
   covers(items: number): boolean {
     if (this.#budget === null) return true;
-    return this.#priceOf(items) <= this.#paid + tiny ||
-      this.#charged + tiny >= this.#budget.limit.capacity;
+    return this.#priceOf(items) <= this.#paid + roundingTolerance ||
+      this.#charged + roundingTolerance >= this.#budget.limit.capacity;
   }
 
   debit(items: number): void | Promise<void> {
@@ -143,15 +147,15 @@ export class Admission implements Gate, Payment {
       : error;
   }
 
-  #entered(taken: Taken): void {
+  #entered(taken: TakeResult): void {
     this.#rate = taken;
     this.#facts.isRateLimited = !taken.isGranted;
-    const verdict = decide(this.#facts);
+    const verdict = admissionVerdict(this.#facts);
     if (verdict.kind === "refuse") throw this.#refusal(verdict, 1);
   }
 
   /** Asked once: whatever a deployer's function says, a request has one budget. */
-  #findBudget(): Quota | null | Promise<Quota | null> {
+  #findBudget(): RateLimiter | null | Promise<RateLimiter | null> {
     const { request, user } = this.#visit;
     return (this.#finding ??= { budget: this.#parts.budgetOf(request, user) }).budget;
   }
@@ -173,21 +177,21 @@ export class Admission implements Gate, Payment {
     this.#charged -= amount;
   }
 
-  #pay(budget: Quota | null): void | Promise<void> {
+  #pay(budget: RateLimiter | null): void | Promise<void> {
     this.#budget = budget;
     if (budget === null) return this.#judge();
     this.#price = this.#protection.cost;
     return this.#take(budget);
   }
 
-  #take(budget: Quota): void | Promise<void> {
+  #take(budget: RateLimiter): void | Promise<void> {
     const taking = budget.takeMore(this.#who, this.#due(), this.#charged);
     return taking instanceof Promise
       ? taking.then((taken) => this.#took(taken))
       : this.#took(taking);
   }
 
-  #took(taken: Taken): void | Promise<void> {
+  #took(taken: TakeResult): void | Promise<void> {
     this.#spent = taken;
     this.#charged += taken.amount;
     // Work that was done for one item need not be enough for all of them.
@@ -197,7 +201,7 @@ export class Admission implements Gate, Payment {
   }
 
   #judge(): void | Promise<void> {
-    const verdict = decide(this.#facts);
+    const verdict = admissionVerdict(this.#facts);
     if (verdict.kind === "refuse") throw this.#refusal(verdict, this.#due());
     if (verdict.kind === "challenge") return this.#challenge(verdict);
     if (verdict.debit === "floor") return this.#takeRest();
@@ -221,7 +225,7 @@ export class Admission implements Gate, Payment {
   }
 
   async #challenge(
-    verdict: Extract<Verdict, { readonly kind: "challenge" }>,
+    verdict: Extract<AdmissionVerdict, { readonly kind: "challenge" }>,
   ): Promise<void> {
     if (verdict.by === "captcha") {
       await this.#requireCaptcha();
@@ -253,7 +257,7 @@ export class Admission implements Gate, Payment {
     if (difficulty === 0) return;
     const { request: { method, headers }, target: { path, query }, user } = this.#visit;
     const body = await this.#visit.body();
-    const facts: RequestFacts = { method, path, query, body, userId: user?.id ?? null };
+    const facts: FingerprintedRequest = { method, path, query, body, userId: user?.id ?? null };
     const pow = this.#parts.proofOfWork();
     const isStillGood = this.#hasClaimed &&
       typeof pow.checkSolution(headers, facts, difficulty) !== "string";
@@ -288,7 +292,7 @@ export class Admission implements Gate, Payment {
   }
 
   #refusal(
-    { limit }: Extract<Verdict, { readonly kind: "refuse" }>,
+    { limit }: Extract<AdmissionVerdict, { readonly kind: "refuse" }>,
     amount: number,
   ): Problem {
     const standing = limit === "rateLimit"
@@ -312,10 +316,10 @@ export class Admission implements Gate, Payment {
 }
 
 /** Whether anything is there that has to be looked at, however wrong it may be. */
-function offersSolution(headers: Headers, { captcha }: SettledAbuse): boolean {
+function offersSolution(headers: Headers, { captcha }: ResolvedAbuseProtection): boolean {
   return headers.has(powHeaders.nonce) || captcha !== null && headers.has(captcha.tokenHeader);
 }
 
-function standingOf(quota: Quota | null, taken: Taken | null): Standing | null {
+function standingOf(quota: RateLimiter | null, taken: TakeResult | null): RateLimitState | null {
   return quota === null || taken === null ? null : { limit: quota.limit, left: taken.left };
 }

@@ -1,5 +1,5 @@
 /** What is known of a request when it asks to be let in. */
-export interface Facts {
+export interface AdmissionFacts {
   /** A live stream: it cannot be challenged, because nothing can be asked once it has begun. */
   readonly isStream: boolean;
   /** The resource's `rateLimit` has no request left for the caller. */
@@ -23,7 +23,7 @@ export interface Facts {
 }
 
 /** What becomes of a request. */
-export type Verdict =
+export type AdmissionVerdict =
   /** `floor` takes what is left where that is less than the cost: something else was given for it. */
   | { readonly kind: "serve"; readonly debit: "none" | "whole" | "floor" }
   /** `gate` and `overflow` say what asks for it: each may want another difficulty. */
@@ -40,7 +40,7 @@ export type Verdict =
  * stand in for it, then the gates that always stand. A CAPTCHA goes before proof of work where both
  * apply, and one solution serves the gate and the overflow.
  */
-export function decide(facts: Facts): Verdict {
+export function admissionVerdict(facts: AdmissionFacts): AdmissionVerdict {
   if (facts.isRateLimited) return { kind: "refuse", limit: "rateLimit" };
   const isShort = facts.budget === "short";
   const valve = isShort ? valveOf(facts) : "none";
@@ -58,18 +58,18 @@ export function decide(facts: Facts): Verdict {
 type Means = "none" | "pow" | "captcha";
 
 /** What can stand in for a budget that is short. */
-function valveOf({ isStream, overflowsToCaptcha, captchaIsOn, powIsOn }: Facts): Means {
+function valveOf({ isStream, overflowsToCaptcha, captchaIsOn, powIsOn }: AdmissionFacts): Means {
   if (isStream) return "none";
   if (overflowsToCaptcha && captchaIsOn) return "captcha";
   return powIsOn ? "pow" : "none";
 }
 
-function gateOf({ isStream, hasCaptchaGate, hasPowGate }: Facts): Means {
+function gateOf({ isStream, hasCaptchaGate, hasPowGate }: AdmissionFacts): Means {
   if (isStream) return "none";
   if (hasCaptchaGate) return "captcha";
   return hasPowGate ? "pow" : "none";
 }
 
-function challenge(by: "pow" | "captcha", gate: Means, valve: Means): Verdict {
+function challenge(by: "pow" | "captcha", gate: Means, valve: Means): AdmissionVerdict {
   return { kind: "challenge", by, gate: gate !== "none", overflow: valve !== "none" };
 }

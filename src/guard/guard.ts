@@ -1,45 +1,45 @@
 import type { Access } from "../auth/scope.ts";
 import type { AppStore } from "../kv/open_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { SettledAbuse } from "./abuse_options.ts";
-import { Admission, type AdmissionParts } from "./admission.ts";
+import type { ResolvedAbuseProtection } from "./abuse_options.ts";
+import { Admission, type AdmissionOptions } from "./admission.ts";
 import { anonymousClass, authenticatedClass } from "./budget/budget_options.ts";
 import { createCaptcha } from "./captcha/captcha.ts";
-import { fixedWindow, type Limit, tokenBucket } from "./budget/token_bucket.ts";
+import { fixedWindow, tokenBucket, type TokenLimit } from "./budget/token_bucket.ts";
 import { LimitStore } from "./budget/limit_store.ts";
 import { createProofOfWork, type ProofOfWork } from "./pow/proof_of_work.ts";
 import {
-  type ProtectedPlace,
+  type ProtectedOperation,
   type Protection,
-  settleProcedureProtection,
-  settleProtections,
+  resolveProcedureProtection,
+  resolveProtections,
 } from "./protection.ts";
 import type { ProtectionOptions, RateLimitOptions } from "./protection_options.ts";
-import { Quota } from "./budget/rate_limiter.ts";
-import type { Visit } from "./guarded_request.ts";
+import { RateLimiter } from "./budget/rate_limiter.ts";
+import type { GuardedRequest } from "./guarded_request.ts";
 
 /** Stands before the operations of a service. */
 export interface Guard {
   /** What protects the operations of a resource; an access without anything is absent. */
-  protect(options: ProtectionOptions, place: ProtectedPlace): ReadonlyMap<Access, Protection>;
+  protect(options: ProtectionOptions, place: ProtectedOperation): ReadonlyMap<Access, Protection>;
   /** What protects one of its procedures; null for nothing. */
   protectProcedure(
     own: ProcedureProtectionOptions,
     options: ProtectionOptions,
-    place: ProtectedPlace,
+    place: ProtectedOperation,
   ): Protection | null;
   /** Lets one request through, or not. */
-  admission(protection: Protection, visit: Visit): Admission;
+  admission(protection: Protection, visit: GuardedRequest): Admission;
   /** Puts back what is held of the limits. The store must still be open. */
   close(): Promise<void>;
 }
 
 /** What protects one procedure beside the limits of its resource. */
-export type ProcedureProtectionOptions = Parameters<typeof settleProcedureProtection>[0];
+export type ProcedureProtectionOptions = Parameters<typeof resolveProcedureProtection>[0];
 
 /** What {@link createGuard} needs. */
 export interface GuardOptions {
-  readonly abuse: SettledAbuse;
+  readonly abuse: ResolvedAbuseProtection;
   /** Asked only once there is something to keep. */
   readonly store: Pick<AppStore, "need">;
   readonly runtime: Runtime;
@@ -49,21 +49,21 @@ export interface GuardOptions {
 export function createGuard({ abuse, store, runtime }: GuardOptions): Guard {
   let limits: LimitStore | null = null;
   let proofOfWork: ProofOfWork | null = null;
-  function quotaOf(id: string, limit: Limit): Quota {
+  function quotaOf(id: string, limit: TokenLimit): RateLimiter {
     limits ??= new LimitStore(store.need("limits"), runtime);
-    return new Quota(id, limit, limits, runtime.clock);
+    return new RateLimiter(id, limit, limits, runtime.clock);
   }
-  const rateLimits = new Map<string, Quota>();
+  const rateLimits = new Map<string, RateLimiter>();
   const ground = {
     abuse,
-    rateLimitOf(url: string, options: RateLimitOptions): Quota {
+    rateLimitOf(url: string, options: RateLimitOptions): RateLimiter {
       const known = rateLimits.get(url);
       const quota = known ?? quotaOf(`rate ${url}`, fixedWindow("requests", options));
       rateLimits.set(url, quota);
       return quota;
     },
   };
-  const parts: AdmissionParts = {
+  const parts: AdmissionOptions = {
     abuse,
     captcha: abuse.captcha === null
       ? null
@@ -74,9 +74,9 @@ export function createGuard({ abuse, store, runtime }: GuardOptions): Guard {
       proofOfWork ??= createProofOfWork({ ...abuse.pow(), store: store.need("limits"), runtime }),
   };
   return {
-    protect: (options, place) => settleProtections(options, place, ground),
+    protect: (options, place) => resolveProtections(options, place, ground),
     protectProcedure: (own, options, place) =>
-      settleProcedureProtection(own, options, place, ground),
+      resolveProcedureProtection(own, options, place, ground),
     admission: (protection, visit) => new Admission(parts, protection, visit),
     async close() {
       await limits?.close();
@@ -85,10 +85,10 @@ export function createGuard({ abuse, store, runtime }: GuardOptions): Guard {
 }
 
 function budgetFinder(
-  { budget }: SettledAbuse,
-  quotaOf: (id: string, limit: Limit) => Quota,
+  { budget }: ResolvedAbuseProtection,
+  quotaOf: (id: string, limit: TokenLimit) => RateLimiter,
   { observe }: Runtime,
-): AdmissionParts["budgetOf"] {
+): AdmissionOptions["budgetOf"] {
   if (budget === null) return () => null;
   const classes = new Map(
     Object.entries(budget.classes).map(([name, options]) => [
@@ -101,11 +101,11 @@ function budgetFinder(
   const { classify } = budget;
   if (classify === undefined) return (_request, user) => user === null ? anonymous : authenticated;
 
-  function failed(error: unknown): Quota | null {
+  function failed(error: unknown): RateLimiter | null {
     observe({ kind: "classify_failed", error });
     return anonymous;
   }
-  function named(name: unknown): Quota | null {
+  function named(name: unknown): RateLimiter | null {
     const quota = typeof name === "string" ? classes.get(name) : undefined;
     return quota ?? failed(new Error(`There is no class ${JSON.stringify(name)}`));
   }

@@ -1,7 +1,7 @@
 import type { User } from "../auth/user.ts";
 
 /** A request that wants to be let in. */
-export interface Visit {
+export interface GuardedRequest {
   readonly request: Request;
   /** Raw, the query without the question mark. */
   readonly target: { readonly path: string; readonly query: string };

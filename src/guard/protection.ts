@@ -1,9 +1,9 @@
 import type { Access } from "../auth/scope.ts";
 import { requireKnownOptions } from "../problem/known_options.ts";
-import { shown } from "../problem/show_value.ts";
-import type { SettledAbuse } from "./abuse_options.ts";
+import { showValue } from "../problem/show_value.ts";
+import type { ResolvedAbuseProtection } from "./abuse_options.ts";
 import { requireCaptchaAction } from "./captcha/captcha_options.ts";
-import { hardestDifficulty, type Trust } from "./pow/difficulty.ts";
+import { maxDifficulty, type Trust } from "./pow/difficulty.ts";
 import {
   type CaptchaGateOptions,
   type CostOptions,
@@ -13,12 +13,12 @@ import {
   type ProtectionOptions,
   type RateLimitOptions,
 } from "./protection_options.ts";
-import type { Quota } from "./budget/rate_limiter.ts";
+import type { RateLimiter } from "./budget/rate_limiter.ts";
 
 /** What stands before one operation, every option settled. */
 export interface Protection {
   /** All operations of a resource share one. */
-  readonly rateLimit: Quota | null;
+  readonly rateLimit: RateLimiter | null;
   /** Tokens for each item; 0 where no budget has anything to say. */
   readonly cost: number;
   readonly pow: { readonly difficulty: number; readonly trust: Trust | undefined } | null;
@@ -28,7 +28,7 @@ export interface Protection {
 }
 
 /** Where protections stand, for messages and for the store. */
-export interface ProtectedPlace {
+export interface ProtectedOperation {
   /** Begins messages: `Cannot serve "notes"`. */
   readonly subject: string;
   /** The path of the resource. */
@@ -36,17 +36,17 @@ export interface ProtectedPlace {
 }
 
 /** What protections are settled with, beside their options. */
-export interface ProtectionGround {
-  readonly abuse: SettledAbuse;
+export interface ProtectionContext {
+  readonly abuse: ResolvedAbuseProtection;
   /** The rate limit of a resource, by its path: always the same for the same one. */
-  rateLimitOf(url: string, options: RateLimitOptions): Quota;
+  rateLimitOf(url: string, options: RateLimitOptions): RateLimiter;
 }
 
 /** What protects the operations of a resource; an access without anything is absent. */
-export function settleProtections(
+export function resolveProtections(
   options: ProtectionOptions,
-  place: ProtectedPlace,
-  ground: ProtectionGround,
+  place: ProtectedOperation,
+  ground: ProtectionContext,
 ): ReadonlyMap<Access, Protection> {
   checkRateLimit(options.rateLimit, place);
   checkCosts(options.cost ?? {}, place, ground.abuse);
@@ -59,11 +59,11 @@ export function settleProtections(
 }
 
 /** What protects one procedure of a resource, which has a cost and a gate of its own. */
-export function settleProcedureProtection(
+export function resolveProcedureProtection(
   own: { readonly cost?: number | undefined; readonly pow?: ProtectionOptions["pow"] },
   { rateLimit, overflow }: ProtectionOptions,
-  place: ProtectedPlace,
-  ground: ProtectionGround,
+  place: ProtectedOperation,
+  ground: ProtectionContext,
 ): Protection | null {
   const { cost, pow } = own;
   const options: ProtectionOptions = {
@@ -80,8 +80,8 @@ export function settleProcedureProtection(
 function protectionOf(
   access: Access,
   options: ProtectionOptions,
-  { url }: ProtectedPlace,
-  { abuse, rateLimitOf }: ProtectionGround,
+  { url }: ProtectedOperation,
+  { abuse, rateLimitOf }: ProtectionContext,
 ): Protection | null {
   const kind = guardedKind(access);
   const isStream = access === "subscribe";
@@ -106,12 +106,15 @@ function covers({ operations }: PowGateOptions | CaptchaGateOptions, kind: Guard
   return operations === undefined || operations.includes(kind);
 }
 
-function powGate({ difficulty, trust }: PowGateOptions, abuse: SettledAbuse): Protection["pow"] {
+function powGate(
+  { difficulty, trust }: PowGateOptions,
+  abuse: ResolvedAbuseProtection,
+): Protection["pow"] {
   const settled = abuse.pow();
   return { difficulty: difficulty ?? settled.difficulty, trust: trust ?? settled.trust };
 }
 
-function checkRateLimit(rateLimit: unknown, { subject }: ProtectedPlace): void {
+function checkRateLimit(rateLimit: unknown, { subject }: ProtectedOperation): void {
   if (rateLimit === undefined) return;
   const known: Readonly<Record<keyof RateLimitOptions, true>> = {
     windowMs: true,
@@ -136,12 +139,18 @@ const kinds: Readonly<Record<keyof CostOptions & GuardedKind, true>> = {
 const leastCost = 0.001;
 
 /** What costs more than a bucket holds could never be paid for. */
-function checkCosts(costs: unknown, { subject }: ProtectedPlace, { budget }: SettledAbuse): void {
+function checkCosts(
+  costs: unknown,
+  { subject }: ProtectedOperation,
+  { budget }: ResolvedAbuseProtection,
+): void {
   const given = requireOptions(costs, `${subject}: cost`, kinds);
   for (const kind of Object.keys(kinds)) {
     const cost = given.get(kind) ?? 1;
     if (typeof cost !== "number" || !Number.isFinite(cost) || cost < 0) {
-      throw new Error(`${subject}: cost.${kind} must be a number from 0 on, not ${shown(cost)}`);
+      throw new Error(
+        `${subject}: cost.${kind} must be a number from 0 on, not ${showValue(cost)}`,
+      );
     }
     if (cost > 0 && cost < leastCost) {
       throw new Error(
@@ -159,21 +168,21 @@ function checkCosts(costs: unknown, { subject }: ProtectedPlace, { budget }: Set
 
 function checkGates(
   { pow, captcha, overflow }: ProtectionOptions,
-  { subject }: ProtectedPlace,
-  abuse: SettledAbuse,
+  { subject }: ProtectedOperation,
+  abuse: ResolvedAbuseProtection,
 ): void {
   if (pow !== undefined && typeof pow !== "boolean") {
     const known = { difficulty: true, operations: true, trust: true } as const;
     const given = requireOptions(pow, `${subject}: pow`, known);
     checkOperations(given.get("operations"), `${subject}: pow.operations`);
     const { difficulty = 1 } = pow;
-    if (!Number.isInteger(difficulty) || difficulty < 1 || difficulty > hardestDifficulty) {
+    if (!Number.isInteger(difficulty) || difficulty < 1 || difficulty > maxDifficulty) {
       throw new Error(
-        `${subject}: pow.difficulty must be a whole number from 1 to ${hardestDifficulty}`,
+        `${subject}: pow.difficulty must be a whole number from 1 to ${maxDifficulty}`,
       );
     }
     if (pow.trust !== undefined && typeof pow.trust !== "function") {
-      throw new Error(`${subject}: pow.trust must be a function, not ${shown(pow.trust)}`);
+      throw new Error(`${subject}: pow.trust must be a function, not ${showValue(pow.trust)}`);
     }
   }
   if (captcha !== undefined) {
@@ -189,7 +198,7 @@ function checkGates(
     }
   }
   if (overflow !== undefined && overflow !== "captcha") {
-    throw new Error(`${subject}: overflow must be "captcha", not ${shown(overflow)}`);
+    throw new Error(`${subject}: overflow must be "captcha", not ${showValue(overflow)}`);
   }
 }
 
@@ -208,7 +217,7 @@ function requireOptions(
   known: Readonly<Record<string, true>>,
 ): ReadonlyMap<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new Error(`${subject} must be an object, not ${shown(value)}`);
+    throw new Error(`${subject} must be an object, not ${showValue(value)}`);
   }
   requireKnownOptions(value, known, subject);
   return new Map(Object.entries(value));

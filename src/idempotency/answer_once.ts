@@ -12,7 +12,7 @@ import {
 import type { Runtime } from "../runtime/runtime.ts";
 
 /** A request that says by which key it may be known again. */
-export interface KeyedRequest {
+export interface IdempotentRequest {
   readonly key: string;
   /** Who sends it: nobody is given what another was answered. */
   readonly identity: string;
@@ -28,27 +28,27 @@ export interface KeyedRequest {
 }
 
 /** What a request was answered. */
-export interface Answered {
+export interface RequestOutcome {
   readonly reply: Reply;
   /** Whether the reply was stored together with what it tells. */
   readonly isStored: boolean;
 }
 
 /** Where answers are kept. */
-export interface AnswerKeeping extends Pick<Runtime, "clock" | "random" | "observe"> {
+export interface IdempotencyContext extends Pick<Runtime, "clock" | "random" | "observe"> {
   readonly store: IdempotencyStore;
 }
 
 /** A keyed request at its operation. */
-export interface KeyedWork {
+export interface IdempotentWork {
   /** Executes it. */
-  execute(claim: IdempotencyClaim): Promise<Answered>;
+  execute(claim: IdempotencyClaim): Promise<RequestOutcome>;
   /** Throws where its caller has no right to the operation any more. */
   authorize(): Promise<void>;
 }
 
 /** What a keyed request has to pass before it is worked on. */
-export interface Gate {
+export interface IdempotentAdmission {
   /** Whether it will refuse the request, as far as it can say without asking or taking anything. */
   isDoubtful(): Promise<boolean>;
   /** Throws a 428 or 429 where the request may not pass. */
@@ -61,13 +61,13 @@ export interface Gate {
  * Answers a request, or says again what was answered to it before. Of any number of the same
  * requests one is at work at a time. Throws `idempotency-key-reused` (422) for another request
  * under the same key, `idempotency-in-flight` (409) while the first one runs, and what
- * {@link KeyedWork.authorize} throws.
+ * {@link IdempotentWork.authorize} throws.
  */
 export async function answerOnce(
-  request: KeyedRequest,
-  keeping: AnswerKeeping,
-  work: KeyedWork,
-  gate: Gate | null,
+  request: IdempotentRequest,
+  keeping: IdempotencyContext,
+  work: IdempotentWork,
+  gate: IdempotentAdmission | null,
 ): Promise<Reply> {
   const claim = claimFor(request, keeping);
   // A flood that is refused writes nothing to the store. Others are admitted once they hold the
@@ -85,7 +85,7 @@ export async function answerOnce(
     return await repeated(result, claim, work);
   }
   const letGo = hold(claim, keeping);
-  let answered: Answered;
+  let answered: RequestOutcome;
   try {
     answered = await refusalsAnswered(async () => {
       if (!isDoubtful) await gate?.admit();
@@ -113,7 +113,7 @@ export function inFlight(): Problem {
 }
 
 /** As JSON, no part can run over into the next, and no text is taken for a missing one. */
-function claimFor(request: KeyedRequest, { random }: AnswerKeeping): IdempotencyClaim {
+function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): IdempotencyClaim {
   const { key, identity, method, path, query, ifMatch, body } = request;
   const head = JSON.stringify([method, path, query, ifMatch]);
   return {
@@ -133,7 +133,7 @@ function hashOf(...parts: readonly (string | Uint8Array)[]): string {
 async function repeated(
   result: FoundAnswer,
   { fingerprint }: IdempotencyClaim,
-  work: KeyedWork,
+  work: IdempotentWork,
 ): Promise<Reply> {
   if (result.fingerprint !== fingerprint) {
     throw new Problem(
@@ -149,7 +149,7 @@ async function repeated(
 }
 
 /** Renews the claim until the answer is there; what is given back ends that. */
-function hold(claim: IdempotencyClaim, { store, clock, observe }: AnswerKeeping) {
+function hold(claim: IdempotencyClaim, { store, clock, observe }: IdempotencyContext) {
   let isOver = false;
   let cancel = () => {};
   let renewal = Promise.resolve();
@@ -176,7 +176,7 @@ function hold(claim: IdempotencyClaim, { store, clock, observe }: AnswerKeeping)
 }
 
 /** A refusal that would be the same the next time is an answer like any other. */
-async function refusalsAnswered(work: () => Promise<Answered>): Promise<Answered> {
+async function refusalsAnswered(work: () => Promise<RequestOutcome>): Promise<RequestOutcome> {
   try {
     return await work();
   } catch (error) {
@@ -209,7 +209,7 @@ export function storable({ status, headers, body }: Reply): StoredAnswer | null 
 async function settle(
   outcome: StoredAnswer | "release",
   claim: IdempotencyClaim,
-  { store, observe }: AnswerKeeping,
+  { store, observe }: IdempotencyContext,
 ): Promise<void> {
   try {
     await (outcome === "release" ? store.release(claim) : store.finish(claim, outcome));

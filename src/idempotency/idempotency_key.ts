@@ -5,21 +5,21 @@ import { Problem } from "../problem/problem.ts";
  * apart by their address alone, which many people share: only a key that cannot be guessed, and is
  * not chosen twice, keeps one of them from being sent the answer of another.
  */
-export const leastAnonymousKey = 22;
+export const minAnonymousKeyLength = 22;
 
 /**
  * The key in an `Idempotency-Key` header: a string of RFC 9651 in its quotes, as the draft of the
  * header has it, or as it is, as most clients send it. Both spellings are the same key. Throws a 400, also for a short
  * key of an anonymous caller.
  */
-export function readIdempotencyKey(header: string, isAnonymous: boolean): string {
+export function parseIdempotencyKey(header: string, isAnonymous: boolean): string {
   const quoted = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/.exec(header)?.[1];
   const key = quoted?.replaceAll(/\\(.)/g, "$1") ?? header;
   const isKey = /^[ -~]{1,255}$/.test(key) && (quoted !== undefined || !header.startsWith('"'));
   if (!isKey) throw unusable("it must be 1 to 255 printable ASCII characters");
-  if (isAnonymous && key.length < leastAnonymousKey) {
+  if (isAnonymous && key.length < minAnonymousKeyLength) {
     throw unusable(
-      `without a user it must be ${leastAnonymousKey} characters at least, chosen at random, ` +
+      `without a user it must be ${minAnonymousKeyLength} characters at least, chosen at random, ` +
         "such as a new UUID",
     );
   }

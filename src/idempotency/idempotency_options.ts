@@ -1,5 +1,5 @@
 import { requireKnownOptions } from "../problem/known_options.ts";
-import { shown } from "../problem/show_value.ts";
+import { showValue } from "../problem/show_value.ts";
 
 /** How requests with an `Idempotency-Key` are told from their repetitions. */
 export interface IdempotencyOptions {
@@ -13,24 +13,26 @@ export interface IdempotencyOptions {
 }
 
 /** The options with every default in its place. */
-export interface SettledIdempotency {
+export interface ResolvedIdempotencyOptions {
   readonly storage: "kv" | "db";
   readonly ttlMs: number;
 }
 
 /** Checks the options once, at start; null where the header is not looked at. */
-export function settleIdempotency(
+export function resolveIdempotencyOptions(
   options: false | IdempotencyOptions | undefined,
-): SettledIdempotency | null {
+): ResolvedIdempotencyOptions | null {
   if (options === false) return null;
   const given: unknown = options ?? {};
   if (typeof given !== "object" || given === null) {
-    throw new Error(`Cannot start: idempotency must be false or an object, not ${shown(given)}`);
+    throw new Error(
+      `Cannot start: idempotency must be false or an object, not ${showValue(given)}`,
+    );
   }
   requireKnownOptions(given, knownOptions, "Cannot start: idempotency");
   const { storage = "kv", ttlMs = 24 * 3_600_000 } = options ?? {};
   if (storage !== "kv" && storage !== "db") {
-    throw new Error(`Cannot use idempotency.storage ${shown(storage)}: it is "kv" or "db"`);
+    throw new Error(`Cannot use idempotency.storage ${showValue(storage)}: it is "kv" or "db"`);
   }
   // Beyond all dates no store knows when a record expires.
   if (!Number.isSafeInteger(ttlMs) || ttlMs <= 0 || ttlMs > longestTtlMs) {

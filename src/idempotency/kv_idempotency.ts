@@ -7,12 +7,12 @@ import {
   type StoredAnswer,
 } from "./idempotency_store.ts";
 import { boundedMap } from "../runtime/bounded_map.ts";
-import type { Key, KeyValue, KeyValueCommit } from "../kv/key_value.ts";
+import type { KeyValue, KeyValueCommit, KeyValueKey } from "../kv/key_value.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "../kv/store_error.ts";
 
 /** What {@link KvIdempotency} works with. */
-export interface KvIdempotencyParts {
+export interface KvIdempotencyOptions {
   readonly store: KeyValue;
   readonly ttlMs: number;
   readonly clock: Clock;
@@ -23,12 +23,12 @@ export interface KvIdempotencyParts {
  * in between leaves a key under which the request is executed again once the claim has run out.
  */
 export class KvIdempotency implements IdempotencyStore {
-  readonly #parts: KvIdempotencyParts;
+  readonly #parts: KvIdempotencyOptions;
   /** Owners that gave their key back while the store did not answer: they hold it no longer. */
   readonly #gone = boundedMap<string, true>(10_000);
 
   /** Asks nobody yet. */
-  constructor(parts: KvIdempotencyParts) {
+  constructor(parts: KvIdempotencyOptions) {
     this.#parts = parts;
   }
 
@@ -101,11 +101,11 @@ export class KvIdempotency implements IdempotencyStore {
     return { owner, fingerprint, leaseUntilMs, answer: null };
   }
 
-  async #put(key: Key, value: KeyRecord, versionstamp: string | null): Promise<boolean> {
+  async #put(key: KeyValueKey, value: KeyRecord, versionstamp: string | null): Promise<boolean> {
     return (await this.#parts.store.commit(this.#setting(key, value, versionstamp))).ok;
   }
 
-  #setting(key: Key, value: KeyRecord, versionstamp: string | null): KeyValueCommit {
+  #setting(key: KeyValueKey, value: KeyRecord, versionstamp: string | null): KeyValueCommit {
     const { ttlMs } = this.#parts;
     // A claim is held as long as it is renewed, however short answers are kept.
     const expireInMs = value.answer === null ? Math.max(ttlMs, idempotencyLeaseMs) : ttlMs;
@@ -119,7 +119,7 @@ export class KvIdempotency implements IdempotencyStore {
   /** Runs `change` as long as the claim holds the key and nobody has answered. */
   async #whileHeld(
     claim: IdempotencyClaim,
-    change: (key: Key, versionstamp: string | null) => Promise<boolean>,
+    change: (key: KeyValueKey, versionstamp: string | null) => Promise<boolean>,
   ): Promise<void> {
     const key = keyOf(claim);
     for (;;) {
@@ -162,12 +162,12 @@ const partBytes = 48_000;
 
 const partMarginMs = 60_000;
 
-function keyOf({ id }: IdempotencyClaim): Key {
+function keyOf({ id }: IdempotencyClaim): KeyValueKey {
   return ["idempotency", id];
 }
 
 /** With the owner, so that two who both believe to hold the key cannot mix their answers. */
-function partKey({ id, owner }: IdempotencyClaim, index: number): Key {
+function partKey({ id, owner }: IdempotencyClaim, index: number): KeyValueKey {
   return ["idempotency", id, owner, index];
 }
 

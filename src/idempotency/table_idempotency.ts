@@ -22,10 +22,10 @@ import {
 import { createTables } from "../db/create_tables.ts";
 import { DatabaseError } from "../db/database_error.ts";
 import type { Connection, Driver, QueryResult } from "../db/driver.ts";
-import { retrying } from "../db/transact.ts";
+import { retryOnConflict } from "../db/transact.ts";
 
 /** What {@link TableIdempotency} works with. */
-export interface TableIdempotencyParts {
+export interface TableIdempotencyOptions {
   readonly driver: Driver;
   readonly ttlMs: number;
   readonly clock: Clock;
@@ -33,12 +33,12 @@ export interface TableIdempotencyParts {
 
 /** Keeps answers beside what was written, in a table of its own: `_service_idempotency`. */
 export class TableIdempotency implements IdempotencyStore {
-  readonly #parts: TableIdempotencyParts;
+  readonly #parts: TableIdempotencyOptions;
   #preparation: Promise<void> | null = null;
   #nextSweepAt = 0;
 
   /** Asks nobody yet. */
-  constructor(parts: TableIdempotencyParts) {
+  constructor(parts: TableIdempotencyOptions) {
     this.#parts = parts;
   }
 
@@ -181,7 +181,7 @@ export class TableIdempotency implements IdempotencyStore {
   #run(fragment: Fragment): Promise<QueryResult> {
     const { driver } = this.#parts;
     const statement = this.#statement(fragment);
-    return asStore(() => retrying(driver, (connection) => connection.query(statement)));
+    return asStore(() => retryOnConflict(driver, (connection) => connection.query(statement)));
   }
 
   #statement(fragment: Fragment): Statement {

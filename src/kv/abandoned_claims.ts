@@ -3,7 +3,7 @@
  * the same, and later: what they leave then counts for nothing in this process, and is removed for
  * the others, so that the same request can be sent again.
  */
-export class GivenUpClaims {
+export class AbandonedClaims {
   readonly #ids = new Set<string>();
   #open = 0;
   #whenNone: (() => void) | null = null;

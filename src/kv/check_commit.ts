@@ -1,12 +1,12 @@
 import { serialize } from "node:v8";
-import { encodeKey, encodePrefix, isBelow, nameOf } from "./key_encoding.ts";
-import type { Key, KeyValueCommit, KeyValuePage } from "./key_value.ts";
+import { encodeKey, encodePrefix, isBelow, keyName } from "./key_encoding.ts";
+import type { KeyValueCommit, KeyValueKey, KeyValuePage } from "./key_value.ts";
 
 /** Refuses, as a plain Error, a commit that not every store takes. Values are looked at apart. */
 export function checkCommit({ checks = [], mutations, claim }: KeyValueCommit): void {
   for (const { key } of [...checks, ...mutations]) encodeKey(key);
-  if (checks.length > mostChecks) {
-    throw new Error(`Cannot commit ${checks.length} checks: ${mostChecks} are the most`);
+  if (checks.length > maxChecks) {
+    throw new Error(`Cannot commit ${checks.length} checks: ${maxChecks} are the most`);
   }
   if (mutations.length > mostMutations) {
     throw new Error(`Cannot commit ${mutations.length} mutations: ${mostMutations} are the most`);
@@ -14,31 +14,31 @@ export function checkCommit({ checks = [], mutations, claim }: KeyValueCommit): 
   for (const mutation of mutations) {
     if (mutation.kind === "delete") continue;
     const { key, value, expireInMs = 1 } = mutation;
-    if (value === undefined) throw new Error(`Cannot store undefined under ${nameOf(key)}`);
+    if (value === undefined) throw new Error(`Cannot store undefined under ${keyName(key)}`);
     if (Number.isSafeInteger(expireInMs) && expireInMs > 0) continue;
     throw new Error(
-      `Cannot store under ${nameOf(key)}: expireInMs ${expireInMs} is no whole number over 0`,
+      `Cannot store under ${keyName(key)}: expireInMs ${expireInMs} is no whole number over 0`,
     );
   }
   if (claim === undefined) return;
   const claimed = encodeKey(claim);
   const last = mutations.findLast(({ key }) => encodeKey(key) === claimed);
   if (last?.kind !== "set") {
-    throw new Error(`Cannot commit: the claim, ${nameOf(claim)}, is not what is set`);
+    throw new Error(`Cannot commit: the claim, ${keyName(claim)}, is not what is set`);
   }
 }
 
 /** The bytes of a value. Throws a plain Error where it cannot be cloned or is too large. */
-export function serializeValue(key: Key, value: unknown): Uint8Array {
+export function serializeValue(key: KeyValueKey, value: unknown): Uint8Array {
   let bytes: Uint8Array;
   try {
     bytes = serialize(value);
   } catch (cause) {
-    throw new Error(`Cannot store under ${nameOf(key)}: the value cannot be cloned`, { cause });
+    throw new Error(`Cannot store under ${keyName(key)}: the value cannot be cloned`, { cause });
   }
   if (bytes.length > mostValueBytes) {
     const size = bytes.length.toLocaleString("en");
-    throw new Error(`Cannot store under ${nameOf(key)}: ${size} bytes are more than 65,000`);
+    throw new Error(`Cannot store under ${keyName(key)}: ${size} bytes are more than 65,000`);
   }
   return bytes;
 }
@@ -49,11 +49,11 @@ export function checkPage({ prefix, after, limit }: KeyValuePage): void {
     throw new Error(`Cannot list ${limit} entries: the limit is a whole number from 1 to 1,000`);
   }
   if (after === undefined || isBelow(encodePrefix(prefix), encodeKey(after))) return;
-  throw new Error(`Cannot list behind ${nameOf(after)}: it is not below the prefix`);
+  throw new Error(`Cannot list behind ${keyName(after)}: it is not below the prefix`);
 }
 
 /** The protocol of KV Connect allows ten, although the local store takes a hundred. */
-export const mostChecks = 10;
+export const maxChecks = 10;
 
 const mostMutations = 1_000;
 

@@ -3,7 +3,7 @@ import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
 /** An operation that was begun. */
-export interface Begun {
+export interface StartedOperation {
   readonly since: number;
 }
 
@@ -22,7 +22,7 @@ export class CircuitBreaker {
   /** A read of the store, of whatever there is. */
   readonly #probe: () => Promise<unknown>;
   /** In the order in which they were begun; those before one that was answered do not count. */
-  readonly #waiting = new Set<Begun>();
+  readonly #waiting = new Set<StartedOperation>();
   #answeredAt = -Infinity;
   #begunSinceAnswer = 0;
   #isDown = false;
@@ -51,7 +51,7 @@ export class CircuitBreaker {
     return this.#waitForNews(now, limit);
   }
 
-  begin(): Begun {
+  begin(): StartedOperation {
     const begun = { since: this.#clock.elapsedMs() };
     this.#waiting.add(begun);
     this.#begunSinceAnswer++;
@@ -59,7 +59,7 @@ export class CircuitBreaker {
   }
 
   /** Also for an operation whose caller has gone. */
-  answered(begun: Begun): void {
+  answered(begun: StartedOperation): void {
     this.#answeredAt = this.#clock.elapsedMs();
     this.#isDown = false;
     this.#begunSinceAnswer = 0;
@@ -73,7 +73,7 @@ export class CircuitBreaker {
   }
 
   /** Its deadline is over; it may still be answered. */
-  missed(begun: Begun): void {
+  missed(begun: StartedOperation): void {
     if (this.#waiting.has(begun)) this.#isDown = true;
   }
 

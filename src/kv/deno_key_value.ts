@@ -2,7 +2,7 @@ import { checkPage } from "./check_commit.ts";
 import type { DenoKv } from "./deno_kv.ts";
 import type { KeyValue } from "./key_value.ts";
 import { commitToKv } from "./deno_kv_commit.ts";
-import { PatientKv, type PatientKvOptions } from "./retrying_kv.ts";
+import { RetryingKv, type RetryingKvOptions } from "./retrying_kv.ts";
 
 /**
  * A {@link KeyValue} in a Deno KV. What that does not promise is added here: an end to waiting,
@@ -10,8 +10,8 @@ import { PatientKv, type PatientKvOptions } from "./retrying_kv.ts";
  * (it shows them for up to a minute more), and the knowledge that a commit was done although its
  * acknowledgement was lost.
  */
-export function createDenoKeyValue(kv: DenoKv, options: PatientKvOptions): KeyValue {
-  const patient = new PatientKv(kv, options);
+export function createDenoKeyValue(kv: DenoKv, options: RetryingKvOptions): KeyValue {
+  const patient = new RetryingKv(kv, options);
   return {
     async get(key) {
       return (await patient.readOne(key, patient.limit())).entry;

@@ -1,11 +1,11 @@
-import type { Key, KeyPart } from "./key_value.ts";
+import type { KeyValueKey, KeyValueKeyPart } from "./key_value.ts";
 
 /** The part of `Deno.Kv` that is used. */
 export interface DenoKv {
   /** Reads one key. */
-  get(key: Key): Promise<DenoKvEntry>;
+  get(key: KeyValueKey): Promise<DenoKvEntry>;
   /** Reads up to ten keys at one moment. */
-  getMany(keys: readonly Key[]): Promise<readonly DenoKvEntry[]>;
+  getMany(keys: readonly KeyValueKey[]): Promise<readonly DenoKvEntry[]>;
   /** Reads a range. */
   list(selector: DenoKvSelector, options: DenoKvListOptions): AsyncIterable<DenoKvEntry>;
   /** Begins a write. */
@@ -17,7 +17,7 @@ export interface DenoKv {
 /** What `Deno.Kv` reads; without a versionstamp there is nothing. */
 export interface DenoKvEntry {
   /** Where it stands; the symbol is in the type only, for keys that are written. */
-  readonly key: readonly (KeyPart | symbol)[];
+  readonly key: readonly (KeyValueKeyPart | symbol)[];
   /** Null, too, where there is nothing. */
   readonly value: unknown;
   /** Names the state of the key. */
@@ -27,11 +27,11 @@ export interface DenoKvEntry {
 /** A range of keys. */
 export interface DenoKvSelector {
   /** The parts that all of them begin with. */
-  readonly prefix: Key;
+  readonly prefix: KeyValueKey;
   /** The first key. */
-  readonly start?: Key;
+  readonly start?: KeyValueKey;
   /** The first key that is not wanted any more. */
-  readonly end?: Key;
+  readonly end?: KeyValueKey;
 }
 
 /** How to read a range. */
@@ -46,12 +46,12 @@ export interface DenoKvListOptions {
 export interface DenoKvAtomic {
   /** Adds conditions. */
   check(
-    ...checks: readonly { readonly key: Key; readonly versionstamp: string | null }[]
+    ...checks: readonly { readonly key: KeyValueKey; readonly versionstamp: string | null }[]
   ): DenoKvAtomic;
   /** Adds a record. */
-  set(key: Key, value: unknown, options?: { readonly expireIn?: number }): DenoKvAtomic;
+  set(key: KeyValueKey, value: unknown, options?: { readonly expireIn?: number }): DenoKvAtomic;
   /** Adds the removal of a record. */
-  delete(key: Key): DenoKvAtomic;
+  delete(key: KeyValueKey): DenoKvAtomic;
   /** Does it. */
   commit(): Promise<
     { readonly ok: true; readonly versionstamp: string } | { readonly ok: false }

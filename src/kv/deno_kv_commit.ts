@@ -4,7 +4,7 @@ import type { DenoKv, DenoKvAtomic } from "./deno_kv.ts";
 import { encodeKey } from "./key_encoding.ts";
 import type { KeyValueCheck, KeyValueCommit, KeyValueCommitResult } from "./key_value.ts";
 import { encodeRecord, type KvRecord } from "./deno_kv_record.ts";
-import type { PatientKv } from "./retrying_kv.ts";
+import type { RetryingKv } from "./retrying_kv.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
@@ -20,7 +20,7 @@ interface Unit {
 
 /** Does a commit in a Deno KV, and finds out what became of it. */
 export async function commitToKv(
-  kv: PatientKv,
+  kv: RetryingKv,
   commit: KeyValueCommit,
   { clock, random }: Pick<Runtime, "clock" | "random">,
 ): Promise<KeyValueCommitResult> {
@@ -48,7 +48,7 @@ export async function commitToKv(
 }
 
 async function attempt(
-  kv: PatientKv,
+  kv: RetryingKv,
   unit: Unit,
   checks: readonly KeyValueCheck[],
   limit: Deadline,
@@ -70,7 +70,7 @@ async function attempt(
 }
 
 /** What a commit leaves that nobody uses counts for nothing, and goes once it is settled. */
-function giveUp(kv: PatientKv, unit: Unit, sent: Promise<unknown>): void {
+function giveUp(kv: RetryingKv, unit: Unit, sent: Promise<unknown>): void {
   const { commit: { claim, isProvisional = false }, claimId } = unit;
   if (claim === undefined || claimId === null || !isProvisional) return;
   kv.givenUp.add(claimId, sent, async () => {
@@ -104,7 +104,7 @@ function atomic(kv: DenoKv, unit: Unit, checks: readonly KeyValueCheck[]): DenoK
 }
 
 /** Null unless the commit's own record is there after all. */
-async function proof(kv: PatientKv, unit: Unit): Promise<KeyValueCommitResult | null> {
+async function proof(kv: RetryingKv, unit: Unit): Promise<KeyValueCommitResult | null> {
   const { claim } = unit.commit;
   if (claim === undefined) return null;
   try {
@@ -125,7 +125,7 @@ function doneBy({ entry, claimId }: KvRecord, unit: Unit): KeyValueCommitResult 
 }
 
 /** Where it fails, nobody knows whether the check met the commit itself. */
-async function secondLook(kv: PatientKv, unit: Unit, limit: Deadline): Promise<SecondLook> {
+async function secondLook(kv: RetryingKv, unit: Unit, limit: Deadline): Promise<SecondLook> {
   try {
     return await lookAgain(kv, unit, limit);
   } catch (error) {
@@ -146,7 +146,7 @@ interface SecondLook {
  * A check failed. That is no conflict where it met the commit itself, done by a try whose
  * acknowledgement was lost, nor where it met a record whose time is over.
  */
-async function lookAgain(kv: PatientKv, unit: Unit, limit: Deadline): Promise<SecondLook> {
+async function lookAgain(kv: RetryingKv, unit: Unit, limit: Deadline): Promise<SecondLook> {
   const { checks = [], claim } = unit.commit;
   const absent = checks.filter(({ versionstamp }) => versionstamp === null);
   const keys = absent.map(({ key }) => key);

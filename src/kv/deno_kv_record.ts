@@ -1,6 +1,6 @@
 import type { DenoKvEntry } from "./deno_kv.ts";
-import { nameOf } from "./key_encoding.ts";
-import type { Key, KeyValueEntry, KeyValueMutation } from "./key_value.ts";
+import { keyName } from "./key_encoding.ts";
+import type { KeyValueEntry, KeyValueKey, KeyValueMutation } from "./key_value.ts";
 
 /** What a record in a Deno KV says about itself beside its value. */
 export interface KvRecord {
@@ -28,13 +28,13 @@ export function encodeRecord(
 }
 
 /** Reads it again. Throws a plain Error where another program has written something. */
-export function decodeRecord(key: Key, stored: DenoKvEntry, now: number): KvRecord {
+export function decodeRecord(key: KeyValueKey, stored: DenoKvEntry, now: number): KvRecord {
   const { value, versionstamp } = stored;
   if (versionstamp === null) {
     return { entry: { key, value: undefined, versionstamp }, claimId: null };
   }
   if (!Array.isArray(value)) {
-    throw new Error(`Cannot read ${nameOf(key)}: its record was written by another program`);
+    throw new Error(`Cannot read ${keyName(key)}: its record was written by another program`);
   }
   const [content, expiresAt, claimId]: readonly unknown[] = value;
   const isOver = typeof expiresAt === "number" && expiresAt <= now;

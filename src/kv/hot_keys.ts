@@ -1,7 +1,7 @@
-import { backOff } from "../runtime/backoff.ts";
-import { mostChecks } from "./check_commit.ts";
+import { waitBackoff } from "../runtime/backoff.ts";
+import { maxChecks } from "./check_commit.ts";
 import { encodeKey } from "./key_encoding.ts";
-import type { Key, KeyValue, KeyValueMutation } from "./key_value.ts";
+import type { KeyValue, KeyValueKey, KeyValueMutation } from "./key_value.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 import { soon } from "../runtime/system_runtime.ts";
@@ -37,7 +37,7 @@ interface Change {
 
 /** Everybody who wants to change one key. */
 interface Line {
-  readonly key: Key;
+  readonly key: KeyValueKey;
   readonly code: string;
   callers: Caller[];
   readySince: number;
@@ -77,7 +77,7 @@ export class HotKeys {
    * be asked again, with another value, where somebody else was faster, so that it changes nothing
    * outside. What it throws, this rejects with, and nothing is stored.
    */
-  update<Result>(key: Key, change: (value: unknown) => KeyChange<Result>): Promise<Result> {
+  update<Result>(key: KeyValueKey, change: (value: unknown) => KeyChange<Result>): Promise<Result> {
     const code = encodeKey(key);
     return new Promise((resolve, reject) => {
       this.#enter(key, code, {
@@ -91,7 +91,7 @@ export class HotKeys {
     });
   }
 
-  #enter(key: Key, code: string, caller: Caller): void {
+  #enter(key: KeyValueKey, code: string, caller: Caller): void {
     const line = this.#lines.get(code);
     if (line !== undefined) {
       line.callers.push(caller);
@@ -113,7 +113,7 @@ export class HotKeys {
   }
 
   #startFlights(): void {
-    while (this.#mayStart()) this.#fly(this.#ready.splice(0, mostChecks));
+    while (this.#mayStart()) this.#fly(this.#ready.splice(0, maxChecks));
     this.#cancelTimer?.();
     this.#cancelTimer = null;
     if (this.#ready.length === 0) return;
@@ -130,7 +130,7 @@ export class HotKeys {
   #mayStart(): boolean {
     const [first] = this.#ready;
     if (first === undefined || this.#flights >= mostFlights) return false;
-    return this.#flights === 0 || this.#ready.length >= mostChecks ||
+    return this.#flights === 0 || this.#ready.length >= maxChecks ||
       this.#now() - first.readySince >= patienceMs;
   }
 
@@ -195,7 +195,7 @@ export class HotKeys {
       ]);
       return;
     }
-    await backOff(tries, this.#options.random);
+    await waitBackoff(tries, this.#options.random);
     for (const line of lines) this.#dismissLate(line);
     await this.#attempt(lines, tries + 1);
   }

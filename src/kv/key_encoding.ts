@@ -1,23 +1,23 @@
 import { Buffer } from "node:buffer";
-import type { Key, KeyPart } from "./key_value.ts";
+import type { KeyValueKey, KeyValueKeyPart } from "./key_value.ts";
 
 /**
  * A key as a text of bytes that orders as keys do and equals for equal keys only: the tuple
  * encoding of FoundationDB, which Deno KV uses too. Throws a plain Error where there is none.
  */
-export function encodeKey(key: Key): string {
+export function encodeKey(key: KeyValueKey): string {
   if (!Array.isArray(key) || key.length === 0) {
     throw new Error("Cannot use this key: it is a list of one part or more");
   }
   const code = encodeParts(key);
   if (code.length > mostKeyBytes) {
-    throw new Error(`Cannot use ${nameOf(key)}: it takes more than ${mostKeyBytes} bytes`);
+    throw new Error(`Cannot use ${keyName(key)}: it takes more than ${mostKeyBytes} bytes`);
   }
   return code;
 }
 
 /** The part of the code that all keys below a prefix share; a prefix may be empty. */
-export function encodePrefix(prefix: Key): string {
+export function encodePrefix(prefix: KeyValueKey): string {
   return encodeParts(prefix);
 }
 
@@ -29,7 +29,7 @@ export function isBelow(prefixCode: string, code: string): boolean {
 }
 
 /** A key in a message: its first part only, since the others may be somebody's name or secret. */
-export function nameOf(key: Key): string {
+export function keyName(key: KeyValueKey): string {
   const [first] = key;
   return `the key [${typeof first === "string" ? JSON.stringify(first) : typeof first}, …]`;
 }
@@ -37,30 +37,30 @@ export function nameOf(key: Key): string {
 /** What Deno KV takes. */
 const mostKeyBytes = 2_048;
 
-function encodeParts(key: Key): string {
+function encodeParts(key: KeyValueKey): string {
   let code = "";
   for (const part of key) code += encodePart(part, key);
   return code;
 }
 
-function encodePart(part: KeyPart, key: Key): string {
+function encodePart(part: KeyValueKeyPart, key: KeyValueKey): string {
   switch (typeof part) {
     case "string":
       // It would become U+FFFD, and two keys one.
       if (!part.isWellFormed()) {
-        throw new Error(`Cannot use ${nameOf(key)}: a text in it holds half a character`);
+        throw new Error(`Cannot use ${keyName(key)}: a text in it holds half a character`);
       }
       return `\x02${escapeZeros(encodeText(part))}\0`;
     case "bigint":
       return encodeInteger(part, key);
     case "number":
-      if (Number.isNaN(part)) throw new Error(`Cannot use ${nameOf(key)}: NaN is in it`);
+      if (Number.isNaN(part)) throw new Error(`Cannot use ${keyName(key)}: NaN is in it`);
       return encodeNumber(part);
     case "boolean":
       return part ? "\x27" : "\x26";
     default:
       if (!(part instanceof Uint8Array)) {
-        throw new Error(`Cannot use ${nameOf(key)}: a part is neither text, number nor bytes`);
+        throw new Error(`Cannot use ${keyName(key)}: a part is neither text, number nor bytes`);
       }
       return `\x01${escapeZeros(bytesText(part))}\0`;
   }
@@ -82,12 +82,12 @@ function escapeZeros(text: string): string {
 }
 
 /** The length of the magnitude, signed, then the magnitude; of a negative one all bits turned. */
-function encodeInteger(value: bigint, key: Key): string {
+function encodeInteger(value: bigint, key: KeyValueKey): string {
   if (value === 0n) return "\x14";
   const hex = (value < 0n ? -value : value).toString(16);
   const magnitude = Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, "hex");
   const { length } = magnitude;
-  if (length > 255) throw new Error(`Cannot use ${nameOf(key)}: an integer is too long`);
+  if (length > 255) throw new Error(`Cannot use ${keyName(key)}: an integer is too long`);
   const isLong = length > 8;
   if (value > 0n) {
     const head = isLong ? [0x1d, length] : [0x14 + length];

@@ -8,9 +8,9 @@
  */
 export interface KeyValue {
   /** What stands under the key now. */
-  get(key: Key): Promise<KeyValueEntry>;
+  get(key: KeyValueKey): Promise<KeyValueEntry>;
   /** What stands under each of these keys; up to ten keys are of one moment. */
-  getMany(keys: readonly Key[]): Promise<readonly KeyValueEntry[]>;
+  getMany(keys: readonly KeyValueKey[]): Promise<readonly KeyValueEntry[]>;
   /** One page of what stands below a prefix, in the order of the keys. */
   list(page: KeyValuePage): Promise<readonly KeyValueEntry[]>;
   /** Does all the mutations if every check holds, else none of them. */
@@ -23,15 +23,15 @@ export interface KeyValue {
  * Parts order as bytes, text by code points, integers (bigint), numbers, false, true; a key comes
  * before those that go on behind it.
  */
-export type Key = readonly KeyPart[];
+export type KeyValueKey = readonly KeyValueKeyPart[];
 
-/** One part of a {@link Key}. A text holds no lone surrogate, a number is not NaN. */
-export type KeyPart = Uint8Array | string | bigint | number | boolean;
+/** One part of a {@link KeyValueKey}. A text holds no lone surrogate, a number is not NaN. */
+export type KeyValueKeyPart = Uint8Array | string | bigint | number | boolean;
 
 /** What stands under a key at one moment. */
 export interface KeyValueEntry {
   /** Where it stands. */
-  readonly key: Key;
+  readonly key: KeyValueKey;
   /** Undefined where there is nothing, or what there was has expired. */
   readonly value: unknown;
   /**
@@ -45,9 +45,9 @@ export interface KeyValueEntry {
 /** Which part of a prefix to list. */
 export interface KeyValuePage {
   /** The parts that all keys begin with; a key of only these is not among them. */
-  readonly prefix: Key;
+  readonly prefix: KeyValueKey;
   /** Goes on behind this key of the page before, in the direction of the list. */
-  readonly after?: Key | undefined;
+  readonly after?: KeyValueKey | undefined;
   /** From 1 to 1,000. Fewer entries mean that there are no more. */
   readonly limit: number;
   /** The last key first. */
@@ -65,7 +65,7 @@ export interface KeyValueCommit {
    * lost, the store looks whether the record is this commit's own. Exact where nobody else
    * overwrites that key, as under a check that nothing stood there.
    */
-  readonly claim?: Key | undefined;
+  readonly claim?: KeyValueKey | undefined;
   /**
    * The claim is of no use to anybody once its caller was refused with a {@link StoreError}: where
    * it was made all the same, or is made later, it counts for nothing, and is removed. For a commit
@@ -77,7 +77,7 @@ export interface KeyValueCommit {
 /** Holds while the key is in the state that this versionstamp names; null: nothing stands there. */
 export interface KeyValueCheck {
   /** The key that is looked at. */
-  readonly key: Key;
+  readonly key: KeyValueKey;
   /** From a {@link KeyValueEntry} or a {@link KeyValueCommitResult}. */
   readonly versionstamp: string | null;
 }
@@ -86,13 +86,13 @@ export interface KeyValueCheck {
 export type KeyValueMutation =
   | {
     readonly kind: "set";
-    readonly key: Key;
+    readonly key: KeyValueKey;
     /** Whatever can be cloned but undefined; at most 65,000 bytes once it is serialized. */
     readonly value: unknown;
     /** After so many milliseconds nobody sees the record any more. */
     readonly expireInMs?: number | undefined;
   }
-  | { readonly kind: "delete"; readonly key: Key };
+  | { readonly kind: "delete"; readonly key: KeyValueKey };
 
 /** Whether the checks held and the mutations are done. */
 export type KeyValueCommitResult =

@@ -2,11 +2,11 @@ import { deserialize } from "node:v8";
 import { checkCommit, checkPage, serializeValue } from "./check_commit.ts";
 import { encodeKey, encodePrefix, isBelow } from "./key_encoding.ts";
 import type {
-  Key,
   KeyValue,
   KeyValueCommit,
   KeyValueCommitResult,
   KeyValueEntry,
+  KeyValueKey,
   KeyValuePage,
 } from "./key_value.ts";
 import type { Clock } from "../runtime/runtime.ts";
@@ -40,7 +40,7 @@ export function createMemoryKeyValue(clock: Clock, mostBytes: number = 64 * 1024
 }
 
 interface MemoryRecord {
-  readonly key: Key;
+  readonly key: KeyValueKey;
   /** Serialized, so that nobody can change what is stored by changing what was handed over. */
   readonly bytes: Uint8Array;
   readonly expiresAt: number;
@@ -63,7 +63,7 @@ class MemoryRecords {
     this.#mostBytes = mostBytes;
   }
 
-  entry(key: Key): KeyValueEntry {
+  entry(key: KeyValueKey): KeyValueEntry {
     const record = this.#live(encodeKey(key));
     return record === undefined ? { key, value: undefined, versionstamp: null } : read(record);
   }
@@ -172,6 +172,6 @@ function read({ key, bytes, versionstamp }: MemoryRecord): KeyValueEntry {
   return { key: copyOf(key), value: deserialize(bytes), versionstamp };
 }
 
-function copyOf(key: Key): Key {
+function copyOf(key: KeyValueKey): KeyValueKey {
   return key.map((part) => part instanceof Uint8Array ? part.slice() : part);
 }

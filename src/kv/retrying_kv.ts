@@ -1,16 +1,16 @@
-import { backOff } from "../runtime/backoff.ts";
-import { type Begun, CircuitBreaker } from "./circuit_breaker.ts";
+import { waitBackoff } from "../runtime/backoff.ts";
+import { CircuitBreaker, type StartedOperation } from "./circuit_breaker.ts";
 import { type Deadline, deadline } from "../runtime/deadline.ts";
 import type { DenoKv, DenoKvEntry } from "./deno_kv.ts";
-import { GivenUpClaims } from "./abandoned_claims.ts";
+import { AbandonedClaims } from "./abandoned_claims.ts";
 import { encodeKey } from "./key_encoding.ts";
-import type { Key, KeyValueEntry, KeyValuePage } from "./key_value.ts";
+import type { KeyValueEntry, KeyValueKey, KeyValuePage } from "./key_value.ts";
 import { decodeRecord, type KvRecord } from "./deno_kv_record.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
 /** How a Deno KV is used. */
-export interface PatientKvOptions extends Pick<Runtime, "clock" | "random"> {
+export interface RetryingKvOptions extends Pick<Runtime, "clock" | "random"> {
   /** How long one operation may take with all its tries; 3,000 unless set. */
   readonly deadlineMs?: number | undefined;
 }
@@ -19,16 +19,16 @@ export interface PatientKvOptions extends Pick<Runtime, "clock" | "random"> {
  * Operations of a Deno KV that try again while another process is in the way, and that end: its
  * client of KV Connect tries for ever, so that little is sent to it while it is silent.
  */
-export class PatientKv {
+export class RetryingKv {
   readonly #kv: DenoKv;
-  readonly #options: PatientKvOptions;
+  readonly #options: RetryingKvOptions;
   readonly #breaker: CircuitBreaker;
   #isClosed = false;
   /** What their commits leave is read as if it had expired. */
-  readonly givenUp = new GivenUpClaims();
+  readonly givenUp = new AbandonedClaims();
 
   /** Owns the store: closes it at the end. */
-  constructor(kv: DenoKv, options: PatientKvOptions) {
+  constructor(kv: DenoKv, options: RetryingKvOptions) {
     this.#kv = kv;
     this.#options = options;
     this.#breaker = new CircuitBreaker(options.clock, () => kv.get(["probe"]));
@@ -66,16 +66,16 @@ export class PatientKv {
         if (error instanceof NoAnswer) this.#missed(work, begun);
         else this.#breaker.answered(begun);
         if (!isLocked(error)) throw error;
-        await backOff(tries, this.#options.random);
+        await waitBackoff(tries, this.#options.random);
         if (limit.leftMs() === 0) throw new StoreError("unavailable", error);
       }
     }
   }
 
   /** The records under these keys. */
-  async readAll(keys: readonly Key[], limit: Deadline): Promise<readonly KvRecord[]> {
+  async readAll(keys: readonly KeyValueKey[], limit: Deadline): Promise<readonly KvRecord[]> {
     for (const key of keys) encodeKey(key);
-    const lots: (readonly Key[])[] = [];
+    const lots: (readonly KeyValueKey[])[] = [];
     for (let start = 0; start < keys.length; start += mostKeys) {
       lots.push(keys.slice(start, start + mostKeys));
     }
@@ -89,7 +89,7 @@ export class PatientKv {
   }
 
   /** The record under this key. */
-  async readOne(key: Key, limit: Deadline): Promise<KvRecord> {
+  async readOne(key: KeyValueKey, limit: Deadline): Promise<KvRecord> {
     encodeKey(key);
     const entry = await this.#read((kv) => kv.get(key), limit);
     return this.#decode(key, entry, this.#options.clock.now());
@@ -107,13 +107,13 @@ export class PatientKv {
     this.givenUp.whenNone(() => this.#kv.close());
   }
 
-  #missed(work: Promise<unknown>, begun: Begun): void {
+  #missed(work: Promise<unknown>, begun: StartedOperation): void {
     this.#breaker.missed(begun);
     const answered = () => this.#breaker.answered(begun);
     work.then(answered, answered);
   }
 
-  #decode(key: Key, stored: DenoKvEntry, now: number): KvRecord {
+  #decode(key: KeyValueKey, stored: DenoKvEntry, now: number): KvRecord {
     const record = decodeRecord(key, stored, now);
     const { entry, claimId } = record;
     return claimId !== null && this.givenUp.has(claimId)

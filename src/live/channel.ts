@@ -1,36 +1,36 @@
 import type { ChangeLog } from "../db/changes/change_log.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { Decider } from "./match/matcher.ts";
-import { Aggregates } from "./aggregate/live_aggregates.ts";
-import { Feed } from "./feed/change_feed.ts";
-import type { Group } from "./dispatch/subscriber_group.ts";
-import { History } from "./feed/change_history.ts";
-import { Marks } from "./stream/resume_token.ts";
-import { PageReader } from "./stream/snapshot_reader.ts";
-import type { Passage } from "./match/row_change.ts";
-import { Router } from "./dispatch/change_dispatcher.ts";
+import type { Matcher } from "./match/matcher.ts";
+import { LiveAggregates } from "./aggregate/live_aggregates.ts";
+import { ChangeFeed } from "./feed/change_feed.ts";
+import type { SubscriberGroup } from "./dispatch/subscriber_group.ts";
+import { ChangeHistory } from "./feed/change_history.ts";
+import { ResumeTokens } from "./stream/resume_token.ts";
+import { SnapshotReader } from "./stream/snapshot_reader.ts";
+import type { RowChange } from "./match/row_change.ts";
+import { ChangeDispatcher } from "./dispatch/change_dispatcher.ts";
 import type { LiveSizes } from "./live_sizes.ts";
-import { Gate } from "../runtime/semaphore.ts";
+import { Semaphore } from "../runtime/semaphore.ts";
 
 /** What all streams over one database share. */
 export interface Channel {
   readonly log: ChangeLog;
-  readonly marks: Marks;
-  readonly feed: Feed;
-  readonly history: History;
-  readonly pages: PageReader;
-  readonly aggregates: Aggregates;
+  readonly marks: ResumeTokens;
+  readonly feed: ChangeFeed;
+  readonly history: ChangeHistory;
+  readonly pages: SnapshotReader;
+  readonly aggregates: LiveAggregates;
   /** Of all who read more than a few rows. */
-  readonly gate: Gate;
-  readonly router: Router;
-  readonly decider: Decider;
+  readonly gate: Semaphore;
+  readonly router: ChangeDispatcher;
+  readonly decider: Matcher;
   readonly runtime: Runtime;
   readonly sizes: LiveSizes;
 }
 
 /** What a channel is made of beside its log. */
 export interface ChannelOptions {
-  readonly decider: Decider;
+  readonly decider: Matcher;
   readonly runtime: Runtime;
   readonly sizes: LiveSizes;
 }
@@ -41,28 +41,28 @@ export async function openChannel(
   options: ChannelOptions,
 ): Promise<Channel> {
   const { decider, runtime, sizes } = options;
-  const marks = new Marks(log.secret);
-  const router = new Router({
+  const marks = new ResumeTokens(log.secret);
+  const router = new ChangeDispatcher({
     decider,
     log,
     marks,
     check: (group, passage) => void checkDecision(group, passage, { decider, router, runtime }),
   });
-  const feed = await Feed.start({
+  const feed = await ChangeFeed.start({
     log,
     runtime,
     ringLimits: sizes.ring,
     publish: (tick) => router.publish(tick),
     lost: () => router.invalidateAll("history_lost"),
   });
-  const gate = new Gate(sizes.readers, sizes.mostWaiting);
+  const gate = new Semaphore(sizes.readers, sizes.mostWaiting);
   return {
     log,
     marks,
     feed,
-    history: new History(log, feed.ring),
-    pages: new PageReader({ log, clock: runtime.clock, sizes, gate }),
-    aggregates: new Aggregates(),
+    history: new ChangeHistory(log, feed.ring),
+    pages: new SnapshotReader({ log, clock: runtime.clock, sizes, gate }),
+    aggregates: new LiveAggregates(),
     gate,
     router,
     decider,
@@ -73,8 +73,8 @@ export async function openChannel(
 
 /** What memory decides is checked now and then; where it errs, the streams begin anew. */
 async function checkDecision(
-  { interest: { table, filter } }: Group,
-  { before, after }: Passage,
+  { interest: { table, filter } }: SubscriberGroup,
+  { before, after }: RowChange,
   { decider, router, runtime }: Pick<Channel, "decider" | "router" | "runtime">,
 ): Promise<void> {
   const image = after ?? before;

@@ -2,32 +2,32 @@ import type { ChangeLog } from "../db/changes/change_log.ts";
 import { Problem } from "../problem/problem.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { AggregateStream } from "./aggregate/aggregate_stream.ts";
-import { Beats } from "./stream/heartbeat_timer.ts";
+import { HeartbeatTimer } from "./stream/heartbeat_timer.ts";
 import { type Channel, type ChannelOptions, openChannel } from "./channel.ts";
 import { commentText, retryText, toBytes, tokenText } from "./dispatch/server_sent_events.ts";
-import { Expiries, requireUnexpired } from "./stream/expiry_timer.ts";
-import type { Group, Interest } from "./dispatch/subscriber_group.ts";
-import { jittered } from "../runtime/jitter.ts";
+import { ExpiryTimer, requireUnexpired } from "./stream/expiry_timer.ts";
+import type { Interest, SubscriberGroup } from "./dispatch/subscriber_group.ts";
+import { jitteredBetween } from "../runtime/jitter.ts";
 import type { LiveStream } from "./stream/live_stream.ts";
-import { readToken } from "./stream/resume_token.ts";
+import { parseResumeToken } from "./stream/resume_token.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
-import type { Quota } from "./stream/stream_quota.ts";
+import type { StreamQuota } from "./stream/stream_quota.ts";
 import { requireRecorded } from "./feed/require_recorded.ts";
-import { ScopeWatch } from "./stream/scope_recheck.ts";
+import { ScopeRecheck } from "./stream/scope_recheck.ts";
 import {
   type AggregateRequest,
   interestOf,
   type StreamRequest,
   type SubscribeRequest,
 } from "./stream/stream_request.ts";
-import { type Beginning, Subscription } from "./stream/subscription.ts";
-import { Ticket } from "./stream/stream_session.ts";
+import { type StreamStart, Subscription } from "./stream/subscription.ts";
+import { StreamSession } from "./stream/stream_session.ts";
 
 /** What a hub is made of. */
-export interface HubOptions extends ChannelOptions {
+export interface LiveHubOptions extends ChannelOptions {
   /** The log of the database. Asked again where it failed. */
   openLog(): Promise<ChangeLog>;
-  readonly quota: Quota;
+  readonly quota: StreamQuota;
   /** The columns that are never recorded. */
   readonly excluded: ReadonlySet<ColumnInfo>;
 }
@@ -36,12 +36,12 @@ export interface HubOptions extends ChannelOptions {
 type MakeStream = (ended: (stream: LiveStream) => void) => LiveStream;
 
 /** All streams over one database. */
-export class Hub {
-  readonly #options: HubOptions;
-  readonly #scopes: ScopeWatch;
-  readonly #beats: Beats<LiveStream>;
-  readonly #expiries: Expiries<LiveStream>;
-  readonly #tickets = new Map<LiveStream, Ticket>();
+export class LiveHub {
+  readonly #options: LiveHubOptions;
+  readonly #scopes: ScopeRecheck;
+  readonly #beats: HeartbeatTimer<LiveStream>;
+  readonly #expiries: ExpiryTimer<LiveStream>;
+  readonly #tickets = new Map<LiveStream, StreamSession>();
   readonly #strategy: ByteLengthQueuingStrategy;
   #log: Promise<ChangeLog> | null = null;
   #channel: Promise<Channel> | null = null;
@@ -51,14 +51,14 @@ export class Hub {
   #cancelTimers: (() => void)[] = [];
 
   /** Nobody follows anything yet. */
-  constructor(options: HubOptions) {
+  constructor(options: LiveHubOptions) {
     this.#options = options;
     this.#strategy = new ByteLengthQueuingStrategy({
       highWaterMark: options.sizes.mostUnreadBytes,
     });
-    this.#scopes = new ScopeWatch(options.runtime);
-    this.#beats = new Beats(options.runtime, (some) => void this.#visit(some));
-    this.#expiries = new Expiries(options.runtime.clock, (stream) => stream.expire());
+    this.#scopes = new ScopeRecheck(options.runtime);
+    this.#beats = new HeartbeatTimer(options.runtime, (some) => void this.#visit(some));
+    this.#expiries = new ExpiryTimer(options.runtime.clock, (stream) => stream.expire());
   }
 
   /** How many streams are open. */
@@ -114,9 +114,9 @@ export class Hub {
       const expiresInMs = requireUnexpired(request.user, runtime.clock);
       const stream = make(this.#ended);
       const now = runtime.clock.elapsedMs();
-      const ticket = new Ticket(request, stream, {
+      const ticket = new StreamSession(request, stream, {
         slot: this.#beats.add(stream),
-        endsAt: now + jittered(runtime, shortestLifeMs, longestLifeMs),
+        endsAt: now + jitteredBetween(runtime, shortestLifeMs, longestLifeMs),
         expiresAt: now + expiresInMs,
         place,
         excluded,
@@ -179,9 +179,9 @@ export class Hub {
   }
 
   /** The tokens of where live readers stand, each made once. */
-  #trailers({ log, feed, marks }: Channel): (group: Group) => Uint8Array {
+  #trailers({ log, feed, marks }: Channel): (group: SubscriberGroup) => Uint8Array {
     const position = log.print(feed.position);
-    const known = new Map<Group, Uint8Array>();
+    const known = new Map<SubscriberGroup, Uint8Array>();
     return (group) => {
       const trailer = known.get(group) ?? toBytes(tokenText(marks.token(position, group.mark)));
       known.set(group, trailer);
@@ -198,7 +198,7 @@ export class Hub {
 
   /** Its client comes back, with where it stands. */
   #end(stream: LiveStream, { feed, router }: Channel, withinMs: number): void {
-    const delayMs = jittered(this.#options.runtime, 0, Math.max(withinMs, shortestRetryMs));
+    const delayMs = jitteredBetween(this.#options.runtime, 0, Math.max(withinMs, shortestRetryMs));
     const token = router.isDelivering ? "" : stream.tokenAt(feed.position);
     stream.end(token + retryText(delayMs));
   }
@@ -235,7 +235,7 @@ export class Hub {
     const index = this.#cancelTimers.length;
     const wait = () => {
       this.#cancelTimers[index] = runtime.clock.after(
-        jittered(runtime, 0.6 * intervalMs, intervalMs),
+        jitteredBetween(runtime, 0.6 * intervalMs, intervalMs),
         async () => {
           await work().catch((error) => {
             if (!this.#isClosing) runtime.observe({ kind: "live_upkeep_failed", error });
@@ -265,9 +265,9 @@ async function beginningOf(
   { resumeFrom, skipExisting }: SubscribeRequest,
   interest: Interest,
   { log, feed, marks }: Channel,
-): Promise<Beginning> {
+): Promise<StreamStart> {
   if (resumeFrom === null) return skipExisting ? "now" : "everything";
-  const token = readToken(resumeFrom);
+  const token = parseResumeToken(resumeFrom);
   const position = token === null ? null : log.parse(token.position);
   // A position that nobody can get to belongs to a future that a restored database has lost.
   if (token === null || position === null || !await feed.reach(position)) {

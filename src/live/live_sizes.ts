@@ -1,9 +1,9 @@
-import type { RingLimits } from "./feed/ring_buffer.ts";
+import type { RingBufferLimits } from "./feed/ring_buffer.ts";
 
 /** How much is read, remembered and sent at a time. Tests make it small. */
 export interface LiveSizes {
   /** Of the steps that memory holds. */
-  readonly ring: RingLimits;
+  readonly ring: RingBufferLimits;
   /** Of a snapshot. */
   readonly rowsPerPage: number;
   /** Pages and aggregates that are read at once. */

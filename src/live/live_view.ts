@@ -3,7 +3,7 @@ import type { Filter } from "../filter/filter.ts";
 import type { Relation } from "../schema/relation.ts";
 import type { Row } from "../schema/table_info.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
-import type { Watched } from "./stream/scope_recheck.ts";
+import type { ScopedRequest } from "./stream/scope_recheck.ts";
 
 /** How rows are shown to a subscriber; handed in by the resource, which alone masks. */
 export interface LiveView {
@@ -36,7 +36,7 @@ export interface ShownRelation {
 }
 
 /** A right to the rows of another resource that a view was made by. */
-export interface ViewRight extends Watched {
+export interface ViewRight extends ScopedRequest {
   /** Null where the subscriber has none: then nothing of that resource is shown. */
   readonly grant: Grant | null;
   /** The view as it is by another right. */

@@ -1,4 +1,4 @@
-import { excerpt, filterError } from "../filter/syntax/filter_error.ts";
+import { excerptOf, filterError } from "../filter/syntax/filter_error.ts";
 import { Problem } from "../problem/problem.ts";
 
 /** What stands between the parentheses of an item, apart from what it includes in turn. */
@@ -64,7 +64,7 @@ function parseItem(state: State, into: Items, depth: number): void {
   const at = state.at;
   if (!take(state, "(")) return;
   if (item.options !== null) {
-    throw refusal(`Cannot include ${excerpt(item.name)} at ${at}: it has options already`);
+    throw refusal(`Cannot include ${excerptOf(item.name)} at ${at}: it has options already`);
   }
   item.options = new Map();
   do parseOption(state, item.options, item.include, depth); while (take(state, ";"));
@@ -191,7 +191,7 @@ function finished(items: Items): readonly IncludeSyntax[] {
 }
 
 function unexpected({ text, at }: State, expected: string): Problem {
-  const found = at >= text.length ? "the end" : excerpt(text.slice(at, at + 21));
+  const found = at >= text.length ? "the end" : excerptOf(text.slice(at, at + 21));
   return refusal(`Cannot read include at ${at}: expected ${expected}, got ${found}`);
 }
 

@@ -61,7 +61,7 @@ export function keysFilter(keys: readonly Key[], table: TableInfo): Filter {
   if (keys.length === 0 || column === undefined) return noRows;
   if (another === undefined) return comparison(inOperator, column, keys.map(([value]) => value));
   // Groups within a group: SQLite counts every OR of a plain chain as a level, and takes 1,000.
-  const groups = parts(keys, keysOfGroup).map((some): Filter => ({
+  const groups = chunksOf(keys, keysOfGroup).map((some): Filter => ({
     kind: "or",
     terms: some.map((key) => keyFilter(key, table)),
   }));
@@ -71,7 +71,7 @@ export function keysFilter(keys: readonly Key[], table: TableInfo): Filter {
 const keysOfGroup = 100;
 
 /** A list → lists of at most `size`, in its order. */
-export function parts<T>(list: readonly T[], size: number): readonly (readonly T[])[] {
+export function chunksOf<T>(list: readonly T[], size: number): readonly (readonly T[])[] {
   if (list.length <= size) return list.length === 0 ? [] : [list];
   return Array.from(
     { length: Math.ceil(list.length / size) },

@@ -1,5 +1,5 @@
 /** What was given instead of what was asked for, in a word or two: never the content of an object. */
-export function shown(value: unknown): string {
+export function showValue(value: unknown): string {
   if (typeof value === "string") return "a text";
   if (typeof value === "function") return "a function";
   if (typeof value === "symbol") return "a symbol";

@@ -11,7 +11,7 @@ export const powHeaders = {
 export const powAlgorithm = "sha256";
 
 /** The longest nonce that is read. */
-export const longestNonce = 64;
+export const maxNonceLength = 64;
 
 /** Whether a digest, as words, begins with at least so many zero bits. */
 export function hasLeadingZeroBits(digest: Int32Array, bits: number): boolean {

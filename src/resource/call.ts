@@ -23,7 +23,7 @@ export interface OperationCall<Outcome> extends Call {
 }
 
 /** A call that may write, and under which right. */
-export interface Write extends Call {
+export interface WriteCall extends Call {
   readonly grant: Grant;
 }
 

@@ -1,10 +1,10 @@
 import type { Grant } from "../auth/authorize.ts";
 import type { Access } from "../auth/scope.ts";
 import type { Connection } from "../db/driver.ts";
-import type { Payment } from "../guard/budget/debit.ts";
+import type { Debit } from "../guard/budget/debit.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { OperationCall } from "./call.ts";
-import type { Place } from "./write/body_path.ts";
+import type { BodyPath } from "./write/body_path.ts";
 import type { Query } from "./http/query_parameters.ts";
 import type { Resource } from "./define/resource.ts";
 
@@ -20,16 +20,16 @@ export interface ResourceRequest {
   /** The client's address; null where nobody tells it. */
   address(): string | null;
   /** The first item is paid for by now, all others are once they are counted. */
-  readonly payment: Payment;
+  readonly payment: Debit;
   /** As it came, for hooks. */
   readonly raw: Request;
-  readonly delivery: Delivery;
+  readonly delivery: AnswerDelivery;
   /** Stores the reply in the transaction of the write; null for most requests. */
   readonly record: RecordReply | null;
 }
 
 /** What is known of an answer on its way. */
-export interface Delivery {
+export interface AnswerDelivery {
   /** Settles when the answer was sent, or can be sent no more; null where nobody tells. */
   delivered(): Promise<unknown> | null;
 }
@@ -59,7 +59,7 @@ export type OperationName =
   | "subscribe-aggregate";
 
 /** The rights beside the one of the operation's own access. */
-export interface FurtherRights {
+export interface RelatedGrants {
   /** The right to {@link Operation.alsoAccess}; null where the operation has none. */
   readonly also: Grant | null;
   /** The rights to read other resources; absent where the caller has none. */
@@ -85,9 +85,9 @@ export interface Operation<Intent, Plan, Outcome> {
   /** The other resources whose rows it reads: those included, and those that a filter walks to. */
   reaches?(intent: Intent): ReadonlySet<Resource>;
   /** The other resources that it creates rows of, each with the first place that asks for one. */
-  creates?(intent: Intent): ReadonlyMap<Resource, Place>;
+  creates?(intent: Intent): ReadonlyMap<Resource, BodyPath>;
   /** What will be done, as data. Cannot be called without a right. */
-  plan(intent: Intent, grant: Grant, resource: Resource, further: FurtherRights): Plan;
+  plan(intent: Intent, grant: Grant, resource: Resource, further: RelatedGrants): Plan;
   /** Fails with 404, 409, 412 or 503, or with what a hook throws. */
   execute(plan: Plan, call: OperationCall<Outcome>): Promise<Outcome>;
   /** Projects, masks and names the answer. */

@@ -1,4 +1,4 @@
-import type { Group } from "../db/aggregate_groups.ts";
+import type { AggregateGroup } from "../db/aggregate_groups.ts";
 import type { GroupKey, Metric } from "../plan/plan.ts";
 import type { Relation } from "../schema/relation.ts";
 import { parseSelect } from "../plan/select.ts";
@@ -105,7 +105,7 @@ export function presentRows(
  * end the request.
  */
 export function presentGroups(
-  groups: readonly Group[],
+  groups: readonly AggregateGroup[],
   { keys, metrics, readable }: GroupView,
 ): readonly Row[] {
   const columns = [
@@ -128,7 +128,7 @@ export function presentGroups(
 /** `count` is a number, every other metric an object by column. */
 function presentMetric(
   name: Metric["name"],
-  group: Group,
+  group: AggregateGroup,
   metrics: readonly Metric[],
 ): unknown {
   const values: [string, unknown][] = [];

@@ -1,15 +1,15 @@
 import { authorize } from "../auth/authorize.ts";
 import { Problem } from "../problem/problem.ts";
-import { authorizeFurther, noFurtherRights, noPlaces, noResources } from "./read/related_grants.ts";
+import { authorizeRelated, noPaths, noRelatedGrants, noResources } from "./read/related_grants.ts";
 import type { User } from "../auth/user.ts";
 import { databaseProblem } from "../db/database_problem.ts";
 import type { Connection } from "../db/driver.ts";
 import type { Reply } from "../protocol/reply.ts";
-import type { FurtherRights, Operation, ResourceRequest } from "./operation.ts";
+import type { Operation, RelatedGrants, ResourceRequest } from "./operation.ts";
 import type { Resource } from "./define/resource.ts";
 
 /** The life of every request to a resource. */
-export async function run<Intent, Plan, Outcome>(
+export async function runOperation<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
   request: ResourceRequest,
   user: User | null,
@@ -41,7 +41,7 @@ export async function run<Intent, Plan, Outcome>(
 }
 
 /**
- * Asks for the rights that {@link run} would need, and does nothing with them: before an answer of
+ * Asks for the rights that {@link runOperation} would need, and does nothing with them: before an answer of
  * the past is given again. Throws a 401 or 403, or what a scope throws.
  */
 export async function authorizeAgain<Intent, Plan, Outcome>(
@@ -67,10 +67,10 @@ function furtherRights<Intent, Plan, Outcome>(
   intent: Intent,
   user: User | null,
   resource: Resource,
-): FurtherRights | Promise<FurtherRights> {
+): RelatedGrants | Promise<RelatedGrants> {
   const reached = reaches === undefined ? noResources : reaches(intent);
-  const created = creates === undefined ? noPlaces : creates(intent);
+  const created = creates === undefined ? noPaths : creates(intent);
   return alsoAccess === undefined && reached.size === 0 && created.size === 0
-    ? noFurtherRights
-    : authorizeFurther({ alsoAccess, reached, created }, user, resource);
+    ? noRelatedGrants
+    : authorizeRelated({ alsoAccess, reached, created }, user, resource);
 }

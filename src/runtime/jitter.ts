@@ -1,7 +1,11 @@
 import type { Runtime } from "./runtime.ts";
 
 /** A number between two, so that those who came together do not come again together. */
-export function jittered({ random }: Pick<Runtime, "random">, least: number, most: number): number {
+export function jitteredBetween(
+  { random }: Pick<Runtime, "random">,
+  least: number,
+  most: number,
+): number {
   const [high = 0, low = 0] = random.bytes(2);
   return least + (most - least) * (high * 256 + low) / 65_535;
 }

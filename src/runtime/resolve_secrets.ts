@@ -24,7 +24,7 @@ export function isRandomSecret(
 }
 
 /** The secrets, at least one. Throws a plain Error for one that is too short or missing. */
-export function settleSecrets(source: SecretSource, runtime: Runtime): readonly string[] {
+export function resolveSecrets(source: SecretSource, runtime: Runtime): readonly string[] {
   const { option, variable } = source;
   const given = source.given ?? runtime.environment(variable);
   const secrets = given === undefined || given === ""

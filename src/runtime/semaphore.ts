@@ -1,5 +1,5 @@
 /** Lets a few through at a time, first come, first served: a crowd does not take the database. */
-export class Gate {
+export class Semaphore {
   readonly #most: number;
   readonly #mostWaiting: number;
   readonly #waiting: (() => void)[] = [];

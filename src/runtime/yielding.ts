@@ -2,7 +2,7 @@ import type { Clock } from "./runtime.ts";
 import { pause } from "./system_runtime.ts";
 
 /** Called between two pieces of long work: it waits where others have waited long enough. */
-export type Turns = () => Promise<void>;
+export type Yielding = () => Promise<void>;
 
 /** How long the others may wait. */
 const longestTurnMs = 5;
@@ -12,7 +12,7 @@ const longestTurnMs = 5;
  * looks at its sockets only now and then, which took 30 ms beside an export: it must really pause,
  * be it for a moment. A pause takes a millisecond, so it is made only when it is due.
  */
-export function takingTurns(clock: Clock): Turns {
+export function createYielding(clock: Clock): Yielding {
   let turnBeganAt = clock.elapsedMs();
   return async () => {
     if (clock.elapsedMs() - turnBeganAt < longestTurnMs) return;

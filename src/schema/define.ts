@@ -1,4 +1,4 @@
-import { shown } from "../problem/show_value.ts";
+import { showValue } from "../problem/show_value.ts";
 import type { ColumnBuilder, ColumnDeclaration } from "./column_builder.ts";
 import { InvalidValue } from "./kind.ts";
 import { kindOf } from "./kinds.ts";
@@ -170,7 +170,9 @@ function readDeclaration(column: string, builder: unknown): ColumnDeclaration {
     throw new Error(`Cannot declare ${column}: ${name} was not called: write ${name}()`);
   }
   if (typeof builder !== "object" || builder === null || !("declaration" in builder)) {
-    throw new Error(`Cannot declare ${column}: it is ${shown(builder)}, not a column like text()`);
+    throw new Error(
+      `Cannot declare ${column}: it is ${showValue(builder)}, not a column like text()`,
+    );
   }
   // What has it is a builder, of this copy of the package or of another.
   return builder.declaration as ColumnDeclaration;

@@ -4,7 +4,7 @@ import type { Target } from "../resource/http/mount.ts";
  * The path and the query of a request target, raw. `new URL()` would resolve `..` and throw for a
  * bad `Host`; whatever is decided about a path is decided about this one.
  */
-export function readTarget(url: string): Target {
+export function parseTarget(url: string): Target {
   const scheme = url.indexOf("://");
   const host = scheme < 0 ? 0 : scheme + 3;
   const slash = url.indexOf("/", host);

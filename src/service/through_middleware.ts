@@ -6,7 +6,7 @@ import type { ProblemSlug } from "../protocol/problem_codes.ts";
 import type { Middleware, Router } from "./middleware.ts";
 
 /** Answers a request that has passed the middleware; never rejects. */
-export type Answer = (request: Request, caller: Caller) => Promise<Response>;
+export type RouterAnswer = (request: Request, caller: Caller) => Promise<Response>;
 
 /** What stands before the resources, and what becomes of its failures. */
 export interface MiddlewareOptions {
@@ -15,7 +15,7 @@ export interface MiddlewareOptions {
   /** A foreign router, and the path that it is mounted at. */
   readonly routes: Router | undefined;
   readonly routesPath: string;
-  readonly answer: Answer;
+  readonly answer: RouterAnswer;
   /** What a middleware set as `user` → the user. */
   readonly readUser: (value: unknown) => User | null;
   /** The answer to what was thrown on the way. */

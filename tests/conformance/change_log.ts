@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import type { Database } from "../../src/db/open_database.ts";
-import { nameChange } from "../../src/db/changes/record_optimistic_id.ts";
+import { recordOptimisticId } from "../../src/db/changes/record_optimistic_id.ts";
 import { createRowReader, fetchRows } from "../../src/db/rows.ts";
 import { allRows } from "../../src/filter/filter.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
@@ -441,8 +441,12 @@ async function names(db: Database): Promise<void> {
   const changes = await changesOf(log, () =>
     db.driver.transaction(async (connection) => {
       await connection.query({ text: insertTwo, values: [] });
-      await nameChange(connection, { table: info, key: [1], optimisticId: "mine" }, reader);
-      await nameChange(connection, { table: info, key: [77], optimisticId: "nobody's" }, reader);
+      await recordOptimisticId(connection, { table: info, key: [1], optimisticId: "mine" }, reader);
+      await recordOptimisticId(
+        connection,
+        { table: info, key: [77], optimisticId: "nobody's" },
+        reader,
+      );
     }));
   assertEquals(changes.map(({ optimisticId }) => optimisticId), ["mine", null]);
   await log.close();

@@ -1,6 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Change, ChangeLog, Position } from "../../src/db/changes/change_log.ts";
-import { type ChangesOptions, settleChanges } from "../../src/db/changes/changes_options.ts";
+import {
+  type ChangesOptions,
+  resolveChangesOptions,
+} from "../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../src/db/changes/open_change_log.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
@@ -20,7 +23,7 @@ export function openLog(
   return openChangeLog({
     driver: db.driver,
     tables: infos,
-    changes: settleChanges(options),
+    changes: resolveChangesOptions(options),
     runtime,
   });
 }

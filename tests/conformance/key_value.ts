@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
-import type { Key, KeyValue } from "../../src/kv/key_value.ts";
+import type { KeyValue, KeyValueKey } from "../../src/kv/key_value.ts";
 import type { Clock } from "../../src/runtime/runtime.ts";
 import { StoreError } from "../../src/kv/store_error.ts";
 import { handClock } from "../db/hand_clock.ts";
@@ -109,7 +109,7 @@ export function exerciseStore({ name, open }: StoreUnderTest): void {
 /** Sets one record; gives its versionstamp. */
 export async function set(
   store: KeyValue,
-  key: Key,
+  key: KeyValueKey,
   value: unknown,
   expireInMs?: number,
 ): Promise<string> {
@@ -121,7 +121,7 @@ export async function set(
 /** Sets a record that must not be there yet. */
 export function claim(
   store: KeyValue,
-  key: Key,
+  key: KeyValueKey,
   value: unknown,
   expireInMs?: number,
 ): ReturnType<KeyValue["commit"]> {
@@ -212,7 +212,7 @@ async function expiryIsExact(store: KeyValue, advance: (ms: number) => void): Pr
 }
 
 /** In the order in which a list gives them. */
-const orderedKeys: readonly Key[] = [
+const orderedKeys: readonly KeyValueKey[] = [
   ...[[Uint8Array.of()], [Uint8Array.of(0)], [Uint8Array.of(0, 0)], [Uint8Array.of(1)]],
   ...[[""], ["\0"], ["a"], ["a", "b"], ["a", 1], ["a\0"], ["a\0b"], ["ab"], ["b"], ["é"]],
   ...[["\u{ffff}"], ["😀"]],
@@ -261,7 +261,7 @@ async function faultsAreRefused(store: KeyValue): Promise<void> {
   ];
   for (const key of keys) {
     // Wrong on purpose.
-    const wrong = key as Key;
+    const wrong = key as KeyValueKey;
     await isMistake(() => store.get(wrong));
     await isMistake(() => store.getMany([["a"], wrong]));
     await isMistake(() => set(store, wrong, 1));

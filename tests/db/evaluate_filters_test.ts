@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { askAboutImages } from "../../src/db/changes/evaluate_filters.ts";
+import { evaluateFilters } from "../../src/db/changes/evaluate_filters.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { createRowReader, fetchRows } from "../../src/db/rows.ts";
-import { createCertainty } from "../../src/filter/match/certified_operators.ts";
-import { createDecide } from "../../src/filter/match/decide_in_memory.ts";
+import { createCertification } from "../../src/filter/match/certified_operators.ts";
+import { createDecideInMemory } from "../../src/filter/match/decide_in_memory.ts";
 import { type EqualityTerm, equalityTerms } from "../../src/filter/match/equality_terms.ts";
 import { comparison } from "../../src/filter/operators/comparison.ts";
 import { allRows, and, type Filter, noRows, or } from "../../src/filter/filter.ts";
@@ -106,7 +106,7 @@ testOnEngines("images are decided by the related rows that are there now", async
     ];
     const gone = { id: 7, name: "bob", bossId: 1 };
     const ask = () =>
-      askAboutImages(db.driver, db.dialect, {
+      evaluateFilters(db.driver, db.dialect, {
         table: info,
         images: [{ row: gone }, { row: { ...gone, id: 1, bossId: 2 } }],
         filters,
@@ -130,7 +130,7 @@ testOnEngines("a hundred thousand answers come by few statements", async (engine
     statements++;
     return world.db.driver.query(statement);
   };
-  const answers = await askAboutImages({ query: counted }, world.db.dialect, {
+  const answers = await evaluateFilters({ query: counted }, world.db.dialect, {
     table: info,
     images,
     filters,
@@ -149,7 +149,7 @@ for (const engine of engines.filter(({ name }) => name.includes("sqlite"))) {
     const inexact = new Map([[name, new Uint8Array([97])]]);
     const images = [{ row: { id: 1, name: "YQ==" } }, { row: { id: 1, name: "YQ==" }, inexact }];
     assertEquals(
-      await askAboutImages(world.db.driver, world.db.dialect, { table: info, images, filters }),
+      await evaluateFilters(world.db.driver, world.db.dialect, { table: info, images, filters }),
       [[true, false], [false, false]],
     );
   });
@@ -163,7 +163,7 @@ for (const engine of engines.filter(({ name }) => name.includes("sqlite"))) {
     const filters = ["a", "b"].map((value) => comparison(equalOperator, name, [value]));
     const images = [{ row: { id: 1, name: "a\0b" } }, { row: { id: 2, name: "b" } }];
     assertEquals(
-      await askAboutImages(world.db.driver, world.db.dialect, { table: info, images, filters }),
+      await evaluateFilters(world.db.driver, world.db.dialect, { table: info, images, filters }),
       [[false, false], [false, true]],
     );
   });
@@ -185,18 +185,18 @@ async function requireEqualAnswers(
   const asked = filters.map((filter, index) => withJoin(filter, relations, index));
   const { rows, stored } = await list(allRows);
   const images = rows.map((row, at) => imageOf(row, stored[at]!, info.columns, db.dialect));
-  const answers = await askAboutImages(db.driver, db.dialect, {
+  const answers = await evaluateFilters(db.driver, db.dialect, {
     table: info,
     images,
     filters: asked,
   });
-  const certainty = createCertainty(db.dialect);
+  const certainty = createCertification(db.dialect);
   let decided = 0;
   for (const [index, filter] of asked.entries()) {
     const listed = (await list(filter)).rows.map((row) => keyOf(row, info));
     const answered = rows.filter((_, row) => answers[row]![index]).map((row) => keyOf(row, info));
     assertEquals(answered, listed, printFilter(filter));
-    const decide = createDecide(filter, certainty);
+    const decide = createDecideInMemory(filter, certainty);
     const terms = equalityTerms(filter, certainty.isCertain);
     images.forEach((image, row) => {
       const inMemory = decide(image);

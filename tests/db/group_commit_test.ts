@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { assertEquals, assertRejects } from "@std/assert";
 import { DatabaseError } from "../../src/db/database_error.ts";
-import { GroupCommit, mostJobs } from "../../src/db/sqlite/group_commit.ts";
+import { GroupCommit, maxJobsPerCommit } from "../../src/db/sqlite/group_commit.ts";
 import type { SqliteConnection } from "../../src/db/sqlite/sqlite_connection.ts";
 import { transactionGuard } from "../../src/db/transaction_guard.ts";
 import { soon } from "../../src/runtime/system_runtime.ts";
@@ -31,8 +31,8 @@ Deno.test("nobody hears of a result before the commit", async () => {
 
 Deno.test("a group closes when it is full, and when it is old", async () => {
   const { groups, log, clock } = scene();
-  await Promise.all(Array.from({ length: mostJobs + 1 }, () => write(groups, "w")));
-  assertEquals(log().map((group) => group.split(" w").length - 1), [mostJobs, 1]);
+  await Promise.all(Array.from({ length: maxJobsPerCommit + 1 }, () => write(groups, "w")));
+  assertEquals(log().map((group) => group.split(" w").length - 1), [maxJobsPerCommit, 1]);
   clock.advance(1);
   const slow = groups.transaction(async (connection) => {
     await connection.query(statement("slow"));

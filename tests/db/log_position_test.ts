@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { SnapshotPosition } from "../../src/db/changes/change_log.ts";
-import { isBehind, numberOf } from "../../src/db/changes/log_position.ts";
+import { includes, positionOrdinal } from "../../src/db/changes/log_position.ts";
 
 Deno.test("whoever covers more has a greater number, whichever transactions end first", () => {
   let state = 1;
@@ -25,8 +25,8 @@ Deno.test("whoever covers more has a greater number, whichever transactions end 
       if (ended > lastEnded) lastEnded = ended;
     } else running.push(next++);
     const after = position();
-    assert(isBehind(after, before));
-    const step = numberOf(after) - numberOf(before);
+    assert(includes(after, before));
+    const step = positionOrdinal(after) - positionOrdinal(before);
     assertEquals(step > 0, isEnding, `${step} behind the ${isEnding ? "end" : "begin"} of one`);
   }
 });

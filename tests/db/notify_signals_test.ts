@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { ChangeLog } from "../../src/db/changes/change_log.ts";
-import { settleChanges } from "../../src/db/changes/changes_options.ts";
+import { resolveChangesOptions } from "../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../src/db/changes/open_change_log.ts";
 import { type Database, openDatabase } from "../../src/db/open_database.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
@@ -45,7 +45,7 @@ async function withWorld(url: string, work: (world: World) => Promise<void>): Pr
   const log = await openChangeLog({
     driver: db.driver,
     tables: [readTableInfo(notes)],
-    changes: settleChanges(),
+    changes: resolveChangesOptions(),
     runtime: { ...runtime, clock },
   });
   let next = Promise.withResolvers<void>();

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { openDatabase } from "../../src/db/open_database.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { createRowReader } from "../../src/db/rows.ts";
-import { settleChanges } from "../../src/db/changes/changes_options.ts";
+import { resolveChangesOptions } from "../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../src/db/changes/open_change_log.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { readTableInfo, table } from "../../src/schema/define.ts";
@@ -313,7 +313,7 @@ testUnless(
     const db = await openDatabase(scratch.url, { clock });
     const other = await openDatabase(scratch.url);
     await db.createTables([notes]);
-    const changes = settleChanges();
+    const changes = resolveChangesOptions();
     const tables = [readTableInfo(notes)];
     const log = await openChangeLog({
       driver: db.driver,

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { createApp } from "../../src/app.ts";
-import { settleChanges } from "../../src/db/changes/changes_options.ts";
+import { resolveChangesOptions } from "../../src/db/changes/changes_options.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { recordedWrites } from "../../src/db/changes/recorded_writes.ts";
 import { all } from "../../src/filter/builders.ts";
@@ -102,7 +102,7 @@ async function recording(db: Database, mode: "service" | "triggers"): Promise<Da
   const driver = await recordedWrites({
     driver: db.driver,
     tables: [readTableInfo(notes)],
-    changes: settleChanges({ mode }),
+    changes: resolveChangesOptions({ mode }),
     random: runtime.random,
   });
   return { ...db, driver };

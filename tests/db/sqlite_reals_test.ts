@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { askAboutImages } from "../../src/db/changes/evaluate_filters.ts";
+import { evaluateFilters } from "../../src/db/changes/evaluate_filters.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
 import { comparison } from "../../src/filter/operators/comparison.ts";
@@ -61,7 +61,11 @@ for (const scheme of ["sqlite", "node-sqlite"]) {
       comparison(greaterOperator, score, [1e300]),
     ];
     const images = changes.map(({ after }) => ({ row: after ?? {} }));
-    const asked = await askAboutImages(db.driver, db.dialect, { table: readings, images, filters });
+    const asked = await evaluateFilters(db.driver, db.dialect, {
+      table: readings,
+      images,
+      filters,
+    });
     const listed = await run(
       db,
       "SELECT score < 0, score > 0.3, score > 1e300 FROM readings ORDER BY id",

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DatabaseError, type DatabaseErrorKind } from "../../src/db/database_error.ts";
 import type { Connection, Driver } from "../../src/db/driver.ts";
 import { openPostgres } from "../../src/db/postgres/postgres_driver.ts";
-import { retrying, transact } from "../../src/db/transact.ts";
+import { retryOnConflict, transact } from "../../src/db/transact.ts";
 import { sqliteDialect } from "../../src/sql/sqlite/dialect.ts";
 import { sqliteText } from "../../src/sql/sqlite/text_operators.ts";
 import { fails } from "../conformance/driver.ts";
@@ -10,7 +10,7 @@ import { createScratchDatabase } from "../support/engines.ts";
 import { runScript } from "../support/scratch.ts";
 import { testPostgres, testUnless } from "../support/skip.ts";
 
-const ways = { transact, retrying };
+const ways = { transact, retrying: retryOnConflict };
 
 for (const [name, way] of Object.entries(ways)) {
   Deno.test(`${name}: work that gave way twice is done at the third try, after a pause each`, async () => {
@@ -56,7 +56,7 @@ testUnless(
       await runScript(driver, givesWay.replaceAll(";;", ";\n"));
       const insert = { text: "INSERT INTO t VALUES (1)", values: [] };
       await assertRejects(() => driver.query(insert), DatabaseError, "retryable");
-      await retrying(driver, (connection) => connection.query(insert));
+      await retryOnConflict(driver, (connection) => connection.query(insert));
       await transact(driver, (connection) => connection.query(insert));
       const { rows } = await driver.query({ text: "SELECT count(*) FROM t", values: [] });
       assertEquals(rows, [["2"]]);

@@ -1,7 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
-import { createCertainty } from "../../src/filter/match/certified_operators.ts";
+import { createCertification } from "../../src/filter/match/certified_operators.ts";
 import { comparison } from "../../src/filter/operators/comparison.ts";
-import { createDecide, isDecidable } from "../../src/filter/match/decide_in_memory.ts";
+import {
+  createDecideInMemory,
+  isDecidableInMemory,
+} from "../../src/filter/match/decide_in_memory.ts";
 import { allRows, and, type Filter, or } from "../../src/filter/filter.ts";
 import { operatorsWith } from "../../src/filter/operators/operators.ts";
 import {
@@ -19,8 +22,8 @@ import { sqliteText } from "../../src/sql/sqlite/text_operators.ts";
 import { filterOf, tableOf } from "./support.ts";
 
 const things = tableOf({ id: "integer", name: "text", price: "decimal", owner: "integer" });
-const sqlite = createCertainty(sqliteDialect({ text: sqliteText }));
-const postgres = createCertainty(postgresDialect({ text: postgresText }));
+const sqlite = createCertification(sqliteDialect({ text: sqliteText }));
+const postgres = createCertification(postgresDialect({ text: postgresText }));
 
 // In the order in which they were named.
 const [id, , , owner] = things.columns as readonly [ColumnInfo, ColumnInfo, ColumnInfo, ColumnInfo];
@@ -31,22 +34,22 @@ const relation: Relation = {
 const ofRelation: Filter = { kind: "related", relation, filter: allRows, links: allRows };
 
 Deno.test("what is open in one term does not matter where another one settles the row", () => {
-  const decide = createDecide(and(filterOf("owner==7", things), ofRelation), sqlite);
+  const decide = createDecideInMemory(and(filterOf("owner==7", things), ofRelation), sqlite);
   assertEquals([decide({ row: { owner: 8 } }), decide({ row: { owner: 7 } })], [false, null]);
-  const either = createDecide(or(ofRelation, filterOf("owner==7", things)), sqlite);
+  const either = createDecideInMemory(or(ofRelation, filterOf("owner==7", things)), sqlite);
   assertEquals([either({ row: { owner: 8 } }), either({ row: { owner: 7 } })], [null, true]);
-  assertEquals(isDecidable(and(filterOf("owner==7", things), ofRelation), sqlite), false);
-  assertEquals(isDecidable(filterOf("owner==7,name==a", things), sqlite), true);
+  assertEquals(isDecidableInMemory(and(filterOf("owner==7", things), ofRelation), sqlite), false);
+  assertEquals(isDecidableInMemory(filterOf("owner==7,name==a", things), sqlite), true);
 });
 
 Deno.test("a column that is called like an inherited member is read from the row alone", () => {
   const table = tableOf({ constructor: "text" as const });
-  const decide = createDecide(filterOf("constructor==null", table), sqlite);
+  const decide = createDecideInMemory(filterOf("constructor==null", table), sqlite);
   assertEquals([decide({ row: {} }), decide({ row: { constructor: "a" } })], [true, false]);
 });
 
 Deno.test("a value that does not fit its kind, or does not tell what is stored, leaves a row open", () => {
-  const decide = createDecide(filterOf("owner>7", things), sqlite);
+  const decide = createDecideInMemory(filterOf("owner>7", things), sqlite);
   assertEquals(decide({ row: { owner: "many" } }), null);
   assertEquals(decide({ row: { owner: 1.5 } }), null);
   assertEquals(decide({ row: {} }), false);
@@ -56,11 +59,14 @@ Deno.test("a value that does not fit its kind, or does not tell what is stored, 
 
 Deno.test("decimals beyond the digits of a double are decided where the engine keeps them", () => {
   const long = filterOf("price>0.10", things);
-  assert(isDecidable(long, sqlite) && isDecidable(long, postgres));
+  assert(isDecidableInMemory(long, sqlite) && isDecidableInMemory(long, postgres));
   assert(long.kind === "compare");
   const { column, operator } = long;
   const longer = comparison(operator, column, ["1234567890.1234567"]);
-  assertEquals([isDecidable(longer, sqlite), isDecidable(longer, postgres)], [false, true]);
+  assertEquals([isDecidableInMemory(longer, sqlite), isDecidableInMemory(longer, postgres)], [
+    false,
+    true,
+  ]);
 });
 
 Deno.test("columns of foreign tables are decided where they compare as memory does", () => {
@@ -69,7 +75,7 @@ Deno.test("columns of foreign tables are decided where they compare as memory do
     const filter = filterOf(text, tableOf({ id: kind }));
     assert(filter.kind === "compare");
     const moved = comparison(filter.operator, column, filter.values);
-    return [isDecidable(moved, sqlite), isDecidable(moved, postgres)];
+    return [isDecidableInMemory(moved, sqlite), isDecidableInMemory(moved, postgres)];
   };
   assertEquals(foreign("text", "TEXT")("id==a"), [true, true]);
   assertEquals(foreign("text", "citext")("id=icontains=a"), [true, true]);
@@ -87,7 +93,7 @@ Deno.test("the shadow check finds the comparison at fault, which is trusted no m
   const wrong = operatorsWith({
     "=near=": { toSql: () => sql`1 = 0`, matches: () => true },
   }).get("=near=")!;
-  const certainty = createCertainty(sqliteDialect({ text: sqliteText }));
+  const certainty = createCertification(sqliteDialect({ text: sqliteText }));
   const near = comparison(wrong, things.byName.get("name")!, ["x"]);
   const filter = and(filterOf("owner==7,owner==8", things), near, ofRelation);
   const image = { row: { owner: 7, name: "a" } };
@@ -95,10 +101,10 @@ Deno.test("the shadow check finds the comparison at fault, which is trusted no m
   assertEquals(questions.length, 3);
   assertEquals(shadowFaults(questions, image, [true, false, true], certainty), []);
   assertEquals(shadowFaults(questions, image, [true, false, false], certainty), [near]);
-  assertEquals(isDecidable(near, certainty), true);
+  assertEquals(isDecidableInMemory(near, certainty), true);
   certainty.demote(near);
-  assertEquals(isDecidable(near, certainty), false);
-  assertEquals(isDecidable(filterOf("name==x", things), certainty), true);
+  assertEquals(isDecidableInMemory(near, certainty), false);
+  assertEquals(isDecidableInMemory(filterOf("name==x", things), certainty), true);
   assertEquals(shadowQuestions(filter, image, certainty).length, 2);
 });
 

@@ -1,8 +1,12 @@
 import { assertEquals } from "@std/assert";
-import { decide, type Facts, type Verdict } from "../../src/guard/admission_verdict.ts";
+import {
+  type AdmissionFacts,
+  type AdmissionVerdict,
+  admissionVerdict,
+} from "../../src/guard/admission_verdict.ts";
 
 /** Every combination of the facts. */
-function allFacts(): readonly Facts[] {
+function allFacts(): readonly AdmissionFacts[] {
   const flags = [
     "isStream",
     "isRateLimited",
@@ -18,30 +22,34 @@ function allFacts(): readonly Facts[] {
     Array.from({ length: 2 ** flags.length }, (_, bits) => ({
       budget,
       ...Object.fromEntries(flags.map((flag, index) => [flag, (bits >> index & 1) === 1])),
-    } as Facts))
+    } as AdmissionFacts))
   );
 }
 
 type Rule = readonly [
   sentence: string,
-  when: (facts: Facts) => boolean,
-  then: (facts: Facts) => Verdict,
+  when: (facts: AdmissionFacts) => boolean,
+  then: (facts: AdmissionFacts) => AdmissionVerdict,
 ];
 
-const paysInFull = ({ budget }: Facts): Verdict => ({
+const paysInFull = ({ budget }: AdmissionFacts): AdmissionVerdict => ({
   kind: "serve",
   debit: budget === "none" ? "none" : "whole",
 });
-const paysWhatIsLeft = (): Verdict => ({ kind: "serve", debit: "floor" });
-const refusedBy = (limit: "rateLimit" | "budget") => (): Verdict => ({ kind: "refuse", limit });
-const askedFor = (by: "pow" | "captcha", gate: boolean, overflow: boolean) => (): Verdict => ({
-  kind: "challenge",
-  by,
-  gate,
-  overflow,
+const paysWhatIsLeft = (): AdmissionVerdict => ({ kind: "serve", debit: "floor" });
+const refusedBy = (limit: "rateLimit" | "budget") => (): AdmissionVerdict => ({
+  kind: "refuse",
+  limit,
 });
-const isShort = ({ budget }: Facts) => budget === "short";
-const valveIsCaptcha = ({ overflowsToCaptcha, captchaIsOn }: Facts) =>
+const askedFor =
+  (by: "pow" | "captcha", gate: boolean, overflow: boolean) => (): AdmissionVerdict => ({
+    kind: "challenge",
+    by,
+    gate,
+    overflow,
+  });
+const isShort = ({ budget }: AdmissionFacts) => budget === "short";
+const valveIsCaptcha = ({ overflowsToCaptcha, captchaIsOn }: AdmissionFacts) =>
   overflowsToCaptcha && captchaIsOn;
 
 /**
@@ -122,7 +130,11 @@ Deno.test("every combination of facts has the verdict that the specification giv
   for (const facts of cases) {
     const rule = rules.find(([, when]) => when(facts));
     used.add(rule?.[0] ?? "none");
-    assertEquals(decide(facts), rule?.[2](facts), `${rule?.[0]}: ${JSON.stringify(facts)}`);
+    assertEquals(
+      admissionVerdict(facts),
+      rule?.[2](facts),
+      `${rule?.[0]}: ${JSON.stringify(facts)}`,
+    );
   }
   assertEquals(cases.length, 1_536);
   assertEquals(used.size, rules.length, "every rule decides something");
@@ -130,7 +142,7 @@ Deno.test("every combination of facts has the verdict that the specification giv
 
 Deno.test("who is served without a challenge would not have been challenged for anything else", () => {
   for (const facts of allFacts()) {
-    const verdict = decide({ ...facts, hasWorked: true, hasPassedCaptcha: true });
+    const verdict = admissionVerdict({ ...facts, hasWorked: true, hasPassedCaptcha: true });
     assertEquals(verdict.kind === "challenge", false, JSON.stringify(facts));
   }
 });

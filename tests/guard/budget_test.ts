@@ -1,7 +1,10 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { type AbuseProtectionOptions, settleAbuse } from "../../src/guard/abuse_options.ts";
+import {
+  type AbuseProtectionOptions,
+  resolveAbuseProtection,
+} from "../../src/guard/abuse_options.ts";
 import { createGuard } from "../../src/guard/guard.ts";
-import type { Visit } from "../../src/guard/guarded_request.ts";
+import type { GuardedRequest } from "../../src/guard/guarded_request.ts";
 import type { Protection } from "../../src/guard/protection.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
@@ -133,13 +136,13 @@ function streamGuard(options: AbuseProtectionOptions) {
   const runtime = systemRuntime(() => {});
   const store = createMemoryKeyValue(runtime.clock);
   const guard = createGuard({
-    abuse: settleAbuse(options, false, runtime),
+    abuse: resolveAbuseProtection(options, false, runtime),
     store: { need: () => store },
     runtime,
   });
   const protections = guard.protect({ pow: true }, { subject: "Cannot", url: "/api/notes" });
   const request = new Request("http://test/api/notes/subscribe");
-  const visit: Visit = {
+  const visit: GuardedRequest = {
     request,
     target: { path: "/api/notes/subscribe", query: "" },
     user: null,
@@ -174,7 +177,7 @@ Deno.test("where nothing is limited a stream passes a gate without anything in i
 Deno.test("without a rate limit, a cost and a gate no operation has anything in its way", () => {
   const runtime = systemRuntime(() => {});
   const guard = createGuard({
-    abuse: settleAbuse(undefined, true, runtime),
+    abuse: resolveAbuseProtection(undefined, true, runtime),
     store: {
       need() {
         throw new Error("nobody needs a store");

@@ -1,5 +1,8 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { requireCaptchaAction, settleCaptcha } from "../../src/guard/captcha/captcha_options.ts";
+import {
+  requireCaptchaAction,
+  resolveCaptchaOptions,
+} from "../../src/guard/captcha/captcha_options.ts";
 import type { CaptchaQuestion, CaptchaVerifier } from "../../src/guard/captcha/captcha_verifier.ts";
 import { hcaptcha } from "../../src/guard/captcha/hcaptcha.ts";
 import { recaptcha, type RecaptchaOptions } from "../../src/guard/captcha/recaptcha.ts";
@@ -189,12 +192,12 @@ Deno.test("case 30: production does not start with a vendor's test keys, unless 
     recaptcha({ siteKey: "s", secret: "6LeIxAcTAAAAAGG-vFI1TnRWxMZNFuojJ4WifJWe" }),
   ];
   for (const verifier of testKeys) {
-    assertThrows(() => settleCaptcha({ verifier }, true), Error, "test keys");
-    settleCaptcha({ verifier }, false);
-    settleCaptcha({ verifier, allowTestKeys: true }, true);
+    assertThrows(() => resolveCaptchaOptions({ verifier }, true), Error, "test keys");
+    resolveCaptchaOptions({ verifier }, false);
+    resolveCaptchaOptions({ verifier, allowTestKeys: true }, true);
   }
   for (const make of [turnstile, hcaptcha, recaptcha]) {
-    settleCaptcha({ verifier: make(keys) }, true);
+    resolveCaptchaOptions({ verifier: make(keys) }, true);
   }
 });
 
@@ -333,10 +336,14 @@ Deno.test("a challenge names provider, site key and action, and looks alike for 
 
 Deno.test("options of a CAPTCHA that cannot work end the start", () => {
   const verifier = turnstile(keys);
-  assertThrows(() => settleCaptcha({ verifier, tokenHeader: "a b" }, false), Error, "tokenHeader");
+  assertThrows(
+    () => resolveCaptchaOptions({ verifier, tokenHeader: "a b" }, false),
+    Error,
+    "tokenHeader",
+  );
   // As JavaScript may have it.
   const half = { provider: "own", siteKey: "k" } as unknown as CaptchaVerifier;
-  assertThrows(() => settleCaptcha({ verifier: half }, false), Error, "verifier");
+  assertThrows(() => resolveCaptchaOptions({ verifier: half }, false), Error, "verifier");
   assertThrows(() => turnstile({ siteKey: "", secret: "s" }), Error, "turnstile.siteKey");
   assertThrows(() => hcaptcha({ siteKey: "s", secret: "s\n" }), Error, "hcaptcha.secret");
   assertThrows(() => recaptcha({ ...keys, minScore: 2 }), Error, "minScore");

@@ -2,7 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { solve } from "../../src/client/solve.ts";
 import {
   askTrust,
-  hardestDifficulty,
+  maxDifficulty,
   overflowDifficulty,
   type Trust,
 } from "../../src/guard/pow/difficulty.ts";
@@ -58,11 +58,11 @@ Deno.test("what the budget lacks costs a bit, and one more beyond each doubling,
 });
 
 Deno.test("whatever a budget lacks, no difficulty is asked for that the client's solver does not take", async () => {
-  assertEquals(overflowDifficulty(hardestDifficulty, 1e300, 1), hardestDifficulty);
+  assertEquals(overflowDifficulty(maxDifficulty, 1e300, 1), maxDifficulty);
   const signal = AbortSignal.abort(new Error("taken, and given up"));
   const start = (difficulty: number) => solve({ token: "t", difficulty }, { signal });
-  await assertRejects(() => start(hardestDifficulty), Error, "given up");
-  await assertRejects(() => start(hardestDifficulty + 1), RangeError);
+  await assertRejects(() => start(maxDifficulty), Error, "given up");
+  await assertRejects(() => start(maxDifficulty + 1), RangeError);
 });
 
 async function ask(trust: Trust | undefined): Promise<[number, boolean]> {

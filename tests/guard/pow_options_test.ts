@@ -1,5 +1,9 @@
 import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
-import { type PowOptions, type SettledPow, settlePow } from "../../src/guard/pow/pow_options.ts";
+import {
+  type PowOptions,
+  type ResolvedPowOptions,
+  resolvePowOptions,
+} from "../../src/guard/pow/pow_options.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 
@@ -61,12 +65,12 @@ for (const [options, message] of mistakes) {
 function settle(
   options: PowOptions,
   world: { environment?: Record<string, string>; isProduction?: boolean } = {},
-): { settled: SettledPow; observations: readonly Observation[] } {
+): { settled: ResolvedPowOptions; observations: readonly Observation[] } {
   const observations: Observation[] = [];
   const runtime = {
     ...systemRuntime((observation) => observations.push(observation)),
     environment: (name: string) => world.environment?.[name],
   };
-  const settled = settlePow(options, world.isProduction ?? false, runtime);
+  const settled = resolvePowOptions(options, world.isProduction ?? false, runtime);
   return { settled, observations };
 }

@@ -1,8 +1,8 @@
-import type { RequestFacts } from "../../src/guard/pow/request_fingerprint.ts";
+import type { FingerprintedRequest } from "../../src/guard/pow/request_fingerprint.ts";
 import {
   createProofOfWork,
-  type PowParts,
   type ProofOfWork,
+  type ProofOfWorkOptions,
 } from "../../src/guard/pow/proof_of_work.ts";
 import { solve } from "../../src/client/solve.ts";
 import { powHeaders } from "../../src/protocol/proof_of_work.ts";
@@ -11,7 +11,7 @@ import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 
 /** A request that the tests ask work for. */
-export const facts: RequestFacts = {
+export const facts: FingerprintedRequest = {
   method: "POST",
   path: "/api/notes/Caf%C3%A9",
   query: "limit=1&filter=a",
@@ -27,12 +27,12 @@ export interface Bench extends ProofOfWork {
   readonly observations: readonly Observation[];
   now: number;
   /** A fresh challenge. */
-  token(of?: RequestFacts, difficulty?: number): string;
+  token(of?: FingerprintedRequest, difficulty?: number): string;
   /** The headers of a request that brings a fresh challenge, solved. */
-  solved(of?: RequestFacts, difficulty?: number): Promise<Headers>;
+  solved(of?: FingerprintedRequest, difficulty?: number): Promise<Headers>;
 }
 
-export function powBench(parts: Partial<PowParts> = {}): Bench {
+export function powBench(parts: Partial<ProofOfWorkOptions> = {}): Bench {
   const observations: Observation[] = [];
   const system = systemRuntime((observation) => observations.push(observation));
   const clock = { ...system.clock, now: () => bench.now };

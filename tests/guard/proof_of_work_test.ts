@@ -2,7 +2,7 @@ import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/asser
 import { Buffer } from "node:buffer";
 import { createHash, createHmac } from "node:crypto";
 import { solve } from "../../src/client/solve.ts";
-import type { RequestFacts } from "../../src/guard/pow/request_fingerprint.ts";
+import type { FingerprintedRequest } from "../../src/guard/pow/request_fingerprint.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { base64urlLetters } from "../../src/protocol/base64url.ts";
 import { powHeaders } from "../../src/protocol/proof_of_work.ts";
@@ -110,7 +110,7 @@ Deno.test("no bit of the payload can be changed", async () => {
   }
 });
 
-const otherRequests: Readonly<Record<string, Partial<RequestFacts>>> = {
+const otherRequests: Readonly<Record<string, Partial<FingerprintedRequest>>> = {
   "another method": { method: "PUT" },
   "a method in small letters": { method: "post" },
   "a path in other letters": { path: "/api/notes/caf%C3%A9" },

@@ -1,7 +1,7 @@
-import { fixedWindow, type Limit, tokenBucket } from "../../src/guard/budget/token_bucket.ts";
+import { fixedWindow, tokenBucket, type TokenLimit } from "../../src/guard/budget/token_bucket.ts";
 import { LimitStore } from "../../src/guard/budget/limit_store.ts";
-import type { Taken } from "../../src/guard/budget/token_lease.ts";
-import { Quota } from "../../src/guard/budget/rate_limiter.ts";
+import type { TakeResult } from "../../src/guard/budget/token_lease.ts";
+import { RateLimiter } from "../../src/guard/budget/rate_limiter.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
@@ -21,11 +21,11 @@ export interface LimitWorld {
   /** Moves the wall clock alone. */
   jump(ms: number): Promise<void>;
   /** One process that limits callers by it. */
-  process(limit: Limit, store?: KeyValue): LimitProcess;
+  process(limit: TokenLimit, store?: KeyValue): LimitProcess;
 }
 
 export interface LimitProcess {
-  readonly quota: Quota;
+  readonly quota: RateLimiter;
   readonly limits: LimitStore;
   /** How many of so many attempts, one after the other, were granted. */
   granted(attempts: number, amount?: number): Promise<number>;
@@ -65,14 +65,14 @@ export function limitWorld(): LimitWorld {
     },
     process(limit, own = store) {
       const limits = new LimitStore(own, runtime);
-      const quota = new Quota("test", limit, limits, runtime.clock);
+      const quota = new RateLimiter("test", limit, limits, runtime.clock);
       return {
         quota,
         limits,
         async granted(attempts, amount = 1) {
           let granted = 0;
           for (let n = 0; n < attempts; n++) {
-            const taken: Taken = await quota.take("ann", amount);
+            const taken: TakeResult = await quota.take("ann", amount);
             if (taken.isGranted) granted++;
           }
           return granted;
@@ -87,11 +87,11 @@ async function settle(): Promise<void> {
 }
 
 /** A budget that is refilled `perSecond`. */
-export function bucket(capacity: number, perSecond = 0): Limit {
+export function bucket(capacity: number, perSecond = 0): TokenLimit {
   return tokenBucket("budget", { capacity, refillPerMinute: perSecond * 60 });
 }
 
 /** So many in a window of a minute. */
-export function window(maxRequests: number): Limit {
+export function window(maxRequests: number): TokenLimit {
   return fixedWindow("requests", { windowMs: 60_000, maxRequests });
 }

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { tiny } from "../../src/guard/budget/token_bucket.ts";
+import { roundingTolerance } from "../../src/guard/budget/token_bucket.ts";
 import { secondsUntil } from "../../src/guard/budget/rate_headers.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
 import { StoreError } from "../../src/kv/store_error.ts";
@@ -252,7 +252,7 @@ Deno.test("a process alone grants exactly what one bucket without shares would",
           if (pauseMs > 0) await world.advance(pauseMs);
           tokens = Math.min(capacity, tokens + pauseMs * perSecond / 1_000);
           const { isGranted } = await quota.take("ann", amount);
-          assertEquals(isGranted, tokens + tiny >= amount);
+          assertEquals(isGranted, tokens + roundingTolerance >= amount);
           if (isGranted) tokens = Math.max(0, tokens - amount);
         }
       },

@@ -1,5 +1,5 @@
 import { type Captcha, createCaptcha } from "../../src/guard/captcha/captcha.ts";
-import { settleCaptcha } from "../../src/guard/captcha/captcha_options.ts";
+import { resolveCaptchaOptions } from "../../src/guard/captcha/captcha_options.ts";
 import type { CaptchaVerifier } from "../../src/guard/captcha/captcha_verifier.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
@@ -53,6 +53,6 @@ export function captchaOf(
   const system = systemRuntime((observation) => observations.push(observation));
   const runtime = { ...system, clock: parts.clock ?? system.clock };
   const store = parts.store ?? createMemoryKeyValue(runtime.clock);
-  const captcha = createCaptcha({ ...settleCaptcha({ verifier }, false), store, runtime });
+  const captcha = createCaptcha({ ...resolveCaptchaOptions({ verifier }, false), store, runtime });
   return { ...captcha, observations };
 }

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { readIdempotencyKey } from "../../src/idempotency/idempotency_key.ts";
+import { parseIdempotencyKey } from "../../src/idempotency/idempotency_key.ts";
 import { Problem } from "../../src/problem/problem.ts";
 
 Deno.test("a key is read bare or as a string in quotes, which is the same key", () => {
@@ -12,7 +12,7 @@ Deno.test("a key is read bare or as a string in quotes, which is the same key", 
     ["x".repeat(255), "x".repeat(255)],
     [`"${"x".repeat(255)}"`, "x".repeat(255)],
   ];
-  for (const [header, key] of keys) assertEquals(readIdempotencyKey(header, false), key);
+  for (const [header, key] of keys) assertEquals(parseIdempotencyKey(header, false), key);
 });
 
 Deno.test("what is empty, too long, not ASCII or a broken string is no key", () => {
@@ -30,17 +30,19 @@ Deno.test("what is empty, too long, not ASCII or a broken string is no key", () 
     `"${"x".repeat(256)}"`,
   ];
   for (const header of wrong) {
-    const problem = assertThrows(() => readIdempotencyKey(header, false), Problem);
+    const problem = assertThrows(() => parseIdempotencyKey(header, false), Problem);
     assertEquals([problem.slug, problem.status], ["invalid-parameter", 400]);
   }
 });
 
 Deno.test("the key of an anonymous caller has 22 characters at least, which its quotes are not among", () => {
   const least = "x".repeat(22);
-  for (const header of [least, `"${least}"`]) assertEquals(readIdempotencyKey(header, true), least);
+  for (const header of [least, `"${least}"`]) {
+    assertEquals(parseIdempotencyKey(header, true), least);
+  }
   for (const header of ["order-1", "x".repeat(21), `"${"x".repeat(21)}"`]) {
-    const problem = assertThrows(() => readIdempotencyKey(header, true), Problem, "22 characters");
+    const problem = assertThrows(() => parseIdempotencyKey(header, true), Problem, "22 characters");
     assertEquals([problem.slug, problem.status], ["invalid-parameter", 400]);
-    assertEquals(typeof readIdempotencyKey(header, false), "string");
+    assertEquals(typeof parseIdempotencyKey(header, false), "string");
   }
 });

@@ -21,7 +21,7 @@ import {
   timestamp,
   uuid,
 } from "../../src/schema/column_builder.ts";
-import { parts } from "../../src/plan/key.ts";
+import { chunksOf } from "../../src/plan/key.ts";
 import { readTableInfo, table } from "../../src/schema/define.ts";
 import { fitsKind } from "../../src/schema/fits_kind.ts";
 import { kindOf } from "../../src/schema/kinds.ts";
@@ -59,7 +59,7 @@ export async function certify(engine: Engine): Promise<Certification> {
       imageOf(row, stored.stored[at]!, columns, db.dialect)
     );
     const tally = new Tally();
-    for (const part of parts(columns.slice(1).flatMap(comparisonsOf), 250)) {
+    for (const part of chunksOf(columns.slice(1).flatMap(comparisonsOf), 250)) {
       const truths = part.map((filter) => sql`(${compileFilter(filter, db.dialect)}) IS TRUE`);
       const query = sql`SELECT ${join(truths, ", ")} FROM "cells" ORDER BY "id"`;
       const answers = await db.driver.query(toStatement(query, db.dialect.placeholder));

@@ -1,7 +1,7 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
 import { allRows, and, type Filter, noRows, or } from "../../src/filter/filter.ts";
 import { equalOperator } from "../../src/filter/operators/value_operators.ts";
-import { differing, readBy } from "../../src/live/match/column_bits.ts";
+import { columnsReadBy, differingColumns } from "../../src/live/match/column_bits.ts";
 import { integer } from "../../src/schema/column_builder.ts";
 import { readTableInfo, table } from "../../src/schema/define.ts";
 import type { ColumnInfo, Row } from "../../src/schema/table_info.ts";
@@ -15,27 +15,27 @@ const row: Row = Object.fromEntries(wide.columns.map(({ name }) => [name, 1]));
 
 Deno.test("a filter reads the columns that it compares, however many the table has", () => {
   for (const column of wide.columns) {
-    const changed = differing(row, { ...row, [column.name]: 2 }, wide);
-    assertNotEquals(changed & readBy(equals(column), wide), 0, column.name);
+    const changed = differingColumns(row, { ...row, [column.name]: 2 }, wide);
+    assertNotEquals(changed & columnsReadBy(equals(column), wide), 0, column.name);
     for (const filter of [and(equals(column), equals(first)), or(equals(first), equals(column))]) {
-      assertNotEquals(changed & readBy(filter, wide), 0, column.name);
+      assertNotEquals(changed & columnsReadBy(filter, wide), 0, column.name);
     }
   }
 });
 
 Deno.test("a filter does not read the column beside", () => {
   const [, second] = wide.columns;
-  const changed = differing(row, { ...row, [second?.name ?? ""]: 2 }, wide);
-  assertEquals(changed & readBy(equals(first), wide), 0);
-  assertEquals([readBy(allRows, wide), readBy(noRows, wide)], [0, 0]);
+  const changed = differingColumns(row, { ...row, [second?.name ?? ""]: 2 }, wide);
+  assertEquals(changed & columnsReadBy(equals(first), wide), 0);
+  assertEquals([columnsReadBy(allRows, wide), columnsReadBy(noRows, wide)], [0, 0]);
 });
 
 Deno.test("values differ where they are not the same, NULL and absent ones too", () => {
-  assertEquals(differing(row, { ...row }, wide), 0);
-  assertEquals(differing({}, { id: null }, wide), 0);
-  const id = readBy(equals(first), wide);
+  assertEquals(differingColumns(row, { ...row }, wide), 0);
+  assertEquals(differingColumns({}, { id: null }, wide), 0);
+  const id = columnsReadBy(equals(first), wide);
   for (const [before, after] of [[1, null], [null, 1], [0, -0], [1, 1n], [{}, {}]]) {
-    assertEquals(differing({ ...row, id: before }, { ...row, id: after }, wide), id);
+    assertEquals(differingColumns({ ...row, id: before }, { ...row, id: after }, wide), id);
   }
 });
 

@@ -1,21 +1,21 @@
 import type { AccessPolicy, ScopeFunction } from "../../src/auth/scope.ts";
 import type { User } from "../../src/auth/user.ts";
 import type { ChangeLog } from "../../src/db/changes/change_log.ts";
-import { settleChanges } from "../../src/db/changes/changes_options.ts";
+import { resolveChangesOptions } from "../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../src/db/changes/open_change_log.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { createRowReader } from "../../src/db/rows.ts";
 import { allRows, type Filter } from "../../src/filter/filter.ts";
-import { createDecider, type Decider } from "../../src/live/match/matcher.ts";
-import { Hub } from "../../src/live/live_hub.ts";
-import type { LiveQuestion } from "../../src/live/aggregate/aggregate_query.ts";
-import { Quota } from "../../src/live/stream/stream_quota.ts";
+import { createMatcher, type Matcher } from "../../src/live/match/matcher.ts";
+import { LiveHub } from "../../src/live/live_hub.ts";
+import type { LiveAggregateQuery } from "../../src/live/aggregate/aggregate_query.ts";
+import { StreamQuota } from "../../src/live/stream/stream_quota.ts";
 import { type LiveSizes, liveSizes } from "../../src/live/live_sizes.ts";
 import type { AggregateRequest, SubscribeRequest } from "../../src/live/stream/stream_request.ts";
 import { noRowsShown } from "../../src/live/live_view.ts";
 import { groupTable } from "../../src/plan/group_table.ts";
 import { parseQuery } from "../../src/resource/http/query_parameters.ts";
-import { liveQuestion } from "../../src/resource/operations/subscribe_aggregate.ts";
+import { liveAggregateQuery } from "../../src/resource/operations/subscribe_aggregate.ts";
 import { createFilterParser } from "../../src/filter/syntax/filter_parser.ts";
 import { logMethods } from "./log_methods.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
@@ -29,7 +29,7 @@ import { readTableInfo, type TableLike } from "../../src/schema/define.ts";
 /** A hub over a real log, with a clock that is moved by hand. */
 export interface TestHub {
   readonly db: Database;
-  readonly hub: Hub;
+  readonly hub: LiveHub;
   readonly log: ChangeLog;
   readonly observations: readonly Observation[];
   /** In steps, because timers make timers. */
@@ -57,7 +57,7 @@ export interface TestHubOptions {
   /** Puts itself around the log. */
   wrap?(log: ChangeLog): ChangeLog;
   /** Puts itself around what decides. */
-  wrapDecider?(decider: Decider): Decider;
+  wrapDecider?(decider: Matcher): Matcher;
 }
 
 /** Runs `work` against a hub over a fresh database with one table. */
@@ -78,19 +78,19 @@ export async function withHub(
   const raw = await openChangeLog({
     driver: db.driver,
     tables,
-    changes: settleChanges(),
+    changes: resolveChangesOptions(),
     runtime,
   });
   const log = options.wrap?.(raw) ?? raw;
-  const decider = createDecider(db.driver, runtime);
+  const decider = createMatcher(db.driver, runtime);
   const hubOver = (log: ChangeLog) =>
-    new Hub({
+    new LiveHub({
       openLog: () => Promise.resolve(log),
       decider: options.wrapDecider?.(decider) ?? decider,
       runtime,
       sizes: { ...liveSizes, ...options.sizes },
       excluded: options.excluded ?? new Set(),
-      quota: new Quota({ maxPerUser: 10_000, maxPerAddress: 10_000 }),
+      quota: new StreamQuota({ maxPerUser: 10_000, maxPerAddress: 10_000 }),
     });
   const hub = hubOver(log);
   const open = (request: Partial<SubscribeRequest> = {}) =>
@@ -118,7 +118,7 @@ export async function withHub(
           await openChangeLog({
             driver: db.driver,
             tables,
-            changes: settleChanges(),
+            changes: resolveChangesOptions(),
             runtime,
           }),
         );
@@ -196,9 +196,9 @@ function read(bytes: Promise<ReadableStream<Uint8Array>>): Promise<EventStream> 
 }
 
 /** All columns of these tables may be asked about. */
-function questionAbout(table: TableInfo, query: string): LiveQuestion {
+function questionAbout(table: TableInfo, query: string): LiveAggregateQuery {
   const columns = new Set(table.columns);
-  return liveQuestion(parseQuery(query), {
+  return liveAggregateQuery(parseQuery(query), {
     table,
     groups: groupTable(table, table.columns),
     filters: createFilterParser(),

@@ -4,7 +4,7 @@ import { comparison } from "../../src/filter/operators/comparison.ts";
 import { noRows } from "../../src/filter/filter.ts";
 import type { Operator } from "../../src/filter/operators/operator.ts";
 import { operatorsWith } from "../../src/filter/operators/operators.ts";
-import type { Decider } from "../../src/live/match/matcher.ts";
+import type { Matcher } from "../../src/live/match/matcher.ts";
 import { sql } from "../../src/sql/fragment.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { readColumnInfo, readTableInfo, table } from "../../src/schema/define.ts";
@@ -306,7 +306,7 @@ testOnEngines(
     // It says one thing to the database and another in memory.
     const operator = operatorsWith({ "=odd=": { toSql: () => sql`1=1`, matches: () => false } });
     const filter = comparison(operator.get("=odd=") as Operator, id, ["x"]);
-    const wrapDecider = (decider: Decider) => ({ ...decider, isToBeChecked: () => true });
+    const wrapDecider = (decider: Matcher) => ({ ...decider, isToBeChecked: () => true });
     return withHub(engine, rows, { wrapDecider }, async ({ subscribe, sql, observations }) => {
       const stream = await subscribe({ filter });
       await stream.untilSynced();

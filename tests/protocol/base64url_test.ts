@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import {
   base64urlLength,
   base64urlLetters,
-  readBase64url,
+  parseBase64url,
   toBase64url,
 } from "../../src/protocol/base64url.ts";
 
@@ -12,7 +12,7 @@ Deno.test("base64url reads back what it wrote, for every length", () => {
     const text = toBase64url(bytes);
     assertEquals(text.length, base64urlLength(length));
     const read = new Uint8Array(length);
-    assertEquals(readBase64url(`..${text}.`, 2, read), true);
+    assertEquals(parseBase64url(`..${text}.`, 2, read), true);
     assertEquals(read, bytes);
   }
 });
@@ -41,5 +41,5 @@ Deno.test("base64url refuses padding, blanks, the standard alphabet and what is 
 
 function reads(text: string, bytes: Uint8Array): boolean {
   const read = new Uint8Array(bytes.length);
-  return readBase64url(text, 0, read) && read.toHex() === bytes.toHex();
+  return parseBase64url(text, 0, read) && read.toHex() === bytes.toHex();
 }

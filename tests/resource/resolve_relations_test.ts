@@ -8,7 +8,7 @@ import {
   type ResourceDefinition,
   type ResourceOptions,
 } from "../../src/resource/define/definition.ts";
-import { settleRelations } from "../../src/resource/define/resolve_relations.ts";
+import { resolveRelations } from "../../src/resource/define/resolve_relations.ts";
 import {
   bytes,
   integer,
@@ -37,7 +37,7 @@ async function relationsOf(
     await runScript(db.driver, script);
     const { tables } = await db.introspect();
     const definitions = served(tables, options);
-    const settled = settleRelations(definitions, db.driver);
+    const settled = resolveRelations(definitions, db.driver);
     const wanted = definitions.find(({ table }) => "name" in table && table.name === name);
     const relations = wanted === undefined ? undefined : settled.get(wanted);
     return [...relations?.values() ?? []].map((relation) =>

@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
-import { takingTurns } from "../../src/runtime/yielding.ts";
+import { createYielding } from "../../src/runtime/yielding.ts";
 import { handClock } from "../db/hand_clock.ts";
 
 Deno.test("long work goes on at once until 5 ms are over, then others come first", async () => {
   const { clock, advance } = handClock();
-  const giveTurn = takingTurns(clock);
+  const giveTurn = createYielding(clock);
   const waits = async () => {
     let othersCame = false;
     const others = setTimeout(() => othersCame = true, 0);

@@ -17,7 +17,7 @@ export interface ChangesOptions {
 }
 
 /** The same with every default. */
-export interface SettledChanges {
+export interface ResolvedChangesOptions {
   readonly mode: "triggers" | "service";
   readonly exclude: ReadonlySet<ColumnInfo>;
   readonly retentionMs: number;
@@ -25,17 +25,17 @@ export interface SettledChanges {
 }
 
 /** Nothing younger is forgotten: those who read the log stay behind its end by less. */
-export const leastRetentionMs = 300_000;
+export const minRetentionMs = 300_000;
 
 /** Fills in the defaults. Throws a plain Error for what cannot be meant. */
-export function settleChanges(options: ChangesOptions = {}): SettledChanges {
+export function resolveChangesOptions(options: ChangesOptions = {}): ResolvedChangesOptions {
   const { mode = "triggers", exclude = [], retentionMs = 3_600_000, maxRows = 1_000_000 } = options;
   if (mode !== "triggers" && mode !== "service") {
     throw new Error(`Cannot use changes.mode ${JSON.stringify(mode)}: use "triggers" or "service"`);
   }
-  if (!Number.isSafeInteger(retentionMs) || retentionMs < leastRetentionMs) {
+  if (!Number.isSafeInteger(retentionMs) || retentionMs < minRetentionMs) {
     throw new Error(
-      `Cannot use changes.retentionMs ${retentionMs}: use a whole number from ${leastRetentionMs}`,
+      `Cannot use changes.retentionMs ${retentionMs}: use a whole number from ${minRetentionMs}`,
     );
   }
   if (!Number.isSafeInteger(maxRows) || maxRows < 1) {

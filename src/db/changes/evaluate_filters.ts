@@ -1,4 +1,4 @@
-import { compileImages } from "../../compile/filters_on_images.ts";
+import { compileFiltersOnImages } from "../../compile/filters_on_images.ts";
 import type { Filter } from "../../filter/filter.ts";
 import { valueOf } from "../../filter/match/matches.ts";
 import type { RowImage } from "../../filter/match/row_image.ts";
@@ -8,7 +8,7 @@ import type { SqlValue } from "../../sql/fragment.ts";
 import type { Connection } from "../driver.ts";
 
 /** What is asked of the database: every filter about every row. */
-export interface QuestionAboutImages {
+export interface FilterEvaluation {
   readonly table: TableInfo;
   /** Rows as a change left them; they need not be in the table any more. */
   readonly images: readonly RowImage[];
@@ -21,10 +21,10 @@ export interface QuestionAboutImages {
  *
  * One statement, unless there are very many rows or values, or rows whose values do not fit.
  */
-export async function askAboutImages(
+export async function evaluateFilters(
   connection: Connection,
   dialect: Dialect,
-  question: QuestionAboutImages,
+  question: FilterEvaluation,
 ): Promise<readonly (readonly boolean[])[]> {
   const { table, images, filters } = question;
   const columns = columnsOf(question);
@@ -33,7 +33,7 @@ export async function askAboutImages(
   for (const part of filterParts(filters, dialect)) {
     for (const places of groupsOf(rows, columns, dialect)) {
       const some = places.map((place) => rows[place] ?? []);
-      const statement = compileImages(
+      const statement = compileFiltersOnImages(
         { table, columns, rows: some, filters: part.filters },
         dialect,
       );
@@ -55,7 +55,7 @@ export function isTrue(truth: SqlValue): boolean {
 }
 
 /** What the filters look at; everything where SQL of somebody else may look at anything. */
-function columnsOf({ table, filters }: QuestionAboutImages): readonly ColumnInfo[] {
+function columnsOf({ table, filters }: FilterEvaluation): readonly ColumnInfo[] {
   const used = new Set<ColumnInfo>();
   const isPlain = filters.every((filter) => collect(filter, used));
   // A domain of a foreign table may refuse the NULL of a value that is left out.

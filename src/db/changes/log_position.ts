@@ -28,12 +28,12 @@ export function covers(position: Position, change: Change): boolean {
  * The position right behind a change that follows `position` in the log; null where a position
  * cannot stand between the changes of a step.
  */
-export function positionBehind(position: Position, change: Change): Position | null {
+export function positionAfter(position: Position, change: Change): Position | null {
   return position.kind === "sequence" ? { ...position, seq: change.seq } : null;
 }
 
 /** Whether `position` covers all that `earlier` covers. */
-export function isBehind(position: Position, earlier: Position): boolean {
+export function includes(position: Position, earlier: Position): boolean {
   if (position.epoch !== earlier.epoch) return false;
   if (position.kind === "sequence") {
     return earlier.kind === "sequence" && position.seq >= earlier.seq;
@@ -47,7 +47,7 @@ export function isBehind(position: Position, earlier: Position): boolean {
  * serves the database. The numbers of changes cannot serve for that where they are drawn before
  * commits.
  */
-export function numberOf(position: Position): number {
+export function positionOrdinal(position: Position): number {
   if (position.kind === "sequence") return position.seq;
   // The transactions that have ended. None of them ever runs again, so there are only more.
   return Number(position.xmax) - position.running.length;

@@ -2,7 +2,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { changeHints } from "./change_hints.ts";
 import type { ChangeLog } from "./change_log.ts";
-import type { SettledChanges } from "./changes_options.ts";
+import type { ResolvedChangesOptions } from "./changes_options.ts";
 import type { Driver } from "../driver.ts";
 import { postgresChangeLog } from "./postgres_change_log.ts";
 import { setUpChangeLog } from "./set_up_change_log.ts";
@@ -14,7 +14,7 @@ export interface OpenChangeLogOptions {
   readonly driver: Driver;
   /** What is recorded; their tables have to be there. */
   readonly tables: Iterable<TableInfo>;
-  readonly changes: SettledChanges;
+  readonly changes: ResolvedChangesOptions;
   readonly runtime: Pick<Runtime, "clock" | "random" | "observe">;
 }
 

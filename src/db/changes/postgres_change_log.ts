@@ -6,18 +6,18 @@ import type { ChangeHints } from "./change_hints.ts";
 import type { Change, ChangeLog, Position, SnapshotPosition, Step } from "./change_log.ts";
 import {
   covers,
-  isBehind,
+  includes,
   parsePosition,
   printPosition,
   snapshotPosition,
   snapshotText,
 } from "./log_position.ts";
-import { leastRetentionMs, type SettledChanges } from "./changes_options.ts";
+import { minRetentionMs, type ResolvedChangesOptions } from "./changes_options.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Driver, QueryResult } from "../driver.ts";
 import { imageReader } from "./image_reader.ts";
 import { changeKind, LoggedChange, type ReadImage } from "./logged_change.ts";
-import { askWithinEpoch, epochColumn } from "./postgres_epoch.ts";
+import { epochColumn, queryWithinEpoch } from "./postgres_epoch.ts";
 import type { PostgresLogTable } from "./postgres_log_setup.ts";
 import { createRowReader } from "../rows.ts";
 
@@ -25,7 +25,7 @@ import { createRowReader } from "../rows.ts";
 export interface PostgresChangeLogParts {
   readonly driver: Driver;
   readonly tables: readonly PostgresLogTable[];
-  readonly changes: SettledChanges;
+  readonly changes: ResolvedChangesOptions;
   readonly hints: ChangeHints;
   readonly random: Random;
 }
@@ -39,7 +39,7 @@ export async function postgresChangeLog(parts: PostgresChangeLogParts): Promise<
 }
 
 /** The most changes of a part of a step. */
-export const mostOfPart = 1_000;
+export const maxChangesPerPart = 1_000;
 /** With so many bytes of images a part is full: rows may be large, and none may fill the memory. */
 const mostBytesOfPart = 16 * 1024 * 1024;
 const mostOfPurge = 5_000;
@@ -61,7 +61,7 @@ class PostgresChangeLog implements ChangeLog {
   readonly tables: ReadonlySet<TableInfo>;
   readonly secret: string;
   readonly covers: ChangeLog["covers"] = covers;
-  readonly isBehind: ChangeLog["isBehind"] = isBehind;
+  readonly isBehind: ChangeLog["isBehind"] = includes;
   readonly print: ChangeLog["print"] = printPosition;
   readonly #parts: PostgresChangeLogParts;
   readonly #byName: ReadonlyMap<string, readonly PostgresLogTable[]>;
@@ -87,7 +87,7 @@ class PostgresChangeLog implements ChangeLog {
     const part = isUnfinished(from) ? from : null;
     const start = part?.from ?? ("changes" in from ? from.to : from);
     if (start?.kind !== "snapshot") return null;
-    const most = part?.most ?? mostOfPart;
+    const most = part?.most ?? maxChangesPerPart;
     const rows = await this.#rowsBehind(start, most, part);
     const [head = []] = rows;
     const now = this.#position(head);
@@ -107,7 +107,7 @@ class PostgresChangeLog implements ChangeLog {
       from: start,
       target,
       lastSeq: String(shown.at(-1)?.[3]),
-      most: Math.min(2 * shown.length, mostOfPart),
+      most: Math.min(2 * shown.length, maxChangesPerPart),
     };
     return unfinished;
   }
@@ -196,7 +196,7 @@ class PostgresChangeLog implements ChangeLog {
   }
 
   #ask(statement: Statement): Promise<QueryResult["rows"]> {
-    return askWithinEpoch(statement, this.#parts.driver, this.#parts.random);
+    return queryWithinEpoch(statement, this.#parts.driver, this.#parts.random);
   }
 
   /**
@@ -224,7 +224,7 @@ class PostgresChangeLog implements ChangeLog {
             DELETE FROM "_service_changes" c USING old WHERE c.seq = old.seq RETURNING c.xid
           )
           SELECT count(*), max(xid::text::numeric) + 1 FROM gone`,
-        values: [retentionMs, leastRetentionMs, maxRows],
+        values: [retentionMs, minRetentionMs, maxRows],
       });
       const [count = null, floor = null] = gone.rows[0] ?? [];
       if (floor !== null) {

@@ -21,7 +21,7 @@ export async function beginPostgresEpoch(connection: Connection, random: Random)
 }
 
 /** Asks for rows that have {@link epochColumn} in the second place; begins an epoch if need be. */
-export async function askWithinEpoch(
+export async function queryWithinEpoch(
   statement: Statement,
   driver: Driver,
   random: Random,

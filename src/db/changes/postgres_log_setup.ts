@@ -9,7 +9,7 @@ import {
   postgresTruncateTriggerName,
   sqlName,
 } from "../../sql/postgres/change_log_schema.ts";
-import type { SettledChanges } from "./changes_options.ts";
+import type { ResolvedChangesOptions } from "./changes_options.ts";
 import type { Connection, Driver } from "../driver.ts";
 import { beginPostgresEpoch } from "./postgres_epoch.ts";
 
@@ -28,7 +28,7 @@ export interface PostgresLogTable {
 export function setUpPostgresLog(
   driver: Driver,
   tables: readonly TableInfo[],
-  changes: Pick<SettledChanges, "mode" | "exclude">,
+  changes: Pick<ResolvedChangesOptions, "mode" | "exclude">,
   random: Random,
 ): Promise<readonly PostgresLogTable[]> {
   return driver.transaction(async (connection) => {

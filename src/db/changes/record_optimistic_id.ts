@@ -7,7 +7,7 @@ import { imageReader } from "./image_reader.ts";
 import type { RowReader } from "../rows.ts";
 
 /** What a client calls the row that it has created. */
-export interface NamedChange {
+export interface CreatedRowId {
   readonly table: TableInfo;
   readonly key: Key;
   /** The value of `Service-Optimistic-Id`. */
@@ -18,9 +18,9 @@ export interface NamedChange {
  * Puts the client's own name of a new row on the change that the log has of it. For the transaction
  * that has just inserted the row; does nothing where the table is not recorded.
  */
-export async function nameChange(
+export async function recordOptimisticId(
   connection: Connection,
-  { table, key, optimisticId }: NamedChange,
+  { table, key, optimisticId }: CreatedRowId,
   reader: RowReader,
 ): Promise<void> {
   const isPostgres = reader.dialect.engine === "postgres";

@@ -1,6 +1,6 @@
 import type { Random } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import type { SettledChanges } from "./changes_options.ts";
+import type { ResolvedChangesOptions } from "./changes_options.ts";
 import type { Driver } from "../driver.ts";
 import { type PostgresLogTable, setUpPostgresLog } from "./postgres_log_setup.ts";
 import { setUpSqliteLog } from "./sqlite_log_setup.ts";
@@ -10,7 +10,7 @@ export interface ChangeLogSetup {
   readonly driver: Driver;
   /** What is to be recorded; their tables have to be there. */
   readonly tables: readonly TableInfo[];
-  readonly changes: Pick<SettledChanges, "mode" | "exclude">;
+  readonly changes: Pick<ResolvedChangesOptions, "mode" | "exclude">;
   readonly random: Random;
 }
 

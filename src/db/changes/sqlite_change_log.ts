@@ -2,8 +2,8 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue, Statement } from "../../sql/fragment.ts";
 import type { ChangeHints } from "./change_hints.ts";
 import type { Change, ChangeLog, Position, SequencePosition, Step } from "./change_log.ts";
-import { covers, isBehind, parsePosition, printPosition } from "./log_position.ts";
-import { leastRetentionMs, type SettledChanges } from "./changes_options.ts";
+import { covers, includes, parsePosition, printPosition } from "./log_position.ts";
+import { minRetentionMs, type ResolvedChangesOptions } from "./changes_options.ts";
 import type { Driver, QueryResult } from "../driver.ts";
 import { imageReader } from "./image_reader.ts";
 import { changeKind, LoggedChange, type ReadImage } from "./logged_change.ts";
@@ -13,7 +13,7 @@ import { createRowReader } from "../rows.ts";
 export interface ChangeLogParts {
   readonly driver: Driver;
   readonly tables: ReadonlySet<TableInfo>;
-  readonly changes: SettledChanges;
+  readonly changes: ResolvedChangesOptions;
   readonly hints: ChangeHints;
 }
 
@@ -52,7 +52,7 @@ class SqliteChangeLog implements ChangeLog {
   readonly tables: ReadonlySet<TableInfo>;
   readonly secret: string;
   readonly covers: ChangeLog["covers"] = covers;
-  readonly isBehind: ChangeLog["isBehind"] = isBehind;
+  readonly isBehind: ChangeLog["isBehind"] = includes;
   readonly print: ChangeLog["print"] = printPosition;
   readonly #parts: ChangeLogParts;
   readonly #byName: ReadonlyMap<string, readonly TableInfo[]>;
@@ -122,7 +122,7 @@ class SqliteChangeLog implements ChangeLog {
 
   async purge(): Promise<void> {
     const { retentionMs, maxRows } = this.#parts.changes;
-    const limits = [Math.floor(retentionMs / 1000), maxRows, leastRetentionMs / 1000];
+    const limits = [Math.floor(retentionMs / 1000), maxRows, minRetentionMs / 1000];
     // Between two parts those who write have their turn.
     for (let more = true; more;) more = await this.#forgetSome(limits);
   }

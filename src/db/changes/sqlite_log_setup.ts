@@ -7,8 +7,8 @@ import {
   sqliteTriggerPrefix,
   sqliteTriggers,
 } from "../../sql/sqlite/change_log_schema.ts";
-import type { SettledChanges } from "./changes_options.ts";
-import { describeSqliteTable } from "../sqlite/describe_recorded_table.ts";
+import type { ResolvedChangesOptions } from "./changes_options.ts";
+import { describeRecordedTable } from "../sqlite/describe_recorded_table.ts";
 import type { Connection, Driver } from "../driver.ts";
 
 /**
@@ -18,7 +18,7 @@ import type { Connection, Driver } from "../driver.ts";
 export function setUpSqliteLog(
   driver: Driver,
   tables: readonly TableInfo[],
-  changes: Pick<SettledChanges, "mode" | "exclude">,
+  changes: Pick<ResolvedChangesOptions, "mode" | "exclude">,
   random: Random,
 ): Promise<readonly TableInfo[]> {
   return driver.transaction(async (connection) => {
@@ -57,10 +57,10 @@ async function createLog(connection: Connection, random: Random): Promise<void> 
  */
 async function watch(
   table: TableInfo,
-  { mode, exclude }: Pick<SettledChanges, "mode" | "exclude">,
+  { mode, exclude }: Pick<ResolvedChangesOptions, "mode" | "exclude">,
   connection: Connection,
 ): Promise<"permanent" | "temporary"> {
-  const watched = await describeSqliteTable(table, exclude, connection);
+  const watched = await describeRecordedTable(table, exclude, connection);
   const permanent = sqliteTriggers(watched, "permanent");
   const schema = mode === "triggers" ? "main" : "temp";
   const wanted = mode === "triggers" ? permanent : sqliteTriggers(watched, "temporary");

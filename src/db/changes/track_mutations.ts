@@ -1,7 +1,7 @@
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { isTableInfo, readTableInfo, type TableLike } from "../../schema/define.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import { type ChangesOptions, settleChanges } from "./changes_options.ts";
+import { type ChangesOptions, resolveChangesOptions } from "./changes_options.ts";
 import type { Database } from "../open_database.ts";
 import { setUpChangeLog } from "./set_up_change_log.ts";
 
@@ -32,7 +32,7 @@ export async function trackMutations(
   await setUpChangeLog({
     driver: db.driver,
     tables: tables.map((table) => isTableInfo(table) ? table : readTableInfo(table)),
-    changes: settleChanges(options),
+    changes: resolveChangesOptions(options),
     random,
   });
 }

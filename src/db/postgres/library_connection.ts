@@ -4,7 +4,7 @@ import type { Clock } from "../../runtime/runtime.ts";
 import { pause } from "../../runtime/system_runtime.ts";
 import { announcesSetting } from "../../sql/postgres/change_log_schema.ts";
 import { DatabaseError } from "../database_error.ts";
-import type { PostgresAnswer, PostgresConnection } from "./postgres_sessions.ts";
+import type { PostgresConnection, PostgresResult } from "./postgres_sessions.ts";
 import { sessionSettings } from "./session_settings.ts";
 
 /** How a Postgres is reached. */
@@ -78,7 +78,7 @@ export class LibraryConnection implements PostgresConnection {
     return this.#lost;
   }
 
-  run(text: string, values: readonly (string | null)[]): Promise<PostgresAnswer> {
+  run(text: string, values: readonly (string | null)[]): Promise<PostgresResult> {
     if (this.#lost) return Promise.reject(new DatabaseError("unavailable", connectionLoss()));
     return this.#send(text, values, !this.#pooled && this.#prepares(text));
   }
@@ -156,7 +156,7 @@ export class LibraryConnection implements PostgresConnection {
     text: string,
     values: readonly (string | null)[],
     prepare: boolean,
-  ): Promise<PostgresAnswer> {
+  ): Promise<PostgresResult> {
     // Without `simple: false`, which the declarations lack, a statement without values would go
     // by the protocol that takes several statements at once.
     const how = { prepare, simple: false };

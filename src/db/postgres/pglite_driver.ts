@@ -4,9 +4,9 @@ import type { Clock } from "../../runtime/runtime.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import type { Driver } from "../driver.ts";
 import {
-  type PostgresAnswer,
   type PostgresConnection,
   postgresDriver,
+  type PostgresResult,
   type PostgresSession,
 } from "./postgres_sessions.ts";
 
@@ -57,7 +57,7 @@ function sessionOf(library: PGlite): PostgresSession {
   const connection: PostgresConnection = {
     opening: null,
     lost: false,
-    async run(text, values): Promise<PostgresAnswer> {
+    async run(text, values): Promise<PostgresResult> {
       const answer = await library.query<(string | null)[]>(text, [...values], {
         rowMode: "array",
       });

@@ -29,13 +29,13 @@ export interface PostgresConnection {
    * Runs one statement; values cross as text, both ways. Throws the library's own errors, and at
    * once, as `unavailable`, when the connection was lost before anything was sent.
    */
-  run(text: string, values: readonly (string | null)[]): Promise<PostgresAnswer>;
+  run(text: string, values: readonly (string | null)[]): Promise<PostgresResult>;
   /** Gives the connection up in whatever state it is: the server undoes what was not committed. */
   drop(): void;
 }
 
 /** What a statement answered. */
-export interface PostgresAnswer {
+export interface PostgresResult {
   readonly rows: readonly (readonly (string | null)[])[];
   /** The command that was run, e.g. `INSERT`. */
   readonly command: string;
@@ -192,7 +192,7 @@ async function command(
   connection: PostgresConnection,
   text: string,
   sent: "read" | "commit",
-): Promise<PostgresAnswer> {
+): Promise<PostgresResult> {
   try {
     return await connection.run(text, []);
   } catch (error) {

@@ -2,7 +2,7 @@ import type { Clock } from "../../runtime/runtime.ts";
 import { pause } from "../../runtime/system_runtime.ts";
 
 /** How long to wait for locks of other processes, and how to tell them from other errors. */
-export interface Patience {
+export interface BusyRetry {
   /** What the waiting is measured by. */
   readonly clock: Clock;
   /** How long a write waits for its turn, and for other processes. */
@@ -15,7 +15,7 @@ export interface Patience {
  * Tries again while another process holds the lock. The waiting is done here and not by SQLite,
  * whose busy timeout would stop the whole process.
  */
-export async function patiently<T>(patience: Patience, attempt: () => T): Promise<T> {
+export async function retryWhileBusy<T>(patience: BusyRetry, attempt: () => T): Promise<T> {
   const start = patience.clock.elapsedMs();
   for (let delayMs = 1;; delayMs = nextDelayMs(delayMs)) {
     try {

@@ -4,19 +4,19 @@ import { sqliteTriggerPrefix } from "../../sql/sqlite/change_log_schema.ts";
 import { affinityOfType } from "../../sql/sqlite/column_type.ts";
 import { readIndexText } from "../../sql/sqlite/index_text.ts";
 import { rowIdNames } from "../../sql/sqlite/replaced_rows.ts";
-import type { UniqueRule, WatchedColumn, WatchedTable } from "../../sql/sqlite/recorded_table.ts";
+import type { RecordedColumn, RecordedTable, UniqueRule } from "../../sql/sqlite/recorded_table.ts";
 import type { Connection } from "../driver.ts";
-import { repeatable } from "./default_clause.ts";
+import { isRepeatableDefault } from "./default_clause.ts";
 
 /**
  * A table as a file has it, to be recorded. Throws an Error where there is no such table. Columns
  * in `exclude` are never recorded.
  */
-export async function describeSqliteTable(
+export async function describeRecordedTable(
   table: TableInfo,
   exclude: ReadonlySet<ColumnInfo>,
   connection: Connection,
-): Promise<WatchedTable> {
+): Promise<RecordedTable> {
   const { name, hasRowIds } = await find(table.name, connection);
   const uniques = await readUniques(name, connection);
   const { columns, key } = await readColumns(name, hasRowIds && !uniques.hasKey, connection);
@@ -60,14 +60,16 @@ async function readColumns(
   table: string,
   keyMayBeRowId: boolean,
   connection: Connection,
-): Promise<{ readonly columns: readonly WatchedColumn[]; readonly key: readonly WatchedColumn[] }> {
+): Promise<
+  { readonly columns: readonly RecordedColumn[]; readonly key: readonly RecordedColumn[] }
+> {
   const rows = await read(
     connection,
     `SELECT name, type, "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?)`,
     table,
   );
   const keys = rows.filter(([, , , , place]) => Number(place) > 0);
-  const columns = rows.map(([name, type, notNull, clause, place, hidden]): WatchedColumn => {
+  const columns = rows.map(([name, type, notNull, clause, place, hidden]): RecordedColumn => {
     const affinity = affinityOfType(String(type));
     // A key without an index, which is of one column, is the row id.
     const isRowId = keyMayBeRowId && keys.length === 1 && Number(place) === 1;
@@ -78,14 +80,16 @@ async function readColumns(
       mayBeReal: affinity !== "TEXT" && !isRowId,
       generated,
       isRowId,
-      absent: notNull === 1 && typeof clause === "string" && !isRowId ? repeatable(clause) : null,
+      absent: notNull === 1 && typeof clause === "string" && !isRowId
+        ? isRepeatableDefault(clause)
+        : null,
     };
   });
   return { columns, key: columns.filter((_, index) => Number(rows[index]?.[4]) > 0) };
 }
 
 /** A name of the row id that no column has taken, or the column that it is. */
-function rowIdName(columns: readonly WatchedColumn[]): string | null {
+function rowIdName(columns: readonly RecordedColumn[]): string | null {
   const taken = new Set(columns.map(({ name }) => name.toLowerCase()));
   return rowIdNames.find((name) => !taken.has(name)) ??
     columns.find(({ isRowId }) => isRowId)?.name ?? null;

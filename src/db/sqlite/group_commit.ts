@@ -4,13 +4,13 @@ import type { Statement } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, QueryResult } from "../driver.ts";
 import type { SqliteConnection } from "./sqlite_connection.ts";
-import { nextDelayMs, type Patience, patiently } from "./busy_retry.ts";
+import { type BusyRetry, nextDelayMs, retryWhileBusy } from "./busy_retry.ts";
 import { SqliteTransaction } from "./sqlite_transaction.ts";
 import type { TransactionGuard } from "../transaction_guard.ts";
-import { unavailable, type Waiter, WaitingLine } from "../job_queue.ts";
+import { JobQueue, type QueuedJob, unavailable } from "../job_queue.ts";
 
 /** The most jobs that share one commit. */
-export const mostJobs = 256;
+export const maxJobsPerCommit = 256;
 
 /** Once a group is this old, it takes no further transaction that is likely to wait. */
 const waitingMs = 5;
@@ -25,7 +25,7 @@ export interface GroupCommitParts {
   /** Knows what runs inside a transaction. */
   readonly guard: TransactionGuard;
   /** How long a job waits for its turn, and a commit for its lock. */
-  readonly patience: Patience;
+  readonly patience: BusyRetry;
   /** Gives the library's errors their common form. */
   readonly translated: (error: unknown) => unknown;
   /** Called behind every commit. */
@@ -36,8 +36,8 @@ export interface GroupCommitParts {
 type Acknowledge = () => void;
 
 type Job =
-  | Waiter & { readonly kind: "statement" | "alone"; readonly run: () => Acknowledge }
-  | Waiter & { readonly kind: "transaction"; readonly run: () => Promise<Acknowledge> };
+  | QueuedJob & { readonly kind: "statement" | "alone"; readonly run: () => Acknowledge }
+  | QueuedJob & { readonly kind: "transaction"; readonly run: () => Promise<Acknowledge> };
 
 /** A job that ran in the open group, and how to tell about it once that is committed. */
 interface Ended {
@@ -59,7 +59,7 @@ interface Group {
  */
 export class GroupCommit {
   readonly #parts: GroupCommitParts;
-  readonly #queue: WaitingLine<Job>;
+  readonly #queue: JobQueue<Job>;
   #running = false;
   #closed = false;
   #idle: (() => void) | null = null;
@@ -74,7 +74,7 @@ export class GroupCommit {
   constructor(parts: GroupCommitParts) {
     const { waitLimitMs, clock } = parts.patience;
     this.#parts = parts;
-    this.#queue = new WaitingLine(waitLimitMs, clock);
+    this.#queue = new JobQueue(waitLimitMs, clock);
   }
 
   /** Runs one statement as a job of its own; `alone`, outside of any transaction of ours. */
@@ -164,7 +164,7 @@ export class GroupCommit {
     const job = this.#queue.first;
     if (job === undefined || job.kind === "alone") return null;
     if (ended.length > 0) {
-      if (this.#singles > 0 || ended.length === mostJobs) return null;
+      if (this.#singles > 0 || ended.length === maxJobsPerCommit) return null;
       const ageMs = this.#now() - startedAt;
       if (ageMs >= groupMs) return null;
       const mayWait = job.kind === "transaction" && this.#expectsWait;
@@ -223,7 +223,7 @@ export class GroupCommit {
     const { writer, patience, translated } = this.#parts;
     try {
       // It can meet a lock only where the file could not be put into WAL mode.
-      await patiently(patience, () => writer.run(commit));
+      await retryWhileBusy(patience, () => writer.run(commit));
     } catch (error) {
       this.#rollBack();
       const reason = translated(error);
@@ -263,7 +263,7 @@ export class GroupCommit {
     const job = this.#queue.take();
     if (job === undefined || job.kind === "transaction") return;
     try {
-      (await patiently(patience, job.run))();
+      (await retryWhileBusy(patience, job.run))();
       this.#parts.committed();
     } catch (error) {
       job.reject(translated(error));

@@ -13,7 +13,7 @@ import {
 } from "../introspection.ts";
 import { defaultTimestamps } from "../../sql/sqlite/timestamps.ts";
 import { type ColumnShape, possibleShapes } from "./declared_type.ts";
-import { repeatable } from "./default_clause.ts";
+import { isRepeatableDefault } from "./default_clause.ts";
 
 /** Describes the tables of a SQLite file, from its PRAGMAs and a few of its rows. */
 export async function introspectSqlite(driver: Driver): Promise<Introspection> {
@@ -193,7 +193,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
           !unique.isKey && unique.columns.length === 1 && unique.columns[0] === column.name
         ),
         generated: column.generated,
-        defaultSql: isKey && countsUp ? "the next row id" : repeatable(column.defaultSql),
+        defaultSql: isKey && countsUp ? "the next row id" : isRepeatableDefault(column.defaultSql),
         enumValues: shape.kind === "text" ? enums.get(column.name.toLowerCase()) ?? null : null,
         foreignType: column.type,
         looseCollation: false,

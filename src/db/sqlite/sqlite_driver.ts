@@ -15,7 +15,7 @@ import { type SqliteConnection, sqliteConnection } from "./sqlite_connection.ts"
 import { isBusy, toSqliteError } from "./sqlite_errors.ts";
 import { claimSqliteFile, requireSqliteFile, type SqliteFile } from "./sqlite_file.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
-import { type Patience, patiently } from "./busy_retry.ts";
+import { type BusyRetry, retryWhileBusy } from "./busy_retry.ts";
 import { refuseBoundary } from "./sqlite_transaction.ts";
 import { type TransactionGuard, transactionGuard } from "../transaction_guard.ts";
 
@@ -41,7 +41,7 @@ export async function sqliteDriver(
 ): Promise<Driver> {
   const clock = options.clock ?? systemRuntime(() => {}).clock;
   const waitLimitMs = options.waitLimitMs ?? 5_000;
-  const patience: Patience = { clock, waitLimitMs, isBusy: (e) => isBusy(library.errorName(e)) };
+  const patience: BusyRetry = { clock, waitLimitMs, isBusy: (e) => isBusy(library.errorName(e)) };
   requireSqliteFile(path, options.readOnly === true);
   const file = claimSqliteFile(path, library.name);
   let writer: SqliteConnection | null = null;
@@ -50,7 +50,7 @@ export async function sqliteDriver(
     if (options.readOnly !== true) writer = await openWriter(library, file, patience);
     const connection = reader = open(library, file.path, true);
     // A file that is no database shows itself at this first read.
-    const dialect = await patiently(patience, () => dialectFor(connection));
+    const dialect = await retryWhileBusy(patience, () => dialectFor(connection));
     const label = `${path} (${library.name})`;
     return new SqliteDriver({ library, file, reader, writer, patience, label, dialect });
   } catch (error) {
@@ -67,11 +67,11 @@ export async function sqliteDriver(
 async function openWriter(
   library: SqliteLibrary,
   file: SqliteFile,
-  patience: Patience,
+  patience: BusyRetry,
 ): Promise<SqliteConnection> {
   const writer = open(library, file.path, false);
   try {
-    await patiently(patience, () => query(writer, "PRAGMA journal_mode = WAL"));
+    await retryWhileBusy(patience, () => query(writer, "PRAGMA journal_mode = WAL"));
     query(writer, `PRAGMA synchronous = ${file.temporary ? "OFF" : "FULL"}`);
     query(writer, "PRAGMA foreign_keys = ON");
     return writer;
@@ -122,7 +122,7 @@ interface SqliteParts {
   readonly reader: SqliteConnection;
   /** Null when the file is read-only. */
   readonly writer: SqliteConnection | null;
-  readonly patience: Patience;
+  readonly patience: BusyRetry;
   readonly label: string;
   readonly dialect: Dialect;
 }
@@ -203,7 +203,7 @@ class SqliteDriver implements Driver {
 
   async #readPatiently(statement: Statement): Promise<QueryResult> {
     try {
-      return await patiently(this.#parts.patience, () => this.#read(statement));
+      return await retryWhileBusy(this.#parts.patience, () => this.#read(statement));
     } catch (error) {
       throw this.#translated(error);
     }

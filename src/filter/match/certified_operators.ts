@@ -13,7 +13,7 @@ import {
 } from "../operators/value_operators.ts";
 
 /** Which comparisons memory may decide for one database; the others are asked of it. */
-export interface Certainty {
+export interface Certification {
   /** Whether memory gives the database's answer, for every row whose value fits its kind. */
   isCertain(comparison: Comparison): boolean;
   /** From now on trusts no comparison of this kind with this operator: memory was seen to err. */
@@ -21,7 +21,7 @@ export interface Certainty {
 }
 
 /** Begins with what the tests have proved of the engine; what is demoted stays so. */
-export function createCertainty(dialect: Dialect): Certainty {
+export function createCertification(dialect: Dialect): Certification {
   const certified = new Set(
     Object.entries(dialect.certified).flatMap(([cell, symbols]) =>
       symbols.split(" ").map((symbol) => `${cell} ${symbol}`)

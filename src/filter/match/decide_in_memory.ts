@@ -1,12 +1,12 @@
 import { unreachable } from "../../problem/unreachable.ts";
 import { kindTest } from "../../schema/fits_kind.ts";
-import type { Certainty } from "./certified_operators.ts";
+import type { Certification } from "./certified_operators.ts";
 import type { Comparison, Filter } from "../filter.ts";
 import { valueOf } from "./matches.ts";
 import type { RowImage } from "./row_image.ts";
 
 /** Whether an image passes; null where only the database can tell. */
-export type Decide = (image: RowImage) => boolean | null;
+export type DecideInMemory = (image: RowImage) => boolean | null;
 
 /**
  * Decides a filter in memory as far as that is certain. What is open in one term often does not
@@ -14,16 +14,16 @@ export type Decide = (image: RowImage) => boolean | null;
  *
  * A demotion takes effect in what is made after it.
  */
-export function createDecide(filter: Filter, certainty: Certainty): Decide {
+export function createDecideInMemory(filter: Filter, certainty: Certification): DecideInMemory {
   switch (filter.kind) {
     case "all":
       return () => true;
     case "none":
       return () => false;
     case "and":
-      return decideTerms(filter.terms.map((term) => createDecide(term, certainty)), false);
+      return decideTerms(filter.terms.map((term) => createDecideInMemory(term, certainty)), false);
     case "or":
-      return decideTerms(filter.terms.map((term) => createDecide(term, certainty)), true);
+      return decideTerms(filter.terms.map((term) => createDecideInMemory(term, certainty)), true);
     case "related":
       return undecided;
     case "compare":
@@ -34,14 +34,14 @@ export function createDecide(filter: Filter, certainty: Certainty): Decide {
 }
 
 /** Whether memory decides the filter for every row whose values fit their kinds. */
-export function isDecidable(filter: Filter, certainty: Certainty): boolean {
+export function isDecidableInMemory(filter: Filter, certainty: Certification): boolean {
   switch (filter.kind) {
     case "all":
     case "none":
       return true;
     case "and":
     case "or":
-      return filter.terms.every((term) => isDecidable(term, certainty));
+      return filter.terms.every((term) => isDecidableInMemory(term, certainty));
     case "related":
       return false;
     case "compare":
@@ -56,7 +56,7 @@ function undecided(): null {
 }
 
 /** `settling` is the answer of a term that settles the group whatever the others answer. */
-function decideTerms(terms: readonly Decide[], settling: boolean): Decide {
+function decideTerms(terms: readonly DecideInMemory[], settling: boolean): DecideInMemory {
   return (image) => {
     let answer: boolean | null = !settling;
     for (const decide of terms) {
@@ -68,7 +68,7 @@ function decideTerms(terms: readonly Decide[], settling: boolean): Decide {
   };
 }
 
-function decideComparison(comparison: Comparison): Decide {
+function decideComparison(comparison: Comparison): DecideInMemory {
   const { column, operator, values } = comparison;
   const { name } = column;
   const fits = kindTest(column);

@@ -12,12 +12,12 @@ export interface EqualityTerm {
 }
 
 /** The most terms that a filter is looked up by; one that needs more is tried on every row. */
-export const mostEqualityTerms = 16;
+export const maxEqualityTerms = 16;
 
 /**
  * Terms of which every row that passes has at least one, so that a filter need not be tried on the
  * other rows. Null where there are none to be had; an empty list where no row passes. `isCertain`
- * is that of a `Certainty`: elsewhere an equality of the database may be none in memory.
+ * is that of a `Certification`: elsewhere an equality of the database may be none in memory.
  *
  * They are said of images that `decide.ts` can decide; the others are asked about anyway.
  */
@@ -26,7 +26,7 @@ export function equalityTerms(
   isCertain: (comparison: Comparison) => boolean,
 ): readonly EqualityTerm[] | null {
   const terms = termsOf(filter, isCertain);
-  return terms !== null && terms.length <= mostEqualityTerms ? terms : null;
+  return terms !== null && terms.length <= maxEqualityTerms ? terms : null;
 }
 
 function termsOf(
@@ -75,7 +75,7 @@ function better(
 
 /** More than may be used is worse than anything, whatever it is of. */
 function rank(terms: readonly EqualityTerm[]): number {
-  const ofKey = terms.length <= mostEqualityTerms &&
+  const ofKey = terms.length <= maxEqualityTerms &&
     terms.every(({ column }) => column.primaryKey);
-  return ofKey ? terms.length - mostEqualityTerms - 1 : terms.length;
+  return ofKey ? terms.length - maxEqualityTerms - 1 : terms.length;
 }

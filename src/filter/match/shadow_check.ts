@@ -1,6 +1,6 @@
 import type { Random } from "../../runtime/runtime.ts";
-import type { Certainty } from "./certified_operators.ts";
-import { createDecide } from "./decide_in_memory.ts";
+import type { Certification } from "./certified_operators.ts";
+import { createDecideInMemory } from "./decide_in_memory.ts";
 import type { Comparison, Filter } from "../filter.ts";
 import type { RowImage } from "./row_image.ts";
 
@@ -11,12 +11,13 @@ import type { RowImage } from "./row_image.ts";
 export function shadowQuestions(
   filter: Filter,
   image: RowImage,
-  certainty: Certainty,
+  certainty: Certification,
 ): readonly Comparison[] {
   if (filter.kind === "and" || filter.kind === "or") {
     return filter.terms.flatMap((term) => shadowQuestions(term, image, certainty));
   }
-  const isDecided = filter.kind === "compare" && createDecide(filter, certainty)(image) !== null;
+  const isDecided = filter.kind === "compare" &&
+    createDecideInMemory(filter, certainty)(image) !== null;
   return isDecided ? [filter] : [];
 }
 
@@ -25,10 +26,10 @@ export function shadowFaults(
   questions: readonly Comparison[],
   image: RowImage,
   answers: readonly boolean[],
-  certainty: Certainty,
+  certainty: Certification,
 ): readonly Comparison[] {
   return questions.filter((comparison, index) => {
-    const decided = createDecide(comparison, certainty)(image);
+    const decided = createDecideInMemory(comparison, certainty)(image);
     return decided !== null && decided !== answers[index];
   });
 }

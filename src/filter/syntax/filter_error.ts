@@ -8,13 +8,13 @@ export function filterError(position: number, expected: string, detail: string):
 }
 
 /** A filter that is too large; `limit` completes "it may hold at most …". */
-export function overLimit(position: number, limit: string): Problem {
+export function filterTooLarge(position: number, limit: string): Problem {
   const expected = `at most ${limit}`;
   return filterError(position, expected, `Cannot read the filter: it may hold ${expected}`);
 }
 
 /** Input for a message: at most 20 characters, never half a surrogate pair. */
-export function excerpt(text: string): string {
+export function excerptOf(text: string): string {
   const end = text.length > quotedLength && isLowSurrogate(text.charCodeAt(quotedLength))
     ? quotedLength - 1
     : quotedLength;

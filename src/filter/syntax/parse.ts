@@ -1,4 +1,4 @@
-import { overLimit } from "./filter_error.ts";
+import { filterTooLarge } from "./filter_error.ts";
 import {
   isSpace,
   peek,
@@ -25,7 +25,7 @@ import {
  */
 export function parse(text: string): FilterSyntax | null {
   if (text.length > filterLimits.length) {
-    throw overLimit(filterLimits.length, `${filterLimits.length} characters`);
+    throw filterTooLarge(filterLimits.length, `${filterLimits.length} characters`);
   }
   const state: State = { text, at: 0, openedAt: [], comparisons: 0, values: 0 };
   skipSpace(state);
@@ -66,7 +66,7 @@ function parseTerm(state: State): FilterSyntax {
 function parseParentheses(state: State): FilterSyntax {
   const { at, openedAt } = state;
   if (openedAt.length === filterLimits.depth) {
-    throw overLimit(at, `parentheses nested ${filterLimits.depth} deep`);
+    throw filterTooLarge(at, `parentheses nested ${filterLimits.depth} deep`);
   }
   openedAt.push(at);
   state.at++;
@@ -83,7 +83,7 @@ function parseParentheses(state: State): FilterSyntax {
 function parseComparison(state: State): ComparisonSyntax {
   const fieldAt = state.at;
   if (++state.comparisons > filterLimits.comparisons) {
-    throw overLimit(fieldAt, `${filterLimits.comparisons} comparisons`);
+    throw filterTooLarge(fieldAt, `${filterLimits.comparisons} comparisons`);
   }
   const field = scanField(state);
   skipSpace(state);
@@ -105,7 +105,7 @@ function parseList(state: State, opened: number): Literal[] {
     state.at++;
     skipSpace(state);
     if (values.length === filterLimits.listValues) {
-      throw overLimit(state.at, `${filterLimits.listValues} values of a list`);
+      throw filterTooLarge(state.at, `${filterLimits.listValues} values of a list`);
     }
     values.push(parseValue(state));
     skipSpace(state);
@@ -120,7 +120,7 @@ function parseList(state: State, opened: number): Literal[] {
 
 function parseValue(state: State): Literal {
   if (++state.values > filterLimits.values) {
-    throw overLimit(state.at, `${filterLimits.values} values`);
+    throw filterTooLarge(state.at, `${filterLimits.values} values`);
   }
   return scanLiteral(state);
 }

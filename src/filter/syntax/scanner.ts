@@ -1,4 +1,4 @@
-import { excerpt, filterError, plusHint } from "./filter_error.ts";
+import { excerptOf, filterError, plusHint } from "./filter_error.ts";
 import type { Literal } from "./filter_syntax.ts";
 
 /** A place in a filter's text, moved on by the functions of this file. */
@@ -61,7 +61,7 @@ export function unexpected(scanner: Scanner, expected: string, hint?: string): E
     ? "a control character"
     : surrogateWidth(text, at) === 0
     ? "a lone surrogate"
-    : excerpt(text.slice(at, at + 21));
+    : excerptOf(text.slice(at, at + 21));
   const advice = hint ?? plusHint(text.slice(Math.max(0, at - longestMoment), at + offsetWidth));
   return filterError(
     at,

@@ -1,6 +1,6 @@
 import type { User } from "../../auth/user.ts";
 import { requireKnownOptions } from "../../problem/known_options.ts";
-import { shown } from "../../problem/show_value.ts";
+import { showValue } from "../../problem/show_value.ts";
 
 /** How much each caller may ask of the whole service. */
 export interface BudgetOptions {
@@ -38,7 +38,7 @@ export function checkBudget(options: BudgetOptions): void {
     throw new Error(`${subject}: classes must name at least one class, like anonymous`);
   }
   if (classify !== undefined && typeof classify !== "function") {
-    throw new Error(`${subject}.classify: it must be a function, not ${shown(classify)}`);
+    throw new Error(`${subject}.classify: it must be a function, not ${showValue(classify)}`);
   }
   if (classify === undefined) {
     const known = { [anonymousClass]: true, [authenticatedClass]: true } as const;
@@ -54,7 +54,7 @@ const subject = "Cannot use abuseProtection.budget";
 function checkClass(name: string, one: unknown): void {
   const option = `${subject}.classes.${name}`;
   if (typeof one !== "object" || one === null) {
-    throw new Error(`${option}: it must be { capacity, refillPerMinute }, not ${shown(one)}`);
+    throw new Error(`${option}: it must be { capacity, refillPerMinute }, not ${showValue(one)}`);
   }
   requireKnownOptions(one, { capacity: true, refillPerMinute: true }, option);
   // Looked at as they are: JavaScript may have left one out.

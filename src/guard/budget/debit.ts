@@ -1,5 +1,5 @@
 /** How a request pays for what it turns out to be about. */
-export interface Payment {
+export interface Debit {
   /** Whether so many items are paid for already, or cost nothing. */
   covers(items: number): boolean;
   /**
@@ -13,7 +13,7 @@ export interface Payment {
 }
 
 /** Where nothing has a price. */
-export const free: Payment = {
+export const noDebit: Debit = {
   covers: () => true,
   debit() {},
   settle() {},

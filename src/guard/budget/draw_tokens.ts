@@ -1,8 +1,8 @@
 import type { KeyChange } from "../../kv/hot_keys.ts";
-import { type Bucket, fullBucket, type Limit, tiny } from "./token_bucket.ts";
+import { type Bucket, fullBucket, roundingTolerance, type TokenLimit } from "./token_bucket.ts";
 
 /** How many tokens to take; to the floor means: as many of them as there are. */
-export interface Demand {
+export interface TokenDemand {
   readonly amount: number;
   readonly toFloor: boolean;
   /**
@@ -20,7 +20,7 @@ export interface BucketRecord extends Bucket {
 }
 
 /** What a request wants, and what its process knows. */
-export interface Draft extends Demand {
+export interface DrawRequest extends TokenDemand {
   readonly total: Bucket;
   /** Goes back first. */
   readonly held: number;
@@ -32,7 +32,7 @@ export interface Draft extends Demand {
 }
 
 /** What came of it. */
-export interface Drawn {
+export interface DrawResult {
   readonly isGranted: boolean;
   /** Negative where tokens were brought back. */
   readonly amount: number;
@@ -45,14 +45,14 @@ export interface Drawn {
 /** What a caller's record becomes. */
 export function drawTokens(
   value: unknown,
-  draft: Draft,
-  limit: Limit,
+  draft: DrawRequest,
+  limit: TokenLimit,
   now: number,
-): KeyChange<Drawn> {
+): KeyChange<DrawResult> {
   const { amount, toFloor, taken, held, shareFor } = draft;
   const stored = isRecord(value) ? value : null;
   const { tokens, at } = whole(stored, draft, limit, now);
-  const isGranted = toFloor || tokens + tiny >= amount;
+  const isGranted = toFloor || tokens + roundingTolerance >= amount;
   const back = isGranted ? 0 : taken;
   const rest = isGranted ? Math.max(0, tokens - amount) : Math.min(limit.capacity, tokens + back);
   const share = shareFor > 0 && isGranted ? shareOf(rest, shareFor) : 0;
@@ -72,8 +72,8 @@ export function drawTokens(
 /** All that is there now: in the store, and in the hands of the process that asks. */
 function whole(
   stored: BucketRecord | null,
-  { total, held, kept, record }: Draft,
-  limit: Limit,
+  { total, held, kept, record }: DrawRequest,
+  limit: TokenLimit,
   now: number,
 ): Bucket {
   // Nobody else has written since, so that this process knows better when it has spent what. Where
@@ -106,7 +106,7 @@ function shareOf(left: number, amount: number): number {
 }
 
 /** Without a record a bucket is full, which it is by then. */
-function keepMs(bucket: Bucket, limit: Limit, now: number): number | undefined {
+function keepMs(bucket: Bucket, limit: TokenLimit, now: number): number | undefined {
   const waitMs = limit.waitMs(bucket, limit.capacity, now);
   return waitMs > longestKeepMs ? undefined : Math.max(1, Math.ceil(waitMs));
 }

@@ -1,11 +1,11 @@
 import { deadline } from "../../runtime/deadline.ts";
 import { HotKeys, type KeyChange } from "../../kv/hot_keys.ts";
-import type { Key, KeyValue } from "../../kv/key_value.ts";
+import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { StoreError } from "../../kv/store_error.ts";
 
 /** Somebody who holds tokens that the store does not know to be unspent. */
-export interface Holder {
+export interface LeaseHolder {
   /** Puts them back where they were not used lately; false once nothing is held. */
   returnIdle(): boolean;
   /** Puts all of them back. */
@@ -19,7 +19,7 @@ export interface Holder {
 export class LimitStore {
   readonly #hot: HotKeys;
   readonly #runtime: Runtime;
-  readonly #holders = new Set<Holder>();
+  readonly #holders = new Set<LeaseHolder>();
   #cancelTimer: (() => void) | null = null;
   #downUntil = -Infinity;
   #isClosed = false;
@@ -36,7 +36,7 @@ export class LimitStore {
   }
 
   /** Changes one record. Rejects when the store fails, and says so to the observer. */
-  async update<T>(key: Key, change: (value: unknown) => KeyChange<T>): Promise<T> {
+  async update<T>(key: KeyValueKey, change: (value: unknown) => KeyChange<T>): Promise<T> {
     const { clock, observe } = this.#runtime;
     // A store of somebody's own may have no limit of its own.
     const limit = deadline(
@@ -54,7 +54,7 @@ export class LimitStore {
   }
 
   /** Looks after tokens that are held until they are spent or back. */
-  watch(holder: Holder): void {
+  watch(holder: LeaseHolder): void {
     this.#holders.add(holder);
     this.#schedule();
   }

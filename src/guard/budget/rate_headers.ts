@@ -1,8 +1,8 @@
-import { type Bucket, type Limit, tiny } from "./token_bucket.ts";
+import { type Bucket, roundingTolerance, type TokenLimit } from "./token_bucket.ts";
 
 /** A limit, and what is left of it. */
-export interface Standing {
-  readonly limit: Limit;
+export interface RateLimitState {
+  readonly limit: TokenLimit;
   readonly left: Bucket;
 }
 
@@ -12,8 +12,8 @@ export interface Standing {
  */
 export function withRateHeaders(
   headers: Readonly<Record<string, string>>,
-  rate: Standing | null,
-  budget: Standing | null,
+  rate: RateLimitState | null,
+  budget: RateLimitState | null,
   now: number,
 ): Readonly<Record<string, string>> {
   const one = rate ?? budget;
@@ -32,17 +32,17 @@ export function withRateHeaders(
 /** The whole seconds until so much is there; null where it never will be. */
 export function secondsUntil(
   amount: number,
-  { limit, left }: Standing,
+  { limit, left }: RateLimitState,
   now: number,
 ): number | null {
   const seconds = limit.waitMs(left, amount, now) / 1_000;
-  return seconds === Infinity ? null : Math.max(0, Math.ceil(seconds - tiny));
+  return seconds === Infinity ? null : Math.max(0, Math.ceil(seconds - roundingTolerance));
 }
 
 /** `t` is when there will be more; Retry-After is never earlier. */
-function stateOf(standing: Standing, now: number): string {
+function stateOf(standing: RateLimitState, now: number): string {
   const { limit, left } = standing;
-  const remaining = Math.max(0, Math.floor(left.tokens + tiny));
+  const remaining = Math.max(0, Math.floor(left.tokens + roundingTolerance));
   const seconds = secondsUntil(Math.min(limit.capacity, remaining + 1), standing, now);
   return seconds === null
     ? `"${limit.name}";r=${remaining}`

@@ -1,23 +1,23 @@
 import { createHash } from "node:crypto";
 import { type BoundedMap, boundedMap } from "../../runtime/bounded_map.ts";
 import type { Clock } from "../../runtime/runtime.ts";
-import { Account, type Taken } from "./token_lease.ts";
-import type { Limit } from "./token_bucket.ts";
+import { type TakeResult, TokenLease } from "./token_lease.ts";
+import type { TokenLimit } from "./token_bucket.ts";
 import type { LimitStore } from "./limit_store.ts";
 
 /**
  * One limit, for all callers, in all processes. Exact where little is left. Where there is much, a
  * process takes a small share at once and answers from it without the store and without waiting.
  */
-export class Quota {
-  readonly limit: Limit;
+export class RateLimiter {
+  readonly limit: TokenLimit;
   readonly #id: string;
   readonly #store: LimitStore;
   readonly #clock: Clock;
-  readonly #accounts: BoundedMap<string, Account> = boundedMap(50_000);
+  readonly #accounts: BoundedMap<string, TokenLease> = boundedMap(50_000);
 
   /** `id` names the limit in the store, for all processes alike. */
-  constructor(id: string, limit: Limit, store: LimitStore, clock: Clock) {
+  constructor(id: string, limit: TokenLimit, store: LimitStore, clock: Clock) {
     this.limit = limit;
     this.#id = id;
     this.#store = store;
@@ -25,12 +25,12 @@ export class Quota {
   }
 
   /** Takes tokens, all or none of them. Not a promise where nothing has to be asked. */
-  take(who: string, amount: number): Taken | Promise<Taken> {
+  take(who: string, amount: number): TakeResult | Promise<TakeResult> {
     return this.#accountOf(who).take({ amount, toFloor: false, taken: 0 });
   }
 
   /** Takes more beside what was `taken` before; where they are not there, that goes back as well. */
-  takeMore(who: string, amount: number, taken: number): Taken | Promise<Taken> {
+  takeMore(who: string, amount: number, taken: number): TakeResult | Promise<TakeResult> {
     return this.#accountOf(who).take({ amount, toFloor: false, taken });
   }
 
@@ -40,19 +40,19 @@ export class Quota {
   }
 
   /** Takes tokens, or what is left where that is less. */
-  takeToFloor(who: string, amount: number): Taken | Promise<Taken> {
+  takeToFloor(who: string, amount: number): TakeResult | Promise<TakeResult> {
     return this.#accountOf(who).take({ amount, toFloor: true, taken: 0 });
   }
 
   /** Gives tokens back that were taken for nothing. Never lifts what is left over the capacity. */
-  giveBack(who: string, amount: number): Taken {
+  giveBack(who: string, amount: number): TakeResult {
     return this.#accountOf(who).giveBack(amount);
   }
 
-  #accountOf(who: string): Account {
+  #accountOf(who: string): TokenLease {
     const known = this.#accounts.get(who);
     if (known !== undefined) return known;
-    const account = new Account({ limit: this.limit, store: this.#store, clock: this.#clock }, [
+    const account = new TokenLease({ limit: this.limit, store: this.#store, clock: this.#clock }, [
       "limit",
       this.#id,
       shortHash(who),

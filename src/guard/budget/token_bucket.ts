@@ -9,7 +9,7 @@ export interface Bucket {
 }
 
 /** How much there is for each caller, and how it comes back. Pure: a bucket is a value. */
-export interface Limit {
+export interface TokenLimit {
   /** Names it in headers. */
   readonly name: string;
   readonly capacity: number;
@@ -24,18 +24,18 @@ export interface Limit {
 }
 
 /** The bucket of somebody who has taken nothing yet. */
-export function fullBucket({ capacity }: Limit, now: number): Bucket {
+export function fullBucket({ capacity }: TokenLimit, now: number): Bucket {
   return { tokens: capacity, at: now };
 }
 
 /** Sums of fractions are not exact: who waited as long as was said must find the token there. */
-export const tiny = 1e-6;
+export const roundingTolerance = 1e-6;
 
 /** A bucket that tokens trickle into. */
 export function tokenBucket(
   name: string,
   { capacity, refillPerMinute }: BudgetClassOptions,
-): Limit {
+): TokenLimit {
   const perMs = refillPerMinute / 60_000;
   return {
     name,
@@ -54,7 +54,7 @@ export function tokenBucket(
 }
 
 /** So many in each window, which begins with the first. */
-export function fixedWindow(name: string, { windowMs, maxRequests }: RateLimitOptions): Limit {
+export function fixedWindow(name: string, { windowMs, maxRequests }: RateLimitOptions): TokenLimit {
   return {
     name,
     capacity: maxRequests,

@@ -1,18 +1,18 @@
-import type { Key } from "../../kv/key_value.ts";
+import type { KeyValueKey } from "../../kv/key_value.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { StoreError } from "../../kv/store_error.ts";
 import {
   type BucketRecord,
-  type Demand,
-  type Draft,
-  type Drawn,
+  type DrawRequest,
+  type DrawResult,
   drawTokens,
+  type TokenDemand,
 } from "./draw_tokens.ts";
-import { type Bucket, fullBucket, type Limit, tiny } from "./token_bucket.ts";
-import type { Holder, LimitStore } from "./limit_store.ts";
+import { type Bucket, fullBucket, roundingTolerance, type TokenLimit } from "./token_bucket.ts";
+import type { LeaseHolder, LimitStore } from "./limit_store.ts";
 
 /** What became of an attempt to take tokens. */
-export interface Taken {
+export interface TakeResult {
   readonly isGranted: boolean;
   /** How many were taken; negative where they were brought back. */
   readonly amount: number;
@@ -21,16 +21,16 @@ export interface Taken {
 }
 
 /** What an account works with. */
-export interface AccountGround {
-  readonly limit: Limit;
+export interface TokenLeaseOptions {
+  readonly limit: TokenLimit;
   readonly store: LimitStore;
   readonly clock: Clock;
 }
 
 /** What one process knows of one caller. */
-export class Account implements Holder {
-  readonly #ground: AccountGround;
-  readonly #key: Key;
+export class TokenLease implements LeaseHolder {
+  readonly #ground: TokenLeaseOptions;
+  readonly #key: KeyValueKey;
   /** What there would be if nobody else took any: others can only have taken from it. */
   #total: Bucket;
   /** So much of it was taken from the store, may be spent without asking, and is not spent yet. */
@@ -46,17 +46,17 @@ export class Account implements Holder {
   #isLeasing = false;
   #isUsed = false;
 
-  constructor(ground: AccountGround, key: Key) {
+  constructor(ground: TokenLeaseOptions, key: KeyValueKey) {
     this.#ground = ground;
     this.#key = key;
     this.#total = fullBucket(ground.limit, ground.clock.now());
   }
 
-  take(demand: Demand): Taken | Promise<Taken> {
+  take(demand: TokenDemand): TakeResult | Promise<TakeResult> {
     const { amount, toFloor, taken } = demand;
     this.#refill();
-    const isThere = this.#total.tokens + tiny >= amount;
-    if (isThere && this.#held + tiny >= amount && this.#now() < this.#heldUntil) {
+    const isThere = this.#total.tokens + roundingTolerance >= amount;
+    if (isThere && this.#held + roundingTolerance >= amount && this.#now() < this.#heldUntil) {
       this.#held -= amount;
       this.#isUsed = true;
       const spent = this.#spend(amount);
@@ -74,10 +74,11 @@ export class Account implements Holder {
   /** What refills meanwhile is counted here as well; what others give back is seen a second later. */
   isKnownShort(amount: number): boolean {
     this.#refill();
-    return this.#total.tokens + tiny < amount && this.#now() - this.#heardAt < memoryMs;
+    return this.#total.tokens + roundingTolerance < amount &&
+      this.#now() - this.#heardAt < memoryMs;
   }
 
-  giveBack(amount: number): Taken {
+  giveBack(amount: number): TakeResult {
     const { limit, store } = this.#ground;
     this.#refill();
     const { tokens, at } = this.#total;
@@ -116,13 +117,13 @@ export class Account implements Holder {
     this.#heldUntil = Math.max(this.#heldUntil, this.#now() + leastMs);
   }
 
-  #spend(amount: number): Taken {
+  #spend(amount: number): TakeResult {
     const { tokens, at } = this.#total;
     this.#total = { tokens: Math.max(0, tokens - amount), at };
     return { isGranted: true, amount, left: this.#total };
   }
 
-  async #ask(demand: Demand): Promise<Taken> {
+  async #ask(demand: TokenDemand): Promise<TakeResult> {
     if (this.#ground.store.isDown) return this.#takeAlone(demand);
     const now = this.#now();
     // One request alone takes what it needs; only who comes again and again is worth a share.
@@ -135,7 +136,7 @@ export class Account implements Holder {
       const drawn = await this.#draw({ ...demand, held, kept: 0, shareFor });
       // Another share may have come meanwhile, with what was missing and what was brought back.
       const whole = demand.amount + demand.taken;
-      if (!drawn.isGranted && this.#held + tiny >= whole) {
+      if (!drawn.isGranted && this.#held + roundingTolerance >= whole) {
         this.#held -= whole;
         return { ...this.#spend(whole), amount: demand.amount };
       }
@@ -160,7 +161,7 @@ export class Account implements Holder {
     }
   }
 
-  async #draw(wanted: Omit<Draft, "total" | "record">): Promise<Drawn> {
+  async #draw(wanted: Omit<DrawRequest, "total" | "record">): Promise<DrawResult> {
     const { limit, store, clock } = this.#ground;
     const draft = { ...wanted, total: this.#total, record: this.#record };
     const isLeasing = wanted.shareFor > 0;
@@ -182,7 +183,7 @@ export class Account implements Holder {
    * like the rest of the bucket. A second longer it may be more than the bucket holds, by so much as
    * refills in a second, so that callers who never get near a limit do not ask all the time.
    */
-  #learn({ bucket, record, share }: Drawn): void {
+  #learn({ bucket, record, share }: DrawResult): void {
     const { limit, store, clock } = this.#ground;
     const held = this.#held + share;
     this.#total = { tokens: Math.min(limit.capacity, bucket.tokens + held), at: bucket.at };
@@ -197,12 +198,12 @@ export class Account implements Holder {
   }
 
   /** By the contract a limit goes on without its store: each process then limits by itself. */
-  #takeAlone({ amount, toFloor, taken }: Demand): Taken {
+  #takeAlone({ amount, toFloor, taken }: TokenDemand): TakeResult {
     this.#refill();
     this.#held = 0;
     const { tokens, at } = this.#total;
     if (toFloor) return this.#spend(Math.min(amount, tokens));
-    if (tokens + tiny >= amount) return this.#spend(amount);
+    if (tokens + roundingTolerance >= amount) return this.#spend(amount);
     this.#total = { tokens: Math.min(this.#ground.limit.capacity, tokens + taken), at };
     return { isGranted: false, amount: -taken, left: this.#total };
   }

@@ -5,9 +5,9 @@ import { deadline } from "../../runtime/deadline.ts";
 import type { KeyValue } from "../../kv/key_value.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { uuidV7 } from "../../runtime/uuid_v7.ts";
-import type { SettledCaptcha } from "./captcha_options.ts";
+import type { ResolvedCaptchaOptions } from "./captcha_options.ts";
 import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
-import { createTokenClaims } from "../pow/claimed_solutions.ts";
+import { createClaimedSolutions } from "../pow/claimed_solutions.ts";
 
 /** The gate and the overflow of CAPTCHAs, as far as admission has to know them. */
 export interface CaptchaChallenge {
@@ -15,7 +15,7 @@ export interface CaptchaChallenge {
    * Returns when the request carries a token that was taken, once for its request; else throws
    * `captcha-required` with the challenge, or `captcha-unavailable`.
    */
-  require(request: Request, facts: CaptchaFacts): Promise<void>;
+  require(request: Request, facts: CaptchaConditions): Promise<void>;
 }
 
 /** Asks for CAPTCHAs and takes each token once. */
@@ -27,14 +27,14 @@ export interface Captcha extends CaptchaChallenge {
    * Rejects with `captcha-unavailable` when nobody can say, and with a `StoreError` when the store
    * does not say whether it was used.
    */
-  verifyToken(headers: Headers, facts: CaptchaFacts): Promise<string | null>;
+  verifyToken(headers: Headers, facts: CaptchaConditions): Promise<string | null>;
 }
 
 /** What a token must be good for. */
-export type CaptchaFacts = Pick<CaptchaQuestion, "action" | "remoteIp">;
+export type CaptchaConditions = Pick<CaptchaQuestion, "action" | "remoteIp">;
 
 /** What {@link createCaptcha} needs. */
-export interface CaptchaParts extends SettledCaptcha {
+export interface CreateCaptchaOptions extends ResolvedCaptchaOptions {
   /** Where uses are recorded, for all processes of the service together. */
   readonly store: KeyValue;
   readonly runtime: Runtime;
@@ -47,10 +47,10 @@ const limitMs = 5_000;
 const retryAfter = "5";
 
 /** The service's side of CAPTCHAs. Whatever is not clearly a pass is none. */
-export function createCaptcha(parts: CaptchaParts): Captcha {
+export function createCaptcha(parts: CreateCaptchaOptions): Captcha {
   const { verifier, tokenHeader, store, runtime } = parts;
   const { provider, siteKey } = verifier;
-  const claims = createTokenClaims(store);
+  const claims = createClaimedSolutions(store);
 
   function issueChallenge(action: string | undefined): Record<string, string> {
     return {
@@ -61,7 +61,7 @@ export function createCaptcha(parts: CaptchaParts): Captcha {
     };
   }
 
-  async function verifyToken(headers: Headers, facts: CaptchaFacts): Promise<string | null> {
+  async function verifyToken(headers: Headers, facts: CaptchaConditions): Promise<string | null> {
     const token = headers.get(tokenHeader);
     if (token === null) return "absent";
     // A header that was sent twice arrives joined by a comma and a space.

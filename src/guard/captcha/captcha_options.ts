@@ -13,7 +13,7 @@ export interface CaptchaOptions {
 }
 
 /** The options with every default in its place. */
-export interface SettledCaptcha {
+export interface ResolvedCaptchaOptions {
   readonly verifier: CaptchaVerifier;
   readonly tokenHeader: string;
 }
@@ -21,7 +21,10 @@ export interface SettledCaptcha {
 const option = "abuseProtection.captcha";
 
 /** Checks the options once, at start. Throws a plain Error that names the option at fault. */
-export function settleCaptcha(options: CaptchaOptions, isProduction: boolean): SettledCaptcha {
+export function resolveCaptchaOptions(
+  options: CaptchaOptions,
+  isProduction: boolean,
+): ResolvedCaptchaOptions {
   requireKnownOptions(options, knownOptions, `Cannot start: ${option}`);
   const { verifier, tokenHeader = captchaHeaders.token, allowTestKeys = false } = options;
   requireVerifier(verifier);

@@ -1,4 +1,4 @@
-import { base64urlLength, readBase64url, toBase64url } from "../../protocol/base64url.ts";
+import { base64urlLength, parseBase64url, toBase64url } from "../../protocol/base64url.ts";
 import { createHmacSha256 } from "../../protocol/hmac_sha256.ts";
 import { fingerprintWords } from "./request_fingerprint.ts";
 
@@ -17,7 +17,7 @@ export interface OpenedToken extends PowChallenge {
 }
 
 /** Turns challenges into tokens and back. */
-export interface PowTokens {
+export interface ChallengeTokens {
   /** `random` are 16 unpredictable bytes, which make the token one of its kind. */
   seal(challenge: PowChallenge, random: Uint8Array): string;
   /** Why a token is none of ours, or what it says. */
@@ -30,7 +30,7 @@ export interface PowTokens {
  * difficulty, expiry (6 bytes, milliseconds), random bytes, fingerprint. 48 bytes are one block of
  * the HMAC. The first secret seals, all open.
  */
-export function createPowTokens(secrets: readonly string[]): PowTokens {
+export function createChallengeTokens(secrets: readonly string[]): ChallengeTokens {
   const keys = secrets.map((secret) => createHmacSha256(new TextEncoder().encode(secret)));
   const [sealing] = keys;
   if (sealing === undefined) throw new Error("Cannot seal challenges without a secret");
@@ -53,7 +53,7 @@ export function createPowTokens(secrets: readonly string[]): PowTokens {
     },
     open(token) {
       const isToken = token.length === tokenLength && token[payloadLength] === "." &&
-        readBase64url(token, 0, payload) && readBase64url(token, payloadLength + 1, code);
+        parseBase64url(token, 0, payload) && parseBase64url(token, payloadLength + 1, code);
       if (!isToken) return "malformed";
       if (!keys.some((key) => key.verify(payload, code))) return "forged";
       // Only a holder of the secret makes another version: an older or a newer service.

@@ -1,10 +1,10 @@
-import { hasLeadingZeroBits, longestNonce, powHeaders } from "../../protocol/proof_of_work.ts";
+import { hasLeadingZeroBits, maxNonceLength, powHeaders } from "../../protocol/proof_of_work.ts";
 import { createSha256 } from "../../protocol/sha256.ts";
 import type { PowRefusal } from "../../runtime/observation.ts";
 import type { Clock } from "../../runtime/runtime.ts";
-import { hardestDifficulty } from "./difficulty.ts";
-import { fingerprintWords, type RequestFacts } from "./request_fingerprint.ts";
-import { type PowTokens, tokenLength } from "./challenge_token.ts";
+import { maxDifficulty } from "./difficulty.ts";
+import { type FingerprintedRequest, fingerprintWords } from "./request_fingerprint.ts";
+import { type ChallengeTokens, tokenLength } from "./challenge_token.ts";
 
 /**
  * What can be said of a solution without the store: who it is, if it is good for this request at
@@ -12,7 +12,7 @@ import { type PowTokens, tokenLength } from "./challenge_token.ts";
  */
 export type CheckSolution = (
   headers: Headers,
-  facts: RequestFacts,
+  facts: FingerprintedRequest,
   difficulty: number,
 ) => PowSolution | PowRefusal;
 
@@ -25,9 +25,9 @@ export interface PowSolution {
 }
 
 /** What {@link createSolutionCheck} needs. */
-export interface SolutionCheckParts {
-  readonly tokens: PowTokens;
-  readonly fingerprintOf: (facts: RequestFacts) => Int32Array;
+export interface SolutionCheckOptions {
+  readonly tokens: ChallengeTokens;
+  readonly fingerprintOf: (facts: FingerprintedRequest) => Int32Array;
   readonly challengeTtlMs: number;
   readonly clock: Clock;
 }
@@ -42,10 +42,10 @@ const claimMarginMs = 60_000;
  * Makes the check. What is cheap comes first, and no step believes what an earlier one has to
  * prove: the difficulty is the signed one, and what the client's header says of it is not read.
  */
-export function createSolutionCheck(parts: SolutionCheckParts): CheckSolution {
+export function createSolutionCheck(parts: SolutionCheckOptions): CheckSolution {
   const { tokens, fingerprintOf, challengeTtlMs, clock } = parts;
   const hasher = createSha256();
-  const message = new Uint8Array(tokenLength + 1 + longestNonce);
+  const message = new Uint8Array(tokenLength + 1 + maxNonceLength);
 
   function hash(token: string, nonce: string): Int32Array {
     write(token, 0);
@@ -66,7 +66,7 @@ export function createSolutionCheck(parts: SolutionCheckParts): CheckSolution {
     if (token === null || nonce === null || !isNonce(nonce)) return "malformed";
     const opened = tokens.open(token);
     if (typeof opened === "string") return opened;
-    if (opened.difficulty > hardestDifficulty) return "malformed";
+    if (opened.difficulty > maxDifficulty) return "malformed";
     const now = clock.now();
     if (now > opened.expiresAtMs + skewMs) return "expired";
     // Ours never live that long: seconds were taken for milliseconds, or a clock is wrong.
@@ -81,7 +81,7 @@ export function createSolutionCheck(parts: SolutionCheckParts): CheckSolution {
 const colon = 0x3a;
 
 function isNonce(text: string): boolean {
-  return text.length <= longestNonce && /^[\w-]+$/.test(text);
+  return text.length <= maxNonceLength && /^[\w-]+$/.test(text);
 }
 
 function isSame(one: Int32Array, other: Int32Array): boolean {

@@ -22,7 +22,7 @@ export type Trust = (question: TrustQuestion) => number | Promise<number>;
  * The largest that is ever asked for, whatever the budget lacks, and that the client's solver takes:
  * about a minute on all cores of a good laptop. More would not be solved before it expires.
  */
-export const hardestDifficulty = 32;
+export const maxDifficulty = 32;
 
 /**
  * The difficulty that the hook asks for, in whole bits. A hook that fails or gives no usable number
@@ -37,7 +37,7 @@ export async function askTrust(
   try {
     const difficulty = await trust(question);
     if (Number.isFinite(difficulty) && difficulty >= 0) {
-      return Math.min(Math.ceil(difficulty), hardestDifficulty);
+      return Math.min(Math.ceil(difficulty), maxDifficulty);
     }
     throw new RangeError(`The trust hook gave ${String(difficulty)}, which is no difficulty`);
   } catch (error) {
@@ -52,5 +52,5 @@ export async function askTrust(
  */
 export function overflowDifficulty(base: number, deficit: number, capacity: number): number {
   const steps = deficit > 0 && capacity > 0 ? Math.ceil(Math.log2(1 + deficit / capacity)) : 0;
-  return Math.min(base + steps, hardestDifficulty);
+  return Math.min(base + steps, maxDifficulty);
 }

@@ -1,7 +1,7 @@
 import { requireKnownOptions } from "../../problem/known_options.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { settleSecrets } from "../../runtime/resolve_secrets.ts";
-import { hardestDifficulty, type Trust } from "./difficulty.ts";
+import { resolveSecrets } from "../../runtime/resolve_secrets.ts";
+import { maxDifficulty, type Trust } from "./difficulty.ts";
 
 /** Proof of work for the whole service. */
 export interface PowOptions {
@@ -19,7 +19,7 @@ export interface PowOptions {
 }
 
 /** The options with every default in its place. */
-export interface SettledPow {
+export interface ResolvedPowOptions {
   readonly secrets: readonly string[];
   readonly difficulty: number;
   readonly challengeTtlMs: number;
@@ -27,17 +27,17 @@ export interface SettledPow {
 }
 
 /** Checks the options once, at start. Throws a plain Error that names the option at fault. */
-export function settlePow(
+export function resolvePowOptions(
   options: PowOptions,
   isProduction: boolean,
   runtime: Runtime,
-): SettledPow {
+): ResolvedPowOptions {
   requireKnownOptions(options, knownOptions, "Cannot use abuseProtection.pow");
   const { difficulty = 20, challengeTtlMs = 120_000, trust } = options;
-  if (!Number.isInteger(difficulty) || difficulty < 1 || difficulty > hardestDifficulty) {
+  if (!Number.isInteger(difficulty) || difficulty < 1 || difficulty > maxDifficulty) {
     throw new Error(
       `Cannot use abuseProtection.pow.difficulty ${difficulty}: ` +
-        `it must be a whole number from 1 to ${hardestDifficulty}`,
+        `it must be a whole number from 1 to ${maxDifficulty}`,
     );
   }
   // A token has six bytes for the moment at which it expires.
@@ -52,7 +52,7 @@ export function settlePow(
   if (trust !== undefined && typeof trust !== "function") {
     throw new Error("Cannot use abuseProtection.pow.trust: it must be a function");
   }
-  const secrets = settleSecrets({
+  const secrets = resolveSecrets({
     given: options.secret,
     option: "abuseProtection.pow.secret",
     variable: "SERVICE_POW_SECRET",

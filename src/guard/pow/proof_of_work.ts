@@ -6,13 +6,13 @@ import type { KeyValue } from "../../kv/key_value.ts";
 import type { PowRefusal } from "../../runtime/observation.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { type CheckSolution, createSolutionCheck, type PowSolution } from "./check_solution.ts";
-import { createFingerprint, type RequestFacts } from "./request_fingerprint.ts";
-import { createPowTokens, randomBytes } from "./challenge_token.ts";
+import { createFingerprint, type FingerprintedRequest } from "./request_fingerprint.ts";
+import { createChallengeTokens, randomBytes } from "./challenge_token.ts";
 
 /** Gives out challenges and takes each solution once. */
 export interface ProofOfWork {
   /** The headers of a 428: a fresh challenge for this request. */
-  issueChallenge(facts: RequestFacts, difficulty: number): Record<string, string>;
+  issueChallenge(facts: FingerprintedRequest, difficulty: number): Record<string, string>;
   /** Never waits, and uses nothing up. */
   readonly checkSolution: CheckSolution;
   /**
@@ -21,15 +21,15 @@ export interface ProofOfWork {
    */
   verifySolution(
     headers: Headers,
-    facts: RequestFacts,
+    facts: FingerprintedRequest,
     difficulty: number,
   ): Promise<PowRefusal | null>;
   /** Returns when a solution was taken; else throws `proof-of-work-required` with a challenge. */
-  requireSolution(headers: Headers, facts: RequestFacts, difficulty: number): Promise<void>;
+  requireSolution(headers: Headers, facts: FingerprintedRequest, difficulty: number): Promise<void>;
 }
 
 /** What {@link createProofOfWork} needs. */
-export interface PowParts {
+export interface ProofOfWorkOptions {
   /** The first signs, all verify. */
   readonly secrets: readonly string[];
   readonly challengeTtlMs: number;
@@ -39,16 +39,16 @@ export interface PowParts {
 }
 
 /** The service's side of proof of work; docs/proof-of-work.md tells the protocol. */
-export function createProofOfWork(parts: PowParts): ProofOfWork {
+export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
   const { challengeTtlMs, store, runtime } = parts;
   const { clock } = runtime;
-  const tokens = createPowTokens(parts.secrets);
+  const tokens = createChallengeTokens(parts.secrets);
   const fingerprintOf = createFingerprint();
   const checkSolution = createSolutionCheck({ tokens, fingerprintOf, challengeTtlMs, clock });
   // A flood of replays is answered from here, without the store.
   const used = boundedMap<string, true>(20_000);
 
-  function issueChallenge(facts: RequestFacts, difficulty: number): Record<string, string> {
+  function issueChallenge(facts: FingerprintedRequest, difficulty: number): Record<string, string> {
     const expiresAtMs = clock.now() + challengeTtlMs;
     const challenge = { difficulty, expiresAtMs, fingerprint: fingerprintOf(facts) };
     return {
@@ -61,7 +61,7 @@ export function createProofOfWork(parts: PowParts): ProofOfWork {
 
   async function verifySolution(
     headers: Headers,
-    facts: RequestFacts,
+    facts: FingerprintedRequest,
     difficulty: number,
   ): Promise<PowRefusal | null> {
     const solution = checkSolution(headers, facts, difficulty);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createSha256 } from "../../protocol/sha256.ts";
 
 /** What a challenge is bound to. */
-export interface RequestFacts {
+export interface FingerprintedRequest {
   readonly method: string;
   /** Raw, from the request target: a decoded path would make two of them one. */
   readonly path: string;
@@ -22,7 +22,7 @@ export const fingerprintWords = 6;
  * joined without, bytes could be moved from the path into the query and leave the hash as it is.
  * The answer begins with the fingerprint, and the next call overwrites it.
  */
-export function createFingerprint(): (facts: RequestFacts) => Int32Array {
+export function createFingerprint(): (facts: FingerprintedRequest) => Int32Array {
   const hasher = createSha256();
   const emptyBody = hasher.digest(new Uint8Array());
   const usual = new Uint8Array(4096);

@@ -1,9 +1,9 @@
-import type { Group } from "../../db/aggregate_groups.ts";
+import type { AggregateGroup } from "../../db/aggregate_groups.ts";
 import type { GroupTable } from "../../plan/group_table.ts";
 import type { AggregatePlan } from "../../plan/plan.ts";
 
 /** What somebody wants to know about groups of rows; handed in by the resource. */
-export interface LiveQuestion {
+export interface LiveAggregateQuery {
   /** Questions of one resource with the same key ask for the same, so that they share the work. */
   readonly key: string;
   /** But for which rows: these are the interest's. */
@@ -11,5 +11,5 @@ export interface LiveQuestion {
   /** What could have been asked. */
   readonly groups: GroupTable;
   /** The groups of the plan → the data of an event. */
-  present(groups: readonly Group[]): Readonly<Record<string, unknown>>;
+  present(groups: readonly AggregateGroup[]): Readonly<Record<string, unknown>>;
 }

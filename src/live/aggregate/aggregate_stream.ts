@@ -5,15 +5,15 @@ import {
   type InvalidationReason,
 } from "../dispatch/server_sent_events.ts";
 import type { Interest } from "../dispatch/subscriber_group.ts";
-import type { Listener, LiveAggregate } from "./live_aggregate.ts";
-import type { LiveQuestion } from "./aggregate_query.ts";
+import type { AggregateListener, LiveAggregate } from "./live_aggregate.ts";
+import type { LiveAggregateQuery } from "./aggregate_query.ts";
 import { LiveStream } from "../stream/live_stream.ts";
 
 /**
  * A stream of groups. Each event is the whole answer: whoever reads slowly is told the latest one
  * when it has room again, and whoever comes back begins with it, so that there are no positions.
  */
-export class AggregateStream extends LiveStream implements Listener {
+export class AggregateStream extends LiveStream implements AggregateListener {
   #aggregate: LiveAggregate;
   /** The answer that was sent last. */
   #sent: Uint8Array | null = null;
@@ -22,7 +22,7 @@ export class AggregateStream extends LiveStream implements Listener {
   constructor(
     channel: Channel,
     interest: Interest,
-    question: LiveQuestion,
+    question: LiveAggregateQuery,
     ended: (stream: LiveStream) => void,
   ) {
     super(channel, ended);

@@ -1,5 +1,5 @@
-import { exactValue, type Group, groupValue } from "../../db/aggregate_groups.ts";
-import type { Decide } from "../../filter/match/decide_in_memory.ts";
+import { type AggregateGroup, exactValue, groupValue } from "../../db/aggregate_groups.ts";
+import type { DecideInMemory } from "../../filter/match/decide_in_memory.ts";
 import { valueOf } from "../../filter/match/matches.ts";
 import { averageDigits } from "../../plan/group_table.ts";
 import type { ColumnMetric, Metric, OrderKey } from "../../plan/plan.ts";
@@ -15,28 +15,32 @@ import {
   parseExact,
   printExact,
 } from "../../sql/exact_decimal.ts";
-import type { Decider } from "../match/matcher.ts";
-import type { RowEvent } from "../match/row_change.ts";
-import type { TallyPlan } from "./maintenance_plan.ts";
+import type { Matcher } from "../match/matcher.ts";
+import type { Transition } from "../match/row_change.ts";
+import type { MaintenancePlan } from "./maintenance_plan.ts";
 
 /**
  * Groups of rows in memory: what was read of them once, and added to by what happens to the rows.
  * Where it could differ from the database it says that it does not know.
  */
-export class Tally {
-  readonly #plan: TallyPlan;
-  readonly #having: Decide;
+export class IncrementalAggregate {
+  readonly #plan: MaintenancePlan;
+  readonly #having: DecideInMemory;
   readonly #entries = new Map<string, Entry>();
 
-  private constructor(plan: TallyPlan, having: Decide) {
+  private constructor(plan: MaintenancePlan, having: DecideInMemory) {
     this.#plan = plan;
     this.#having = having;
   }
 
   /** Begins with what the base of a plan has read; null where memory cannot add to it. */
-  static of(groups: readonly Group[], plan: TallyPlan, decider: Decider): Tally | null {
+  static of(
+    groups: readonly AggregateGroup[],
+    plan: MaintenancePlan,
+    decider: Matcher,
+  ): IncrementalAggregate | null {
     if (groups.length >= plan.base.limit) return null;
-    const tally = new Tally(plan, decider.compile(plan.asked.having));
+    const tally = new IncrementalAggregate(plan, decider.compile(plan.asked.having));
     const columns = plan.asked.keys.map(({ column }) => column);
     for (const [rank, group] of groups.entries()) {
       const fits = group.key.every((value, index) => {
@@ -53,7 +57,7 @@ export class Tally {
   }
 
   /** Counts an event; false where memory cannot, and then the tally is of no more use. */
-  apply({ kind, passage: { before, after } }: RowEvent): boolean {
+  apply({ kind, passage: { before, after } }: Transition): boolean {
     const from = kind === "added" ? null : before?.row ?? null;
     const to = kind === "removed" ? null : after?.row ?? null;
     const left = from === null ? null : this.#placeOf(from);
@@ -66,7 +70,7 @@ export class Tally {
   }
 
   /** The answer, in order; null where memory cannot give it. */
-  groups(): readonly Group[] | null {
+  groups(): readonly AggregateGroup[] | null {
     const { order, limit } = this.#plan.asked;
     const shown: Shown[] = [];
     for (const entry of this.#entries.values()) {
@@ -162,7 +166,7 @@ interface Total {
 }
 
 interface Shown {
-  readonly group: Group;
+  readonly group: AggregateGroup;
   /** By the columns that having and order know. */
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
   readonly entry: Entry;
@@ -193,7 +197,11 @@ function knownValue(row: Row, column: ColumnInfo): unknown {
   return fitsKind(value, column) ? groupValue(value, column) : undefined;
 }
 
-function entryOf({ key, metrics }: Group, rank: number, plan: TallyPlan): Entry | null {
+function entryOf(
+  { key, metrics }: AggregateGroup,
+  rank: number,
+  plan: MaintenancePlan,
+): Entry | null {
   const { summed, extremes } = plan;
   const totals: Total[] = [];
   for (const index of summed.keys()) {
@@ -217,7 +225,7 @@ function totalOf(sum: unknown, values: unknown): Total | null {
     : null;
 }
 
-function emptyEntry(key: readonly unknown[], { summed, extremes }: TallyPlan): Entry {
+function emptyEntry(key: readonly unknown[], { summed, extremes }: MaintenancePlan): Entry {
   return {
     key,
     rank: 0,
@@ -233,7 +241,7 @@ function addRow(
   entry: Entry,
   row: Row,
   by: 1 | -1,
-  { other, summed, extremes }: Pick<TallyPlan, "summed" | "extremes"> & { other: Row | null },
+  { other, summed, extremes }: Pick<MaintenancePlan, "summed" | "extremes"> & { other: Row | null },
 ): boolean {
   const isShared = ({ name }: ColumnInfo) => other !== null && Object.is(row[name], other[name]);
   for (const [index, column] of summed.entries()) {
@@ -262,7 +270,7 @@ function addRow(
 }
 
 /** Null where memory cannot give it digit by digit. */
-function resultOf(metric: Metric, entry: Entry, plan: TallyPlan): Result | null {
+function resultOf(metric: Metric, entry: Entry, plan: MaintenancePlan): Result | null {
   switch (metric.name) {
     case "count":
       return { shown: entry.rows, compared: entry.rows };

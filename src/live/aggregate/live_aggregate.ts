@@ -1,18 +1,18 @@
 import type { Position } from "../../db/changes/change_log.ts";
-import { type Group as RowGroup, readGroups } from "../../db/aggregate_groups.ts";
+import { type AggregateGroup as RowGroup, decodeGroups } from "../../db/aggregate_groups.ts";
 import type { AggregatePlan } from "../../plan/plan.ts";
-import { judgeChanges } from "../stream/catch_up.ts";
+import { evaluateChanges } from "../stream/catch_up.ts";
 import type { Channel } from "../channel.ts";
 import { eventText, type InvalidationReason, toBytes } from "../dispatch/server_sent_events.ts";
-import type { Group, Interest, Watcher } from "../dispatch/subscriber_group.ts";
+import type { Interest, SubscriberGroup, Watcher } from "../dispatch/subscriber_group.ts";
 import { cursorAt } from "../feed/change_history.ts";
-import type { LiveQuestion } from "./aggregate_query.ts";
-import type { RowEvent } from "../match/row_change.ts";
-import { Tally } from "./incremental_aggregate.ts";
-import { type TallyPlan, tallyPlan } from "./maintenance_plan.ts";
+import type { LiveAggregateQuery } from "./aggregate_query.ts";
+import type { Transition } from "../match/row_change.ts";
+import { IncrementalAggregate } from "./incremental_aggregate.ts";
+import { type MaintenancePlan, maintenancePlan } from "./maintenance_plan.ts";
 
 /** Somebody who is told of new answers. */
-export interface Listener {
+export interface AggregateListener {
   /** There is another {@link LiveAggregate.frame}. */
   show(): void;
   /** There will be none, because of an error of ours. */
@@ -23,7 +23,7 @@ export interface Listener {
 interface Reading {
   readonly groups: readonly RowGroup[];
   /** What goes on from there in memory; null where the next event must be followed by a reading. */
-  readonly tally: Tally | null;
+  readonly tally: IncrementalAggregate | null;
   readonly position: Position;
 }
 
@@ -34,14 +34,14 @@ interface Reading {
  */
 export class LiveAggregate implements Watcher {
   readonly interest: Interest;
-  readonly question: LiveQuestion;
-  readonly listeners: Set<Listener> = new Set();
+  readonly question: LiveAggregateQuery;
+  readonly listeners: Set<AggregateListener> = new Set();
   readonly #channel: Channel;
-  readonly #group: Group;
+  readonly #group: SubscriberGroup;
   readonly #plan: AggregatePlan;
   /** Null where memory is not even tried. */
-  #tallyPlan: TallyPlan | null;
-  #tally: Tally | null = null;
+  #tallyPlan: MaintenancePlan | null;
+  #tally: IncrementalAggregate | null = null;
   /** Whether what was read and tallied is the answer where the feed stands. */
   #isSure = false;
   /** Events since the last reading. */
@@ -61,12 +61,12 @@ export class LiveAggregate implements Watcher {
   #cancelShowing: (() => void) | null = null;
 
   /** Begins with a reading. */
-  constructor(channel: Channel, interest: Interest, question: LiveQuestion) {
+  constructor(channel: Channel, interest: Interest, question: LiveAggregateQuery) {
     this.interest = interest;
     this.question = question;
     this.#channel = channel;
     this.#plan = { ...question.plan, where: interest.filter };
-    this.#tallyPlan = tallyPlan(this.#plan, question.groups, {
+    this.#tallyPlan = maintenancePlan(this.#plan, question.groups, {
       dialect: interest.reader.dialect,
       mostGroups: channel.sizes.groupsInMemory,
     });
@@ -80,7 +80,7 @@ export class LiveAggregate implements Watcher {
     return this.#frame;
   }
 
-  take(events: readonly RowEvent[]): void {
+  take(events: readonly Transition[]): void {
     // What is not sure is read again: then these events are in it, or told once more.
     if (!this.#isSure) return;
     this.#count(events);
@@ -114,7 +114,7 @@ export class LiveAggregate implements Watcher {
     this.#readIn(coalesceMs);
   }
 
-  #count(events: readonly RowEvent[]): void {
+  #count(events: readonly Transition[]): void {
     const tally = this.#tally;
     this.#events += events.length;
     this.#isSure &&= tally !== null && events.every((event) => tally.apply(event));
@@ -199,7 +199,7 @@ export class LiveAggregate implements Watcher {
   async #readTally(): Promise<Reading | null> {
     if (this.#tallyPlan === null) return null;
     const { groups: found, position } = await this.#fetch(this.#tallyPlan.base);
-    const tally = Tally.of(found, this.#tallyPlan, this.#channel.decider);
+    const tally = IncrementalAggregate.of(found, this.#tallyPlan, this.#channel.decider);
     const groups = tally?.groups() ?? null;
     if (groups !== null) return { groups, tally, position };
     this.#tallyPlan = null;
@@ -209,7 +209,7 @@ export class LiveAggregate implements Watcher {
   async #fetch(plan: AggregatePlan): Promise<Omit<Reading, "tally">> {
     const { reader } = this.interest;
     const { rows, position } = await this.#channel.log.readAt(reader.compile(plan));
-    return { groups: readGroups(rows, plan, reader), position };
+    return { groups: decodeGroups(rows, plan, reader), position };
   }
 
   /** Goes on from a reading. What was counted so far is held against it, where both are sure. */
@@ -219,7 +219,7 @@ export class LiveAggregate implements Watcher {
     const window = history.readMemory(cursorAt(position), Infinity);
     const events = window === null
       ? null
-      : await judgeChanges(window.changes, { group: this.#group, decider });
+      : await evaluateChanges(window.changes, { group: this.#group, decider });
     const counted = this.#isSure ? this.#tally?.groups() ?? null : null;
     this.#tally = tally;
     this.#events = 0;

@@ -1,18 +1,18 @@
 import type { Channel } from "../channel.ts";
 import { groupKey, type Interest } from "../dispatch/subscriber_group.ts";
-import { type Listener, LiveAggregate } from "./live_aggregate.ts";
-import type { LiveQuestion } from "./aggregate_query.ts";
+import { type AggregateListener, LiveAggregate } from "./live_aggregate.ts";
+import type { LiveAggregateQuery } from "./aggregate_query.ts";
 
 /** The aggregates that somebody follows, each once, however many follow it. */
-export class Aggregates {
+export class LiveAggregates {
   readonly #known = new Map<string, LiveAggregate>();
 
   /** Listens to the answers to a question about some rows. */
   enter(
     channel: Channel,
     interest: Interest,
-    question: LiveQuestion,
-    listener: Listener,
+    question: LiveAggregateQuery,
+    listener: AggregateListener,
   ): LiveAggregate {
     const key = `${groupKey(interest)} ${question.key}`;
     const aggregate = this.#known.get(key) ?? new LiveAggregate(channel, interest, question);
@@ -22,7 +22,7 @@ export class Aggregates {
   }
 
   /** Listens no more; the last one takes the aggregate along. */
-  leave(aggregate: LiveAggregate, listener: Listener): void {
+  leave(aggregate: LiveAggregate, listener: AggregateListener): void {
     aggregate.listeners.delete(listener);
     if (aggregate.listeners.size > 0) return;
     this.#known.delete(`${groupKey(aggregate.interest)} ${aggregate.question.key}`);

@@ -4,10 +4,10 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { GroupTable } from "../../plan/group_table.ts";
 import type { AggregatePlan, ColumnMetric, GroupKey, Metric, OrderKey } from "../../plan/plan.ts";
 import type { Dialect } from "../../sql/dialect.ts";
-import { tablesBehind } from "../match/relation_reach.ts";
+import { tablesReachedBy } from "../match/relation_reach.ts";
 
 /** What a tally keeps of each group beside the number of its rows. */
-export interface TallyPlan {
+export interface MaintenancePlan {
   readonly asked: AggregatePlan;
   /**
    * Reads what a tally begins with: every group, and of each the keys, the rows, sum and number of
@@ -31,14 +31,14 @@ export interface Extreme {
 }
 
 /** How memory goes on from what was read; null where it could not be exact. */
-export function tallyPlan(
+export function maintenancePlan(
   asked: AggregatePlan,
   groups: GroupTable,
   { dialect, mostGroups }: { readonly dialect: Dialect; readonly mostGroups: number },
-): TallyPlan | null {
+): MaintenancePlan | null {
   const { keys, metrics, where, order } = asked;
   // Which rows come and go with a related one is not known here.
-  if (tablesBehind([where]).size > 0) return null;
+  if (tablesReachedBy([where]).size > 0) return null;
   const isWholly = (column: ColumnInfo) => dialect.comparesAsMemory(column) === "wholly";
   if (keys.some(({ column }) => dialect.comparesAsMemory(column) === "never")) return null;
   const isRanked = !keys.every(({ column }) => isWholly(column));

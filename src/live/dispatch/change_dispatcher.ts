@@ -3,43 +3,43 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import { FanOut } from "./fan_out.ts";
 import type { Tick } from "../feed/change_feed.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";
-import { Group, groupKey, type Interest, viewKey } from "./subscriber_group.ts";
+import { groupKey, type Interest, SubscriberGroup, viewKey } from "./subscriber_group.ts";
 import { GroupIndex } from "./group_index.ts";
-import { GroupRows } from "./rows_of_group.ts";
+import { RowsOfGroup } from "./rows_of_group.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
-import { passagesOf } from "../match/row_change.ts";
-import { tablesBehind } from "../match/relation_reach.ts";
-import { here, waysAlong } from "../match/relation_paths.ts";
-import { invalidate, Routing, type RoutingOptions } from "./tick_dispatch.ts";
-import { Showing } from "./include_group.ts";
-import { waysOf } from "../match/include_path.ts";
+import { rowChangesOf } from "../match/row_change.ts";
+import { tablesReachedBy } from "../match/relation_reach.ts";
+import { includePathsAlong, ownRows } from "../match/relation_paths.ts";
+import { invalidate, TickDispatch, type TickDispatchOptions } from "./tick_dispatch.ts";
+import { IncludeGroup } from "./include_group.ts";
+import { includePathsOf } from "../match/include_path.ts";
 
 /** Whom the changes of one table concern. */
 interface TableGroups {
   /** Those who follow it. */
-  readonly own: Set<Group>;
+  readonly own: Set<SubscriberGroup>;
   readonly index: GroupIndex;
   /** Those whose filters walk to it. */
-  readonly dependent: Set<Group>;
+  readonly dependent: Set<SubscriberGroup>;
   /** Those who show its rows under theirs. */
-  readonly showings: Set<Showing>;
+  readonly showings: Set<IncludeGroup>;
 }
 
 /** Brings every change to the groups that it concerns, and to nobody else. */
-export class Router {
-  readonly #options: RoutingOptions;
-  readonly #groups = new Map<string, Group>();
+export class ChangeDispatcher {
+  readonly #options: TickDispatchOptions;
+  readonly #groups = new Map<string, SubscriberGroup>();
   readonly #tables = new Map<TableInfo, TableGroups>();
-  readonly #showings = new Map<string, Showing>();
+  readonly #showings = new Map<string, IncludeGroup>();
   readonly #fanOut = new FanOut();
 
   /** Nobody follows anything yet. */
-  constructor(options: RoutingOptions) {
+  constructor(options: TickDispatchOptions) {
     this.#options = options;
   }
 
   /** The group of an interest, with one more in it. */
-  enter(interest: Interest): Group {
+  enter(interest: Interest): SubscriberGroup {
     const key = groupKey(interest);
     const group = this.#groups.get(key) ?? this.#open(key, interest);
     group.size++;
@@ -47,7 +47,7 @@ export class Router {
   }
 
   /** One less in a group; the last one takes it along. */
-  leave(group: Group): void {
+  leave(group: SubscriberGroup): void {
     group.size--;
     if (group.size > 0) return;
     const { interest: { table, filter }, showing } = group;
@@ -55,7 +55,7 @@ export class Router {
     const { own, index } = this.#tableGroups(table);
     own.delete(group);
     index.remove(group);
-    const behind = tablesBehind([filter]);
+    const behind = tablesReachedBy([filter]);
     for (const other of behind) this.#tableGroups(other).dependent.delete(group);
     const beneath = showing === null ? [] : this.#leaveShowing(group, showing);
     for (const one of [table, ...behind, ...beneath]) this.#forgetTable(one);
@@ -74,11 +74,11 @@ export class Router {
   /** Decides anew, and tells everybody who follows a table to begin anew: memory has erred. */
   recompile(table: TableInfo): void {
     for (const showing of this.#showings.values()) {
-      showing.ways = waysOf(showing.reading.view.shown, this.#options.decider);
+      showing.ways = includePathsOf(showing.reading.view.shown, this.#options.decider);
     }
     for (const group of this.#groups.values()) {
       group.decide = this.#options.decider.compile(group.interest.filter);
-      group.ways = waysAlong(group.interest.filter, here, this.#options.decider);
+      group.ways = includePathsAlong(group.interest.filter, ownRows, this.#options.decider);
       const { index } = this.#tableGroups(group.interest.table);
       for (const one of [index, group.showing?.index]) {
         one?.remove(group);
@@ -90,7 +90,7 @@ export class Router {
 
   /** Delivers a tick. Waits only where the database must decide, or related rows are loaded. */
   publish(tick: Tick): MaybePromise<void> {
-    const routing = new Routing(this.#options, tick, this.#fanOut);
+    const routing = new TickDispatch(this.#options, tick, this.#fanOut);
     for (const change of tick.changes) {
       const groups = this.#tables.get(change.table);
       if (groups !== undefined) this.#route(change, groups, routing);
@@ -98,36 +98,42 @@ export class Router {
     return routing.finish();
   }
 
-  #open(key: string, interest: Interest): Group {
+  #open(key: string, interest: Interest): SubscriberGroup {
     const { decider, log, marks } = this.#options;
     const { table, filter, view } = interest;
     const showing = view.shown.length === 0 ? null : this.#showing(interest);
     const decide = decider.compile(filter);
-    const ways = waysAlong(filter, here, decider);
-    const rows = ways.length === 0 ? null : new GroupRows(log);
-    const group = new Group(interest, { decide, ways, showing, rows, mark: marks.of(interest) });
+    const ways = includePathsAlong(filter, ownRows, decider);
+    const rows = ways.length === 0 ? null : new RowsOfGroup(log);
+    const group = new SubscriberGroup(interest, {
+      decide,
+      ways,
+      showing,
+      rows,
+      mark: marks.of(interest),
+    });
     this.#groups.set(key, group);
     showing?.groups.add(group);
     showing?.index.add(group);
     const { own, index } = this.#tableGroups(table);
     own.add(group);
     index.add(group);
-    for (const one of tablesBehind([filter])) this.#tableGroups(one).dependent.add(group);
+    for (const one of tablesReachedBy([filter])) this.#tableGroups(one).dependent.add(group);
     return group;
   }
 
-  #showing(interest: Interest): Showing {
+  #showing(interest: Interest): IncludeGroup {
     const key = viewKey(interest);
     const known = this.#showings.get(key);
     if (known !== undefined) return known;
-    const showing = new Showing(interest, this.#options.decider);
+    const showing = new IncludeGroup(interest, this.#options.decider);
     this.#showings.set(key, showing);
     for (const { table } of showing.ways) this.#tableGroups(table).showings.add(showing);
     return showing;
   }
 
   /** The tables that nobody shows any more. */
-  #leaveShowing(group: Group, showing: Showing): readonly TableInfo[] {
+  #leaveShowing(group: SubscriberGroup, showing: IncludeGroup): readonly TableInfo[] {
     showing.groups.delete(group);
     showing.index.remove(group);
     if (showing.groups.size > 0) return [];
@@ -137,7 +143,11 @@ export class Router {
     return tables;
   }
 
-  #route(change: Change, { own, index, dependent, showings }: TableGroups, routing: Routing): void {
+  #route(
+    change: Change,
+    { own, index, dependent, showings }: TableGroups,
+    routing: TickDispatch,
+  ): void {
     for (const group of dependent) routing.reach(group, change);
     for (const showing of showings) if (showing.isHeard) routing.touch(showing, change);
     if (change.kind === "truncate" || change.kind === "touch") {
@@ -145,7 +155,7 @@ export class Router {
       for (const group of own) routing.invalidate(group, reason);
       return;
     }
-    for (const passage of passagesOf(change)) {
+    for (const passage of rowChangesOf(change)) {
       index.visit(passage, (group) => {
         if (group.isFollowed) routing.meet(group, passage);
       });

@@ -2,20 +2,20 @@ import type { Row } from "../../schema/table_info.ts";
 import { eventId, eventText } from "./server_sent_events.ts";
 import type { Interest } from "./subscriber_group.ts";
 import { type MaybePromise, then } from "../../runtime/maybe_promise.ts";
-import { type Passage, passageKey, type RowEvent } from "../match/row_change.ts";
+import { type RowChange, rowChangeKey, type Transition } from "../match/row_change.ts";
 
 /**
  * Writes the events of one tick for one view, each once, whoever gets it: groups with different
  * filters show a row alike.
  */
-export class FrameMaker {
+export class EventRenderer {
   readonly #interest: Pick<Interest, "table" | "view">;
   readonly #seq: number | null;
   readonly #wanted = new Set<Row>();
   readonly #shown = new Map<Row, Row>();
   /** Whether not all of them could be presented at once. */
   isTooMuch = false;
-  readonly #frames: Readonly<Record<RowEvent["kind"], Map<Passage, string>>> = {
+  readonly #frames: Readonly<Record<Transition["kind"], Map<RowChange, string>>> = {
     added: new Map(),
     changed: new Map(),
     removed: new Map(),
@@ -28,7 +28,7 @@ export class FrameMaker {
   }
 
   /** Says which rows will be shown. */
-  want({ kind, passage: { after } }: RowEvent): void {
+  want({ kind, passage: { after } }: Transition): void {
     if (kind !== "removed" && after !== null) this.#wanted.add(after.row);
   }
 
@@ -43,7 +43,7 @@ export class FrameMaker {
   }
 
   /** The text of an event whose row was presented. */
-  text({ kind, passage }: RowEvent): string {
+  text({ kind, passage }: Transition): string {
     const frames = this.#frames[kind];
     const known = frames.get(passage);
     if (known !== undefined) return known;
@@ -52,10 +52,10 @@ export class FrameMaker {
     return text;
   }
 
-  #dataOf(kind: RowEvent["kind"], passage: Passage): Readonly<Record<string, unknown>> {
+  #dataOf(kind: Transition["kind"], passage: RowChange): Readonly<Record<string, unknown>> {
     const { after, optimisticId } = passage;
     const seq = this.#seq ?? passage.seq;
-    const id = eventId(passageKey(passage, this.#interest.table));
+    const id = eventId(rowChangeKey(passage, this.#interest.table));
     if (kind === "removed") return { seq, id };
     const item = after === null ? {} : this.#shown.get(after.row) ?? {};
     const isNamed = kind === "added" && optimisticId !== null;

@@ -1,10 +1,10 @@
 import type { Position } from "../../db/changes/change_log.ts";
 import { soon } from "../../runtime/system_runtime.ts";
-import type { Group, Member } from "./subscriber_group.ts";
+import type { Member, SubscriberGroup } from "./subscriber_group.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
 /** What the members of a group are sent, shared by all of them; null where it is nothing. */
-export type ChunkFor = (group: Group) => Uint8Array | null;
+export type ChunkFor = (group: SubscriberGroup) => Uint8Array | null;
 
 /** What is delivered to whom. */
 export interface Delivery {
@@ -30,7 +30,11 @@ export class FanOut {
    * Delivers to the members of groups; chunks are made as they are needed. A promise only where
    * there are many members: the next step must not begin before it is resolved.
    */
-  deliver(groups: readonly Group[], to: Position | null, delivery: Delivery): MaybePromise<void> {
+  deliver(
+    groups: readonly SubscriberGroup[],
+    to: Position | null,
+    delivery: Delivery,
+  ): MaybePromise<void> {
     const { chunkFor, served } = delivery;
     const count = groups.reduce((sum, { members }) => sum + members.size, 0);
     if (count > mostAtOnce) return this.#deliverInSlices(groups, to, delivery);
@@ -42,7 +46,7 @@ export class FanOut {
   }
 
   async #deliverInSlices(
-    groups: readonly Group[],
+    groups: readonly SubscriberGroup[],
     to: Position | null,
     { chunkFor, served }: Delivery,
   ): Promise<void> {

@@ -5,18 +5,18 @@ import { fitsKind } from "../../schema/fits_kind.ts";
 import { shortestInteger } from "../../schema/number_kinds.ts";
 import { valueId } from "../../schema/value_id.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import type { Group } from "./subscriber_group.ts";
-import type { Passage } from "../match/row_change.ts";
+import type { SubscriberGroup } from "./subscriber_group.ts";
+import type { RowChange } from "../match/row_change.ts";
 
 /**
  * The groups of one table, found by what a row holds: a filter that asks for `ownerId==7` is not
  * even looked at for the rows of others. Groups without such a term are tried on every row.
  */
 export class GroupIndex {
-  readonly #byColumn = new Map<ColumnInfo, Map<IndexKey, Set<Group>>>();
-  readonly #others = new Set<Group>();
+  readonly #byColumn = new Map<ColumnInfo, Map<IndexKey, Set<SubscriberGroup>>>();
+  readonly #others = new Set<SubscriberGroup>();
   /** What each group is found by: what may serve for that can change. */
-  readonly #terms = new Map<Group, readonly EqualityTerm[] | null>();
+  readonly #terms = new Map<SubscriberGroup, readonly EqualityTerm[] | null>();
   readonly #isCertain: (comparison: Comparison) => boolean;
 
   /** `isCertain` says of which comparisons memory gives the answers of the database. */
@@ -25,12 +25,12 @@ export class GroupIndex {
   }
 
   /** Adds a group. */
-  add(group: Group): void {
+  add(group: SubscriberGroup): void {
     const terms = equalityTerms(group.interest.filter, this.#isCertain);
     this.#terms.set(group, terms);
     if (terms === null) this.#others.add(group);
     for (const { column, value } of terms ?? []) {
-      const byValue = this.#byColumn.get(column) ?? new Map<IndexKey, Set<Group>>();
+      const byValue = this.#byColumn.get(column) ?? new Map<IndexKey, Set<SubscriberGroup>>();
       this.#byColumn.set(column, byValue);
       const key = indexKey(value, column);
       const groups = byValue.get(key);
@@ -40,7 +40,7 @@ export class GroupIndex {
   }
 
   /** Takes a group away. */
-  remove(group: Group): void {
+  remove(group: SubscriberGroup): void {
     this.#others.delete(group);
     for (const { column, value } of this.#terms.get(group) ?? []) {
       const byValue = this.#byColumn.get(column);
@@ -57,10 +57,10 @@ export class GroupIndex {
    * Calls `visit` once for each group that a passage may concern: by what the row was as well as by
    * what it is, because a row that leaves a filter no longer has the value that the filter asks for.
    */
-  visit({ before, after }: Passage, visit: (group: Group) => void): void {
+  visit({ before, after }: RowChange, visit: (group: SubscriberGroup) => void): void {
     for (const group of this.#others) visit(group);
     // A group with several terms may be met by several values of one row.
-    const seen = new Set<Group>();
+    const seen = new Set<SubscriberGroup>();
     for (const [column, byValue] of this.#byColumn) {
       const is = groupsOf(after, column, byValue);
       const was = groupsOf(before, column, byValue);
@@ -79,8 +79,8 @@ export class GroupIndex {
 function groupsOf(
   image: RowImage | null,
   column: ColumnInfo,
-  byValue: ReadonlyMap<IndexKey, ReadonlySet<Group>>,
-): ReadonlySet<Group> | "any" | undefined {
+  byValue: ReadonlyMap<IndexKey, ReadonlySet<SubscriberGroup>>,
+): ReadonlySet<SubscriberGroup> | "any" | undefined {
   const value = image?.row[column.name] ?? null;
   if (value === null) return undefined;
   if (!fitsKind(value, column) || image?.inexact?.has(column)) return "any";
@@ -95,7 +95,11 @@ function indexKey(value: unknown, column: ColumnInfo): IndexKey {
   return typeof short === "number" && column.kind !== "decimal" ? short : valueId(short, column);
 }
 
-function once(group: Group, seen: Set<Group>, visit: (group: Group) => void): void {
+function once(
+  group: SubscriberGroup,
+  seen: Set<SubscriberGroup>,
+  visit: (group: SubscriberGroup) => void,
+): void {
   if (seen.has(group)) return;
   seen.add(group);
   visit(group);

@@ -1,25 +1,25 @@
-import type { Decider } from "../match/matcher.ts";
-import type { Group, Interest } from "./subscriber_group.ts";
+import type { Matcher } from "../match/matcher.ts";
+import type { Interest, SubscriberGroup } from "./subscriber_group.ts";
 import { GroupIndex } from "./group_index.ts";
-import { type Way, waysOf } from "../match/include_path.ts";
+import { type IncludePath, includePathsOf } from "../match/include_path.ts";
 
 /**
  * The groups that show related rows under theirs, and the same ones: whatever their filters, a
  * change of such a row is the same to them.
  */
-export class Showing {
+export class IncludeGroup {
   readonly reading: Pick<Interest, "resource" | "table" | "reader" | "view">;
-  readonly groups: Set<Group> = new Set();
+  readonly groups: Set<SubscriberGroup> = new Set();
   /** The same, to be found by what a row holds. */
   readonly index: GroupIndex;
   /** From the rows that are shown to those under which they are. */
-  ways: readonly Way[];
+  ways: readonly IncludePath[];
 
   /** Without groups yet. */
-  constructor(reading: Showing["reading"], decider: Decider) {
+  constructor(reading: IncludeGroup["reading"], decider: Matcher) {
     this.reading = reading;
     this.index = new GroupIndex(decider.isCertain);
-    this.ways = waysOf(reading.view.shown, decider);
+    this.ways = includePathsOf(reading.view.shown, decider);
   }
 
   /** Whether anybody reads live: the others look for changes by themselves. */

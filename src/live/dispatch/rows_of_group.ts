@@ -1,21 +1,21 @@
 import type { ChangeLog } from "../../db/changes/change_log.ts";
 import type { Member } from "./subscriber_group.ts";
 import { HeldRows } from "../match/held_rows.ts";
-import { eventOf, type Verdict } from "../match/evaluate_current_rows.ts";
-import type { RowEvent } from "../match/row_change.ts";
+import { type RowEvaluation, transitionsOf } from "../match/evaluate_current_rows.ts";
+import type { Transition } from "../match/row_change.ts";
 
 /** What is told to the live readers of a group. */
 export interface GroupEvents {
-  readonly events: readonly RowEvent[];
+  readonly events: readonly Transition[];
   /** To those who held some of the rows otherwise; null where they must begin anew. */
-  readonly apart: ReadonlyMap<Member, readonly RowEvent[] | null>;
+  readonly apart: ReadonlyMap<Member, readonly Transition[] | null>;
 }
 
 /**
  * Which rows the live readers of a group hold, where its filter walks along relations. They hold
  * the same, but for rows that were read ahead of the changes when one of them joined.
  */
-export class GroupRows {
+export class RowsOfGroup {
   readonly #log: Pick<ChangeLog, "isBehind">;
   #held: HeldRows;
   /** What some of them hold otherwise; null where nobody knows. */
@@ -51,18 +51,18 @@ export class GroupRows {
   }
 
   /** What is told of some rows. Afterwards everybody holds these alike. */
-  eventsOf(verdicts: readonly Verdict[]): GroupEvents {
-    const events = verdicts.flatMap((verdict) => eventOf(verdict, verdict.was));
-    const apart = new Map<Member, readonly RowEvent[] | null>();
+  eventsOf(verdicts: readonly RowEvaluation[]): GroupEvents {
+    const events = verdicts.flatMap((verdict) => transitionsOf(verdict, verdict.was));
+    const apart = new Map<Member, readonly Transition[] | null>();
     for (const [member, held] of this.#apart) {
       if (!verdicts.some(({ id }) => held.has(id))) continue;
       const own = verdicts.map((verdict) => {
         const { id, was, passes } = verdict;
         const isHeld = held.get(id);
         held.delete(id);
-        if (isHeld !== null) return eventOf(verdict, isHeld ?? was);
+        if (isHeld !== null) return transitionsOf(verdict, isHeld ?? was);
         // The others hold it, so that it may be named; else it may be a row that was never theirs.
-        return passes || was ? eventOf(verdict, was) : null;
+        return passes || was ? transitionsOf(verdict, was) : null;
       });
       apart.set(member, own.includes(null) ? null : own.flatMap((event) => event ?? []));
       if (held.size === 0) this.#apart.delete(member);

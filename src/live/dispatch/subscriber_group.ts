@@ -1,17 +1,17 @@
 import type { Position } from "../../db/changes/change_log.ts";
 import type { RowReader } from "../../db/rows.ts";
 import { canonicalKey } from "../../filter/canonical.ts";
-import type { Decide } from "../../filter/match/decide_in_memory.ts";
+import type { DecideInMemory } from "../../filter/match/decide_in_memory.ts";
 import type { Filter } from "../../filter/filter.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import { type ColumnBits, readBy } from "../match/column_bits.ts";
+import { type ColumnBits, columnsReadBy } from "../match/column_bits.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";
-import type { GroupRows } from "./rows_of_group.ts";
+import type { RowsOfGroup } from "./rows_of_group.ts";
 import type { HeldRows } from "../match/held_rows.ts";
-import type { RowEvent } from "../match/row_change.ts";
-import type { Showing } from "./include_group.ts";
+import type { Transition } from "../match/row_change.ts";
+import type { IncludeGroup } from "./include_group.ts";
 import type { LiveView } from "../live_view.ts";
-import type { Way } from "../match/include_path.ts";
+import type { IncludePath } from "../match/include_path.ts";
 
 /** Which rows somebody follows, and how they are shown. */
 export interface Interest {
@@ -41,11 +41,11 @@ export interface Member extends Follower {
 /** Somebody who makes something else of the rows than frames. */
 export interface Watcher extends Follower {
   /** Takes what happened to the rows, in order; a step may come in parts. Never throws. */
-  take(events: readonly RowEvent[]): void;
+  take(events: readonly Transition[]): void;
 }
 
 /** The subscribers who see the same: what is done for one is done for all. */
-export class Group {
+export class SubscriberGroup {
   readonly key: string;
   /** Shared with those who show rows alike. */
   readonly viewKey: string;
@@ -53,17 +53,17 @@ export class Group {
   readonly mark: string;
   readonly interest: Interest;
   /** With whom it shares what is shown under its rows; null where nothing is. */
-  readonly showing: Showing | null;
+  readonly showing: IncludeGroup | null;
   /** What its live readers hold; null where a row alone decides whether it passes. */
-  readonly rows: GroupRows | null;
+  readonly rows: RowsOfGroup | null;
   /** From the rows that its filter walks to back to its own. */
-  ways: readonly Way[];
+  ways: readonly IncludePath[];
   readonly #members: Set<Member> = new Set();
   readonly watchers: Set<Watcher> = new Set();
   /** The columns that decide it. */
   readonly reads: ColumnBits;
   /** How memory decides which rows they see. */
-  decide: Decide;
+  decide: DecideInMemory;
   /** How many there are in all. */
   size = 0;
 
@@ -71,7 +71,7 @@ export class Group {
   constructor(
     interest: Interest,
     { decide, ways, showing, mark, rows }: Pick<
-      Group,
+      SubscriberGroup,
       "decide" | "ways" | "showing" | "mark" | "rows"
     >,
   ) {
@@ -79,7 +79,7 @@ export class Group {
     this.viewKey = viewKey(interest);
     this.mark = mark;
     this.interest = interest;
-    this.reads = readBy(interest.filter, interest.table);
+    this.reads = columnsReadBy(interest.filter, interest.table);
     this.decide = decide;
     this.ways = ways;
     this.showing = showing;

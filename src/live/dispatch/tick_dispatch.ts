@@ -1,67 +1,67 @@
 import type { Change, ChangeLog, Position } from "../../db/changes/change_log.ts";
-import { numberOf } from "../../db/changes/log_position.ts";
+import { positionOrdinal } from "../../db/changes/log_position.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import type { Decider } from "../match/matcher.ts";
+import type { Matcher } from "../match/matcher.ts";
 import type { FanOut } from "./fan_out.ts";
 import type { Tick } from "../feed/change_feed.ts";
-import { FrameMaker } from "./event_renderer.ts";
+import { EventRenderer } from "./event_renderer.ts";
 import { type InvalidationReason, toBytes, tokenText } from "./server_sent_events.ts";
-import type { Group, Member } from "./subscriber_group.ts";
+import type { Member, SubscriberGroup } from "./subscriber_group.ts";
 import type { GroupEvents } from "./rows_of_group.ts";
-import type { Marks } from "../stream/resume_token.ts";
+import type { ResumeTokens } from "../stream/resume_token.ts";
 import { type MaybePromise, then } from "../../runtime/maybe_promise.ts";
-import { OpenQuestions } from "../match/deferred_evaluations.ts";
+import { DeferredEvaluations } from "../match/deferred_evaluations.ts";
 import {
-  eventKind,
-  netPassages,
-  type Passage,
-  passageOf,
-  type RowEvent,
+  netRowChanges,
+  type RowChange,
+  type Transition,
+  transitionKind,
+  unchangedRow,
 } from "../match/row_change.ts";
-import { RelatedRouting } from "./related_dispatch.ts";
-import type { Showing } from "./include_group.ts";
-import { Touches } from "../match/affected_parents.ts";
+import { RelatedDispatch } from "./related_dispatch.ts";
+import type { IncludeGroup } from "./include_group.ts";
+import { AffectedParents } from "../match/affected_parents.ts";
 
 /** What the way of a tick takes. */
-export interface RoutingOptions {
-  readonly decider: Decider;
+export interface TickDispatchOptions {
+  readonly decider: Matcher;
   readonly log: ChangeLog;
-  readonly marks: Marks;
+  readonly marks: ResumeTokens;
   /** Holds a decision of memory against the database, in its own time. */
-  check(group: Group, passage: Passage): void;
+  check(group: SubscriberGroup, passage: RowChange): void;
 }
 
 /** One tick on its way: first what it is to whom, then the frames, then the deliveries. */
-export class Routing {
-  readonly #options: RoutingOptions;
+export class TickDispatch {
+  readonly #options: TickDispatchOptions;
   readonly #tick: Tick;
-  readonly #events = new Map<Group, (RowEvent | null)[]>();
-  readonly #questions = new Map<TableInfo, OpenQuestions>();
-  readonly #invalid = new Map<Group, InvalidationReason>();
+  readonly #events = new Map<SubscriberGroup, (Transition | null)[]>();
+  readonly #questions = new Map<TableInfo, DeferredEvaluations>();
+  readonly #invalid = new Map<SubscriberGroup, InvalidationReason>();
   /** What passed by the groups that show related rows. */
-  readonly #whole = new Map<Group, Passage[]>();
-  readonly #touches = new Touches<Showing>();
-  #related: RelatedRouting | null = null;
+  readonly #whole = new Map<SubscriberGroup, RowChange[]>();
+  readonly #touches = new AffectedParents<IncludeGroup>();
+  #related: RelatedDispatch | null = null;
   /** What is told to some members otherwise than to their groups. */
-  #apart: Map<Group, GroupEvents["apart"]> | null = null;
+  #apart: Map<SubscriberGroup, GroupEvents["apart"]> | null = null;
   readonly #fanOut: FanOut;
 
-  constructor(options: RoutingOptions, tick: Tick, fanOut: FanOut) {
+  constructor(options: TickDispatchOptions, tick: Tick, fanOut: FanOut) {
     this.#options = options;
     this.#tick = tick;
     this.#fanOut = fanOut;
   }
 
-  get #relatedRouting(): RelatedRouting {
-    return this.#related ??= new RelatedRouting(this.#options, this.#tick);
+  get #relatedRouting(): RelatedDispatch {
+    return this.#related ??= new RelatedDispatch(this.#options, this.#tick);
   }
 
-  invalidate(group: Group, reason: InvalidationReason): void {
+  invalidate(group: SubscriberGroup, reason: InvalidationReason): void {
     if (!this.#invalid.has(group)) this.#invalid.set(group, reason);
   }
 
   /** A row passes by a group. */
-  meet(group: Group, passage: Passage): void {
+  meet(group: SubscriberGroup, passage: RowChange): void {
     if (group.rows !== null) {
       if (this.#options.decider.isToBeChecked()) this.#options.check(group, passage);
       if (!this.#relatedRouting.meet(group, passage)) this.invalidate(group, "relation_overflow");
@@ -81,14 +81,14 @@ export class Routing {
   }
 
   /** A row has changed that decides about others. */
-  reach(group: Group, change: Change): void {
+  reach(group: SubscriberGroup, change: Change): void {
     if (group.isFollowed && !this.#relatedRouting.reach(group, change)) {
       this.invalidate(group, "relation_overflow");
     }
   }
 
   /** Something has changed that is shown under rows. */
-  touch(showing: Showing, change: Change): void {
+  touch(showing: IncludeGroup, change: Change): void {
     if (change.kind === "truncate" || change.kind === "touch") return this.#overflow(showing);
     this.#touches.add(change, showing);
   }
@@ -97,7 +97,7 @@ export class Routing {
   finish(): MaybePromise<void> {
     return then(this.#judgeReached(), () => {
       for (const [group, passages] of this.#whole) {
-        for (const passage of netPassages(passages, group.interest.table)) {
+        for (const passage of netRowChanges(passages, group.interest.table)) {
           this.#judge(group, passage);
         }
       }
@@ -106,7 +106,7 @@ export class Routing {
     });
   }
 
-  #overflow({ groups }: Showing): void {
+  #overflow({ groups }: IncludeGroup): void {
     for (const group of groups) this.invalidate(group, "relation_overflow");
   }
 
@@ -132,7 +132,7 @@ export class Routing {
       );
       for (const showing of overflowing) this.#overflow(showing);
       for (const { row, seekers } of rows) {
-        const passage = passageOf(row, numberOf(to));
+        const passage = unchangedRow(row, positionOrdinal(to));
         for (const { index } of seekers) {
           index.visit(passage, (group) => {
             if (group.isFollowed) this.meet(group, passage);
@@ -151,7 +151,7 @@ export class Routing {
     return this.#placeRelated(related, to).catch((error) => this.#fail(related.groups, error));
   }
 
-  async #placeRelated(related: RelatedRouting, to: Position): Promise<void> {
+  async #placeRelated(related: RelatedDispatch, to: Position): Promise<void> {
     for (const [group, told] of await related.judge(to)) {
       if (told === null) this.invalidate(group, "relation_overflow");
       else {
@@ -161,22 +161,22 @@ export class Routing {
     }
   }
 
-  #judge(group: Group, passage: Passage): void {
+  #judge(group: SubscriberGroup, passage: RowChange): void {
     const before = passage.before === null ? false : group.decide(passage.before);
     const after = answerAfter(group, passage, before);
     if (this.#options.decider.isToBeChecked()) this.#options.check(group, passage);
     if (before === null || after === null) {
       const { table } = group.interest;
-      const questions = this.#questions.get(table) ?? new OpenQuestions(table);
+      const questions = this.#questions.get(table) ?? new DeferredEvaluations(table);
       this.#questions.set(table, questions);
       questions.add({ group, passage, place: this.#place(group, null) });
       return;
     }
-    const kind = eventKind(before, after);
+    const kind = transitionKind(before, after);
     if (kind !== null) this.#place(group, { kind, passage });
   }
 
-  #place(group: Group, event: RowEvent | null): number {
+  #place(group: SubscriberGroup, event: Transition | null): number {
     const events = this.#events.get(group);
     if (events !== undefined) return events.push(event) - 1;
     this.#events.set(group, [event]);
@@ -198,15 +198,15 @@ export class Routing {
 
   /** Frames are made for views: groups of one view share them. */
   #show(): MaybePromise<void> {
-    const makers = new Map<string, FrameMaker>();
+    const makers = new Map<string, EventRenderer>();
     const { to } = this.#tick;
     for (const [group, events] of this.#events) {
       // Whoever watches is shown nothing.
       if (group.members.size === 0) continue;
       const { interest } = group;
       const key = makerKey(group);
-      const seq = group.isToldByStep && to !== null ? numberOf(to) : null;
-      const maker = makers.get(key) ?? new FrameMaker(interest, seq);
+      const seq = group.isToldByStep && to !== null ? positionOrdinal(to) : null;
+      const maker = makers.get(key) ?? new EventRenderer(interest, seq);
       makers.set(key, maker);
       for (const event of events) if (event !== null) maker.want(event);
     }
@@ -217,7 +217,7 @@ export class Routing {
   }
 
   async #prepareAll(
-    makers: ReadonlyMap<string, FrameMaker>,
+    makers: ReadonlyMap<string, EventRenderer>,
     prepared: readonly MaybePromise<void>[],
   ): Promise<void> {
     const outcomes = await Promise.allSettled(prepared);
@@ -231,8 +231,8 @@ export class Routing {
     });
   }
 
-  #deliver(makers: ReadonlyMap<string, FrameMaker>): MaybePromise<void> {
-    const reached: Group[] = [];
+  #deliver(makers: ReadonlyMap<string, EventRenderer>): MaybePromise<void> {
+    const reached: SubscriberGroup[] = [];
     for (const [group, reason] of this.#invalid) {
       this.#events.delete(group);
       invalidate(group, reason);
@@ -247,7 +247,7 @@ export class Routing {
     if (reached.length === 0) return;
     const { to } = this.#tick;
     const position = to === null ? null : this.#options.log.print(to);
-    const chunkFor = (group: Group) =>
+    const chunkFor = (group: SubscriberGroup) =>
       this.#chunk(group, this.#events.get(group) ?? [], { makers, position });
     const served = new Set<Member>();
     for (const [group, apart] of this.#apart ?? []) {
@@ -263,10 +263,10 @@ export class Routing {
 
   /** What members of a group are sent; null where nothing has come of what concerned it. */
   #chunk(
-    group: Group,
-    events: readonly (RowEvent | null)[],
+    group: SubscriberGroup,
+    events: readonly (Transition | null)[],
     { makers, position }: {
-      readonly makers: ReadonlyMap<string, FrameMaker>;
+      readonly makers: ReadonlyMap<string, EventRenderer>;
       readonly position: string | null;
     },
   ): Uint8Array | null {
@@ -277,7 +277,7 @@ export class Routing {
     return toBytes(text + tokenText(this.#options.marks.token(position, group.mark)));
   }
 
-  #fail(groups: readonly Group[], error: unknown): void {
+  #fail(groups: readonly SubscriberGroup[], error: unknown): void {
     for (const group of new Set(groups)) {
       this.#events.delete(group);
       for (const follower of group.followers()) follower.fail(error);
@@ -286,19 +286,19 @@ export class Routing {
 }
 
 /** Rows are shown alike, and numbered alike. */
-function makerKey({ viewKey, isToldByStep }: Group): string {
+function makerKey({ viewKey, isToldByStep }: SubscriberGroup): string {
   return isToldByStep ? `step ${viewKey}` : viewKey;
 }
 
 /** Tells those who read live, or watch, that they must begin anew. */
-export function invalidate(group: Group, reason: InvalidationReason): void {
+export function invalidate(group: SubscriberGroup, reason: InvalidationReason): void {
   for (const follower of group.followers()) follower.invalidate(reason);
 }
 
 /** Most changes are of columns that most filters do not ask about: then the answer is the same. */
 function answerAfter(
-  { decide, reads }: Group,
-  { before, after, changed }: Passage,
+  { decide, reads }: SubscriberGroup,
+  { before, after, changed }: RowChange,
   answerBefore: boolean | null,
 ): boolean | null {
   if (after === null) return false;

@@ -1,8 +1,8 @@
 import type { Change, ChangeLog, Position, Step } from "../../db/changes/change_log.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { byTransaction } from "./order_by_transaction.ts";
+import { orderByTransaction } from "./order_by_transaction.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
-import { Ring, type RingLimits } from "./ring_buffer.ts";
+import { RingBuffer, type RingBufferLimits } from "./ring_buffer.ts";
 
 /** A step of the log on its way to the subscribers, or a part of a large one. */
 export interface Tick {
@@ -12,10 +12,10 @@ export interface Tick {
 }
 
 /** What a feed feeds, and how it reports. */
-export interface FeedOptions {
+export interface ChangeFeedOptions {
   readonly log: ChangeLog;
   readonly runtime: Runtime;
-  readonly ringLimits: RingLimits;
+  readonly ringLimits: RingBufferLimits;
   /** Takes each tick, in order. The feed's position moves once it is done. */
   publish(tick: Tick): MaybePromise<void>;
   /** History ended before it was read: nobody knows what has changed. */
@@ -26,10 +26,10 @@ export interface FeedOptions {
  * The one reader of a log in this process, and the only publisher of what is in it. Hints make it
  * look; it reads until there is nothing more.
  */
-export class Feed {
+export class ChangeFeed {
   /** The last steps. */
-  readonly ring: Ring;
-  readonly #options: FeedOptions;
+  readonly ring: RingBuffer;
+  readonly #options: ChangeFeedOptions;
   readonly #stopHints: () => void;
   /** Resolves when whoever keeps the feed to itself is done. */
   #busy: Promise<void> | null = null;
@@ -39,15 +39,15 @@ export class Feed {
   #failures = 0;
   #cancelRetry: (() => void) | null = null;
 
-  private constructor(options: FeedOptions, start: Position) {
+  private constructor(options: ChangeFeedOptions, start: Position) {
     this.#options = options;
-    this.ring = new Ring(options.log, start, options.ringLimits);
+    this.ring = new RingBuffer(options.log, start, options.ringLimits);
     this.#stopHints = options.log.onHint(() => this.look());
   }
 
   /** Begins where the log ends now. */
-  static async start(options: FeedOptions): Promise<Feed> {
-    const feed = new Feed(options, await options.log.end());
+  static async start(options: ChangeFeedOptions): Promise<ChangeFeed> {
+    const feed = new ChangeFeed(options, await options.log.end());
     // What was committed before hints could come.
     feed.look();
     return feed;
@@ -123,7 +123,7 @@ export class Feed {
         lost();
         return true;
       }
-      const part = byTransaction(step.changes);
+      const part = orderByTransaction(step.changes);
       count += part.length;
       for (const { sizeBytes } of part) bytes += sizeBytes;
       if (count > 0) await publish({ changes: part, to: step.to });

@@ -1,11 +1,11 @@
 import type { Change, ChangeLog, Position, Step } from "../../db/changes/change_log.ts";
-import { positionBehind } from "../../db/changes/log_position.ts";
-import { byTransaction } from "./order_by_transaction.ts";
+import { positionAfter } from "../../db/changes/log_position.ts";
+import { orderByTransaction } from "./order_by_transaction.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
-import type { Entry, Ring } from "./ring_buffer.ts";
+import type { RingBuffer, RingBufferEntry } from "./ring_buffer.ts";
 
 /** How far somebody has read who does not read live. */
-export interface Cursor {
+export interface HistoryCursor {
   /** Everything that it covers was read. */
   readonly position: Position;
   /** Where a step was left in the middle: in the ring by its place, in the log by its part. */
@@ -20,9 +20,9 @@ interface PlaceInRing {
 }
 
 /** The next changes behind a cursor. */
-export interface Window {
+export interface HistoryWindow {
   readonly changes: readonly Change[];
-  readonly cursor: Cursor;
+  readonly cursor: HistoryCursor;
   /** Whether this is all that there is now. */
   readonly isEnd: boolean;
   /** Whether it begins a step again of which a part was read before. */
@@ -30,28 +30,28 @@ export interface Window {
 }
 
 /** A cursor between steps. */
-export function cursorAt(position: Position): Cursor {
+export function cursorAt(position: Position): HistoryCursor {
   return { position, within: null };
 }
 
 /** What happened after a position: from memory where it reaches back so far, else from the log. */
-export class History {
+export class ChangeHistory {
   readonly #log: ChangeLog;
-  readonly #ring: Ring;
+  readonly #ring: RingBuffer;
 
   /** Both are the feed's. */
-  constructor(log: ChangeLog, ring: Ring) {
+  constructor(log: ChangeLog, ring: RingBuffer) {
     this.#log = log;
     this.#ring = ring;
   }
 
   /** About `most` changes behind a cursor, in order; null where they are forgotten. */
-  read(cursor: Cursor, most: number): MaybePromise<Window | null> {
+  read(cursor: HistoryCursor, most: number): MaybePromise<HistoryWindow | null> {
     return this.readMemory(cursor, most) ?? this.#readLog(cursor, most);
   }
 
   /** The same from memory alone; null where it does not reach back so far. */
-  readMemory({ position, within }: Cursor, most: number): Window | null {
+  readMemory({ position, within }: HistoryCursor, most: number): HistoryWindow | null {
     const isInLog = within !== null && "changes" in within;
     const start = within === null || isInLog ? this.#ring.find(position) : within.entry;
     if (start === null || isInLog) return null;
@@ -87,14 +87,14 @@ export class History {
     return { changes, cursor, isEnd: true, isAgain: false };
   }
 
-  async #readLog({ position, within }: Cursor, most: number): Promise<Window | null> {
+  async #readLog({ position, within }: HistoryCursor, most: number): Promise<HistoryWindow | null> {
     const part = within !== null && "changes" in within ? within : null;
     const exact = within !== null && "entry" in within ? within.position : position;
     const step = await this.#log.next(part ?? exact ?? position);
     if (step === null) return null;
     const { changes, to } = step;
     return {
-      changes: byTransaction(changes),
+      changes: orderByTransaction(changes),
       cursor: to === null ? { position: exact ?? position, within: step } : cursorAt(to),
       // A log gives what it has, up to some number. Who joins the live readers looks once more.
       isEnd: to !== null && changes.length < most,
@@ -108,7 +108,7 @@ export class History {
   }
 }
 
-function behind({ changes }: Entry, offset: number, reached: Position): Position | null {
+function behind({ changes }: RingBufferEntry, offset: number, reached: Position): Position | null {
   const last = changes[offset - 1];
-  return last === undefined ? reached : positionBehind(reached, last);
+  return last === undefined ? reached : positionAfter(reached, last);
 }

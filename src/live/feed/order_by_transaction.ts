@@ -6,7 +6,7 @@ import type { Change } from "../../db/changes/change_log.ts";
  * somebody else draws all further numbers after that one's commit, so that transactions by their
  * last numbers stand in an order of commits.
  */
-export function byTransaction(changes: readonly Change[]): readonly Change[] {
+export function orderByTransaction(changes: readonly Change[]): readonly Change[] {
   const lastSeqs = new Map<bigint, number>();
   for (const { transaction, seq } of changes) {
     // Without transactions the log has their order already.

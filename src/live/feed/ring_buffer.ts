@@ -1,24 +1,24 @@
 import type { Change, ChangeLog, Position } from "../../db/changes/change_log.ts";
 
 /** One step of the log, whole. */
-export interface Entry {
+export interface RingBufferEntry {
   readonly changes: readonly Change[];
   /** Where one stands behind it. */
   readonly to: Position;
 }
 
 /** How much is remembered at most. */
-export interface RingLimits {
+export interface RingBufferLimits {
   readonly changes: number;
   /** Of their images. */
   readonly bytes: number;
 }
 
 /** The last steps, so that whoever was away for a moment costs the database nothing. */
-export class Ring {
+export class RingBuffer {
   readonly #log: ChangeLog;
-  readonly #limits: RingLimits;
-  #entries: Entry[] = [];
+  readonly #limits: RingBufferLimits;
+  #entries: RingBufferEntry[] = [];
   /** The number of the first entry; numbers go on for ever. */
   #first = 0;
   #changes = 0;
@@ -27,7 +27,7 @@ export class Ring {
   #end: Position;
 
   /** Remembers what comes after `start`. */
-  constructor(log: ChangeLog, start: Position, limits: RingLimits) {
+  constructor(log: ChangeLog, start: Position, limits: RingBufferLimits) {
     this.#log = log;
     this.#limits = limits;
     this.#start = start;
@@ -55,7 +55,7 @@ export class Ring {
   }
 
   /** One more step; without changes it only moves the end. */
-  push(entry: Entry): void {
+  push(entry: RingBufferEntry): void {
     this.#end = entry.to;
     if (entry.changes.length === 0) return;
     this.#entries.push(entry);
@@ -65,7 +65,7 @@ export class Ring {
   }
 
   /** The entry of a number; undefined once it is forgotten, and at the end. */
-  at(number: number): Entry | undefined {
+  at(number: number): RingBufferEntry | undefined {
     return this.#entries[number - this.#first];
   }
 
@@ -98,6 +98,6 @@ export class Ring {
   }
 }
 
-function sizeOf({ changes }: Entry): number {
+function sizeOf({ changes }: RingBufferEntry): number {
   return changes.reduce((sum, change) => sum + change.sizeBytes, 0);
 }

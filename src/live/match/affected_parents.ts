@@ -4,38 +4,38 @@ import { fetchRelated, type RowReader } from "../../db/rows.ts";
 import { keyId, keyOf } from "../../plan/key.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { Interest } from "../dispatch/subscriber_group.ts";
-import { passageKey, passagesOf } from "./row_change.ts";
-import { type Climb, leadingValues, type Way } from "./include_path.ts";
+import { rowChangeKey, rowChangesOf } from "./row_change.ts";
+import { type IncludePath, leadingValues, type ParentStep } from "./include_path.ts";
 
 /** Those to whom the changes of related rows are something, and how one gets to their rows. */
-export interface Seeker {
+export interface ParentSeeker {
   readonly reading: Pick<Interest, "resource" | "table" | "reader">;
-  readonly ways: readonly Way[];
+  readonly ways: readonly IncludePath[];
 }
 
 /** A row under which something has changed, as it is now. */
-export interface TouchedRow<S> {
+export interface AffectedParent<S> {
   readonly row: Row;
   /** To whom something has changed under it. */
   readonly seekers: ReadonlySet<S>;
 }
 
 /** What was found above the changes. */
-export interface Touched<S> {
-  readonly rows: readonly TouchedRow<S>[];
+export interface FoundParents<S> {
+  readonly rows: readonly AffectedParent<S>[];
   /** To whom too much has changed at once. */
   readonly overflowing: ReadonlySet<S>;
 }
 
 /** The most rows that are told because of related ones, for each way that leads to them. */
-export const mostTouched = 500;
+export const maxAffectedParents = 500;
 
 /**
  * The rows under which something has changed that is shown there, or that decides about them. Those
  * who get there by the same relations share the search: one statement for each step up, however
  * many changes and subscribers there are.
  */
-export class Touches<S extends Seeker> {
+export class AffectedParents<S extends ParentSeeker> {
   readonly #trails = new Map<string, Trail<S>>();
 
   /** Whether nothing has changed under any row. */
@@ -65,7 +65,11 @@ export class Touches<S extends Seeker> {
    * Finds the rows above `changes`, which are all up to `position`. A row that has changed itself
    * is none of them where that is told as well, or will be: what is shown under it comes along.
    */
-  async find(log: ChangeLog, changes: readonly Change[], position: Position): Promise<Touched<S>> {
+  async find(
+    log: ChangeLog,
+    changes: readonly Change[],
+    position: Position,
+  ): Promise<FoundParents<S>> {
     const climbed = await this.#climb(log);
     // They may have been read later than the changes.
     const isAhead = climbed.some(({ rows, at }) =>
@@ -76,7 +80,7 @@ export class Touches<S extends Seeker> {
   }
 
   /** The same with those that have changed themselves. */
-  async findAll(log: ChangeLog): Promise<Touched<S>> {
+  async findAll(log: ChangeLog): Promise<FoundParents<S>> {
     return this.#gather(await this.#climb(log), new ChangedRows([]));
   }
 
@@ -84,7 +88,7 @@ export class Touches<S extends Seeker> {
     return Promise.all([...this.#trails.values()].map((trail) => climb(trail, log)));
   }
 
-  #gather(climbed: readonly Climbed<S>[], changed: ChangedRows): Touched<S> {
+  #gather(climbed: readonly Climbed<S>[], changed: ChangedRows): FoundParents<S> {
     const touched = new Map<string, { readonly row: Row; readonly seekers: Set<S> }>();
     const overflowing = new Set<S>();
     const trails = [...this.#trails.values()];
@@ -103,7 +107,7 @@ export class Touches<S extends Seeker> {
     return { rows: [...touched.values()], overflowing };
   }
 
-  #trail({ name, climbs }: Way, seeker: S): Trail<S> {
+  #trail({ name, climbs }: IncludePath, seeker: S): Trail<S> {
     const id = `${seeker.reading.resource} ${name}`;
     const known = this.#trails.get(id);
     if (known !== undefined) return known;
@@ -115,7 +119,7 @@ export class Touches<S extends Seeker> {
 
 /** One way up, and where it begins. */
 interface Trail<S> {
-  readonly climbs: readonly Climb[];
+  readonly climbs: readonly ParentStep[];
   /** One of those who go this way. */
   readonly seeker: S;
   /** The values that lead up, and for whom. */
@@ -129,7 +133,7 @@ interface Climbed<S> {
   readonly at: Position;
 }
 
-async function climb<S extends Seeker>(
+async function climb<S extends ParentSeeker>(
   { climbs, seeker, keys: first }: Trail<S>,
   log: ChangeLog,
 ): Promise<Climbed<S>> {
@@ -147,7 +151,7 @@ async function climb<S extends Seeker>(
 }
 
 interface Step<S> {
-  readonly step: Climb;
+  readonly step: ParentStep;
   readonly keys: ReadonlyMap<unknown, ReadonlySet<S>>;
   readonly columns: readonly ColumnInfo[];
   readonly reader: RowReader;
@@ -174,13 +178,13 @@ async function readAbove<S>(
     where,
     links,
     order: target.primaryKey.map((column) => ({ column, descending: false })),
-    limit: mostTouched + 1,
+    limit: maxAffectedParents + 1,
     // One more tells that there are too many.
-    most: mostTouched + 1,
+    most: maxAffectedParents + 1,
     byIndex: isIndexed,
   }, reader);
   if (at === null) throw new Error("Nothing was read");
-  if (found.rows.length > mostTouched) return { rows: null, at };
+  if (found.rows.length > maxAffectedParents) return { rows: null, at };
   const seekers = [...keys.values()];
   const rows = new Map(found.rows.map((row, index) => {
     return [row, seekers[found.places[index] ?? -1] ?? new Set<S>()] as const;
@@ -222,8 +226,8 @@ class ChangedRows {
     const ids = new Set<string>();
     for (const change of this.#changes) {
       if (change.table !== table || (change.before ?? change.after) === null) continue;
-      for (const passage of passagesOf(change)) {
-        ids.add(keyId(passageKey(passage, table), table));
+      for (const passage of rowChangesOf(change)) {
+        ids.add(keyId(rowChangeKey(passage, table), table));
       }
     }
     return ids;

@@ -13,14 +13,14 @@ export type ColumnBits = number;
 export const allColumns: ColumnBits = -1;
 
 /** The columns that decide whether a row passes. */
-export function readBy(filter: Filter, table: TableInfo): ColumnBits {
+export function columnsReadBy(filter: Filter, table: TableInfo): ColumnBits {
   switch (filter.kind) {
     case "all":
     case "none":
       return 0;
     case "and":
     case "or":
-      return filter.terms.reduce((bits, term) => bits | readBy(term, table), 0);
+      return filter.terms.reduce((bits, term) => bits | columnsReadBy(term, table), 0);
     case "compare":
       return bitAt(table.columns.indexOf(filter.column));
     case "related":
@@ -31,7 +31,7 @@ export function readBy(filter: Filter, table: TableInfo): ColumnBits {
 }
 
 /** The columns whose values may differ between two rows. */
-export function differing(before: Row, after: Row, { columns }: TableInfo): ColumnBits {
+export function differingColumns(before: Row, after: Row, { columns }: TableInfo): ColumnBits {
   let bits = 0;
   let index = 0;
   for (const column of columns) {

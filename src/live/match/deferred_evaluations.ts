@@ -1,23 +1,23 @@
 import type { RowImage } from "../../filter/match/row_image.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import type { Decider } from "./matcher.ts";
-import type { Group } from "../dispatch/subscriber_group.ts";
-import { eventKind, type Passage, type RowEvent } from "./row_change.ts";
+import type { Matcher } from "./matcher.ts";
+import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
+import { type RowChange, type Transition, transitionKind } from "./row_change.ts";
 
 /** A passage that only the database can judge for a group, and the place of its event. */
 interface Question {
-  readonly group: Group;
-  readonly passage: Passage;
+  readonly group: SubscriberGroup;
+  readonly passage: RowChange;
   readonly place: number;
 }
 
 /** What is found of a question. */
-export interface Answer extends Question {
-  readonly kind: RowEvent["kind"] | null;
+export interface DeferredAnswer extends Question {
+  readonly kind: Transition["kind"] | null;
 }
 
 /** What memory leaves open about the rows of one table. */
-export class OpenQuestions {
+export class DeferredEvaluations {
   readonly #table: TableInfo;
   readonly #questions: Question[] = [];
 
@@ -27,7 +27,7 @@ export class OpenQuestions {
   }
 
   /** Whom they concern. */
-  get groups(): readonly Group[] {
+  get groups(): readonly SubscriberGroup[] {
     return this.#questions.map(({ group }) => group);
   }
 
@@ -37,9 +37,9 @@ export class OpenQuestions {
   }
 
   /** Asks the database, about every row by one statement. */
-  async ask(decider: Decider): Promise<readonly Answer[]> {
+  async ask(decider: Matcher): Promise<readonly DeferredAnswer[]> {
     const images = new Map<RowImage, number>();
-    const filters = new Map<Group, number>();
+    const filters = new Map<SubscriberGroup, number>();
     for (const { group, passage: { before, after } } of this.#questions) {
       if (!filters.has(group)) filters.set(group, filters.size);
       for (const image of [before, after]) {
@@ -48,11 +48,11 @@ export class OpenQuestions {
     }
     const asked = [...filters.keys()].map(({ interest }) => interest.filter);
     const answers = await decider.ask(this.#table, [...images.keys()], asked);
-    const passes = (image: RowImage | null, group: Group) =>
+    const passes = (image: RowImage | null, group: SubscriberGroup) =>
       image !== null && answers[images.get(image) ?? -1]?.[filters.get(group) ?? -1] === true;
     return this.#questions.map((question) => {
       const { group, passage: { before, after } } = question;
-      return { ...question, kind: eventKind(passes(before, group), passes(after, group)) };
+      return { ...question, kind: transitionKind(passes(before, group), passes(after, group)) };
     });
   }
 }

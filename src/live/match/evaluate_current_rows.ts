@@ -5,18 +5,18 @@ import { type Key, keyId } from "../../plan/key.ts";
 import { fitsKind } from "../../schema/fits_kind.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 import { allColumns } from "./column_bits.ts";
-import type { Decider } from "./matcher.ts";
-import type { Group } from "../dispatch/subscriber_group.ts";
+import type { Matcher } from "./matcher.ts";
+import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
 import type { HeldRows } from "./held_rows.ts";
-import { eventKind, type Passage, passageKey, type RowEvent } from "./row_change.ts";
+import { type RowChange, rowChangeKey, type Transition, transitionKind } from "./row_change.ts";
 import { reachesRows } from "./relation_reach.ts";
-import { readRowsNow } from "./read_current_rows.ts";
+import { readCurrentRows } from "./read_current_rows.ts";
 
 /** Rows that changes concern, for readers of a group whose filter walks along relations. */
-export interface Concern {
-  readonly group: Group;
+export interface ConcernedRows {
+  readonly group: SubscriberGroup;
   /** One for each row. */
-  readonly passages: readonly Passage[];
+  readonly passages: readonly RowChange[];
   /** What the readers hold. Afterwards it is what they hold once they are told. */
   readonly held: HeldRows;
   /** Whether they may have been told of some of the changes already. */
@@ -24,24 +24,27 @@ export interface Concern {
 }
 
 /** What is found of a row: whether it passed for the readers the last time, and whether it does. */
-export interface Verdict {
+export interface RowEvaluation {
   readonly id: string;
   /** The row as it was read together with the decision. */
-  readonly passage: Passage;
+  readonly passage: RowChange;
   readonly was: boolean;
   readonly passes: boolean;
 }
 
 /** What a verdict is to who held the row, or did not. */
-export function eventOf({ passage, passes }: Verdict, was: boolean): readonly RowEvent[] {
-  const kind = eventKind(was, passes);
+export function transitionsOf(
+  { passage, passes }: RowEvaluation,
+  was: boolean,
+): readonly Transition[] {
+  const kind = transitionKind(was, passes);
   return kind === null ? [] : [{ kind, passage }];
 }
 
 /** Who decides, and where one stands behind the changes. */
-export interface Bench {
+export interface EvaluationContext {
   readonly log: ChangeLog;
-  readonly decider: Decider;
+  readonly decider: Matcher;
   readonly to: Position;
 }
 
@@ -50,10 +53,10 @@ export interface Bench {
  * that nothing is ever shown that the reader could not have listed, whatever the row was when its
  * right was another. Null for those who must begin anew, because nobody knows what they hold.
  */
-export async function judgeNow<C extends Concern>(
+export async function evaluateCurrentRows<C extends ConcernedRows>(
   concerns: readonly C[],
-  bench: Bench,
-): Promise<ReadonlyMap<C, readonly Verdict[] | null>> {
+  bench: EvaluationContext,
+): Promise<ReadonlyMap<C, readonly RowEvaluation[] | null>> {
   const { log, decider, to } = bench;
   const open = concerns.map(openConcern);
   const sought = open.filter(({ rows }) =>
@@ -80,7 +83,7 @@ interface OpenRow {
   readonly key: Key;
   /** Whether the key finds the row. */
   readonly isSought: boolean;
-  readonly passage: Passage;
+  readonly passage: RowChange;
   /** Whether it passed the last time; null where that is not remembered. */
   readonly was: boolean | null;
 }
@@ -92,7 +95,7 @@ interface OpenConcern<C> {
   readonly images: Map<RowImage, boolean>;
 }
 
-function openConcern<C extends Concern>(concern: C): OpenConcern<C> {
+function openConcern<C extends ConcernedRows>(concern: C): OpenConcern<C> {
   const { group: { decide, interest: { table } }, passages, held, isRepeat } = concern;
   const rows: OpenRow[] = [];
   const images = new Map<RowImage, boolean>();
@@ -100,7 +103,7 @@ function openConcern<C extends Concern>(concern: C): OpenConcern<C> {
     const { before, after, between } = passage;
     const all = [before, after, ...between].filter((image) => image !== null);
     if (all.every((image) => decide(image) === false)) continue;
-    const key = passageKey(passage, table);
+    const key = rowChangeKey(passage, table);
     const id = keyId(key, table);
     const was = held.has(id);
     rows.push({ id, key, isSought: isSought(key, table), passage, was });
@@ -124,9 +127,9 @@ function isSought(key: Key, { primaryKey, own }: TableInfo): boolean {
 const inexactKinds: ReadonlySet<string> = new Set(["timestamp", "json", "bytes"]);
 
 /** Whether the rows passed before: as long as no related row changes, those of now decide it. */
-async function askBefore<C extends Concern>(
+async function askBefore<C extends ConcernedRows>(
   concerns: readonly OpenConcern<C>[],
-  decider: Decider,
+  decider: Matcher,
 ): Promise<void> {
   const byTable = Map.groupBy(concerns, ({ concern }) => concern.group.interest.table);
   for (const [table, some] of byTable) {
@@ -143,7 +146,7 @@ async function askBefore<C extends Concern>(
 
 /** What a statement has found of a row for a concern. */
 interface Reading {
-  readonly passage: Passage;
+  readonly passage: RowChange;
   readonly passes: boolean;
   readonly at: Position;
 }
@@ -152,7 +155,7 @@ interface Reading {
 type Readings = ReadonlyMap<string, Reading>;
 
 /** Those who ask about the same rows share the statement, and what is made of its rows. */
-async function readAll<C extends Concern>(
+async function readAll<C extends ConcernedRows>(
   concerns: readonly OpenConcern<C>[],
   log: ChangeLog,
 ): Promise<ReadonlyMap<OpenConcern<C>, Readings>> {
@@ -162,7 +165,7 @@ async function readAll<C extends Concern>(
     const passages = new Map(rows.map(({ id, passage }) => [id, passage]));
     const keys = rows.map(({ key }) => key);
     const filters = some.map(({ concern }) => concern.group.interest.filter);
-    for (const found of await readRowsNow(log, { table, reader, keys, filters })) {
+    for (const found of await readCurrentRows(log, { table, reader, keys, filters })) {
       const { at, ids, from } = found;
       for (const id of ids) {
         const now = found.rows.get(id);
@@ -185,7 +188,7 @@ interface Batch<C> {
   readonly concerns: OpenConcern<C>[];
 }
 
-function batchesOf<C extends Concern>(
+function batchesOf<C extends ConcernedRows>(
   concerns: readonly OpenConcern<C>[],
 ): readonly Batch<C>[] {
   const byReader = new Map<RowReader, Map<string, Batch<C>>>();
@@ -202,7 +205,7 @@ function batchesOf<C extends Concern>(
 }
 
 /** What a client is told is the row as it is; what the change made of it may never have been its. */
-function passageNow(passage: Passage | undefined, row: Row | null): Passage {
+function passageNow(passage: RowChange | undefined, row: Row | null): RowChange {
   const { before = null, after = null, between = [], optimisticId = null } = passage ?? {};
   return {
     seq: 0,
@@ -215,9 +218,9 @@ function passageNow(passage: Passage | undefined, row: Row | null): Passage {
 }
 
 /** Those to whose rows related ones have changed meanwhile: what was asked may be wrong. */
-async function movedSince<C extends Concern>(
+async function movedSince<C extends ConcernedRows>(
   concerns: readonly OpenConcern<C>[],
-  { log, decider, to }: Bench,
+  { log, decider, to }: EvaluationContext,
 ): Promise<ReadonlySet<OpenConcern<C>>> {
   const moved = new Set<OpenConcern<C>>();
   let from: Position | Step = to;
@@ -239,11 +242,11 @@ async function movedSince<C extends Concern>(
 
 const mostLooks = 5;
 
-function decideRows<C extends Concern>(
+function decideRows<C extends ConcernedRows>(
   { concern, rows, images }: OpenConcern<C>,
   readings: Readings,
   to: Position,
-): readonly Verdict[] {
+): readonly RowEvaluation[] {
   const { held, isRepeat } = concern;
   const passed = (image: RowImage | null) => image !== null && images.get(image) === true;
   return rows.flatMap(({ id, was: isHeld, passage: { before, between } }) => {

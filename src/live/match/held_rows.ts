@@ -7,7 +7,7 @@ interface Found {
 }
 
 /** When rows were read, and up to where their reader has been sent the changes. */
-export interface Moment {
+export interface ReadMoment {
   readonly at: Position;
   readonly to: Position;
 }
@@ -53,7 +53,7 @@ export class HeldRows {
   }
 
   /** The client has been sent a row, or that it is gone. */
-  set(id: string, isHeld: boolean, { at, to }: Moment): void {
+  set(id: string, isHeld: boolean, { at, to }: ReadMoment): void {
     if (this.#log.isBehind(to, at)) this.#found.delete(id);
     else this.#found.set(id, { isHeld, at });
     const all = this.#all;

@@ -1,28 +1,28 @@
-import type { Decide } from "../../filter/match/decide_in_memory.ts";
+import type { DecideInMemory } from "../../filter/match/decide_in_memory.ts";
 import { canonicalKey } from "../../filter/canonical.ts";
 import { allRows, type Filter } from "../../filter/filter.ts";
 import type { Relation } from "../../schema/relation.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 import type { Change } from "../../db/changes/change_log.ts";
-import type { Decider } from "./matcher.ts";
-import { backwards, stepBack, waysAlong } from "./relation_paths.ts";
+import type { Matcher } from "./matcher.ts";
+import { backwards, includePathsAlong, stepBack } from "./relation_paths.ts";
 import type { ShownRelation } from "../live_view.ts";
 
 /** How one leads from a row of a table that has changed to the rows under which it is shown. */
-export interface Way {
+export interface IncludePath {
   /** Two ways of one resource with the same name lead alike. */
   readonly name: string;
   readonly table: TableInfo;
   /** Whether a row of the table is shown; null where only the database can tell. */
-  readonly decide: Decide;
+  readonly decide: DecideInMemory;
   /** Whether a change of such a row can matter; null where every change of a shown one does. */
   readonly reaches: ((change: Change) => boolean) | null;
   /** One step up after the other, from the table to that of the rows. Never empty. */
-  readonly climbs: readonly Climb[];
+  readonly climbs: readonly ParentStep[];
 }
 
 /** From rows to those under which they are shown. */
-export interface Climb {
+export interface ParentStep {
   /** The relation the other way round. */
   readonly relation: Relation;
   /** Over the rows that it leads to: those that are not shown themselves show nothing. */
@@ -33,14 +33,17 @@ export interface Climb {
 }
 
 /** All ways to the rows of a view. */
-export function waysOf(shown: readonly ShownRelation[], decider: Decider): readonly Way[] {
+export function includePathsOf(
+  shown: readonly ShownRelation[],
+  decider: Matcher,
+): readonly IncludePath[] {
   return waysBelow(shown, { name: [], where: allRows, climbs: [] }, decider);
 }
 
 /** The values by which a change leads on: those of the row before and after, where it is shown. */
 export function leadingValues(
   change: Change,
-  { decide, reaches, climbs }: Way,
+  { decide, reaches, climbs }: IncludePath,
 ): ReadonlySet<unknown> {
   const { before, after } = change;
   const column = climbs[0]?.relation.steps[0].own;
@@ -59,14 +62,14 @@ export function leadingValues(
 interface Above {
   readonly name: readonly string[];
   readonly where: Filter;
-  readonly climbs: readonly Climb[];
+  readonly climbs: readonly ParentStep[];
 }
 
 function waysBelow(
   shown: readonly ShownRelation[],
   above: Above,
-  decider: Decider,
-): readonly Way[] {
+  decider: Matcher,
+): readonly IncludePath[] {
   return shown.flatMap(({ relation, filter, links, isIndexed, shown }) => {
     const { where } = above;
     const name = [...above.name, canonicalKey(where), relation.name, canonicalKey(links)];
@@ -76,7 +79,7 @@ function waysBelow(
       : [stepBack(far, near.table), stepBack(near, owner)];
     const climb = { relation: backwards(relation, target, fromTarget), where, links, isIndexed };
     const climbs = [climb, ...above.climbs];
-    const ways: Way[] = [
+    const ways: IncludePath[] = [
       {
         name: JSON.stringify(name),
         table: target,
@@ -85,7 +88,7 @@ function waysBelow(
         climbs,
       },
       // What decides which rows are shown may stand further on.
-      ...waysAlong(filter, { name, climbs }, decider),
+      ...includePathsAlong(filter, { name, climbs }, decider),
       ...waysBelow(shown, { name, where: filter, climbs }, decider),
     ];
     if (far === undefined) return ways;
@@ -103,7 +106,7 @@ function waysBelow(
         reaches: null,
         climbs: linked.climbs,
       },
-      ...waysAlong(links, linked, decider),
+      ...includePathsAlong(links, linked, decider),
     ];
   });
 }

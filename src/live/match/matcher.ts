@@ -1,8 +1,8 @@
 import { hasComparableKey } from "../../compile/comparable_key.ts";
-import { askAboutImages } from "../../db/changes/evaluate_filters.ts";
+import { evaluateFilters } from "../../db/changes/evaluate_filters.ts";
 import type { Driver } from "../../db/driver.ts";
-import { createCertainty } from "../../filter/match/certified_operators.ts";
-import { createDecide, type Decide } from "../../filter/match/decide_in_memory.ts";
+import { createCertification } from "../../filter/match/certified_operators.ts";
+import { createDecideInMemory, type DecideInMemory } from "../../filter/match/decide_in_memory.ts";
 import type { Comparison, Filter } from "../../filter/filter.ts";
 import type { RowImage } from "../../filter/match/row_image.ts";
 import { createSampler, shadowFaults, shadowQuestions } from "../../filter/match/shadow_check.ts";
@@ -10,9 +10,9 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 
 /** Decides which rows pass which filters: in memory where that is sure, else by the database. */
-export interface Decider {
+export interface Matcher {
   /** How memory decides a filter; it answers null where only the database can tell. */
-  compile(filter: Filter): Decide;
+  compile(filter: Filter): DecideInMemory;
   /** Of which comparisons memory gives the answers of the database. */
   isCertain(comparison: Comparison): boolean;
   /** Whether the order of a table's keys in memory is that of the database. */
@@ -33,16 +33,16 @@ export interface Decider {
 }
 
 /** A decider that asks this database. */
-export function createDecider(
+export function createMatcher(
   driver: Driver,
   { random, observe }: Pick<Runtime, "random" | "observe">,
-): Decider {
+): Matcher {
   const { dialect } = driver;
-  const certainty = createCertainty(dialect);
-  const ask: Decider["ask"] = (table, images, filters) =>
-    askAboutImages(driver, dialect, { table, images, filters });
+  const certainty = createCertification(dialect);
+  const ask: Matcher["ask"] = (table, images, filters) =>
+    evaluateFilters(driver, dialect, { table, images, filters });
   return {
-    compile: (filter) => createDecide(filter, certainty),
+    compile: (filter) => createDecideInMemory(filter, certainty),
     isCertain: (comparison) => certainty.isCertain(comparison),
     knowsKeyOrder: (table) => hasComparableKey(table, dialect),
     ask,

@@ -1,13 +1,13 @@
-import { compileJudgedRows } from "../../compile/filters_on_rows.ts";
+import { compileFiltersOnRows } from "../../compile/filters_on_rows.ts";
 import { filterParts, isTrue } from "../../db/changes/evaluate_filters.ts";
 import type { ChangeLog, Position } from "../../db/changes/change_log.ts";
 import type { RowReader } from "../../db/rows.ts";
 import type { Filter } from "../../filter/filter.ts";
-import { type Key, keyId, keyOf, parts } from "../../plan/key.ts";
+import { chunksOf, type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 
 /** Rows, and the filters that they are asked about. */
-export interface QuestionAboutRows {
+export interface CurrentRowsQuery {
   readonly table: TableInfo;
   readonly reader: RowReader;
   readonly keys: readonly Key[];
@@ -15,7 +15,7 @@ export interface QuestionAboutRows {
 }
 
 /** What one statement has found. */
-export interface RowsNow {
+export interface CurrentRows {
   /** The rows know of nothing that this does not cover. */
   readonly at: Position;
   /** The first of the filters that it was about. */
@@ -27,16 +27,16 @@ export interface RowsNow {
 }
 
 /** The rows as they are, and which filters they pass: one statement, unless there are very many. */
-export async function readRowsNow(
+export async function readCurrentRows(
   log: ChangeLog,
-  { table, reader, keys, filters }: QuestionAboutRows,
-): Promise<readonly RowsNow[]> {
+  { table, reader, keys, filters }: CurrentRowsQuery,
+): Promise<readonly CurrentRows[]> {
   const { dialect } = reader;
   const { columns } = table;
-  const found: RowsNow[] = [];
+  const found: CurrentRows[] = [];
   for (const part of filterParts(filters, dialect)) {
-    for (const some of parts(keys, mostKeys)) {
-      const statement = compileJudgedRows(
+    for (const some of chunksOf(keys, mostKeys)) {
+      const statement = compileFiltersOnRows(
         { table, columns, keys: some, filters: part.filters },
         dialect,
       );

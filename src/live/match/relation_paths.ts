@@ -2,29 +2,33 @@ import { allRows, type Filter, type Related } from "../../filter/filter.ts";
 import type { Change } from "../../db/changes/change_log.ts";
 import type { Relation, RelationStep } from "../../schema/relation.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import type { Decider } from "./matcher.ts";
+import type { Matcher } from "./matcher.ts";
 import { reachesBy, walksOf } from "./relation_reach.ts";
-import type { Climb, Way } from "./include_path.ts";
+import type { IncludePath, ParentStep } from "./include_path.ts";
 
 /** From where ways go on: the steps up from the rows of a filter, and how they are called. */
-export interface Above {
+export interface PathStart {
   readonly name: readonly string[];
-  readonly climbs: readonly Climb[];
+  readonly climbs: readonly ParentStep[];
 }
 
 /** The rows of the filter are those that are followed. */
-export const here: Above = Object.freeze({ name: [], climbs: [] });
+export const ownRows: PathStart = Object.freeze({ name: [], climbs: [] });
 
 /**
  * All ways from the rows that a filter walks to back to the rows that it is about, and on from
  * there. Nothing is asked of the rows between: one that no longer passes has let others through
  * before.
  */
-export function waysAlong(filter: Filter, above: Above, decider: Decider): readonly Way[] {
+export function includePathsAlong(
+  filter: Filter,
+  above: PathStart,
+  decider: Matcher,
+): readonly IncludePath[] {
   return walksOf(filter).flatMap((walk) => waysOfWalk(walk, above, decider));
 }
 
-function waysOfWalk(walk: Related, above: Above, decider: Decider): readonly Way[] {
+function waysOfWalk(walk: Related, above: PathStart, decider: Matcher): readonly IncludePath[] {
   const { relation, filter, links } = walk;
   const reaches = (change: Change) => reachesBy(change, walk, decider);
   const { owner, target, steps: [near, far] } = relation;
@@ -37,7 +41,7 @@ function waysOfWalk(walk: Related, above: Above, decider: Decider): readonly Way
   };
   const ways = [
     wayOf(behind, { table: target, decide: decider.compile(filter), reaches }),
-    ...waysAlong(filter, behind, decider),
+    ...includePathsAlong(filter, behind, decider),
   ];
   if (far === undefined) return ways;
   const linked = {
@@ -47,18 +51,18 @@ function waysOfWalk(walk: Related, above: Above, decider: Decider): readonly Way
   return [
     ...ways,
     wayOf(linked, { table: near.table, decide: decider.compile(links), reaches }),
-    ...waysAlong(links, linked, decider),
+    ...includePathsAlong(links, linked, decider),
   ];
 }
 
 function wayOf(
-  { name, climbs }: Above,
-  way: Pick<Way, "table" | "decide" | "reaches">,
-): Way {
+  { name, climbs }: PathStart,
+  way: Pick<IncludePath, "table" | "decide" | "reaches">,
+): IncludePath {
   return { ...way, name: JSON.stringify(name), climbs };
 }
 
-function climbOf(relation: Climb["relation"]): Climb {
+function climbOf(relation: ParentStep["relation"]): ParentStep {
   return { relation, where: allRows, links: allRows, isIndexed: false };
 }
 

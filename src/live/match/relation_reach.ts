@@ -1,10 +1,10 @@
 import type { Change } from "../../db/changes/change_log.ts";
 import type { Filter, Related } from "../../filter/filter.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
-import type { Decider } from "./matcher.ts";
+import type { Matcher } from "./matcher.ts";
 
 /** The tables whose rows decide about those of the filters' own: the ones that they walk to. */
-export function tablesBehind(filters: readonly Filter[]): ReadonlySet<TableInfo> {
+export function tablesReachedBy(filters: readonly Filter[]): ReadonlySet<TableInfo> {
   const tables = new Set<TableInfo>();
   for (const { relation } of filters.flatMap(allWalksOf)) {
     for (const { table } of relation.steps) tables.add(table);
@@ -19,7 +19,7 @@ export function tablesBehind(filters: readonly Filter[]): ReadonlySet<TableInfo>
 export function reachesRows(
   change: Change,
   filters: readonly Filter[],
-  decider: Decider,
+  decider: Matcher,
 ): boolean {
   return filters.flatMap(allWalksOf).some((walk) => reachesBy(change, walk, decider));
 }
@@ -42,7 +42,7 @@ function allWalksOf(filter: Filter): readonly Related[] {
 export function reachesBy(
   change: Change,
   { relation, filter, links }: Related,
-  decider: Decider,
+  decider: Matcher,
 ): boolean {
   const { kind, before, after } = change;
   const { steps } = relation;

@@ -1,11 +1,11 @@
 import type { Change } from "../../db/changes/change_log.ts";
 import type { RowImage } from "../../filter/match/row_image.ts";
-import { allColumns, type ColumnBits, differing } from "./column_bits.ts";
+import { allColumns, type ColumnBits, differingColumns } from "./column_bits.ts";
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 
 /** One row before and after: of one change, or of several taken together. */
-export interface Passage {
+export interface RowChange {
   /** The number of the change, of several the last one's. */
   readonly seq: number;
   /** Null where the row was not there. */
@@ -21,22 +21,22 @@ export interface Passage {
 }
 
 /** What is told of a passage to those who see the row before, after, or both. */
-export interface RowEvent {
+export interface Transition {
   readonly kind: "added" | "changed" | "removed";
-  readonly passage: Passage;
+  readonly passage: RowChange;
 }
 
 /**
  * The passages of a change. A change of the key is two: to a client the row of the old key is gone
  * and another has come.
  */
-export function passagesOf(change: Change): readonly Passage[] {
+export function rowChangesOf(change: Change): readonly RowChange[] {
   const { seq, optimisticId, table } = change;
   const before = change.before === null ? null : { row: change.before };
   const after = change.after === null ? null : { row: change.after };
   if (before === null || after === null || haveSameKey(before.row, after.row, table)) {
     const isMoved = before === null || after === null;
-    const changed = isMoved ? allColumns : differing(before.row, after.row, table);
+    const changed = isMoved ? allColumns : differingColumns(before.row, after.row, table);
     return [{ seq, before, after, changed, between: nothing, optimisticId }];
   }
   return [
@@ -46,7 +46,7 @@ export function passagesOf(change: Change): readonly Passage[] {
 }
 
 /** A row that is as it was, while something has changed that is shown under it. */
-export function passageOf(row: Row, seq: number): Passage {
+export function unchangedRow(row: Row, seq: number): RowChange {
   const image = { row };
   return { seq, before: image, after: image, changed: 0, between: nothing, optimisticId: null };
 }
@@ -55,10 +55,13 @@ export function passageOf(row: Row, seq: number): Passage {
  * What is left of many passages, one for each row, in the order of their last changes. It serves
  * readers who were away: what a row was in between is nothing that they could still show.
  */
-export function netPassages(passages: readonly Passage[], table: TableInfo): readonly Passage[] {
-  const byRow = new Map<string, Passage>();
+export function netRowChanges(
+  passages: readonly RowChange[],
+  table: TableInfo,
+): readonly RowChange[] {
+  const byRow = new Map<string, RowChange>();
   for (const passage of passages) {
-    const id = keyId(passageKey(passage, table), table);
+    const id = keyId(rowChangeKey(passage, table), table);
     const earlier = byRow.get(id);
     // The last change decides where a row stands in the order.
     byRow.delete(id);
@@ -68,13 +71,13 @@ export function netPassages(passages: readonly Passage[], table: TableInfo): rea
 }
 
 /** What somebody is told who saw the row before, or not, and sees it after, or not. */
-export function eventKind(before: boolean, after: boolean): RowEvent["kind"] | null {
+export function transitionKind(before: boolean, after: boolean): Transition["kind"] | null {
   if (after) return before ? "changed" : "added";
   return before ? "removed" : null;
 }
 
 /** The key of the row of a passage. */
-export function passageKey({ before, after, between }: Passage, table: TableInfo): Key {
+export function rowChangeKey({ before, after, between }: RowChange, table: TableInfo): Key {
   // A row that came and went has been something in between.
   const image = after ?? before ?? between[0];
   if (image === undefined) throw new Error("A passage without a row has no key");
@@ -89,7 +92,7 @@ function haveSameKey(before: Row, after: Row, table: TableInfo): boolean {
   return keyId(keyOf(before, table), table) === keyId(keyOf(after, table), table);
 }
 
-function together(earlier: Passage, later: Passage): Passage {
+function together(earlier: RowChange, later: RowChange): RowChange {
   const joint = [earlier.after, later.before].filter((image) => image !== null);
   return {
     seq: later.seq,

@@ -3,7 +3,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
 /** Calls back for each member when its time is over: one timer for all of them. */
-export class Expiries<T> {
+export class ExpiryTimer<T> {
   readonly #clock: Clock;
   readonly #expire: (member: T) => void;
   /** By the moment that their times are rounded up to. */

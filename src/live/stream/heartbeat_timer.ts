@@ -1,11 +1,11 @@
 import type { Runtime } from "../../runtime/runtime.ts";
-import { jittered } from "../../runtime/jitter.ts";
+import { jitteredBetween } from "../../runtime/jitter.ts";
 
 /**
  * Visits each of its members about every fifteen seconds, a part of them at a time: one timer for
  * all, and no burst of thousands.
  */
-export class Beats<T> {
+export class HeartbeatTimer<T> {
   readonly #runtime: Pick<Runtime, "clock" | "random">;
   readonly #visit: (members: ReadonlySet<T>) => void;
   readonly #slots: readonly Set<T>[] = Array.from({ length: slotCount }, () => new Set<T>());
@@ -47,7 +47,7 @@ export class Beats<T> {
   }
 
   #wait(): void {
-    const delayMs = jittered(this.#runtime, 0.8 * roundMs, 1.2 * roundMs) / slotCount;
+    const delayMs = jitteredBetween(this.#runtime, 0.8 * roundMs, 1.2 * roundMs) / slotCount;
     this.#cancel = this.#runtime.clock.after(delayMs, () => {
       this.#wait();
       const slot = this.#slots[this.#turn++ % slotCount];

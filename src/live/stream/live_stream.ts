@@ -7,8 +7,8 @@ import {
   retryText,
   toBytes,
 } from "../dispatch/server_sent_events.ts";
-import type { Group, Interest } from "../dispatch/subscriber_group.ts";
-import { jittered } from "../../runtime/jitter.ts";
+import type { Interest, SubscriberGroup } from "../dispatch/subscriber_group.ts";
+import { jitteredBetween } from "../../runtime/jitter.ts";
 
 /**
  * One stream, from its first byte to its last, whatever it tells. It is the source of its own
@@ -29,7 +29,7 @@ export abstract class LiveStream {
     this.channel = channel;
     this.#ended = ended;
     // The first bytes go at once: some proxies, and some clients, wait for them.
-    this.#opening = `${retryText(jittered(channel.runtime, 1_000, 5_000))}${commentText}`;
+    this.#opening = `${retryText(jitteredBetween(channel.runtime, 1_000, 5_000))}${commentText}`;
   }
 
   /** Which rows are followed. */
@@ -45,7 +45,7 @@ export abstract class LiveStream {
   abstract move(interest: Interest, reason: InvalidationReason): void;
 
   /** A sign of life; `trailerOf` gives the token of where the live readers of a group stand. */
-  abstract beat(trailerOf: (group: Group) => Uint8Array): void;
+  abstract beat(trailerOf: (group: SubscriberGroup) => Uint8Array): void;
 
   /** The token for a client who knows of all up to a position; empty where this one does not. */
   abstract tokenAt(position: Position): string;

@@ -8,7 +8,7 @@ import { groupKey, type Interest } from "../dispatch/subscriber_group.ts";
  * look otherwise, has to begin anew. So has who comes with a position that was never given out for
  * those rows: the log remembers rows that were deleted before the client was there.
  */
-export class Marks {
+export class ResumeTokens {
   readonly #hmac: HmacSha256;
 
   /** Keyed, because a scope may hold values that its user must not guess. */
@@ -28,7 +28,7 @@ export class Marks {
   }
 
   /** Why a client with such a token must begin anew; null where it may go on. */
-  reasonAgainst({ position, seal }: Token, interest: Interest): InvalidationReason | null {
+  reasonAgainst({ position, seal }: ResumeToken, interest: Interest): InvalidationReason | null {
     const own = this.#seal(position, this.of(interest));
     if (seal === own) return null;
     const looksAlike = seal.length === own.length &&
@@ -48,13 +48,13 @@ export class Marks {
 }
 
 /** A position that a client was given, and what shows that it was. */
-export interface Token {
+export interface ResumeToken {
   readonly position: string;
   readonly seal: string;
 }
 
 /** The parts of a token; null for a text that is none. */
-export function readToken(token: string): Token | null {
+export function parseResumeToken(token: string): ResumeToken | null {
   const at = token.indexOf(separator);
   return at < 0 ? null : { position: token.slice(0, at), seal: token.slice(at + 1) };
 }

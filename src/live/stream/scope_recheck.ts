@@ -8,7 +8,7 @@ import { deadline } from "../../runtime/deadline.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 
 /** Who wants what, and under which right. */
-export interface Watched {
+export interface ScopedRequest {
   /** Where the resource is mounted. */
   readonly resource: string;
   readonly access: "subscribe" | "read";
@@ -25,7 +25,7 @@ export interface ScopeHolder {
 }
 
 interface Entry {
-  readonly watched: Watched;
+  readonly watched: ScopedRequest;
   readonly holders: Set<ScopeHolder>;
   /** The canonical text of the scope that the holders have; empty where they differ. */
   scope: string;
@@ -37,7 +37,7 @@ interface Entry {
  * differ, and no stream must go on by those of another. What a scope throws denies here as it does
  * on a request.
  */
-export class ScopeWatch {
+export class ScopeRecheck {
   readonly #runtime: Pick<Runtime, "observe" | "clock">;
   /** By the user as the middleware gave it: two that share an id may be granted different rows. */
   readonly #entries = new Map<User, Map<string, Entry>>();
@@ -48,9 +48,9 @@ export class ScopeWatch {
   }
 
   /** Watches for somebody who may see `rows` now. */
-  add(watched: Watched, rows: Filter, holder: ScopeHolder): void {
+  add(watched: ScopedRequest, rows: Filter, holder: ScopeHolder): void {
     const { user } = watched;
-    if (user === null || isFixed(watched)) return;
+    if (user === null || hasFixedScope(watched)) return;
     const entries = this.#entries.get(user) ?? new Map<string, Entry>();
     this.#entries.set(user, entries);
     const key = keyOf(watched);
@@ -63,7 +63,7 @@ export class ScopeWatch {
   }
 
   /** Watches for somebody no more. */
-  remove(watched: Watched, holder: ScopeHolder): void {
+  remove(watched: ScopedRequest, holder: ScopeHolder): void {
     const { user } = watched;
     const entries = user === null ? undefined : this.#entries.get(user);
     if (user === null || entries === undefined) return;
@@ -101,11 +101,11 @@ export class ScopeWatch {
 }
 
 /** What is open to everybody has no scope that could change. */
-export function isFixed({ access, policy, user }: Watched): boolean {
+export function hasFixedScope({ access, policy, user }: ScopedRequest): boolean {
   return user === null || policy.public.has(access);
 }
 
-async function grantNow({ access, user, policy }: Watched): Promise<Grant | null> {
+async function grantNow({ access, user, policy }: ScopedRequest): Promise<Grant | null> {
   try {
     return await authorize(access, user, policy);
   } catch (error) {
@@ -122,6 +122,6 @@ const longestMs = 10_000;
 /** No scope has this text. */
 const mixed = "";
 
-function keyOf({ resource, access }: Watched): string {
+function keyOf({ resource, access }: ScopedRequest): string {
   return `${access} ${resource}`;
 }

@@ -5,24 +5,24 @@ import type { Clock } from "../../runtime/runtime.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import { eventId, eventText, toBytes } from "../dispatch/server_sent_events.ts";
-import type { Group } from "../dispatch/subscriber_group.ts";
+import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
 import type { LiveSizes } from "../live_sizes.ts";
-import type { Gate } from "../../runtime/semaphore.ts";
+import type { Semaphore } from "../../runtime/semaphore.ts";
 
 /** One page of a snapshot, ready to be sent. */
-export interface Page {
+export interface SnapshotPage {
   /** An `existing` event. Shared by all who ask for the same page. */
   readonly bytes: Uint8Array;
   /** What the page knows of. */
   readonly position: Position;
   /** Where the next page begins; null behind the last one. */
-  readonly next: PageStart | null;
+  readonly next: SnapshotStart | null;
   /** Of the keys of its rows, where what a client holds is kept. */
   readonly keyIds: readonly string[];
 }
 
 /** Behind which row a page begins. */
-export interface PageStart {
+export interface SnapshotStart {
   /** Its key in process. */
   readonly key: Key;
   /** Its key as it is stored. */
@@ -30,21 +30,21 @@ export interface PageStart {
 }
 
 /** How far a snapshot has come. */
-export interface Walk {
+export interface SnapshotProgress {
   /** Behind which row the next page begins; null for the first. */
-  start: PageStart | null;
+  start: SnapshotStart | null;
   /** The next page, where it was read and what was sent is not yet as new as it is. */
-  page: Page | null;
+  page: SnapshotPage | null;
   /** Whether it follows an invalidation: its pages must know of what caused that. */
   readonly isAnew: boolean;
 }
 
 /** How snapshots are read. */
-export interface PageReaderOptions {
+export interface SnapshotReaderOptions {
   readonly log: ChangeLog;
   readonly clock: Clock;
   readonly sizes: LiveSizes;
-  readonly gate: Gate;
+  readonly gate: Semaphore;
 }
 
 /**
@@ -52,17 +52,24 @@ export interface PageReaderOptions {
  * once does not take the database from everybody else. Those who ask for the same page within a
  * moment share it.
  */
-export class PageReader {
-  readonly #options: PageReaderOptions;
-  readonly #recent = new Map<string, { readonly at: number; readonly page: Promise<Page> }>();
+export class SnapshotReader {
+  readonly #options: SnapshotReaderOptions;
+  readonly #recent = new Map<
+    string,
+    { readonly at: number; readonly page: Promise<SnapshotPage> }
+  >();
 
   /** Reads nothing yet. */
-  constructor(options: PageReaderOptions) {
+  constructor(options: SnapshotReaderOptions) {
     this.#options = options;
   }
 
   /** A page of a group's rows that knows of all that `atLeast` covers. */
-  async read(group: Group, start: PageStart | null, atLeast: Position | null): Promise<Page> {
+  async read(
+    group: SubscriberGroup,
+    start: SnapshotStart | null,
+    atLeast: Position | null,
+  ): Promise<SnapshotPage> {
     this.forgetOld();
     const id = `${group.key}${JSON.stringify(start?.stored.map(String) ?? null)}`;
     const recent = this.#recent.get(id);
@@ -90,7 +97,10 @@ export class PageReader {
     }
   }
 
-  async #readPage({ interest, rows: held }: Group, start: PageStart | null): Promise<Page> {
+  async #readPage(
+    { interest, rows: held }: SubscriberGroup,
+    start: SnapshotStart | null,
+  ): Promise<SnapshotPage> {
     const { table, filter, reader, view } = interest;
     const { log, sizes: { rowsPerPage } } = this.#options;
     const statement = reader.compile({
@@ -113,7 +123,7 @@ export class PageReader {
     const shown = rows.slice(0, items.length);
     const ids = showsKey(items, table) ? null : shown.map((row) => eventId(keyOf(row, table)));
     return {
-      bytes: toBytes(existingText(items, ids, next !== null)),
+      bytes: toBytes(snapshotPageText(items, ids, next !== null)),
       position,
       next,
       keyIds: held === null ? [] : shown.map((row) => keyId(keyOf(row, table), table)),
@@ -125,7 +135,7 @@ export class PageReader {
  * A page of the snapshot; the last one says that there are no more. `ids` are those of the items,
  * where these do not hold their keys.
  */
-export function existingText(
+export function snapshotPageText(
   items: readonly Row[],
   ids: readonly unknown[] | null,
   hasMore: boolean,
@@ -144,8 +154,8 @@ const mostRemembered = 64;
 function pageStart(
   row: Row,
   cells: readonly SqlValue[],
-  table: Group["interest"]["table"],
-): PageStart {
+  table: SubscriberGroup["interest"]["table"],
+): SnapshotStart {
   const stored = table.primaryKey.map((column) => cells[table.columns.indexOf(column)] ?? null);
   return { key: keyOf(row, table), stored };
 }

@@ -2,13 +2,13 @@ import type { User } from "../../auth/user.ts";
 import { Problem } from "../../problem/problem.ts";
 
 /** How many streams may be open at once. */
-export interface QuotaLimits {
+export interface StreamQuotaLimits {
   readonly maxPerUser: number;
   readonly maxPerAddress: number;
 }
 
 /** What a stream is counted at. */
-export type Place = readonly Count[];
+export type StreamSlot = readonly Count[];
 
 interface Count {
   readonly key: string;
@@ -19,17 +19,17 @@ interface Count {
  * Counts the open streams of an app in this process, by user and by address. Those of other
  * processes cost this one nothing, and are not counted.
  */
-export class Quota {
-  readonly #limits: QuotaLimits;
+export class StreamQuota {
+  readonly #limits: StreamQuotaLimits;
   readonly #open = new Map<string, Count>();
 
   /** No stream is open yet. */
-  constructor(limits: QuotaLimits) {
+  constructor(limits: StreamQuotaLimits) {
     this.#limits = limits;
   }
 
   /** Takes a place for a stream, to be freed once. Throws a 429 where there is none. */
-  take(user: User | null, address: string | null): Place {
+  take(user: User | null, address: string | null): StreamSlot {
     const { maxPerAddress, maxPerUser } = this.#limits;
     // Callers whose address nobody knows share one.
     const byAddress = this.#count(`address ${address ?? ""}`, maxPerAddress);
@@ -44,7 +44,7 @@ export class Quota {
   }
 
   /** Gives back a place that was taken. */
-  free(place: Place): void {
+  free(place: StreamSlot): void {
     for (const count of place) {
       count.open--;
       if (count.open === 0) this.#open.delete(count.key);

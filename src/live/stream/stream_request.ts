@@ -2,12 +2,12 @@ import type { RowReader } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { Interest } from "../dispatch/subscriber_group.ts";
-import type { LiveQuestion } from "../aggregate/aggregate_query.ts";
-import type { Watched } from "./scope_recheck.ts";
+import type { LiveAggregateQuery } from "../aggregate/aggregate_query.ts";
+import type { ScopedRequest } from "./scope_recheck.ts";
 import type { LiveView } from "../live_view.ts";
 
 /** What somebody wants to follow. */
-export interface StreamRequest extends Watched {
+export interface StreamRequest extends ScopedRequest {
   /** Where the caller's socket ends, as far as known. */
   readonly address: string | null;
   readonly table: TableInfo;
@@ -30,14 +30,14 @@ export interface SubscribeRequest extends StreamRequest {
 
 /** What the rows come to. */
 export interface AggregateRequest extends StreamRequest {
-  readonly question: LiveQuestion;
+  readonly question: LiveAggregateQuery;
 }
 
 /** Which rows a request is about, and how they are shown. */
 export function interestOf(
   { resource, table, reader, view, scope, filter }:
     & Pick<StreamRequest, "table" | "reader" | "view" | "scope" | "filter">
-    & Pick<Watched, "resource">,
+    & Pick<ScopedRequest, "resource">,
 ): Interest {
   return { resource, table, reader, view, filter: and(scope, filter) };
 }

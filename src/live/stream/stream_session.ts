@@ -3,17 +3,17 @@ import type { Grant } from "../../auth/authorize.ts";
 import { noRows } from "../../filter/filter.ts";
 import { groupKey } from "../dispatch/subscriber_group.ts";
 import type { LiveStream } from "./live_stream.ts";
-import type { Place } from "./stream_quota.ts";
+import type { StreamSlot } from "./stream_quota.ts";
 import { requireRecorded } from "../feed/require_recorded.ts";
-import { isFixed, type ScopeHolder, type ScopeWatch } from "./scope_recheck.ts";
+import { hasFixedScope, type ScopeHolder, type ScopeRecheck } from "./scope_recheck.ts";
 import { interestOf, type StreamRequest } from "./stream_request.ts";
 
 /** When a stream ends, and what it takes up until then. */
-export interface TicketFacts {
+export interface StreamSessionOptions {
   readonly slot: number;
   readonly endsAt: number;
   readonly expiresAt: number;
-  readonly place: Place;
+  readonly place: StreamSlot;
   /** The columns that are never recorded. */
   readonly excluded: ReadonlySet<ColumnInfo>;
 }
@@ -25,11 +25,11 @@ type Claim = Omit<StreamRequest, "address" | "gone">;
  * What a hub knows of a stream. It holds the right to the rows, which may become another one, and
  * nothing of the request beside: there are many streams, and they last.
  */
-export class Ticket implements ScopeHolder {
+export class StreamSession implements ScopeHolder {
   readonly slot: number;
   readonly endsAt: number;
   readonly expiresAt: number;
-  readonly place: Place;
+  readonly place: StreamSlot;
   readonly stream: LiveStream;
   readonly #excluded: ReadonlySet<ColumnInfo>;
   /** Null where nothing can change what is seen. */
@@ -38,7 +38,7 @@ export class Ticket implements ScopeHolder {
   #sight: Pick<Claim, "scope" | "view"> | null;
   readonly #related: readonly RelatedHolder[];
 
-  constructor(request: StreamRequest, stream: LiveStream, facts: TicketFacts) {
+  constructor(request: StreamRequest, stream: LiveStream, facts: StreamSessionOptions) {
     const { view: { rights } } = request;
     this.stream = stream;
     this.slot = facts.slot;
@@ -46,7 +46,7 @@ export class Ticket implements ScopeHolder {
     this.expiresAt = facts.expiresAt;
     this.place = facts.place;
     this.#excluded = facts.excluded;
-    this.#claim = isFixed(request) && rights.length === 0 ? null : claimOf(request, stream);
+    this.#claim = hasFixedScope(request) && rights.length === 0 ? null : claimOf(request, stream);
     this.#sight = this.#claim;
     this.#related = rights.length === 0
       ? none
@@ -54,7 +54,7 @@ export class Ticket implements ScopeHolder {
   }
 
   /** Has all its rights looked at from time to time. */
-  watch(scopes: ScopeWatch): void {
+  watch(scopes: ScopeRecheck): void {
     const claim = this.#claim;
     if (claim === null) return;
     scopes.add(claim, claim.scope, this);
@@ -65,7 +65,7 @@ export class Ticket implements ScopeHolder {
   }
 
   /** The opposite of {@link watch}. */
-  unwatch(scopes: ScopeWatch): void {
+  unwatch(scopes: ScopeRecheck): void {
     const claim = this.#claim;
     if (claim === null) return;
     scopes.remove(claim, this);
@@ -125,10 +125,10 @@ function claimOf(
 
 /** Holds the right to rows that are shown under others. */
 class RelatedHolder implements ScopeHolder {
-  readonly #ticket: Ticket;
+  readonly #ticket: StreamSession;
   readonly #index: number;
 
-  constructor(ticket: Ticket, index: number) {
+  constructor(ticket: StreamSession, index: number) {
     this.#ticket = ticket;
     this.#index = index;
   }

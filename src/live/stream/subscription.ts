@@ -1,5 +1,5 @@
 import type { Change, Position } from "../../db/changes/change_log.ts";
-import { tellChanges } from "./catch_up.ts";
+import { renderChanges } from "./catch_up.ts";
 import type { Channel } from "../channel.ts";
 import {
   commentText,
@@ -7,17 +7,17 @@ import {
   type InvalidationReason,
   tokenText,
 } from "../dispatch/server_sent_events.ts";
-import type { Group, Interest, Member } from "../dispatch/subscriber_group.ts";
+import type { Interest, Member, SubscriberGroup } from "../dispatch/subscriber_group.ts";
 import { HeldRows } from "../match/held_rows.ts";
-import { type Cursor, cursorAt, type Window } from "../feed/change_history.ts";
+import { cursorAt, type HistoryCursor, type HistoryWindow } from "../feed/change_history.ts";
 import { LiveStream } from "./live_stream.ts";
-import { existingText, type PageStart, type Walk } from "./snapshot_reader.ts";
+import { snapshotPageText, type SnapshotProgress, type SnapshotStart } from "./snapshot_reader.ts";
 
 /** Where a stream begins: with all rows, with what comes from now on, or behind a position. */
-export type Beginning = "everything" | "now" | Anew | Position;
+export type StreamStart = "everything" | "now" | FreshStart | Position;
 
 /** With all rows, because what the client holds is worth nothing any more. */
-export interface Anew {
+export interface FreshStart {
   /** Tells it from a position. */
   readonly kind: "anew";
   readonly reason: InvalidationReason;
@@ -30,11 +30,11 @@ export interface Anew {
  * position.
  */
 export class Subscription extends LiveStream implements Member {
-  #group: Group;
+  #group: SubscriberGroup;
   #phase: "behind" | "live" = "behind";
-  #walk: Walk | null = null;
+  #walk: SnapshotProgress | null = null;
   /** What was sent knows of all this; null before anything was. */
-  #cursor: Cursor | null = null;
+  #cursor: HistoryCursor | null = null;
   /** While it is behind; null where a row alone decides whether it passes. */
   #held: HeldRows | null = null;
   #working: Promise<void> | null = null;
@@ -49,7 +49,7 @@ export class Subscription extends LiveStream implements Member {
   constructor(
     channel: Channel,
     interest: Interest,
-    beginning: Beginning,
+    beginning: StreamStart,
     ended: (stream: LiveStream) => void,
   ) {
     super(channel, ended);
@@ -102,7 +102,7 @@ export class Subscription extends LiveStream implements Member {
     this.invalidate(reason);
   }
 
-  override beat(trailerOf: (group: Group) => Uint8Array): void {
+  override beat(trailerOf: (group: SubscriberGroup) => Uint8Array): void {
     if (!this.hasRoom()) return;
     if (this.#phase === "live") this.enqueue(trailerOf(this.#group));
     else this.send(commentText);
@@ -118,7 +118,7 @@ export class Subscription extends LiveStream implements Member {
     this.channel.router.leave(this.#group);
   }
 
-  #begin(beginning: Beginning): void {
+  #begin(beginning: StreamStart): void {
     this.#isNet = false;
     this.#isRepeat = false;
     this.#cursor = null;
@@ -138,7 +138,7 @@ export class Subscription extends LiveStream implements Member {
     const position = beginning === "now" ? feed.position : beginning;
     this.#cursor = cursorAt(position);
     if (beginning === "now") {
-      this.send(existingText([], null, false) + this.#tokenText(position));
+      this.send(snapshotPageText([], null, false) + this.#tokenText(position));
     } else {
       // The connection may have broken behind events of which the token does not know.
       this.#isRepeat = true;
@@ -160,7 +160,7 @@ export class Subscription extends LiveStream implements Member {
   }
 
   /** One page of the snapshot, once what was sent before is as new as the page. */
-  async #walkOn(walk: Walk): Promise<void> {
+  async #walkOn(walk: SnapshotProgress): Promise<void> {
     const round = this.#round;
     const { log, feed, pages } = this.channel;
     if (walk.page === null) {
@@ -197,7 +197,7 @@ export class Subscription extends LiveStream implements Member {
   }
 
   /** What the next page must know of; null where any will do. */
-  async #leastKnown({ isAnew }: Walk): Promise<Position | null> {
+  async #leastKnown({ isAnew }: SnapshotProgress): Promise<Position | null> {
     if (this.#cursor !== null) return this.#cursor.position;
     const { feed } = this.channel;
     // The change that brought the invalidation may be on its way still.
@@ -232,10 +232,10 @@ export class Subscription extends LiveStream implements Member {
 
   /** The next changes; null where the stream goes another way. */
   async #read(
-    cursor: Cursor,
+    cursor: HistoryCursor,
     lossReason: InvalidationReason,
     round: number,
-  ): Promise<Window | null> {
+  ): Promise<HistoryWindow | null> {
     const { history, sizes } = this.channel;
     // With what is shown under rows, a step is told whole or not at all.
     const isWhole = this.#group.isToldByStep;
@@ -256,14 +256,14 @@ export class Subscription extends LiveStream implements Member {
   async #tell(
     changes: readonly Change[],
     to: Position,
-    start: PageStart | null,
+    start: SnapshotStart | null,
     round: number,
   ): Promise<boolean> {
     const { decider, log } = this.channel;
     // The order of a foreign key may be its collation's: then rows that are still to come in a page
     // are told of as well, and the page says the same once more.
     const upTo = start !== null && decider.knowsKeyOrder(this.interest.table) ? start.key : null;
-    const told = await tellChanges(changes, {
+    const told = await renderChanges(changes, {
       group: this.#group,
       decider,
       log,

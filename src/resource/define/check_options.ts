@@ -1,7 +1,7 @@
 import type { ScopeOptions } from "../../auth/scope.ts";
 import { requireDatabase } from "../../db/require_database.ts";
 import { requireKnownOptions } from "../../problem/known_options.ts";
-import { shown } from "../../problem/show_value.ts";
+import { showValue } from "../../problem/show_value.ts";
 import { isColumn, readColumnInfo, readTableInfo } from "../../schema/define.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type {
@@ -154,7 +154,7 @@ const segmentPattern = /^(?!\.{1,2}$)(?:[\w.~!$&'()*+,;=:@-]|%[\dA-F]{2})+$/i;
 function checkPath(path: unknown, subject: string): void {
   if (path === undefined) return;
   if (typeof path !== "string") {
-    throw new Error(`${subject}: path must be a text like "notes", not ${shown(path)}`);
+    throw new Error(`${subject}: path must be a text like "notes", not ${showValue(path)}`);
   }
   if (path.split("/").every((segment) => segmentPattern.test(segment))) return;
   throw new Error(
@@ -173,17 +173,17 @@ function checkAuth(auth: unknown, subject: string): void {
     if (name === "public" || scope === undefined || typeof scope === "function") continue;
     throw new Error(
       `${subject}: auth.${name} must be a function of the user, like () => all(), ` +
-        `not ${shown(scope)}`,
+        `not ${showValue(scope)}`,
     );
   }
 }
 
 function checkRelations(relations: unknown, subject: string): void {
   if (relations === undefined) return;
-  requireObject(relations, `${subject}: relations must be an object, not ${shown(relations)}`);
+  requireObject(relations, `${subject}: relations must be an object, not ${showValue(relations)}`);
   for (const [name, relation] of Object.entries(relations)) {
     const option = `relations.${name}`;
-    requireObject(relation, `${subject}: ${option} must be an object, not ${shown(relation)}`);
+    requireObject(relation, `${subject}: ${option} must be an object, not ${showValue(relation)}`);
     requireKnownOptions(relation, knownRelation, `${subject}: ${option}`);
   }
 }
@@ -195,7 +195,7 @@ function checkGroup(
   subject: string,
 ): asserts group is object | undefined {
   if (group === undefined) return;
-  requireObject(group, `${subject}: ${name} must be an object, not ${shown(group)}`);
+  requireObject(group, `${subject}: ${name} must be an object, not ${showValue(group)}`);
   requireKnownOptions(group, known, `${subject}: ${name}`);
 }
 
@@ -203,13 +203,13 @@ function checkGroup(
 function checkColumns(option: string, references: unknown, table: TableInfo): void {
   const subject = `Cannot serve "${table.name}": ${option}`;
   if (!Array.isArray(references)) {
-    throw new Error(`${subject} must be a list of columns, not ${shown(references)}`);
+    throw new Error(`${subject} must be a list of columns, not ${showValue(references)}`);
   }
   for (const reference of references) {
     // Names are deprecated, and looked up where the resource is settled.
     if (typeof reference === "string") continue;
     if (!isColumn(reference)) {
-      throw new Error(`${subject} takes columns, not ${shown(reference)}`);
+      throw new Error(`${subject} takes columns, not ${showValue(reference)}`);
     }
     const column = readColumnInfo(reference);
     if (table.columns.includes(column)) continue;

@@ -5,7 +5,7 @@ import type { FieldPolicy } from "./resource.ts";
 type Options = ResourceDefinition["options"];
 
 /** Whether anybody may follow the rows of a resource. */
-export function isFollowed({ auth = {}, capabilities = {} }: Options): boolean {
+export function isSubscribable({ auth = {}, capabilities = {} }: Options): boolean {
   const { public: open, subscribe } = auth;
   const isOpen = open === true || (typeof open === "object" && open.subscribe === true);
   return capabilities.enableSubscribe !== false && (isOpen || subscribe !== undefined);
@@ -18,7 +18,7 @@ export function requireReadableKey(
   { readable }: FieldPolicy,
 ): void {
   const hidden = primaryKey.find((column) => !readable.includes(column));
-  if (hidden === undefined || !isFollowed(options)) return;
+  if (hidden === undefined || !isSubscribable(options)) return;
   throw new Error(
     `Cannot serve "${name}": streams tell the key of a removed row, but "${hidden.name}" is not ` +
       "in fields.readable: add it, or set capabilities.enableSubscribe to false",

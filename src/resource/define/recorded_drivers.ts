@@ -1,20 +1,20 @@
 import {
   type ChangesOptions,
-  settleChanges,
-  type SettledChanges,
+  resolveChangesOptions,
+  type ResolvedChangesOptions,
 } from "../../db/changes/changes_options.ts";
 import type { Driver } from "../../db/driver.ts";
 import { recordedWrites } from "../../db/changes/recorded_writes.ts";
 import type { Random } from "../../runtime/runtime.ts";
 import type { ResourceDefinition } from "./definition.ts";
-import { isFollowed } from "./followed.ts";
+import { isSubscribable } from "./followed.ts";
 import { tableOf } from "./table_of.ts";
 
 /** How a database is written to, and how its changes are recorded. */
 export interface RecordedDriver {
   /** The one to write by: it may record what it writes. */
   readonly driver: Driver;
-  readonly changes: SettledChanges;
+  readonly changes: ResolvedChangesOptions;
 }
 
 /** What an app serves, and from where. */
@@ -37,10 +37,10 @@ export async function recordedDrivers(
   const recorded = new Map<Driver, RecordedDriver>();
   const driverOf = ({ options }: ResourceDefinition) => (options.db ?? db).driver;
   for (const [driver, served] of Map.groupBy(resources, driverOf)) {
-    if (!served.some(({ options }) => isFollowed(options))) continue;
+    if (!served.some(({ options }) => isSubscribable(options))) continue;
     const tables = served.map(({ table }) => tableOf(table));
     const mode = tables.every(({ own }) => own) ? "triggers" : "service";
-    const changes = settleChanges({ ...options, mode: options.mode ?? mode });
+    const changes = resolveChangesOptions({ ...options, mode: options.mode ?? mode });
     const writeBy = changes.mode === "triggers"
       ? driver
       : await recordedWrites({ driver, tables, changes, random });

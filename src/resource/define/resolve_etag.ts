@@ -12,17 +12,17 @@ export function createTagKeys(secrets: readonly string[]): TagKeys {
 }
 
 /** What tags are made with, beside their options. */
-export interface EtagGround {
+export interface EtagContext {
   readonly keys: TagKeys;
   readonly readable: readonly ColumnInfo[];
   readonly find: ColumnFinder;
 }
 
 /** The tags of a resource; null where it has none. Throws a plain Error for a mistake in them. */
-export function settleEtag(
+export function resolveEtag(
   etag: ResourceDefinition["options"]["etag"],
   table: TableInfo,
-  { keys, readable, find }: EtagGround,
+  { keys, readable, find }: EtagContext,
 ): EtagPolicy | null {
   if (etag === undefined) return null;
   const column = (option: "versionField" | "updatedAtField" | "idField") => {

@@ -8,7 +8,7 @@ import { tableOf } from "./table_of.ts";
  * be able to fill. Throws a plain Error for `nestedWrites` without relations, and for a link table
  * that has columns which nobody can fill.
  */
-export function settleNestedWrites(
+export function resolveNestedWrites(
   definitions: readonly ResourceDefinition[],
   relations: ReadonlyMap<ResourceDefinition, Relations>,
 ): ReadonlySet<ColumnInfo> {

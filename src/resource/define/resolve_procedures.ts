@@ -1,6 +1,6 @@
 import type { Protection } from "../../guard/protection.ts";
 import { requireKnownOptions } from "../../problem/known_options.ts";
-import { shown } from "../../problem/show_value.ts";
+import { showValue } from "../../problem/show_value.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { Procedure } from "./procedure.ts";
 
@@ -8,7 +8,7 @@ import type { Procedure } from "./procedure.ts";
  * The procedures of a resource by name: a map, so that `constructor` is no procedure. Throws a
  * plain Error for a mistake in them.
  */
-export function settleProcedures(
+export function resolveProcedures(
   procedures: unknown = {},
   { name: table }: TableInfo,
 ): ReadonlyMap<string, Procedure> {
@@ -31,7 +31,7 @@ export function settleProcedures(
 const namePattern = /^(?!\.+$)[\w.-]{1,100}$/;
 
 /** What stands before each procedure, where anything does. */
-export function settleProcedureProtections(
+export function resolveProcedureProtections(
   procedures: ReadonlyMap<string, Procedure>,
   protect: (procedure: Procedure, name: string) => Protection | null,
 ): ReadonlyMap<string, Protection> {
@@ -63,10 +63,10 @@ function requireProcedure(
   requireSchema(input, `${subject}.input`);
   requireSchema(output, `${subject}.output`);
   if (typeof handler !== "function") {
-    throw new Error(`${subject}.handler must be a function, not ${shown(handler)}`);
+    throw new Error(`${subject}.handler must be a function, not ${showValue(handler)}`);
   }
   if (open !== undefined && typeof open !== "boolean") {
-    throw new Error(`${subject}.public must be true or false, not ${shown(open)}`);
+    throw new Error(`${subject}.public must be true or false, not ${showValue(open)}`);
   }
 }
 
@@ -80,11 +80,11 @@ function requireSchema(schema: unknown, subject: string): void {
   ) return;
   throw new Error(
     `${subject} must be a Standard Schema, as zod, valibot and arktype make them, ` +
-      `not ${shown(schema)}`,
+      `not ${showValue(schema)}`,
   );
 }
 
 function requireObject(value: unknown, subject: string): asserts value is object {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return;
-  throw new Error(`${subject} must be an object, not ${shown(value)}`);
+  throw new Error(`${subject} must be an object, not ${showValue(value)}`);
 }

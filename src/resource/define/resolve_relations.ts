@@ -7,7 +7,7 @@ import { deriveRelations } from "./derive_relations.ts";
 import { tableOf } from "./table_of.ts";
 
 /** A definition with what it stands for. */
-export interface ServedTable {
+export interface DefinedTable {
   readonly definition: ResourceDefinition;
   readonly table: TableInfo;
   readonly driver: Driver;
@@ -18,11 +18,11 @@ export interface ServedTable {
  * `driver` is that of definitions without a database of their own. Throws a plain Error for a wrong
  * declaration.
  */
-export function settleRelations(
+export function resolveRelations(
   definitions: readonly ResourceDefinition[],
   driver: Driver,
 ): ReadonlyMap<ResourceDefinition, Relations> {
-  const served = definitions.map((definition): ServedTable => ({
+  const served = definitions.map((definition): DefinedTable => ({
     definition,
     table: tableOf(definition.table),
     driver: definition.options.db?.driver ?? driver,
@@ -41,9 +41,9 @@ export function settleRelations(
 
 function settleRelation(
   name: string,
-  from: ServedTable,
+  from: DefinedTable,
   options: RelationOptions,
-  served: readonly ServedTable[],
+  served: readonly DefinedTable[],
 ): Relation {
   const owner = from.table;
   const fault = (message: string) =>
@@ -82,7 +82,7 @@ const unusableName = /[,.;()]|^\s|\s$|^$|^__proto__$/;
 
 function requireName(
   name: string,
-  { table, definition }: ServedTable,
+  { table, definition }: DefinedTable,
   fault: (message: string) => Error,
 ): void {
   if (table.byName.has(name)) throw fault("a column has this name");

@@ -1,4 +1,4 @@
-import { type ScopeResult, settleScopes } from "../../auth/scope.ts";
+import { resolveScopes, type ScopeResult } from "../../auth/scope.ts";
 import type { Driver } from "../../db/driver.ts";
 import { createRowReader, type Misfit } from "../../db/rows.ts";
 import { allRows } from "../../filter/filter.ts";
@@ -6,7 +6,7 @@ import { operatorsWith } from "../../filter/operators/operators.ts";
 import type { Guard } from "../../guard/guard.ts";
 import type { FilterParser } from "../../filter/syntax/filter_parser.ts";
 import { resolveScope } from "../../filter/resolve_scope.ts";
-import type { Hub } from "../../live/live_hub.ts";
+import type { LiveHub } from "../../live/live_hub.ts";
 import { groupTable } from "../../plan/group_table.ts";
 import type { PageLimits } from "../../plan/page.ts";
 import type { Observer } from "../../runtime/observation.ts";
@@ -21,9 +21,9 @@ import { requireReadableKey } from "./followed.ts";
 import { canGenerate } from "../write/complete_new_row.ts";
 import type { Computed } from "../output.ts";
 import type { BatchPolicy, FieldPolicy, Resource } from "./resource.ts";
-import { settleEtag } from "./resolve_etag.ts";
-import { settleProcedureProtections, settleProcedures } from "./resolve_procedures.ts";
-import { settleSoftDelete, type SoftDelete } from "./soft_delete.ts";
+import { resolveEtag } from "./resolve_etag.ts";
+import { resolveProcedureProtections, resolveProcedures } from "./resolve_procedures.ts";
+import { resolveSoftDelete, type SoftDelete } from "./soft_delete.ts";
 import { tableOf } from "./table_of.ts";
 
 /** What all resources of an app share. */
@@ -43,7 +43,7 @@ export interface ResourceContext {
   /** Asked only once the database was. */
   isIndexed(column: ColumnInfo): boolean;
   /** The same. Null where no changes are recorded. */
-  hubOf(driver: Driver): Hub | null;
+  hubOf(driver: Driver): LiveHub | null;
   readonly tagKeys: TagKeys;
   readonly runtime: Runtime;
 }
@@ -52,7 +52,10 @@ type Options = ResourceDefinition["options"];
 type ColumnReference = ColumnReferenceOf<Record<string, unknown>>;
 
 /** Checks the options and settles every default, once. Throws a plain Error for a mistake in them. */
-export function settleResource(definition: ResourceDefinition, context: ResourceContext): Resource {
+export function resolveResource(
+  definition: ResourceDefinition,
+  context: ResourceContext,
+): Resource {
   const { options } = definition;
   const { runtime, resourceOf, filters } = context;
   const table = tableOf(definition.table);
@@ -68,12 +71,12 @@ export function settleResource(definition: ResourceDefinition, context: Resource
   requireCreatable(options, table, context.wired, find);
   const softDelete = options.softDelete === undefined
     ? null
-    : settleSoftDelete(find(options.softDelete.field, "softDelete.field"));
+    : resolveSoftDelete(find(options.softDelete.field, "softDelete.field"));
   const fields = settleFields(options, table, softDelete, find);
   requireReadableKey(options, table, fields);
   const url = `${context.basePath}/${options.path ?? encodeURIComponent(table.name)}`;
   const place = { subject: `Cannot serve "${table.name}"`, url };
-  const procedures = settleProcedures(options.procedures, table);
+  const procedures = resolveProcedures(options.procedures, table);
   return {
     name: table.name,
     url,
@@ -81,7 +84,7 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     driver,
     reader: createRowReader(driver.dialect, observeMisfits(table, runtime.observe)),
     policy: {
-      ...settleScopes(options.auth ?? {}),
+      ...resolveScopes(options.auth ?? {}),
       resolve(result) {
         observeScope(result);
         return resolveScope(result, { table, operators, filters, relation });
@@ -95,7 +98,7 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     capabilities: settleCapabilities(options, softDelete),
     page: settlePage(options, table),
     batch: settleBatch(options, table),
-    etag: settleEtag(options.etag, table, {
+    etag: resolveEtag(options.etag, table, {
       keys: context.tagKeys,
       readable: fields.readable,
       find,
@@ -106,7 +109,7 @@ export function settleResource(definition: ResourceDefinition, context: Resource
     hookTimeoutMs: options.hooks?.timeoutMs ?? 5_000,
     procedures,
     protections: context.guard.protect(options, place),
-    procedureProtections: settleProcedureProtections(
+    procedureProtections: resolveProcedureProtections(
       procedures,
       (procedure, name) =>
         context.guard.protectProcedure(procedure, options, {

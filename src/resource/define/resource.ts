@@ -6,7 +6,7 @@ import type { Operators } from "../../filter/operators/operators.ts";
 import type { FilterParser } from "../../filter/syntax/filter_parser.ts";
 import type { GroupTable } from "../../plan/group_table.ts";
 import type { Protection } from "../../guard/protection.ts";
-import type { Hub } from "../../live/live_hub.ts";
+import type { LiveHub } from "../../live/live_hub.ts";
 import type { PageLimits } from "../../plan/page.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
@@ -28,7 +28,7 @@ export interface FieldPolicy {
 }
 
 /** What may be done at all, whoever asks. */
-export interface SettledCapabilities {
+export interface ResolvedCapabilities {
   readonly enableCreate: boolean;
   readonly enableUpdate: boolean;
   readonly enableDelete: boolean;
@@ -65,7 +65,7 @@ export interface Resource {
   /** The columns that the server fills in. */
   readonly generated: ReadonlySet<ColumnInfo>;
   readonly computed: Computed;
-  readonly capabilities: SettledCapabilities;
+  readonly capabilities: ResolvedCapabilities;
   readonly page: PageLimits;
   readonly batch: BatchPolicy;
   readonly etag: EtagPolicy | null;
@@ -91,7 +91,7 @@ export interface Resource {
   /** Whether an index begins with a column, of this table or of another that is served. */
   isIndexed(column: ColumnInfo): boolean;
   /** The live streams over its database; null where no changes are recorded. */
-  hub(): Hub | null;
+  hub(): LiveHub | null;
   readonly operators: Operators;
   readonly filters: FilterParser;
   readonly sealer: Sealer;

@@ -15,7 +15,7 @@ export interface SoftDelete {
 }
 
 /** Throws a plain Error where the column cannot carry the mark. */
-export function settleSoftDelete(field: ColumnInfo): SoftDelete {
+export function resolveSoftDelete(field: ColumnInfo): SoftDelete {
   const isNull = nullTest(field, true);
   const is = (value: unknown) => comparison(equalOperator, field, [value]);
   switch (field.kind) {

@@ -1,4 +1,4 @@
-import { shown } from "../../problem/show_value.ts";
+import { showValue } from "../../problem/show_value.ts";
 import { isTableInfo, readTableInfo, type TableLike } from "../../schema/define.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 
@@ -8,7 +8,7 @@ import type { TableInfo } from "../../schema/table_info.ts";
  */
 export function tableOf(table: TableLike<unknown, unknown> | TableInfo): TableInfo {
   if (typeof table !== "object" || table === null) {
-    throw new Error(`Cannot serve this: resource() takes a table first, not ${shown(table)}`);
+    throw new Error(`Cannot serve this: resource() takes a table first, not ${showValue(table)}`);
   }
   return isTableInfo(table) ? table : readTableInfo(table);
 }

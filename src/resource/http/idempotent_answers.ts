@@ -1,48 +1,48 @@
 import type { Driver } from "../../db/driver.ts";
 import { TableIdempotency } from "../../idempotency/table_idempotency.ts";
 import {
-  type Answered,
   answerOnce,
-  type Gate,
+  type IdempotentAdmission,
   inFlight,
+  type RequestOutcome,
   storable,
 } from "../../idempotency/answer_once.ts";
-import { readIdempotencyKey } from "../../idempotency/idempotency_key.ts";
-import type { SettledIdempotency } from "../../idempotency/idempotency_options.ts";
+import { parseIdempotencyKey } from "../../idempotency/idempotency_key.ts";
+import type { ResolvedIdempotencyOptions } from "../../idempotency/idempotency_options.ts";
 import { KvIdempotency } from "../../idempotency/kv_idempotency.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import type { IdempotencyClaim, IdempotencyStore } from "../../idempotency/idempotency_store.ts";
 import type { AppStore } from "../../kv/open_store.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { StoreError } from "../../kv/store_error.ts";
-import type { Arrival } from "./incoming_request.ts";
+import type { IncomingRequest } from "./incoming_request.ts";
 import type { RecordReply } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** Answers a request: by executing it, or as it was answered before, which passes no gate. */
-export type AnswerByKey = (
+export type AnswerIdempotently = (
   execute: (record: RecordReply | null) => Promise<Reply>,
-  gate: Gate | null,
+  gate: IdempotentAdmission | null,
 ) => Promise<Reply>;
 
 /** Looks for the `Idempotency-Key` of requests. */
-export interface KeyedAnswers {
+export interface IdempotentAnswers {
   /** Null for a write that has no key. Throws a 400 for a key that is none. */
-  find(arrival: Arrival, resource: Resource): AnswerByKey | null;
+  find(arrival: IncomingRequest, resource: Resource): AnswerIdempotently | null;
   /** Makes room in these databases, where that is where answers are kept. */
   prepare(drivers: Iterable<Driver>): Promise<void>;
 }
 
-/** What {@link createKeyedAnswers} works with. */
-export interface KeyedAnswersParts {
-  readonly options: SettledIdempotency;
+/** What {@link createIdempotentAnswers} works with. */
+export interface IdempotentAnswersOptions {
+  readonly options: ResolvedIdempotencyOptions;
   /** Asked only once there is a key to keep. */
   readonly store: Pick<AppStore, "need">;
   readonly runtime: Runtime;
 }
 
 /** One for one app. */
-export function createKeyedAnswers(parts: KeyedAnswersParts): KeyedAnswers {
+export function createIdempotentAnswers(parts: IdempotentAnswersOptions): IdempotentAnswers {
   const { options: { storage, ttlMs }, runtime } = parts;
   const { clock, random, observe } = runtime;
   const tables = new Map<Driver, TableIdempotency>();
@@ -80,7 +80,7 @@ export function createKeyedAnswers(parts: KeyedAnswersParts): KeyedAnswers {
       const { request: { method, headers }, target: { query }, user } = arrival;
       const header = headers.get("idempotency-key");
       if (header === null) return null;
-      const key = readIdempotencyKey(header, user === null);
+      const key = parseIdempotencyKey(header, user === null);
       const path = arrival.operationPath();
       // Two spaces of names: a user may be called like an address. The address counts as a whole,
       // not by its network as for budgets: neighbours must not be given each other's answers.
@@ -110,7 +110,7 @@ async function answerWithin(
   claim: IdempotencyClaim,
   table: TableIdempotency,
   execute: (record: RecordReply) => Promise<Reply>,
-): Promise<Answered> {
+): Promise<RequestOutcome> {
   const recorded: Reply[] = [];
   const reply = await execute(async (reply, connection) => {
     const answer = storable(reply);

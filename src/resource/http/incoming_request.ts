@@ -1,6 +1,6 @@
 import type { User } from "../../auth/user.ts";
 import { clientAddress } from "../../guard/client_address.ts";
-import { free, type Payment } from "../../guard/budget/debit.ts";
+import { type Debit, noDebit } from "../../guard/budget/debit.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import { parseBody, readBody } from "./request_body.ts";
 import { operationPath } from "./operation_path.ts";
@@ -11,7 +11,7 @@ import type { Resource } from "../define/resource.ts";
 import type { Endpoint } from "./routes.ts";
 
 /** Where a request arrives. */
-export interface Destination {
+export interface RouteMatch {
   readonly endpoint: Endpoint;
   readonly resource: Resource;
   /** The raw path segments behind the resource's own path. */
@@ -22,17 +22,17 @@ export interface Destination {
  * A request at its endpoint, before it is let in: what the guard and the keys ask of it, and the way
  * on. A class, because functions of its own for every request cost more than what they do.
  */
-export class Arrival {
+export class IncomingRequest {
   readonly request: Request;
   readonly target: Target;
   readonly user: User | null;
   readonly #caller: Caller;
-  readonly #destination: Destination;
+  readonly #destination: RouteMatch;
   readonly #options: MountOptions;
   #reading: Promise<Uint8Array<ArrayBuffer>> | null = null;
 
   /** Asks who sends it, and nothing else. */
-  constructor(incoming: Incoming, destination: Destination, options: MountOptions) {
+  constructor(incoming: IdentifiedRequest, destination: RouteMatch, options: MountOptions) {
     this.request = incoming.request;
     this.target = incoming.target;
     this.user = incoming.caller.user();
@@ -62,7 +62,7 @@ export class Arrival {
   }
 
   /** Runs the operation. Not `async`: one promise less between request and answer. */
-  run(payment: Payment, record: RecordReply | null): Promise<Reply> {
+  run(payment: Debit, record: RecordReply | null): Promise<Reply> {
     return this.#destination.endpoint.takesBody
       ? this.body().then((bytes) => this.#runWith(parseBody(bytes), payment, record))
       : this.#runWith(undefined, payment, record);
@@ -73,7 +73,7 @@ export class Arrival {
     const { endpoint, resource } = this.#destination;
     const bytes = await this.body();
     const request = () =>
-      this.#asked(endpoint.takesBody ? parseBody(bytes) : undefined, free, null);
+      this.#asked(endpoint.takesBody ? parseBody(bytes) : undefined, noDebit, null);
     await endpoint.authorize(request, this.user, resource);
   }
 
@@ -85,14 +85,14 @@ export class Arrival {
 
   #runWith(
     body: unknown,
-    payment: Payment,
+    payment: Debit,
     record: RecordReply | null,
   ): Promise<Reply> {
     const { endpoint, resource } = this.#destination;
     return endpoint.run(this.#asked(body, payment, record), this.user, resource);
   }
 
-  #asked(body: unknown, payment: Payment, record: RecordReply | null): ResourceRequest {
+  #asked(body: unknown, payment: Debit, record: RecordReply | null): ResourceRequest {
     const { request, target } = this;
     return {
       segment: this.#destination.segments[0] ?? "",
@@ -109,7 +109,7 @@ export class Arrival {
 }
 
 /** A request from somebody. */
-export interface Incoming {
+export interface IdentifiedRequest {
   readonly request: Request;
   readonly target: Target;
   readonly caller: Caller;

@@ -12,7 +12,7 @@ export const cacheControl = "private, no-cache";
 export const variesByAccept: Readonly<Record<string, string>> = Object.freeze({ vary: "Accept" });
 
 /** A JSON answer. */
-export function answer(
+export function jsonReply(
   status: number,
   body: unknown,
   headers?: Readonly<Record<string, string>>,
@@ -26,7 +26,7 @@ export function answer(
 }
 
 /** What an answer to a write of one row may have beside the row. */
-export interface RowAnswerOptions {
+export interface RowReplyOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly included?: readonly Included[];
   /** What the client calls the row. */
@@ -34,27 +34,27 @@ export interface RowAnswerOptions {
 }
 
 /** The answer to a write of one row, given whole: masked, with its tag. */
-export function answerRow(
+export function rowReply(
   status: number,
   row: Row,
   resource: Resource,
-  { headers = {}, included, optimisticId = null }: RowAnswerOptions = {},
+  { headers = {}, included, optimisticId = null }: RowReplyOptions = {},
 ): Reply {
   const { table, etag } = resource;
   const [shown] = presentRows([row], table.columns, viewOf(resource), included);
   const body = optimisticId === null ? shown : { ...shown, _optimisticId: optimisticId };
-  return answer(status, body, { ...headers, ...(etag === null ? {} : tagHeaders(row, etag)) });
+  return jsonReply(status, body, { ...headers, ...(etag === null ? {} : tagHeaders(row, etag)) });
 }
 
 /** The answer to a batch, its rows given whole: masked, and without tags. */
-export function answerRows(
+export function rowsReply(
   status: number,
   rows: readonly Row[],
   resource: Resource,
   included?: readonly Included[],
 ): Reply {
   const { columns } = resource.table;
-  return answer(status, { items: presentRows(rows, columns, viewOf(resource), included) });
+  return jsonReply(status, { items: presentRows(rows, columns, viewOf(resource), included) });
 }
 
 /** The headers that carry a row's tag. */

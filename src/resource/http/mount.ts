@@ -1,13 +1,13 @@
 import type { User } from "../../auth/user.ts";
 import type { Guard } from "../../guard/guard.ts";
-import { free } from "../../guard/budget/debit.ts";
+import { noDebit } from "../../guard/budget/debit.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import type { Clock } from "../../runtime/runtime.ts";
-import { answerGuarded } from "./pass_guard.ts";
-import { Arrival, type Incoming } from "./incoming_request.ts";
+import { passGuard } from "./pass_guard.ts";
+import { type IdentifiedRequest, IncomingRequest } from "./incoming_request.ts";
 import type { BodyLimits } from "./request_body.ts";
-import type { KeyedAnswers } from "./idempotent_answers.ts";
-import type { Delivery } from "../operation.ts";
+import type { IdempotentAnswers } from "./idempotent_answers.ts";
+import type { AnswerDelivery } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
 import { findEndpoint } from "./routes.ts";
 
@@ -20,7 +20,7 @@ export interface Target {
 }
 
 /** Who sends a request, as far as anybody has asked. */
-export interface Caller extends Delivery {
+export interface Caller extends AnswerDelivery {
   user(): User | null;
   /** Where its socket ends; null where the listener does not say. */
   address(): string | null;
@@ -37,7 +37,7 @@ export interface MountOptions {
   readonly limits: BodyLimits;
   readonly guard: Guard;
   /** Null where `Idempotency-Key` is not looked at. */
-  readonly keys: KeyedAnswers | null;
+  readonly keys: IdempotentAnswers | null;
   /** How many proxies stand before the service, whose word on the client's address counts. */
   readonly trustedProxies: number;
   readonly clock: Clock;
@@ -68,20 +68,20 @@ export function mountResources(
   function answerFrom(
     resource: Resource,
     segments: readonly string[],
-    incoming: Incoming,
+    incoming: IdentifiedRequest,
   ): Promise<Reply> {
     const { request } = incoming;
     const endpoint = findEndpoint(request.method, segments, resource);
     const destination = { endpoint, resource, segments };
-    const arrival = new Arrival(incoming, destination, options);
+    const arrival = new IncomingRequest(incoming, destination, options);
     endpoint.admit(arrival.user, resource);
     const byKey = isRead(request) ? null : options.keys?.find(arrival, resource) ?? null;
     const protection = endpoint.protection(resource);
     if (protection !== undefined) {
-      return answerGuarded(arrival, { guard: options.guard, protection, byKey });
+      return passGuard(arrival, { guard: options.guard, protection, byKey });
     }
-    if (byKey === null) return arrival.run(free, null);
-    return byKey((record) => arrival.run(free, record), null);
+    if (byKey === null) return arrival.run(noDebit, null);
+    return byKey((record) => arrival.run(noDebit, record), null);
   }
 }
 

@@ -2,24 +2,24 @@ import type { Admission } from "../../guard/admission.ts";
 import type { Guard } from "../../guard/guard.ts";
 import type { Protection } from "../../guard/protection.ts";
 import type { Reply } from "../../protocol/reply.ts";
-import type { Arrival } from "./incoming_request.ts";
-import type { AnswerByKey } from "./idempotent_answers.ts";
+import type { IncomingRequest } from "./incoming_request.ts";
+import type { AnswerIdempotently } from "./idempotent_answers.ts";
 
 /** What stands before the operation. */
-export interface GuardedWay {
+export interface GuardedEndpoint {
   readonly guard: Guard;
   readonly protection: Protection;
   /** Answers by the key that the request carries; null where it has none. */
-  readonly byKey: AnswerByKey | null;
+  readonly byKey: AnswerIdempotently | null;
 }
 
 /**
  * Answers a request once the guard lets it through: counted first, then paid for, then answered.
  * Waits for nothing that need not be waited for.
  */
-export async function answerGuarded(
-  arrival: Arrival,
-  { guard, protection, byKey }: GuardedWay,
+export async function passGuard(
+  arrival: IncomingRequest,
+  { guard, protection, byKey }: GuardedEndpoint,
 ): Promise<Reply> {
   const admission = guard.admission(protection, arrival);
   let reply: Reply;
@@ -36,7 +36,7 @@ export async function answerGuarded(
   return admission.served(reply);
 }
 
-function admitAndRun(arrival: Arrival, admission: Admission): Promise<Reply> {
+function admitAndRun(arrival: IncomingRequest, admission: Admission): Promise<Reply> {
   const admitting = admission.admit();
   return admitting instanceof Promise
     ? admitting.then(() => arrival.run(admission, null))

@@ -7,7 +7,7 @@ import type { Resource } from "../define/resource.ts";
 export type Precondition = string | null;
 
 /** The precondition of a request, where the resource has tags. Throws a 428 where one is required. */
-export function readPrecondition(header: string | null, resource: Resource): Precondition {
+export function parsePrecondition(header: string | null, resource: Resource): Precondition {
   if (resource.etag === null) return null;
   if (header === null && resource.etag.require) {
     throw new Problem(

@@ -22,13 +22,13 @@ import type { Operation, OperationName, ResourceRequest } from "../operation.ts"
 import { remove } from "../operations/delete.ts";
 import { restore } from "../operations/restore.ts";
 import { replace } from "../operations/replace.ts";
-import type { Resource, SettledCapabilities } from "../define/resource.ts";
+import type { ResolvedCapabilities, Resource } from "../define/resource.ts";
 import type { RowFormat } from "../read/row_format.ts";
-import { authorizeAgain, run } from "../run.ts";
+import { authorizeAgain, runOperation } from "../run.ts";
 import { subscribe } from "../operations/subscribe.ts";
 import { subscribeAggregate } from "../operations/subscribe_aggregate.ts";
 import { update } from "../operations/update.ts";
-import { upsert } from "../operations/batch_upsert.ts";
+import { batchUpsert } from "../operations/batch_upsert.ts";
 
 /** An operation at its place, ready to run. */
 export interface Endpoint {
@@ -37,7 +37,7 @@ export interface Endpoint {
   /** What stands before it; undefined for nothing. */
   protection(resource: Resource): Protection | undefined;
   /** The capabilities that must be on, all of them; none for what is always there. */
-  readonly capabilities: readonly (keyof SettledCapabilities)[];
+  readonly capabilities: readonly (keyof ResolvedCapabilities)[];
   /** Throws the 401 or 403 that is certain before a body is read or a name is looked up. */
   admit(user: User | null, resource: Resource): void;
   /** Throws where the caller has no right to what `request` asks for, and does nothing else. */
@@ -71,7 +71,7 @@ const batches: Methods = new Map([
   ["DELETE", mount(batchDelete, "enableBatch", "enableDelete")],
 ]);
 const upserting: Methods = new Map([
-  ["POST", mount(upsert, "enableBatch", "enableCreate", "enableUpdate")],
+  ["POST", mount(batchUpsert, "enableBatch", "enableCreate", "enableUpdate")],
 ]);
 
 type Route = readonly [path: string, methods: Methods];
@@ -198,6 +198,6 @@ function mount<Intent, Plan, Outcome>(
       if (operation.alsoAccess !== undefined) admitCaller(operation.alsoAccess, user, policy);
     },
     authorize: (request, user, resource) => authorizeAgain(operation, request, user, resource),
-    run: (request, user, resource) => run(operation, request, user, resource),
+    run: (request, user, resource) => runOperation(operation, request, user, resource),
   };
 }

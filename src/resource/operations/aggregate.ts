@@ -1,9 +1,9 @@
-import { fetchGroups, type Group } from "../../db/aggregate_groups.ts";
+import { type AggregateGroup, fetchGroups } from "../../db/aggregate_groups.ts";
 import { and } from "../../filter/filter.ts";
 import type { AggregatePlan } from "../../plan/plan.ts";
 import type { Row } from "../../schema/table_info.ts";
-import { answer } from "../http/json_reply.ts";
-import { type GroupQuestion, parseGroupQuestion } from "../read/aggregate_query.ts";
+import { jsonReply } from "../http/json_reply.ts";
+import { type AggregateQuery, parseAggregateQuery } from "../read/aggregate_query.ts";
 import type { Operation } from "../operation.ts";
 import { presentGroups } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
@@ -11,11 +11,11 @@ import { type WalkingFilter, walkingFilter } from "../read/user_filter.ts";
 
 interface AggregateIntent {
   readonly filter: WalkingFilter;
-  readonly question: GroupQuestion;
+  readonly question: AggregateQuery;
 }
 
 /** `GET /aggregate`: groups of the rows that a list would walk through, and metrics of each. */
-export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Group[]> = {
+export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly AggregateGroup[]> = {
   name: "aggregate",
   access: "read",
   takesBody: false,
@@ -23,7 +23,7 @@ export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Group
   parse({ query }, resource) {
     return {
       filter: walkingFilter(query.get("filter"), resource),
-      question: parseGroupQuestion(query, resource),
+      question: parseAggregateQuery(query, resource),
     };
   },
 
@@ -41,13 +41,13 @@ export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Group
   },
 
   shape(groups, { question }, resource) {
-    return answer(200, groupAnswer(groups, question, resource));
+    return jsonReply(200, groupAnswer(groups, question, resource));
   },
 };
 
 /** What will be asked of the database, but for which rows. */
 export function groupPlan(
-  { keys, metrics, furtherMetrics, having, order, limit }: GroupQuestion,
+  { keys, metrics, furtherMetrics, having, order, limit }: AggregateQuery,
   { table }: Pick<Resource, "table">,
 ): Omit<AggregatePlan, "where"> {
   return {
@@ -64,8 +64,8 @@ export function groupPlan(
 
 /** What is shown of the groups that the plan has found. */
 export function groupAnswer(
-  groups: readonly Group[],
-  { keys, metrics, limit }: GroupQuestion,
+  groups: readonly AggregateGroup[],
+  { keys, metrics, limit }: AggregateQuery,
   { fields: { readable } }: Pick<Resource, "fields">,
 ): { readonly groups: readonly Row[]; readonly hasMore: boolean } {
   return {

@@ -1,22 +1,22 @@
-import { answerRows } from "../http/json_reply.ts";
-import { readItems } from "../write/batch_items.ts";
-import { type BodyRows, createdBy, foundBy } from "../write/nested_rows.ts";
-import { type CreatedRows, createRows, type RowsPlan } from "../write/create_nested_rows.ts";
+import { rowsReply } from "../http/json_reply.ts";
+import { parseItems } from "../write/batch_items.ts";
+import { createdBy, foundBy, type NestedRows } from "../write/nested_rows.ts";
+import { type CreatedRows, createNestedRows, type RowsPlan } from "../write/create_nested_rows.ts";
 import type { Operation } from "../operation.ts";
 import { noneIncluded } from "../output.ts";
-import { itemPlace } from "../write/body_path.ts";
-import { readRows } from "../write/parse_nested_rows.ts";
+import { itemPath } from "../write/body_path.ts";
+import { parseNestedRows } from "../write/parse_nested_rows.ts";
 
 /** `POST /batch`: new rows, with those that they embed, all of them or none. */
-export const batchCreate: Operation<BodyRows, RowsPlan, CreatedRows> = {
+export const batchCreate: Operation<NestedRows, RowsPlan, CreatedRows> = {
   name: "batch-create",
   access: "create",
   takesBody: true,
 
   parse({ body }, resource) {
-    const items = readItems(body, resource.batch.create);
-    return readRows(
-      items.map((item, index) => ({ body: item, place: itemPlace(index) })),
+    const items = parseItems(body, resource.batch.create);
+    return parseNestedRows(
+      items.map((item, index) => ({ body: item, place: itemPath(index) })),
       resource,
     );
   },
@@ -31,10 +31,10 @@ export const batchCreate: Operation<BodyRows, RowsPlan, CreatedRows> = {
 
   async execute(plan, call) {
     if (plan.body.rows.length === 0) return { rows: [], included: noneIncluded };
-    return await createRows(plan, call);
+    return await createNestedRows(plan, call);
   },
 
   shape({ rows, included }, _body, resource) {
-    return answerRows(201, rows, resource, included);
+    return rowsReply(201, rows, resource, included);
   },
 };

@@ -2,12 +2,12 @@ import type { Grant } from "../../auth/authorize.ts";
 import type { Connection } from "../../db/driver.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
-import { answer } from "../http/json_reply.ts";
-import { readBatchFilter } from "../write/batch_items.ts";
-import { reachableRows, removeByKeys } from "../write/change_rows.ts";
+import { jsonReply } from "../http/json_reply.ts";
+import { parseBatchFilter } from "../write/batch_items.ts";
+import { deleteByKeys, reachableRows } from "../write/change_rows.ts";
 import { type MatchingRows, readByKeys, readMatching } from "../write/read_rows_to_write.ts";
 import { hookedDelete } from "../write/before_hooks.ts";
-import type { Write } from "../call.ts";
+import type { WriteCall } from "../call.ts";
 import { inPaidTransaction, paidMatching, payMatching } from "../write/in_paid_transaction.ts";
 import type { Operation } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
@@ -25,7 +25,7 @@ export const batchDelete: Operation<Filter, BatchDeletePlan, number> = {
   takesBody: true,
 
   parse({ body }, resource) {
-    return readBatchFilter(body, resource);
+    return parseBatchFilter(body, resource);
   },
 
   plan(filter, grant) {
@@ -47,7 +47,7 @@ export const batchDelete: Operation<Filter, BatchDeletePlan, number> = {
           ? lockKeys(what, resource, connection)
           : lockHooked(hooked, where, resource, connection),
       async change(keys, connection) {
-        const count = await removeByKeys(keys, resource, connection);
+        const count = await deleteByKeys(keys, resource, connection);
         for (const key of keys) await afterDelete(key, write, connection);
         return count;
       },
@@ -55,11 +55,11 @@ export const batchDelete: Operation<Filter, BatchDeletePlan, number> = {
   },
 
   shape(count) {
-    return answer(200, { count });
+    return jsonReply(200, { count });
   },
 };
 
-async function hookedKeys(what: MatchingRows, write: Write): Promise<readonly Key[]> {
+async function hookedKeys(what: MatchingRows, write: WriteCall): Promise<readonly Key[]> {
   const { table } = write.resource;
   const keys = (await paidMatching(what, write)).map((row) => keyOf(row, table));
   for (const key of keys) await hookedDelete(key, write);

@@ -2,15 +2,15 @@ import type { Grant } from "../../auth/authorize.ts";
 import type { Connection } from "../../db/driver.ts";
 import { formatKey, keyId } from "../../plan/key.ts";
 import type { Row } from "../../schema/table_info.ts";
-import { answerRows } from "../http/json_reply.ts";
-import { eachItem, inTurn, type NamedItem, readNamedItems } from "../write/batch_items.ts";
-import { changeItems, type ItemChange, reachableRows } from "../write/change_rows.ts";
+import { rowsReply } from "../http/json_reply.ts";
+import { eachItem, inTurn, type NamedItem, parseNamedItems } from "../write/batch_items.ts";
+import { type ItemUpdate, reachableRows, updateItems } from "../write/change_rows.ts";
 import { readByKeys } from "../write/read_rows_to_write.ts";
 import { hookedUpdate } from "../write/before_hooks.ts";
-import type { Write } from "../call.ts";
+import type { WriteCall } from "../call.ts";
 import { withoutKey } from "../write/change.ts";
 import { inTransaction } from "../write/in_transaction.ts";
-import { missedRow } from "../read/not_found_or_forbidden.ts";
+import { notFoundOrForbidden } from "../read/not_found_or_forbidden.ts";
 import type { Operation } from "../operation.ts";
 import { requirePrecondition } from "../http/precondition.ts";
 import { wholeRow } from "./replace.ts";
@@ -27,7 +27,7 @@ export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, rea
   takesBody: true,
 
   parse({ body }, resource) {
-    return eachItem(readNamedItems(body, resource.batch.replace, resource), (item) => ({
+    return eachItem(parseNamedItems(body, resource.batch.replace, resource), (item) => ({
       ...item,
       values: withoutKey(wholeRow(item.values, resource), item.key, resource),
     }));
@@ -49,17 +49,17 @@ export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, rea
     return await inTransaction(
       call,
       async (connection) =>
-        changeItems(await lockItems(hooked, write, connection), write, connection),
+        updateItems(await lockItems(hooked, write, connection), write, connection),
     );
   },
 
   shape(rows, _items, resource) {
-    return answerRows(200, rows, resource);
+    return rowsReply(200, rows, resource);
   },
 };
 
 /** An item after the before-hook had its say. */
-export async function hookedItem(item: NamedItem, write: Write): Promise<NamedItem> {
+export async function hookedItem(item: NamedItem, write: WriteCall): Promise<NamedItem> {
   const values = await hookedUpdate(item.key, item.values, write);
   return { ...item, values: withoutKey(values, item.key, write.resource) };
 }
@@ -67,9 +67,9 @@ export async function hookedItem(item: NamedItem, write: Write): Promise<NamedIt
 /** The stored rows of the items, locked. Throws 404, 403 or 412, and says for which. */
 async function lockItems(
   items: readonly NamedItem[],
-  write: Write,
+  write: WriteCall,
   connection: Connection,
-): Promise<readonly ItemChange[]> {
+): Promise<readonly ItemUpdate[]> {
   const { resource } = write;
   const { table } = resource;
   const what = {
@@ -82,7 +82,11 @@ async function lockItems(
   return await inTurn(items, async (item) => {
     const current = rows.get(keyId(item.key, table));
     if (current === undefined) {
-      throw await missedRow({ key: item.key, segment: formatKey(item.key) }, write, connection);
+      throw await notFoundOrForbidden(
+        { key: item.key, segment: formatKey(item.key) },
+        write,
+        connection,
+      );
     }
     requirePrecondition(item.precondition, current, resource);
     return { ...item, current };

@@ -3,17 +3,17 @@ import type { Connection } from "../../db/driver.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { answer } from "../http/json_reply.ts";
-import { readBatchFilter, readPatch } from "../write/batch_items.ts";
+import { jsonReply } from "../http/json_reply.ts";
+import { parseBatchFilter, parsePatch } from "../write/batch_items.ts";
 import {
-  changeRows,
-  columnsToChange,
+  columnsToUpdate,
+  type LockedRowUpdate,
   reachableRows,
-  type RowChange,
+  updateLockedRows,
 } from "../write/change_rows.ts";
 import { type MatchingRows, readByKeys, readMatching } from "../write/read_rows_to_write.ts";
 import { hookedUpdate } from "../write/before_hooks.ts";
-import type { Write } from "../call.ts";
+import type { WriteCall } from "../call.ts";
 import { withoutKey } from "../write/change.ts";
 import { inPaidTransaction, paidMatching, payMatching } from "../write/in_paid_transaction.ts";
 import type { Operation } from "../operation.ts";
@@ -35,7 +35,7 @@ export const batchUpdate: Operation<BatchUpdate, BatchUpdatePlan, number> = {
   takesBody: true,
 
   parse({ body }, resource) {
-    return { filter: readBatchFilter(body, resource), values: readPatch(body, resource) };
+    return { filter: parseBatchFilter(body, resource), values: parsePatch(body, resource) };
   },
 
   plan(update, grant) {
@@ -46,7 +46,7 @@ export const batchUpdate: Operation<BatchUpdate, BatchUpdatePlan, number> = {
     const write = { ...call, grant };
     const { resource } = call;
     const where = and(filter, reachableRows(write));
-    const what = { where, columns: columnsToChange(resource), limit: resource.batch.update };
+    const what = { where, columns: columnsToUpdate(resource), limit: resource.batch.update };
     const hooked = resource.hooks.onBeforeUpdate === undefined
       ? null
       : await hookedChanges(what, values, write);
@@ -57,12 +57,12 @@ export const batchUpdate: Operation<BatchUpdate, BatchUpdatePlan, number> = {
         const rows = await readMatching({ ...what, lock: true }, resource, connection);
         return rows.map((current) => ({ current, values }));
       },
-      change: (changes, connection) => changeRows(changes, write, connection),
+      change: (changes, connection) => updateLockedRows(changes, write, connection),
     });
   },
 
   shape(count) {
-    return answer(200, { count });
+    return jsonReply(200, { count });
   },
 };
 
@@ -75,7 +75,7 @@ interface HookedChange {
 async function hookedChanges(
   what: MatchingRows,
   values: ReadonlyMap<ColumnInfo, unknown>,
-  write: Write,
+  write: WriteCall,
 ): Promise<readonly HookedChange[]> {
   const changes: HookedChange[] = [];
   for (const row of await paidMatching(what, write)) {
@@ -92,8 +92,8 @@ async function lockHooked(
   where: Filter,
   resource: Resource,
   connection: Connection,
-): Promise<readonly RowChange[]> {
-  const columns = columnsToChange(resource);
+): Promise<readonly LockedRowUpdate[]> {
+  const columns = columnsToUpdate(resource);
   const keys = hooked.map(({ key }) => key);
   const what = { keys, where, columns, lock: true as const };
   const rows = await readByKeys(what, resource, connection);

@@ -6,9 +6,9 @@ import { matches } from "../../filter/match/matches.ts";
 import { compareKeys, formatKey, keyId, keyOf } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
-import { answerRows } from "../http/json_reply.ts";
-import { inTurn, type NamedItem, readNamedItems } from "../write/batch_items.ts";
-import { changeItems, type ItemChange } from "../write/change_rows.ts";
+import { rowsReply } from "../http/json_reply.ts";
+import { inTurn, type NamedItem, parseNamedItems } from "../write/batch_items.ts";
+import { type ItemUpdate, updateItems } from "../write/change_rows.ts";
 import { insertRows } from "../write/insert_rows.ts";
 import { readByKeys } from "../write/read_rows_to_write.ts";
 import { hookedItem } from "./batch_replace.ts";
@@ -17,9 +17,9 @@ import type { Call, OperationCall } from "../call.ts";
 import { withoutKey } from "../write/change.ts";
 import { inTransaction } from "../write/in_transaction.ts";
 import { InvalidFields } from "../write/parse_fields.ts";
-import { newRow } from "../write/complete_new_row.ts";
+import { completeNewRow } from "../write/complete_new_row.ts";
 import type { Operation } from "../operation.ts";
-import { itemPlace } from "../write/body_path.ts";
+import { itemPath } from "../write/body_path.ts";
 import { preconditionFailed, requirePrecondition } from "../http/precondition.ts";
 import type { Resource } from "../define/resource.ts";
 
@@ -30,14 +30,14 @@ interface UpsertPlan {
 }
 
 /** `POST /batch/upsert`: changes the rows that are there, creates the others. */
-export const upsert: Operation<readonly NamedItem[], UpsertPlan, readonly Row[]> = {
+export const batchUpsert: Operation<readonly NamedItem[], UpsertPlan, readonly Row[]> = {
   name: "upsert",
   access: "create",
   alsoAccess: "update",
   takesBody: true,
 
   parse({ body }, resource) {
-    return readNamedItems(body, resource.batch.create, resource);
+    return parseNamedItems(body, resource.batch.create, resource);
   },
 
   items: ({ length }) => length,
@@ -59,7 +59,7 @@ export const upsert: Operation<readonly NamedItem[], UpsertPlan, readonly Row[]>
   },
 
   shape(rows, _items, resource) {
-    return answerRows(200, rows, resource);
+    return rowsReply(200, rows, resource);
   },
 };
 
@@ -74,7 +74,7 @@ class Overtaken extends Problem {
 
 /** The items by what becomes of them, in the order of the batch. */
 interface Sorted {
-  readonly existing: readonly ItemChange[];
+  readonly existing: readonly ItemUpdate[];
   readonly fresh: readonly NamedItem[];
 }
 
@@ -151,7 +151,7 @@ async function sortItems(
 
 /** A row that the caller may not see is out of reach like any other: its key is taken. */
 async function requireReach(
-  items: readonly ItemChange[],
+  items: readonly ItemUpdate[],
   update: Grant,
   resource: Resource,
   connection: Connection,
@@ -167,7 +167,7 @@ async function requireReach(
   });
 }
 
-function requireState({ key, current, precondition }: ItemChange, resource: Resource): void {
+function requireState({ key, current, precondition }: ItemUpdate, resource: Resource): void {
   if (!matches(resource.live, current)) {
     const id = formatKey(key).slice(0, 100);
     throw new Problem(
@@ -199,15 +199,15 @@ async function writeSorted(
   const creation = { ...call, grant: create };
   const values = await inTurn(
     creations,
-    (item) => newRow(withKey(item, resource), create, resource),
+    (item) => completeNewRow(withKey(item, resource), create, resource),
   );
   const created = await insertRows(
     values,
-    creations.map(({ index }) => itemPlace(index)),
+    creations.map(({ index }) => itemPath(index)),
     creation,
     connection,
   );
-  const changed = await changeItems(existing, { ...call, grant: update }, connection);
+  const changed = await updateItems(existing, { ...call, grant: update }, connection);
   const written = [...created, ...changed];
   const rows = new Map(written.map((row) => [keyId(keyOf(row, table), table), row]));
   return items.flatMap(({ key }) => {

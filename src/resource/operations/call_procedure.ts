@@ -1,6 +1,6 @@
 import { databaseProblem } from "../../db/database_problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
-import { answer } from "../http/json_reply.ts";
+import { jsonReply } from "../http/json_reply.ts";
 import type { Call } from "../call.ts";
 import { type FieldError, InvalidFields } from "../write/parse_fields.ts";
 import type { Procedure } from "../define/procedure.ts";
@@ -65,7 +65,7 @@ function answerData(data: unknown, subject: string): Reply {
   const refusal = `${subject} gave an output that JSON cannot hold`;
   let reply: Reply;
   try {
-    reply = answer(200, { data: data ?? null });
+    reply = jsonReply(200, { data: data ?? null });
   } catch (cause) {
     throw new Error(refusal, { cause });
   }

@@ -1,7 +1,7 @@
 import { fetchCount } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import type { CountPlan } from "../../plan/plan.ts";
-import { answer } from "../http/json_reply.ts";
+import { jsonReply } from "../http/json_reply.ts";
 import type { Operation } from "../operation.ts";
 import { shownRows, type WalkingFilter, walkingFilter } from "../read/user_filter.ts";
 
@@ -36,6 +36,6 @@ export const count: Operation<CountIntent, CountPlan, number> = {
   },
 
   shape(count) {
-    return answer(200, { count });
+    return jsonReply(200, { count });
   },
 };

@@ -1,22 +1,22 @@
 import type { Connection } from "../../db/driver.ts";
 import { formatKey, keyOf } from "../../plan/key.ts";
-import { answerRow } from "../http/json_reply.ts";
+import { rowReply } from "../http/json_reply.ts";
 import { beforeCreate } from "../write/before_hooks.ts";
-import { type BodyRow, type BodyRows, createdBy, foundBy } from "../write/nested_rows.ts";
-import type { OperationCall, Write } from "../call.ts";
-import { type CreatedRows, createRows, type RowsPlan } from "../write/create_nested_rows.ts";
+import { createdBy, foundBy, type NestedRow, type NestedRows } from "../write/nested_rows.ts";
+import type { OperationCall, WriteCall } from "../call.ts";
+import { type CreatedRows, createNestedRows, type RowsPlan } from "../write/create_nested_rows.ts";
 import { inTransaction } from "../write/in_transaction.ts";
 import { inWrite } from "../write/in_write.ts";
-import { newRow } from "../write/complete_new_row.ts";
+import { completeNewRow } from "../write/complete_new_row.ts";
 import type { Operation } from "../operation.ts";
-import { nameRow, readOptimisticId } from "../http/optimistic_id.ts";
+import { attachOptimisticId, parseOptimisticId } from "../http/optimistic_id.ts";
 import { noneIncluded } from "../output.ts";
 import { wholeBody } from "../write/body_path.ts";
-import { readRows } from "../write/parse_nested_rows.ts";
+import { parseNestedRows } from "../write/parse_nested_rows.ts";
 import { insertRow } from "../write/write_row.ts";
 
 interface CreateIntent {
-  readonly body: BodyRows;
+  readonly body: NestedRows;
   /** What the client calls the new row. */
   readonly optimisticId: string | null;
 }
@@ -29,8 +29,8 @@ export const create: Operation<CreateIntent, RowsPlan, CreatedRows> = {
 
   parse(request, resource) {
     return {
-      body: readRows([{ body: request.body, place: wholeBody }], resource),
-      optimisticId: readOptimisticId(request),
+      body: parseNestedRows([{ body: request.body, place: wholeBody }], resource),
+      optimisticId: parseOptimisticId(request),
     };
   },
 
@@ -48,26 +48,28 @@ export const create: Operation<CreateIntent, RowsPlan, CreatedRows> = {
     const { rows: [row], steps } = plan.body;
     return steps.length === 1 && row?.embedded.length === 0
       ? await createRow(row, plan.optimisticId, { ...call, grant: plan.grant })
-      : await createRows(plan, call);
+      : await createNestedRows(plan, call);
   },
 
   shape({ rows: [row], included }, { optimisticId }, resource) {
     if (row === undefined) throw new Error("A create gave no row");
     const location = `${resource.url}/${formatKey(keyOf(row, resource.table))}`;
-    return answerRow(201, row, resource, { headers: { location }, included, optimisticId });
+    return rowReply(201, row, resource, { headers: { location }, included, optimisticId });
   },
 };
 
 /** A row that stands alone may be a single statement, where it is not to be named as well. */
 async function createRow(
-  { given }: BodyRow,
+  { given }: NestedRow,
   optimisticId: string | null,
-  write: Write & OperationCall<CreatedRows>,
+  write: WriteCall & OperationCall<CreatedRows>,
 ): Promise<CreatedRows> {
-  const values = newRow(await beforeCreate(given, write), write.grant, write.resource);
+  const values = completeNewRow(await beforeCreate(given, write), write.grant, write.resource);
   const insert = async (connection: Connection): Promise<CreatedRows> => {
     const row = await insertRow(values, write, connection);
-    if (optimisticId !== null) await nameRow(row, optimisticId, write.resource, connection);
+    if (optimisticId !== null) {
+      await attachOptimisticId(row, optimisticId, write.resource, connection);
+    }
     return { rows: [row], included: noneIncluded };
   };
   return optimisticId === null

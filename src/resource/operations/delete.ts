@@ -2,7 +2,7 @@ import type { Grant } from "../../auth/authorize.ts";
 import { beforeDelete } from "../write/before_hooks.ts";
 import { inWrite } from "../write/in_write.ts";
 import type { Operation } from "../operation.ts";
-import { type NamedRow, readNamedRow, type RowTarget, rowTarget } from "../write/row_target.ts";
+import { type NamedRow, parseNamedRow, type RowTarget, rowTarget } from "../write/row_target.ts";
 import { removeRow } from "../write/write_row.ts";
 
 interface RemovePlan {
@@ -16,7 +16,7 @@ export const remove: Operation<NamedRow, RemovePlan, void> = {
   access: "delete",
   takesBody: false,
 
-  parse: readNamedRow,
+  parse: parseNamedRow,
 
   plan(named, grant, resource) {
     return { target: rowTarget(named, resource), grant };

@@ -1,9 +1,9 @@
 import type { FetchedRows } from "../../db/rows.ts";
-import { type RowWalk, rowWalk } from "../../db/row_walk.ts";
+import { type RowPages, rowPages } from "../../db/row_walk.ts";
 import { type PageLimits, parseLimit } from "../../plan/page.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
-import { takingTurns } from "../../runtime/yielding.ts";
+import { createYielding } from "../../runtime/yielding.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { cacheControl, variesByAccept } from "../http/json_reply.ts";
 import { exportPages, firstPageRows } from "../read/export_pages.ts";
@@ -21,7 +21,7 @@ interface ExportIntent {
 interface ExportOutcome {
   readonly columns: readonly ColumnInfo[];
   readonly first: FetchedRows;
-  readonly walk: RowWalk;
+  readonly walk: RowPages;
 }
 
 /** `GET /` with an `Accept` that asks for `format`: the rows of a list, all of them, as a stream. */
@@ -52,7 +52,7 @@ export function exportRows(
     },
 
     async execute(plan, { resource }) {
-      const walk = rowWalk(resource.driver, plan, resource.reader);
+      const walk = rowPages(resource.driver, plan, resource.reader);
       // While there is no status yet, so that what fails at once is no broken 200.
       const first = await walk.next(firstPageRows);
       return { columns: plan.columns, first, walk };
@@ -64,7 +64,7 @@ export function exportRows(
         limit,
         view: selection.view,
         writer: format.writer(selection.view),
-        giveTurn: takingTurns(resource.runtime.clock),
+        giveTurn: createYielding(resource.runtime.clock),
         failed: (error) =>
           resource.runtime.observe({ kind: "answer_broke_off", path: resource.url, error }),
       });

@@ -3,12 +3,12 @@ import { and } from "../../filter/filter.ts";
 import { type Key, keyFilter, parseKey } from "../../plan/key.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
-import { answer, cacheControl, tagHeaders } from "../http/json_reply.ts";
+import { cacheControl, jsonReply, tagHeaders } from "../http/json_reply.ts";
 import { namesTag } from "../http/etag.ts";
 import { notFound } from "../read/not_found_or_forbidden.ts";
-import { type Include, reachedBy, readInclude } from "../read/include.ts";
+import { type Include, reachedBy, resolveInclude } from "../read/include.ts";
 import { loadIncluded } from "../read/load_included.ts";
-import type { FurtherRights, Operation } from "../operation.ts";
+import type { Operation, RelatedGrants } from "../operation.ts";
 import {
   columnsOf,
   type Included,
@@ -30,7 +30,7 @@ interface GetPlan {
   readonly read: ReadPlan;
   readonly segment: string;
   readonly include: readonly Include[];
-  readonly related: FurtherRights["related"];
+  readonly related: RelatedGrants["related"];
 }
 
 interface GetOutcome {
@@ -46,7 +46,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
 
   parse({ segment, query, header }, resource) {
     const { table, etag } = resource;
-    const include = readInclude(query.get("include"), resource);
+    const include = resolveInclude(query.get("include"), resource);
     // The tag speaks of the row alone: what is included may be another although the row is not.
     const hasCondition = etag !== null && include.length === 0;
     return {
@@ -86,12 +86,12 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
 
   shape({ row, included }, { view, ifNoneMatch }, resource) {
     const [shown] = presentRows([row], readFor(view, resource), view, included);
-    if (resource.etag === null) return answer(200, shown);
+    if (resource.etag === null) return jsonReply(200, shown);
     const headers = tagHeaders(row, resource.etag);
     const isKnown = ifNoneMatch !== null && namesTag(ifNoneMatch, row, resource.etag);
     return isKnown
       ? { status: 304, headers: { "cache-control": cacheControl, ...headers }, body: null }
-      : answer(200, shown, headers);
+      : jsonReply(200, shown, headers);
   },
 };
 

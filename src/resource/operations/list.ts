@@ -5,39 +5,39 @@ import type { ReadPlan } from "../../plan/plan.ts";
 import { positionOf } from "../../plan/position.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
-import { answer, variesByAccept } from "../http/json_reply.ts";
+import { jsonReply, variesByAccept } from "../http/json_reply.ts";
 import { loadIncluded } from "../read/load_included.ts";
-import type { FurtherRights, Operation } from "../operation.ts";
+import type { Operation, RelatedGrants } from "../operation.ts";
 import { type Included, noneIncluded, presentRows, type View } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
 import { parseSelection, planSelection, reachOf, type Selection } from "../read/selection.ts";
 import {
-  fetchTotal,
-  parseTotal,
-  planTotal,
-  type Total,
-  type TotalPlan,
-  type TotalWish,
+  fetchTotalCount,
+  parseTotalCount,
+  planTotalCount,
+  type TotalCount,
+  type TotalCountMode,
+  type TotalCountPlan,
 } from "../read/total_count.ts";
 
 interface ListIntent {
   readonly selection: Selection;
   readonly limit: number;
-  readonly total: TotalWish;
+  readonly total: TotalCountMode;
 }
 
 interface ListPlan {
   readonly read: ReadPlan;
-  readonly total: TotalPlan | null;
+  readonly total: TotalCountPlan | null;
   readonly include: View["include"];
-  readonly related: FurtherRights["related"];
+  readonly related: RelatedGrants["related"];
 }
 
 interface ListOutcome {
   readonly rows: readonly Row[];
   readonly stored: readonly (readonly SqlValue[])[];
   readonly columns: readonly ColumnInfo[];
-  readonly total: Total | null;
+  readonly total: TotalCount | null;
   readonly included: readonly Included[];
 }
 
@@ -51,7 +51,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     return {
       selection: parseSelection(query, resource),
       limit: parseLimit(query.get("limit") ?? null, resource.page),
-      total: parseTotal(query),
+      total: parseTotalCount(query),
     };
   },
 
@@ -64,7 +64,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     const read = planSelection(selection, { grant, related }, resource, limit + 1);
     return {
       read,
-      total: total === "none" ? null : planTotal(read.where, total, grant, resource),
+      total: total === "none" ? null : planTotalCount(read.where, total, grant, resource),
       include: selection.view.include,
       related,
     };
@@ -75,7 +75,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     const { rows, stored } = await fetchRows(driver, read, reader);
     const counted = total === null
       ? null
-      : await fetchTotal(total, { read, found: rows.length }, resource);
+      : await fetchTotalCount(total, { read, found: rows.length }, resource);
     const included = include.length === 0
       ? noneIncluded
       : await loadIncluded(rows.slice(0, (read.limit ?? 0) - 1), include, related, driver);
@@ -86,7 +86,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     const { rows, columns, included, total } = outcome;
     const hasMore = rows.length > intent.limit;
     const page = hasMore ? rows.slice(0, intent.limit) : rows;
-    return answer(200, {
+    return jsonReply(200, {
       items: presentRows(page, columns, intent.selection.view, included),
       nextCursor: hasMore ? nextCursor(outcome, intent, resource) : null,
       hasMore,

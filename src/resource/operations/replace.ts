@@ -1,30 +1,30 @@
 import { databaseDefault } from "../../plan/plan.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
-import { answerRow } from "../http/json_reply.ts";
+import { rowReply } from "../http/json_reply.ts";
 import {
-  type Change,
-  type ChangePlan,
-  executeChange,
-  planChange,
-  readChange,
+  executeUpdate,
+  parseUpdate,
+  planUpdate,
+  type RequestedUpdate,
+  type RequestedUpdatePlan,
 } from "../write/change.ts";
-import { completeRow, readColumns } from "../write/parse_fields.ts";
+import { completeRow, parseColumns } from "../write/parse_fields.ts";
 import type { Operation } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** `PUT /:id`: the whole row. Omitted writable fields go back to their default or to null. */
-export const replace: Operation<Change, ChangePlan, Row> = {
+export const replace: Operation<RequestedUpdate, RequestedUpdatePlan, Row> = {
   name: "replace",
   access: "update",
   takesBody: true,
 
   parse(request, resource) {
-    return readChange(request, wholeRow(readColumns(request.body, resource), resource), resource);
+    return parseUpdate(request, wholeRow(parseColumns(request.body, resource), resource), resource);
   },
-  plan: planChange,
-  execute: executeChange,
+  plan: planUpdate,
+  execute: executeUpdate,
   shape(row, _change, resource) {
-    return answerRow(200, row, resource);
+    return rowReply(200, row, resource);
   },
 };
 

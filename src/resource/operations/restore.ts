@@ -1,9 +1,9 @@
 import type { Grant } from "../../auth/authorize.ts";
 import type { Row } from "../../schema/table_info.ts";
-import { answerRow } from "../http/json_reply.ts";
+import { rowReply } from "../http/json_reply.ts";
 import { inTransaction } from "../write/in_transaction.ts";
 import type { Operation } from "../operation.ts";
-import { type NamedRow, readNamedRow, type RowTarget, rowTarget } from "../write/row_target.ts";
+import { type NamedRow, parseNamedRow, type RowTarget, rowTarget } from "../write/row_target.ts";
 import { restoreRow } from "../write/write_row.ts";
 
 interface RestorePlan {
@@ -17,7 +17,7 @@ export const restore: Operation<NamedRow, RestorePlan, Row> = {
   access: "update",
   takesBody: false,
 
-  parse: readNamedRow,
+  parse: parseNamedRow,
 
   plan(named, grant, resource) {
     return { target: rowTarget(named, resource), grant };
@@ -29,6 +29,6 @@ export const restore: Operation<NamedRow, RestorePlan, Row> = {
   },
 
   shape(row, _named, resource) {
-    return answerRow(200, row, resource);
+    return rowReply(200, row, resource);
   },
 };

@@ -1,9 +1,9 @@
 import { allRows, and, type Filter } from "../../filter/filter.ts";
-import type { Hub } from "../../live/live_hub.ts";
+import type { LiveHub } from "../../live/live_hub.ts";
 import type { LiveView } from "../../live/live_view.ts";
-import { reachedBy, readInclude } from "../read/include.ts";
-import { liveView } from "../stream/create_live_view.ts";
-import { requireFollowable } from "../read/load_included.ts";
+import { reachedBy, resolveInclude } from "../read/include.ts";
+import { createLiveView } from "../stream/create_live_view.ts";
+import { requireSubscribable } from "../read/load_included.ts";
 import type { Operation } from "../operation.ts";
 import { type View, viewOf } from "../output.ts";
 import { parseFlag } from "../http/query_parameters.ts";
@@ -19,7 +19,7 @@ interface SubscribeIntent {
 }
 
 interface SubscribePlan extends Omit<SubscribeIntent, "view"> {
-  readonly hub: Hub;
+  readonly hub: LiveHub;
   readonly scope: Filter;
   readonly view: LiveView;
 }
@@ -31,8 +31,8 @@ export const subscribe: Operation<SubscribeIntent, SubscribePlan, Stream> = {
   takesBody: false,
 
   parse({ query, header }, resource) {
-    const include = readInclude(query.get("include"), resource);
-    requireFollowable(include);
+    const include = resolveInclude(query.get("include"), resource);
+    requireSubscribable(include);
     return {
       filter: and(userFilter(query.get("filter"), resource) ?? allRows, resource.live),
       view: viewOf(resource, query.get("select"), include),
@@ -46,7 +46,7 @@ export const subscribe: Operation<SubscribeIntent, SubscribePlan, Stream> = {
   },
 
   plan(intent, grant, resource, { related }) {
-    const view = liveView(intent.view, resource, { related, user: grant.user });
+    const view = createLiveView(intent.view, resource, { related, user: grant.user });
     return { ...intent, hub: hubOf(resource), scope: grant.rows, view };
   },
 

@@ -1,11 +1,11 @@
 import { canonicalKey } from "../../filter/canonical.ts";
 import { allRows, and, type Filter } from "../../filter/filter.ts";
-import type { Hub } from "../../live/live_hub.ts";
-import type { LiveQuestion } from "../../live/aggregate/aggregate_query.ts";
+import type { LiveHub } from "../../live/live_hub.ts";
+import type { LiveAggregateQuery } from "../../live/aggregate/aggregate_query.ts";
 import { noRowsShown } from "../../live/live_view.ts";
 import { printOrder } from "../../plan/order.ts";
 import { groupAnswer, groupPlan } from "./aggregate.ts";
-import { parseGroupQuestion } from "../read/aggregate_query.ts";
+import { parseAggregateQuery } from "../read/aggregate_query.ts";
 import type { Operation } from "../operation.ts";
 import type { Query } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
@@ -15,11 +15,11 @@ import { userFilter } from "../read/user_filter.ts";
 interface SubscribeIntent {
   /** What must hold beside the scope. */
   readonly filter: Filter;
-  readonly question: LiveQuestion;
+  readonly question: LiveAggregateQuery;
 }
 
 interface SubscribePlan extends SubscribeIntent {
-  readonly hub: Hub;
+  readonly hub: LiveHub;
   readonly scope: Filter;
 }
 
@@ -32,7 +32,7 @@ export const subscribeAggregate: Operation<SubscribeIntent, SubscribePlan, Strea
   parse({ query }, resource) {
     return {
       filter: and(userFilter(query.get("filter"), resource) ?? allRows, resource.live),
-      question: liveQuestion(query, resource),
+      question: liveAggregateQuery(query, resource),
     };
   },
 
@@ -51,11 +51,11 @@ export const subscribeAggregate: Operation<SubscribeIntent, SubscribePlan, Strea
 };
 
 /** The parameters of an aggregate but for its filter. Throws a 400. */
-export function liveQuestion(
+export function liveAggregateQuery(
   query: Query,
   resource: Pick<Resource, "table" | "groups" | "filters" | "fields">,
-): LiveQuestion {
-  const question = parseGroupQuestion(query, resource);
+): LiveAggregateQuery {
+  const question = parseAggregateQuery(query, resource);
   const { keys, metrics, having, order, limit } = question;
   return {
     key: JSON.stringify([

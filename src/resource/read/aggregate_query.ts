@@ -1,5 +1,5 @@
 import { allRows, type Filter } from "../../filter/filter.ts";
-import { excerpt } from "../../filter/syntax/filter_error.ts";
+import { excerptOf } from "../../filter/syntax/filter_error.ts";
 import { operatorsWith } from "../../filter/operators/operators.ts";
 import { resolveFilter } from "../../filter/resolve_filter.ts";
 import type { GroupTable } from "../../plan/group_table.ts";
@@ -12,7 +12,7 @@ import { parseFlag, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** What a request wants to know about groups of rows. */
-export interface GroupQuestion {
+export interface AggregateQuery {
   readonly keys: readonly GroupKey[];
   /** Those that were asked for; the count where none was. */
   readonly metrics: readonly Metric[];
@@ -30,10 +30,10 @@ const groupLimits: PageLimits = { defaultLimit: 1_000, maxLimit: 1_000 };
  * The parameters of an aggregate but for its filter. A field that is unknown, hidden, or of a kind
  * that cannot be summed or compared gives one and the same 400.
  */
-export function parseGroupQuestion(
+export function parseAggregateQuery(
   query: Query,
   { groups, filters }: Pick<Resource, "groups" | "filters">,
-): GroupQuestion {
+): AggregateQuery {
   const keys = parseList(query, "groupBy", (name) => groups.keys.get(name));
   const metrics = parseMetrics(query, groups);
   const mayUse = (column: ColumnInfo) =>
@@ -79,11 +79,11 @@ function parseList<T>(
     if (item === undefined) {
       throw new Problem(
         "invalid-parameter",
-        `Cannot use ${excerpt(name)} in ${parameter}: it is not a field for that`,
+        `Cannot use ${excerptOf(name)} in ${parameter}: it is not a field for that`,
       );
     }
     if (found.includes(item)) {
-      throw new Problem("invalid-parameter", `Cannot use ${excerpt(name)} in ${parameter} twice`);
+      throw new Problem("invalid-parameter", `Cannot use ${excerptOf(name)} in ${parameter} twice`);
     }
     found.push(item);
   }

@@ -1,7 +1,7 @@
 import type { FetchedRows } from "../../db/rows.ts";
-import type { RowWalk } from "../../db/row_walk.ts";
+import type { RowPages } from "../../db/row_walk.ts";
 import { AnswerBrokeOff } from "../../problem/answer_broke_off.ts";
-import type { Turns } from "../../runtime/yielding.ts";
+import type { Yielding } from "../../runtime/yielding.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { presentRows, type View } from "../output.ts";
 import type { RowWriter } from "./row_format.ts";
@@ -14,7 +14,7 @@ export interface ExportOptions {
   /** The most rows of all pages together. */
   readonly limit: number;
   readonly writer: RowWriter;
-  readonly giveTurn: Turns;
+  readonly giveTurn: Yielding;
   /** Told of what ended it early. */
   failed(error: unknown): void;
 }
@@ -34,7 +34,7 @@ const pageBytes = 256 * 1024;
 /** The pages as they are sent. The next one is read when it is asked for, and none beside it. */
 export async function* exportPages(
   first: FetchedRows,
-  walk: RowWalk,
+  walk: RowPages,
   { columns, view, limit, writer, giveTurn, failed }: ExportOptions,
 ): AsyncGenerator<Uint8Array, void> {
   const encoder = new TextEncoder();

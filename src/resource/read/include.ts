@@ -1,4 +1,4 @@
-import { excerpt } from "../../filter/syntax/filter_error.ts";
+import { excerptOf } from "../../filter/syntax/filter_error.ts";
 import { type IncludeSyntax, parseInclude } from "../../plan/include.ts";
 import { parseOrder } from "../../plan/order.ts";
 import { parseLimit } from "../../plan/page.ts";
@@ -28,7 +28,7 @@ export interface Include {
  * The `include` of a request → what to load. What a list of the target would refuse is refused
  * here, in the same words. Throws a 400.
  */
-export function readInclude(text: string | undefined, resource: Resource): readonly Include[] {
+export function resolveInclude(text: string | undefined, resource: Resource): readonly Include[] {
   return text === undefined || text === ""
     ? noIncludes
     : resolveAll(parseInclude(text), resource, "");
@@ -70,7 +70,7 @@ function unknownRelation(name: string, { relations, resourceOf }: Resource): Pro
   const hint = near === null ? "" : `. Did you mean "${near}"?`;
   return new Problem(
     "invalid-parameter",
-    `Cannot include ${excerpt(name)}: there is no relation of this name${hint}`,
+    `Cannot include ${excerptOf(name)}: there is no relation of this name${hint}`,
   );
 }
 

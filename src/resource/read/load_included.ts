@@ -15,7 +15,7 @@ import type { Resource } from "../define/resource.ts";
  * others counts each time: some thousand rows that all lead to one another are an answer of
  * millions.
  */
-export const mostIncludedRows = 10_000;
+export const maxIncludedRows = 10_000;
 
 /**
  * What the rows include: one statement for each relation, whatever the number of rows. The rows
@@ -32,7 +32,7 @@ export function loadIncluded(
   return loadAll({ rows, times: once }, includes, {
     related,
     connection,
-    left: mostIncludedRows,
+    left: maxIncludedRows,
   });
 }
 
@@ -42,7 +42,7 @@ interface Around {
   readonly times: readonly number[];
 }
 
-/** The same for one row of a stream: {@link requireFollowable} has seen that it is not too much. */
+/** The same for one row of a stream: {@link requireSubscribable} has seen that it is not too much. */
 export function loadIncludedOfOne(
   row: Row,
   includes: readonly Include[],
@@ -60,7 +60,7 @@ export function loadIncludedOfOne(
  * A stream has no smaller page to ask for when a row alone includes too much, and must not end when
  * it comes to that. Throws a 422 for what may include too much by its limits.
  */
-export function requireFollowable(includes: readonly Include[]): void {
+export function requireSubscribable(includes: readonly Include[]): void {
   const most = mostUnder(includes);
   if (most <= mostOfOneRow) return;
   throw new Problem(
@@ -72,7 +72,7 @@ export function requireFollowable(includes: readonly Include[]): void {
 }
 
 /** Lists in lists fit without limits of their own, lists in those do not. */
-const mostOfOneRow = 10 * mostIncludedRows;
+const mostOfOneRow = 10 * maxIncludedRows;
 
 function mostUnder(includes: readonly Include[]): number {
   return includes.reduce((sum, { limit, view }) => sum + limit * (1 + mostUnder(view.include)), 0);
@@ -192,8 +192,8 @@ export function rightTo(
 function tooMuch(): Problem {
   return new Problem(
     "query-too-expensive",
-    `Cannot include so many rows: more than ${mostIncludedRows} belong to this answer. Ask for a ` +
+    `Cannot include so many rows: more than ${maxIncludedRows} belong to this answer. Ask for a ` +
       "smaller page, give the relations a limit, or include fewer",
-    { details: { limit: mostIncludedRows } },
+    { details: { limit: maxIncludedRows } },
   );
 }

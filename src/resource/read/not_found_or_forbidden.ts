@@ -3,7 +3,7 @@ import { fetchCount } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import { type Key, keyFilter } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
-import type { Write } from "../call.ts";
+import type { WriteCall } from "../call.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** One answer for "is not there" and "is not yours": nobody learns which. */
@@ -15,9 +15,9 @@ export function notFound(resource: Resource, segment: string): Problem {
 }
 
 /** Why a write met no row: 404 when its existence may not be admitted, else 403. */
-export async function missedRow(
+export async function notFoundOrForbidden(
   target: { readonly key: Key; readonly segment: string },
-  { grant, resource }: Write,
+  { grant, resource }: WriteCall,
   connection: Connection,
   among: Filter = resource.live,
 ): Promise<Problem> {

@@ -2,28 +2,30 @@ import { authorize, type Grant } from "../../auth/authorize.ts";
 import type { Access } from "../../auth/scope.ts";
 import type { User } from "../../auth/user.ts";
 import { Problem } from "../../problem/problem.ts";
-import type { FurtherRights } from "../operation.ts";
-import { type Place, waitWithin } from "../write/body_path.ts";
+import type { RelatedGrants } from "../operation.ts";
+import { type BodyPath, withinAsync } from "../write/body_path.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** For operations that read their own rows alone. */
 export const noResources: ReadonlySet<Resource> = Object.freeze(new Set<Resource>());
 
 /** For operations that create no rows of other resources. */
-export const noPlaces: ReadonlyMap<Resource, Place> = Object.freeze(new Map<Resource, Place>());
+export const noPaths: ReadonlyMap<Resource, BodyPath> = Object.freeze(
+  new Map<Resource, BodyPath>(),
+);
 
 /** For operations that need one right. */
-export const noFurtherRights: FurtherRights = Object.freeze({
+export const noRelatedGrants: RelatedGrants = Object.freeze({
   also: null,
   related: new Map(),
   created: new Map(),
 });
 
 /** What an operation asks for beside its own access. */
-export interface FurtherAccess {
+export interface RelatedAccess {
   readonly alsoAccess: Access | undefined;
   readonly reached: ReadonlySet<Resource>;
-  readonly created: ReadonlyMap<Resource, Place>;
+  readonly created: ReadonlyMap<Resource, BodyPath>;
 }
 
 /**
@@ -32,11 +34,11 @@ export interface FurtherAccess {
  * written and any hook runs; a related resource that the caller may not read is left out instead, so that its rows
  * are simply not there.
  */
-export async function authorizeFurther(
-  { alsoAccess, reached, created: places }: FurtherAccess,
+export async function authorizeRelated(
+  { alsoAccess, reached, created: places }: RelatedAccess,
   user: User | null,
   resource: Resource,
-): Promise<FurtherRights> {
+): Promise<RelatedGrants> {
   const also = alsoAccess === undefined ? null : await authorize(alsoAccess, user, resource.policy);
   const related = new Map<Resource, Grant>();
   for (const target of reached) {
@@ -45,7 +47,7 @@ export async function authorizeFurther(
   }
   const created = new Map<Resource, Grant>();
   for (const [target, place] of places) {
-    created.set(target, await waitWithin(place, () => authorize("create", user, target.policy)));
+    created.set(target, await withinAsync(place, () => authorize("create", user, target.policy)));
   }
   return { also, related, created };
 }

@@ -5,8 +5,8 @@ import { parseOrder } from "../../plan/order.ts";
 import type { OrderKey, ReadPlan } from "../../plan/plan.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
-import { reachedBy, readInclude } from "./include.ts";
-import type { FurtherRights } from "../operation.ts";
+import { reachedBy, resolveInclude } from "./include.ts";
+import type { RelatedGrants } from "../operation.ts";
 import { columnsOf, type View, viewOf } from "../output.ts";
 import type { Query } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
@@ -33,7 +33,7 @@ export function parseSelection(query: Query, resource: Resource): Selection {
   return {
     filter: walkingFilter(query.get("filter"), resource),
     shown: shownRows(query, resource),
-    view: viewOf(resource, query.get("select"), readInclude(query.get("include"), resource)),
+    view: viewOf(resource, query.get("select"), resolveInclude(query.get("include"), resource)),
     order,
     after: cursor === "" ? null : openCursor(cursor, resource.url, order, resource.sealer),
   };
@@ -46,7 +46,7 @@ export function reachOf({ filter, view }: Selection): ReadonlySet<Resource> {
 }
 
 /** The rights that a selection is planned with. */
-export interface SelectionRights extends Pick<FurtherRights, "related"> {
+export interface SelectionRights extends Pick<RelatedGrants, "related"> {
   readonly grant: Grant;
 }
 

@@ -6,35 +6,35 @@ import { parseFlag, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** How many rows there are on all pages, as an answer says it. */
-export interface Total {
+export interface TotalCount {
   readonly totalCount: number;
   /** Only beside a guess. */
   readonly totalCountEstimated?: true;
 }
 
 /** How a total will be found. */
-export interface TotalPlan {
+export interface TotalCountPlan {
   readonly count: CountPlan;
   /** Asked first; null where only counting will do. */
   readonly estimate: EstimatePlan | null;
 }
 
 /** What `totalCount` asks for. */
-export type TotalWish = "none" | "exact" | "estimated";
+export type TotalCountMode = "none" | "exact" | "estimated";
 
 /** Throws a 400 for what it does not take. */
-export function parseTotal(query: Query): TotalWish {
+export function parseTotalCount(query: Query): TotalCountMode {
   if (query.get("totalCount") === "estimated") return "estimated";
   return parseFlag(query, "totalCount") ? "exact" : "none";
 }
 
 /** Guesses only where that is asked for, possible, and tells nothing that a count would not. */
-export function planTotal(
+export function planTotalCount(
   where: Filter,
-  wish: Exclude<TotalWish, "none">,
+  wish: Exclude<TotalCountMode, "none">,
   grant: Grant,
   resource: Resource,
-): TotalPlan {
+): TotalCountPlan {
   const { table, reader } = resource;
   const mayGuess = wish === "estimated" && reader.dialect.estimate !== null &&
     // The planner knows how often a value stands in the whole table: whoever may see only some of
@@ -53,11 +53,11 @@ export function planTotal(
 const fewestGuessed = 2_500;
 
 /** `found` are the rows that `read`, the page and one more, has found. */
-export async function fetchTotal(
-  plan: TotalPlan,
+export async function fetchTotalCount(
+  plan: TotalCountPlan,
   { read, found }: { readonly read: ReadPlan; readonly found: number },
   { driver, reader }: Resource,
-): Promise<Total> {
+): Promise<TotalCount> {
   // The first page is also the last: they are all there.
   if (read.after === null && read.limit !== null && found < read.limit) {
     return { totalCount: found };

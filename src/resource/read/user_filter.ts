@@ -1,6 +1,6 @@
 import type { Grant } from "../../auth/authorize.ts";
 import { allRows, and, type Filter, noRows, or } from "../../filter/filter.ts";
-import { overLimit } from "../../filter/syntax/filter_error.ts";
+import { filterTooLarge } from "../../filter/syntax/filter_error.ts";
 import { type FilterContext, resolveFilter } from "../../filter/resolve_filter.ts";
 import {
   type ComparisonSyntax,
@@ -85,7 +85,7 @@ function requireFewWalks(syntax: FilterSyntax, { table }: Resource): void {
   const walks = comparisonsIn(syntax).filter(({ field }) => !table.byName.has(field));
   const excess = walks[filterLimits.walks];
   if (excess === undefined) return;
-  throw overLimit(excess.fieldAt, `${filterLimits.walks} comparisons that walk relations`);
+  throw filterTooLarge(excess.fieldAt, `${filterLimits.walks} comparisons that walk relations`);
 }
 
 function comparisonsIn(syntax: FilterSyntax): readonly ComparisonSyntax[] {

@@ -17,7 +17,7 @@ export interface LiveRights {
 }
 
 /** The door of rows for streams: masked like everywhere, and with their tags. */
-export function liveView(view: View, resource: Resource, rights: LiveRights): LiveView {
+export function createLiveView(view: View, resource: Resource, rights: LiveRights): LiveView {
   const { include } = view;
   const { table, etag } = resource;
   const { related } = rights;
@@ -98,7 +98,7 @@ function viewRight(
       const others = new Map(related);
       if (grant === null) others.delete(target);
       else others.set(target, grant);
-      return liveView(view, resource, { related: others, user });
+      return createLiveView(view, resource, { related: others, user });
     },
   };
 }

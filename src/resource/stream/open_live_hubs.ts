@@ -1,10 +1,10 @@
 import { DatabaseError } from "../../db/database_error.ts";
 import type { Driver } from "../../db/driver.ts";
 import { openChangeLog } from "../../db/changes/open_change_log.ts";
-import { createDecider } from "../../live/match/matcher.ts";
-import { Hub } from "../../live/live_hub.ts";
+import { createMatcher } from "../../live/match/matcher.ts";
+import { LiveHub } from "../../live/live_hub.ts";
 import { liveSizes } from "../../live/live_sizes.ts";
-import { Quota, type QuotaLimits } from "../../live/stream/stream_quota.ts";
+import { StreamQuota, type StreamQuotaLimits } from "../../live/stream/stream_quota.ts";
 import { unrecordedIn } from "../../live/feed/require_recorded.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
@@ -15,24 +15,24 @@ import type { Resource } from "../define/resource.ts";
 export interface LiveHubsOptions {
   /** By the drivers that the configuration names. */
   readonly recorded: ReadonlyMap<Driver, RecordedDriver>;
-  readonly limits: QuotaLimits;
+  readonly limits: StreamQuotaLimits;
   readonly runtime: Runtime;
 }
 
 /** The hubs of an app: one for each database with a resource that somebody may subscribe to. */
 export class LiveHubs {
   readonly #options: LiveHubsOptions;
-  readonly #quota: Quota;
-  readonly #hubs = new Map<Driver, Hub>();
+  readonly #quota: StreamQuota;
+  readonly #hubs = new Map<Driver, LiveHub>();
 
   /** None is open yet. */
   constructor(options: LiveHubsOptions) {
     this.#options = options;
-    this.#quota = new Quota(options.limits);
+    this.#quota = new StreamQuota(options.limits);
   }
 
   /** The hub of a database; null where nobody may subscribe, or no changes are recorded. */
-  of(driver: Driver): Hub | null {
+  of(driver: Driver): LiveHub | null {
     return this.#hubs.get(driver) ?? null;
   }
 
@@ -65,9 +65,9 @@ export class LiveHubs {
     tables: ReadonlySet<TableInfo>,
   ): Promise<void> {
     const { runtime } = this.#options;
-    const hub = new Hub({
+    const hub = new LiveHub({
       openLog: () => openChangeLog({ driver, tables, changes, runtime }),
-      decider: createDecider(driver, runtime),
+      decider: createMatcher(driver, runtime),
       runtime,
       sizes: liveSizes,
       excluded: changes.exclude,

@@ -1,5 +1,5 @@
 import { addressGroup } from "../../guard/client_address.ts";
-import type { Hub } from "../../live/live_hub.ts";
+import type { LiveHub } from "../../live/live_hub.ts";
 import type { StreamRequest } from "../../live/stream/stream_request.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
@@ -10,7 +10,7 @@ import type { Resource } from "../define/resource.ts";
 export type Stream = ReadableStream<Uint8Array> | null;
 
 /** Where a resource may be followed. Throws a 404 where it may not. */
-export function hubOf(resource: Resource): Hub {
+export function hubOf(resource: Resource): LiveHub {
   const hub = resource.hub();
   // Where nobody may subscribe there is none either, but then the right was missing before.
   if (hub === null) throw new Problem("not-found", "There is nothing at this path");

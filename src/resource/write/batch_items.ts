@@ -2,9 +2,9 @@ import type { Filter } from "../../filter/filter.ts";
 import { filterError } from "../../filter/syntax/filter_error.ts";
 import { type Key, keyId } from "../../plan/key.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { overLimit } from "./read_rows_to_write.ts";
-import { InvalidFields, readColumns, readKey, requireObject } from "./parse_fields.ts";
-import { itemPlace, waitWithin, within } from "./body_path.ts";
+import { batchTooLarge } from "./read_rows_to_write.ts";
+import { InvalidFields, parseColumns, parseKeyFields, requireObject } from "./parse_fields.ts";
+import { itemPath, within, withinAsync } from "./body_path.ts";
 import type { Precondition } from "../http/precondition.ts";
 import type { Resource } from "../define/resource.ts";
 import { userFilter } from "../read/user_filter.ts";
@@ -20,12 +20,12 @@ export interface NamedItem {
 }
 
 /** The items of a body, counted before anything else looks at them. Throws 400 and 422. */
-export function readItems(body: unknown, limit: number): readonly object[] {
+export function parseItems(body: unknown, limit: number): readonly object[] {
   const items = member(body, "items");
   if (!Array.isArray(items)) {
     throw new InvalidFields([{ path: "items", message: "must be a list of objects" }]);
   }
-  if (items.length > limit) throw overLimit(limit, "it holds more items");
+  if (items.length > limit) throw batchTooLarge(limit, "it holds more items");
   return eachItem(items, (item: unknown) => {
     if (typeof item === "object" && item !== null && !Array.isArray(item)) return item;
     throw new InvalidFields([{ path: "", message: "must be an object" }]);
@@ -36,15 +36,15 @@ export function readItems(body: unknown, limit: number): readonly object[] {
  * The items of a batch whose items name their rows. `_ifMatch` is the condition of one item alone,
  * and no field of it. Throws a 422 where two name the same row.
  */
-export function readNamedItems(
+export function parseNamedItems(
   body: unknown,
   limit: number,
   resource: Resource,
 ): readonly NamedItem[] {
   const seen = new Map<string, number>();
-  return eachItem(readItems(body, limit), (item, index) => {
+  return eachItem(parseItems(body, limit), (item, index) => {
     const { _ifMatch: condition = null, ...fields }: { readonly _ifMatch?: unknown } = item;
-    const key = readKey(fields, resource);
+    const key = parseKeyFields(fields, resource);
     const id = keyId(key, resource.table);
     const earlier = seen.get(id);
     if (earlier !== undefined) {
@@ -52,12 +52,12 @@ export function readNamedItems(
     }
     seen.set(id, index);
     const precondition = readCondition(condition, resource);
-    return { index, key, values: readColumns(fields, resource), precondition };
+    return { index, key, values: parseColumns(fields, resource), precondition };
   });
 }
 
 /** The rows that a batch is about. There must be a filter: nobody means every row by saying nothing. */
-export function readBatchFilter(body: unknown, resource: Resource): Filter {
+export function parseBatchFilter(body: unknown, resource: Resource): Filter {
   const text = member(body, "filter");
   const filter = typeof text === "string" ? userFilter(text, resource) : null;
   if (filter === null) {
@@ -67,13 +67,13 @@ export function readBatchFilter(body: unknown, resource: Resource): Filter {
 }
 
 /** The change of a batch: one for all of its rows, so that it names no key. */
-export function readPatch(body: unknown, resource: Resource): ReadonlyMap<ColumnInfo, unknown> {
+export function parsePatch(body: unknown, resource: Resource): ReadonlyMap<ColumnInfo, unknown> {
   const patch = member(body, "patch");
   return within({ path: "patch", details: {} }, () => {
     if (typeof patch !== "object" || patch === null || Array.isArray(patch)) {
       throw new InvalidFields([{ path: "", message: "must be an object" }]);
     }
-    const values = readColumns(patch, resource);
+    const values = parseColumns(patch, resource);
     const key = resource.table.primaryKey.find((column) => values.has(column));
     if (key === undefined) return values;
     throw new InvalidFields([{ path: key.name, message: "cannot be changed" }]);
@@ -85,7 +85,7 @@ export function eachItem<T, Result>(
   items: readonly T[],
   work: (item: T, index: number) => Result,
 ): Result[] {
-  return items.map((item, index) => within(itemPlace(index), () => work(item, index)));
+  return items.map((item, index) => within(itemPath(index), () => work(item, index)));
 }
 
 /** The same for work that waits; the items take turns, and each says which it is. */
@@ -95,7 +95,7 @@ export async function inTurn<T extends { readonly index: number }, Result>(
 ): Promise<Result[]> {
   const results: Result[] = [];
   for (const item of items) {
-    results.push(await waitWithin(itemPlace(item.index), () => work(item)));
+    results.push(await withinAsync(itemPath(item.index), () => work(item)));
   }
   return results;
 }

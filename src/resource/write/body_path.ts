@@ -2,7 +2,7 @@ import { Problem } from "../../problem/problem.ts";
 import { InvalidFields } from "./parse_fields.ts";
 
 /** Where in a body something stands. */
-export interface Place {
+export interface BodyPath {
   /** Like `items.3.title`; empty for the body itself. */
   readonly path: string;
   /** What the details of a problem say of it. */
@@ -10,28 +10,28 @@ export interface Place {
 }
 
 /** Does `work` at a place. What it throws names the place. */
-export function within<Result>(place: Place, work: () => Result): Result {
+export function within<Result>(place: BodyPath, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
-    throw placed(error, place);
+    throw atBodyPath(error, place);
   }
 }
 
 /** The same for work that waits. */
-export async function waitWithin<Result>(
-  place: Place,
+export async function withinAsync<Result>(
+  place: BodyPath,
   work: () => Result | Promise<Result>,
 ): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    throw placed(error, place);
+    throw atBodyPath(error, place);
   }
 }
 
 /** The same fault, told where in the body it is. */
-export function placed(error: unknown, { path, details }: Place): unknown {
+export function atBodyPath(error: unknown, { path, details }: BodyPath): unknown {
   // The body as a whole is no place to tell.
   if (path === "") return error;
   if (error instanceof InvalidFields) {
@@ -47,15 +47,15 @@ export function placed(error: unknown, { path, details }: Place): unknown {
 }
 
 /** The body itself. */
-export const wholeBody: Place = Object.freeze({ path: "", details: Object.freeze({}) });
+export const wholeBody: BodyPath = Object.freeze({ path: "", details: Object.freeze({}) });
 
 /** An item of a batch. */
-export function itemPlace(index: number): Place {
+export function itemPath(index: number): BodyPath {
   return { path: `items.${index}`, details: { index } };
 }
 
 /** What is embedded at a place, under a name like `albums.0`. */
-export function placeInside({ path, details }: Place, name: string): Place {
+export function pathInside({ path, details }: BodyPath, name: string): BodyPath {
   const inner = path === "" ? name : `${path}.${name}`;
   return { path: inner, details: { ...details, path: inner } };
 }

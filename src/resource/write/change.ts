@@ -8,43 +8,46 @@ import { inWrite } from "./in_write.ts";
 import { InvalidFields } from "./parse_fields.ts";
 import type { ResourceRequest } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
-import { type NamedRow, readNamedRow, type RowTarget, rowTarget } from "./row_target.ts";
+import { type NamedRow, parseNamedRow, type RowTarget, rowTarget } from "./row_target.ts";
 import { changeRow } from "./write_row.ts";
 
 /** What a PATCH or PUT wants: which row, and the new values of some of its columns. */
-export interface Change {
+export interface RequestedUpdate {
   readonly named: NamedRow;
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
 }
 
 /** A change, under a right. */
-export interface ChangePlan {
+export interface RequestedUpdatePlan {
   readonly target: RowTarget;
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
   readonly grant: Grant;
 }
 
 /** The change that a request asks for. */
-export function readChange(
+export function parseUpdate(
   request: ResourceRequest,
   values: ReadonlyMap<ColumnInfo, unknown>,
   resource: Resource,
-): Change {
-  return { named: readNamedRow(request, resource), values };
+): RequestedUpdate {
+  return { named: parseNamedRow(request, resource), values };
 }
 
 /** Throws a 404 for an impossible id, and a 422 for a body that would re-key the row. */
-export function planChange(
-  { named, values }: Change,
+export function planUpdate(
+  { named, values }: RequestedUpdate,
   grant: Grant,
   resource: Resource,
-): ChangePlan {
+): RequestedUpdatePlan {
   const target = rowTarget(named, resource);
   return { target, values: withoutKey(values, target.key, resource), grant };
 }
 
 /** Before-hook, transaction, after-hook. */
-export async function executeChange(plan: ChangePlan, call: OperationCall<Row>): Promise<Row> {
+export async function executeUpdate(
+  plan: RequestedUpdatePlan,
+  call: OperationCall<Row>,
+): Promise<Row> {
   const write = { ...call, grant: plan.grant };
   const { target } = plan;
   const changed = await beforeUpdate(target, plan.values, write);

@@ -1,34 +1,34 @@
 import type { Connection } from "../../db/driver.ts";
 import { allRows, and, type Filter } from "../../filter/filter.ts";
-import { type Key, keyFilter, keyId, keyOf, keysFilter, parts } from "../../plan/key.ts";
+import { chunksOf, type Key, keyFilter, keyId, keyOf, keysFilter } from "../../plan/key.ts";
 import { type Assignments, oneMore } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { inTurn, type NamedItem } from "./batch_items.ts";
 import { keysPerStatement, readByKeys, type RowsByKey } from "./read_rows_to_write.ts";
-import type { Write } from "../call.ts";
-import { itemPlace } from "./body_path.ts";
+import type { WriteCall } from "../call.ts";
+import { itemPath } from "./body_path.ts";
 import type { Resource } from "../define/resource.ts";
-import { nextVersion, withNextMoment, withNextVersion } from "./next_version.ts";
-import { requireWithin } from "./within_scope.ts";
+import { nextVersion, withNextVersion, withUpdateTime } from "./next_version.ts";
+import { requireWithinScope } from "./within_scope.ts";
 import { afterHook, removal, updateRow } from "./write_row.ts";
 
 /** A locked row, as far as it was read, and what it is to become. */
-export interface RowChange {
+export interface LockedRowUpdate {
   readonly current: Row;
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
 }
 
 /** The same for a row that an item of a batch names. */
-export type ItemChange = RowChange & NamedItem;
+export type ItemUpdate = LockedRowUpdate & NamedItem;
 
 /** The rows that a right reaches for a change: those it covers, can see, and that are not deleted. */
-export function reachableRows({ grant, resource }: Write): Filter {
+export function reachableRows({ grant, resource }: WriteCall): Filter {
   return and(grant.rows, grant.visible, resource.live);
 }
 
 /** What has to be read of rows before they are changed together. */
-export function columnsToChange({ table, etag }: Resource): readonly ColumnInfo[] {
+export function columnsToUpdate({ table, etag }: Resource): readonly ColumnInfo[] {
   return table.columns.filter((column) =>
     table.primaryKey.includes(column) || column === etag?.versionField ||
     column === etag?.updatedAtField
@@ -39,9 +39,9 @@ export function columnsToChange({ table, etag }: Resource): readonly ColumnInfo[
  * Changes locked rows, holds them against the scope and runs the after-hooks. Rows that become the
  * same share a statement. Gives the number of rows that were changed.
  */
-export async function changeRows(
-  changes: readonly RowChange[],
-  write: Write,
+export async function updateLockedRows(
+  changes: readonly LockedRowUpdate[],
+  write: WriteCall,
   connection: Connection,
 ): Promise<number> {
   const { resource } = write;
@@ -50,14 +50,14 @@ export async function changeRows(
   const changed = new Map<string, Row>();
   let count = 0;
   for (const { set, keys } of sharedChanges(changes, resource)) {
-    for (const some of parts(keys, keysPerStatement(resource))) {
+    for (const some of chunksOf(keys, keysPerStatement(resource))) {
       const result = await changeByKeys(some, set, returning, resource, connection);
       count += result.count;
       for (const [id, row] of result.rows) changed.set(id, row);
     }
   }
   const keys = changes.map(({ current }) => keyOf(current, table));
-  await requireWithin(write, keys, connection);
+  await requireWithinScope(write, keys, connection);
   for (const key of keys) {
     const row = changed.get(keyId(key, table));
     if (row !== undefined) await afterHook("onAfterUpdate", row, write, connection);
@@ -69,15 +69,15 @@ export async function changeRows(
  * Changes the locked rows of items, each in its own way, holds them against the scope and runs the
  * after-hooks. The rows come back in the order of the items.
  */
-export async function changeItems(
-  items: readonly ItemChange[],
-  write: Write,
+export async function updateItems(
+  items: readonly ItemUpdate[],
+  write: WriteCall,
   connection: Connection,
 ): Promise<readonly Row[]> {
   const { resource } = write;
   const { table, batch } = resource;
   const changed = await inTurn(items, async ({ key, values, current, precondition }) => {
-    const next = batch.incrementVersion || precondition !== null ? withNextVersion : withNextMoment;
+    const next = batch.incrementVersion || precondition !== null ? withNextVersion : withUpdateTime;
     const set = next(values, current, resource);
     const row = await updateRow(keyFilter(key, table), set, resource, connection);
     // The row is locked, so that only a trigger can have kept it as it was.
@@ -86,20 +86,20 @@ export async function changeItems(
     }
     return row;
   });
-  const places = items.map(({ index }) => itemPlace(index));
-  await requireWithin(write, items.map(({ key }) => key), connection, places);
+  const places = items.map(({ index }) => itemPath(index));
+  await requireWithinScope(write, items.map(({ key }) => key), connection, places);
   for (const row of changed) await afterHook("onAfterUpdate", row, write, connection);
   return changed;
 }
 
 /** Deletes locked rows, or marks them deleted, and gives their number. */
-export async function removeByKeys(
+export async function deleteByKeys(
   keys: readonly Key[],
   resource: Resource,
   connection: Connection,
 ): Promise<number> {
   let count = 0;
-  for (const some of parts(keys, keysPerStatement(resource))) {
+  for (const some of chunksOf(keys, keysPerStatement(resource))) {
     const plan = removal(keysFilter(some, resource.table), resource);
     count += (await connection.query(resource.reader.compile(plan))).changed;
   }
@@ -116,19 +116,19 @@ interface SharedChange {
  * time of update than now, so that most batches are one statement.
  */
 function sharedChanges(
-  changes: readonly RowChange[],
+  changes: readonly LockedRowUpdate[],
   resource: Resource,
 ): readonly SharedChange[] {
   const { etag, batch, table, runtime } = resource;
   const version = batch.incrementVersion ? etag?.versionField ?? null : null;
   const moment = etag?.updatedAtField ?? null;
   const nowMs = runtime.clock.now();
-  const byValues = new Map<RowChange["values"], Map<string, SharedChange>>();
+  const byValues = new Map<LockedRowUpdate["values"], Map<string, SharedChange>>();
   for (const { current, values } of changes) {
     const isCounted = version !== null && !values.has(version) &&
       nextVersion(current[version.name]) !== null;
     const counted = isCounted ? new Map([...values, [version, oneMore]]) : values;
-    const set = withNextMoment(counted, current, resource, nowMs);
+    const set = withUpdateTime(counted, current, resource, nowMs);
     const shared = byValues.get(values) ?? new Map<string, SharedChange>();
     const likeness = `${isCounted} ${moment === null ? "" : set.get(moment)}`;
     const same = shared.get(likeness) ?? { set, keys: [] };

@@ -12,7 +12,7 @@ import type { Resource } from "../define/resource.ts";
  * The values of a row to insert: what the server generates, over what the caller sent, and the
  * defaults of the rest. The caller's primary key stands. Throws a 422 for what is missing.
  */
-export function newRow(
+export function completeNewRow(
   given: ReadonlyMap<ColumnInfo, unknown>,
   grant: Grant,
   resource: Resource,

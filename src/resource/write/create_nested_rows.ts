@@ -3,7 +3,7 @@ import { DatabaseError } from "../../db/database_error.ts";
 import { databaseProblem } from "../../db/database_problem.ts";
 import type { Connection } from "../../db/driver.ts";
 import { and } from "../../filter/filter.ts";
-import { keyId, parts } from "../../plan/key.ts";
+import { chunksOf, keyId } from "../../plan/key.ts";
 import { type Assignments, databaseDefault } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import { unreachable } from "../../problem/unreachable.ts";
@@ -13,20 +13,20 @@ import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { insertRows } from "./insert_rows.ts";
 import { readByKeys } from "./read_rows_to_write.ts";
 import { beforeCreate } from "./before_hooks.ts";
-import type { BodyRow, BodyRows, RowsStep } from "./nested_rows.ts";
-import type { Call, OperationCall, Write } from "../call.ts";
+import type { NestedRow, NestedRows, RowsStep } from "./nested_rows.ts";
+import type { Call, OperationCall, WriteCall } from "../call.ts";
 import { completeRow, InvalidFields } from "./parse_fields.ts";
 import { inTransaction } from "./in_transaction.ts";
-import { newRow } from "./complete_new_row.ts";
-import { nameRow } from "../http/optimistic_id.ts";
-import type { FurtherRights } from "../operation.ts";
+import { completeNewRow } from "./complete_new_row.ts";
+import { attachOptimisticId } from "../http/optimistic_id.ts";
+import type { RelatedGrants } from "../operation.ts";
 import { type Included, viewOf } from "../output.ts";
-import { type Place, placed, waitWithin } from "./body_path.ts";
+import { atBodyPath, type BodyPath, withinAsync } from "./body_path.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** Rows to create, under the rights that all of them need. */
-export interface RowsPlan extends Pick<FurtherRights, "created" | "related"> {
-  readonly body: BodyRows;
+export interface RowsPlan extends Pick<RelatedGrants, "created" | "related"> {
+  readonly body: NestedRows;
   /** The right to create rows of the resource itself. */
   readonly grant: Grant;
   /** What the client calls the first row. */
@@ -40,7 +40,7 @@ export interface CreatedRows {
 }
 
 /** Runs all before-hooks, then writes all rows in one transaction, after-hooks included. */
-export async function createRows(
+export async function createNestedRows(
   plan: RowsPlan,
   call: OperationCall<CreatedRows>,
 ): Promise<CreatedRows> {
@@ -48,11 +48,11 @@ export async function createRows(
   for (const step of plan.body.steps) {
     for (const row of step.rows) {
       const prepare = () => prepareRow(row, step, { values, plan, call });
-      values.set(row, await waitWithin(row.place, prepare));
+      values.set(row, await withinAsync(row.place, prepare));
     }
   }
   return await inTransaction(call, async (connection) => {
-    const written = new Map<BodyRow, Row>();
+    const written = new Map<NestedRow, Row>();
     for (const step of plan.body.steps) {
       const rows = await writeStep(step, { values, written, plan, call }, connection);
       step.rows.forEach((row, index) => {
@@ -63,14 +63,14 @@ export async function createRows(
     const rows = storedRows(plan.body.rows, written);
     const [first] = rows;
     if (plan.optimisticId !== null && first !== undefined) {
-      await nameRow(first, plan.optimisticId, call.resource, connection);
+      await attachOptimisticId(first, plan.optimisticId, call.resource, connection);
     }
     return { rows, included: embeddedIn(plan.body.rows, written) };
   });
 }
 
 /** The values of rows before the transaction. */
-type PreparedRows = Map<BodyRow, Assignments>;
+type PreparedRows = Map<NestedRow, Assignments>;
 
 interface Preparing {
   readonly values: PreparedRows;
@@ -79,11 +79,11 @@ interface Preparing {
 }
 
 interface Writing extends Preparing {
-  readonly written: ReadonlyMap<BodyRow, Row>;
+  readonly written: ReadonlyMap<NestedRow, Row>;
 }
 
 async function prepareRow(
-  row: BodyRow,
+  row: NestedRow,
   step: RowsStep,
   { values, plan, call }: Preparing,
 ): Promise<Assignments> {
@@ -99,13 +99,13 @@ async function prepareRow(
   const given = wires.length === 0 ? row.given : new Map([...row.given, ...wires]);
   const hooked = await beforeCreate(given, write);
   const wired = wires.length === 0 ? hooked : new Map([...hooked, ...wires]);
-  const complete = newRow(wired, write.grant, step.resource);
+  const complete = completeNewRow(wired, write.grant, step.resource);
   // Neither a hook nor the server's own values lead a row away from where it stands.
   for (const [column, value] of wires) complete.set(column, value);
   return complete;
 }
 
-function writeTo(resource: Resource, { grant, created }: RowsPlan, call: Call): Write {
+function writeTo(resource: Resource, { grant, created }: RowsPlan, call: Call): WriteCall {
   const right = resource === call.resource ? grant : created.get(resource);
   if (right === undefined) throw new Error(`Nobody asked for the right to create ${resource.name}`);
   return { ...call, resource, grant: right };
@@ -139,14 +139,14 @@ async function writeStep(
 }
 
 /** The values of a row, with the foreign keys that are known by now. */
-function wiredRow(row: BodyRow, { values, written }: Writing): Assignments {
+function wiredRow(row: NestedRow, { values, written }: Writing): Assignments {
   const prepared = values.get(row) ?? new Map();
   if (row.wires.length === 0) return prepared;
   const wires = row.wires.map(({ column, from, source }) => {
     const value = written.get(from)?.[source.name] ?? null;
     if (value === null) {
       const message = "cannot be related: the other row has no value to refer to";
-      throw placed(new InvalidFields([{ path: "", message }]), row.place);
+      throw atBodyPath(new InvalidFields([{ path: "", message }]), row.place);
     }
     return [column, valueFor(column, value, source)] as const;
   });
@@ -161,7 +161,7 @@ function valueFor(column: ColumnInfo, value: unknown, source: ColumnInfo): unkno
 
 /** One answer for a row that is not there and one that the caller may not read. */
 async function findRows(
-  rows: readonly BodyRow[],
+  rows: readonly NestedRow[],
   resource: Resource,
   { related }: RowsPlan,
   connection: Connection,
@@ -177,7 +177,7 @@ async function findRows(
   return rows.map(({ place }, index) => {
     const row = found.get(keyId(keys[index] ?? [], table));
     if (row !== undefined) return row;
-    throw placed(new InvalidFields([{ path: "", message: "names no row" }]), place);
+    throw atBodyPath(new InvalidFields([{ path: "", message: "names no row" }]), place);
   });
 }
 
@@ -189,7 +189,7 @@ async function insertLinks(
   connection: Connection,
 ): Promise<void> {
   const columns = [...rows[0]?.keys() ?? []];
-  for (const some of parts(rows, Math.floor(driver.dialect.maxValues / columns.length))) {
+  for (const some of chunksOf(rows, Math.floor(driver.dialect.maxValues / columns.length))) {
     const plan = { kind: "insert" as const, table, columns, rows: some, returning: [] };
     await connection.query(reader.compile(plan));
   }
@@ -199,16 +199,16 @@ async function insertLinks(
  * What the database refused, told where in the body it is, as near as one statement for many rows
  * allows. What another try may mend stays what it is.
  */
-function refusedAt(error: unknown, places: readonly Place[]): unknown {
+function refusedAt(error: unknown, places: readonly BodyPath[]): unknown {
   if (!(error instanceof DatabaseError) || error.kind === "retryable") return error;
   const problem = databaseProblem(error, "create");
   const path = commonPath(places);
   const isTold = problem instanceof Problem && problem.status < 500 && path !== null;
-  return isTold ? placed(problem, { path, details: { path } }) : error;
+  return isTold ? atBodyPath(problem, { path, details: { path } }) : error;
 }
 
 /** The path that all embedded rows share: `albums` for `albums.0` and `albums.1`. */
-function commonPath([first, ...others]: readonly Place[]): string | null {
+function commonPath([first, ...others]: readonly BodyPath[]): string | null {
   if (first?.details.path === undefined) return null;
   const shared = first.path.split(".");
   for (const { path } of others) {
@@ -219,7 +219,10 @@ function commonPath([first, ...others]: readonly Place[]): string | null {
   return shared.length === 0 ? null : shared.join(".");
 }
 
-function storedRows(rows: readonly BodyRow[], written: ReadonlyMap<BodyRow, Row>): readonly Row[] {
+function storedRows(
+  rows: readonly NestedRow[],
+  written: ReadonlyMap<NestedRow, Row>,
+): readonly Row[] {
   return rows.map((row) => {
     const stored = written.get(row);
     if (stored === undefined) throw new Error("A row of the body was not written");
@@ -229,8 +232,8 @@ function storedRows(rows: readonly BodyRow[], written: ReadonlyMap<BodyRow, Row>
 
 /** The embedded rows, shown as if a read had included them: under the names that the body has. */
 function embeddedIn(
-  around: readonly BodyRow[],
-  written: ReadonlyMap<BodyRow, Row>,
+  around: readonly NestedRow[],
+  written: ReadonlyMap<NestedRow, Row>,
 ): readonly Included[] {
   const found = new Map<Relation, Embedded>();
   around.forEach(({ embedded }, place) => {
@@ -257,7 +260,7 @@ function embeddedIn(
 /** What the rows of a level embed under one name. */
 interface Embedded {
   readonly target: Resource;
-  readonly rows: BodyRow[];
+  readonly rows: NestedRow[];
   readonly places: number[];
   readonly placeOf: (number | null)[];
 }

@@ -1,6 +1,6 @@
 import type { Connection } from "../../db/driver.ts";
-import { retrying } from "../../db/transact.ts";
-import type { OperationCall, Write } from "../call.ts";
+import { retryOnConflict } from "../../db/transact.ts";
+import type { OperationCall, WriteCall } from "../call.ts";
 import { inTransaction } from "./in_transaction.ts";
 
 /**
@@ -8,12 +8,12 @@ import { inTransaction } from "./in_transaction.ts";
  * scope to hold the result against, a hook, an answer to store. A lone statement is a transaction by itself.
  */
 export function inWrite<T>(
-  write: Write & OperationCall<T>,
+  write: WriteCall & OperationCall<T>,
   afterHook: "onAfterCreate" | "onAfterUpdate" | "onAfterDelete",
   work: (connection: Connection) => Promise<T>,
 ): Promise<T> {
   const { grant, resource, record } = write;
   const isAlone = record === null && grant.rows.kind === "all" && grant.visible.kind === "all" &&
     resource.etag === null && resource.hooks[afterHook] === undefined;
-  return isAlone ? retrying(resource.driver, work) : inTransaction(write, work);
+  return isAlone ? retryOnConflict(resource.driver, work) : inTransaction(write, work);
 }

@@ -1,13 +1,13 @@
 import type { Connection } from "../../db/driver.ts";
 import { fetchRows } from "../../db/rows.ts";
-import { compareKeys, type Key, keyId, keyOf, parts } from "../../plan/key.ts";
+import { chunksOf, compareKeys, type Key, keyId, keyOf } from "../../plan/key.ts";
 import { type Assignments, databaseDefault } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
-import type { Write } from "../call.ts";
-import { type Place, waitWithin, wholeBody } from "./body_path.ts";
+import type { WriteCall } from "../call.ts";
+import { type BodyPath, wholeBody, withinAsync } from "./body_path.ts";
 import type { Resource } from "../define/resource.ts";
-import { requireWithin } from "./within_scope.ts";
+import { requireWithinScope } from "./within_scope.ts";
 import { afterHook } from "./write_row.ts";
 
 /**
@@ -16,22 +16,22 @@ import { afterHook } from "./write_row.ts";
  */
 export async function insertRows(
   rows: readonly Assignments[],
-  places: readonly Place[],
-  write: Write,
+  places: readonly BodyPath[],
+  write: WriteCall,
   connection: Connection,
 ): Promise<readonly Row[]> {
   const { table, reader } = write.resource;
   const columns = columnsOf(rows, table);
   const inserted: Row[] = [];
-  for (const some of parts(rows, rowsPerStatement(rows, columns, write.resource))) {
+  for (const some of chunksOf(rows, rowsPerStatement(rows, columns, write.resource))) {
     const plan = { kind: "insert" as const, table, columns, rows: some, returning: table.columns };
     const answered = (await fetchRows(connection, plan, reader)).rows;
     inserted.push(...inOrderOf(some, answered, table));
   }
-  await requireWithin(write, inserted.map((row) => keyOf(row, table)), connection, places);
+  await requireWithinScope(write, inserted.map((row) => keyOf(row, table)), connection, places);
   for (const [index, row] of inserted.entries()) {
     const place = places[index] ?? wholeBody;
-    await waitWithin(place, () => afterHook("onAfterCreate", row, write, connection));
+    await withinAsync(place, () => afterHook("onAfterCreate", row, write, connection));
   }
   return inserted;
 }

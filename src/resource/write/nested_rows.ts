@@ -1,24 +1,24 @@
 import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import { noPlaces, noResources } from "../read/related_grants.ts";
-import type { Place } from "./body_path.ts";
+import { noPaths, noResources } from "../read/related_grants.ts";
+import type { BodyPath } from "./body_path.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** A row that a body asks for. */
-export interface BodyRow {
-  readonly place: Place;
+export interface NestedRow {
+  readonly place: BodyPath;
   /** What the body tells of it; of a row to find, its key. */
   readonly given: ReadonlyMap<ColumnInfo, unknown>;
   /** The foreign keys that follow from other rows of the body. */
-  readonly wires: readonly Wire[];
+  readonly wires: readonly ForeignKeySource[];
   /** The rows that stand in it, in the order in which the relations are declared. */
   readonly embedded: readonly EmbeddedRows[];
 }
 
 /** A column that takes the value that another row of the body has in `source`. */
-export interface Wire {
+export interface ForeignKeySource {
   readonly column: ColumnInfo;
-  readonly from: BodyRow;
+  readonly from: NestedRow;
   readonly source: ColumnInfo;
 }
 
@@ -26,7 +26,7 @@ export interface Wire {
 export interface EmbeddedRows {
   readonly relation: Relation;
   readonly target: Resource;
-  readonly rows: readonly BodyRow[];
+  readonly rows: readonly NestedRow[];
 }
 
 /** Rows of one table that are created, found by their keys, or put into a link table, together. */
@@ -34,15 +34,15 @@ export type RowsStep =
   | {
     readonly kind: "create" | "find";
     readonly resource: Resource;
-    readonly rows: readonly BodyRow[];
+    readonly rows: readonly NestedRow[];
   }
-  | { readonly kind: "link"; readonly table: TableInfo; readonly rows: readonly BodyRow[] };
+  | { readonly kind: "link"; readonly table: TableInfo; readonly rows: readonly NestedRow[] };
 
 /** All that a body asks for. */
-export interface BodyRows {
+export interface NestedRows {
   readonly resource: Resource;
   /** What it asks for first of all: the row of a create, the items of a batch. */
-  readonly rows: readonly BodyRow[];
+  readonly rows: readonly NestedRow[];
   /** In an order in which each row comes after those that it refers to. */
   readonly steps: readonly RowsStep[];
   /** How many rows it holds, embedded ones included. */
@@ -50,9 +50,9 @@ export interface BodyRows {
 }
 
 /** The other resources that rows are created of, each with the first place that asks for one. */
-export function createdBy({ resource, steps }: BodyRows): ReadonlyMap<Resource, Place> {
-  if (steps.length === 1) return noPlaces;
-  const places = new Map<Resource, Place>();
+export function createdBy({ resource, steps }: NestedRows): ReadonlyMap<Resource, BodyPath> {
+  if (steps.length === 1) return noPaths;
+  const places = new Map<Resource, BodyPath>();
   for (const step of steps) {
     const [first] = step.rows;
     if (step.kind !== "create" || step.resource === resource || first === undefined) continue;
@@ -62,7 +62,7 @@ export function createdBy({ resource, steps }: BodyRows): ReadonlyMap<Resource, 
 }
 
 /** The resources that rows are looked up in, to be linked. */
-export function foundBy({ steps }: BodyRows): ReadonlySet<Resource> {
+export function foundBy({ steps }: NestedRows): ReadonlySet<Resource> {
   if (steps.length === 1) return noResources;
   return new Set(steps.flatMap((step) => step.kind === "find" ? [step.resource] : []));
 }

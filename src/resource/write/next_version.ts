@@ -21,15 +21,15 @@ export function withNextVersion(
 ): Assignments {
   const field = resource.etag?.versionField ?? null;
   if (field === null || current === null || set.has(field)) {
-    return withNextMoment(set, current, resource);
+    return withUpdateTime(set, current, resource);
   }
   const next = nextVersion(current[field.name]);
   const counted = next === null ? set : new Map([...set, [field, next]]);
-  return withNextMoment(counted, current, resource);
+  return withUpdateTime(counted, current, resource);
 }
 
 /** The same without the version, which batches leave as it is unless somebody asks for more. */
-export function withNextMoment(
+export function withUpdateTime(
   set: Assignments,
   current: Row | null,
   { etag, driver, runtime }: Resource,

@@ -39,7 +39,7 @@ const markers: ReadonlySet<string> = new Set(["_etag", "_optimisticId"]);
  * silently, unknown fields too unless `strictInput`. Rows of relations are refused where bodies may
  * hold them elsewhere: ignoring them would look like success. Throws a 422 that names every fault.
  */
-export function readColumns(body: unknown, resource: Resource): Map<ColumnInfo, unknown> {
+export function parseColumns(body: unknown, resource: Resource): Map<ColumnInfo, unknown> {
   const values = new Map<ColumnInfo, unknown>();
   const errors: FieldError[] = [];
   for (const [name, value] of Object.entries(requireObject(body))) {
@@ -89,7 +89,7 @@ export function toRecord(values: ReadonlyMap<ColumnInfo, unknown>): Record<strin
 }
 
 /** What a before-hook returned → values. It may set protected columns, but not impossible values. */
-export function readHookValues(
+export function parseHookValues(
   data: Readonly<Record<string, unknown>>,
   resource: Resource,
 ): Map<ColumnInfo, unknown> {
@@ -105,7 +105,7 @@ export function readHookValues(
 }
 
 /** The values of a key in a body that must name a row. Throws a 422 for what is missing or impossible. */
-export function readKey(body: object, resource: Resource): Key {
+export function parseKeyFields(body: object, resource: Resource): Key {
   const values = new Map<ColumnInfo, unknown>();
   const errors: FieldError[] = [];
   const given = new Map(Object.entries(body));

@@ -1,17 +1,23 @@
 import { keyId } from "../../plan/key.ts";
 import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { overLimit } from "./read_rows_to_write.ts";
-import type { BodyRow, BodyRows, EmbeddedRows, RowsStep, Wire } from "./nested_rows.ts";
-import { InvalidFields, readColumns, readKey, requireObject } from "./parse_fields.ts";
-import { type Place, placed, placeInside, within } from "./body_path.ts";
+import { batchTooLarge } from "./read_rows_to_write.ts";
+import type {
+  EmbeddedRows,
+  ForeignKeySource,
+  NestedRow,
+  NestedRows,
+  RowsStep,
+} from "./nested_rows.ts";
+import { InvalidFields, parseColumns, parseKeyFields, requireObject } from "./parse_fields.ts";
+import { atBodyPath, type BodyPath, pathInside, within } from "./body_path.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** A piece of the body that tells a row, and where the row gets its foreign key from. */
 export interface RowSource {
   readonly body: unknown;
-  readonly place: Place;
-  readonly wires?: readonly Wire[];
+  readonly place: BodyPath;
+  readonly wires?: readonly ForeignKeySource[];
 }
 
 /**
@@ -19,7 +25,7 @@ export interface RowSource {
  * relation become one step, whatever rows they are embedded in. Throws a 422 that names the path,
  * and a 400 where there are too many.
  */
-export function readRows(sources: readonly RowSource[], resource: Resource): BodyRows {
+export function parseNestedRows(sources: readonly RowSource[], resource: Resource): NestedRows {
   const reading: Reading = {
     steps: [],
     count: 0,
@@ -46,8 +52,8 @@ interface Reading {
 }
 
 /** A row that is still being read, and what its body holds under the names of relations. */
-interface Draft extends BodyRow {
-  readonly wires: Wire[];
+interface Draft extends NestedRow {
+  readonly wires: ForeignKeySource[];
   readonly embedded: EmbeddedRows[];
   readonly nested: ReadonlyMap<string, unknown>;
 }
@@ -83,7 +89,7 @@ function readLevel(
 
 function draftOf({ body, place, wires = [] }: RowSource, resource: Resource): Draft {
   const { own, nested } = split(body, resource);
-  const given = readColumns(own, resource);
+  const given = parseColumns(own, resource);
   for (const { column } of wires) {
     if (given.has(column)) throw fault(column.name, "follows from the row around: leave it out");
   }
@@ -120,7 +126,7 @@ function readRelation(
     const words = target === null
       ? "cannot be embedded: its rows are not created here"
       : `is embedded too deep: ${mostLevels} levels are allowed`;
-    throw placed(fault(relation.name, words), first.place);
+    throw atBodyPath(fault(relation.name, words), first.place);
   }
   const sources = around.flatMap((draft) =>
     within(draft.place, () => sourcesIn(draft, relation, target, reading))
@@ -157,9 +163,9 @@ function sourcesIn(
   if (toMany && !Array.isArray(value)) throw fault(name, "must be a list of objects");
   const bodies: readonly unknown[] = toMany && Array.isArray(value) ? value : [value];
   const limit = target.batch.create;
-  if (bodies.length > limit) throw overLimit(limit, `${name} holds more rows`);
+  if (bodies.length > limit) throw batchTooLarge(limit, `${name} holds more rows`);
   reading.count += bodies.length;
-  if (reading.count > reading.most) throw overLimit(reading.most, "it embeds more rows");
+  if (reading.count > reading.most) throw batchTooLarge(reading.most, "it embeds more rows");
   const { own, other } = relation.steps[0];
   if (type === "belongsTo") requireOpen(own, draft, name);
   const isChild = type === "hasOne" || type === "hasMany";
@@ -169,7 +175,7 @@ function sourcesIn(
     if (typeof body !== "object" || body === null || Array.isArray(body)) {
       throw fault(inner, "must be an object");
     }
-    return { body, place: placeInside(draft.place, inner), wires, around: draft };
+    return { body, place: pathInside(draft.place, inner), wires, around: draft };
   });
 }
 
@@ -185,11 +191,11 @@ function readCreated(
   sources: readonly RowSource[],
   target: Resource,
   reading: Reading,
-): readonly BodyRow[] {
+): readonly NestedRow[] {
   const [first] = sources;
   if (first === undefined) return [];
   if (target.capabilities.enableCreate) return readLevel(sources, target, reading);
-  throw placed(fault("", "cannot be created here"), first.place);
+  throw atBodyPath(fault("", "cannot be created here"), first.place);
 }
 
 /** What consists of a key is a row that is there; whatever else is to be linked is created. */
@@ -198,7 +204,7 @@ function readLinked(
   relation: Relation,
   target: Resource,
   reading: Reading,
-): readonly BodyRow[] {
+): readonly NestedRow[] {
   const isKnown = ({ body }: RowSource) => isKey(body, target);
   const fresh = sources.filter((source) => !isKnown(source));
   const known = sources.filter(isKnown);
@@ -232,13 +238,13 @@ function isKey(body: unknown, { table }: Resource): boolean {
 }
 
 /** Throws a 422 where one list names a row twice. */
-function findRows(sources: readonly EmbeddedSource[], target: Resource): readonly BodyRow[] {
-  const seen = new Map<Draft, Map<string, Place>>();
+function findRows(sources: readonly EmbeddedSource[], target: Resource): readonly NestedRow[] {
+  const seen = new Map<Draft, Map<string, BodyPath>>();
   return sources.map(({ body, place, around }) =>
     within(place, () => {
-      const key = readKey(requireObject(body), target);
+      const key = parseKeyFields(requireObject(body), target);
       const id = keyId(key, target.table);
-      const named = seen.get(around) ?? new Map<string, Place>();
+      const named = seen.get(around) ?? new Map<string, BodyPath>();
       const earlier = named.get(id);
       if (earlier !== undefined) throw fault("", `names the same row as ${earlier.path}`);
       seen.set(around, named.set(id, place));
@@ -248,7 +254,7 @@ function findRows(sources: readonly EmbeddedSource[], target: Resource): readonl
   );
 }
 
-function linkRow(from: BodyRow, to: BodyRow, relation: Relation): BodyRow {
+function linkRow(from: NestedRow, to: NestedRow, relation: Relation): NestedRow {
   const [near, far] = relation.steps;
   if (far === undefined) throw new Error(`The relation "${relation.name}" has no link table`);
   return {

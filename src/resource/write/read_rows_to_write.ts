@@ -1,7 +1,7 @@
 import type { Connection } from "../../db/driver.ts";
 import { fetchRows } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
-import { compareKeys, type Key, keyId, keyOf, keysFilter, parts } from "../../plan/key.ts";
+import { chunksOf, compareKeys, type Key, keyId, keyOf, keysFilter } from "../../plan/key.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
@@ -30,7 +30,7 @@ export async function readByKeys(
   const found = new Map<string, Row>();
   // Two batches that lock rows in the same order never wait for each other in a circle.
   const sorted = keys.length < 2 ? keys : keys.toSorted((a, b) => compareKeys(a, b, table));
-  for (const some of parts(sorted, keysPerStatement(resource))) {
+  for (const some of chunksOf(sorted, keysPerStatement(resource))) {
     const condition = and(where, keysFilter(some, table));
     const plan = { ...readPlan(table, columns, condition), ...(lock === true ? { lock } : {}) };
     for (const row of (await fetchRows(connection, plan, reader)).rows) {
@@ -56,7 +56,7 @@ export async function readMatching(
 ): Promise<readonly Row[]> {
   const read = { ...readPlan(table, columns, where), limit: limit + 1 };
   const { rows } = await fetchRows(connection, lock === true ? { ...read, lock } : read, reader);
-  if (rows.length > limit) throw overLimit(limit, "its filter matches more rows");
+  if (rows.length > limit) throw batchTooLarge(limit, "its filter matches more rows");
   return rows;
 }
 
@@ -66,7 +66,7 @@ export function keysPerStatement({ table, driver }: Resource): number {
 }
 
 /** A batch is too large; nothing of it was done. */
-export function overLimit(limit: number, what: string): Problem {
+export function batchTooLarge(limit: number, what: string): Problem {
   return new Problem(
     "batch-limit-exceeded",
     `Cannot write this batch: ${what} than the ${limit} that are allowed`,

@@ -1,7 +1,7 @@
 import { type Key, parseKey } from "../../plan/key.ts";
 import { notFound } from "../read/not_found_or_forbidden.ts";
 import type { ResourceRequest } from "../operation.ts";
-import { type Precondition, readPrecondition } from "../http/precondition.ts";
+import { parsePrecondition, type Precondition } from "../http/precondition.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** The row that a request names, and what it says about it; `key` is null for an impossible id. */
@@ -20,12 +20,12 @@ export interface RowTarget {
 }
 
 /** The row that the request names. */
-export function readNamedRow({ segment, header }: ResourceRequest, { table }: Resource): NamedRow {
+export function parseNamedRow({ segment, header }: ResourceRequest, { table }: Resource): NamedRow {
   return { segment, key: parseKey(segment, table), ifMatch: header("if-match") };
 }
 
 /** The row to write to. Throws a 404 for an impossible id, and a 428 where `If-Match` is required. */
 export function rowTarget({ segment, key, ifMatch }: NamedRow, resource: Resource): RowTarget {
   if (key === null) throw notFound(resource, segment);
-  return { key, segment, precondition: readPrecondition(ifMatch, resource) };
+  return { key, segment, precondition: parsePrecondition(ifMatch, resource) };
 }

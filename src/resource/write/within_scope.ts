@@ -2,8 +2,8 @@ import type { Connection } from "../../db/driver.ts";
 import { type Key, keyId } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
 import { readByKeys } from "./read_rows_to_write.ts";
-import type { Write } from "../call.ts";
-import { type Place, placed, wholeBody } from "./body_path.ts";
+import type { WriteCall } from "../call.ts";
+import { atBodyPath, type BodyPath, wholeBody } from "./body_path.ts";
 
 /**
  * Written rows must themselves lie within the scope they were written under: nobody creates or
@@ -11,11 +11,11 @@ import { type Place, placed, wholeBody } from "./body_path.ts";
  * of them, so that the scope means here what it means everywhere. Throws a 403, which rolls back;
  * `places` are those of the rows in the body, where it holds several.
  */
-export async function requireWithin(
-  { grant, resource }: Write,
+export async function requireWithinScope(
+  { grant, resource }: WriteCall,
   keys: readonly Key[],
   connection: Connection,
-  places: readonly Place[] = [],
+  places: readonly BodyPath[] = [],
 ): Promise<void> {
   if (grant.rows.kind === "all") return;
   const { table } = resource;
@@ -27,5 +27,5 @@ export async function requireWithin(
     "forbidden",
     `Cannot ${grant.access}: the row would lie outside your scope`,
   );
-  throw placed(problem, places[outside] ?? wholeBody);
+  throw atBodyPath(problem, places[outside] ?? wholeBody);
 }

@@ -9,19 +9,19 @@ import type { Assignments, DeletePlan, UpdatePlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import { instantOf } from "../../schema/instant.ts";
 import type { Row } from "../../schema/table_info.ts";
-import { rowId, runHook, type Write } from "../call.ts";
+import { rowId, runHook, type WriteCall } from "../call.ts";
 import { tagOf } from "../http/etag.ts";
-import { missedRow, notFound } from "../read/not_found_or_forbidden.ts";
+import { notFound, notFoundOrForbidden } from "../read/not_found_or_forbidden.ts";
 import { preconditionFailed, requirePrecondition } from "../http/precondition.ts";
 import type { Resource } from "../define/resource.ts";
 import type { RowTarget } from "./row_target.ts";
 import { withNextVersion } from "./next_version.ts";
-import { requireWithin } from "./within_scope.ts";
+import { requireWithinScope } from "./within_scope.ts";
 
 /** Inserts one row, holds it against the scope and runs the after-hook. */
 export async function insertRow(
   values: Assignments,
-  write: Write,
+  write: WriteCall,
   connection: Connection,
 ): Promise<Row> {
   const { table, reader } = write.resource;
@@ -33,7 +33,7 @@ export async function insertRow(
   if (row === undefined) {
     throw new Problem("validation-error", "Cannot create: the database did not keep the row");
   }
-  await requireWithin(write, [keyOf(row, table)], connection);
+  await requireWithinScope(write, [keyOf(row, table)], connection);
   await afterHook("onAfterCreate", row, write, connection);
   return row;
 }
@@ -45,7 +45,7 @@ export async function insertRow(
 export async function changeRow(
   target: RowTarget,
   set: Assignments,
-  write: Write,
+  write: WriteCall,
   connection: Connection,
 ): Promise<Row> {
   const { resource } = write;
@@ -64,7 +64,7 @@ interface Rewrite {
 
 async function rewriteRow(
   { target, current, where, set }: Rewrite,
-  write: Write,
+  write: WriteCall,
   connection: Connection,
 ): Promise<Row> {
   const { resource } = write;
@@ -75,7 +75,7 @@ async function rewriteRow(
     connection,
   );
   if (row === null) throw await lostRow(target, current, write, connection);
-  await requireWithin(write, [target.key], connection);
+  await requireWithinScope(write, [target.key], connection);
   await afterHook("onAfterUpdate", row, write, connection);
   return row;
 }
@@ -83,7 +83,7 @@ async function rewriteRow(
 /** Deletes one row, or marks it deleted. Fails like {@link changeRow}. */
 export async function removeRow(
   target: RowTarget,
-  write: Write,
+  write: WriteCall,
   connection: Connection,
 ): Promise<void> {
   const { resource } = write;
@@ -105,7 +105,7 @@ export function removal(where: Filter, resource: Resource): DeletePlan | UpdateP
 /** Takes the mark of deletion from a row. A row that is not marked is a 409. */
 export async function restoreRow(
   target: RowTarget,
-  write: Write,
+  write: WriteCall,
   connection: Connection,
 ): Promise<Row> {
   const { resource, grant } = write;
@@ -113,7 +113,7 @@ export async function restoreRow(
   if (softDelete === null) throw notFound(resource, target.segment);
   const where = and(keyFilter(target.key, table), grant.visible, grant.rows);
   const current = await readRow(where, resource, connection);
-  if (current === null) throw await missedRow(target, write, connection, allRows);
+  if (current === null) throw await notFoundOrForbidden(target, write, connection, allRows);
   requirePrecondition(target.precondition, current, resource);
   if (matches(softDelete.live, current)) {
     throw new Problem(
@@ -131,17 +131,17 @@ export async function restoreRow(
  */
 export async function lockRow(
   target: RowTarget,
-  write: Write,
+  write: WriteCall,
   connection: Connection,
 ): Promise<Row> {
   const row = await readRow(reachable(target, write), write.resource, connection);
-  if (row === null) throw await missedRow(target, write, connection);
+  if (row === null) throw await notFoundOrForbidden(target, write, connection);
   requirePrecondition(target.precondition, row, write.resource);
   return row;
 }
 
 /** The row of the target, as far as the right reaches. */
-function reachable(target: RowTarget, { resource, grant }: Write): Filter {
+function reachable(target: RowTarget, { resource, grant }: WriteCall): Filter {
   return and(keyFilter(target.key, resource.table), resource.live, grant.visible, grant.rows);
 }
 
@@ -187,12 +187,12 @@ function unchanged(current: Row | null, { etag }: Resource): Filter {
 async function lostRow(
   target: RowTarget,
   current: Row | null,
-  write: Write,
+  write: WriteCall,
   connection: Connection,
 ): Promise<Error> {
   const { etag } = write.resource;
   return current === null || etag === null
-    ? await missedRow(target, write, connection)
+    ? await notFoundOrForbidden(target, write, connection)
     : preconditionFailed(tagOf(current, etag));
 }
 
@@ -200,7 +200,7 @@ async function lostRow(
 export async function afterHook(
   name: "onAfterCreate" | "onAfterUpdate",
   row: Row,
-  write: Write,
+  write: WriteCall,
   connection: Connection,
 ): Promise<void> {
   const { hooks } = write.resource;
@@ -210,7 +210,11 @@ export async function afterHook(
 }
 
 /** Runs the after-hook of a row that was deleted. */
-export async function afterDelete(key: Key, write: Write, connection: Connection): Promise<void> {
+export async function afterDelete(
+  key: Key,
+  write: WriteCall,
+  connection: Connection,
+): Promise<void> {
   const { hooks } = write.resource;
   if (hooks.onAfterDelete !== undefined) {
     await runHook(write, connection, (context) => hooks.onAfterDelete?.(context, rowId(key)));

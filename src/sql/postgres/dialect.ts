@@ -19,7 +19,7 @@ import {
 } from "../fragment.ts";
 import { postgresImages } from "./row_images.ts";
 import { postgresMetrics } from "./metrics.ts";
-import { foreignTypeName, singleTypes } from "./types.ts";
+import { introspectedTypeName, singleTypes } from "./types.ts";
 import { asStored, bindable } from "../stored_value.ts";
 
 /**
@@ -112,7 +112,7 @@ function columnType(column: ColumnInfo): string {
 }
 
 function check(value: unknown, column: ColumnInfo): void {
-  const limit = integerLimits.get(foreignTypeName(column));
+  const limit = integerLimits.get(introspectedTypeName(column));
   if (limit === undefined || value === null) return;
   const number = Number(value);
   if (number > limit || number < -limit - 1) {
@@ -124,7 +124,9 @@ function check(value: unknown, column: ColumnInfo): void {
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.foreignType === null) return "wholly";
   if (column.kind === "text") return "but for order";
-  return column.kind === "real" && !doubleTypes.has(foreignTypeName(column)) ? "never" : "wholly";
+  return column.kind === "real" && !doubleTypes.has(introspectedTypeName(column))
+    ? "never"
+    : "wholly";
 }
 
 function encode(value: unknown, column: ColumnInfo): SqlValue {
@@ -243,7 +245,7 @@ const leadingColumns = `
   WHERE i.indisvalid AND i.indpred IS NULL`;
 
 function castOf(value: unknown, column: ColumnInfo): Fragment {
-  const type = foreignTypeName(column);
+  const type = introspectedTypeName(column);
   if (column.kind === "timestamp" && zonelessTypes.has(type)) return castToZoneless;
   if (column.kind === "real" && singleTypes.has(type) && isSingle(value)) return castToSingle;
   return casts[column.kind];
@@ -261,7 +263,7 @@ function isSingle(value: unknown): boolean {
 /** Enums, char(n), inet, arrays and whatever else has no kind of its own. */
 function isServedThroughText(column: ColumnInfo): boolean {
   return column.kind === "text" && column.foreignType !== null &&
-    !textTypes.has(foreignTypeName(column));
+    !textTypes.has(introspectedTypeName(column));
 }
 
 /** `[{"Plan": {"Plan Rows": 120, …}}]` → 120. */

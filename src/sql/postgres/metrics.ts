@@ -2,7 +2,7 @@ import { plainDecimal } from "../../schema/decimal_kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect, MetricDialect } from "../dialect.ts";
 import { type Fragment, identifier, rawSql, sql } from "../fragment.ts";
-import { foreignTypeName, singleTypes } from "./types.ts";
+import { introspectedTypeName, singleTypes } from "./types.ts";
 
 /** The metrics of Postgres, which adds integers and decimals as `numeric`, exactly. */
 export function postgresMetrics(
@@ -40,5 +40,5 @@ export function postgresMetrics(
 /** A float4 as its row shows it, 0.1 and not 0.10000000149011612, and added as a double. */
 function summand(column: ColumnInfo): Fragment {
   const name = identifier(column.dbName);
-  return singleTypes.has(foreignTypeName(column)) ? sql`${name}::text::float8` : name;
+  return singleTypes.has(introspectedTypeName(column)) ? sql`${name}::text::float8` : name;
 }

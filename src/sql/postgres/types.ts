@@ -1,7 +1,7 @@
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
 /** The declared type without its numbers: `timestamp(3) without time zone` has none of them. */
-export function foreignTypeName(column: ColumnInfo): string {
+export function introspectedTypeName(column: ColumnInfo): string {
   return column.foreignType?.toLowerCase().replace(/\s*\(.*?\)/, "") ?? "";
 }
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { quoteIdentifier } from "../fragment.ts";
 import { imageText, textLiteral, valuesOf } from "./image_text.ts";
 import { replacedTriggers, sqliteReplacedTable, type TriggerPart } from "./replaced_rows.ts";
-import type { WatchedTable } from "./recorded_table.ts";
+import type { RecordedTable } from "./recorded_table.ts";
 
 /** The tables of the log, as SQLite has them. */
 export const sqliteLogTables: readonly string[] = [
@@ -35,7 +35,7 @@ export interface SqliteTrigger {
  * that writes the table runs them. Their names depend on all that they say.
  */
 export function sqliteTriggers(
-  table: WatchedTable,
+  table: RecordedTable,
   lifetime: "permanent" | "temporary",
 ): readonly SqliteTrigger[] {
   // A temporary trigger would look for an unqualified table among the temporary ones first.
@@ -55,7 +55,7 @@ ${body.map((statement) => `  ${statement};\n`).join("")}END`,
   });
 }
 
-function recordingTriggers({ name, recorded }: WatchedTable): readonly TriggerPart[] {
+function recordingTriggers({ name, recorded }: RecordedTable): readonly TriggerPart[] {
   const [before, after] = [
     imageText(recorded, valuesOf("OLD")),
     imageText(recorded, valuesOf("NEW")),

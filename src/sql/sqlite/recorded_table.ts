@@ -1,14 +1,14 @@
 import type { ImageColumn } from "./image_text.ts";
 
 /** A table to watch. */
-export interface WatchedTable {
+export interface RecordedTable {
   /** As the database spells it. */
   readonly name: string;
   /** The columns, without those that are never recorded. */
-  readonly recorded: readonly WatchedColumn[];
-  readonly columns: readonly WatchedColumn[];
+  readonly recorded: readonly RecordedColumn[];
+  readonly columns: readonly RecordedColumn[];
   /** What tells its rows apart where there are no row ids. */
-  readonly key: readonly WatchedColumn[];
+  readonly key: readonly RecordedColumn[];
   /** What the row id is called; null where there is none. */
   readonly rowId: string | null;
   /** Whether a row keeps what tells it apart: VACUUM may give other row ids, unless they are a key. */
@@ -20,7 +20,7 @@ export interface WatchedTable {
 }
 
 /** A column of a table to watch. */
-export interface WatchedColumn extends ImageColumn {
+export interface RecordedColumn extends ImageColumn {
   readonly generated: boolean;
   /** Whether it is the row id itself. */
   readonly isRowId: boolean;

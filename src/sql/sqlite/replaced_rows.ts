@@ -1,6 +1,6 @@
 import { quoteIdentifier } from "../fragment.ts";
 import { imageText, textLiteral, valuesOf } from "./image_text.ts";
-import type { UniqueRule, WatchedTable } from "./recorded_table.ts";
+import type { RecordedTable, UniqueRule } from "./recorded_table.ts";
 
 /**
  * Rows that stand in the way of one that is being written. REPLACE drives them out without running
@@ -28,7 +28,7 @@ export interface TriggerPart {
  * Where the write did not take place (OR IGNORE, DO NOTHING, DO UPDATE, OR FAIL) notes are left
  * over. They do no harm, as they are kept up to date, and only the last of them are kept.
  */
-export function replacedTriggers(table: WatchedTable, place: string): readonly TriggerPart[] {
+export function replacedTriggers(table: RecordedTable, place: string): readonly TriggerPart[] {
   const isNoted = `EXISTS (SELECT 1 FROM ${notesOf(table)})`;
   const uniques = updatesOfUniques(table);
   const isOther = `${rowText(quoteIdentifier(table.name), table)} IS NOT ${rowText("OLD", table)}`;
@@ -55,12 +55,12 @@ export function replacedTriggers(table: WatchedTable, place: string): readonly T
   ];
 }
 
-function notesOf({ name }: WatchedTable): string {
+function notesOf({ name }: RecordedTable): string {
   return `"_service_replaced" WHERE "table" = ${textLiteral(name)}`;
 }
 
 function note(
-  table: WatchedTable,
+  table: RecordedTable,
   place: string,
   conditions: readonly string[],
 ): Pick<TriggerPart, "when" | "body"> {
@@ -94,14 +94,14 @@ function note(
  * while rows are being driven out. It may take the place of one of them, or be driven out itself
  * without a note, so that the log cannot say what happened. It says that something did.
  */
-function doubt(table: WatchedTable, place: string): readonly string[] {
+function doubt(table: RecordedTable, place: string): readonly string[] {
   if (!table.mayBeInterrupted) return [];
   const gone = `${notesOf(table)} AND ${isAbsent(table, place)}`;
   return [`${touch(table)} WHERE EXISTS (SELECT 1 FROM ${gone})`, `DELETE FROM ${gone}`];
 }
 
 /** Where the place of a deleted row is taken, a trigger did so first, and the log has it first. */
-function doubts(table: WatchedTable, place: string): readonly TriggerPart[] {
+function doubts(table: RecordedTable, place: string): readonly TriggerPart[] {
   const { key, uniques, rowId, isRowLasting } = table;
   const names = rowId !== null && isRowLasting ? [rowId] : key.map(({ name }) => name);
   const isKey = isRowLasting ||
@@ -116,12 +116,12 @@ function doubts(table: WatchedTable, place: string): readonly TriggerPart[] {
   return [{ label: "doubted", moment: "AFTER DELETE", when, body: [touch(table)] }];
 }
 
-function touch({ name }: WatchedTable): string {
+function touch({ name }: RecordedTable): string {
   return `INSERT INTO "_service_changes" ("table", op) SELECT ${textLiteral(name)}, 'touch'`;
 }
 
 /** Whether the row of a note is not in the table. */
-function isAbsent(table: WatchedTable, place: string): string {
+function isAbsent(table: RecordedTable, place: string): string {
   const name = quoteIdentifier(table.name);
   const { key, rowId } = table;
   const isIt = rowId !== null
@@ -140,7 +140,7 @@ function isAbsent(table: WatchedTable, place: string): string {
 
 /** Records the noted rows that the write has driven out. */
 function settle(
-  table: WatchedTable,
+  table: RecordedTable,
   place: string,
   conditions: readonly string[],
 ): readonly string[] {
@@ -165,14 +165,14 @@ function settle(
 }
 
 /** A row that changes while it is driven out is noted as it is then. */
-function follow(table: WatchedTable): string {
+function follow(table: RecordedTable): string {
   if (table.rowId === null) return forget(table);
   return `UPDATE "_service_replaced" SET "row" = ${rowText("NEW", table)}, image = ${
     imageText(table.recorded, valuesOf("NEW"))
   } WHERE "table" = ${textLiteral(table.name)} AND "row" = ${rowText("OLD", table)}`;
 }
 
-function forget(table: WatchedTable): string {
+function forget(table: RecordedTable): string {
   return `DELETE FROM ${notesOf(table)} AND "row" = ${rowText("OLD", table)}`;
 }
 
@@ -180,7 +180,7 @@ function forget(table: WatchedTable): string {
 const mostNotes = 64;
 
 /** What writes unique values: the only updates that can drive rows out. */
-function updatesOfUniques(table: WatchedTable): string {
+function updatesOfUniques(table: RecordedTable): string {
   const { columns, rowId } = table;
   const deciding = decidingColumns(table);
   // Nothing tells what a generated column is made of.
@@ -193,12 +193,12 @@ function updatesOfUniques(table: WatchedTable): string {
 /** All of them name the row id where no column is called so. */
 export const rowIdNames: readonly string[] = ["rowid", "_rowid_", "oid"];
 
-function decidingColumns({ uniques }: WatchedTable): Set<string> {
+function decidingColumns({ uniques }: RecordedTable): Set<string> {
   return new Set(uniques.flatMap(({ columns }) => columns));
 }
 
 /** Tells a row from the others of its table. */
-function rowText(row: string, { key, rowId }: WatchedTable): string {
+function rowText(row: string, { key, rowId }: RecordedTable): string {
   return rowId === null ? imageText(key, valuesOf(row)) : `${row}.${quoteIdentifier(rowId)}`;
 }
 
@@ -208,7 +208,7 @@ function rowText(row: string, { key, rowId }: WatchedTable): string {
  */
 function rivalsText(
   row: string,
-  table: WatchedTable,
+  table: RecordedTable,
 ): { readonly rowId: readonly string[]; readonly values: readonly string[] } {
   const { columns, recorded, rowId, uniques } = table;
   const deciding = decidingColumns(table);
@@ -230,7 +230,7 @@ interface Candidates {
 }
 
 function candidates(
-  table: WatchedTable,
+  table: RecordedTable,
   place: string,
   conditions: readonly string[],
 ): readonly Candidates[] {
@@ -247,7 +247,7 @@ function candidates(
 }
 
 /** As the index compares: by its collations, and never NULL. */
-function conflict({ parts, where }: UniqueRule, table: WatchedTable): readonly string[] {
+function conflict({ parts, where }: UniqueRule, table: RecordedTable): readonly string[] {
   const name = quoteIdentifier(table.name);
   const values = table.columns.map((column) =>
     `${newValue("NEW", column.name, table)} AS ${quoteIdentifier(column.name)}`
@@ -264,7 +264,7 @@ function conflict({ parts, where }: UniqueRule, table: WatchedTable): readonly s
 }
 
 /** REPLACE puts the default into a column that must not be NULL, behind the BEFORE triggers. */
-function newValue(row: string, column: string, { columns }: WatchedTable): string {
+function newValue(row: string, column: string, { columns }: RecordedTable): string {
   const value = `${row}.${quoteIdentifier(column)}`;
   const absent = columns.find(({ name }) => name === column)?.absent ?? null;
   return absent === null ? value : `coalesce(${value}, (${absent}))`;

@@ -10,11 +10,11 @@ import {
   lessOrEqualOperator,
   notEqualOperator,
 } from "../../../../src/filter/operators/value_operators.ts";
-import type { Decide } from "../../../../src/filter/match/decide_in_memory.ts";
-import { FrameMaker } from "../../../../src/live/dispatch/event_renderer.ts";
+import type { DecideInMemory } from "../../../../src/filter/match/decide_in_memory.ts";
+import { EventRenderer } from "../../../../src/live/dispatch/event_renderer.ts";
 import { GroupIndex } from "../../../../src/live/dispatch/group_index.ts";
-import { History } from "../../../../src/live/feed/change_history.ts";
-import { type Page, PageReader } from "../../../../src/live/stream/snapshot_reader.ts";
+import { ChangeHistory } from "../../../../src/live/feed/change_history.ts";
+import { type SnapshotPage, SnapshotReader } from "../../../../src/live/stream/snapshot_reader.ts";
 import type { Row } from "../../../../src/schema/table_info.ts";
 import { run } from "../../../support/scratch.ts";
 import { logMethods } from "../../log_methods.ts";
@@ -81,22 +81,26 @@ const wrongs: readonly Wrong[] = [
   {
     what: "a position stands behind a page that is not the last",
     replace: () =>
-      replaced(PageReader.prototype, "read", (read) =>
-        async function (this: PageReader, ...args) {
-          const page = await read.apply(this, args);
-          const token = new TextEncoder().encode(`id: s.${"0".repeat(16)}.1\n\n`);
-          const bytes = Uint8Array.from([...page.bytes, ...token]);
-          return page.next === null ? page : { ...page, bytes };
-        }),
+      replaced(
+        SnapshotReader.prototype,
+        "read",
+        (read) =>
+          async function (this: SnapshotReader, ...args) {
+            const page = await read.apply(this, args);
+            const token = new TextEncoder().encode(`id: s.${"0".repeat(16)}.1\n\n`);
+            const bytes = Uint8Array.from([...page.bytes, ...token]);
+            return page.next === null ? page : { ...page, bytes };
+          },
+      ),
   },
   {
     what: "the frontier of a snapshot lags a page behind",
     replace: () =>
       replaced(
-        PageReader.prototype,
+        SnapshotReader.prototype,
         "read",
         (read) =>
-          async function (this: PageReader, group, start, atLeast): Promise<Page> {
+          async function (this: SnapshotReader, group, start, atLeast): Promise<SnapshotPage> {
             const page = await read.call(this, group, start, atLeast);
             const [column] = group.interest.table.primaryKey;
             const key = start?.key ?? [column?.kind === "text" ? "" : -1];
@@ -144,8 +148,8 @@ const wrongs: readonly Wrong[] = [
   {
     what: "a row that is shown to one is changed for the next",
     replace: () =>
-      replaced(FrameMaker.prototype, "text", (text) =>
-        function (this: FrameMaker, event) {
+      replaced(EventRenderer.prototype, "text", (text) =>
+        function (this: EventRenderer, event) {
           const written = text.call(this, event);
           // Rows are readonly for everybody but this fault.
           const row = event.passage.after?.row as Record<string, unknown> | undefined;
@@ -156,11 +160,15 @@ const wrongs: readonly Wrong[] = [
   {
     what: "who was away is told the last change of a row, without what the row was before",
     replace: () =>
-      replaced(History.prototype, "read", (read) =>
-        async function (this: History, cursor, most) {
-          const window = await read.call(this, cursor, most);
-          return window === null ? null : { ...window, changes: lastOfEach(window.changes) };
-        }),
+      replaced(
+        ChangeHistory.prototype,
+        "read",
+        (read) =>
+          async function (this: ChangeHistory, cursor, most) {
+            const window = await read.call(this, cursor, most);
+            return window === null ? null : { ...window, changes: lastOfEach(window.changes) };
+          },
+      ),
   },
   {
     what: "an invalidation leaves the client its position",
@@ -231,8 +239,8 @@ type Verdict = (
   image: RowImage,
 ) => boolean | undefined;
 
-function decidingBy(compile: (filter: Filter) => Decide, verdict: Verdict) {
-  return (filter: Filter): Decide => {
+function decidingBy(compile: (filter: Filter) => DecideInMemory, verdict: Verdict) {
+  return (filter: Filter): DecideInMemory => {
     if (filter.kind === "and" || filter.kind === "or") {
       const terms = filter.terms.map(decidingBy(compile, verdict));
       const settling = filter.kind === "or";

@@ -1,5 +1,5 @@
 import type { ChangeLog } from "../../../../src/db/changes/change_log.ts";
-import type { Decider } from "../../../../src/live/match/matcher.ts";
+import type { Matcher } from "../../../../src/live/match/matcher.ts";
 import { logMethods } from "../../log_methods.ts";
 import type { Chance } from "../chance.ts";
 
@@ -58,7 +58,7 @@ export function gatedLog(log: ChangeLog, gate: Gate): ChangeLog {
 }
 
 /** The same for what only the database can decide. */
-export function gatedDecider(decider: Decider, gate: Gate): Decider {
+export function gatedDecider(decider: Matcher, gate: Gate): Matcher {
   return {
     ...decider,
     async ask(table, images, filters) {

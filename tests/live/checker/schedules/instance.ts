@@ -1,15 +1,15 @@
 import type { User } from "../../../../src/auth/user.ts";
 import type { ChangeLog } from "../../../../src/db/changes/change_log.ts";
-import { settleChanges } from "../../../../src/db/changes/changes_options.ts";
+import { resolveChangesOptions } from "../../../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../../../src/db/changes/open_change_log.ts";
 import type { Database } from "../../../../src/db/open_database.ts";
 import { createFilterParser } from "../../../../src/filter/syntax/filter_parser.ts";
-import { createDecider, type Decider } from "../../../../src/live/match/matcher.ts";
-import { Hub, type HubOptions } from "../../../../src/live/live_hub.ts";
-import { Quota } from "../../../../src/live/stream/stream_quota.ts";
+import { createMatcher, type Matcher } from "../../../../src/live/match/matcher.ts";
+import { LiveHub, type LiveHubOptions } from "../../../../src/live/live_hub.ts";
+import { StreamQuota } from "../../../../src/live/stream/stream_quota.ts";
 import type { LiveSizes } from "../../../../src/live/live_sizes.ts";
 import type { SubscribeRequest } from "../../../../src/live/stream/stream_request.ts";
-import { settleAbuse } from "../../../../src/guard/abuse_options.ts";
+import { resolveAbuseProtection } from "../../../../src/guard/abuse_options.ts";
 import { createGuard } from "../../../../src/guard/guard.ts";
 import { openStore } from "../../../../src/kv/open_store.ts";
 import { Problem } from "../../../../src/problem/problem.ts";
@@ -18,15 +18,15 @@ import type { Reply } from "../../../../src/protocol/reply.ts";
 import type { ResourceDefinition } from "../../../../src/resource/define/definition.ts";
 import { mountResources } from "../../../../src/resource/http/mount.ts";
 import { createTagKeys } from "../../../../src/resource/define/resolve_etag.ts";
-import { settleRelations } from "../../../../src/resource/define/resolve_relations.ts";
+import { resolveRelations } from "../../../../src/resource/define/resolve_relations.ts";
 import type { Resource } from "../../../../src/resource/define/resource.ts";
 import {
+  resolveResource,
   type ResourceContext,
-  settleResource,
 } from "../../../../src/resource/define/resolve_resource.ts";
 import { createSealer } from "../../../../src/runtime/sealer.ts";
 import type { Runtime } from "../../../../src/runtime/runtime.ts";
-import { readTarget } from "../../../../src/service/target.ts";
+import { parseTarget } from "../../../../src/service/target.ts";
 import { type Gate, gatedDecider, gatedLog } from "./gate.ts";
 import { tables } from "./world.ts";
 
@@ -45,7 +45,7 @@ export interface Instance {
 /** What is put in the place of a sound part, to see whether the checker finds out. */
 export interface Fault {
   log?(log: ChangeLog, db: Database): ChangeLog;
-  decider?(decider: Decider): Decider;
+  decider?(decider: Matcher): Matcher;
   request?(request: SubscribeRequest): SubscribeRequest;
   stream?(stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array>;
 }
@@ -63,7 +63,7 @@ export interface InstanceOptions {
 /** Assembled as `createApp` does it, but for a hub whose sizes and log are the test's. */
 export async function openInstance(options: InstanceOptions): Promise<Instance> {
   const { db, sizes, runtime, gate, fault } = options;
-  const changes = settleChanges();
+  const changes = resolveChangesOptions();
   const log = await openChangeLog({
     driver: db.driver,
     tables: Object.values(tables),
@@ -71,14 +71,14 @@ export async function openInstance(options: InstanceOptions): Promise<Instance> 
     runtime,
   });
   const faultyLog = fault.log?.(log, db) ?? log;
-  const decider = createDecider(db.driver, runtime);
+  const decider = createMatcher(db.driver, runtime);
   const hub = new WatchedHub({
     openLog: () => Promise.resolve(gatedLog(faultyLog, gate)),
     decider: gatedDecider(fault.decider?.(decider) ?? decider, gate),
     runtime,
     sizes,
     excluded: new Set(),
-    quota: new Quota({ maxPerUser: 1_000, maxPerAddress: 1_000 }),
+    quota: new StreamQuota({ maxPerUser: 1_000, maxPerAddress: 1_000 }),
   }, fault);
   await hub.start();
   const answer = await answering(options, hub);
@@ -94,11 +94,11 @@ export async function openInstance(options: InstanceOptions): Promise<Instance> 
   };
 }
 
-class WatchedHub extends Hub {
+class WatchedHub extends LiveHub {
   readonly requests = new Map<Promise<unknown>, SubscribeRequest>();
   readonly #fault: Fault;
 
-  constructor(options: HubOptions, fault: Fault) {
+  constructor(options: LiveHubOptions, fault: Fault) {
     super(options);
     this.#fault = fault;
   }
@@ -113,9 +113,9 @@ class WatchedHub extends Hub {
 
 async function answering(
   { db, resources: definitions, runtime }: InstanceOptions,
-  hub: Hub,
+  hub: LiveHub,
 ): Promise<Instance["answer"]> {
-  const abuse = settleAbuse(undefined, false, runtime);
+  const abuse = resolveAbuseProtection(undefined, false, runtime);
   const guard = createGuard({ abuse, store: await openStore(undefined, runtime), runtime });
   const secret = "a secret for the tests only";
   const context: ResourceContext = {
@@ -124,7 +124,7 @@ async function answering(
     writeBy: (driver) => driver,
     filters: createFilterParser(),
     sealer: createSealer([secret], runtime.random),
-    relations: settleRelations(definitions, db.driver),
+    relations: resolveRelations(definitions, db.driver),
     guard,
     wired: new Set(),
     isIndexed: () => false,
@@ -133,7 +133,7 @@ async function answering(
     tagKeys: createTagKeys([secret]),
     runtime,
   };
-  const resources: readonly Resource[] = definitions.map((one) => settleResource(one, context));
+  const resources: readonly Resource[] = definitions.map((one) => resolveResource(one, context));
   const limits = { bodyLimit: 1_000_000, bodyTimeoutMs: 10_000 };
   const mounted = mountResources(resources, {
     limits,
@@ -146,7 +146,7 @@ async function answering(
     const id = request.headers.get("x-user");
     const user: User | null = id === null ? null : { id };
     try {
-      const answer = mounted.answer(request, readTarget(request.url), {
+      const answer = mounted.answer(request, parseTarget(request.url), {
         user: () => user,
         address: () => null,
         delivered: () => gone ?? null,

@@ -1,5 +1,5 @@
 import type { Change, ChangeLog } from "../../../../src/db/changes/change_log.ts";
-import { settleChanges } from "../../../../src/db/changes/changes_options.ts";
+import { resolveChangesOptions } from "../../../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../../../src/db/changes/open_change_log.ts";
 import { type Database, openDatabase } from "../../../../src/db/open_database.ts";
 import type { Observation } from "../../../../src/runtime/observation.ts";
@@ -108,7 +108,7 @@ class PostgresCheck {
     const log = await openChangeLog({
       driver: db.driver,
       tables: Object.values(tables),
-      changes: settleChanges(),
+      changes: resolveChangesOptions(),
       runtime: systemRuntime(() => {}),
     });
     const check = new PostgresCheck(options, { db, log, truth: await Truth.begin(log) });

@@ -1,5 +1,5 @@
 import type { ChangeLog } from "../../../../src/db/changes/change_log.ts";
-import { settleChanges } from "../../../../src/db/changes/changes_options.ts";
+import { resolveChangesOptions } from "../../../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../../../src/db/changes/open_change_log.ts";
 import { type Database, openDatabase } from "../../../../src/db/open_database.ts";
 import { type LiveSizes, liveSizes } from "../../../../src/live/live_sizes.ts";
@@ -84,7 +84,7 @@ export async function beginParts({ folder, seed }: SimulationOptions): Promise<S
   const log = await openChangeLog({
     driver: db.driver,
     tables: Object.values(tables),
-    changes: settleChanges(),
+    changes: resolveChangesOptions(),
     runtime,
   });
   return { url, db, log, truth: await Truth.begin(log), runtime, advance, observations };

@@ -1,11 +1,11 @@
 import type { ChangeLog, Position } from "../../../../src/db/changes/change_log.ts";
 import { parsePosition } from "../../../../src/db/changes/log_position.ts";
-import { readToken } from "../../../../src/live/stream/resume_token.ts";
+import { parseResumeToken } from "../../../../src/live/stream/resume_token.ts";
 import type { Positions } from "./replica.ts";
 
 /** Where a token stands, or the bare text of a position; null for what is neither. */
 export function positionOf(token: string): Position | null {
-  return parsePosition(readToken(token)?.position ?? token);
+  return parsePosition(parseResumeToken(token)?.position ?? token);
 }
 
 /** What clients need to know of positions, which are closed to them. */

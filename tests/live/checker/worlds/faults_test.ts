@@ -1,7 +1,7 @@
 import { assert } from "@std/assert";
-import { FrameMaker } from "../../../../src/live/dispatch/event_renderer.ts";
-import type { Passage, RowEvent } from "../../../../src/live/match/row_change.ts";
-import { RelatedRouting } from "../../../../src/live/dispatch/related_dispatch.ts";
+import { EventRenderer } from "../../../../src/live/dispatch/event_renderer.ts";
+import type { RowChange, Transition } from "../../../../src/live/match/row_change.ts";
+import { RelatedDispatch } from "../../../../src/live/dispatch/related_dispatch.ts";
 import { all, rsql } from "../../../../src/filter/builders.ts";
 import { resource, type ResourceDefinition } from "../../../../src/resource/define/definition.ts";
 import { run } from "../../../support/scratch.ts";
@@ -228,19 +228,19 @@ async function requireCaught(
 
 /** What is judged by the database of now is told as the step has it. */
 function tellingTheStep(): Disposable {
-  const { meet, judge } = RelatedRouting.prototype;
-  const met = new WeakMap<RelatedRouting, Passage[]>();
-  RelatedRouting.prototype.meet = function (group, passage) {
+  const { meet, judge } = RelatedDispatch.prototype;
+  const met = new WeakMap<RelatedDispatch, RowChange[]>();
+  RelatedDispatch.prototype.meet = function (group, passage) {
     met.set(this, [...met.get(this) ?? [], passage]);
     return meet.call(this, group, passage);
   };
-  RelatedRouting.prototype.judge = async function (to) {
-    const first = new Map<unknown, Passage>();
+  RelatedDispatch.prototype.judge = async function (to) {
+    const first = new Map<unknown, RowChange>();
     for (const passage of met.get(this) ?? []) {
       const id = passage.after?.row["id"];
       if (!first.has(id)) first.set(id, passage);
     }
-    const old = (event: RowEvent): RowEvent => {
+    const old = (event: Transition): Transition => {
       const { passage } = event;
       const after = first.get(passage.after?.row["id"])?.after;
       return after === undefined ? event : { ...event, passage: { ...passage, after } };
@@ -253,14 +253,14 @@ function tellingTheStep(): Disposable {
   };
   return {
     [Symbol.dispose]: () => {
-      Object.assign(RelatedRouting.prototype, { meet, judge });
+      Object.assign(RelatedDispatch.prototype, { meet, judge });
     },
   };
 }
 
 function tellingThePast(): Disposable {
-  const sound = FrameMaker.prototype.want;
-  FrameMaker.prototype.want = function (event) {
+  const sound = EventRenderer.prototype.want;
+  EventRenderer.prototype.want = function (event) {
     const { passage } = event;
     const { before, after } = passage;
     // Passages are readonly for everybody but this fault.
@@ -269,7 +269,7 @@ function tellingThePast(): Disposable {
   };
   return {
     [Symbol.dispose]: () => {
-      FrameMaker.prototype.want = sound;
+      EventRenderer.prototype.want = sound;
     },
   };
 }
