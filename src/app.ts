@@ -15,7 +15,7 @@ import {
 } from "./resource/http/idempotent_answers.ts";
 import { mountResources, type ResourceTable, type Target } from "./resource/http/mount.ts";
 import { describeResource, type ResourceSummary } from "./resource/define/summary.ts";
-import { LiveHubs } from "./resource/stream/open_live_hubs.ts";
+import { LiveHubs } from "./resource/stream/live_hubs.ts";
 import { type RecordedDriver, recordedDrivers } from "./resource/define/recorded_drivers.ts";
 import type { Resource } from "./resource/define/resource.ts";
 import { createTagKeys } from "./resource/define/resolve_etag.ts";

@@ -3,7 +3,7 @@ import type { Access } from "../auth/scope.ts";
 import type { Connection } from "../db/driver.ts";
 import type { Debit } from "../guard/budget/debit.ts";
 import type { Reply } from "../protocol/reply.ts";
-import type { OperationCall } from "./call.ts";
+import type { OperationCall } from "./operation_call.ts";
 import type { BodyPath } from "./write/body_path.ts";
 import type { Query } from "./http/query_parameters.ts";
 import type { Resource } from "./define/resource.ts";

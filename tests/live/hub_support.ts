@@ -8,7 +8,7 @@ import { createRowReader } from "../../src/db/rows.ts";
 import { allRows, type Filter } from "../../src/filter/filter.ts";
 import { createMatcher, type Matcher } from "../../src/live/match/matcher.ts";
 import { LiveHub } from "../../src/live/live_hub.ts";
-import type { LiveAggregateQuery } from "../../src/live/aggregate/aggregate_query.ts";
+import type { LiveAggregateQuery } from "../../src/live/aggregate/live_aggregate_query.ts";
 import { StreamQuota } from "../../src/live/stream/stream_quota.ts";
 import { type LiveSizes, liveSizes } from "../../src/live/live_sizes.ts";
 import type { AggregateRequest, SubscribeRequest } from "../../src/live/stream/stream_request.ts";

@@ -6,7 +6,7 @@ import {
 } from "../dispatch/server_sent_events.ts";
 import type { Interest } from "../dispatch/subscriber_group.ts";
 import type { AggregateListener, LiveAggregate } from "./live_aggregate.ts";
-import type { LiveAggregateQuery } from "./aggregate_query.ts";
+import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
 import { LiveStream } from "../stream/live_stream.ts";
 
 /**

@@ -6,7 +6,7 @@ import type { Channel } from "../channel.ts";
 import { eventText, type InvalidationReason, toBytes } from "../dispatch/server_sent_events.ts";
 import type { Interest, SubscriberGroup, Watcher } from "../dispatch/subscriber_group.ts";
 import { cursorAt } from "../feed/change_history.ts";
-import type { LiveAggregateQuery } from "./aggregate_query.ts";
+import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
 import type { Transition } from "../match/row_change.ts";
 import { IncrementalAggregate } from "./incremental_aggregate.ts";
 import { type MaintenancePlan, maintenancePlan } from "./maintenance_plan.ts";

@@ -1,7 +1,7 @@
 import type { Channel } from "../channel.ts";
 import { groupKey, type Interest } from "../dispatch/subscriber_group.ts";
 import { type AggregateListener, LiveAggregate } from "./live_aggregate.ts";
-import type { LiveAggregateQuery } from "./aggregate_query.ts";
+import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
 
 /** The aggregates that somebody follows, each once, however many follow it. */
 export class LiveAggregates {

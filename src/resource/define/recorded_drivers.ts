@@ -7,7 +7,7 @@ import type { Driver } from "../../db/driver.ts";
 import { recordedWrites } from "../../db/changes/recorded_writes.ts";
 import type { Random } from "../../runtime/runtime.ts";
 import type { ResourceDefinition } from "./definition.ts";
-import { isSubscribable } from "./followed.ts";
+import { isSubscribable } from "./subscribable.ts";
 import { tableOf } from "./table_of.ts";
 
 /** How a database is written to, and how its changes are recorded. */

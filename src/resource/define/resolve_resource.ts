@@ -17,7 +17,7 @@ import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { type ColumnFinder, columnFinder } from "./column_finder.ts";
 import type { ColumnReferenceOf, ResourceDefinition } from "./definition.ts";
 import type { TagKeys } from "../http/etag.ts";
-import { requireReadableKey } from "./followed.ts";
+import { requireReadableKey } from "./subscribable.ts";
 import { canGenerate } from "../write/complete_new_row.ts";
 import type { Computed } from "../output.ts";
 import type { BatchPolicy, FieldPolicy, Resource } from "./resource.ts";

@@ -24,7 +24,7 @@ import { restore } from "../operations/restore.ts";
 import { replace } from "../operations/replace.ts";
 import type { ResolvedCapabilities, Resource } from "../define/resource.ts";
 import type { RowFormat } from "../read/row_format.ts";
-import { authorizeAgain, runOperation } from "../run.ts";
+import { authorizeAgain, runOperation } from "../run_operation.ts";
 import { subscribe } from "../operations/subscribe.ts";
 import { subscribeAggregate } from "../operations/subscribe_aggregate.ts";
 import { update } from "../operations/update.ts";

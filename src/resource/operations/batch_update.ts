@@ -10,11 +10,11 @@ import {
   type LockedRowUpdate,
   reachableRows,
   updateLockedRows,
-} from "../write/change_rows.ts";
+} from "../write/update_locked_rows.ts";
 import { type MatchingRows, readByKeys, readMatching } from "../write/read_rows_to_write.ts";
 import { hookedUpdate } from "../write/before_hooks.ts";
-import type { WriteCall } from "../call.ts";
-import { withoutKey } from "../write/change.ts";
+import type { WriteCall } from "../operation_call.ts";
+import { withoutKey } from "../write/requested_update.ts";
 import { inPaidTransaction, paidMatching, payMatching } from "../write/in_paid_transaction.ts";
 import type { Operation } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";

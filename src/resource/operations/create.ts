@@ -3,7 +3,7 @@ import { formatKey, keyOf } from "../../plan/key.ts";
 import { rowReply } from "../http/json_reply.ts";
 import { beforeCreate } from "../write/before_hooks.ts";
 import { createdBy, foundBy, type NestedRow, type NestedRows } from "../write/nested_rows.ts";
-import type { OperationCall, WriteCall } from "../call.ts";
+import type { OperationCall, WriteCall } from "../operation_call.ts";
 import { type CreatedRows, createNestedRows, type RowsPlan } from "../write/create_nested_rows.ts";
 import { inTransaction } from "../write/in_transaction.ts";
 import { inWrite } from "../write/in_write.ts";

@@ -1,5 +1,5 @@
 import type { FetchedRows } from "../../db/rows.ts";
-import { type RowPages, rowPages } from "../../db/row_walk.ts";
+import { type RowPages, rowPages } from "../../db/row_pages.ts";
 import { type PageLimits, parseLimit } from "../../plan/page.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";

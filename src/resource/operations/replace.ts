@@ -7,7 +7,7 @@ import {
   planUpdate,
   type RequestedUpdate,
   type RequestedUpdatePlan,
-} from "../write/change.ts";
+} from "../write/requested_update.ts";
 import { completeRow, parseColumns } from "../write/parse_fields.ts";
 import type { Operation } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";

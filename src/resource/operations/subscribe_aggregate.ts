@@ -1,7 +1,7 @@
 import { canonicalKey } from "../../filter/canonical.ts";
 import { allRows, and, type Filter } from "../../filter/filter.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
-import type { LiveAggregateQuery } from "../../live/aggregate/aggregate_query.ts";
+import type { LiveAggregateQuery } from "../../live/aggregate/live_aggregate_query.ts";
 import { noRowsShown } from "../../live/live_view.ts";
 import { printOrder } from "../../plan/order.ts";
 import { groupAnswer, groupPlan } from "./aggregate.ts";

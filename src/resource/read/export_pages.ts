@@ -1,5 +1,5 @@
 import type { FetchedRows } from "../../db/rows.ts";
-import type { RowPages } from "../../db/row_walk.ts";
+import type { RowPages } from "../../db/row_pages.ts";
 import { AnswerBrokeOff } from "../../problem/answer_broke_off.ts";
 import type { Yielding } from "../../runtime/yielding.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";

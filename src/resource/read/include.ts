@@ -7,7 +7,7 @@ import { nearest } from "../../problem/nearest.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Relation } from "../../schema/relation.ts";
 import { noResources } from "./related_grants.ts";
-import { resourcesAlong } from "../http/links.ts";
+import { resourcesAlong } from "./readable_links.ts";
 import { noIncludes, type View, viewOf } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
 import { type WalkingFilter, walkingFilter } from "./user_filter.ts";

@@ -10,7 +10,7 @@ import {
 import { unreachable } from "../../problem/unreachable.ts";
 import type { Relation } from "../../schema/relation.ts";
 import { noResources } from "./related_grants.ts";
-import { resourcesAlong, shownLinks } from "../http/links.ts";
+import { resourcesAlong, shownLinks } from "./readable_links.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
 

@@ -1,7 +1,7 @@
 import type { Key } from "../../plan/key.ts";
 import { databaseDefault } from "../../plan/plan.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { rowId, runHook, type WriteCall } from "../call.ts";
+import { rowId, runHook, type WriteCall } from "../operation_call.ts";
 import { parseHookValues, toRecord } from "./parse_fields.ts";
 import type { RowTarget } from "./row_target.ts";
 import { lockRow } from "./write_row.ts";

@@ -14,7 +14,7 @@ import { insertRows } from "./insert_rows.ts";
 import { readByKeys } from "./read_rows_to_write.ts";
 import { beforeCreate } from "./before_hooks.ts";
 import type { NestedRow, NestedRows, RowsStep } from "./nested_rows.ts";
-import type { Call, OperationCall, WriteCall } from "../call.ts";
+import type { Call, OperationCall, WriteCall } from "../operation_call.ts";
 import { completeRow, InvalidFields } from "./parse_fields.ts";
 import { inTransaction } from "./in_transaction.ts";
 import { completeNewRow } from "./complete_new_row.ts";

@@ -2,7 +2,7 @@ import type { Connection } from "../../db/driver.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { type MatchingRows, readMatching } from "./read_rows_to_write.ts";
-import type { Call, OperationCall } from "../call.ts";
+import type { Call, OperationCall } from "../operation_call.ts";
 import { inTransaction } from "./in_transaction.ts";
 
 const tries = 3;

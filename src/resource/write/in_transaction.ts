@@ -1,6 +1,6 @@
 import type { Connection } from "../../db/driver.ts";
 import { transact } from "../../db/transact.ts";
-import type { OperationCall } from "../call.ts";
+import type { OperationCall } from "../operation_call.ts";
 
 /**
  * Runs the work of an operation in a transaction, up to three times, and stores its answer there

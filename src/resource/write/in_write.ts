@@ -1,6 +1,6 @@
 import type { Connection } from "../../db/driver.ts";
 import { retryOnConflict } from "../../db/transact.ts";
-import type { OperationCall, WriteCall } from "../call.ts";
+import type { OperationCall, WriteCall } from "../operation_call.ts";
 import { inTransaction } from "./in_transaction.ts";
 
 /**

@@ -4,7 +4,7 @@ import { chunksOf, compareKeys, type Key, keyId, keyOf } from "../../plan/key.ts
 import { type Assignments, databaseDefault } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
-import type { WriteCall } from "../call.ts";
+import type { WriteCall } from "../operation_call.ts";
 import { type BodyPath, wholeBody, withinAsync } from "./body_path.ts";
 import type { Resource } from "../define/resource.ts";
 import { requireWithinScope } from "./within_scope.ts";

@@ -9,7 +9,7 @@ import type { Assignments, DeletePlan, UpdatePlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import { instantOf } from "../../schema/instant.ts";
 import type { Row } from "../../schema/table_info.ts";
-import { rowId, runHook, type WriteCall } from "../call.ts";
+import { rowId, runHook, type WriteCall } from "../operation_call.ts";
 import { tagOf } from "../http/etag.ts";
 import { notFound, notFoundOrForbidden } from "../read/not_found_or_forbidden.ts";
 import { preconditionFailed, requirePrecondition } from "../http/precondition.ts";

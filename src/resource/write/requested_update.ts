@@ -3,7 +3,7 @@ import type { Key } from "../../plan/key.ts";
 import { kindOf } from "../../schema/kinds.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { beforeUpdate } from "./before_hooks.ts";
-import type { OperationCall } from "../call.ts";
+import type { OperationCall } from "../operation_call.ts";
 import { inWrite } from "./in_write.ts";
 import { InvalidFields } from "./parse_fields.ts";
 import type { ResourceRequest } from "../operation.ts";

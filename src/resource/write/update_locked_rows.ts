@@ -6,7 +6,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { inTurn, type NamedItem } from "./batch_items.ts";
 import { keysPerStatement, readByKeys, type RowsByKey } from "./read_rows_to_write.ts";
-import type { WriteCall } from "../call.ts";
+import type { WriteCall } from "../operation_call.ts";
 import { itemPath } from "./body_path.ts";
 import type { Resource } from "../define/resource.ts";
 import { nextVersion, withNextVersion, withUpdateTime } from "./next_version.ts";
