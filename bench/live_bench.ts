@@ -43,7 +43,7 @@ try {
     atLeast("deliveries per s of CPU", 100_000),
   ], coalesced);
   if (postgres !== undefined) await acrossProcesses(postgres);
-  await routing();
+  await dispatch();
   await slowdown();
 } finally {
   await Deno.remove(folder, { recursive: true });
@@ -135,7 +135,7 @@ async function acrossProcesses(url: string): Promise<void> {
   report("Postgres, two processes, 200/s", delayTargets(5, 15), found, []);
 }
 
-async function routing(): Promise<void> {
+async function dispatch(): Promise<void> {
   const equality = (number: number) => `topic==${number}`;
   const range = (number: number) => `topic>${number - 1};topic<${number + 1}`;
   report("10,000 equality filters, µs per event", [

@@ -28,12 +28,12 @@ export async function measureRouting(
   const table = readTableInfo(ticks);
   await db.createTables([ticks]);
   const runtime = systemRuntime(() => {});
-  const decider = createMatcher(db.driver, runtime);
+  const matcher = createMatcher(db.driver, runtime);
   const changes = resolveChangesOptions();
   const log = await openChangeLog({ driver: db.driver, tables: [table], changes, runtime });
   let delivered = 0;
-  const marks = new ResumeTokens(log.secret);
-  const router = new ChangeDispatcher({ decider, log, marks, check: () => {} });
+  const resumeTokens = new ResumeTokens(log.secret);
+  const router = new ChangeDispatcher({ matcher, log, resumeTokens, check: () => {} });
   const reader = createRowReader(db.driver.dialect, () => {});
   const operators = operatorsWith({});
   for (let number = 0; number < filterCount; number++) {

@@ -26,14 +26,14 @@ function epollSockets(): LiveSockets {
   const c = library.symbols;
   const epoll = c.epoll_create1(0);
   const readers = new Map<number, (bytes: Uint8Array) => void>();
-  const events = new DataView(new ArrayBuffer(eventBytes * mostEvents));
+  const events = new DataView(new ArrayBuffer(eventBytes * maxEvents));
   const buffer = new Uint8Array(64 * 1024);
   let isOpen = true;
   const reading = readOn();
 
   async function readOn(): Promise<void> {
     while (isOpen) {
-      const ready = await c.epoll_wait(epoll, events.buffer, mostEvents, 20);
+      const ready = await c.epoll_wait(epoll, events.buffer, maxEvents, 20);
       for (let at = 0; at < ready; at++) {
         const socket = events.getInt32(at * eventBytes + dataOffset, true);
         const length = Number(c.recv(socket, buffer, BigInt(buffer.length), dontWait));
@@ -76,7 +76,7 @@ const dontWait = 0x40;
 const readable = 1;
 const addSocket = 1;
 const deleteSocket = 2;
-const mostEvents = 1_024;
+const maxEvents = 1_024;
 /** `struct epoll_event` is packed on x86-64 alone. */
 const dataOffset = Deno.build.arch === "x86_64" ? 4 : 8;
 const eventBytes = dataOffset + 8;

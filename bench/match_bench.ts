@@ -34,7 +34,7 @@ const image = {
     createdAt: "2026-01-31T12:00:00.000Z",
   },
 };
-const certainty = createCertification(sqliteDialect({ text: sqliteText }));
+const certification = createCertification(sqliteDialect({ text: sqliteText }));
 const filterOf = (filter: string) =>
   resolveFilter(parse(filter)!, {
     table: notes,
@@ -51,7 +51,7 @@ for (
   ]
 ) {
   const filter = filterOf(text);
-  const decide = createDecideInMemory(filter, certainty);
+  const decide = createDecideInMemory(filter, certification);
   report(`decide ${text}`, 200_000, () => decide(image));
   report(`match  ${text}`, 200_000, () => matches(filter, image.row));
   report(`key of ${text}`, 20_000, () => canonicalKey(filter));
@@ -61,12 +61,12 @@ const filters = Array.from(
   { length: 10_000 },
   (_, owner) => filterOf(`ownerId==${owner};status==open`),
 );
-const all = filters.map((filter) => createDecideInMemory(filter, certainty));
+const all = filters.map((filter) => createDecideInMemory(filter, certification));
 report("10,000 filters one by one", 200, () => all.filter((decide) => decide(image)).length);
 
 const index = new Map<string, DecideInMemory[]>();
 filters.forEach((filter, at) => {
-  for (const { column, value } of equalityTerms(filter, certainty.isCertain) ?? []) {
+  for (const { column, value } of equalityTerms(filter, certification.isCertain) ?? []) {
     const id = `${column.name} ${valueId(value, column)}`;
     index.set(id, [...index.get(id) ?? [], all[at]!]);
   }

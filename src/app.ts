@@ -82,10 +82,10 @@ export interface RequestInfo {
  */
 export async function createApp(config: AppConfig): Promise<App> {
   const runtime = config.runtime ?? systemRuntime(consoleObserver());
-  const settled = resolveConfig(config, runtime);
-  const worker = await requireSoleWorker(settled, runtime);
+  const resolved = resolveConfig(config, runtime);
+  const worker = await requireSoleWorker(resolved, runtime);
   try {
-    const app = await open(config, settled, runtime);
+    const app = await open(config, resolved, runtime);
     return { ...app, close: () => app.close().finally(() => worker?.release()) };
   } catch (error) {
     worker?.release();
@@ -93,10 +93,10 @@ export async function createApp(config: AppConfig): Promise<App> {
   }
 }
 
-async function open(config: AppConfig, settled: ResolvedConfig, runtime: Runtime): Promise<App> {
+async function open(config: AppConfig, resolved: ResolvedConfig, runtime: Runtime): Promise<App> {
   const store = await openStore(config.kv, runtime);
   try {
-    return await assemble(config, { settled, runtime, store });
+    return await assemble(config, { resolved, runtime, store });
   } catch (error) {
     // What was open before stays open, like the databases.
     if (typeof config.kv === "string") await store.close();
@@ -122,53 +122,53 @@ async function requireSoleWorker(
   throw error;
 }
 
-interface Ground {
-  readonly settled: ResolvedConfig;
+interface AppContext {
+  readonly resolved: ResolvedConfig;
   readonly runtime: Runtime;
   readonly store: AppStore;
 }
 
-async function assemble(config: AppConfig, ground: Ground): Promise<App> {
-  const { settled, runtime, store } = ground;
+async function assemble(config: AppConfig, context: AppContext): Promise<App> {
+  const { resolved, runtime, store } = context;
   config.resources.forEach(checkOptions);
-  const recorded = await recordedDrivers(config, settled.changes, runtime.random);
-  const hubs = new LiveHubs({ recorded, limits: settled.subscribe, runtime });
-  const { abuse } = settled;
+  const recorded = await recordedDrivers(config, resolved.changes, runtime.random);
+  const hubs = new LiveHubs({ recorded, limits: resolved.subscribe, runtime });
+  const { abuse } = resolved;
   const guard = createGuard({ abuse, store, runtime });
   const indexed = new Set<ColumnInfo>();
-  const parts: AppParts = { settled, guard, hubs, recorded, indexed, runtime };
-  const resources = settleResources(config, parts);
+  const parts: AppOptions = { resolved, guard, hubs, recorded, indexed, runtime };
+  const resources = resolveResources(config, parts);
   await checkTables(resources, runtime.observe);
   for (const column of await leadingColumns(resources)) indexed.add(column);
   await hubs.open(resources);
   const databases = driversOf(config);
-  const keys = keyedAnswers(ground);
+  const keys = idempotentAnswers(context);
   await keys?.prepare(new Set(resources.map(({ driver }) => driver)));
   let draining = false;
   const service = serviceRoutes({
-    health: settled.health,
+    health: resolved.health,
     databases: [...databases],
     store: store.configured,
     clock: runtime.clock,
     isDraining: () => draining,
   });
   const table = mountResources(resources, {
-    limits: settled,
+    limits: resolved,
     guard,
     keys,
     trustedProxies: abuse.trustProxy,
     clock: runtime.clock,
   });
-  const responder = createResponder(settled.securityHeaders, runtime.observe);
+  const responder = createResponder(resolved.securityHeaders, runtime.observe);
   const answer = answering(table, service, responder, runtime);
   const fail = (error: unknown, request: Request): Response => {
     const reply = failure(error, request.method, parseTarget(request.url), runtime);
     return responder.respond(reply, request.method);
   };
   const answerAll = throughMiddleware({
-    before: settled.middleware,
+    before: resolved.middleware,
     routes: config.auth?.routes,
-    routesPath: `${settled.basePath}/auth`,
+    routesPath: `${resolved.basePath}/auth`,
     answer,
     readUser: createUserReader(runtime.observe),
     fail,
@@ -202,14 +202,14 @@ function driversOf({ db, resources }: AppConfig): ReadonlySet<Driver> {
   return new Set([db.driver, ...resources.map(({ options }) => (options.db ?? db).driver)]);
 }
 
-function keyedAnswers({ settled, runtime, store }: Ground): IdempotentAnswers | null {
-  const { idempotency: options } = settled;
+function idempotentAnswers({ resolved, runtime, store }: AppContext): IdempotentAnswers | null {
+  const { idempotency: options } = resolved;
   return options === null ? null : createIdempotentAnswers({ options, store, runtime });
 }
 
 /** What resources are settled with, beside the configuration. */
-interface AppParts {
-  readonly settled: ResolvedConfig;
+interface AppOptions {
+  readonly resolved: ResolvedConfig;
   readonly guard: Guard;
   readonly hubs: LiveHubs;
   readonly recorded: ReadonlyMap<Driver, RecordedDriver>;
@@ -218,25 +218,25 @@ interface AppParts {
   readonly runtime: Runtime;
 }
 
-function settleResources(
+function resolveResources(
   config: AppConfig,
-  { settled, guard, hubs, recorded, indexed, runtime }: AppParts,
+  { resolved, guard, hubs, recorded, indexed, runtime }: AppOptions,
 ): readonly Resource[] {
   const relations = resolveRelations(config.resources, config.db.driver);
   const byTable = new Map<TableInfo, Resource>();
   const context = {
-    basePath: settled.basePath,
+    basePath: resolved.basePath,
     driver: config.db.driver,
     writeBy: (driver: Driver) => recorded.get(driver)?.driver ?? driver,
     guard,
     filters: createFilterParser(),
-    sealer: createSealer(settled.secrets, runtime.random),
+    sealer: createSealer(resolved.secrets, runtime.random),
     relations,
-    wired: resolveNestedWrites(config.resources, relations),
+    filledByRelation: resolveNestedWrites(config.resources, relations),
     resourceOf: (table: TableInfo) => byTable.get(table),
     isIndexed: (column: ColumnInfo) => indexed.has(column),
     hubOf: (driver: Driver) => hubs.of(driver),
-    tagKeys: createTagKeys(settled.secrets),
+    tagKeys: createTagKeys(resolved.secrets),
     runtime,
   };
   const resources = config.resources.map((definition) => resolveResource(definition, context));

@@ -20,8 +20,8 @@ export interface BannerFacts {
 export function banner(facts: BannerFacts): string {
   const url = urlOf(reachableHost(facts.host), facts.port);
   const { paths, access } = facts;
-  const shown = paths.slice(0, mostPaths).map((path) => `  ${url}${path}`);
-  if (paths.length > mostPaths) shown.push(`  … and ${paths.length - mostPaths} more`);
+  const shown = paths.slice(0, maxPaths).map((path) => `  ${url}${path}`);
+  if (paths.length > maxPaths) shown.push(`  … and ${paths.length - maxPaths} more`);
   return [
     `resource-api ${facts.version}: serving ${printable(facts.subject)}`,
     "",
@@ -35,7 +35,7 @@ export function banner(facts: BannerFacts): string {
   ].join("\n");
 }
 
-const mostPaths = 30;
+const maxPaths = 30;
 
 /** An address that means "every address" is no address to call. */
 function reachableHost(host: string): string {

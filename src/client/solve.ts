@@ -21,7 +21,7 @@ export interface SolveOptions {
 export async function solve(challenge: Challenge, options: SolveOptions = {}): Promise<string> {
   const { token, difficulty } = challenge;
   const { signal } = options;
-  if (!Number.isInteger(difficulty) || difficulty < 0 || difficulty > hardest) {
+  if (!Number.isInteger(difficulty) || difficulty < 0 || difficulty > max) {
     throw new RangeError(`Cannot solve a challenge of difficulty ${difficulty}`);
   }
   signal?.throwIfAborted();
@@ -57,7 +57,7 @@ export async function solve(challenge: Challenge, options: SolveOptions = {}): P
   }
 }
 
-const hardest = 32;
+const max = 32;
 
 /** Below it the plain search is done before a module is compiled. */
 const worthCompiling = 14;

@@ -25,7 +25,7 @@ export function compileSeek(
   dialect: Dialect,
 ): Fragment {
   const [first] = order;
-  const behind = compileBehind(order, values, dialect, 0);
+  const behind = compileAfter(order, values, dialect, 0);
   const value = values[0] ?? null;
   if (first === undefined || order.length === 1 || value === null || !first.column.notNull) {
     return behind;
@@ -37,7 +37,7 @@ export function compileSeek(
   return sql`(${reached} AND ${behind})`;
 }
 
-function compileBehind(
+function compileAfter(
   order: readonly OrderKey[],
   values: readonly SqlValue[],
   dialect: Dialect,
@@ -47,12 +47,12 @@ function compileBehind(
   if (key === undefined) return rawSql("1=0");
   const value = values[index] ?? null;
   const operand = dialect.ordered(key.column);
-  const rest = compileBehind(order, values, dialect, index + 1);
+  const rest = compileAfter(order, values, dialect, index + 1);
   // NULL is the last value of a key: behind it there are only rows with the same NULL.
   if (value === null) return sql`(${operand} IS NULL AND ${rest})`;
   const bound = dialect.boundStored(value, key.column);
-  const further = sql`${operand} ${rawSql(key.descending ? "<" : ">")} ${bound}`;
+  const related = sql`${operand} ${rawSql(key.descending ? "<" : ">")} ${bound}`;
   const orNull = key.column.notNull ? rawSql("") : sql` OR ${operand} IS NULL`;
-  if (index === order.length - 1) return sql`(${further}${orNull})`;
-  return sql`(${further}${orNull} OR (${operand} = ${bound} AND ${rest}))`;
+  if (index === order.length - 1) return sql`(${related}${orNull})`;
+  return sql`(${related}${orNull} OR (${operand} = ${bound} AND ${rest}))`;
 }

@@ -17,7 +17,7 @@ export function compileRelatedRows(plan: RelatedPlan, dialect: Dialect): Fragmen
   const values = keys.map((key) => dialect.encode(key, step.own));
   if (second !== undefined) {
     const names = namesFor([step.table, second.table]);
-    const linked = keysBehindLinks(plan, dialect.listed(values, step.own, names), names, dialect);
+    const linked = keysAfterLinks(plan, dialect.listed(values, step.own, names), names, dialect);
     return compileRanked(plan, { step: second, keys: linked, names }, dialect);
   }
   const names = namesFor([step.table]);
@@ -73,7 +73,7 @@ function compileRanked(plan: RelatedPlan, { step, keys, names }: List, dialect: 
 }
 
 /** The keys that the rows of a link table lead to. Two links between the same rows are one. */
-function keysBehindLinks(
+function keysAfterLinks(
   { relation: { steps: [near, far] }, links }: RelatedPlan,
   keys: Fragment,
   { list, place, value, rank }: ListNames,

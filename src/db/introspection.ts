@@ -42,7 +42,7 @@ export interface TableDraft {
 
 /** A column as the database describes it. */
 export interface ColumnDraft extends Omit<ColumnInfo, "primaryKey" | "references" | "default"> {
-  readonly foreignType: string;
+  readonly existingType: string;
   /** The DEFAULT clause, or null. */
   readonly defaultSql: string | null;
 }

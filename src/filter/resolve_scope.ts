@@ -25,7 +25,9 @@ export interface ScopeContext extends Pick<FilterContext, "table" | "operators">
  */
 export function resolveScope(scope: Filter | FilterText | string, context: ScopeContext): Filter {
   if (typeof scope === "string") return resolveText(scope, context, resolvePlain);
-  if (scope?.kind === "text") return resolveText(scope.text, context, withHoles(scope.values));
+  if (scope?.kind === "text") {
+    return resolveText(scope.text, context, withPlaceholders(scope.values));
+  }
   requireFilter(scope, context.table);
   return scope;
 }
@@ -70,15 +72,15 @@ function resolvePlain(syntax: ComparisonSyntax, column: ColumnInfo, operator: Op
   return syntax.values.some(isMissing) ? noRows : resolveComparison(syntax, column, operator);
 }
 
-function withHoles(values: readonly unknown[]): ResolveComparison {
+function withPlaceholders(values: readonly unknown[]): ResolveComparison {
   return (syntax, column, operator) =>
     syntax.values.some((literal) => literal.text.includes(placeholder))
-      ? resolveHoles(syntax, column, operator, values)
+      ? resolvePlaceholders(syntax, column, operator, values)
       : resolveComparison(syntax, column, operator);
 }
 
 /** A comparison of {@link rsql}: values from code take the places of the holes. */
-function resolveHoles(
+function resolvePlaceholders(
   syntax: ComparisonSyntax,
   column: ColumnInfo,
   operator: Operator,
@@ -87,7 +89,7 @@ function resolveHoles(
   const { takes } = operator;
   const takesMany = takes === "list" || takes === "pair" || takes === "texts";
   const values = syntax.values.flatMap((literal) => {
-    const value = isNullWord(literal) ? null : fillHole(literal, given);
+    const value = isNullWord(literal) ? null : fillPlaceholder(literal, given);
     return takesMany && Array.isArray(value) ? value : [value];
   });
   if (!takesMany) requireShape(syntax, operator);
@@ -95,7 +97,7 @@ function resolveHoles(
   return compare(operator, column, values);
 }
 
-function fillHole({ text, quoted }: Literal, given: readonly unknown[]): unknown {
+function fillPlaceholder({ text, quoted }: Literal, given: readonly unknown[]): unknown {
   if (!text.includes(placeholder)) return text;
   const index = text.slice(placeholder.length);
   if (quoted || !text.startsWith(placeholder) || !/^\d+$/.test(index)) {

@@ -13,7 +13,7 @@ import {
   type AdmissionVerdict,
   admissionVerdict,
 } from "./admission_verdict.ts";
-import { askTrust, overflowDifficulty } from "./pow/difficulty.ts";
+import { callTrust, overflowDifficulty } from "./pow/difficulty.ts";
 import type { FingerprintedRequest } from "./pow/request_fingerprint.ts";
 import { roundingTolerance } from "./budget/token_bucket.ts";
 import type { Debit } from "./budget/debit.ts";
@@ -42,9 +42,9 @@ export interface AdmissionOptions {
  * {@link failed} is told, which gives back what was taken for nothing.
  */
 export class Admission implements IdempotentAdmission, Debit {
-  readonly #parts: AdmissionOptions;
+  readonly #options: AdmissionOptions;
   readonly #protection: Protection;
-  readonly #visit: GuardedRequest;
+  readonly #guarded: GuardedRequest;
   readonly #who: string;
   readonly #facts: { -readonly [Name in keyof AdmissionFacts]: AdmissionFacts[Name] };
   #rate: TakeResult | null = null;
@@ -55,24 +55,24 @@ export class Admission implements IdempotentAdmission, Debit {
   #charged = 0;
   /** What was paid for, by tokens or by work, and what is to be: the whole, however much it is. */
   #paid = 0;
-  #price = 0;
+  #cost = 0;
   /** A solution is used up once for a request, and may be looked at again. */
   #hasClaimed = false;
 
   /** Asks nobody yet. */
-  constructor(parts: AdmissionOptions, protection: Protection, visit: GuardedRequest) {
-    const { user } = visit;
-    this.#parts = parts;
+  constructor(options: AdmissionOptions, protection: Protection, guarded: GuardedRequest) {
+    const { user } = guarded;
+    this.#options = options;
     this.#protection = protection;
-    this.#visit = visit;
+    this.#guarded = guarded;
     // Two spaces of names: a user may be called like an address.
-    this.#who = user === null ? `a${addressGroup(visit.address())}` : `u${user.id}`;
+    this.#who = user === null ? `a${addressGroup(guarded.address())}` : `u${user.id}`;
     this.#facts = {
       isStream: protection.isStream,
       isRateLimited: false,
       budget: "none",
-      powIsOn: parts.abuse.powIsOn,
-      captchaIsOn: parts.captcha !== null,
+      powIsOn: options.abuse.powIsOn,
+      captchaIsOn: options.captcha !== null,
       overflowsToCaptcha: protection.overflowsToCaptcha,
       hasPowGate: protection.pow !== null,
       hasCaptchaGate: protection.captcha !== null,
@@ -96,13 +96,13 @@ export class Admission implements IdempotentAdmission, Debit {
     if (this.#protection.cost === 0) return this.#judge();
     const finding = this.#findBudget();
     return finding instanceof Promise
-      ? finding.then((quota) => this.#pay(quota))
+      ? finding.then((rateLimiter) => this.#pay(rateLimiter))
       : this.#pay(finding);
   }
 
   async isDoubtful(): Promise<boolean> {
     const { cost, pow, captcha } = this.#protection;
-    if (offersSolution(this.#visit.request.headers, this.#parts.abuse)) return false;
+    if (offersSolution(this.#guarded.request.headers, this.#options.abuse)) return false;
     if (pow !== null || captcha !== null) return true;
     const budget = cost === 0 ? null : await this.#findBudget();
     return budget?.isKnownShort(this.#who, cost) ?? false;
@@ -115,21 +115,21 @@ export class Admission implements IdempotentAdmission, Debit {
   /** A whole bucket is enough for any number. */
   covers(items: number): boolean {
     if (this.#budget === null) return true;
-    return this.#priceOf(items) <= this.#paid + roundingTolerance ||
+    return this.#costOf(items) <= this.#paid + roundingTolerance ||
       this.#charged + roundingTolerance >= this.#budget.limit.capacity;
   }
 
   debit(items: number): void | Promise<void> {
     if (this.#budget === null || this.covers(items)) return;
-    this.#price = this.#priceOf(items);
+    this.#cost = this.#costOf(items);
     return this.#take(this.#budget);
   }
 
   settle(items: number): void {
-    const price = this.#priceOf(items);
-    if (price >= this.#paid) return;
-    this.#paid = price;
-    this.#giveBack(this.#charged - price);
+    const cost = this.#costOf(items);
+    if (cost >= this.#paid) return;
+    this.#paid = cost;
+    this.#giveBack(this.#charged - cost);
   }
 
   /** The answer, with what is left. */
@@ -156,18 +156,18 @@ export class Admission implements IdempotentAdmission, Debit {
 
   /** Asked once: whatever a deployer's function says, a request has one budget. */
   #findBudget(): RateLimiter | null | Promise<RateLimiter | null> {
-    const { request, user } = this.#visit;
-    return (this.#finding ??= { budget: this.#parts.budgetOf(request, user) }).budget;
+    const { request, user } = this.#guarded;
+    return (this.#finding ??= { budget: this.#options.budgetOf(request, user) }).budget;
   }
 
   /** Of at least one item, as an empty batch is a request, too. */
-  #priceOf(items: number): number {
+  #costOf(items: number): number {
     return Math.max(1, items) * this.#protection.cost;
   }
 
   /** The tokens that the price still takes: no request takes more than a bucket holds. */
   #due(): number {
-    return Math.min(this.#price, this.#budget?.limit.capacity ?? 0) - this.#charged;
+    return Math.min(this.#cost, this.#budget?.limit.capacity ?? 0) - this.#charged;
   }
 
   /** What a solved challenge paid for was not taken, and does not come back as tokens. */
@@ -180,7 +180,7 @@ export class Admission implements IdempotentAdmission, Debit {
   #pay(budget: RateLimiter | null): void | Promise<void> {
     this.#budget = budget;
     if (budget === null) return this.#judge();
-    this.#price = this.#protection.cost;
+    this.#cost = this.#protection.cost;
     return this.#take(budget);
   }
 
@@ -210,7 +210,7 @@ export class Admission implements IdempotentAdmission, Debit {
 
   /** The gates are passed; what is asked from here on is the budget's. */
   #letIn(): void {
-    this.#paid = this.#price;
+    this.#paid = this.#cost;
     this.#facts.hasPowGate = false;
     this.#facts.hasCaptchaGate = false;
   }
@@ -238,12 +238,12 @@ export class Admission implements IdempotentAdmission, Debit {
   }
 
   async #requireCaptcha(): Promise<void> {
-    const { captcha } = this.#parts;
+    const { captcha } = this.#options;
     if (captcha === null) throw new Error("A CAPTCHA is asked for, and nobody checks it");
     const action = this.#protection.captcha?.action;
-    await captcha.require(this.#visit.request, {
+    await captcha.require(this.#guarded.request, {
       action,
-      remoteIp: this.#visit.address() ?? undefined,
+      remoteIp: this.#guarded.address() ?? undefined,
     });
   }
 
@@ -255,10 +255,10 @@ export class Admission implements IdempotentAdmission, Debit {
       asked.overflow ? await this.#overflowDifficulty() : 0,
     );
     if (difficulty === 0) return;
-    const { request: { method, headers }, target: { path, query }, user } = this.#visit;
-    const body = await this.#visit.body();
+    const { request: { method, headers }, target: { path, query }, user } = this.#guarded;
+    const body = await this.#guarded.body();
     const facts: FingerprintedRequest = { method, path, query, body, userId: user?.id ?? null };
-    const pow = this.#parts.proofOfWork();
+    const pow = this.#options.proofOfWork();
     const isStillGood = this.#hasClaimed &&
       typeof pow.checkSolution(headers, facts, difficulty) !== "string";
     if (isStillGood) return;
@@ -269,7 +269,7 @@ export class Admission implements IdempotentAdmission, Debit {
   #gateDifficulty(): number | Promise<number> {
     const { pow } = this.#protection;
     if (pow === null) return 0;
-    const { request, user } = this.#visit;
+    const { request, user } = this.#guarded;
     const question = {
       user,
       request,
@@ -277,18 +277,22 @@ export class Admission implements IdempotentAdmission, Debit {
       deficit: 0,
       base: pow.difficulty,
     };
-    return askTrust(pow.trust, question, this.#parts.runtime);
+    return callTrust(pow.trust, question, this.#options.runtime);
   }
 
   /** By all that is lacking: the price of a batch is not made less by how little a bucket holds. */
   #overflowDifficulty(): number | Promise<number> {
     const budget = this.#budget;
     if (budget === null) return 0;
-    const { request, user } = this.#visit;
-    const { difficulty, trust } = this.#parts.abuse.pow();
-    const deficit = this.#price - this.#charged - Math.max(0, this.#spent?.left.tokens ?? 0);
+    const { request, user } = this.#guarded;
+    const { difficulty, trust } = this.#options.abuse.pow();
+    const deficit = this.#cost - this.#charged - Math.max(0, this.#spent?.left.tokens ?? 0);
     const base = overflowDifficulty(difficulty, deficit, budget.limit.capacity);
-    return askTrust(trust, { user, request, reason: "budget", deficit, base }, this.#parts.runtime);
+    return callTrust(
+      trust,
+      { user, request, reason: "budget", deficit, base },
+      this.#options.runtime,
+    );
   }
 
   #refusal(
@@ -303,7 +307,7 @@ export class Admission implements IdempotentAdmission, Debit {
       : ["budget-exhausted", "The budget for this request is used up"] as const;
     const seconds = standing === null
       ? null
-      : secondsUntil(amount, standing, this.#parts.runtime.clock.now());
+      : secondsUntil(amount, standing, this.#options.runtime.clock.now());
     const retry = seconds === null ? {} : { "retry-after": String(Math.max(1, seconds)) };
     return new Problem(slug, detail, { headers: retry });
   }
@@ -311,7 +315,7 @@ export class Admission implements IdempotentAdmission, Debit {
   #withHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
     const rate = standingOf(this.#protection.rateLimit, this.#rate);
     const budget = standingOf(this.#budget, this.#spent);
-    return withRateHeaders(headers, rate, budget, this.#parts.runtime.clock.now());
+    return withRateHeaders(headers, rate, budget, this.#options.runtime.clock.now());
   }
 }
 
@@ -320,6 +324,11 @@ function offersSolution(headers: Headers, { captcha }: ResolvedAbuseProtection):
   return headers.has(powHeaders.nonce) || captcha !== null && headers.has(captcha.tokenHeader);
 }
 
-function standingOf(quota: RateLimiter | null, taken: TakeResult | null): RateLimitState | null {
-  return quota === null || taken === null ? null : { limit: quota.limit, left: taken.left };
+function standingOf(
+  rateLimiter: RateLimiter | null,
+  taken: TakeResult | null,
+): RateLimitState | null {
+  return rateLimiter === null || taken === null
+    ? null
+    : { limit: rateLimiter.limit, left: taken.left };
 }

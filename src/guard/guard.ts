@@ -29,7 +29,7 @@ export interface Guard {
     place: ProtectedOperation,
   ): Protection | null;
   /** Lets one request through, or not. */
-  admission(protection: Protection, visit: GuardedRequest): Admission;
+  admission(protection: Protection, guarded: GuardedRequest): Admission;
   /** Puts back what is held of the limits. The store must still be open. */
   close(): Promise<void>;
 }
@@ -49,18 +49,18 @@ export interface GuardOptions {
 export function createGuard({ abuse, store, runtime }: GuardOptions): Guard {
   let limits: LimitStore | null = null;
   let proofOfWork: ProofOfWork | null = null;
-  function quotaOf(id: string, limit: TokenLimit): RateLimiter {
+  function rateLimiterOf(id: string, limit: TokenLimit): RateLimiter {
     limits ??= new LimitStore(store.need("limits"), runtime);
     return new RateLimiter(id, limit, limits, runtime.clock);
   }
   const rateLimits = new Map<string, RateLimiter>();
-  const ground = {
+  const context = {
     abuse,
     rateLimitOf(url: string, options: RateLimitOptions): RateLimiter {
       const known = rateLimits.get(url);
-      const quota = known ?? quotaOf(`rate ${url}`, fixedWindow("requests", options));
-      rateLimits.set(url, quota);
-      return quota;
+      const rateLimiter = known ?? rateLimiterOf(`rate ${url}`, fixedWindow("requests", options));
+      rateLimits.set(url, rateLimiter);
+      return rateLimiter;
     },
   };
   const parts: AdmissionOptions = {
@@ -69,15 +69,15 @@ export function createGuard({ abuse, store, runtime }: GuardOptions): Guard {
       ? null
       : createCaptcha({ ...abuse.captcha, store: store.need("limits"), runtime }),
     runtime,
-    budgetOf: budgetFinder(abuse, quotaOf, runtime),
+    budgetOf: budgetFinder(abuse, rateLimiterOf, runtime),
     proofOfWork: () =>
       proofOfWork ??= createProofOfWork({ ...abuse.pow(), store: store.need("limits"), runtime }),
   };
   return {
-    protect: (options, place) => resolveProtections(options, place, ground),
+    protect: (options, place) => resolveProtections(options, place, context),
     protectProcedure: (own, options, place) =>
-      resolveProcedureProtection(own, options, place, ground),
-    admission: (protection, visit) => new Admission(parts, protection, visit),
+      resolveProcedureProtection(own, options, place, context),
+    admission: (protection, guarded) => new Admission(parts, protection, guarded),
     async close() {
       await limits?.close();
     },
@@ -86,14 +86,14 @@ export function createGuard({ abuse, store, runtime }: GuardOptions): Guard {
 
 function budgetFinder(
   { budget }: ResolvedAbuseProtection,
-  quotaOf: (id: string, limit: TokenLimit) => RateLimiter,
+  rateLimiterOf: (id: string, limit: TokenLimit) => RateLimiter,
   { observe }: Runtime,
 ): AdmissionOptions["budgetOf"] {
   if (budget === null) return () => null;
   const classes = new Map(
     Object.entries(budget.classes).map(([name, options]) => [
       name,
-      quotaOf(`budget ${name}`, tokenBucket("budget", options)),
+      rateLimiterOf(`budget ${name}`, tokenBucket("budget", options)),
     ]),
   );
   const anonymous = classes.get(anonymousClass) ?? null;
@@ -106,8 +106,8 @@ function budgetFinder(
     return anonymous;
   }
   function named(name: unknown): RateLimiter | null {
-    const quota = typeof name === "string" ? classes.get(name) : undefined;
-    return quota ?? failed(new Error(`There is no class ${JSON.stringify(name)}`));
+    const rateLimiter = typeof name === "string" ? classes.get(name) : undefined;
+    return rateLimiter ?? failed(new Error(`There is no class ${JSON.stringify(name)}`));
   }
   return (request, user) => {
     try {

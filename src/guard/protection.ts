@@ -46,14 +46,14 @@ export interface ProtectionContext {
 export function resolveProtections(
   options: ProtectionOptions,
   place: ProtectedOperation,
-  ground: ProtectionContext,
+  context: ProtectionContext,
 ): ReadonlyMap<Access, Protection> {
   checkRateLimit(options.rateLimit, place);
-  checkCosts(options.cost ?? {}, place, ground.abuse);
-  checkGates(options, place, ground.abuse);
+  checkCosts(options.cost ?? {}, place, context.abuse);
+  checkGates(options, place, context.abuse);
   const accesses = ["read", "create", "update", "delete", "subscribe"] as const;
   return new Map(accesses.flatMap((access) => {
-    const protection = protectionOf(access, options, place, ground);
+    const protection = protectionOf(access, options, place, context);
     return protection === null ? [] : [[access, protection]];
   }));
 }
@@ -63,7 +63,7 @@ export function resolveProcedureProtection(
   own: { readonly cost?: number | undefined; readonly pow?: ProtectionOptions["pow"] },
   { rateLimit, overflow }: ProtectionOptions,
   place: ProtectedOperation,
-  ground: ProtectionContext,
+  context: ProtectionContext,
 ): Protection | null {
   const { cost, pow } = own;
   const options: ProtectionOptions = {
@@ -72,9 +72,9 @@ export function resolveProcedureProtection(
     pow,
     ...(cost === undefined ? {} : { cost: { create: cost } }),
   };
-  checkCosts(options.cost ?? {}, place, ground.abuse);
-  checkGates(options, place, ground.abuse);
-  return protectionOf("create", options, place, ground);
+  checkCosts(options.cost ?? {}, place, context.abuse);
+  checkGates(options, place, context.abuse);
+  return protectionOf("create", options, place, context);
 }
 
 function protectionOf(
@@ -136,7 +136,7 @@ const kinds: Readonly<Record<keyof CostOptions & GuardedKind, true>> = {
 };
 
 /** Less is lost among what sums of fractions are forgiven: it would be paid from an empty bucket. */
-const leastCost = 0.001;
+const minCost = 0.001;
 
 /** What costs more than a bucket holds could never be paid for. */
 function checkCosts(
@@ -152,9 +152,9 @@ function checkCosts(
         `${subject}: cost.${kind} must be a number from 0 on, not ${showValue(cost)}`,
       );
     }
-    if (cost > 0 && cost < leastCost) {
+    if (cost > 0 && cost < minCost) {
       throw new Error(
-        `${subject}: cost.${kind} is ${cost}: it must be 0, or ${leastCost} at least`,
+        `${subject}: cost.${kind} is ${cost}: it must be 0, or ${minCost} at least`,
       );
     }
     for (const [name, { capacity }] of Object.entries(budget?.classes ?? {})) {

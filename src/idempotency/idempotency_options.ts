@@ -35,7 +35,7 @@ export function resolveIdempotencyOptions(
     throw new Error(`Cannot use idempotency.storage ${showValue(storage)}: it is "kv" or "db"`);
   }
   // Beyond all dates no store knows when a record expires.
-  if (!Number.isSafeInteger(ttlMs) || ttlMs <= 0 || ttlMs > longestTtlMs) {
+  if (!Number.isSafeInteger(ttlMs) || ttlMs <= 0 || ttlMs > maxTtlMs) {
     throw new Error(
       `Cannot use idempotency.ttlMs ${ttlMs}: it must be a whole number over 0, and at most a year`,
     );
@@ -43,7 +43,7 @@ export function resolveIdempotencyOptions(
   return { storage, ttlMs };
 }
 
-const longestTtlMs = 366 * 86_400_000;
+const maxTtlMs = 366 * 86_400_000;
 
 const knownOptions: Readonly<Record<keyof IdempotencyOptions, true>> = {
   storage: true,

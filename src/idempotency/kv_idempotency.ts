@@ -23,21 +23,21 @@ export interface KvIdempotencyOptions {
  * in between leaves a key under which the request is executed again once the claim has run out.
  */
 export class KvIdempotency implements IdempotencyStore {
-  readonly #parts: KvIdempotencyOptions;
+  readonly #options: KvIdempotencyOptions;
   /** Owners that gave their key back while the store did not answer: they hold it no longer. */
   readonly #gone = boundedMap<string, true>(10_000);
 
   /** Asks nobody yet. */
-  constructor(parts: KvIdempotencyOptions) {
-    this.#parts = parts;
+  constructor(options: KvIdempotencyOptions) {
+    this.#options = options;
   }
 
   async claim(claim: IdempotencyClaim): Promise<ClaimResult> {
-    const { store } = this.#parts;
+    const { store } = this.#options;
     const key = keyOf(claim);
     // Most keys are new: one commit, and nobody has to be looked at.
     for (let versionstamp: string | null = null;;) {
-      const commit = this.#setting(key, this.#held(claim), versionstamp);
+      const commit = this.#setting(key, this.#heldRecord(claim), versionstamp);
       // A request that is refused here has done nothing, and may be sent again.
       if ((await store.commit({ ...commit, isProvisional: true })).ok) return { kind: "claimed" };
       const entry = await store.get(key);
@@ -48,18 +48,18 @@ export class KvIdempotency implements IdempotencyStore {
   }
 
   async find(claim: IdempotencyClaim): Promise<FoundAnswer | null> {
-    return await this.#foundIn((await this.#parts.store.get(keyOf(claim))).value, claim);
+    return await this.#foundIn((await this.#options.store.get(keyOf(claim))).value, claim);
   }
 
   async renew(claim: IdempotencyClaim): Promise<void> {
-    await this.#whileHeld(
+    await this.#whileClaimed(
       claim,
-      (key, versionstamp) => this.#put(key, this.#held(claim), versionstamp),
+      (key, versionstamp) => this.#put(key, this.#heldRecord(claim), versionstamp),
     );
   }
 
   async finish(claim: IdempotencyClaim, given: StoredAnswer): Promise<void> {
-    const { store, ttlMs } = this.#parts;
+    const { store, ttlMs } = this.#options;
     const [first, ...parts] = split(given);
     for (const [index, value] of parts.entries()) {
       const key = partKey(claim, index);
@@ -68,19 +68,19 @@ export class KvIdempotency implements IdempotencyStore {
       await store.commit({ mutations: [{ kind: "set", key, value, expireInMs }] });
     }
     const answer = { first, parts: parts.length };
-    await this.#whileHeld(
+    await this.#whileClaimed(
       claim,
-      (key, versionstamp) => this.#put(key, { ...this.#held(claim), answer }, versionstamp),
+      (key, versionstamp) => this.#put(key, { ...this.#heldRecord(claim), answer }, versionstamp),
     );
   }
 
   async release(claim: IdempotencyClaim): Promise<void> {
     // Before the store is asked: whatever it answers, the request is over.
     this.#gone.set(claim.owner, true);
-    await this.#whileHeld(claim, async (key, versionstamp) => {
+    await this.#whileClaimed(claim, async (key, versionstamp) => {
       const checks = [{ key, versionstamp }];
       const mutations = [{ kind: "delete", key }] as const;
-      return (await this.#parts.store.commit({ checks, mutations })).ok;
+      return (await this.#options.store.commit({ checks, mutations })).ok;
     });
   }
 
@@ -92,21 +92,21 @@ export class KvIdempotency implements IdempotencyStore {
       const stored = await this.#readAnswer({ ...claim, owner }, answer);
       return { kind: "finished", fingerprint, answer: stored };
     }
-    const isHeld = leaseUntilMs > this.#parts.clock.now() && this.#gone.get(owner) !== true;
+    const isHeld = leaseUntilMs > this.#options.clock.now() && this.#gone.get(owner) !== true;
     return isHeld ? { kind: "in-flight", fingerprint } : null;
   }
 
-  #held({ owner, fingerprint }: IdempotencyClaim): KeyRecord {
-    const leaseUntilMs = this.#parts.clock.now() + idempotencyLeaseMs;
+  #heldRecord({ owner, fingerprint }: IdempotencyClaim): KeyRecord {
+    const leaseUntilMs = this.#options.clock.now() + idempotencyLeaseMs;
     return { owner, fingerprint, leaseUntilMs, answer: null };
   }
 
   async #put(key: KeyValueKey, value: KeyRecord, versionstamp: string | null): Promise<boolean> {
-    return (await this.#parts.store.commit(this.#setting(key, value, versionstamp))).ok;
+    return (await this.#options.store.commit(this.#setting(key, value, versionstamp))).ok;
   }
 
   #setting(key: KeyValueKey, value: KeyRecord, versionstamp: string | null): KeyValueCommit {
-    const { ttlMs } = this.#parts;
+    const { ttlMs } = this.#options;
     // A claim is held as long as it is renewed, however short answers are kept.
     const expireInMs = value.answer === null ? Math.max(ttlMs, idempotencyLeaseMs) : ttlMs;
     return {
@@ -117,13 +117,13 @@ export class KvIdempotency implements IdempotencyStore {
   }
 
   /** Runs `change` as long as the claim holds the key and nobody has answered. */
-  async #whileHeld(
+  async #whileClaimed(
     claim: IdempotencyClaim,
     change: (key: KeyValueKey, versionstamp: string | null) => Promise<boolean>,
   ): Promise<void> {
     const key = keyOf(claim);
     for (;;) {
-      const { value, versionstamp } = await this.#parts.store.get(key);
+      const { value, versionstamp } = await this.#options.store.get(key);
       const record = readRecord(value);
       if (record === null || record.owner !== claim.owner || record.answer !== null) return;
       if (await change(key, versionstamp)) return;
@@ -135,7 +135,7 @@ export class KvIdempotency implements IdempotencyStore {
     { first, parts }: AnswerHead,
   ): Promise<StoredAnswer> {
     const keys = Array.from({ length: parts }, (_, index) => partKey(owner, index));
-    const rest = keys.length === 0 ? [] : await this.#parts.store.getMany(keys);
+    const rest = keys.length === 0 ? [] : await this.#options.store.getMany(keys);
     return joined([first, ...rest.map(({ value }) => readPart(value))]);
   }
 }

@@ -33,19 +33,19 @@ export interface TableIdempotencyOptions {
 
 /** Keeps answers beside what was written, in a table of its own: `_service_idempotency`. */
 export class TableIdempotency implements IdempotencyStore {
-  readonly #parts: TableIdempotencyOptions;
+  readonly #options: TableIdempotencyOptions;
   #preparation: Promise<void> | null = null;
   #nextSweepAt = 0;
 
   /** Asks nobody yet. */
-  constructor(parts: TableIdempotencyOptions) {
-    this.#parts = parts;
+  constructor(options: TableIdempotencyOptions) {
+    this.#options = options;
   }
 
   /** Creates the table where it is not there; the first claim would do it, too. */
   async prepare(): Promise<void> {
     this.#preparation ??= asStore(() =>
-      createTables(this.#parts.driver, [readTableInfo(records)], [index])
+      createTables(this.#options.driver, [readTableInfo(records)], [index])
     );
     try {
       await this.#preparation;
@@ -103,7 +103,7 @@ export class TableIdempotency implements IdempotencyStore {
 
   /** Seldom, because nobody finds an old answer anyway: they only take up room. */
   async #sweep(): Promise<void> {
-    const now = this.#parts.clock.now();
+    const now = this.#options.clock.now();
     if (now < this.#nextSweepAt) return;
     this.#nextSweepAt = now + sweepMs;
     const bound = this.#bound(now);
@@ -140,7 +140,7 @@ export class TableIdempotency implements IdempotencyStore {
   /** Null where its time is over. */
   #standing({ fingerprint, answer, leaseUntil, expiresAt }: Found): FoundAnswer | null {
     const end = answer === null ? leaseUntil : expiresAt;
-    if (Number(end) <= this.#parts.clock.now()) return null;
+    if (Number(end) <= this.#options.clock.now()) return null;
     return answer === null
       ? { kind: "in-flight", fingerprint }
       : { kind: "finished", fingerprint, answer: readAnswer(answer) };
@@ -167,25 +167,25 @@ export class TableIdempotency implements IdempotencyStore {
   }
 
   #leaseEnd(): Fragment {
-    return this.#bound(this.#parts.clock.now() + idempotencyLeaseMs);
+    return this.#bound(this.#options.clock.now() + idempotencyLeaseMs);
   }
 
   #recordEnd(): Fragment {
-    return this.#bound(this.#parts.clock.now() + this.#parts.ttlMs);
+    return this.#bound(this.#options.clock.now() + this.#options.ttlMs);
   }
 
   #bound(moment: SqlValue): Fragment {
-    return this.#parts.driver.dialect.boundStored(moment, records.leaseUntil[columnInfoKey]);
+    return this.#options.driver.dialect.boundStored(moment, records.leaseUntil[columnInfoKey]);
   }
 
   #run(fragment: Fragment): Promise<QueryResult> {
-    const { driver } = this.#parts;
+    const { driver } = this.#options;
     const statement = this.#statement(fragment);
     return asStore(() => retryOnConflict(driver, (connection) => connection.query(statement)));
   }
 
   #statement(fragment: Fragment): Statement {
-    return toStatement(fragment, this.#parts.driver.dialect.placeholder);
+    return toStatement(fragment, this.#options.driver.dialect.placeholder);
   }
 }
 

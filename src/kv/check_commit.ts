@@ -8,8 +8,8 @@ export function checkCommit({ checks = [], mutations, claim }: KeyValueCommit): 
   if (checks.length > maxChecks) {
     throw new Error(`Cannot commit ${checks.length} checks: ${maxChecks} are the most`);
   }
-  if (mutations.length > mostMutations) {
-    throw new Error(`Cannot commit ${mutations.length} mutations: ${mostMutations} are the most`);
+  if (mutations.length > maxMutations) {
+    throw new Error(`Cannot commit ${mutations.length} mutations: ${maxMutations} are the most`);
   }
   for (const mutation of mutations) {
     if (mutation.kind === "delete") continue;
@@ -36,7 +36,7 @@ export function serializeValue(key: KeyValueKey, value: unknown): Uint8Array {
   } catch (cause) {
     throw new Error(`Cannot store under ${keyName(key)}: the value cannot be cloned`, { cause });
   }
-  if (bytes.length > mostValueBytes) {
+  if (bytes.length > maxValueBytes) {
     const size = bytes.length.toLocaleString("en");
     throw new Error(`Cannot store under ${keyName(key)}: ${size} bytes are more than 65,000`);
   }
@@ -45,7 +45,7 @@ export function serializeValue(key: KeyValueKey, value: unknown): Uint8Array {
 
 /** Refuses a page that not every store gives. */
 export function checkPage({ prefix, after, limit }: KeyValuePage): void {
-  if (!Number.isSafeInteger(limit) || limit < 1 || limit > mostEntries) {
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > maxEntries) {
     throw new Error(`Cannot list ${limit} entries: the limit is a whole number from 1 to 1,000`);
   }
   if (after === undefined || isBelow(encodePrefix(prefix), encodeKey(after))) return;
@@ -55,9 +55,9 @@ export function checkPage({ prefix, after, limit }: KeyValuePage): void {
 /** The protocol of KV Connect allows ten, although the local store takes a hundred. */
 export const maxChecks = 10;
 
-const mostMutations = 1_000;
+const maxMutations = 1_000;
 
 /** Deno KV takes 65,536, and what the record says about itself is among them. */
-const mostValueBytes = 65_000;
+const maxValueBytes = 65_000;
 
-const mostEntries = 1_000;
+const maxEntries = 1_000;

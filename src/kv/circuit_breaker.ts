@@ -46,7 +46,7 @@ export class CircuitBreaker {
     if (oldest === undefined) return null;
     const now = this.#clock.elapsedMs();
     const isSilent = now - oldest.since >= silenceMs && now - this.#answeredAt >= silenceMs;
-    if (!isSilent && this.#begunSinceAnswer < mostBetweenAnswers) return null;
+    if (!isSilent && this.#begunSinceAnswer < maxBetweenAnswers) return null;
     if (isSilent) this.#ask(now);
     return this.#waitForNews(now, limit);
   }
@@ -78,8 +78,8 @@ export class CircuitBreaker {
   }
 
   async #waitForNews(now: number, limit: Deadline): Promise<void> {
-    const patienceMs = this.#isDown ? this.#probedAt + silenceMs - now : Infinity;
-    const waitMs = Math.min(patienceMs, limit.leftMs());
+    const busyTimeoutMs = this.#isDown ? this.#probedAt + silenceMs - now : Infinity;
+    const waitMs = Math.min(busyTimeoutMs, limit.leftMs());
     if (waitMs <= 0) throw silent();
     this.#news ??= Promise.withResolvers();
     try {
@@ -92,7 +92,7 @@ export class CircuitBreaker {
 
   /** Those that stay open are answered after the outage, and say that it is over. */
   #ask(now: number): void {
-    const pauseMs = this.#openProbes < mostProbes ? probePauseMs : longPauseMs;
+    const pauseMs = this.#openProbes < maxProbes ? probePauseMs : longPauseMs;
     if (now - this.#probedAt < pauseMs) return;
     this.#probedAt = now;
     this.#openProbes++;
@@ -109,14 +109,14 @@ export class CircuitBreaker {
 const silenceMs = 500;
 
 /** Of a store that answers each answer lets as many go on; of one that does not this is the loss. */
-const mostBetweenAnswers = 64;
+const maxBetweenAnswers = 64;
 
 /** Between two probes, while there are few, and while there are many. */
 const probePauseMs = 1_000;
 const longPauseMs = 30_000;
 
 /** Each is sent again and again by the client, for as long as the outage lasts. */
-const mostProbes = 20;
+const maxProbes = 20;
 
 function silent(): StoreError {
   return new StoreError("unavailable", new Error("The store is silent: nothing was sent"));

@@ -117,7 +117,7 @@ export class HotKeys {
     this.#cancelTimer?.();
     this.#cancelTimer = null;
     if (this.#ready.length === 0) return;
-    this.#cancelTimer = this.#options.clock.after(patienceMs, () => {
+    this.#cancelTimer = this.#options.clock.after(busyTimeoutMs, () => {
       this.#cancelTimer = null;
       this.#startFlights();
     });
@@ -129,9 +129,9 @@ export class HotKeys {
    */
   #mayStart(): boolean {
     const [first] = this.#ready;
-    if (first === undefined || this.#flights >= mostFlights) return false;
+    if (first === undefined || this.#flights >= maxFlights) return false;
     return this.#flights === 0 || this.#ready.length >= maxChecks ||
-      this.#now() - first.readySince >= patienceMs;
+      this.#now() - first.readySince >= busyTimeoutMs;
   }
 
   async #fly(lines: readonly Line[]): Promise<void> {
@@ -217,10 +217,10 @@ export class HotKeys {
 }
 
 /** So long a key waits for company while others are in flight. */
-const patienceMs = 5;
+const busyTimeoutMs = 5;
 
 /** A far store answers late, and each flight takes ten keys only. */
-const mostFlights = 16;
+const maxFlights = 16;
 
 /** Lets the callers change the value one after the other. */
 function draft(

@@ -10,8 +10,8 @@ export function encodeKey(key: KeyValueKey): string {
     throw new Error("Cannot use this key: it is a list of one part or more");
   }
   const code = encodeParts(key);
-  if (code.length > mostKeyBytes) {
-    throw new Error(`Cannot use ${keyName(key)}: it takes more than ${mostKeyBytes} bytes`);
+  if (code.length > maxKeyBytes) {
+    throw new Error(`Cannot use ${keyName(key)}: it takes more than ${maxKeyBytes} bytes`);
   }
   return code;
 }
@@ -35,7 +35,7 @@ export function keyName(key: KeyValueKey): string {
 }
 
 /** What Deno KV takes. */
-const mostKeyBytes = 2_048;
+const maxKeyBytes = 2_048;
 
 function encodeParts(key: KeyValueKey): string {
   let code = "";

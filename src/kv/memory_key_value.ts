@@ -14,11 +14,11 @@ import { StoreError } from "./store_error.ts";
 
 /**
  * A {@link KeyValue} in the memory of this process: gone when it ends, unseen by others. Once it
- * holds `mostBytes`, it refuses what would make it hold more: callers must not be able to fill the
+ * holds `maxBytes`, it refuses what would make it hold more: callers must not be able to fill the
  * memory of a service with records that are kept for a day.
  */
-export function createMemoryKeyValue(clock: Clock, mostBytes: number = 64 * 1024 ** 2): KeyValue {
-  const records = new MemoryRecords(clock, mostBytes);
+export function createMemoryKeyValue(clock: Clock, maxBytes: number = 64 * 1024 ** 2): KeyValue {
+  const records = new MemoryRecords(clock, maxBytes);
   let isClosed = false;
 
   /** As a promise in every case, like a store that is somewhere else. */
@@ -49,7 +49,7 @@ interface MemoryRecord {
 
 class MemoryRecords {
   readonly #clock: Clock;
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   #bytes = 0;
   readonly #records = new Map<string, MemoryRecord>();
   #commits = 0;
@@ -58,9 +58,9 @@ class MemoryRecords {
   /** When it was looked for room last. */
   #searchedAt = -Infinity;
 
-  constructor(clock: Clock, mostBytes: number) {
+  constructor(clock: Clock, maxBytes: number) {
     this.#clock = clock;
-    this.#mostBytes = mostBytes;
+    this.#maxBytes = maxBytes;
   }
 
   entry(key: KeyValueKey): KeyValueEntry {
@@ -129,15 +129,15 @@ class MemoryRecords {
       0,
     );
     // Nothing is refused that only takes away.
-    if (more === 0 || this.#bytes + more <= this.#mostBytes) return;
+    if (more === 0 || this.#bytes + more <= this.#maxBytes) return;
     const now = this.#clock.now();
     // It takes as long as there are records: whoever filled the store must not make all others slow.
     if (Math.abs(now - this.#searchedAt) >= searchPauseMs) {
       this.#searchedAt = now;
       this.#sweep();
-      if (this.#bytes + more <= this.#mostBytes) return;
+      if (this.#bytes + more <= this.#maxBytes) return;
     }
-    throw new StoreError("unavailable", new Error(`It holds ${this.#mostBytes} bytes already`));
+    throw new StoreError("unavailable", new Error(`It holds ${this.#maxBytes} bytes already`));
   }
 
   #remove(code: string): void {

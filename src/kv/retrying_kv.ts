@@ -76,8 +76,8 @@ export class RetryingKv {
   async readAll(keys: readonly KeyValueKey[], limit: Deadline): Promise<readonly KvRecord[]> {
     for (const key of keys) encodeKey(key);
     const lots: (readonly KeyValueKey[])[] = [];
-    for (let start = 0; start < keys.length; start += mostKeys) {
-      lots.push(keys.slice(start, start + mostKeys));
+    for (let start = 0; start < keys.length; start += maxKeys) {
+      lots.push(keys.slice(start, start + maxKeys));
     }
     const read = await Promise.all(
       lots.map((lot) => this.#read((kv) => kv.getMany(lot), limit)),
@@ -139,7 +139,7 @@ export class RetryingKv {
     const known = after === undefined ? null : encodeKey(after);
     const now = this.#options.clock.now();
     const found: KeyValueEntry[] = [];
-    const batchSize = Math.min(page.limit + 1, mostEntries);
+    const batchSize = Math.min(page.limit + 1, maxEntries);
     for await (const stored of kv.list({ prefix, ...place }, { reverse, batchSize })) {
       // A symbol stands for a versionstamp in keys that are written, never in those that are read.
       const key = stored.key.filter((part) => typeof part !== "symbol");
@@ -155,8 +155,8 @@ export class RetryingKv {
 class NoAnswer extends Error {}
 
 /** What a Deno KV reads at one moment. */
-const mostKeys = 10;
-const mostEntries = 1_000;
+const maxKeys = 10;
+const maxEntries = 1_000;
 
 /** Deno gives SQLite's words and no code. */
 function isLocked(error: unknown): boolean {

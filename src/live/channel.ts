@@ -15,22 +15,22 @@ import { Semaphore } from "../runtime/semaphore.ts";
 /** What all streams over one database share. */
 export interface Channel {
   readonly log: ChangeLog;
-  readonly marks: ResumeTokens;
+  readonly resumeTokens: ResumeTokens;
   readonly feed: ChangeFeed;
   readonly history: ChangeHistory;
   readonly pages: SnapshotReader;
   readonly aggregates: LiveAggregates;
   /** Of all who read more than a few rows. */
-  readonly gate: Semaphore;
+  readonly semaphore: Semaphore;
   readonly router: ChangeDispatcher;
-  readonly decider: Matcher;
+  readonly matcher: Matcher;
   readonly runtime: Runtime;
   readonly sizes: LiveSizes;
 }
 
 /** What a channel is made of beside its log. */
 export interface ChannelOptions {
-  readonly decider: Matcher;
+  readonly matcher: Matcher;
   readonly runtime: Runtime;
   readonly sizes: LiveSizes;
 }
@@ -40,32 +40,32 @@ export async function openChannel(
   log: ChangeLog,
   options: ChannelOptions,
 ): Promise<Channel> {
-  const { decider, runtime, sizes } = options;
-  const marks = new ResumeTokens(log.secret);
+  const { matcher, runtime, sizes } = options;
+  const resumeTokens = new ResumeTokens(log.secret);
   const router = new ChangeDispatcher({
-    decider,
+    matcher,
     log,
-    marks,
-    check: (group, passage) => void checkDecision(group, passage, { decider, router, runtime }),
+    resumeTokens,
+    check: (group, rowChange) => void checkDecision(group, rowChange, { matcher, router, runtime }),
   });
   const feed = await ChangeFeed.start({
     log,
     runtime,
-    ringLimits: sizes.ring,
+    ringLimits: sizes.ringBuffer,
     publish: (tick) => router.publish(tick),
     lost: () => router.invalidateAll("history_lost"),
   });
-  const gate = new Semaphore(sizes.readers, sizes.mostWaiting);
+  const semaphore = new Semaphore(sizes.readers, sizes.maxWaiting);
   return {
     log,
-    marks,
+    resumeTokens,
     feed,
-    history: new ChangeHistory(log, feed.ring),
-    pages: new SnapshotReader({ log, clock: runtime.clock, sizes, gate }),
+    history: new ChangeHistory(log, feed.ringBuffer),
+    pages: new SnapshotReader({ log, clock: runtime.clock, sizes, semaphore }),
     aggregates: new LiveAggregates(),
-    gate,
+    semaphore,
     router,
-    decider,
+    matcher,
     runtime,
     sizes,
   };
@@ -75,12 +75,12 @@ export async function openChannel(
 async function checkDecision(
   { interest: { table, filter } }: SubscriberGroup,
   { before, after }: RowChange,
-  { decider, router, runtime }: Pick<Channel, "decider" | "router" | "runtime">,
+  { matcher, router, runtime }: Pick<Channel, "matcher" | "router" | "runtime">,
 ): Promise<void> {
   const image = after ?? before;
   if (image === null) return;
   try {
-    if (!await decider.check(table, image, filter)) router.recompile(table);
+    if (!await matcher.check(table, image, filter)) router.recompile(table);
   } catch (error) {
     // A check that could not be made says nothing about the decision.
     runtime.observe({ kind: "live_upkeep_failed", error });

@@ -39,9 +39,9 @@ type MakeStream = (ended: (stream: LiveStream) => void) => LiveStream;
 export class LiveHub {
   readonly #options: LiveHubOptions;
   readonly #scopes: ScopeRecheck;
-  readonly #beats: HeartbeatTimer<LiveStream>;
+  readonly #heartbeats: HeartbeatTimer<LiveStream>;
   readonly #expiries: ExpiryTimer<LiveStream>;
-  readonly #tickets = new Map<LiveStream, StreamSession>();
+  readonly #sessions = new Map<LiveStream, StreamSession>();
   readonly #strategy: ByteLengthQueuingStrategy;
   #log: Promise<ChangeLog> | null = null;
   #channel: Promise<Channel> | null = null;
@@ -54,22 +54,25 @@ export class LiveHub {
   constructor(options: LiveHubOptions) {
     this.#options = options;
     this.#strategy = new ByteLengthQueuingStrategy({
-      highWaterMark: options.sizes.mostUnreadBytes,
+      highWaterMark: options.sizes.maxUnreadBytes,
     });
     this.#scopes = new ScopeRecheck(options.runtime);
-    this.#beats = new HeartbeatTimer(options.runtime, (some) => void this.#visit(some));
+    this.#heartbeats = new HeartbeatTimer(
+      options.runtime,
+      (some) => void this.#checkSessions(some),
+    );
     this.#expiries = new ExpiryTimer(options.runtime.clock, (stream) => stream.expire());
   }
 
   /** How many streams are open. */
   get size(): number {
-    return this.#tickets.size;
+    return this.#sessions.size;
   }
 
   /** How many of them are as far as the log is. */
   get liveSize(): number {
     let count = 0;
-    for (const stream of this.#tickets.keys()) if (stream.isLive) count++;
+    for (const stream of this.#sessions.keys()) if (stream.isLive) count++;
     return count;
   }
 
@@ -105,30 +108,30 @@ export class LiveHub {
     const { quota, runtime, excluded } = this.#options;
     requireUnexpired(request.user, runtime.clock);
     requireRecorded(request, excluded);
-    const place = quota.take(request.user, request.address);
+    const quotaSlot = quota.take(request.user, request.address);
     try {
       const channel = await this.#openChannel();
-      if (channel.gate.isFull) throw overloaded("too many clients begin at once");
+      if (channel.semaphore.isFull) throw overloaded("too many clients begin at once");
       const make = await prepare(channel);
       if (this.#isClosing) throw overloaded("the service is stopping");
       const expiresInMs = requireUnexpired(request.user, runtime.clock);
       const stream = make(this.#ended);
       const now = runtime.clock.elapsedMs();
-      const ticket = new StreamSession(request, stream, {
-        slot: this.#beats.add(stream),
-        endsAt: now + jitteredBetween(runtime, shortestLifeMs, longestLifeMs),
+      const session = new StreamSession(request, stream, {
+        slot: this.#heartbeats.add(stream),
+        endsAt: now + jitteredBetween(runtime, minLifeMs, maxLifeMs),
         expiresAt: now + expiresInMs,
-        place,
+        quotaSlot,
         excluded,
       });
-      this.#tickets.set(stream, ticket);
-      stream.expireAt(ticket.expiresAt);
-      this.#expiries.add(stream, ticket.expiresAt);
-      ticket.watch(this.#scopes);
+      this.#sessions.set(stream, session);
+      stream.expireAt(session.expiresAt);
+      this.#expiries.add(stream, session.expiresAt);
+      session.watch(this.#scopes);
       endWhen(request.gone, stream);
       return new ReadableStream(stream, this.#strategy);
     } catch (error) {
-      quota.free(place);
+      quota.free(quotaSlot);
       throw error;
     }
   }
@@ -137,12 +140,12 @@ export class LiveHub {
   async drain(windowMs: number): Promise<void> {
     this.#isClosing = true;
     const steps = Math.max(1, Math.floor(windowMs / drainStepMs));
-    const perStep = Math.ceil(this.#tickets.size / steps);
+    const perStep = Math.ceil(this.#sessions.size / steps);
     const { clock } = this.#options.runtime;
-    while (this.#tickets.size > 0) {
-      const some = [...this.#tickets.keys()].slice(0, perStep);
+    while (this.#sessions.size > 0) {
+      const some = [...this.#sessions.keys()].slice(0, perStep);
       await this.#endAll(some, windowMs);
-      if (this.#tickets.size === 0) return;
+      if (this.#sessions.size === 0) return;
       await new Promise<void>((resolve) =>
         this.#cancelTimers.push(clock.after(drainStepMs, resolve))
       );
@@ -153,16 +156,16 @@ export class LiveHub {
   async close(): Promise<void> {
     this.#isClosing = true;
     for (const cancel of this.#cancelTimers) cancel();
-    this.#beats.stop();
+    this.#heartbeats.stop();
     this.#expiries.stop();
-    await this.#endAll([...this.#tickets.keys()], longestRetryMs);
+    await this.#endAll([...this.#sessions.keys()], maxRetryMs);
     const [channel, log] = await Promise.allSettled([this.#channel, this.#log]);
     if (channel.status === "fulfilled") channel.value?.feed.close();
     if (log.status === "fulfilled") await log.value?.close();
   }
 
   /** Those whose time is over end; the others get a sign of life. */
-  async #visit(some: ReadonlySet<LiveStream>): Promise<void> {
+  async #checkSessions(some: ReadonlySet<LiveStream>): Promise<void> {
     const channel = await this.#channel;
     if (channel === null) return;
     const { clock } = this.#options.runtime;
@@ -171,19 +174,20 @@ export class LiveHub {
     // The position of the feed is that of but some while a step is on its way to many.
     const trailerOf = channel.router.isDelivering ? comment : this.#trailers(channel);
     for (const stream of [...some]) {
-      const ticket = this.#tickets.get(stream);
-      if (ticket === undefined) continue;
-      if (now >= ticket.endsAt) this.#end(stream, channel, 1_000);
-      else stream.beat(trailerOf);
+      const session = this.#sessions.get(stream);
+      if (session === undefined) continue;
+      if (now >= session.endsAt) this.#end(stream, channel, 1_000);
+      else stream.heartbeat(trailerOf);
     }
   }
 
   /** The tokens of where live readers stand, each made once. */
-  #trailers({ log, feed, marks }: Channel): (group: SubscriberGroup) => Uint8Array {
+  #trailers({ log, feed, resumeTokens }: Channel): (group: SubscriberGroup) => Uint8Array {
     const position = log.print(feed.position);
     const known = new Map<SubscriberGroup, Uint8Array>();
     return (group) => {
-      const trailer = known.get(group) ?? toBytes(tokenText(marks.token(position, group.mark)));
+      const trailer = known.get(group) ??
+        toBytes(tokenText(resumeTokens.token(position, group.resumeToken)));
       known.set(group, trailer);
       return trailer;
     };
@@ -204,13 +208,13 @@ export class LiveHub {
   }
 
   #forget(stream: LiveStream): void {
-    const ticket = this.#tickets.get(stream);
-    if (ticket === undefined) return;
-    this.#tickets.delete(stream);
-    this.#beats.remove(stream, ticket.slot);
-    this.#expiries.remove(stream, ticket.expiresAt);
-    ticket.unwatch(this.#scopes);
-    this.#options.quota.free(ticket.place);
+    const session = this.#sessions.get(stream);
+    if (session === undefined) return;
+    this.#sessions.delete(stream);
+    this.#heartbeats.remove(stream, session.slot);
+    this.#expiries.remove(stream, session.expiresAt);
+    session.unwatch(this.#scopes);
+    this.#options.quota.free(session.quotaSlot);
   }
 
   #openLog(): Promise<ChangeLog> {
@@ -250,10 +254,10 @@ export class LiveHub {
 
 const purgeMs = 60_000;
 const rescopeMs = 60_000;
-const shortestLifeMs = 15 * 60_000;
-const longestLifeMs = 30 * 60_000;
+const minLifeMs = 15 * 60_000;
+const maxLifeMs = 30 * 60_000;
 const shortestRetryMs = 1_000;
-const longestRetryMs = 5_000;
+const maxRetryMs = 5_000;
 const drainStepMs = 50;
 
 /** A sign of life that says nothing of where a stream stands: its client keeps what it was told. */
@@ -264,7 +268,7 @@ function comment(): Uint8Array {
 async function beginningOf(
   { resumeFrom, skipExisting }: SubscribeRequest,
   interest: Interest,
-  { log, feed, marks }: Channel,
+  { log, feed, resumeTokens }: Channel,
 ): Promise<StreamStart> {
   if (resumeFrom === null) return skipExisting ? "now" : "everything";
   const token = parseResumeToken(resumeFrom);
@@ -273,7 +277,7 @@ async function beginningOf(
   if (token === null || position === null || !await feed.reach(position)) {
     return { kind: "anew", reason: "history_lost" };
   }
-  const reason = marks.reasonAgainst(token, interest);
+  const reason = resumeTokens.reasonAgainst(token, interest);
   return reason === null ? position : { kind: "anew", reason };
 }
 

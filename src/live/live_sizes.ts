@@ -3,13 +3,13 @@ import type { RingBufferLimits } from "./feed/ring_buffer.ts";
 /** How much is read, remembered and sent at a time. Tests make it small. */
 export interface LiveSizes {
   /** Of the steps that memory holds. */
-  readonly ring: RingBufferLimits;
+  readonly ringBuffer: RingBufferLimits;
   /** Of a snapshot. */
   readonly rowsPerPage: number;
   /** Pages and aggregates that are read at once. */
   readonly readers: number;
   /** With so many of them waited for, no new stream is let in. */
-  readonly mostWaiting: number;
+  readonly maxWaiting: number;
   /** Of one aggregate: of more memory keeps no account. */
   readonly groupsInMemory: number;
   /** Of one filter along relations: of more rows it is not remembered that clients hold them. */
@@ -19,18 +19,18 @@ export interface LiveSizes {
   /** About so many changes are told at once to those who are behind. */
   readonly changesAtOnce: number;
   /** With so many bytes not taken, a client is left behind until it reads on. */
-  readonly mostUnreadBytes: number;
+  readonly maxUnreadBytes: number;
 }
 
 /** Those of the service. */
 export const liveSizes: LiveSizes = Object.freeze({
-  ring: { changes: 20_000, bytes: 16 * 1024 * 1024 },
+  ringBuffer: { changes: 20_000, bytes: 16 * 1024 * 1024 },
   rowsPerPage: 500,
   readers: 8,
-  mostWaiting: 1_000,
+  maxWaiting: 1_000,
   groupsInMemory: 10_000,
   rowsHeld: 10_000,
   eventsUntilCheck: 10_000,
   changesAtOnce: 500,
-  mostUnreadBytes: 64 * 1024,
+  maxUnreadBytes: 64 * 1024,
 });

@@ -111,7 +111,7 @@ const neutral: Omit<ColumnInfo, "name" | "dbName"> = {
   scale: null,
   maxLength: null,
   references: null,
-  foreignType: null,
+  existingType: null,
   looseCollation: false,
   timestampFormat: ownTimestamps,
 };

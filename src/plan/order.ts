@@ -3,7 +3,7 @@ import { kindOf } from "../schema/kinds.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { OrderKey } from "./plan.ts";
 
-const mostKeys = 8;
+const maxKeys = 8;
 
 /**
  * `orderBy=rank:desc,-created,title` → the order, ended by the primary key so that it is total.
@@ -15,8 +15,8 @@ export function parseOrder(
   maySort: (column: ColumnInfo) => boolean,
 ): readonly OrderKey[] {
   const asked = text === null || text === "" ? [] : text.split(",");
-  if (asked.length > mostKeys) {
-    throw new Problem("invalid-parameter", `Cannot order by more than ${mostKeys} fields`);
+  if (asked.length > maxKeys) {
+    throw new Problem("invalid-parameter", `Cannot order by more than ${maxKeys} fields`);
   }
   const keys: OrderKey[] = [];
   for (const item of asked) {

@@ -20,7 +20,7 @@ export interface ResourceRequest {
   /** The client's address; null where nobody tells it. */
   address(): string | null;
   /** The first item is paid for by now, all others are once they are counted. */
-  readonly payment: Debit;
+  readonly debit: Debit;
   /** As it came, for hooks. */
   readonly raw: Request;
   readonly delivery: AnswerDelivery;
@@ -87,7 +87,7 @@ export interface Operation<Intent, Plan, Outcome> {
   /** The other resources that it creates rows of, each with the first place that asks for one. */
   creates?(intent: Intent): ReadonlyMap<Resource, BodyPath>;
   /** What will be done, as data. Cannot be called without a right. */
-  plan(intent: Intent, grant: Grant, resource: Resource, further: RelatedGrants): Plan;
+  plan(intent: Intent, grant: Grant, resource: Resource, related: RelatedGrants): Plan;
   /** Fails with 404, 409, 412 or 503, or with what a hook throws. */
   execute(plan: Plan, call: OperationCall<Outcome>): Promise<Outcome>;
   /** Projects, masks and names the answer. */

@@ -19,13 +19,13 @@ export async function runOperation<Intent, Plan, Outcome>(
   // What is public needs nobody's answer, and each promise between request and answer is felt.
   const granting = authorize(operation.access, user, resource.policy);
   const grant = granting instanceof Promise ? await granting : granting;
-  const seeking = furtherRights(operation, intent, user, resource);
-  const further = seeking instanceof Promise ? await seeking : seeking;
+  const seeking = relatedGrants(operation, intent, user, resource);
+  const related = seeking instanceof Promise ? await seeking : seeking;
   if (operation.items !== undefined) {
-    const debiting = request.payment.debit(operation.items(intent));
+    const debiting = request.debit.debit(operation.items(intent));
     if (debiting instanceof Promise) await debiting;
   }
-  const plan = operation.plan(intent, grant, resource, further);
+  const plan = operation.plan(intent, grant, resource, related);
   const { record: recordReply } = request;
   const record = recordReply === null
     ? null
@@ -59,10 +59,10 @@ export async function authorizeAgain<Intent, Plan, Outcome>(
     if (error instanceof Problem) return;
     throw error;
   }
-  await furtherRights(operation, intent, user, resource);
+  await relatedGrants(operation, intent, user, resource);
 }
 
-function furtherRights<Intent, Plan, Outcome>(
+function relatedGrants<Intent, Plan, Outcome>(
   { alsoAccess, reaches, creates }: Operation<Intent, Plan, Outcome>,
   intent: Intent,
   user: User | null,

@@ -6,9 +6,9 @@ import { pause } from "./system_runtime.ts";
  * was in the way of each other will not meet again ("full jitter").
  */
 export function waitBackoff(tries: number, random: Random): Promise<void> {
-  const spanMs = Math.min(longestMs, 2 ** tries);
+  const spanMs = Math.min(maxMs, 2 ** tries);
   const [byte = 0] = random.bytes(1);
   return pause(spanMs * byte / 256);
 }
 
-const longestMs = 64;
+const maxMs = 64;

@@ -141,14 +141,14 @@ function oneLine(text: string): string {
 function reasonsOf(error: unknown): string {
   const reasons: string[] = [];
   // Somebody's error may be its own cause.
-  for (let cause = error; reasons.length < mostReasons; cause = cause.cause) {
+  for (let cause = error; reasons.length < maxReasons; cause = cause.cause) {
     if (!(cause instanceof Error)) break;
     reasons.push(`${cause.name}: ${cause.message}`);
   }
   return reasons.length === 0 ? typeof error : reasons.join(", because ");
 }
 
-const mostReasons = 5;
+const maxReasons = 5;
 
 /** Stack, causes and whatever was thrown instead of an error; never throws itself. */
 function stackOf(error: unknown): string {

@@ -14,7 +14,7 @@ export interface Sealer {
 
 const nonceBytes = 12;
 const tagBytes = 16;
-const longestSealed = 16_384;
+const maxSealedLength = 16_384;
 
 /**
  * AES-256-GCM (NIST SP 800-38D) with keys derived from the secrets by HKDF (RFC 5869): the first
@@ -41,7 +41,7 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
       return sealed;
     },
     open(sealed, context) {
-      if (sealed.length > longestSealed) return null;
+      if (sealed.length > maxSealedLength) return null;
       const bytes = Buffer.from(sealed, "base64url");
       // A base64 text has spare bits and ignored characters: only the one canonical form counts.
       if (bytes.toString("base64url") !== sealed) return null;

@@ -1,19 +1,19 @@
 /** Lets a few through at a time, first come, first served: a crowd does not take the database. */
 export class Semaphore {
   readonly #most: number;
-  readonly #mostWaiting: number;
+  readonly #maxWaiting: number;
   readonly #waiting: (() => void)[] = [];
   #working = 0;
 
   /** Nobody works yet. */
-  constructor(most: number, mostWaiting: number) {
+  constructor(most: number, maxWaiting: number) {
     this.#most = most;
-    this.#mostWaiting = mostWaiting;
+    this.#maxWaiting = maxWaiting;
   }
 
   /** Whether there are too many waiting for their turn. */
   get isFull(): boolean {
-    return this.#waiting.length >= this.#mostWaiting;
+    return this.#waiting.length >= this.#maxWaiting;
   }
 
   /** Does some work once it is let through. */

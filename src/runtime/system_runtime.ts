@@ -34,10 +34,10 @@ const systemRandom: Random = {
 };
 
 /** Timers take 31 bits of milliseconds, and run at once when asked for more. */
-const longestTimerMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 function callAfter(delayMs: number, work: () => void): () => void {
-  const stepMs = Math.min(delayMs, longestTimerMs);
+  const stepMs = Math.min(delayMs, maxTimerMs);
   let cancel = () => clearTimeout(timer);
   const timer = setTimeout(() => {
     if (stepMs === delayMs) work();

@@ -26,7 +26,7 @@ export async function claimWorker(clock: Clock): Promise<WorkerClaim> {
   });
   await held.promise;
   // A held lock keeps the process alive, and workers start together or not at all.
-  const cancel = clock.after(longestStartMs, release);
+  const cancel = clock.after(maxStartMs, release);
   const { held: all = [] } = await locks.query();
   return {
     isAlone: all.every((lock) => lock.name === name || lock.name?.startsWith(program) !== true),
@@ -37,7 +37,7 @@ export async function claimWorker(clock: Clock): Promise<WorkerClaim> {
   };
 }
 
-const longestStartMs = 10_000;
+const maxStartMs = 10_000;
 
 /** As much of the Web Locks API as is used here. */
 interface WebLocks {

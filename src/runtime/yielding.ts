@@ -5,7 +5,7 @@ import { pause } from "./system_runtime.ts";
 export type Yielding = () => Promise<void>;
 
 /** How long the others may wait. */
-const longestTurnMs = 5;
+const maxTurnMs = 5;
 
 /**
  * Lets the process see to other requests in between. As long as there is anything left to run, it
@@ -15,7 +15,7 @@ const longestTurnMs = 5;
 export function createYielding(clock: Clock): Yielding {
   let turnBeganAt = clock.elapsedMs();
   return async () => {
-    if (clock.elapsedMs() - turnBeganAt < longestTurnMs) return;
+    if (clock.elapsedMs() - turnBeganAt < maxTurnMs) return;
     await pause(0);
     turnBeganAt = clock.elapsedMs();
   };

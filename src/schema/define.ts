@@ -195,7 +195,7 @@ function describeColumn(table: string, name: string, declared: ColumnDeclaration
     dbName: declaration.dbName ?? name,
     default: checkedDefault(`${table}.${name}`, declared),
     generated: false,
-    foreignType: null,
+    existingType: null,
     looseCollation: false,
     timestampFormat: ownTimestamps,
     // The target may be declared further down, so it is looked up when first asked for.

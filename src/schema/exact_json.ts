@@ -2,14 +2,14 @@
  * Far above any use. A reviver, and the writer, go down level by level on the stack and overflow
  * at some thousand; the parser alone does not.
  */
-const mostLevels = 512;
+const maxLevels = 512;
 
 /**
  * Parses JSON and keeps integers beyond 2^53 digit by digit, as bigints. Text that is no JSON, or
  * is nested deeper than 512 levels, gives `undefined`, which JSON itself cannot say.
  */
 export function parseJson(text: string): unknown {
-  if (isDeeper(text, mostLevels)) return undefined;
+  if (isDeeper(text, maxLevels)) return undefined;
   try {
     // A reviver slows parsing down several times; only long digit runs can need it.
     return /\d{16}/.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
@@ -39,20 +39,20 @@ export function writeJson(value: unknown): string {
  */
 export function jsonMembers(text: string): ReadonlyMap<string, string> {
   const members = new Map<string, string>();
-  let at = behindSpace(text, text.indexOf("{") + 1);
+  let at = afterSpace(text, text.indexOf("{") + 1);
   while (text.charCodeAt(at) === quote) {
     const keyEnd = closingQuote(text, at) + 1;
     const key = text.slice(at + 1, keyEnd - 1);
-    const start = behindSpace(text, text.indexOf(":", keyEnd) + 1);
+    const start = afterSpace(text, text.indexOf(":", keyEnd) + 1);
     const end = endOfValue(text, start);
     members.set(key.includes("\\") ? JSON.parse(`"${key}"`) : key, text.slice(start, end));
-    at = behindSpace(text, end);
-    if (text.charCodeAt(at) === comma) at = behindSpace(text, at + 1);
+    at = afterSpace(text, end);
+    if (text.charCodeAt(at) === comma) at = afterSpace(text, at + 1);
   }
   return members;
 }
 
-function behindSpace(text: string, from: number): number {
+function afterSpace(text: string, from: number): number {
   let at = from;
   while (text.charCodeAt(at) <= space) at++;
   return at;

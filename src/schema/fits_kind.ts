@@ -20,9 +20,9 @@ const fits: Readonly<Record<ColumnKind, (value: unknown, column: ColumnInfo) => 
   integer: (value) => Number.isSafeInteger(value) || typeof value === "bigint",
   bigint: (value) => typeof value === "string" && /^-?\d+$/.test(value),
   // A foreign column may hold an integer that lost digits on its way to a double.
-  real: (value, { foreignType }) =>
+  real: (value, { existingType }) =>
     Number.isFinite(value) &&
-    (foreignType === null || Number.isSafeInteger(value) || !Number.isInteger(value)),
+    (existingType === null || Number.isSafeInteger(value) || !Number.isInteger(value)),
   decimal: (value) => typeof value === "string" && /^-?\d+(?:\.\d+)?$/.test(value),
   boolean: (value) => typeof value === "boolean",
   timestamp: (value) => typeof value === "string" && isInstant(value),

@@ -72,7 +72,7 @@ export interface ColumnInfo {
    * How the database declares the type of a column that we did not create, e.g. `NVARCHAR(160)`
    * or `inet`; null for our own tables, whose types follow from the kind.
    */
-  readonly foreignType: string | null;
+  readonly existingType: string | null;
   /**
    * Whether the collation of a foreign column takes different texts for equal, as a
    * nondeterministic one of Postgres does. Filters and keys tell them apart all the same.

@@ -190,14 +190,14 @@ async function requireEqualAnswers(
     images,
     filters: asked,
   });
-  const certainty = createCertification(db.dialect);
+  const certification = createCertification(db.dialect);
   let decided = 0;
   for (const [index, filter] of asked.entries()) {
     const listed = (await list(filter)).rows.map((row) => keyOf(row, info));
     const answered = rows.filter((_, row) => answers[row]![index]).map((row) => keyOf(row, info));
     assertEquals(answered, listed, printFilter(filter));
-    const decide = createDecideInMemory(filter, certainty);
-    const terms = equalityTerms(filter, certainty.isCertain);
+    const decide = createDecideInMemory(filter, certification);
+    const terms = equalityTerms(filter, certification.isCertain);
     images.forEach((image, row) => {
       const inMemory = decide(image);
       if (inMemory === null) return;
@@ -223,7 +223,7 @@ function joins(info: TableInfo): Relation[] {
   const texts = info.columns.filter(({ kind }) => kind === "text");
   return texts.map((own, index) => {
     const another = texts[index * 3 % texts.length]!;
-    const other = another.foreignType === own.foreignType || own.foreignType === "STRING"
+    const other = another.existingType === own.existingType || own.existingType === "STRING"
       ? another
       : own;
     return {

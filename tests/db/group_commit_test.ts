@@ -228,7 +228,7 @@ function scene(errors: { lost?: string; broken?: string } = {}): Scene {
   const groups = new GroupCommit({
     writer,
     guard: transactionGuard(),
-    patience: { clock, waitLimitMs: 100, isBusy },
+    busyRetry: { clock, waitLimitMs: 100, isBusy },
     translated: (error) => isBusy(error) ? new DatabaseError("unavailable", error) : error,
     committed: () => {},
   });

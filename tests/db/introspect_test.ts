@@ -19,7 +19,7 @@ for (const engine of engines) {
         else await checkPostgres(db, tables);
         for (const table of tables) {
           assertEquals([table.own, table.schema], [false, null]);
-          assertEquals(table.columns.every(({ foreignType }) => foreignType !== null), true);
+          assertEquals(table.columns.every(({ existingType }) => existingType !== null), true);
         }
         const isSqlite = db.dialect.engine === "sqlite";
         assertEquals(leftOut.filter(({ table }) => table !== "Words"), [

@@ -70,8 +70,8 @@ Deno.test("decimals beyond the digits of a double are decided where the engine k
 });
 
 Deno.test("columns of foreign tables are decided where they compare as memory does", () => {
-  const foreign = (kind: ColumnInfo["kind"], foreignType: string) => (text: string) => {
-    const column = { ...tableOf({ id: kind }).columns[0]!, foreignType };
+  const foreign = (kind: ColumnInfo["kind"], existingType: string) => (text: string) => {
+    const column = { ...tableOf({ id: kind }).columns[0]!, existingType };
     const filter = filterOf(text, tableOf({ id: kind }));
     assert(filter.kind === "compare");
     const moved = comparison(filter.operator, column, filter.values);
@@ -93,19 +93,19 @@ Deno.test("the shadow check finds the comparison at fault, which is trusted no m
   const wrong = operatorsWith({
     "=near=": { toSql: () => sql`1 = 0`, matches: () => true },
   }).get("=near=")!;
-  const certainty = createCertification(sqliteDialect({ text: sqliteText }));
+  const certification = createCertification(sqliteDialect({ text: sqliteText }));
   const near = comparison(wrong, things.byName.get("name")!, ["x"]);
   const filter = and(filterOf("owner==7,owner==8", things), near, ofRelation);
   const image = { row: { owner: 7, name: "a" } };
-  const questions = shadowQuestions(filter, image, certainty);
+  const questions = shadowQuestions(filter, image, certification);
   assertEquals(questions.length, 3);
-  assertEquals(shadowFaults(questions, image, [true, false, true], certainty), []);
-  assertEquals(shadowFaults(questions, image, [true, false, false], certainty), [near]);
-  assertEquals(isDecidableInMemory(near, certainty), true);
-  certainty.demote(near);
-  assertEquals(isDecidableInMemory(near, certainty), false);
-  assertEquals(isDecidableInMemory(filterOf("name==x", things), certainty), true);
-  assertEquals(shadowQuestions(filter, image, certainty).length, 2);
+  assertEquals(shadowFaults(questions, image, [true, false, true], certification), []);
+  assertEquals(shadowFaults(questions, image, [true, false, false], certification), [near]);
+  assertEquals(isDecidableInMemory(near, certification), true);
+  certification.demote(near);
+  assertEquals(isDecidableInMemory(near, certification), false);
+  assertEquals(isDecidableInMemory(filterOf("name==x", things), certification), true);
+  assertEquals(shadowQuestions(filter, image, certification).length, 2);
 });
 
 Deno.test("about one decision of a thousand is sampled", () => {

@@ -34,7 +34,7 @@ function columnOf(name: string, kind: ColumnKind, primaryKey: boolean): ColumnIn
     scale: kind === "decimal" ? 2 : null,
     maxLength: null,
     references: null,
-    foreignType: null,
+    existingType: null,
     looseCollation: false,
     timestampFormat: "dateTtime.ffffffZ",
   };

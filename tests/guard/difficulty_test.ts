@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { solve } from "../../src/client/solve.ts";
 import {
-  askTrust,
+  callTrust,
   maxDifficulty,
   overflowDifficulty,
   type Trust,
@@ -75,6 +75,6 @@ async function ask(trust: Trust | undefined): Promise<[number, boolean]> {
     base: 20,
   } as const;
   const runtime = systemRuntime((observation) => observations.push(observation));
-  const difficulty = await askTrust(trust, question, runtime);
+  const difficulty = await callTrust(trust, question, runtime);
   return [difficulty, observations.some(({ kind }) => kind === "trust_failed")];
 }

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { all, lt } from "../../src/filter/builders.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { insertRows, testOnEngines } from "../support/http.ts";
-import { ada, notes, told, toldSoFar, withNotes } from "./notes.ts";
+import { ada, notes, sent, toldSoFar, withNotes } from "./notes.ts";
 
 testOnEngines(
   "each write of the API is told as the specification says",
@@ -67,7 +67,7 @@ testOnEngines(
       const { db, send, subscribe } = service;
       await insertRows(db, notes, [{ id: 1, title: "a", rank: 1, version: 1 }]);
       const stream = await subscribe("/api/notes/subscribe?filter=rank%3E10");
-      assertEquals((await stream.untilSynced()).map(told), ["existing "]);
+      assertEquals((await stream.untilSynced()).map(sent), ["existing "]);
       const patch = async (rank: number | null) => {
         await send("PATCH", "/api/notes/1", { rank }, ada);
         return await toldSoFar(stream, service);
@@ -94,11 +94,11 @@ testOnEngines(
       for (const filter of filters) {
         const stream = await subscribe(`/api/notes/subscribe?filter=${encodeURIComponent(filter)}`);
         await stream.untilSynced();
-        const mark = { id: 999_999, title: "mark", ownerId: "bob", rank: 999_999 };
+        const resumeToken = { id: 999_999, title: "mark", ownerId: "bob", rank: 999_999 };
         const lines: string[] = [];
         for (const ownerId of ["bob", "bob", "eve", null, "bob", null]) {
           await send("PATCH", "/api/notes/1", { ownerId }, ada);
-          lines.push(...await toldSoFar(stream, service, mark));
+          lines.push(...await toldSoFar(stream, service, resumeToken));
         }
         assertEquals(lines, ["added 1 a", "changed 1 a", "removed 1", "added 1 a", "removed 1"]);
         await stream.close();
@@ -118,18 +118,20 @@ testOnEngines(
         deletedAt: "then",
       }]);
       const stream = await subscribe("/api/notes/subscribe");
-      assertEquals((await stream.untilSynced()).map(told), ["existing 1"]);
+      assertEquals((await stream.untilSynced()).map(sent), ["existing 1"]);
       await send("DELETE", "/api/notes/1", undefined, ada);
       assertEquals(await toldSoFar(stream, service), ["removed 1"]);
       await send("POST", "/api/notes/1/restore", undefined, ada);
-      assertEquals(await toldSoFar(stream, service, { ...mark, id: 999_998 }), ["added 1 a"]);
+      assertEquals(await toldSoFar(stream, service, { ...resumeToken, id: 999_998 }), [
+        "added 1 a",
+      ]);
       await db.driver.query({ text: "DELETE FROM notes WHERE id = 2", values: [] });
-      assertEquals(await toldSoFar(stream, service, { ...mark, id: 999_997 }), []);
+      assertEquals(await toldSoFar(stream, service, { ...resumeToken, id: 999_997 }), []);
       await stream.close();
     }),
 );
 
-const mark = { id: 999_999, title: "mark", ownerId: "ada", rank: 999_999 };
+const resumeToken = { id: 999_999, title: "mark", ownerId: "ada", rank: 999_999 };
 
 testOnEngines(
   "what other programs write is told as well, a new key as another row",
@@ -206,13 +208,13 @@ testOnEngines(
         { id: 2, title: "b", rank: 9, version: 1 },
       ]);
       const stream = await subscribe("/api/notes/subscribe?filter=id%3C100", ada);
-      assertEquals((await stream.untilSynced()).map(told), ["existing 1"]);
+      assertEquals((await stream.untilSynced()).map(sent), ["existing 1"]);
       await send("PATCH", "/api/notes/2", { rank: 2 }, ada);
       await send("PATCH", "/api/notes/1", { rank: 7 }, ada);
       await send("PATCH", "/api/notes/1", { title: "unseen" }, ada);
       await send("POST", "/api/notes", { id: 3, title: "unseen", rank: 8 }, ada);
       await send("POST", "/api/notes", { id: 4, title: "seen", rank: 0 }, ada);
-      assertEquals((await stream.take(3)).map(told), ["added 2 b", "removed 1", "added 4 seen"]);
+      assertEquals((await stream.take(3)).map(sent), ["added 2 b", "removed 1", "added 4 seen"]);
       assertEquals(stream.text.includes("unseen"), false);
       await stream.close();
     }),

@@ -27,7 +27,7 @@ for (const scheme of ["sqlite", "node-sqlite"]) {
           resource(table, { id: ["id"], auth: { public: { read: true, subscribe: true } } })
         ),
       });
-      const ask = (path: string, signal?: AbortSignal) =>
+      const evaluateInDatabase = (path: string, signal?: AbortSignal) =>
         app.fetch(
           new Request(
             `http://test/api/readings${path}?filter=${encodeURIComponent("score>0.3")}`,
@@ -36,7 +36,10 @@ for (const scheme of ["sqlite", "node-sqlite"]) {
         );
       // Timers that look for changes keep no process alive, and the test waits for nothing else.
       const alive = setInterval(() => {}, 60_000);
-      const stream = await openEventStream((signal) => ask("/subscribe", signal), () => {});
+      const stream = await openEventStream(
+        (signal) => evaluateInDatabase("/subscribe", signal),
+        () => {},
+      );
       await stream.untilSynced();
       // 0.30000000000000004, which is 0.3 with 15 digits; the other one is 0.3.
       await sqliteShell(
@@ -56,7 +59,7 @@ for (const scheme of ["sqlite", "node-sqlite"]) {
         ["changed", { id: 2, score: 0.30000000000000004, note: "again" }],
         ["added", { id: 3, score: 5, note: null }],
       ]);
-      const { items } = await (await ask("")).json();
+      const { items } = await (await evaluateInDatabase("")).json();
       assertEquals(items, [events[1]?.data.item, events[2]?.data.item]);
       clearInterval(alive);
       await stream.close();

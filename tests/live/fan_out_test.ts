@@ -14,12 +14,12 @@ const crowd = 600;
 
 for (const engine of engines.filter(({ name }) => name.includes("sqlite"))) {
   Deno.test(`the answer to a writer does not wait for a crowd to be told (${engine.name})`, () =>
-    withCrowd(engine, async ({ get, send }, told, first) => {
+    withCrowd(engine, async ({ get, send }, sent, first) => {
       assertEquals((await send("PATCH", "/api/notes/1", { title: "b" }, ada)).status, 200);
-      assert(told.every(({ length }) => length === 0), "the answer comes first");
+      assert(sent.every(({ length }) => length === 0), "the answer comes first");
       await first;
       assertEquals((await get("/api/notes/1")).body.title, "b");
-      assert(told.some(({ length }) => length === 0), "what is asked meanwhile is answered then");
+      assert(sent.some(({ length }) => length === 0), "what is asked meanwhile is answered then");
       await send("PATCH", "/api/notes/1", { title: "last" }, ada);
       return ["b", "last"];
     }));
@@ -55,12 +55,12 @@ Deno.test("a sign of life, or an end, while a crowd is told takes back no positi
     const closed = hub.close();
     await Promise.all(streams.map((stream) => stream.untilEnd()));
     await Promise.all([visits, closed]);
-    const told = streams.filter(({ text }) => text.includes(`"title":"b"`));
-    assert(told.length > 0 && told.length < crowd, `${told.length} were told`);
+    const sent = streams.filter(({ text }) => text.includes(`"title":"b"`));
+    assert(sent.length > 0 && sent.length < crowd, `${sent.length} were told`);
     for (const stream of streams) {
       const ids = [...stream.text.matchAll(/^id: (.+)$/gm)].map(([, id]) => id);
-      assertEquals(new Set(ids).size, told.includes(stream) ? 2 : 1, stream.text);
-      assertEquals(ids.at(-1) === before, !told.includes(stream), "the last position is known");
+      assertEquals(new Set(ids).size, sent.includes(stream) ? 2 : 1, stream.text);
+      assertEquals(ids.at(-1) === before, !sent.includes(stream), "the last position is known");
     }
   }));
 
@@ -69,7 +69,7 @@ function withCrowd(
   engine: Engine,
   work: (
     service: Service,
-    told: readonly string[][],
+    sent: readonly string[][],
     first: Promise<void>,
   ) => Promise<readonly string[]>,
 ): Promise<void> {
@@ -81,18 +81,18 @@ function withCrowd(
     for (const stream of streams) await stream.untilSynced();
     for (const stream of streams) await stream.untilToken();
     await settled();
-    const told: string[][] = streams.map(() => []);
+    const sent: string[][] = streams.map(() => []);
     const first = Promise.withResolvers<void>();
     const reading = streams.map(async (stream, index) => {
-      while (told[index]?.at(-1) !== "last") {
+      while (sent[index]?.at(-1) !== "last") {
         const [event] = await stream.take(1);
-        told[index]?.push(event?.data.item.title);
+        sent[index]?.push(event?.data.item.title);
         first.resolve();
       }
     });
-    const titles = await work(service, told, first.promise);
+    const titles = await work(service, sent, first.promise);
     await Promise.all(reading);
-    for (const each of told) assertEquals(each, titles);
+    for (const each of sent) assertEquals(each, titles);
     for (const stream of streams) await stream.close();
   }, { subscribe: { maxPerUser: crowd, maxPerAddress: crowd } });
 }

@@ -69,17 +69,17 @@ testOnEngines(
           const question = "groupBy=title&count=true&sum=rank&avg=id";
           const stream = await test.aggregate(question, { filter });
           const client = readAll(stream, ({ data }) => JSON.stringify(data));
-          while (client.told.length === 0) await settled();
+          while (client.sent.length === 0) await settled();
           onMoment = () => Promise.resolve();
           // Another question, so that it is asked of the database and not of the same tally.
           const other = await test.aggregate(`${question}&limit=999`, { filter });
           const expected = JSON.stringify((await other.take(1))[0]?.data);
           // A change comes in its own time where the database tells of it by itself.
           for (let look = 0; look < 100; look++) {
-            if (client.told.at(-1) === expected) break;
+            if (client.sent.at(-1) === expected) break;
             await test.advance(100);
           }
-          assertEquals(client.told.at(-1), expected, `${write}, at moment ${when}`);
+          assertEquals(client.sent.at(-1), expected, `${write}, at moment ${when}`);
           await other.close();
           await close(client);
         }

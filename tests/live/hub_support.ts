@@ -57,7 +57,7 @@ export interface TestHubOptions {
   /** Puts itself around the log. */
   wrap?(log: ChangeLog): ChangeLog;
   /** Puts itself around what decides. */
-  wrapDecider?(decider: Matcher): Matcher;
+  wrapMatcher?(matcher: Matcher): Matcher;
 }
 
 /** Runs `work` against a hub over a fresh database with one table. */
@@ -82,11 +82,11 @@ export async function withHub(
     runtime,
   });
   const log = options.wrap?.(raw) ?? raw;
-  const decider = createMatcher(db.driver, runtime);
+  const matcher = createMatcher(db.driver, runtime);
   const hubOver = (log: ChangeLog) =>
     new LiveHub({
       openLog: () => Promise.resolve(log),
-      decider: options.wrapDecider?.(decider) ?? decider,
+      matcher: options.wrapMatcher?.(matcher) ?? matcher,
       runtime,
       sizes: { ...liveSizes, ...options.sizes },
       excluded: options.excluded ?? new Set(),
@@ -162,20 +162,20 @@ export function spied(log: ChangeLog, moment: () => Promise<void>): ChangeLog {
 
 /** What a client was told up to now. */
 export interface Told<T> {
-  readonly told: T[];
+  readonly sent: T[];
   readonly stream: EventStream;
   readonly end: Promise<void>;
 }
 
 /** Reads whatever comes, as a client does that keeps up. */
 export function readAll<T>(stream: EventStream, take: (event: ServerEvent) => T): Told<T> {
-  const told: T[] = [];
+  const sent: T[] = [];
   const readOn = async () => {
     for (let event = await stream.next(); event !== null; event = await stream.next()) {
-      told.push(take(event));
+      sent.push(take(event));
     }
   };
-  return { told, stream, end: readOn() };
+  return { sent, stream, end: readOn() };
 }
 
 /** Ends a stream that is being read. */

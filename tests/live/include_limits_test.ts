@@ -48,7 +48,7 @@ testOnEngines(
         await follow(service, "albums", "include=tags&filter=id%3E1000", "ada"),
         await follow(service, "albums", "", "ada"),
       ];
-      const told = async () => {
+      const sent = async () => {
         const lines = [];
         for (const follower of followers) {
           lines.push(await catchUp(follower, service));
@@ -56,18 +56,18 @@ testOnEngines(
         }
         return lines;
       };
-      await told();
+      await sent();
       const rename = (name: string) => updateRow(db.driver, db, artists, 3, { name });
       await rename("dee");
-      assertEquals(await told(), [
+      assertEquals(await sent(), [
         ["invalidate relation_overflow", "existing", "existing"],
         [],
         [],
       ]);
       await updateRow(db.driver, db, albums, 1_001, { artistId: null });
-      assertEquals(await told(), [["changed 1001"], ["changed 1001"], ["changed 1001"]]);
+      assertEquals(await sent(), [["changed 1001"], ["changed 1001"], ["changed 1001"]]);
       await rename("eve");
-      const [lines = [], ...others] = await told();
+      const [lines = [], ...others] = await sent();
       assertEquals([lines.length, new Set(lines).size, others], [500, 500, [[], []]]);
       for (const { stream } of followers) await stream.close();
     }),
@@ -99,8 +99,8 @@ Deno.test("rows that include ten thousand others come in smaller pages, and all 
     assertEquals(held(follower), items);
     // So many at once are not told one by one, and one is.
     await db.driver.query({ text: "UPDATE artists SET name = 'o' WHERE id > 1000", values: [] });
-    const told = await catchUp(follower, service);
-    assertEquals(told, ["invalidate relation_overflow", ...pages]);
+    const sent = await catchUp(follower, service);
+    assertEquals(sent, ["invalidate relation_overflow", ...pages]);
     await updateRow(db.driver, db, artists, 1_001, { name: "p" });
     assertEquals(await catchUp(follower, service), ["changed 1001"]);
     await follower.stream.close();
@@ -124,15 +124,15 @@ testOnEngines(
         return stream;
       };
       const streams = [await open("ada")];
-      const asked = watchStatements(db);
+      const requested = watchStatements(db);
       const cost = async (artist: number, events: number) => {
-        asked.length = 0;
+        requested.length = 0;
         await updateRow(db.driver, db, artists, artist, { name: "new" });
         for (const stream of streams) {
           await stream.take(events);
           await stream.untilToken();
         }
-        return asked.filter(({ text }) => /_list/.test(text)).length;
+        return requested.filter(({ text }) => /_list/.test(text)).length;
       };
       const costs = [await cost(2, 1), await cost(1, 53)];
       for (const user of ["bob", "cyd", "dee", "eve", "may", "joe", "sue"]) {
@@ -187,12 +187,12 @@ testUnless(
         "SELECT 1000 + n, 'n', 1 + n % 7 FROM generate_series(1, 2500) AS n";
       for (const text of [parts, "TRUNCATE tracks"]) {
         await db.driver.query({ text, values: [] });
-        const told = [];
+        const sent = [];
         for (const follower of followers) {
-          told.push(await catchUp(follower, service));
+          sent.push(await catchUp(follower, service));
           assertEquals(held(follower), await listed(follower, service));
         }
-        assertEquals(told, [["invalidate relation_overflow", "existing"], []]);
+        assertEquals(sent, [["invalidate relation_overflow", "existing"], []]);
       }
       for (const { stream } of followers) await stream.close();
     }),

@@ -172,9 +172,9 @@ async function finish(
   switchMoments: Switch,
 ): Promise<void> {
   while (!client.isSynced) await readOn(stream, client);
-  for (const mark of [1_000, 1_001, 1_002]) {
-    await sql(`INSERT INTO rows (id, rank, title) VALUES (${mark}, 1, 'mark')`);
-    while (!client.rows.has(mark)) await readOn(stream, client);
+  for (const resumeToken of [1_000, 1_001, 1_002]) {
+    await sql(`INSERT INTO rows (id, rank, title) VALUES (${resumeToken}, 1, 'mark')`);
+    while (!client.rows.has(resumeToken)) await readOn(stream, client);
     // What was written while the first was told is told before the third: rows of one step that
     // are told for what is under them come last.
     switchMoments(false);

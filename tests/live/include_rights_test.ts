@@ -28,7 +28,7 @@ testOnEngines(
         await follow(service, "artists", query, "ada"),
         await follow(service, "artists", query, "bob"),
       ];
-      const told = async (text: string) => {
+      const sent = async (text: string) => {
         for (const part of text.split(";")) await db.driver.query({ text: part, values: [] });
         const lines = [];
         for (const follower of followers) {
@@ -37,7 +37,7 @@ testOnEngines(
         }
         return lines;
       };
-      assertEquals(await told("SELECT 1"), ["existing", "existing", "existing"]);
+      assertEquals(await sent("SELECT 1"), ["existing", "existing", "existing"]);
       assertEquals(held(followers[0] ?? followers[1]!)[0], {
         id: 1,
         name: "ada",
@@ -45,22 +45,22 @@ testOnEngines(
         profile: null,
         albums: [{ id: 1, title: "c", artistId: 1, rating: 5, length: 1, tracks: [] }],
       });
-      assertEquals(await told("UPDATE albums SET title = 'y' WHERE id = 1"), [
+      assertEquals(await sent("UPDATE albums SET title = 'y' WHERE id = 1"), [
         "changed 1",
         "changed 1",
         "",
       ]);
-      assertEquals(await told("UPDATE albums SET title = 'y' WHERE id = 5"), ["", "", "changed 2"]);
+      assertEquals(await sent("UPDATE albums SET title = 'y' WHERE id = 5"), ["", "", "changed 2"]);
       // It goes from what one of them sees to what the other does.
-      assertEquals(await told("UPDATE albums SET rating = 3 WHERE id = 1"), [
+      assertEquals(await sent("UPDATE albums SET rating = 3 WHERE id = 1"), [
         "changed 1",
         "changed 1",
         "changed 1",
       ]);
       // Nobody sees it, nor what stands under it.
-      assertEquals(await told("UPDATE albums SET title = 'y' WHERE id = 3"), ["", "", ""]);
-      assertEquals(await told("UPDATE tracks SET name = 'y' WHERE id = 3"), ["", "", ""]);
-      assertEquals(await told("UPDATE profiles SET bio = 'y'"), ["", "", ""]);
+      assertEquals(await sent("UPDATE albums SET title = 'y' WHERE id = 3"), ["", "", ""]);
+      assertEquals(await sent("UPDATE tracks SET name = 'y' WHERE id = 3"), ["", "", ""]);
+      assertEquals(await sent("UPDATE profiles SET bio = 'y'"), ["", "", ""]);
       for (const { stream } of followers) await stream.close();
     });
   },

@@ -9,7 +9,7 @@ import { albums, artists, tracks } from "../http/include_support.ts";
 import { Client } from "./hub_support.ts";
 
 /** The rows by which streams tell how far they are: every one of these tests lets them through. */
-const marks = [
+const resumeTokens = [
   { name: "artists", table: artists, row: { name: "mark", secret: "xyzzy-mark" } },
   { name: "albums", table: albums, row: { title: "mark", rating: 3, secret: "xyzzy-mark" } },
   { name: "tracks", table: tracks, row: { name: "mark", albumId: -1 } },
@@ -44,24 +44,24 @@ let lastMark = firstMark;
 /** Lets the client take everything that has happened; gives the events as short lines. */
 export async function catchUp(follower: Follower, { db }: Service): Promise<readonly string[]> {
   const { client, stream } = follower;
-  const mark = marks.find(({ name }) => name === follower.path);
-  if (mark === undefined) throw new Error("Every path has a mark");
+  const resumeToken = resumeTokens.find(({ name }) => name === follower.path);
+  if (resumeToken === undefined) throw new Error("Every path has a mark");
   const id = ++lastMark;
-  const told: string[] = [];
+  const sent: string[] = [];
   const take = async () => {
     const [event] = await stream.take(1);
     if (event === undefined) throw new Error("unreachable");
     client.take(event);
     const { type, data } = event;
-    told.push(`${type} ${data.reason ?? data.id ?? data.item?.id ?? ""}`.trim());
+    sent.push(`${type} ${data.reason ?? data.id ?? data.item?.id ?? ""}`.trim());
   };
   while (!client.isSynced) await take();
-  await insertRows(db, mark.table, [{ ...mark.row, id }]);
+  await insertRows(db, resumeToken.table, [{ ...resumeToken.row, id }]);
   while (!client.rows.has(id)) await take();
-  await db.driver.query({ text: `DELETE FROM ${mark.name} WHERE id = ${id}`, values: [] });
+  await db.driver.query({ text: `DELETE FROM ${resumeToken.name} WHERE id = ${id}`, values: [] });
   while (client.rows.has(id) || !client.isSynced) await take();
   // Those of others are seen as well.
-  return told.filter((line) => !(Number(line.split(" ")[1]) > firstMark));
+  return sent.filter((line) => !(Number(line.split(" ")[1]) > firstMark));
 }
 
 /** What the client holds, as a list shows it. */

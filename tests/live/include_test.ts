@@ -20,7 +20,7 @@ testOnEngines(
       ]);
       const change = (...[table, id, values]: [Parameters<typeof updateRow>[2], unknown, object]) =>
         db.driver.transaction((connection) => updateRow(connection, db, table, id, { ...values }));
-      const told = async () => {
+      const sent = async () => {
         const lines: (readonly string[])[] = [];
         for (const follower of followers) {
           lines.push(await catchUp(follower, service));
@@ -29,14 +29,14 @@ testOnEngines(
         }
         return lines;
       };
-      assertEquals(await told(), [["existing"], ["existing"], ["existing"]]);
+      assertEquals(await sent(), [["existing"], ["existing"], ["existing"]]);
       const sql = (text: string) => db.driver.query({ text, values: [] });
 
       // To one: every album of the artist, and all tracks of those.
       await change(artists, 2, { name: "eve" });
-      assertEquals(await told(), [["changed 2"], ["changed 5"], []]);
+      assertEquals(await sent(), [["changed 2"], ["changed 5"], []]);
       await change(artists, 1, { name: "may" });
-      assertEquals(await told(), [["changed 1"], ["changed 1", "changed 2", "changed 3"], [
+      assertEquals(await sent(), [["changed 1"], ["changed 1", "changed 2", "changed 3"], [
         "changed 1",
         "changed 2",
         "changed 3",
@@ -44,39 +44,39 @@ testOnEngines(
 
       // To many, two levels deep, and from one to another.
       await sql("UPDATE tracks SET name = 'new' WHERE id = 1");
-      assertEquals(await told(), [["changed 1"], ["changed 2"], ["changed 1"]]);
+      assertEquals(await sent(), [["changed 1"], ["changed 2"], ["changed 1"]]);
       await sql("UPDATE tracks SET album_id = 3 WHERE id = 1");
-      assertEquals(await told(), [["changed 1"], ["changed 2", "changed 3"], ["changed 1"]]);
+      assertEquals(await sent(), [["changed 1"], ["changed 2", "changed 3"], ["changed 1"]]);
       await change(albums, 3, { artistId: 2 });
-      assertEquals(await told(), [["changed 1", "changed 2"], ["changed 3"], [
+      assertEquals(await sent(), [["changed 1", "changed 2"], ["changed 3"], [
         "changed 1",
         "changed 3",
       ]]);
 
       // By a link table: the links, and what they lead to. Most of it is not to be seen.
       await insertRows(db, albumTags, [{ id: 90, albumId: 2, tagId: "jazz", gone: false }]);
-      assertEquals(await told(), [["changed 1"], ["changed 2"], []]);
+      assertEquals(await sent(), [["changed 1"], ["changed 2"], []]);
       await change(tags, "jazz", { label: "quiet" });
-      assertEquals((await told())[1], ["changed 1", "changed 2"]);
+      assertEquals((await sent())[1], ["changed 1", "changed 2"]);
       await change(albumTags, 90, { gone: true });
-      assertEquals(await told(), [["changed 1"], ["changed 2"], []]);
+      assertEquals(await sent(), [["changed 1"], ["changed 2"], []]);
       await change(albumTags, 90, { tagId: "none" });
-      assertEquals(await told(), [[], [], []]);
+      assertEquals(await sent(), [[], [], []]);
 
       // Soft delete and restore of what is included; what is deleted anyway is nobody's affair.
       await change(profiles, 2, { gone: true });
-      assertEquals(await told(), [["changed 1"], [], []]);
+      assertEquals(await sent(), [["changed 1"], [], []]);
       await change(profiles, 2, { bio: "unseen" });
-      assertEquals(await told(), [[], [], []]);
+      assertEquals(await sent(), [[], [], []]);
       await change(profiles, 2, { gone: false });
-      assertEquals(await told(), [["changed 1"], [], []]);
+      assertEquals(await sent(), [["changed 1"], [], []]);
 
       // What was undone is not told.
       await db.driver.transaction(async (connection) => {
         await updateRow(connection, db, artists, 1, { name: "undone" });
         throw new Error("undone");
       }).catch(() => {});
-      assertEquals(await told(), [[], [], []]);
+      assertEquals(await sent(), [[], [], []]);
       for (const { stream } of followers) await stream.close();
     }),
 );

@@ -39,7 +39,7 @@ testOnEngines(
       const followers = await Promise.all(
         queries.map(([user, query]) => follow(service, "albums", query, user)),
       );
-      const told = async (text: string) => {
+      const sent = async (text: string) => {
         await service.db.driver.query({ text, values: [] });
         const lines = [];
         for (const follower of followers) {
@@ -48,25 +48,25 @@ testOnEngines(
         }
         return lines;
       };
-      await told("SELECT 1");
+      await sent("SELECT 1");
       assertEquals(
-        await told("INSERT INTO album_tags VALUES (90, 2, 'jazz', FALSE)"),
+        await sent("INSERT INTO album_tags VALUES (90, 2, 'jazz', FALSE)"),
         ["changed 2", "", "", "", ""],
       );
       assertEquals(
-        await told("UPDATE tags SET label = 'soft' WHERE id = 'jazz'"),
+        await sent("UPDATE tags SET label = 'soft' WHERE id = 'jazz'"),
         ["changed 1,changed 2", "", "", "", ""],
       );
-      const quoted = await told("UPDATE album_tags SET tag_id = 'it''s' WHERE id = 90");
+      const quoted = await sent("UPDATE album_tags SET tag_id = 'it''s' WHERE id = 90");
       assertEquals(quoted.slice(0, 2), ["changed 2", "changed 2"]);
       const both = quoted[2]?.split(",").sort();
       assertEquals(both, ["changed 1", "changed 2"], "album 2 is another of its tag's albums");
-      const gone = await told("UPDATE album_tags SET gone = TRUE WHERE id = 3");
+      const gone = await sent("UPDATE album_tags SET gone = TRUE WHERE id = 3");
       assertEquals(gone.slice(0, 2), ["changed 1", "changed 1"]);
       const ofArtist = "changed 1,changed 2,changed 3";
       assertEquals(gone[4], ofArtist, "the links decide which albums are included");
       // The scope of the links walks to the albums: which of them count follows from these.
-      const titles = await told("UPDATE albums SET title = 'c' WHERE id = 2");
+      const titles = await sent("UPDATE albums SET title = 'c' WHERE id = 2");
       assertEquals(titles.slice(0, 2), ["changed 2", "changed 2"]);
       assertEquals(titles[3], "changed 2");
       assertEquals(titles[4]?.split(",").sort().join(), ofArtist);

@@ -79,13 +79,13 @@ Deno.test("changes that follow each other are one event, a tenth of a second aft
   withReadings(0, async ({ aggregate, sql, advance }, readings) => {
     const client = listen(await aggregate("groupBy=title&count=true&sum=rank"));
     await settled();
-    assertEquals(client.told, [""]);
+    assertEquals(client.sent, [""]);
     for (let id = 1; id <= 50; id++) await sql(insert(id, id, id % 2 === 0 ? "even" : "odd"));
     await settled();
     await advance(99);
-    assertEquals(client.told.length, 1);
+    assertEquals(client.sent.length, 1);
     await advance(1);
-    assertEquals(client.told.slice(1), ['even 25 {"rank":650}, odd 25 {"rank":625}']);
+    assertEquals(client.sent.slice(1), ['even 25 {"rank":650}, odd 25 {"rank":625}']);
     assertEquals(readings(), 1, "all of it was counted in memory");
     await close(client);
   }));
@@ -103,9 +103,9 @@ Deno.test("what does not alter the answer is not told", () =>
         `${insert(3, 7)}; DELETE FROM rows WHERE id > 1`,
       ]
     ) await coalesced(test, ...write.split(";"));
-    assertEquals(client.told, ['{"rank":5}']);
+    assertEquals(client.sent, ['{"rank":5}']);
     await coalesced(test, "UPDATE rows SET rank = 9");
-    assertEquals(client.told, ['{"rank":5}', '{"rank":9}']);
+    assertEquals(client.sent, ['{"rank":5}', '{"rank":9}']);
     assertEquals(readings(), 1);
     await close(client);
   }));
@@ -119,7 +119,7 @@ Deno.test("groups that read alike are not taken for one", () =>
     const client = listen(await test.aggregate("groupBy=title&count=true"));
     await coalesced(test, insert(3, 1, "a"));
     await coalesced(test, insert(4, 1, "a"));
-    assertEquals(client.told.at(-1), "a 2, \ufffd 1, \ufffd 1");
+    assertEquals(client.sent.at(-1), "a 2, \ufffd 1, \ufffd 1");
     await close(client);
   }));
 
@@ -130,7 +130,7 @@ Deno.test("an extreme becomes a further one at once, and is read again when it l
     const client = listen(await test.aggregate("count=true&max=rank"));
     const after = async (write: string) => {
       await coalesced(test, write);
-      return [client.told.at(-1), readings()];
+      return [client.sent.at(-1), readings()];
     };
     assertEquals(await after(insert(3, 9)), ['3 {"rank":9}', 1]);
     assertEquals(await after("UPDATE rows SET rank = 11 WHERE id = 3"), ['3 {"rank":11}', 1]);
@@ -147,14 +147,14 @@ Deno.test("sums of doubles are read again, and the database rests four times as 
     await sql(insert(1));
     const client = listen(await aggregate("sum=speed"));
     for (let turn = 0; turn < 5; turn++) await settled();
-    assertEquals(client.told, ['{"speed":null}']);
+    assertEquals(client.sent, ['{"speed":null}']);
     for (let tenth = 1; tenth <= 80; tenth++) {
       await coalesced(test, `UPDATE rows SET speed = ${tenth}`);
     }
     // One at the start, and one in each five seconds: in eight seconds and those of the readings.
     assertEquals(readings(), 3);
     await advance(6_000, 100);
-    assertEquals(client.told.at(-1), '{"speed":80}');
+    assertEquals(client.sent.at(-1), '{"speed":80}');
     const all = readings();
     assert(all <= 4, `${all} readings`);
     await advance(60_000, 100);
@@ -169,28 +169,28 @@ Deno.test("all who ask the same share one reading", () =>
     const clients: Told<string>[] = [];
     for (const query of [...queries, ...queries]) clients.push(listen(await aggregate(query)));
     await settled();
-    assertEquals([clients.every(({ told }) => told.length === 1), readings()], [true, 2]);
+    assertEquals([clients.every(({ sent }) => sent.length === 1), readings()], [true, 2]);
     await coalesced(test, insert(1));
-    for (const { told } of clients) assert(told[1]?.endsWith('{"rank":1}'));
+    for (const { sent } of clients) assert(sent[1]?.endsWith('{"rank":1}'));
     for (const client of clients) await close(client);
     assertEquals(hub.size, 0);
     const late = listen(await aggregate("sum=rank"));
     await settled();
-    assertEquals(late.told, ['{"rank":1}']);
+    assertEquals(late.sent, ['{"rank":1}']);
     assertEquals(readings(), 3, "with the last one who asks a question its answer is forgotten");
     await close(late);
   }));
 
 Deno.test("who reads slowly is told the latest answer, and none of those before", () =>
-  withHub(engine, rows, { sizes: { mostUnreadBytes: 10 } }, async (test) => {
+  withHub(engine, rows, { sizes: { maxUnreadBytes: 10 } }, async (test) => {
     const stream = await test.aggregate("count=true");
     await settled();
     for (let id = 1; id <= 20; id++) await coalesced(test, insert(id));
     const client = listen(stream);
     await settled();
-    assertEquals(client.told.at(-1), "20");
+    assertEquals(client.sent.at(-1), "20");
     // What the client's own buffers had taken before.
-    assert(client.told.length <= 4, `${client.told}`);
+    assert(client.sent.length <= 4, `${client.sent}`);
     await close(client);
   }));
 
@@ -208,9 +208,9 @@ Deno.test("a tally that has drifted is seen after a minute, and the database is 
     await coalesced(test, "INSERT INTO rows (id) VALUES (1), (2), (3)");
     isDeaf = false;
     await advance(58_000, 500);
-    assertEquals([client.told, observations], [["0", "2"], []]);
+    assertEquals([client.sent, observations], [["0", "2"], []]);
     await advance(3_000, 500);
-    assertEquals(client.told, ["0", "2", "3"]);
+    assertEquals(client.sent, ["0", "2", "3"]);
     assertEquals(observations, [{ kind: "aggregate_mismatch", resource: "/api/rows" }]);
     await close(client);
   });
@@ -221,9 +221,9 @@ Deno.test("after so many events a tally is held against the database, and nothin
     const client = listen(await test.aggregate("count=true"));
     await settled();
     await coalesced(test, ...Array.from({ length: 25 }, (_, id) => insert(id)));
-    assertEquals([readings(), client.told, test.observations], [2, ["0", "25"], []]);
+    assertEquals([readings(), client.sent, test.observations], [2, ["0", "25"], []]);
     await coalesced(test, insert(99));
-    assertEquals([readings(), client.told], [2, ["0", "25", "26"]]);
+    assertEquals([readings(), client.sent], [2, ["0", "25", "26"]]);
     await close(client);
   }, { eventsUntilCheck: 10 }));
 
@@ -232,8 +232,8 @@ Deno.test("more groups than memory keeps are read again, and no less right", () 
     const client = listen(await test.aggregate("groupBy=rank&count=true"));
     await settled();
     for (let id = 1; id <= 5; id++) await coalesced(test, insert(id, id));
-    assertEquals(client.told, ["", "1 1", "1 1, 2 1", "1 1, 2 1, 3 1", ...client.told.slice(4)]);
-    assertEquals(client.told.at(-1), "1 1, 2 1, 3 1, 4 1, 5 1");
+    assertEquals(client.sent, ["", "1 1", "1 1, 2 1", "1 1, 2 1, 3 1", ...client.sent.slice(4)]);
+    assertEquals(client.sent.at(-1), "1 1, 2 1, 3 1, 4 1, 5 1");
     // At the fourth group memory was tried once more, and from then on no more.
     assertEquals(readings(), 1 + 2 + 1);
     await close(client);
@@ -253,9 +253,9 @@ Deno.test("a step of thousands of rows is told whole, and a table that is emptie
     await test.sql("DELETE FROM rows");
     await test.advance(300, 10);
     for (let look = 0; look < 10; look++) await test.advance(100);
-    assertEquals(client.told, ['0 {"rank":null}', '3000 {"rank":3000}', '0 {"rank":null}']);
+    assertEquals(client.sent, ['0 {"rank":null}', '3000 {"rank":3000}', '0 {"rank":null}']);
     await close(client);
-  }, { ring: { changes: 800, bytes: 10_000_000 } }));
+  }, { ringBuffer: { changes: 800, bytes: 10_000_000 } }));
 
 Deno.test("a stream of an aggregate lives and ends as every stream does", () =>
   withHub(engine, rows, {}, async ({ aggregate, advance, hub }) => {
@@ -264,11 +264,11 @@ Deno.test("a stream of an aggregate lives and ends as every stream does", () =>
     const long = listen(await aggregate("count=true"));
     await advance(80_000, 500);
     await short.end;
-    assertEquals(short.told, ["0", "auth_expired"]);
+    assertEquals(short.sent, ["0", "auth_expired"]);
     assertEquals(hub.size, 1);
     await advance(30 * 60_000, 500);
     await long.end;
-    assertEquals([long.told, hub.size], [["0"], 0]);
+    assertEquals([long.sent, hub.size], [["0"], 0]);
     const { text, lastEventId, retryMs } = long.stream;
     assert((text.match(/^:$/gm) ?? []).length > 50, "signs of life");
     assertEquals([lastEventId, retryMs !== null], ["", true]);
@@ -291,13 +291,13 @@ Deno.test("another scope gives other numbers, and none ends the stream", () => {
     await settled();
     scope = eq(rows.rank, 2);
     await advance(60_000);
-    assertEquals(client.told, ["a 1", "scope_changed", "b 1"]);
+    assertEquals(client.sent, ["a 1", "scope_changed", "b 1"]);
     await coalesced(test, insert(3, 1, "unseen"), insert(4, 2, "b"));
-    assertEquals(client.told.slice(3), ["b 2"]);
+    assertEquals(client.sent.slice(3), ["b 2"]);
     scope = noRows;
     await advance(60_000);
     await client.end;
-    assertEquals([client.told.slice(4), hub.size], [["auth_expired"], 0]);
+    assertEquals([client.sent.slice(4), hub.size], [["auth_expired"], 0]);
   });
 });
 
@@ -317,7 +317,7 @@ Deno.test("a database that cannot be read ends the streams of an aggregate, and 
     isBroken = false;
     const client = listen(await aggregate("count=true"));
     await settled();
-    assertEquals(client.told, ["0"]);
+    assertEquals(client.sent, ["0"]);
     await close(client);
   });
 });
@@ -347,9 +347,9 @@ Deno.test("a log that begins anew behind a reading has it read again, and ends n
     const client = listen(await test.aggregate("count=true"));
     await settled();
     await test.advance(1_000, 100);
-    assertEquals(client.told, ["0"]);
+    assertEquals(client.sent, ["0"]);
     await coalesced(test, insert(1));
-    assertEquals([client.told, test.observations], [["0", "1"], []]);
+    assertEquals([client.sent, test.observations], [["0", "1"], []]);
     await close(client);
   });
 });

@@ -9,7 +9,7 @@ export function logMethods(log: ChangeLog): ChangeLog {
     next: (from) => log.next(from),
     readAt: (statement) => log.readAt(statement),
     covers: (position, change) => log.covers(position, change),
-    isBehind: (position, earlier) => log.isBehind(position, earlier),
+    includes: (position, earlier) => log.includes(position, earlier),
     print: (position) => log.print(position),
     parse: (token) => log.parse(token),
     onHint: (look) => log.onHint(look),

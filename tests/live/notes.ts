@@ -44,7 +44,7 @@ export function withNotes(
 }
 
 /** An event as a short line: `added 3 b`, `removed 3`. */
-export function told({ type, data }: ServerEvent): string {
+export function sent({ type, data }: ServerEvent): string {
   if (type === "removed") return `removed ${data.id}`;
   if (type === "invalidate") return `invalidate ${data.reason}`;
   if (type !== "existing") return `${type} ${data.item.id} ${data.item.title}`;
@@ -58,18 +58,18 @@ export function told({ type, data }: ServerEvent): string {
 export async function toldSoFar(
   stream: EventStream,
   { send }: Pick<Service, "send">,
-  mark = { id: 999_999, title: "mark", ownerId: "ada", rank: 999_999 },
+  resumeToken = { id: 999_999, title: "mark", ownerId: "ada", rank: 999_999 },
 ): Promise<readonly string[]> {
-  const created = await send("POST", "/api/notes", mark, ada);
+  const created = await send("POST", "/api/notes", resumeToken, ada);
   if (created.status !== 201) throw new Error(`The mark was not written: ${created.status}`);
-  const deleted = await send("DELETE", `/api/notes/${mark.id}`, undefined, ada);
+  const deleted = await send("DELETE", `/api/notes/${resumeToken.id}`, undefined, ada);
   if (deleted.status !== 204) throw new Error(`The mark was not taken away: ${deleted.status}`);
   const lines: string[] = [];
   while (true) {
     const [event] = await stream.take(1);
     if (event === undefined) throw new Error("unreachable");
-    const line = told(event);
-    if (line === `removed ${mark.id}`) return lines;
-    if (!line.startsWith(`added ${mark.id} `)) lines.push(line);
+    const line = sent(event);
+    if (line === `removed ${resumeToken.id}`) return lines;
+    if (!line.startsWith(`added ${resumeToken.id} `)) lines.push(line);
   }
 }

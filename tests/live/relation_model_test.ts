@@ -140,8 +140,8 @@ for (const { seed, rowsHeld, memory } of cases) {
         sizes: {
           rowsHeld,
           rowsPerPage: 2,
-          mostUnreadBytes: 400,
-          ring: { changes: 40, bytes: 1_000_000 },
+          maxUnreadBytes: 400,
+          ringBuffer: { changes: 40, bytes: 1_000_000 },
         },
         wrap: (log) => spied(log, pause),
       }, async (test) => {
@@ -167,7 +167,7 @@ for (const { seed, rowsHeld, memory } of cases) {
           await model.burst();
           for (const follower of followers) await follower.live(dice);
           await model.burst();
-          await model.mark([...followers, late], round);
+          await model.resumeToken([...followers, late], round);
           for (const follower of [...followers, late]) follower.check(`round ${round}`);
           await late.close();
         }
@@ -243,7 +243,7 @@ class Model {
   }
 
   /** Waits until everybody has been told of all that there was. */
-  async mark(followers: readonly Follower[], round: number): Promise<void> {
+  async resumeToken(followers: readonly Follower[], round: number): Promise<void> {
     const ids = users.map((user) => ({ user, id: 1_000 + 10 * round + user }));
     for (const { user, id } of ids) {
       await this.test.sql(

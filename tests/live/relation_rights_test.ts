@@ -70,7 +70,7 @@ function withItems(
   });
 }
 
-const told = (events: readonly ServerEvent[]) =>
+const sent = (events: readonly ServerEvent[]) =>
   events.map(({ type, data }) => `${type} ${data.reason ?? data.id ?? data.item?.id ?? ""}`.trim());
 
 const itemsOf = (projectId: number, count: number, first = 1) =>
@@ -114,12 +114,12 @@ testOnEngines(
       await run("DELETE FROM projects WHERE id = 3");
       await run("INSERT INTO projects (id, owner_id) VALUES (4, 'u2')");
       await run("UPDATE projects SET owner_id = 'u2' WHERE id = 2");
-      assertEquals(told(await mine.take(1)), ["removed 50"]);
-      assertEquals(told(await yours.take(1)), ["added 50"]);
+      assertEquals(sent(await mine.take(1)), ["removed 50"]);
+      assertEquals(sent(await yours.take(1)), ["added 50"]);
       await run("DELETE FROM projects WHERE id = 2");
-      assertEquals(told(await yours.take(1)), ["removed 50"]);
+      assertEquals(sent(await yours.take(1)), ["removed 50"]);
       await run("INSERT INTO projects (id, owner_id) VALUES (2, 'u1')");
-      assertEquals(told(await mine.take(1)), ["added 50"]);
+      assertEquals(sent(await mine.take(1)), ["added 50"]);
       for (const stream of [mine, yours]) await stream.close();
     }),
 );
@@ -133,10 +133,10 @@ testOnEngines(
       const stream = await subscribe("/api/items/subscribe", { "x-user": "u2" });
       await stream.untilSynced();
       await run("UPDATE projects SET owner_id = 'u2' WHERE id = 2");
-      const added = told(await stream.take(500));
+      const added = sent(await stream.take(500));
       assertEquals(added.every((line) => line.startsWith("added ")), true);
       await run("UPDATE projects SET owner_id = 'u2' WHERE id = 1");
-      assertEquals(told(await stream.take(1)), ["invalidate relation_overflow"]);
+      assertEquals(sent(await stream.take(1)), ["invalidate relation_overflow"]);
       const pages = await stream.untilSynced();
       assertEquals(pages.flatMap(({ data }) => data.items).length, 1_001);
       await stream.close();
@@ -218,7 +218,7 @@ testOnEngines(
       assertEquals([second, third].some(({ text }) => text.includes("CONFIDENTIAL")), false);
       // From here on it is known.
       await run("UPDATE projects SET owner_id = 'u1' WHERE id = 2");
-      assertEquals(told(await third.take(1)), ["removed 3"]);
+      assertEquals(sent(await third.take(1)), ["removed 3"]);
       await third.close();
     }),
 );

@@ -3,7 +3,7 @@ import { all, eq } from "../../src/filter/builders.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { insertRows, testOnEngines } from "../support/http.ts";
-import { ada, notes, told, toldSoFar, withNotes } from "./notes.ts";
+import { ada, notes, sent, toldSoFar, withNotes } from "./notes.ts";
 import { engines } from "../support/engines.ts";
 
 const [sqlite] = engines;
@@ -154,7 +154,7 @@ testOnEngines(
       const { db, send, subscribe } = service;
       await insertRows(db, notes, [{ id: 1, title: "a", version: 1 }]);
       const stream = await subscribe("/api/notes/subscribe?skipExisting=true");
-      assertEquals((await stream.untilSynced()).map(told), ["existing "]);
+      assertEquals((await stream.untilSynced()).map(sent), ["existing "]);
       await send("PATCH", "/api/notes/1", { title: "b" }, ada);
       assertEquals(await toldSoFar(stream, service), ["changed 1 b"]);
       await stream.close();

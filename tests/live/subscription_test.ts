@@ -76,7 +76,7 @@ function decode(bytes: Uint8Array | undefined): string {
 testOnEngines(
   "who does not read is left behind, and catches up with what is left of it",
   (engine) => {
-    const sizes = { mostUnreadBytes: 300, changesAtOnce: 50 };
+    const sizes = { maxUnreadBytes: 300, changesAtOnce: 50 };
     return withHub(engine, rows, { sizes }, async ({ subscribe, sql, hub }) => {
       const stream = await subscribe();
       await stream.untilSynced();
@@ -106,7 +106,11 @@ testOnEngines(
 );
 
 testOnEngines("who is far behind is told from the log, and the same way", (engine) => {
-  const sizes = { mostUnreadBytes: 300, changesAtOnce: 20, ring: { changes: 10, bytes: 10_000 } };
+  const sizes = {
+    maxUnreadBytes: 300,
+    changesAtOnce: 20,
+    ringBuffer: { changes: 10, bytes: 10_000 },
+  };
   return withHub(engine, rows, { sizes }, async ({ subscribe, sql }) => {
     const stream = await subscribe();
     await stream.untilSynced();
@@ -254,7 +258,7 @@ testOnEngines(
 );
 
 Deno.test("a client whose place in history was forgotten starts over", () => {
-  const sizes = { mostUnreadBytes: 300, ring: { changes: 2, bytes: 10_000 } };
+  const sizes = { maxUnreadBytes: 300, ringBuffer: { changes: 2, bytes: 10_000 } };
   return withHub(sqlite, rows, { sizes }, async ({ subscribe, sql }) => {
     const stream = await subscribe();
     await stream.untilSynced();
@@ -306,8 +310,8 @@ testOnEngines(
     // It says one thing to the database and another in memory.
     const operator = operatorsWith({ "=odd=": { toSql: () => sql`1=1`, matches: () => false } });
     const filter = comparison(operator.get("=odd=") as Operator, id, ["x"]);
-    const wrapDecider = (decider: Matcher) => ({ ...decider, isToBeChecked: () => true });
-    return withHub(engine, rows, { wrapDecider }, async ({ subscribe, sql, observations }) => {
+    const wrapMatcher = (matcher: Matcher) => ({ ...matcher, isToBeChecked: () => true });
+    return withHub(engine, rows, { wrapMatcher }, async ({ subscribe, sql, observations }) => {
       const stream = await subscribe({ filter });
       await stream.untilSynced();
       await settled();
@@ -406,9 +410,9 @@ Deno.test("a scope that turns to what is not recorded ends its streams", () => {
 
 Deno.test("a scope that never answers ends its streams, and keeps no other from being asked", () => {
   const silent = policyOf(() => new Promise<never>(() => {}));
-  let asked = 0;
+  let requested = 0;
   const policy = policyOf(() => {
-    asked++;
+    requested++;
     return gt(rows.id, 0);
   });
   return withHub(sqlite, rows, {}, async ({ subscribe, advance, observations }) => {
@@ -423,16 +427,16 @@ Deno.test("a scope that never answers ends its streams, and keeps no other from 
     assertEquals((await streams[0]?.untilEnd())?.map(({ data }) => data.reason), ["auth_expired"]);
     assertEquals(observations.map(({ kind }) => kind), ["stream_failed"]);
     await advance(60_000);
-    assertEquals(asked, 2, "again after a minute");
+    assertEquals(requested, 2, "again after a minute");
     await streams[1]?.close();
   });
 });
 
 Deno.test("a scope that changes starts its streams over, one that is withdrawn ends them", () => {
   let scope = eq(rows.rank, 1);
-  let asked = 0;
+  let requested = 0;
   const policy = policyOf(() => {
-    asked++;
+    requested++;
     return scope;
   });
   return withHub(sqlite, rows, {}, async ({ subscribe, sql, advance, hub }) => {
@@ -442,7 +446,7 @@ Deno.test("a scope that changes starts its streams over, one that is withdrawn e
     const streams = [await subscribe(request), await subscribe(request)];
     for (const stream of streams) await stream.untilSynced();
     await advance(60_000);
-    assertEquals(asked, 1, "once for all streams of a user");
+    assertEquals(requested, 1, "once for all streams of a user");
     scope = eq(rows.rank, 2);
     await advance(60_000);
     for (const stream of streams) {
@@ -476,13 +480,13 @@ Deno.test("two credentials of one user are asked for their scopes each on its ow
     await advance(60_000);
     await sql(insert(1, 1));
     await sql(insert(2, 2));
-    const told = [];
+    const sent = [];
     for (const stream of streams) {
       const [event] = await stream.take(1);
-      told.push([event?.type, event?.data.item?.id]);
+      sent.push([event?.type, event?.data.item?.id]);
       await stream.close();
     }
-    assertEquals(told, [["added", 1], ["added", 2]]);
+    assertEquals(sent, [["added", 1], ["added", 2]]);
   });
 });
 
@@ -588,15 +592,20 @@ Deno.test("a stream that ends with bytes unread while it reads a page reads noth
 });
 
 Deno.test("a step of thousands of rows reaches everybody whole", () =>
-  withHub(sqlite, rows, { sizes: { ring: { changes: 800, bytes: 10_000_000 } } }, async (test) => {
-    const stream = await test.subscribe();
-    await stream.untilSynced();
-    await test.sql(
-      `WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < 3000)
+  withHub(
+    sqlite,
+    rows,
+    { sizes: { ringBuffer: { changes: 800, bytes: 10_000_000 } } },
+    async (test) => {
+      const stream = await test.subscribe();
+      await stream.untilSynced();
+      await test.sql(
+        `WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < 3000)
       INSERT INTO rows (id, rank, title) SELECT id, 1, 'row' FROM n`,
-    );
-    const client = new Client();
-    await readUntil(stream, client, 3000);
-    assertEquals([client.rows.size, client.faults], [3000, []]);
-    await stream.close();
-  }));
+      );
+      const client = new Client();
+      await readUntil(stream, client, 3000);
+      assertEquals([client.rows.size, client.faults], [3000, []]);
+      await stream.close();
+    },
+  ));

@@ -16,7 +16,7 @@ export function columnOf(kind: ColumnKind, details: Partial<ColumnInfo> = {}): C
     scale: null,
     maxLength: null,
     references: null,
-    foreignType: null,
+    existingType: null,
     looseCollation: false,
     timestampFormat: "dateTtime.ffffffZ",
     ...details,

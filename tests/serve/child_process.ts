@@ -9,7 +9,7 @@ export interface ChildOptions {
   /** Variables beside those of the test. */
   readonly env?: Readonly<Record<string, string>>;
   /** How long it may live; half a minute unless set. */
-  readonly longestLifeMs?: number;
+  readonly maxLifeMs?: number;
 }
 
 export interface Child extends AsyncDisposable {
@@ -27,7 +27,7 @@ export interface Child extends AsyncDisposable {
 
 /** Starts `deno run` with these arguments, by default with all permissions. */
 export function startChild(args: readonly string[], options: ChildOptions = {}): Child {
-  const { descriptors, permissions = ["-A"], longestLifeMs = 30_000 } = options;
+  const { descriptors, permissions = ["-A"], maxLifeMs = 30_000 } = options;
   const command = [Deno.execPath(), "run", ...permissions, ...args];
   const process = new Deno.Command(descriptors === undefined ? Deno.execPath() : "sh", {
     args: descriptors === undefined
@@ -44,7 +44,7 @@ export function startChild(args: readonly string[], options: ChildOptions = {}):
   let hasEnded = false;
   process.status.then(() => hasEnded = true);
   // A child that hangs ends the test instead of the patience of whoever waits for it.
-  const limit = setTimeout(() => process.kill("SIGKILL"), longestLifeMs);
+  const limit = setTimeout(() => process.kill("SIGKILL"), maxLifeMs);
 
   async function ended(): Promise<number> {
     const { code } = await process.status;

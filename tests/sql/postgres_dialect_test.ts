@@ -88,24 +88,24 @@ const bounds: readonly [ColumnKind, string | null, unknown, string, SqlValue][] 
   ],
 ];
 
-for (const [kind, foreignType, value, text, bound] of bounds) {
-  Deno.test(`${kind} ${foreignType ?? "of our own"} binds ${value} as ${text}`, () => {
-    const fragment = dialect.bound(value, columnOf(kind, { foreignType }));
+for (const [kind, existingType, value, text, bound] of bounds) {
+  Deno.test(`${kind} ${existingType ?? "of our own"} binds ${value} as ${text}`, () => {
+    const fragment = dialect.bound(value, columnOf(kind, { existingType }));
     assertEquals(toStatement(fragment, dialect.placeholder), { text, values: [bound] });
   });
 }
 
 const operands: readonly [Partial<ColumnInfo>, string, string][] = [
   [{}, '"c"', '"c" COLLATE "C"'],
-  [{ foreignType: "character varying(160)" }, '"c"', '"c"'],
-  [{ foreignType: "text" }, '"c"', '"c"'],
-  [{ foreignType: "character(3)" }, '"c"::text', '"c"::text'],
-  [{ foreignType: "inet" }, '"c"::text', '"c"::text'],
-  [{ foreignType: "integer[]" }, '"c"::text', '"c"::text'],
+  [{ existingType: "character varying(160)" }, '"c"', '"c"'],
+  [{ existingType: "text" }, '"c"', '"c"'],
+  [{ existingType: "character(3)" }, '"c"::text', '"c"::text'],
+  [{ existingType: "inet" }, '"c"::text', '"c"::text'],
+  [{ existingType: "integer[]" }, '"c"::text', '"c"::text'],
 ];
 
 for (const [details, operand, ordered] of operands) {
-  Deno.test(`text ${details.foreignType ?? "of our own"} is compared as ${operand}`, () => {
+  Deno.test(`text ${details.existingType ?? "of our own"} is compared as ${operand}`, () => {
     const column = columnOf("text", details);
     const text = [dialect.operand(column), dialect.ordered(column), dialect.selected(column)]
       .map((fragment) => toStatement(fragment, dialect.placeholder).text);
@@ -114,15 +114,15 @@ for (const [details, operand, ordered] of operands) {
 }
 
 Deno.test("narrow integers are checked before the server has to refuse them", () => {
-  const small = columnOf("integer", { foreignType: "smallint" });
+  const small = columnOf("integer", { existingType: "smallint" });
   dialect.check(-32768, small);
   dialect.check(null, small);
   assertThrows(() => dialect.check(32768, small), InvalidValue, "between -32768 and 32767");
   assertThrows(
-    () => dialect.check(2n ** 53n, columnOf("integer", { foreignType: "integer" })),
+    () => dialect.check(2n ** 53n, columnOf("integer", { existingType: "integer" })),
     InvalidValue,
   );
-  dialect.check(2n ** 53n, columnOf("integer", { foreignType: "bigint" }));
+  dialect.check(2n ** 53n, columnOf("integer", { existingType: "bigint" }));
   dialect.check(2n ** 53n, columnOf("integer"));
 });
 

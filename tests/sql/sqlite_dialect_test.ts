@@ -69,7 +69,7 @@ const formats: readonly [TimestampFormat, string, SqlValue][] = [
 
 for (const [timestampFormat, value, expected] of formats) {
   Deno.test(`${value} in a column of ${timestampFormat} is ${expected}`, () => {
-    const column = columnOf("timestamp", { timestampFormat, foreignType: "DATETIME" });
+    const column = columnOf("timestamp", { timestampFormat, existingType: "DATETIME" });
     assertEquals(dialect.encode(value, column), expected);
     assertEquals(decodeFitting(dialect, expected, column), value);
   });
@@ -143,8 +143,8 @@ Deno.test("what no column can hold is not bound", () => {
 });
 
 Deno.test("only foreign text says its collation, for equality alone", () => {
-  const text = (kind: ColumnKind, foreignType: string | null) => {
-    const column = columnOf(kind, { foreignType });
+  const text = (kind: ColumnKind, existingType: string | null) => {
+    const column = columnOf(kind, { existingType });
     return [dialect.operand(column), dialect.ordered(column), dialect.selected(column)]
       .map((fragment) => toStatement(fragment, dialect.placeholder).text);
   };

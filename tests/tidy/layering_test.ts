@@ -97,7 +97,7 @@ Deno.test("docs/architecture.md draws every folder of src, and none that is not 
   const text = Deno.readTextFileSync(`${root}docs/architecture.md`);
   const drawn: string[] = [];
   let top = "";
-  for (const [, indent = "", name = ""] of text.matchAll(/^((?:│   )?)[├└]── (\w+)\/ /gm)) {
+  for (const [, indent = "", name = ""] of text.matchAll(/^((?:│ {3})?)[├└]── (\w+)\/ /gm)) {
     if (indent === "") top = name;
     drawn.push(indent === "" ? name : `${top}/${name}`);
   }

@@ -29,7 +29,7 @@ export function changeHints(
     else poll?.hurry();
     tell();
   }) ?? null;
-  const announce = line === null ? null : atMostEvery(announceMs, clock, () => line.send());
+  const announce = line === null ? null : throttled(announceMs, clock, () => line.send());
   const stop = driver.onCommit(() => {
     poll?.hurry();
     announce?.ask();
@@ -78,9 +78,9 @@ interface Finder {
 }
 
 function polling(driver: Driver, clock: Clock, finder: Finder): Polling {
-  const { look, shortestMs, longestMs } = driver.dialect.engine === "sqlite"
+  const { look, shortestMs, maxMs } = driver.dialect.engine === "sqlite"
     ? sqlitePolling(driver, finder)
-    : { look: postgresLook(finder.tell), shortestMs: 100, longestMs: 500 };
+    : { look: postgresLook(finder.tell), shortestMs: 100, maxMs: 500 };
   let delayMs = shortestMs;
   let cancel: (() => void) | null = null;
   /** Tells a look that is under way that nobody waits for it any more. */
@@ -91,7 +91,7 @@ function polling(driver: Driver, clock: Clock, finder: Finder): Polling {
     cancel = clock.after(delayMs, async () => {
       const isNews = await look();
       if (round !== started) return;
-      delayMs = isNews ? shortestMs : Math.min(delayMs * 1.5, longestMs);
+      delayMs = isNews ? shortestMs : Math.min(delayMs * 1.5, maxMs);
       next();
     });
   }
@@ -118,15 +118,15 @@ function polling(driver: Driver, clock: Clock, finder: Finder): Polling {
   };
 }
 
-interface PollingWay {
+interface PollingMethod {
   /** Looks, and gives whether there was any news. */
   readonly look: () => Promise<boolean>;
   readonly shortestMs: number;
-  readonly longestMs: number;
+  readonly maxMs: number;
 }
 
 /** SQLite counts the commits of all other connections, and reading the count costs nothing. */
-function sqlitePolling(driver: Driver, { tell, findUntracked }: Finder): PollingWay {
+function sqlitePolling(driver: Driver, { tell, findUntracked }: Finder): PollingMethod {
   let known: unknown = null;
 
   async function look(): Promise<boolean> {
@@ -144,7 +144,7 @@ function sqlitePolling(driver: Driver, { tell, findUntracked }: Finder): Polling
     return isNews;
   }
 
-  return { look, shortestMs: 25, longestMs: 100 };
+  return { look, shortestMs: 25, maxMs: 100 };
 }
 
 /** Looking at the log of a Postgres costs no more than asking whether one should. */
@@ -161,7 +161,7 @@ interface Announcement {
 }
 
 /** Runs `work` at once, and what is asked for soon after that together, later. */
-function atMostEvery(intervalMs: number, clock: Clock, work: () => void): Announcement {
+function throttled(intervalMs: number, clock: Clock, work: () => void): Announcement {
   let rest: (() => void) | null = null;
   let isWanted = false;
 

@@ -84,7 +84,7 @@ export interface ChangeLog {
   /** Whether a position covers a change. */
   covers(position: Position, change: Change): boolean;
   /** Whether `position` covers all that `earlier` covers. May answer false when in doubt. */
-  isBehind(position: Position, earlier: Position): boolean;
+  includes(position: Position, earlier: Position): boolean;
   /** A position as a text, of which the token of a client is made. */
   print(position: Position): string;
   /** The position of a text; null for what is none of this database's. */

@@ -127,7 +127,7 @@ export function filterParts(
     const values = 4 * countValues(filter);
     let part = parts.at(-1);
     if (
-      part === undefined || part.filters.length === mostFilters || part.values + values > room
+      part === undefined || part.filters.length === maxFilters || part.values + values > room
     ) {
       part = { from, filters: [], values: 0 };
       parts.push(part);
@@ -139,7 +139,7 @@ export function filterParts(
 }
 
 /** A planner's work grows faster than the number of subqueries that it has before it. */
-const mostFilters = 100;
+const maxFilters = 100;
 
 function countValues(filter: Filter): number {
   switch (filter.kind) {

@@ -13,7 +13,7 @@ export function printPosition(position: Position): string {
 
 /** The position of a token; null for whatever {@link printPosition} would not have written. */
 export function parsePosition(token: string): Position | null {
-  if (token.length > longestToken) return null;
+  if (token.length > maxTokenLength) return null;
   const position = parseSequence(token) ?? parseSnapshot(token);
   return position !== null && printPosition(position) === token ? position : null;
 }
@@ -71,7 +71,7 @@ export function snapshotText({ xmin, xmax, running }: SnapshotPosition): string 
 }
 
 /** Thousands of transactions at once; a header may hold as much. */
-const longestToken = 8_000;
+const maxTokenLength = 8_000;
 
 const sequenceToken = /^s\.([0-9a-f]{16})\.(\d{1,16})$/;
 const snapshotToken = /^p\.([0-9a-f]{16})\.([0-9a-z]{1,13})\.([0-9a-z]{1,13})(?:\.([0-9a-z-]+))?$/;

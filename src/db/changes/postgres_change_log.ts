@@ -22,7 +22,7 @@ import type { PostgresLogTable } from "./postgres_log_setup.ts";
 import { createRowReader } from "../rows.ts";
 
 /** What a log is made of. */
-export interface PostgresChangeLogParts {
+export interface PostgresChangeLogOptions {
   readonly driver: Driver;
   readonly tables: readonly PostgresLogTable[];
   readonly changes: ResolvedChangesOptions;
@@ -31,7 +31,7 @@ export interface PostgresChangeLogParts {
 }
 
 /** The log of a Postgres, which has been set up. */
-export async function postgresChangeLog(parts: PostgresChangeLogParts): Promise<ChangeLog> {
+export async function postgresChangeLog(parts: PostgresChangeLogOptions): Promise<ChangeLog> {
   const { rows } = await parts.driver.query({ text: `SELECT ${meta("secret")}`, values: [] });
   const log = new PostgresChangeLog(parts, String(rows[0]?.[0]));
   await log.end();
@@ -41,8 +41,8 @@ export async function postgresChangeLog(parts: PostgresChangeLogParts): Promise<
 /** The most changes of a part of a step. */
 export const maxChangesPerPart = 1_000;
 /** With so many bytes of images a part is full: rows may be large, and none may fill the memory. */
-const mostBytesOfPart = 16 * 1024 * 1024;
-const mostOfPurge = 5_000;
+const maxBytesPerPart = 16 * 1024 * 1024;
+const maxPerPurge = 5_000;
 
 const meta = (name: string) => `(SELECT value FROM "_service_meta" WHERE name = '${name}')`;
 const ends = `pg_current_snapshot()::text AS position, ${epochColumn}`;
@@ -61,25 +61,25 @@ class PostgresChangeLog implements ChangeLog {
   readonly tables: ReadonlySet<TableInfo>;
   readonly secret: string;
   readonly covers: ChangeLog["covers"] = covers;
-  readonly isBehind: ChangeLog["isBehind"] = includes;
+  readonly includes: ChangeLog["includes"] = includes;
   readonly print: ChangeLog["print"] = printPosition;
-  readonly #parts: PostgresChangeLogParts;
+  readonly #options: PostgresChangeLogOptions;
   readonly #byName: ReadonlyMap<string, readonly PostgresLogTable[]>;
   readonly #read: ReadImage;
   #epoch = "";
 
-  constructor(parts: PostgresChangeLogParts, secret: string) {
-    const { driver, tables, changes } = parts;
+  constructor(options: PostgresChangeLogOptions, secret: string) {
+    const { driver, tables, changes } = options;
     this.tables = new Set(tables.map(({ table }) => table));
     this.secret = secret;
-    this.#parts = parts;
+    this.#options = options;
     this.#byName = Map.groupBy(tables, ({ name }) => name);
     const reader = createRowReader(driver.dialect, () => {});
     this.#read = imageReader(reader, changes.exclude);
   }
 
   async end(): Promise<Position> {
-    const [row = []] = await this.#ask({ text: `SELECT ${ends}`, values: [] });
+    const [row = []] = await this.#query({ text: `SELECT ${ends}`, values: [] });
     return this.#position(row);
   }
 
@@ -88,7 +88,7 @@ class PostgresChangeLog implements ChangeLog {
     const start = part?.from ?? ("changes" in from ? from.to : from);
     if (start?.kind !== "snapshot") return null;
     const most = part?.most ?? maxChangesPerPart;
-    const rows = await this.#rowsBehind(start, most, part);
+    const rows = await this.#rowsAfter(start, most, part);
     const [head = []] = rows;
     const now = this.#position(head);
     const lost = start.epoch !== now.epoch || start.xmax > now.xmax ||
@@ -115,7 +115,7 @@ class PostgresChangeLog implements ChangeLog {
   async readAt(statement: Statement): Promise<QueryResult & { readonly position: Position }> {
     const { text, values } = statement;
     // The join gives the position a row also where the statement has none.
-    const rows = await this.#ask({
+    const rows = await this.#query({
       text: `SELECT p.*, q.* FROM (SELECT ${ends}) AS p
         LEFT JOIN (SELECT true AS present, r.* FROM (${text}) AS r) AS q ON true`,
       values,
@@ -135,7 +135,7 @@ class PostgresChangeLog implements ChangeLog {
   }
 
   onHint(look: () => void): () => void {
-    return this.#parts.hints.add(look);
+    return this.#options.hints.add(look);
   }
 
   async purge(): Promise<void> {
@@ -144,7 +144,7 @@ class PostgresChangeLog implements ChangeLog {
   }
 
   close(): Promise<void> {
-    return this.#parts.hints.close();
+    return this.#options.hints.close();
   }
 
   /**
@@ -153,7 +153,7 @@ class PostgresChangeLog implements ChangeLog {
    * too; so neither a number that was drawn early nor a transaction that began early can be missed
    * or come in the wrong order.
    */
-  async #rowsBehind(
+  async #rowsAfter(
     start: SnapshotPosition,
     most: number,
     part: UnfinishedStep | null,
@@ -179,24 +179,24 @@ class PostgresChangeLog implements ChangeLog {
             WHERE (xid >= $1::xid8 OR xid = ANY ($2::xid8[]))${rest}
             ORDER BY seq LIMIT $3::bigint
           ) AS next
-        ) AS c ON coalesce(c.ahead, 0) < ${mostBytesOfPart} ORDER BY c.seq`,
+        ) AS c ON coalesce(c.ahead, 0) < ${maxBytesPerPart} ORDER BY c.seq`,
       values,
     });
-    const composed = this.#parts.tables.filter(({ composed }) => composed.length > 0);
+    const composed = this.#options.tables.filter(({ composed }) => composed.length > 0);
     if (composed.length > 0) {
       try {
         const images = `${composedImage("before", composed)}, ${composedImage("after", composed)}`;
-        return await this.#ask(statement(images));
+        return await this.#query(statement(images));
       } catch (error) {
         // An old image may hold what its type no longer takes: then it is shown as it is.
         if (!(error instanceof DatabaseError) || !refusals.has(error.kind)) throw error;
       }
     }
-    return await this.#ask(statement("c.before, c.after"));
+    return await this.#query(statement("c.before, c.after"));
   }
 
-  #ask(statement: Statement): Promise<QueryResult["rows"]> {
-    return queryWithinEpoch(statement, this.#parts.driver, this.#parts.random);
+  #query(statement: Statement): Promise<QueryResult["rows"]> {
+    return queryWithinEpoch(statement, this.#options.driver, this.#options.random);
   }
 
   /**
@@ -204,8 +204,8 @@ class PostgresChangeLog implements ChangeLog {
    * log keeps its place however long a transaction lasts. Gives whether there may be more.
    */
   #forgetSome(): Promise<boolean> {
-    const { retentionMs, maxRows } = this.#parts.changes;
-    return this.#parts.driver.transaction(async (connection) => {
+    const { retentionMs, maxRows } = this.#options.changes;
+    return this.#options.driver.transaction(async (connection) => {
       const { rows } = await connection.query({
         text: `SELECT value FROM "_service_meta" WHERE name = 'floor' FOR UPDATE SKIP LOCKED`,
         values: [],
@@ -219,7 +219,7 @@ class PostgresChangeLog implements ChangeLog {
               at < clock_timestamp() - $1 * interval '1 millisecond'
               OR (at < clock_timestamp() - $2 * interval '1 millisecond'
                 AND seq <= (SELECT max(seq) FROM "_service_changes") - $3::bigint))
-            ORDER BY seq LIMIT ${mostOfPurge}
+            ORDER BY seq LIMIT ${maxPerPurge}
           ), gone AS (
             DELETE FROM "_service_changes" c USING old WHERE c.seq = old.seq RETURNING c.xid
           )
@@ -234,7 +234,7 @@ class PostgresChangeLog implements ChangeLog {
           values: [floor],
         });
       }
-      return Number(count) === mostOfPurge;
+      return Number(count) === maxPerPurge;
     });
   }
 

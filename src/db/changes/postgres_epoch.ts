@@ -26,10 +26,10 @@ export async function queryWithinEpoch(
   driver: Driver,
   random: Random,
 ): Promise<QueryResult["rows"]> {
-  const { rows } = await askPrimary(statement, driver);
+  const { rows } = await queryPrimary(statement, driver);
   if (hasEpoch(rows)) return rows;
   await beginPostgresEpoch(driver, random);
-  const { rows: again } = await askPrimary(statement, driver);
+  const { rows: again } = await queryPrimary(statement, driver);
   if (hasEpoch(again)) return again;
   throw new DatabaseError("unavailable", new Error("The server has recovered twice in a moment"));
 }
@@ -39,7 +39,7 @@ function hasEpoch([row]: QueryResult["rows"]): boolean {
 }
 
 /** A standby has no epoch, and its snapshots do not say which transactions are running. */
-async function askPrimary(statement: Statement, driver: Driver): Promise<QueryResult> {
+async function queryPrimary(statement: Statement, driver: Driver): Promise<QueryResult> {
   try {
     return await driver.query(statement);
   } catch (error) {

@@ -67,12 +67,12 @@ async function createLog(connection: Connection, random: Random): Promise<string
   if (isThere !== "t") { for (const text of tables) await read(connection, text); }
   if (hasEpoch !== "t") await read(connection, epochTable);
   if (hasFunction !== "t") { for (const text of functions) await read(connection, text); }
-  await settleEpoch(connection, random, isThere !== "t");
+  await resolveEpoch(connection, random, isThere !== "t");
   return name;
 }
 
 /** A copy, and what was restored from a dump, has the tables of another database, epoch included. */
-async function settleEpoch(
+async function resolveEpoch(
   connection: Connection,
   random: Random,
   isNew: boolean,

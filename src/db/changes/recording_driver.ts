@@ -45,7 +45,7 @@ export function recordingDriver(
 }
 
 /** The most changes of a statement: each binds two values. */
-const mostOfStatement = 1_000;
+const maxPerStatement = 1_000;
 
 class Recorder {
   readonly #tables: readonly PostgresLogTable[];
@@ -133,8 +133,8 @@ class Recorder {
       before: before.get(this.#keyId(cells.slice(0, key.length), table)) ?? null,
       after: image,
     }));
-    for (let start = 0; start < changes.length; start += mostOfStatement) {
-      const some = changes.slice(start, start + mostOfStatement);
+    for (let start = 0; start < changes.length; start += maxPerStatement) {
+      const some = changes.slice(start, start + maxPerStatement);
       const name = literal(this.#nameOf(table) ?? "");
       // A row that came to match between the two statements was not looked at.
       const records = some.map(({ before }, index) =>

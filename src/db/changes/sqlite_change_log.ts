@@ -10,7 +10,7 @@ import { changeKind, LoggedChange, type ReadImage } from "./logged_change.ts";
 import { createRowReader } from "../rows.ts";
 
 /** What a log is made of. */
-export interface ChangeLogParts {
+export interface SqliteChangeLogOptions {
   readonly driver: Driver;
   readonly tables: ReadonlySet<TableInfo>;
   readonly changes: ResolvedChangesOptions;
@@ -18,7 +18,7 @@ export interface ChangeLogParts {
 }
 
 /** The log of a SQLite file, which has been set up. */
-export async function sqliteChangeLog(parts: ChangeLogParts): Promise<ChangeLog> {
+export async function sqliteChangeLog(parts: SqliteChangeLogOptions): Promise<ChangeLog> {
   const { rows } = await parts.driver.query({ text: `SELECT ${secret}`, values: [] });
   const log = new SqliteChangeLog(parts, String(rows[0]?.[0]));
   await log.end();
@@ -26,10 +26,10 @@ export async function sqliteChangeLog(parts: ChangeLogParts): Promise<ChangeLog>
 }
 
 /** The most changes of a step: rows are read in one go, and nothing else runs meanwhile. */
-const mostOfStep = 500;
+const maxPerStep = 500;
 /** With so many bytes of images a step is full: rows may be large, and none may fill the memory. */
-const mostBytesOfStep = 16 * 1024 * 1024;
-const mostOfPurge = 5_000;
+const maxBytesPerStep = 16 * 1024 * 1024;
+const maxPerPurge = 5_000;
 
 /**
  * Where the log ends, what it is called and where it begins, read at one moment. SQLite forgets to
@@ -45,25 +45,25 @@ const floor = `(SELECT value FROM "_service_meta" WHERE name = 'floor') AS floor
 const countOfStep = `(SELECT count(*) FROM (
   SELECT sum(bytes) OVER (ORDER BY seq) - bytes AS ahead FROM (
     SELECT seq, ifnull(octet_length(before), 0) + ifnull(octet_length(after), 0) AS bytes
-    FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${mostOfStep}
-  )) WHERE ahead < ${mostBytesOfStep})`;
+    FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${maxPerStep}
+  )) WHERE ahead < ${maxBytesPerStep})`;
 
 class SqliteChangeLog implements ChangeLog {
   readonly tables: ReadonlySet<TableInfo>;
   readonly secret: string;
   readonly covers: ChangeLog["covers"] = covers;
-  readonly isBehind: ChangeLog["isBehind"] = includes;
+  readonly includes: ChangeLog["includes"] = includes;
   readonly print: ChangeLog["print"] = printPosition;
-  readonly #parts: ChangeLogParts;
+  readonly #options: SqliteChangeLogOptions;
   readonly #byName: ReadonlyMap<string, readonly TableInfo[]>;
   readonly #read: ReadImage;
   #epoch = "";
 
-  constructor(parts: ChangeLogParts, secret: string) {
-    const { driver, tables, changes } = parts;
+  constructor(options: SqliteChangeLogOptions, secret: string) {
+    const { driver, tables, changes } = options;
     this.tables = tables;
     this.secret = secret;
-    this.#parts = parts;
+    this.#options = options;
     // Names as SQLite compares them.
     this.#byName = Map.groupBy(tables, ({ name }) => name.toLowerCase());
     const reader = createRowReader(driver.dialect, () => {});
@@ -71,7 +71,7 @@ class SqliteChangeLog implements ChangeLog {
   }
 
   async end(): Promise<Position> {
-    const { rows } = await this.#parts.driver.query({ text: `SELECT ${ends}`, values: [] });
+    const { rows } = await this.#options.driver.query({ text: `SELECT ${ends}`, values: [] });
     return this.#position(rows[0] ?? []);
   }
 
@@ -85,7 +85,7 @@ class SqliteChangeLog implements ChangeLog {
         FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${countOfStep}
       )`;
     const { seq } = position;
-    const { rows } = await this.#parts.driver.query({ text, values: [seq, seq] });
+    const { rows } = await this.#options.driver.query({ text, values: [seq, seq] });
     const [, ...head] = rows.find(([seq]) => seq === null) ?? [];
     const end = this.#position(head);
     const lost = position.epoch !== end.epoch || seq > end.seq || seq < Number(head[2]);
@@ -97,7 +97,7 @@ class SqliteChangeLog implements ChangeLog {
   }
 
   async readAt(statement: Statement): Promise<QueryResult & { readonly position: Position }> {
-    const { driver } = this.#parts;
+    const { driver } = this.#options;
     const { text, values } = statement;
     const [before, result] = await Promise.all([
       this.end(),
@@ -117,31 +117,31 @@ class SqliteChangeLog implements ChangeLog {
   }
 
   onHint(look: () => void): () => void {
-    return this.#parts.hints.add(look);
+    return this.#options.hints.add(look);
   }
 
   async purge(): Promise<void> {
-    const { retentionMs, maxRows } = this.#parts.changes;
+    const { retentionMs, maxRows } = this.#options.changes;
     const limits = [Math.floor(retentionMs / 1000), maxRows, minRetentionMs / 1000];
     // Between two parts those who write have their turn.
     for (let more = true; more;) more = await this.#forgetSome(limits);
   }
 
   close(): Promise<void> {
-    return this.#parts.hints.close();
+    return this.#options.hints.close();
   }
 
   /** Whether there may be more. */
   #forgetSome(
-    [keepSeconds = 0, maxRows = 0, leastSeconds = 0]: readonly number[],
+    [keepSeconds = 0, maxRows = 0, minSeconds = 0]: readonly number[],
   ): Promise<boolean> {
-    return this.#parts.driver.transaction(async (connection) => {
+    return this.#options.driver.transaction(async (connection) => {
       const { rows } = await connection.query({
         text: `SELECT max(seq) FROM (
-            SELECT seq, at FROM "_service_changes" ORDER BY seq LIMIT ${mostOfPurge}
+            SELECT seq, at FROM "_service_changes" ORDER BY seq LIMIT ${maxPerPurge}
           ) WHERE at < strftime('%s', 'now') - ? OR (at < strftime('%s', 'now') - ?
             AND seq <= (SELECT seq FROM sqlite_sequence WHERE name = '_service_changes') - ?)`,
-        values: [keepSeconds, leastSeconds, maxRows],
+        values: [keepSeconds, minSeconds, maxRows],
       });
       const last = rows[0]?.[0] ?? null;
       if (last === null) return false;
@@ -157,7 +157,7 @@ class SqliteChangeLog implements ChangeLog {
         text: `DELETE FROM "_service_changes" WHERE seq <= ?`,
         values: [last],
       });
-      return changed === mostOfPurge;
+      return changed === maxPerPurge;
     });
   }
 

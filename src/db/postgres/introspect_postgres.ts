@@ -234,7 +234,7 @@ function draftTable(
         precision: kind === "decimal" ? first : null,
         scale: kind === "decimal" ? second : null,
         maxLength: sized.has(column.baseName) ? first : null,
-        foreignType: column.declared,
+        existingType: column.declared,
         looseCollation: column.isLoose,
         timestampFormat: ownTimestamps,
       };

@@ -29,7 +29,7 @@ export function isPooled(url: string): boolean {
 }
 
 /** What a connection is opened with. */
-export interface ConnectionParts {
+export interface ConnectionOptions {
   readonly url: string;
   readonly options: PostgresOptions;
   readonly clock: Clock;
@@ -56,7 +56,7 @@ const graceMs = 1_000;
  */
 export class LibraryConnection implements PostgresConnection {
   opening: Promise<void> | null;
-  readonly #parts: ConnectionParts;
+  readonly #options: ConnectionOptions;
   readonly #client: postgres.Sql;
   readonly #pooled: boolean;
   readonly #prepared = new Set<string>();
@@ -66,10 +66,10 @@ export class LibraryConnection implements PostgresConnection {
   #lost = false;
   #ending: Promise<void> | null = null;
 
-  constructor(parts: ConnectionParts) {
-    this.#parts = parts;
-    this.#pooled = isPooled(parts.url);
-    this.#announces = parts.lines.count > 0;
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#pooled = isPooled(options.url);
+    this.#announces = options.lines.count > 0;
     this.#client = this.#connect();
     this.opening = this.#begin("SELECT 1");
   }
@@ -101,11 +101,11 @@ export class LibraryConnection implements PostgresConnection {
   async close(): Promise<void> {
     if (this.opening !== null) this.drop();
     if (this.#lost) await this.#ending;
-    else await this.#client.end({ timeout: this.#parts.waitLimitMs / 1000 });
+    else await this.#client.end({ timeout: this.#options.waitLimitMs / 1000 });
   }
 
   #connect(): postgres.Sql {
-    const { url, options, waitLimitMs } = this.#parts;
+    const { url, options, waitLimitMs } = this.#options;
     return postgres(url, {
       max: 1,
       prepare: !this.#pooled,
@@ -129,7 +129,7 @@ export class LibraryConnection implements PostgresConnection {
 
   /** The declarations of the library lack this option of it. */
   #whenNotified(): { readonly onnotify?: (channel: string, payload: string) => void } {
-    const { notified } = this.#parts;
+    const { notified } = this.#options;
     return notified === undefined ? {} : { onnotify: (_channel, payload) => notified(payload) };
   }
 
@@ -139,8 +139,8 @@ export class LibraryConnection implements PostgresConnection {
    */
   async #begin(text: string): Promise<void> {
     // A proxy that takes every connection and ends it at once keeps the library trying for ever.
-    const limitMs = this.#parts.waitLimitMs + graceMs;
-    const cancel = this.#parts.clock.after(limitMs, () => this.drop());
+    const limitMs = this.#options.waitLimitMs + graceMs;
+    const cancel = this.#options.clock.after(limitMs, () => this.drop());
     try {
       await this.#send(text, [], false);
       this.opening = null;
@@ -188,7 +188,7 @@ export class LibraryConnection implements PostgresConnection {
     this.#lost = true;
     for (const refuse of this.#sent) refuse(loss);
     this.#sent.clear();
-    if (isNews) this.#parts.lost?.();
+    if (isNews) this.#options.lost?.();
   }
 
   async #stopConnecting(): Promise<void> {

@@ -1,11 +1,11 @@
 import { changesChannel } from "../../sql/postgres/change_log_schema.ts";
 import type { Signals } from "../driver.ts";
-import { type ConnectionParts, LibraryConnection } from "./library_connection.ts";
+import { type ConnectionOptions, LibraryConnection } from "./library_connection.ts";
 
 const listenAgainMs = 1_000;
 
 /** A connection that listens, and sends what this process has to tell. */
-export function postgresSignals(parts: ConnectionParts): Signals {
+export function postgresSignals(parts: ConnectionOptions): Signals {
   return {
     listen(heard) {
       let isClosed = false;

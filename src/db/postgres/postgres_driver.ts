@@ -2,7 +2,7 @@ import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { DatabaseError, reasonOf } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
 import {
-  type ConnectionParts,
+  type ConnectionOptions,
   isPooled,
   LibraryConnection,
   type PostgresOptions,
@@ -22,7 +22,7 @@ export type { PostgresOptions };
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Driver> {
   const clock = options.clock ?? systemRuntime(() => {}).clock;
   const waitLimitMs = options.waitLimitMs ?? 5_000;
-  const parts: ConnectionParts = { url, options, clock, waitLimitMs, lines: { count: 0 } };
+  const parts: ConnectionOptions = { url, options, clock, waitLimitMs, lines: { count: 0 } };
   const driver = postgresDriver({
     label: url.replace(/\/\/[^/]*@/, "//").replace(/\?.*$/, ""),
     sessions: Array.from({ length: options.maxConnections ?? 10 }, () => session(parts)),
@@ -45,7 +45,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   return driver;
 }
 
-function session(parts: ConnectionParts): PostgresSession {
+function session(parts: ConnectionOptions): PostgresSession {
   let connection: LibraryConnection | null = null;
   let closed = false;
   const leaving = new Set<Promise<void>>();

@@ -43,7 +43,7 @@ export interface PostgresResult {
 }
 
 /** What the driver of a Postgres is made of. */
-export interface PostgresParts {
+export interface PostgresDriverOptions {
   readonly label: string;
   readonly sessions: readonly PostgresSession[];
   /** How long a caller waits for a session, its connection and the begin of its transaction. */
@@ -58,7 +58,7 @@ export interface PostgresParts {
 }
 
 /** The driver of every Postgres: the sessions differ, the rules do not. */
-export function postgresDriver(parts: PostgresParts): Driver {
+export function postgresDriver(parts: PostgresDriverOptions): Driver {
   return new PostgresDriver(parts);
 }
 
@@ -67,18 +67,18 @@ class PostgresDriver implements Driver {
   readonly label: string;
   readonly isShared: boolean;
   readonly signals: Signals | null;
-  readonly #parts: PostgresParts;
+  readonly #options: PostgresDriverOptions;
   readonly #commits: CommitListeners = commitListeners();
   readonly #pool: Pool<PostgresSession>;
   readonly #guard: TransactionGuard = transactionGuard();
   #closing: Promise<void> | null = null;
 
-  constructor(parts: PostgresParts) {
-    this.#parts = parts;
-    this.#pool = pool(parts.sessions, parts.waitLimitMs, parts.clock);
-    this.label = parts.label;
-    this.isShared = parts.isShared;
-    this.signals = parts.signals;
+  constructor(options: PostgresDriverOptions) {
+    this.#options = options;
+    this.#pool = pool(options.sessions, options.waitLimitMs, options.clock);
+    this.label = options.label;
+    this.isShared = options.isShared;
+    this.signals = options.signals;
   }
 
   async query(statement: Statement): Promise<QueryResult> {
@@ -136,7 +136,7 @@ class PostgresDriver implements Driver {
   }
 
   #limit(): Deadline {
-    const { waitLimitMs, clock } = this.#parts;
+    const { waitLimitMs, clock } = this.#options;
     return deadline(waitLimitMs, clock, () => tooLate(waitLimitMs));
   }
 
@@ -146,8 +146,8 @@ class PostgresDriver implements Driver {
 
   async #close(): Promise<void> {
     await this.#pool.close();
-    await Promise.all(this.#parts.sessions.map((session) => session.close()));
-    await this.#parts.close();
+    await Promise.all(this.#options.sessions.map((session) => session.close()));
+    await this.#options.close();
   }
 }
 

@@ -15,14 +15,14 @@ export interface BusyRetry {
  * Tries again while another process holds the lock. The waiting is done here and not by SQLite,
  * whose busy timeout would stop the whole process.
  */
-export async function retryWhileBusy<T>(patience: BusyRetry, attempt: () => T): Promise<T> {
-  const start = patience.clock.elapsedMs();
+export async function retryWhileBusy<T>(busyRetry: BusyRetry, attempt: () => T): Promise<T> {
+  const start = busyRetry.clock.elapsedMs();
   for (let delayMs = 1;; delayMs = nextDelayMs(delayMs)) {
     try {
       return attempt();
     } catch (error) {
-      const waitedMs = patience.clock.elapsedMs() - start;
-      if (!patience.isBusy(error) || waitedMs >= patience.waitLimitMs) throw error;
+      const waitedMs = busyRetry.clock.elapsedMs() - start;
+      if (!busyRetry.isBusy(error) || waitedMs >= busyRetry.waitLimitMs) throw error;
     }
     await pause(delayMs);
   }

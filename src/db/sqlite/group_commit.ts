@@ -19,13 +19,13 @@ const waitingMs = 5;
 const groupMs = 20;
 
 /** What writes are made of. */
-export interface GroupCommitParts {
+export interface GroupCommitOptions {
   /** The connection that nobody else uses. */
   readonly writer: SqliteConnection;
   /** Knows what runs inside a transaction. */
   readonly guard: TransactionGuard;
   /** How long a job waits for its turn, and a commit for its lock. */
-  readonly patience: BusyRetry;
+  readonly busyRetry: BusyRetry;
   /** Gives the library's errors their common form. */
   readonly translated: (error: unknown) => unknown;
   /** Called behind every commit. */
@@ -58,7 +58,7 @@ interface Group {
  * for once in a group instead of once in a write. Jobs run in the order in which they came.
  */
 export class GroupCommit {
-  readonly #parts: GroupCommitParts;
+  readonly #options: GroupCommitOptions;
   readonly #queue: JobQueue<Job>;
   #running = false;
   #closed = false;
@@ -71,9 +71,9 @@ export class GroupCommit {
   #turnIsWatched = false;
 
   /** Begins nothing before the first job comes. */
-  constructor(parts: GroupCommitParts) {
-    const { waitLimitMs, clock } = parts.patience;
-    this.#parts = parts;
+  constructor(options: GroupCommitOptions) {
+    const { waitLimitMs, clock } = options.busyRetry;
+    this.#options = options;
     this.#queue = new JobQueue(waitLimitMs, clock);
   }
 
@@ -81,7 +81,7 @@ export class GroupCommit {
   write(statement: Statement, kind: "statement" | "alone"): Promise<QueryResult> {
     return new Promise((resolve, reject) => {
       const run = (): Acknowledge => {
-        const result = this.#parts.writer.run(statement);
+        const result = this.#options.writer.run(statement);
         return () => resolve(result);
       };
       this.#enter({ kind, run, reject, enteredAt: this.#now() });
@@ -90,7 +90,7 @@ export class GroupCommit {
 
   /** Runs `work` as a job: all it writes is committed, or nothing. */
   transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    const { writer, guard, translated } = this.#parts;
+    const { writer, guard, translated } = this.#options;
     // The queue is worked off in the context of somebody else.
     const inContext = AsyncLocalStorage.snapshot();
     return new Promise((resolve, reject) => {
@@ -112,7 +112,7 @@ export class GroupCommit {
   close(): Promise<void> {
     this.#closed = true;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const { clock, waitLimitMs } = this.#parts.patience;
+    const { clock, waitLimitMs } = this.#options.busyRetry;
     const leave = () => {
       cancel();
       this.#queue.dissolve("it is closed");
@@ -149,7 +149,7 @@ export class GroupCommit {
     try {
       for (let job = this.#next(group); job !== null; job = this.#next(group)) {
         group.ended.push(await this.#runJob(job, group));
-        if (!this.#parts.writer.inTransaction) return this.#giveUp(group);
+        if (!this.#options.writer.inTransaction) return this.#giveUp(group);
       }
       await this.#commit(group);
     } catch (error) {
@@ -177,7 +177,7 @@ export class GroupCommit {
 
   /** Resolves when the job is done or undone. Rejects when SQLite refuses to do either. */
   async #runJob(job: Job, group: Group): Promise<Ended> {
-    const { writer, translated } = this.#parts;
+    const { writer, translated } = this.#options;
     try {
       writer.run(savepoint);
       const acknowledge = job.kind === "transaction"
@@ -220,10 +220,10 @@ export class GroupCommit {
   }
 
   async #commit({ ended }: Group): Promise<void> {
-    const { writer, patience, translated } = this.#parts;
+    const { writer, busyRetry, translated } = this.#options;
     try {
       // It can meet a lock only where the file could not be put into WAL mode.
-      await retryWhileBusy(patience, () => writer.run(commit));
+      await retryWhileBusy(busyRetry, () => writer.run(commit));
     } catch (error) {
       this.#rollBack();
       const reason = translated(error);
@@ -234,7 +234,7 @@ export class GroupCommit {
       return;
     }
     for (const { tell } of ended) tell();
-    this.#parts.committed();
+    this.#options.committed();
   }
 
   /** One job made SQLite roll all of them back: it fails, the others get another chance. */
@@ -259,12 +259,12 @@ export class GroupCommit {
   }
 
   async #runAlone(): Promise<void> {
-    const { patience, translated } = this.#parts;
+    const { busyRetry, translated } = this.#options;
     const job = this.#queue.take();
     if (job === undefined || job.kind === "transaction") return;
     try {
-      (await retryWhileBusy(patience, job.run))();
-      this.#parts.committed();
+      (await retryWhileBusy(busyRetry, job.run))();
+      this.#options.committed();
     } catch (error) {
       job.reject(translated(error));
     }
@@ -272,14 +272,14 @@ export class GroupCommit {
 
   /** False when nobody is left who wants to write, or the first one could not. */
   async #begin(): Promise<boolean> {
-    const { writer, patience, translated } = this.#parts;
+    const { writer, busyRetry, translated } = this.#options;
     for (let delayMs = 1; this.#queue.length > 0; delayMs = nextDelayMs(delayMs)) {
       try {
         this.#rollBack();
         writer.run(begin);
         return true;
       } catch (error) {
-        if (!patience.isBusy(error)) {
+        if (!busyRetry.isBusy(error)) {
           this.#queue.take()?.reject(translated(error));
           return false;
         }
@@ -290,12 +290,12 @@ export class GroupCommit {
   }
 
   #rollBack(): void {
-    const { writer } = this.#parts;
+    const { writer } = this.#options;
     if (writer.inTransaction) writer.run(rollback);
   }
 
   #now(): number {
-    return this.#parts.patience.clock.elapsedMs();
+    return this.#options.busyRetry.clock.elapsedMs();
   }
 }
 

@@ -195,7 +195,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
         generated: column.generated,
         defaultSql: isKey && countsUp ? "the next row id" : isRepeatableDefault(column.defaultSql),
         enumValues: shape.kind === "text" ? enums.get(column.name.toLowerCase()) ?? null : null,
-        foreignType: column.type,
+        existingType: column.type,
         looseCollation: false,
       };
     }),
@@ -260,7 +260,7 @@ const bareColumn: ColumnInfo = {
   scale: null,
   maxLength: null,
   references: null,
-  foreignType: "",
+  existingType: "",
   looseCollation: false,
   timestampFormat: defaultTimestamps,
 };

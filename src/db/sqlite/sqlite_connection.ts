@@ -81,11 +81,11 @@ function runPrepared(prepared: Prepared, values: readonly SqlValue[]): QueryResu
   if (!statement.returnsRows) return { rows: [], changed: statement.run(values) };
   if (!prepared.exact) {
     const rows = statement.all(values, false);
-    if (rows !== null && settleCells(rows)) return { rows, changed: 0 };
+    if (rows !== null && resolveCells(rows)) return { rows, changed: 0 };
     prepared.exact = true;
   }
   const rows = statement.all(values, true) ?? [];
-  settleCells(rows);
+  resolveCells(rows);
   // RETURNING gives one row for each that was changed.
   return { rows, changed: statement.readOnly ? 0 : rows.length };
 }
@@ -94,7 +94,7 @@ function runPrepared(prepared: Prepared, values: readonly SqlValue[]): QueryResu
  * Gives every cell the form that both libraries share, in place: safe integers are numbers, bytes
  * are a plain Uint8Array. False when a number may have lost digits.
  */
-function settleCells(rows: SqlValue[][]): boolean {
+function resolveCells(rows: SqlValue[][]): boolean {
   let exact = true;
   for (const row of rows) {
     for (let i = 0; i < row.length; i++) {

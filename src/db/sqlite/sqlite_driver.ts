@@ -41,18 +41,18 @@ export async function sqliteDriver(
 ): Promise<Driver> {
   const clock = options.clock ?? systemRuntime(() => {}).clock;
   const waitLimitMs = options.waitLimitMs ?? 5_000;
-  const patience: BusyRetry = { clock, waitLimitMs, isBusy: (e) => isBusy(library.errorName(e)) };
+  const busyRetry: BusyRetry = { clock, waitLimitMs, isBusy: (e) => isBusy(library.errorName(e)) };
   requireSqliteFile(path, options.readOnly === true);
   const file = claimSqliteFile(path, library.name);
   let writer: SqliteConnection | null = null;
   let reader: SqliteConnection | null = null;
   try {
-    if (options.readOnly !== true) writer = await openWriter(library, file, patience);
+    if (options.readOnly !== true) writer = await openWriter(library, file, busyRetry);
     const connection = reader = open(library, file.path, true);
     // A file that is no database shows itself at this first read.
-    const dialect = await retryWhileBusy(patience, () => dialectFor(connection));
+    const dialect = await retryWhileBusy(busyRetry, () => dialectFor(connection));
     const label = `${path} (${library.name})`;
-    return new SqliteDriver({ library, file, reader, writer, patience, label, dialect });
+    return new SqliteDriver({ library, file, reader, writer, busyRetry, label, dialect });
   } catch (error) {
     reader?.close();
     writer?.close();
@@ -67,11 +67,11 @@ export async function sqliteDriver(
 async function openWriter(
   library: SqliteLibrary,
   file: SqliteFile,
-  patience: BusyRetry,
+  busyRetry: BusyRetry,
 ): Promise<SqliteConnection> {
   const writer = open(library, file.path, false);
   try {
-    await retryWhileBusy(patience, () => query(writer, "PRAGMA journal_mode = WAL"));
+    await retryWhileBusy(busyRetry, () => query(writer, "PRAGMA journal_mode = WAL"));
     query(writer, `PRAGMA synchronous = ${file.temporary ? "OFF" : "FULL"}`);
     query(writer, "PRAGMA foreign_keys = ON");
     return writer;
@@ -116,13 +116,13 @@ function query(connection: SqliteConnection, text: string): QueryResult {
   return connection.run({ text, values: [] });
 }
 
-interface SqliteParts {
+interface SqliteDriverOptions {
   readonly library: SqliteLibrary;
   readonly file: SqliteFile;
   readonly reader: SqliteConnection;
   /** Null when the file is read-only. */
   readonly writer: SqliteConnection | null;
-  readonly patience: BusyRetry;
+  readonly busyRetry: BusyRetry;
   readonly label: string;
   readonly dialect: Dialect;
 }
@@ -132,24 +132,24 @@ class SqliteDriver implements Driver {
   readonly label: string;
   readonly isShared: boolean;
   readonly signals = null;
-  readonly #parts: SqliteParts;
+  readonly #options: SqliteDriverOptions;
   readonly #commits: CommitListeners = commitListeners();
   /** Null when the file is read-only. */
   readonly #writes: GroupCommit | null;
   readonly #guard: TransactionGuard = transactionGuard();
   #closing: Promise<void> | null = null;
 
-  constructor(parts: SqliteParts) {
-    const { writer, patience } = parts;
+  constructor(options: SqliteDriverOptions) {
+    const { writer, busyRetry } = options;
     const translated = (error: unknown) => this.#translated(error);
-    this.#parts = parts;
+    this.#options = options;
     const committed = () => this.#commits.tell();
     this.#writes = writer === null
       ? null
-      : new GroupCommit({ writer, patience, guard: this.#guard, translated, committed });
-    this.isShared = !parts.file.temporary;
-    this.label = parts.label;
-    this.dialect = parts.dialect;
+      : new GroupCommit({ writer, busyRetry, guard: this.#guard, translated, committed });
+    this.isShared = !options.file.temporary;
+    this.label = options.label;
+    this.dialect = options.dialect;
   }
 
   /** Reads answer without waiting: nothing but the promise lies between the caller and SQLite. */
@@ -157,7 +157,7 @@ class SqliteDriver implements Driver {
     try {
       this.#guard.check();
       if (this.#closing !== null) throw new DatabaseError("unavailable", new Error("it is closed"));
-      const kind = this.#parts.reader.kindOf(statement.text);
+      const kind = this.#options.reader.kindOf(statement.text);
       switch (kind) {
         case "read":
           return Promise.resolve(this.#read(statement));
@@ -171,8 +171,8 @@ class SqliteDriver implements Driver {
           return unreachable(kind);
       }
     } catch (error) {
-      return this.#parts.patience.isBusy(error)
-        ? this.#readPatiently(statement)
+      return this.#options.busyRetry.isBusy(error)
+        ? this.#readWhileBusy(statement)
         : Promise.reject(this.#translated(error));
     }
   }
@@ -191,7 +191,7 @@ class SqliteDriver implements Driver {
   }
 
   #read(statement: Statement): QueryResult {
-    const { reader } = this.#parts;
+    const { reader } = this.#options;
     const result = reader.run(statement);
     if (result.rows.length === 0 && reader.inTransaction) {
       // A savepoint: it would hold a connection that all share.
@@ -201,9 +201,9 @@ class SqliteDriver implements Driver {
     return result;
   }
 
-  async #readPatiently(statement: Statement): Promise<QueryResult> {
+  async #readWhileBusy(statement: Statement): Promise<QueryResult> {
     try {
-      return await retryWhileBusy(this.#parts.patience, () => this.#read(statement));
+      return await retryWhileBusy(this.#options.busyRetry, () => this.#read(statement));
     } catch (error) {
       throw this.#translated(error);
     }
@@ -215,7 +215,7 @@ class SqliteDriver implements Driver {
   }
 
   async #close(): Promise<void> {
-    const { reader, writer, file } = this.#parts;
+    const { reader, writer, file } = this.#options;
     await this.#writes?.close();
     reader.close();
     // The last connection to leave folds the journal into the file, which only a writer can do.
@@ -224,6 +224,6 @@ class SqliteDriver implements Driver {
   }
 
   #translated(error: unknown): unknown {
-    return toSqliteError(error, this.#parts.library.errorName(error));
+    return toSqliteError(error, this.#options.library.errorName(error));
   }
 }

@@ -14,38 +14,44 @@ export type DecideInMemory = (image: RowImage) => boolean | null;
  *
  * A demotion takes effect in what is made after it.
  */
-export function createDecideInMemory(filter: Filter, certainty: Certification): DecideInMemory {
+export function createDecideInMemory(filter: Filter, certification: Certification): DecideInMemory {
   switch (filter.kind) {
     case "all":
       return () => true;
     case "none":
       return () => false;
     case "and":
-      return decideTerms(filter.terms.map((term) => createDecideInMemory(term, certainty)), false);
+      return decideTerms(
+        filter.terms.map((term) => createDecideInMemory(term, certification)),
+        false,
+      );
     case "or":
-      return decideTerms(filter.terms.map((term) => createDecideInMemory(term, certainty)), true);
+      return decideTerms(
+        filter.terms.map((term) => createDecideInMemory(term, certification)),
+        true,
+      );
     case "related":
       return undecided;
     case "compare":
-      return certainty.isCertain(filter) ? decideComparison(filter) : undecided;
+      return certification.isCertain(filter) ? decideComparison(filter) : undecided;
     default:
       return unreachable(filter);
   }
 }
 
 /** Whether memory decides the filter for every row whose values fit their kinds. */
-export function isDecidableInMemory(filter: Filter, certainty: Certification): boolean {
+export function isDecidableInMemory(filter: Filter, certification: Certification): boolean {
   switch (filter.kind) {
     case "all":
     case "none":
       return true;
     case "and":
     case "or":
-      return filter.terms.every((term) => isDecidableInMemory(term, certainty));
+      return filter.terms.every((term) => isDecidableInMemory(term, certification));
     case "related":
       return false;
     case "compare":
-      return certainty.isCertain(filter);
+      return certification.isCertain(filter);
     default:
       return unreachable(filter);
   }

@@ -11,13 +11,13 @@ import type { RowImage } from "./row_image.ts";
 export function shadowQuestions(
   filter: Filter,
   image: RowImage,
-  certainty: Certification,
+  certification: Certification,
 ): readonly Comparison[] {
   if (filter.kind === "and" || filter.kind === "or") {
-    return filter.terms.flatMap((term) => shadowQuestions(term, image, certainty));
+    return filter.terms.flatMap((term) => shadowQuestions(term, image, certification));
   }
   const isDecided = filter.kind === "compare" &&
-    createDecideInMemory(filter, certainty)(image) !== null;
+    createDecideInMemory(filter, certification)(image) !== null;
   return isDecided ? [filter] : [];
 }
 
@@ -26,10 +26,10 @@ export function shadowFaults(
   questions: readonly Comparison[],
   image: RowImage,
   answers: readonly boolean[],
-  certainty: Certification,
+  certification: Certification,
 ): readonly Comparison[] {
   return questions.filter((comparison, index) => {
-    const decided = createDecideInMemory(comparison, certainty)(image);
+    const decided = createDecideInMemory(comparison, certification)(image);
     return decided !== null && decided !== answers[index];
   });
 }

@@ -60,7 +60,7 @@ function checkClass(name: string, one: unknown): void {
   // Looked at as they are: JavaScript may have left one out.
   const { capacity, refillPerMinute } = one as Partial<BudgetClassOptions>;
   if (
-    capacity === undefined || !Number.isFinite(capacity) || capacity <= 0 || capacity > mostTokens
+    capacity === undefined || !Number.isFinite(capacity) || capacity <= 0 || capacity > maxTokens
   ) {
     throw new Error(`${option}.capacity ${capacity}: it must be a number over 0, at most 1e12`);
   }
@@ -72,4 +72,4 @@ function checkClass(name: string, one: unknown): void {
 }
 
 /** Numbers in headers have 15 digits, and thousandths of so many tokens are still told apart. */
-const mostTokens = 1e12;
+const maxTokens = 1e12;

@@ -108,7 +108,7 @@ function shareOf(left: number, amount: number): number {
 /** Without a record a bucket is full, which it is by then. */
 function keepMs(bucket: Bucket, limit: TokenLimit, now: number): number | undefined {
   const waitMs = limit.waitMs(bucket, limit.capacity, now);
-  return waitMs > longestKeepMs ? undefined : Math.max(1, Math.ceil(waitMs));
+  return waitMs > maxKeepMs ? undefined : Math.max(1, Math.ceil(waitMs));
 }
 
-const longestKeepMs = 10 * 366 * 86_400_000;
+const maxKeepMs = 10 * 366 * 86_400_000;

@@ -40,9 +40,9 @@ export class LimitStore {
     const { clock, observe } = this.#runtime;
     // A store of somebody's own may have no limit of its own.
     const limit = deadline(
-      patienceMs,
+      busyTimeoutMs,
       clock,
-      () => new StoreError("unknown-outcome", new Error(`No answer within ${patienceMs} ms`)),
+      () => new StoreError("unknown-outcome", new Error(`No answer within ${busyTimeoutMs} ms`)),
     );
     try {
       return await limit.within(this.#hot.update(key, change));
@@ -81,7 +81,7 @@ export class LimitStore {
 }
 
 /** How long a request may wait for the store before it is judged without. */
-const patienceMs = 3_000;
+const busyTimeoutMs = 3_000;
 
 /** How long nobody asks a store that failed, and how long unused tokens are held. */
 const pauseMs = 1_000;

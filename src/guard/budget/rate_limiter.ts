@@ -14,7 +14,7 @@ export class RateLimiter {
   readonly #id: string;
   readonly #store: LimitStore;
   readonly #clock: Clock;
-  readonly #accounts: BoundedMap<string, TokenLease> = boundedMap(50_000);
+  readonly #leases: BoundedMap<string, TokenLease> = boundedMap(50_000);
 
   /** `id` names the limit in the store, for all processes alike. */
   constructor(id: string, limit: TokenLimit, store: LimitStore, clock: Clock) {
@@ -26,39 +26,39 @@ export class RateLimiter {
 
   /** Takes tokens, all or none of them. Not a promise where nothing has to be asked. */
   take(who: string, amount: number): TakeResult | Promise<TakeResult> {
-    return this.#accountOf(who).take({ amount, toFloor: false, taken: 0 });
+    return this.#leaseOf(who).take({ amount, toFloor: false, taken: 0 });
   }
 
   /** Takes more beside what was `taken` before; where they are not there, that goes back as well. */
   takeMore(who: string, amount: number, taken: number): TakeResult | Promise<TakeResult> {
-    return this.#accountOf(who).take({ amount, toFloor: false, taken });
+    return this.#leaseOf(who).take({ amount, toFloor: false, taken });
   }
 
   /** Whether so many are refused without asking anybody. */
   isKnownShort(who: string, amount: number): boolean {
-    return this.#accountOf(who).isKnownShort(amount);
+    return this.#leaseOf(who).isKnownShort(amount);
   }
 
   /** Takes tokens, or what is left where that is less. */
   takeToFloor(who: string, amount: number): TakeResult | Promise<TakeResult> {
-    return this.#accountOf(who).take({ amount, toFloor: true, taken: 0 });
+    return this.#leaseOf(who).take({ amount, toFloor: true, taken: 0 });
   }
 
   /** Gives tokens back that were taken for nothing. Never lifts what is left over the capacity. */
   giveBack(who: string, amount: number): TakeResult {
-    return this.#accountOf(who).giveBack(amount);
+    return this.#leaseOf(who).giveBack(amount);
   }
 
-  #accountOf(who: string): TokenLease {
-    const known = this.#accounts.get(who);
+  #leaseOf(who: string): TokenLease {
+    const known = this.#leases.get(who);
     if (known !== undefined) return known;
-    const account = new TokenLease({ limit: this.limit, store: this.#store, clock: this.#clock }, [
+    const lease = new TokenLease({ limit: this.limit, store: this.#store, clock: this.#clock }, [
       "limit",
       this.#id,
       shortHash(who),
     ]);
-    this.#accounts.set(who, account);
-    return account;
+    this.#leases.set(who, lease);
+    return lease;
   }
 }
 

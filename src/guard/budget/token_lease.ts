@@ -29,7 +29,7 @@ export interface TokenLeaseOptions {
 
 /** What one process knows of one caller. */
 export class TokenLease implements LeaseHolder {
-  readonly #ground: TokenLeaseOptions;
+  readonly #context: TokenLeaseOptions;
   readonly #key: KeyValueKey;
   /** What there would be if nobody else took any: others can only have taken from it. */
   #total: Bucket;
@@ -46,10 +46,10 @@ export class TokenLease implements LeaseHolder {
   #isLeasing = false;
   #isUsed = false;
 
-  constructor(ground: TokenLeaseOptions, key: KeyValueKey) {
-    this.#ground = ground;
+  constructor(context: TokenLeaseOptions, key: KeyValueKey) {
+    this.#context = context;
     this.#key = key;
-    this.#total = fullBucket(ground.limit, ground.clock.now());
+    this.#total = fullBucket(context.limit, context.clock.now());
   }
 
   take(demand: TokenDemand): TakeResult | Promise<TakeResult> {
@@ -79,7 +79,7 @@ export class TokenLease implements LeaseHolder {
   }
 
   giveBack(amount: number): TakeResult {
-    const { limit, store } = this.#ground;
+    const { limit, store } = this.#context;
     this.#refill();
     const { tokens, at } = this.#total;
     this.#total = { tokens: Math.min(limit.capacity, tokens + amount), at };
@@ -105,16 +105,16 @@ export class TokenLease implements LeaseHolder {
   }
 
   #refill(): void {
-    const { limit, clock } = this.#ground;
+    const { limit, clock } = this.#context;
     const total = limit.refill(this.#total, clock.now());
     // What is held of a window ends with it.
     if (!limit.isSameSpan(total, this.#total)) this.#held = 0;
     this.#total = total;
   }
 
-  #hold(amount: number, leastMs: number): void {
+  #hold(amount: number, minMs: number): void {
     this.#held = Math.min(amount, this.#total.tokens);
-    this.#heldUntil = Math.max(this.#heldUntil, this.#now() + leastMs);
+    this.#heldUntil = Math.max(this.#heldUntil, this.#now() + minMs);
   }
 
   #spend(amount: number): TakeResult {
@@ -124,7 +124,7 @@ export class TokenLease implements LeaseHolder {
   }
 
   async #ask(demand: TokenDemand): Promise<TakeResult> {
-    if (this.#ground.store.isDown) return this.#takeAlone(demand);
+    if (this.#context.store.isDown) return this.#takeAlone(demand);
     const now = this.#now();
     // One request alone takes what it needs; only who comes again and again is worth a share.
     const isRegular = now - this.#askedAt < memoryMs;
@@ -150,7 +150,7 @@ export class TokenLease implements LeaseHolder {
 
   /** Fetches another share for requests of this amount, while the rest of the last one is spent. */
   async #renew(amount: number): Promise<void> {
-    if (this.#ground.store.isDown) return;
+    if (this.#context.store.isDown) return;
     this.#share = 0;
     try {
       const nothing = { amount: 0, toFloor: false, taken: 0 };
@@ -162,7 +162,7 @@ export class TokenLease implements LeaseHolder {
   }
 
   async #draw(wanted: Omit<DrawRequest, "total" | "record">): Promise<DrawResult> {
-    const { limit, store, clock } = this.#ground;
+    const { limit, store, clock } = this.#context;
     const draft = { ...wanted, total: this.#total, record: this.#record };
     const isLeasing = wanted.shareFor > 0;
     if (isLeasing) this.#isLeasing = true;
@@ -184,7 +184,7 @@ export class TokenLease implements LeaseHolder {
    * refills in a second, so that callers who never get near a limit do not ask all the time.
    */
   #learn({ bucket, record, share }: DrawResult): void {
-    const { limit, store, clock } = this.#ground;
+    const { limit, store, clock } = this.#context;
     const held = this.#held + share;
     this.#total = { tokens: Math.min(limit.capacity, bucket.tokens + held), at: bucket.at };
     this.#record = record;
@@ -204,12 +204,12 @@ export class TokenLease implements LeaseHolder {
     const { tokens, at } = this.#total;
     if (toFloor) return this.#spend(Math.min(amount, tokens));
     if (tokens + roundingTolerance >= amount) return this.#spend(amount);
-    this.#total = { tokens: Math.min(this.#ground.limit.capacity, tokens + taken), at };
+    this.#total = { tokens: Math.min(this.#context.limit.capacity, tokens + taken), at };
     return { isGranted: false, amount: -taken, left: this.#total };
   }
 
   #now(): number {
-    return this.#ground.clock.elapsedMs();
+    return this.#context.clock.elapsedMs();
   }
 }
 

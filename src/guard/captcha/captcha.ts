@@ -70,7 +70,7 @@ export function createCaptcha(parts: CreateCaptchaOptions): Captcha {
     // The claim comes before the question: of parallel requests with one token only one asks, and a
     // vendor that takes a token twice is no way in.
     if (!await claims.claim(id)) return "replayed";
-    const answer = await askVerifier(verifier, { token, ...facts }, runtime);
+    const answer = await callVerifier(verifier, { token, ...facts }, runtime);
     switch (answer.kind) {
       case "passed":
         return null;
@@ -98,7 +98,7 @@ export function createCaptcha(parts: CreateCaptchaOptions): Captcha {
 }
 
 /** Never rejects: what a verifier throws refuses. */
-async function askVerifier(
+async function callVerifier(
   verifier: CaptchaVerifier,
   asked: Pick<CaptchaQuestion, "token" | "action" | "remoteIp">,
   { clock, random, observe }: Runtime,

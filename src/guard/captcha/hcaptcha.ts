@@ -22,7 +22,7 @@ export function hcaptcha(options: SiteVerifyOptions): CaptchaVerifier {
     endpoint: "https://api.hcaptcha.com/siteverify",
     // Without it a token of any other site of the same account would pass.
     extraFields: () => ({ sitekey: options.siteKey }),
-    longestToken: 8_192,
+    maxTokenLength: 8_192,
     tries: 1,
     hasActions: false,
     testKeys: /^(0x0{40}|[123]0000000-ffff-ffff-ffff-00000000000[123])$/,

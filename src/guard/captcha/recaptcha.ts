@@ -31,7 +31,7 @@ export function recaptcha({ minScore, ...options }: RecaptchaOptions): CaptchaVe
     provider: "recaptcha",
     endpoint: "https://www.google.com/recaptcha/api/siteverify",
     extraFields: () => ({}),
-    longestToken: 8_192,
+    maxTokenLength: 8_192,
     tries: 1,
     hasActions: true,
     testKeys:

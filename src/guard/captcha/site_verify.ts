@@ -22,7 +22,7 @@ export interface Vendor {
   /** What is sent beside secret, token and address. */
   readonly extraFields: (question: CaptchaQuestion) => Readonly<Record<string, string>>;
   /** Characters of the longest token that the vendor gives out. */
-  readonly longestToken: number;
+  readonly maxTokenLength: number;
   /** How often it is asked: twice only where it knows the same question again. */
   readonly tries: 1 | 2;
   /** Whether its answer names the action that the CAPTCHA was solved for. */
@@ -35,7 +35,7 @@ export interface Vendor {
 
 /** The protocol that the vendors share: a form, and an answer whose `success` is exactly true. */
 export function siteVerifier(vendor: Vendor, options: SiteVerifyOptions): CaptchaVerifier {
-  const { provider, hasActions, testKeys, tries, longestToken } = vendor;
+  const { provider, hasActions, testKeys, tries, maxTokenLength } = vendor;
   const { siteKey, secret, endpoint = vendor.endpoint, hostnames = null } = options;
   requireKey(siteKey, `${provider}.siteKey`);
   requireKey(secret, `${provider}.secret`);
@@ -53,7 +53,7 @@ export function siteVerifier(vendor: Vendor, options: SiteVerifyOptions): Captch
         redirect: "error",
         signal,
       });
-      const text = await readBytes(reply.body, longestAnswer);
+      const text = await readBytes(reply.body, maxAnswerLength);
       if (!reply.ok) return { kind: "unavailable", reason: `status ${reply.status}` };
       if (text === null) return { kind: "unavailable", reason: "an answer too long" };
       return judge(readFields(text), { ...rules, action: question.action });
@@ -71,7 +71,7 @@ export function siteVerifier(vendor: Vendor, options: SiteVerifyOptions): Captch
     hasActions,
     usesTestKeys: testKeys.test(siteKey) || testKeys.test(secret),
     async verify(question) {
-      if (question.token.length > longestToken) return { kind: "refused", reason: "too-long" };
+      if (question.token.length > maxTokenLength) return { kind: "refused", reason: "too-long" };
       const answer = await ask(question);
       const again = answer.kind === "unavailable" && tries > 1 && !question.signal.aborted;
       return again ? await ask(question) : answer;
@@ -79,7 +79,7 @@ export function siteVerifier(vendor: Vendor, options: SiteVerifyOptions): Captch
   };
 }
 
-const longestAnswer = 64 * 1024;
+const maxAnswerLength = 64 * 1024;
 
 /** It stands in a form or a header, and a space is always one that was copied along. */
 function requireKey(key: unknown, option: string): void {

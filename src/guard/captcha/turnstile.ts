@@ -21,7 +21,7 @@ export function turnstile(options: SiteVerifyOptions): CaptchaVerifier {
     endpoint: "https://challenges.cloudflare.com/turnstile/v0/siteverify",
     // By it a second question is known to be the first one, and a used token passes once more.
     extraFields: ({ id }) => ({ idempotency_key: id }),
-    longestToken: 2_048,
+    maxTokenLength: 2_048,
     tries: 2,
     hasActions: true,
     testKeys: /^[123]x0{20,}[A-F]{2}$/,

@@ -28,7 +28,7 @@ export const maxDifficulty = 32;
  * The difficulty that the hook asks for, in whole bits. A hook that fails or gives no usable number
  * has not said that the caller is to be trusted: the base stands, and the failure is observed.
  */
-export async function askTrust(
+export async function callTrust(
   trust: Trust | undefined,
   question: TrustQuestion,
   { observe }: Runtime,

@@ -42,7 +42,7 @@ export function resolvePowOptions(
   }
   // A token has six bytes for the moment at which it expires.
   if (
-    !Number.isSafeInteger(challengeTtlMs) || challengeTtlMs <= 0 || challengeTtlMs > longestTtlMs
+    !Number.isSafeInteger(challengeTtlMs) || challengeTtlMs <= 0 || challengeTtlMs > maxTtlMs
   ) {
     throw new Error(
       `Cannot use abuseProtection.pow.challengeTtlMs ${challengeTtlMs}: ` +
@@ -62,7 +62,7 @@ export function resolvePowOptions(
   return { secrets, difficulty, challengeTtlMs, trust };
 }
 
-const longestTtlMs = 86_400_000;
+const maxTtlMs = 86_400_000;
 
 const knownOptions: Readonly<Record<keyof PowOptions, true>> = {
   secret: true,

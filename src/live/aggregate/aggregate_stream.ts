@@ -41,7 +41,7 @@ export class AggregateStream extends LiveStream implements AggregateListener {
     this.show();
   }
 
-  override beat(): void {
+  override heartbeat(): void {
     if (this.hasRoom()) this.send(commentText);
   }
 

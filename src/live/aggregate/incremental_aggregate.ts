@@ -37,11 +37,11 @@ export class IncrementalAggregate {
   static of(
     groups: readonly AggregateGroup[],
     plan: MaintenancePlan,
-    decider: Matcher,
+    matcher: Matcher,
   ): IncrementalAggregate | null {
     if (groups.length >= plan.base.limit) return null;
-    const tally = new IncrementalAggregate(plan, decider.compile(plan.asked.having));
-    const columns = plan.asked.keys.map(({ column }) => column);
+    const incremental = new IncrementalAggregate(plan, matcher.compile(plan.requested.having));
+    const columns = plan.requested.keys.map(({ column }) => column);
     for (const [rank, group] of groups.entries()) {
       const fits = group.key.every((value, index) => {
         const column = columns[index];
@@ -50,14 +50,14 @@ export class IncrementalAggregate {
       const entry = fits ? entryOf(group, rank, plan) : null;
       const id = idOf(group.key, columns);
       // Two groups of the database may read alike: of texts that are not UTF-8, say.
-      if (entry === null || tally.#entries.has(id)) return null;
-      tally.#entries.set(id, entry);
+      if (entry === null || incremental.#entries.has(id)) return null;
+      incremental.#entries.set(id, entry);
     }
-    return tally;
+    return incremental;
   }
 
   /** Counts an event; false where memory cannot, and then the tally is of no more use. */
-  apply({ kind, passage: { before, after } }: Transition): boolean {
+  apply({ kind, rowChange: { before, after } }: Transition): boolean {
     const from = kind === "added" ? null : before?.row ?? null;
     const to = kind === "removed" ? null : after?.row ?? null;
     const left = from === null ? null : this.#placeOf(from);
@@ -71,7 +71,7 @@ export class IncrementalAggregate {
 
   /** The answer, in order; null where memory cannot give it. */
   groups(): readonly AggregateGroup[] | null {
-    const { order, limit } = this.#plan.asked;
+    const { order, limit } = this.#plan.requested;
     const shown: Shown[] = [];
     for (const entry of this.#entries.values()) {
       entry.shown ??= this.#show(entry);
@@ -84,14 +84,14 @@ export class IncrementalAggregate {
 
   /** The group of a row; undefined where memory does not know. */
   #placeOf(row: Row): Place | undefined {
-    const columns = this.#plan.asked.keys.map(({ column }) => column);
+    const columns = this.#plan.requested.keys.map(({ column }) => column);
     const key = columns.map((column) => knownValue(row, column));
     return key.includes(undefined) ? undefined : { key, id: idOf(key, columns) };
   }
 
   /** Adds a row to its group or takes it away, but for what it shares with `other`. */
   #count(row: Row, by: 1 | -1, { key, id }: Place, other: Row | null): boolean {
-    const { asked: { keys }, base: { limit }, isRanked } = this.#plan;
+    const { requested: { keys }, base: { limit }, isRanked } = this.#plan;
     const known = this.#entries.get(id);
     if (known === undefined && (by < 0 || isRanked || this.#entries.size >= limit - 1)) {
       return false;
@@ -108,7 +108,7 @@ export class IncrementalAggregate {
   }
 
   #show(entry: Entry): Shown | null {
-    const { keys, metrics } = this.#plan.asked;
+    const { keys, metrics } = this.#plan.requested;
     const values = new Map(keys.map(({ as }, index) => [as, entry.key[index]]));
     const shown: unknown[] = [];
     for (const metric of metrics) {
@@ -126,7 +126,7 @@ export class IncrementalAggregate {
   }
 
   #compare(left: Shown, right: Shown, order: readonly OrderKey[]): number {
-    const { asked: { keys }, isRanked } = this.#plan;
+    const { requested: { keys }, isRanked } = this.#plan;
     for (const { column, descending } of order) {
       if (isRanked && keys.some(({ as }) => as === column)) {
         return left.entry.rank - right.entry.rank;

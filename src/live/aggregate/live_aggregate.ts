@@ -23,7 +23,7 @@ export interface AggregateListener {
 interface Reading {
   readonly groups: readonly RowGroup[];
   /** What goes on from there in memory; null where the next event must be followed by a reading. */
-  readonly tally: IncrementalAggregate | null;
+  readonly incremental: IncrementalAggregate | null;
   readonly position: Position;
 }
 
@@ -40,8 +40,8 @@ export class LiveAggregate implements Watcher {
   readonly #group: SubscriberGroup;
   readonly #plan: AggregatePlan;
   /** Null where memory is not even tried. */
-  #tallyPlan: MaintenancePlan | null;
-  #tally: IncrementalAggregate | null = null;
+  #maintenancePlan: MaintenancePlan | null;
+  #incremental: IncrementalAggregate | null = null;
   /** Whether what was read and tallied is the answer where the feed stands. */
   #isSure = false;
   /** Events since the last reading. */
@@ -58,7 +58,7 @@ export class LiveAggregate implements Watcher {
   /** When the next reading is due; infinite where none is. */
   #readsAt = Infinity;
   #cancelReading: (() => void) | null = null;
-  #cancelShowing: (() => void) | null = null;
+  #cancelIncludeGroup: (() => void) | null = null;
 
   /** Begins with a reading. */
   constructor(channel: Channel, interest: Interest, question: LiveAggregateQuery) {
@@ -66,9 +66,9 @@ export class LiveAggregate implements Watcher {
     this.question = question;
     this.#channel = channel;
     this.#plan = { ...question.plan, where: interest.filter };
-    this.#tallyPlan = maintenancePlan(this.#plan, question.groups, {
+    this.#maintenancePlan = maintenancePlan(this.#plan, question.groups, {
       dialect: interest.reader.dialect,
-      mostGroups: channel.sizes.groupsInMemory,
+      maxGroups: channel.sizes.groupsInMemory,
     });
     this.#group = channel.router.enter(interest);
     this.#group.watchers.add(this);
@@ -103,7 +103,7 @@ export class LiveAggregate implements Watcher {
   close(): void {
     this.#isClosed = true;
     this.#cancelReading?.();
-    this.#cancelShowing?.();
+    this.#cancelIncludeGroup?.();
     this.#group.watchers.delete(this);
     this.#channel.router.leave(this.#group);
   }
@@ -115,26 +115,26 @@ export class LiveAggregate implements Watcher {
   }
 
   #count(events: readonly Transition[]): void {
-    const tally = this.#tally;
+    const incremental = this.#incremental;
     this.#events += events.length;
-    this.#isSure &&= tally !== null && events.every((event) => tally.apply(event));
+    this.#isSure &&= incremental !== null && events.every((event) => incremental.apply(event));
   }
 
   #showIn(delayMs: number, tries = 1): void {
     if (this.#isClosed) return;
-    this.#cancelShowing ??= this.#channel.runtime.clock.after(delayMs, () => {
-      this.#cancelShowing = null;
+    this.#cancelIncludeGroup ??= this.#channel.runtime.clock.after(delayMs, () => {
+      this.#cancelIncludeGroup = null;
       // What is read in several steps may be one transaction, and half of it is no answer.
-      if (tries < mostTries && !this.#channel.feed.isIdle) this.#showIn(coalesceMs, tries + 1);
-      else void this.#showTally();
+      if (tries < maxTries && !this.#channel.feed.isIdle) this.#showIn(coalesceMs, tries + 1);
+      else void this.#showIncremental();
     });
   }
 
-  async #showTally(): Promise<void> {
+  async #showIncremental(): Promise<void> {
     const { feed } = this.#channel;
     try {
       await feed.between(() => {
-        const groups = this.#isSure ? this.#tally?.groups() : undefined;
+        const groups = this.#isSure ? this.#incremental?.groups() : undefined;
         // Null is what memory cannot compare; the reading that follows can.
         if (groups === null) this.#doubt();
         else if (groups !== undefined) this.#show(groups, feed.position);
@@ -168,11 +168,11 @@ export class LiveAggregate implements Watcher {
   }
 
   async #read(): Promise<void> {
-    const { feed, gate } = this.#channel;
+    const { feed, semaphore } = this.#channel;
     this.#isReading = true;
     this.#readsAt = Infinity;
     try {
-      const reading = await gate.pass(() => this.#readTimed());
+      const reading = await semaphore.pass(() => this.#readTimed());
       const isReached = this.#isClosed || await feed.reach(reading.position);
       // Another life of the log has begun behind the reading.
       if (!isReached) this.invalidate("history_lost");
@@ -189,50 +189,55 @@ export class LiveAggregate implements Watcher {
   async #readTimed(): Promise<Reading> {
     const { clock } = this.#channel.runtime;
     const startedAt = clock.elapsedMs();
-    const reading = await this.#readTally() ?? { ...await this.#fetch(this.#plan), tally: null };
+    const reading = await this.#readIncremental() ??
+      { ...await this.#fetch(this.#plan), incremental: null };
     const now = clock.elapsedMs();
     this.#restsUntil = now + restFactor * (now - startedAt);
     return reading;
   }
 
   /** Null where memory cannot go on from what is there, and will not be asked to again. */
-  async #readTally(): Promise<Reading | null> {
-    if (this.#tallyPlan === null) return null;
-    const { groups: found, position } = await this.#fetch(this.#tallyPlan.base);
-    const tally = IncrementalAggregate.of(found, this.#tallyPlan, this.#channel.decider);
-    const groups = tally?.groups() ?? null;
-    if (groups !== null) return { groups, tally, position };
-    this.#tallyPlan = null;
+  async #readIncremental(): Promise<Reading | null> {
+    if (this.#maintenancePlan === null) return null;
+    const { groups: found, position } = await this.#fetch(this.#maintenancePlan.base);
+    const incremental = IncrementalAggregate.of(
+      found,
+      this.#maintenancePlan,
+      this.#channel.matcher,
+    );
+    const groups = incremental?.groups() ?? null;
+    if (groups !== null) return { groups, incremental, position };
+    this.#maintenancePlan = null;
     return null;
   }
 
-  async #fetch(plan: AggregatePlan): Promise<Omit<Reading, "tally">> {
+  async #fetch(plan: AggregatePlan): Promise<Omit<Reading, "incremental">> {
     const { reader } = this.interest;
     const { rows, position } = await this.#channel.log.readAt(reader.compile(plan));
     return { groups: decodeGroups(rows, plan, reader), position };
   }
 
   /** Goes on from a reading. What was counted so far is held against it, where both are sure. */
-  async #adopt({ groups, tally, position }: Reading): Promise<void> {
-    const { log, history, decider, runtime } = this.#channel;
+  async #adopt({ groups, incremental, position }: Reading): Promise<void> {
+    const { log, history, matcher, runtime } = this.#channel;
     const round = this.#round;
     const window = history.readMemory(cursorAt(position), Infinity);
     const events = window === null
       ? null
-      : await evaluateChanges(window.changes, { group: this.#group, decider });
-    const counted = this.#isSure ? this.#tally?.groups() ?? null : null;
-    this.#tally = tally;
+      : await evaluateChanges(window.changes, { group: this.#group, matcher });
+    const counted = this.#isSure ? this.#incremental?.groups() ?? null : null;
+    this.#incremental = incremental;
     this.#events = 0;
     this.#isSure = events !== null && this.#round === round;
     if (events !== null && events.length > 0) this.#count(events);
     const isLatest = this.#isSure && this.#events === 0;
-    const latest = isLatest ? groups : this.#isSure ? tally?.groups() ?? null : null;
+    const latest = isLatest ? groups : this.#isSure ? incremental?.groups() ?? null : null;
     if (counted !== null && latest !== null && this.#print(counted) !== this.#print(latest)) {
       runtime.observe({ kind: "aggregate_mismatch", resource: this.interest.resource });
     }
     // It was the answer at that position, whatever has happened since: to wait for a moment without
     // changes could take for ever.
-    const isNewer = this.#shownAt === null || log.isBehind(position, this.#shownAt);
+    const isNewer = this.#shownAt === null || log.includes(position, this.#shownAt);
     if (isLatest || isNewer) this.#show(groups, position);
     if (this.#isSure && !isLatest) this.#showIn(coalesceMs);
   }
@@ -242,7 +247,7 @@ export class LiveAggregate implements Watcher {
 const coalesceMs = 100;
 
 /** How often an answer waits for a feed that reads on. */
-const mostTries = 10;
+const maxTries = 10;
 
 /** So long after the first event that a tally has counted it is held against the database. */
 const checkMs = 60_000;

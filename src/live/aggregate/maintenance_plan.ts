@@ -8,7 +8,7 @@ import { tablesReachedBy } from "../match/relation_reach.ts";
 
 /** What a tally keeps of each group beside the number of its rows. */
 export interface MaintenancePlan {
-  readonly asked: AggregatePlan;
+  readonly requested: AggregatePlan;
   /**
    * Reads what a tally begins with: every group, and of each the keys, the rows, sum and number of
    * the values of each summed column, the extremes.
@@ -32,11 +32,11 @@ export interface Extreme {
 
 /** How memory goes on from what was read; null where it could not be exact. */
 export function maintenancePlan(
-  asked: AggregatePlan,
+  requested: AggregatePlan,
   groups: GroupTable,
-  { dialect, mostGroups }: { readonly dialect: Dialect; readonly mostGroups: number },
+  { dialect, maxGroups }: { readonly dialect: Dialect; readonly maxGroups: number },
 ): MaintenancePlan | null {
-  const { keys, metrics, where, order } = asked;
+  const { keys, metrics, where, order } = requested;
   // Which rows come and go with a related one is not known here.
   if (tablesReachedBy([where]).size > 0) return null;
   const isWholly = (column: ColumnInfo) => dialect.comparesAsMemory(column) === "wholly";
@@ -60,13 +60,13 @@ export function maintenancePlan(
   });
   const all = [groups.count, ...totals, ...extremes.map(({ metric }) => metric)];
   return {
-    asked,
+    requested,
     base: {
-      ...asked,
+      ...requested,
       metrics: all,
       having: allRows,
       order: keys.map(({ as }): OrderKey => ({ column: as, descending: false })),
-      limit: mostGroups + 1,
+      limit: maxGroups + 1,
     },
     summed: [...summed],
     extremes,

@@ -22,7 +22,7 @@ interface TableGroups {
   /** Those whose filters walk to it. */
   readonly dependent: Set<SubscriberGroup>;
   /** Those who show its rows under theirs. */
-  readonly showings: Set<IncludeGroup>;
+  readonly includeGroups: Set<IncludeGroup>;
 }
 
 /** Brings every change to the groups that it concerns, and to nobody else. */
@@ -30,7 +30,7 @@ export class ChangeDispatcher {
   readonly #options: TickDispatchOptions;
   readonly #groups = new Map<string, SubscriberGroup>();
   readonly #tables = new Map<TableInfo, TableGroups>();
-  readonly #showings = new Map<string, IncludeGroup>();
+  readonly #includeGroups = new Map<string, IncludeGroup>();
   readonly #fanOut = new FanOut();
 
   /** Nobody follows anything yet. */
@@ -50,14 +50,14 @@ export class ChangeDispatcher {
   leave(group: SubscriberGroup): void {
     group.size--;
     if (group.size > 0) return;
-    const { interest: { table, filter }, showing } = group;
+    const { interest: { table, filter }, includeGroup } = group;
     this.#groups.delete(group.key);
     const { own, index } = this.#tableGroups(table);
     own.delete(group);
     index.remove(group);
     const behind = tablesReachedBy([filter]);
     for (const other of behind) this.#tableGroups(other).dependent.delete(group);
-    const beneath = showing === null ? [] : this.#leaveShowing(group, showing);
+    const beneath = includeGroup === null ? [] : this.#leaveIncludeGroup(group, includeGroup);
     for (const one of [table, ...behind, ...beneath]) this.#forgetTable(one);
   }
 
@@ -73,14 +73,17 @@ export class ChangeDispatcher {
 
   /** Decides anew, and tells everybody who follows a table to begin anew: memory has erred. */
   recompile(table: TableInfo): void {
-    for (const showing of this.#showings.values()) {
-      showing.ways = includePathsOf(showing.reading.view.shown, this.#options.decider);
+    for (const includeGroup of this.#includeGroups.values()) {
+      includeGroup.includePaths = includePathsOf(
+        includeGroup.reading.view.shown,
+        this.#options.matcher,
+      );
     }
     for (const group of this.#groups.values()) {
-      group.decide = this.#options.decider.compile(group.interest.filter);
-      group.ways = includePathsAlong(group.interest.filter, ownRows, this.#options.decider);
+      group.decide = this.#options.matcher.compile(group.interest.filter);
+      group.includePaths = includePathsAlong(group.interest.filter, ownRows, this.#options.matcher);
       const { index } = this.#tableGroups(group.interest.table);
-      for (const one of [index, group.showing?.index]) {
+      for (const one of [index, group.includeGroup?.index]) {
         one?.remove(group);
         one?.add(group);
       }
@@ -90,31 +93,31 @@ export class ChangeDispatcher {
 
   /** Delivers a tick. Waits only where the database must decide, or related rows are loaded. */
   publish(tick: Tick): MaybePromise<void> {
-    const routing = new TickDispatch(this.#options, tick, this.#fanOut);
+    const dispatch = new TickDispatch(this.#options, tick, this.#fanOut);
     for (const change of tick.changes) {
       const groups = this.#tables.get(change.table);
-      if (groups !== undefined) this.#route(change, groups, routing);
+      if (groups !== undefined) this.#route(change, groups, dispatch);
     }
-    return routing.finish();
+    return dispatch.finish();
   }
 
   #open(key: string, interest: Interest): SubscriberGroup {
-    const { decider, log, marks } = this.#options;
+    const { matcher, log, resumeTokens } = this.#options;
     const { table, filter, view } = interest;
-    const showing = view.shown.length === 0 ? null : this.#showing(interest);
-    const decide = decider.compile(filter);
-    const ways = includePathsAlong(filter, ownRows, decider);
-    const rows = ways.length === 0 ? null : new RowsOfGroup(log);
+    const includeGroup = view.shown.length === 0 ? null : this.#includeGroup(interest);
+    const decide = matcher.compile(filter);
+    const includePaths = includePathsAlong(filter, ownRows, matcher);
+    const rows = includePaths.length === 0 ? null : new RowsOfGroup(log);
     const group = new SubscriberGroup(interest, {
       decide,
-      ways,
-      showing,
+      includePaths,
+      includeGroup,
       rows,
-      mark: marks.of(interest),
+      resumeToken: resumeTokens.of(interest),
     });
     this.#groups.set(key, group);
-    showing?.groups.add(group);
-    showing?.index.add(group);
+    includeGroup?.groups.add(group);
+    includeGroup?.index.add(group);
     const { own, index } = this.#tableGroups(table);
     own.add(group);
     index.add(group);
@@ -122,42 +125,46 @@ export class ChangeDispatcher {
     return group;
   }
 
-  #showing(interest: Interest): IncludeGroup {
+  #includeGroup(interest: Interest): IncludeGroup {
     const key = viewKey(interest);
-    const known = this.#showings.get(key);
+    const known = this.#includeGroups.get(key);
     if (known !== undefined) return known;
-    const showing = new IncludeGroup(interest, this.#options.decider);
-    this.#showings.set(key, showing);
-    for (const { table } of showing.ways) this.#tableGroups(table).showings.add(showing);
-    return showing;
+    const includeGroup = new IncludeGroup(interest, this.#options.matcher);
+    this.#includeGroups.set(key, includeGroup);
+    for (const { table } of includeGroup.includePaths) {
+      this.#tableGroups(table).includeGroups.add(includeGroup);
+    }
+    return includeGroup;
   }
 
   /** The tables that nobody shows any more. */
-  #leaveShowing(group: SubscriberGroup, showing: IncludeGroup): readonly TableInfo[] {
-    showing.groups.delete(group);
-    showing.index.remove(group);
-    if (showing.groups.size > 0) return [];
-    this.#showings.delete(viewKey(showing.reading));
-    const tables = showing.ways.map(({ table }) => table);
-    for (const table of tables) this.#tableGroups(table).showings.delete(showing);
+  #leaveIncludeGroup(group: SubscriberGroup, includeGroup: IncludeGroup): readonly TableInfo[] {
+    includeGroup.groups.delete(group);
+    includeGroup.index.remove(group);
+    if (includeGroup.groups.size > 0) return [];
+    this.#includeGroups.delete(viewKey(includeGroup.reading));
+    const tables = includeGroup.includePaths.map(({ table }) => table);
+    for (const table of tables) this.#tableGroups(table).includeGroups.delete(includeGroup);
     return tables;
   }
 
   #route(
     change: Change,
-    { own, index, dependent, showings }: TableGroups,
-    routing: TickDispatch,
+    { own, index, dependent, includeGroups }: TableGroups,
+    dispatch: TickDispatch,
   ): void {
-    for (const group of dependent) routing.reach(group, change);
-    for (const showing of showings) if (showing.isHeard) routing.touch(showing, change);
+    for (const group of dependent) dispatch.reach(group, change);
+    for (const includeGroup of includeGroups) {
+      if (includeGroup.isHeard) dispatch.touch(includeGroup, change);
+    }
     if (change.kind === "truncate" || change.kind === "touch") {
       const reason = change.kind === "truncate" ? "truncated" : "untracked_write";
-      for (const group of own) routing.invalidate(group, reason);
+      for (const group of own) dispatch.invalidate(group, reason);
       return;
     }
-    for (const passage of rowChangesOf(change)) {
-      index.visit(passage, (group) => {
-        if (group.isFollowed) routing.meet(group, passage);
+    for (const rowChange of rowChangesOf(change)) {
+      index.visit(rowChange, (group) => {
+        if (group.isFollowed) dispatch.meet(group, rowChange);
       });
     }
   }
@@ -167,9 +174,9 @@ export class ChangeDispatcher {
     if (known !== undefined) return known;
     const groups: TableGroups = {
       own: new Set(),
-      index: new GroupIndex(this.#options.decider.isCertain),
+      index: new GroupIndex(this.#options.matcher.isCertain),
       dependent: new Set(),
-      showings: new Set(),
+      includeGroups: new Set(),
     };
     this.#tables.set(table, groups);
     return groups;
@@ -178,7 +185,7 @@ export class ChangeDispatcher {
   #forgetTable(table: TableInfo): void {
     const groups = this.#tables.get(table);
     if (groups === undefined) return;
-    const { own, dependent, showings } = groups;
-    if (own.size + dependent.size + showings.size === 0) this.#tables.delete(table);
+    const { own, dependent, includeGroups } = groups;
+    if (own.size + dependent.size + includeGroups.size === 0) this.#tables.delete(table);
   }
 }

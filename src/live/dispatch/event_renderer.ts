@@ -28,7 +28,7 @@ export class EventRenderer {
   }
 
   /** Says which rows will be shown. */
-  want({ kind, passage: { after } }: Transition): void {
+  want({ kind, rowChange: { after } }: Transition): void {
     if (kind !== "removed" && after !== null) this.#wanted.add(after.row);
   }
 
@@ -43,19 +43,19 @@ export class EventRenderer {
   }
 
   /** The text of an event whose row was presented. */
-  text({ kind, passage }: Transition): string {
+  text({ kind, rowChange }: Transition): string {
     const frames = this.#frames[kind];
-    const known = frames.get(passage);
+    const known = frames.get(rowChange);
     if (known !== undefined) return known;
-    const text = eventText(kind, this.#dataOf(kind, passage));
-    frames.set(passage, text);
+    const text = eventText(kind, this.#dataOf(kind, rowChange));
+    frames.set(rowChange, text);
     return text;
   }
 
-  #dataOf(kind: Transition["kind"], passage: RowChange): Readonly<Record<string, unknown>> {
-    const { after, optimisticId } = passage;
-    const seq = this.#seq ?? passage.seq;
-    const id = eventId(rowChangeKey(passage, this.#interest.table));
+  #dataOf(kind: Transition["kind"], rowChange: RowChange): Readonly<Record<string, unknown>> {
+    const { after, optimisticId } = rowChange;
+    const seq = this.#seq ?? rowChange.seq;
+    const id = eventId(rowChangeKey(rowChange, this.#interest.table));
     if (kind === "removed") return { seq, id };
     const item = after === null ? {} : this.#shown.get(after.row) ?? {};
     const isNamed = kind === "added" && optimisticId !== null;

@@ -37,7 +37,7 @@ export class FanOut {
   ): MaybePromise<void> {
     const { chunkFor, served } = delivery;
     const count = groups.reduce((sum, { members }) => sum + members.size, 0);
-    if (count > mostAtOnce) return this.#deliverInSlices(groups, to, delivery);
+    if (count > maxAtOnce) return this.#deliverInSlices(groups, to, delivery);
     for (const group of groups) {
       const chunk = chunkFor(group);
       if (chunk === null) continue;
@@ -61,7 +61,7 @@ export class FanOut {
           if (served.has(member)) continue;
           if (left-- === 0) {
             await new Promise<void>(soon);
-            left = mostAtOnce - 1;
+            left = maxAtOnce - 1;
           }
           member.deliver(chunk, to);
         }
@@ -73,4 +73,4 @@ export class FanOut {
 }
 
 /** So few take two or three milliseconds, the writes to their sockets among them. */
-const mostAtOnce = 100;
+const maxAtOnce = 100;

@@ -13,13 +13,13 @@ export class IncludeGroup {
   /** The same, to be found by what a row holds. */
   readonly index: GroupIndex;
   /** From the rows that are shown to those under which they are. */
-  ways: readonly IncludePath[];
+  includePaths: readonly IncludePath[];
 
   /** Without groups yet. */
-  constructor(reading: IncludeGroup["reading"], decider: Matcher) {
+  constructor(reading: IncludeGroup["reading"], matcher: Matcher) {
     this.reading = reading;
-    this.index = new GroupIndex(decider.isCertain);
-    this.ways = includePathsOf(reading.view.shown, decider);
+    this.index = new GroupIndex(matcher.isCertain);
+    this.includePaths = includePathsOf(reading.view.shown, matcher);
   }
 
   /** Whether anybody reads live: the others look for changes by themselves. */

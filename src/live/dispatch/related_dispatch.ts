@@ -15,70 +15,70 @@ import { AffectedParents } from "../match/affected_parents.ts";
  * related one that has.
  */
 export class RelatedDispatch {
-  readonly #options: Pick<TickDispatchOptions, "decider" | "log">;
+  readonly #options: Pick<TickDispatchOptions, "matcher" | "log">;
   readonly #tick: Tick;
-  readonly #passages = new Map<SubscriberGroup, RowChange[]>();
-  readonly #touches = new AffectedParents<SubscriberGroup>();
+  readonly #rowChanges = new Map<SubscriberGroup, RowChange[]>();
+  readonly #affectedParents = new AffectedParents<SubscriberGroup>();
 
-  constructor(options: Pick<TickDispatchOptions, "decider" | "log">, tick: Tick) {
+  constructor(options: Pick<TickDispatchOptions, "matcher" | "log">, tick: Tick) {
     this.#options = options;
     this.#tick = tick;
   }
 
   /** All that are concerned. */
   get groups(): readonly SubscriberGroup[] {
-    return [...new Set([...this.#passages.keys(), ...this.#touches.seekers])];
+    return [...new Set([...this.#rowChanges.keys(), ...this.#affectedParents.seekers])];
   }
 
   /** A row passes by a group. False where its followers must begin anew. */
-  meet(group: SubscriberGroup, passage: RowChange): boolean {
-    const images = [passage.before, passage.after];
+  meet(group: SubscriberGroup, rowChange: RowChange): boolean {
+    const images = [rowChange.before, rowChange.after];
     if (images.every((image) => image === null || group.decide(image) === false)) return true;
     // What a step does is told once, when it is over.
     if (this.#tick.to === null || group.members.size === 0) return false;
-    this.#add(group, passage);
+    this.#add(group, rowChange);
     return true;
   }
 
   /** A row has changed that a filter of the group may walk to. False as above. */
   reach(group: SubscriberGroup, change: Change): boolean {
     const { interest: { filter }, rows } = group;
-    if (!reachesRows(change, [filter], this.#options.decider)) return true;
+    if (!reachesRows(change, [filter], this.#options.matcher)) return true;
     const isNamed = change.kind !== "truncate" && change.kind !== "touch";
     // Of rows that were not themselves changed, only memory knows whether they passed before.
     if (!isNamed || this.#tick.to === null || rows?.held.isComplete !== true) return false;
-    this.#touches.add(change, group);
+    this.#affectedParents.add(change, group);
     return true;
   }
 
   /** What is told to whom; null to those who must begin anew. */
-  async judge(to: Position): Promise<ReadonlyMap<SubscriberGroup, GroupEvents | null>> {
-    const { log, decider } = this.#options;
-    const told = new Map<SubscriberGroup, GroupEvents | null>();
-    if (!this.#touches.isEmpty) {
-      const { rows, overflowing } = await this.#touches.findAll(log);
+  async evaluate(to: Position): Promise<ReadonlyMap<SubscriberGroup, GroupEvents | null>> {
+    const { log, matcher } = this.#options;
+    const sent = new Map<SubscriberGroup, GroupEvents | null>();
+    if (!this.#affectedParents.isEmpty) {
+      const { rows, overflowing } = await this.#affectedParents.findAll(log);
       for (const { row, seekers } of rows) {
-        const passage = unchangedRow(row, positionOrdinal(to));
-        for (const group of seekers) this.#add(group, passage);
+        const rowChange = unchangedRow(row, positionOrdinal(to));
+        for (const group of seekers) this.#add(group, rowChange);
       }
-      for (const group of overflowing) told.set(group, null);
+      for (const group of overflowing) sent.set(group, null);
     }
-    const concerns = [...this.#passages].flatMap(([group, passages]) => {
+    const concernedRows = [...this.#rowChanges].flatMap(([group, rowChanges]) => {
       const { rows, interest: { table } } = group;
-      if (rows === null || told.has(group)) return [];
-      const net = netRowChanges(passages, table);
-      return [{ group, rows, passages: net, held: rows.held, isRepeat: false }];
+      if (rows === null || sent.has(group)) return [];
+      const net = netRowChanges(rowChanges, table);
+      return [{ group, rows, rowChanges: net, held: rows.held, isRepeat: false }];
     });
-    const verdicts = await evaluateCurrentRows(concerns, { log, decider, to });
-    for (const [{ group, rows }, list] of verdicts) {
-      told.set(group, list === null ? null : rows.eventsOf(list));
+    const evaluations = await evaluateCurrentRows(concernedRows, { log, matcher, to });
+    for (const [{ group, rows }, list] of evaluations) {
+      sent.set(group, list === null ? null : rows.eventsOf(list));
     }
-    return told;
+    return sent;
   }
 
-  #add(group: SubscriberGroup, passage: RowChange): void {
-    const passages = this.#passages.get(group);
-    if (passages === undefined) this.#passages.set(group, [passage]);
-    else passages.push(passage);
+  #add(group: SubscriberGroup, rowChange: RowChange): void {
+    const rowChanges = this.#rowChanges.get(group);
+    if (rowChanges === undefined) this.#rowChanges.set(group, [rowChange]);
+    else rowChanges.push(rowChange);
   }
 }

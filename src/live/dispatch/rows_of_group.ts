@@ -16,13 +16,13 @@ export interface GroupEvents {
  * the same, but for rows that were read ahead of the changes when one of them joined.
  */
 export class RowsOfGroup {
-  readonly #log: Pick<ChangeLog, "isBehind">;
+  readonly #log: Pick<ChangeLog, "includes">;
   #held: HeldRows;
   /** What some of them hold otherwise; null where nobody knows. */
   readonly #apart = new Map<Member, Map<string, boolean | null>>();
 
   /** Without readers. */
-  constructor(log: Pick<ChangeLog, "isBehind">) {
+  constructor(log: Pick<ChangeLog, "includes">) {
     this.#log = log;
     this.#held = HeldRows.unknown(log);
   }
@@ -38,8 +38,8 @@ export class RowsOfGroup {
     if (others.size === 0) this.#held = own;
     else if (own.isComplete && !held.isComplete) {
       this.#held = own;
-      for (const other of others) this.#tellApart(other, held);
-    } else this.#tellApart(member, own);
+      for (const other of others) this.#sendApart(other, held);
+    } else this.#sendApart(member, own);
   }
 
   /** One less; gives what stays known of what it holds, and null where that could be wrong. */
@@ -51,18 +51,18 @@ export class RowsOfGroup {
   }
 
   /** What is told of some rows. Afterwards everybody holds these alike. */
-  eventsOf(verdicts: readonly RowEvaluation[]): GroupEvents {
-    const events = verdicts.flatMap((verdict) => transitionsOf(verdict, verdict.was));
+  eventsOf(evaluations: readonly RowEvaluation[]): GroupEvents {
+    const events = evaluations.flatMap((evaluation) => transitionsOf(evaluation, evaluation.was));
     const apart = new Map<Member, readonly Transition[] | null>();
     for (const [member, held] of this.#apart) {
-      if (!verdicts.some(({ id }) => held.has(id))) continue;
-      const own = verdicts.map((verdict) => {
-        const { id, was, passes } = verdict;
+      if (!evaluations.some(({ id }) => held.has(id))) continue;
+      const own = evaluations.map((evaluation) => {
+        const { id, was, passes } = evaluation;
         const isHeld = held.get(id);
         held.delete(id);
-        if (isHeld !== null) return transitionsOf(verdict, isHeld ?? was);
+        if (isHeld !== null) return transitionsOf(evaluation, isHeld ?? was);
         // The others hold it, so that it may be named; else it may be a row that was never theirs.
-        return passes || was ? transitionsOf(verdict, was) : null;
+        return passes || was ? transitionsOf(evaluation, was) : null;
       });
       apart.set(member, own.includes(null) ? null : own.flatMap((event) => event ?? []));
       if (held.size === 0) this.#apart.delete(member);
@@ -70,7 +70,7 @@ export class RowsOfGroup {
     return { events, apart };
   }
 
-  #tellApart(member: Member, own: HeldRows): void {
+  #sendApart(member: Member, own: HeldRows): void {
     const apart = this.#apart.get(member) ?? new Map<string, boolean | null>();
     for (const id of own.idsApart(this.#held)) {
       const isHeld = own.has(id);

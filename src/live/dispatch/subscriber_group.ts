@@ -50,14 +50,14 @@ export class SubscriberGroup {
   /** Shared with those who show rows alike. */
   readonly viewKey: string;
   /** What makes a position a token of this group. */
-  readonly mark: string;
+  readonly resumeToken: string;
   readonly interest: Interest;
   /** With whom it shares what is shown under its rows; null where nothing is. */
-  readonly showing: IncludeGroup | null;
+  readonly includeGroup: IncludeGroup | null;
   /** What its live readers hold; null where a row alone decides whether it passes. */
   readonly rows: RowsOfGroup | null;
   /** From the rows that its filter walks to back to its own. */
-  ways: readonly IncludePath[];
+  includePaths: readonly IncludePath[];
   readonly #members: Set<Member> = new Set();
   readonly watchers: Set<Watcher> = new Set();
   /** The columns that decide it. */
@@ -70,19 +70,19 @@ export class SubscriberGroup {
   /** Nobody is in it yet. */
   constructor(
     interest: Interest,
-    { decide, ways, showing, mark, rows }: Pick<
+    { decide, includePaths, includeGroup, resumeToken, rows }: Pick<
       SubscriberGroup,
-      "decide" | "ways" | "showing" | "mark" | "rows"
+      "decide" | "includePaths" | "includeGroup" | "resumeToken" | "rows"
     >,
   ) {
     this.key = groupKey(interest);
     this.viewKey = viewKey(interest);
-    this.mark = mark;
+    this.resumeToken = resumeToken;
     this.interest = interest;
     this.reads = columnsReadBy(interest.filter, interest.table);
     this.decide = decide;
-    this.ways = ways;
-    this.showing = showing;
+    this.includePaths = includePaths;
+    this.includeGroup = includeGroup;
     this.rows = rows;
   }
 
@@ -100,8 +100,8 @@ export class SubscriberGroup {
    * Whether rows are told as they are now, once for each step, because more than their own changes
    * decides what is told of them.
    */
-  get isToldByStep(): boolean {
-    return this.showing !== null || this.rows !== null;
+  get isSentByStep(): boolean {
+    return this.includeGroup !== null || this.rows !== null;
   }
 
   /** One more reads live; `held` is what it holds, where that is kept. */

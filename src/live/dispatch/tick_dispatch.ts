@@ -24,11 +24,11 @@ import { AffectedParents } from "../match/affected_parents.ts";
 
 /** What the way of a tick takes. */
 export interface TickDispatchOptions {
-  readonly decider: Matcher;
+  readonly matcher: Matcher;
   readonly log: ChangeLog;
-  readonly marks: ResumeTokens;
+  readonly resumeTokens: ResumeTokens;
   /** Holds a decision of memory against the database, in its own time. */
-  check(group: SubscriberGroup, passage: RowChange): void;
+  check(group: SubscriberGroup, rowChange: RowChange): void;
 }
 
 /** One tick on its way: first what it is to whom, then the frames, then the deliveries. */
@@ -40,7 +40,7 @@ export class TickDispatch {
   readonly #invalid = new Map<SubscriberGroup, InvalidationReason>();
   /** What passed by the groups that show related rows. */
   readonly #whole = new Map<SubscriberGroup, RowChange[]>();
-  readonly #touches = new AffectedParents<IncludeGroup>();
+  readonly #affectedParents = new AffectedParents<IncludeGroup>();
   #related: RelatedDispatch | null = null;
   /** What is told to some members otherwise than to their groups. */
   #apart: Map<SubscriberGroup, GroupEvents["apart"]> | null = null;
@@ -52,7 +52,7 @@ export class TickDispatch {
     this.#fanOut = fanOut;
   }
 
-  get #relatedRouting(): RelatedDispatch {
+  get #relatedDispatch(): RelatedDispatch {
     return this.#related ??= new RelatedDispatch(this.#options, this.#tick);
   }
 
@@ -61,48 +61,50 @@ export class TickDispatch {
   }
 
   /** A row passes by a group. */
-  meet(group: SubscriberGroup, passage: RowChange): void {
+  meet(group: SubscriberGroup, rowChange: RowChange): void {
     if (group.rows !== null) {
-      if (this.#options.decider.isToBeChecked()) this.#options.check(group, passage);
-      if (!this.#relatedRouting.meet(group, passage)) this.invalidate(group, "relation_overflow");
-    } else if (group.showing === null) this.#judge(group, passage);
+      if (this.#options.matcher.isToBeChecked()) this.#options.check(group, rowChange);
+      if (!this.#relatedDispatch.meet(group, rowChange)) {
+        this.invalidate(group, "relation_overflow");
+      }
+    } else if (group.includeGroup === null) this.#evaluate(group, rowChange);
     // What a step does is told once, with what is shown under a row when it is over.
     else if (this.#tick.to === null) {
-      const { before, after } = passage;
+      const { before, after } = rowChange;
       const isSeen = [before, after].some((image) =>
         image !== null && group.decide(image) !== false
       );
       if (isSeen) this.invalidate(group, "relation_overflow");
     } else {
-      const passages = this.#whole.get(group);
-      if (passages === undefined) this.#whole.set(group, [passage]);
-      else passages.push(passage);
+      const rowChanges = this.#whole.get(group);
+      if (rowChanges === undefined) this.#whole.set(group, [rowChange]);
+      else rowChanges.push(rowChange);
     }
   }
 
   /** A row has changed that decides about others. */
   reach(group: SubscriberGroup, change: Change): void {
-    if (group.isFollowed && !this.#relatedRouting.reach(group, change)) {
+    if (group.isFollowed && !this.#relatedDispatch.reach(group, change)) {
       this.invalidate(group, "relation_overflow");
     }
   }
 
   /** Something has changed that is shown under rows. */
-  touch(showing: IncludeGroup, change: Change): void {
-    if (change.kind === "truncate" || change.kind === "touch") return this.#overflow(showing);
-    this.#touches.add(change, showing);
+  touch(includeGroup: IncludeGroup, change: Change): void {
+    if (change.kind === "truncate" || change.kind === "touch") return this.#overflow(includeGroup);
+    this.#affectedParents.add(change, includeGroup);
   }
 
   /** Tells everybody. Waits only where the database must decide, or related rows are loaded. */
   finish(): MaybePromise<void> {
-    return then(this.#judgeReached(), () => {
-      for (const [group, passages] of this.#whole) {
-        for (const passage of netRowChanges(passages, group.interest.table)) {
-          this.#judge(group, passage);
+    return then(this.#evaluateReached(), () => {
+      for (const [group, rowChanges] of this.#whole) {
+        for (const rowChange of netRowChanges(rowChanges, group.interest.table)) {
+          this.#evaluate(group, rowChange);
         }
       }
       if (this.#questions.size === 0) return this.#show();
-      return this.#ask().then(() => this.#show());
+      return this.#evaluateInDatabase().then(() => this.#show());
     });
   }
 
@@ -111,40 +113,40 @@ export class TickDispatch {
   }
 
   /** What follows from changes of other rows. */
-  #judgeReached(): MaybePromise<void> {
-    if (this.#touches.isEmpty && this.#related === null) return;
-    return then(this.#meetTouched(), () => this.#judgeRelated());
+  #evaluateReached(): MaybePromise<void> {
+    if (this.#affectedParents.isEmpty && this.#related === null) return;
+    return then(this.#matchAffected(), () => this.#evaluateRelated());
   }
 
-  #meetTouched(): MaybePromise<void> {
-    if (this.#touches.isEmpty) return;
+  #matchAffected(): MaybePromise<void> {
+    if (this.#affectedParents.isEmpty) return;
     const { to } = this.#tick;
-    if (to !== null) return this.#findTouched(to);
-    for (const showing of this.#touches.seekers) this.#overflow(showing);
+    if (to !== null) return this.#findAffected(to);
+    for (const includeGroup of this.#affectedParents.seekers) this.#overflow(includeGroup);
   }
 
-  async #findTouched(to: Position): Promise<void> {
+  async #findAffected(to: Position): Promise<void> {
     try {
-      const { rows, overflowing } = await this.#touches.find(
+      const { rows, overflowing } = await this.#affectedParents.find(
         this.#options.log,
         this.#tick.changes,
         to,
       );
-      for (const showing of overflowing) this.#overflow(showing);
+      for (const includeGroup of overflowing) this.#overflow(includeGroup);
       for (const { row, seekers } of rows) {
-        const passage = unchangedRow(row, positionOrdinal(to));
+        const rowChange = unchangedRow(row, positionOrdinal(to));
         for (const { index } of seekers) {
-          index.visit(passage, (group) => {
-            if (group.isFollowed) this.meet(group, passage);
+          index.visit(rowChange, (group) => {
+            if (group.isFollowed) this.meet(group, rowChange);
           });
         }
       }
     } catch (error) {
-      this.#fail([...this.#touches.seekers].flatMap(({ groups }) => [...groups]), error);
+      this.#fail([...this.#affectedParents.seekers].flatMap(({ groups }) => [...groups]), error);
     }
   }
 
-  #judgeRelated(): MaybePromise<void> {
+  #evaluateRelated(): MaybePromise<void> {
     const { to } = this.#tick;
     const related = this.#related;
     if (to === null || related === null) return;
@@ -152,43 +154,47 @@ export class TickDispatch {
   }
 
   async #placeRelated(related: RelatedDispatch, to: Position): Promise<void> {
-    for (const [group, told] of await related.judge(to)) {
-      if (told === null) this.invalidate(group, "relation_overflow");
+    for (const [group, sent] of await related.evaluate(to)) {
+      if (sent === null) this.invalidate(group, "relation_overflow");
       else {
-        this.#events.set(group, [...told.events]);
-        if (told.apart.size > 0) (this.#apart ??= new Map()).set(group, told.apart);
+        this.#events.set(group, [...sent.events]);
+        if (sent.apart.size > 0) (this.#apart ??= new Map()).set(group, sent.apart);
       }
     }
   }
 
-  #judge(group: SubscriberGroup, passage: RowChange): void {
-    const before = passage.before === null ? false : group.decide(passage.before);
-    const after = answerAfter(group, passage, before);
-    if (this.#options.decider.isToBeChecked()) this.#options.check(group, passage);
+  #evaluate(group: SubscriberGroup, rowChange: RowChange): void {
+    const before = rowChange.before === null ? false : group.decide(rowChange.before);
+    const after = answerAfter(group, rowChange, before);
+    if (this.#options.matcher.isToBeChecked()) this.#options.check(group, rowChange);
     if (before === null || after === null) {
       const { table } = group.interest;
       const questions = this.#questions.get(table) ?? new DeferredEvaluations(table);
       this.#questions.set(table, questions);
-      questions.add({ group, passage, place: this.#place(group, null) });
+      questions.add({ group, rowChange, place: this.#appendEvent(group, null) });
       return;
     }
     const kind = transitionKind(before, after);
-    if (kind !== null) this.#place(group, { kind, passage });
+    if (kind !== null) this.#appendEvent(group, { kind, rowChange });
   }
 
-  #place(group: SubscriberGroup, event: Transition | null): number {
+  #appendEvent(group: SubscriberGroup, event: Transition | null): number {
     const events = this.#events.get(group);
     if (events !== undefined) return events.push(event) - 1;
     this.#events.set(group, [event]);
     return 0;
   }
 
-  async #ask(): Promise<void> {
+  async #evaluateInDatabase(): Promise<void> {
     for (const questions of this.#questions.values()) {
       try {
-        for (const { group, passage, place, kind } of await questions.ask(this.#options.decider)) {
+        for (
+          const { group, rowChange, place, kind } of await questions.evaluateInDatabase(
+            this.#options.matcher,
+          )
+        ) {
           const events = this.#events.get(group);
-          if (kind !== null && events !== undefined) events[place] = { kind, passage };
+          if (kind !== null && events !== undefined) events[place] = { kind, rowChange };
         }
       } catch (error) {
         this.#fail(questions.groups, error);
@@ -205,7 +211,7 @@ export class TickDispatch {
       if (group.members.size === 0) continue;
       const { interest } = group;
       const key = makerKey(group);
-      const seq = group.isToldByStep && to !== null ? positionOrdinal(to) : null;
+      const seq = group.isSentByStep && to !== null ? positionOrdinal(to) : null;
       const maker = makers.get(key) ?? new EventRenderer(interest, seq);
       makers.set(key, maker);
       for (const event of events) if (event !== null) maker.want(event);
@@ -274,7 +280,7 @@ export class TickDispatch {
     const text = events.map((event) => event === null ? "" : maker?.text(event) ?? "").join("");
     if (text === "") return null;
     if (position === null) return toBytes(text);
-    return toBytes(text + tokenText(this.#options.marks.token(position, group.mark)));
+    return toBytes(text + tokenText(this.#options.resumeTokens.token(position, group.resumeToken)));
   }
 
   #fail(groups: readonly SubscriberGroup[], error: unknown): void {
@@ -286,8 +292,8 @@ export class TickDispatch {
 }
 
 /** Rows are shown alike, and numbered alike. */
-function makerKey({ viewKey, isToldByStep }: SubscriberGroup): string {
-  return isToldByStep ? `step ${viewKey}` : viewKey;
+function makerKey({ viewKey, isSentByStep }: SubscriberGroup): string {
+  return isSentByStep ? `step ${viewKey}` : viewKey;
 }
 
 /** Tells those who read live, or watch, that they must begin anew. */

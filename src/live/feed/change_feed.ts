@@ -28,7 +28,7 @@ export interface ChangeFeedOptions {
  */
 export class ChangeFeed {
   /** The last steps. */
-  readonly ring: RingBuffer;
+  readonly ringBuffer: RingBuffer;
   readonly #options: ChangeFeedOptions;
   readonly #stopHints: () => void;
   /** Resolves when whoever keeps the feed to itself is done. */
@@ -41,7 +41,7 @@ export class ChangeFeed {
 
   private constructor(options: ChangeFeedOptions, start: Position) {
     this.#options = options;
-    this.ring = new RingBuffer(options.log, start, options.ringLimits);
+    this.ringBuffer = new RingBuffer(options.log, start, options.ringLimits);
     this.#stopHints = options.log.onHint(() => this.look());
   }
 
@@ -55,7 +55,7 @@ export class ChangeFeed {
 
   /** Everything that it covers was published. */
   get position(): Position {
-    return this.ring.end;
+    return this.ringBuffer.end;
   }
 
   /** Whether there is nothing left to read, as far as it knows. */
@@ -71,12 +71,12 @@ export class ChangeFeed {
 
   /** Reads until it covers a position; false where it cannot get there. */
   async reach(position: Position): Promise<boolean> {
-    for (let tries = 0; tries < mostTries; tries++) {
-      if (this.#options.log.isBehind(this.position, position)) return true;
+    for (let tries = 0; tries < maxTries; tries++) {
+      if (this.#options.log.includes(this.position, position)) return true;
       if (this.#isClosed) return false;
       await this.#alone(() => this.#publishNext());
     }
-    return this.#options.log.isBehind(this.position, position);
+    return this.#options.log.includes(this.position, position);
   }
 
   /** Runs `work` while nothing is being published: what it sees as the position stays that. */
@@ -119,7 +119,7 @@ export class ChangeFeed {
       const step: Step | null = await log.next(from);
       if (this.#isClosed) return false;
       if (step === null) {
-        this.ring.restart(await log.end());
+        this.ringBuffer.restart(await log.end());
         lost();
         return true;
       }
@@ -131,8 +131,8 @@ export class ChangeFeed {
       const isHeld = count <= ringLimits.changes && bytes <= ringLimits.bytes;
       if (isHeld) changes.push(...part);
       if (step.to !== null) {
-        if (isHeld) this.ring.push({ changes, to: step.to });
-        else this.ring.restart(step.to);
+        if (isHeld) this.ringBuffer.push({ changes, to: step.to });
+        else this.ringBuffer.restart(step.to);
         return count > 0;
       }
       from = step;
@@ -142,7 +142,7 @@ export class ChangeFeed {
   #retryLater(error: unknown): void {
     if (this.#isClosed) return;
     const { observe, clock } = this.#options.runtime;
-    const retryInMs = Math.min(firstRetryMs * 2 ** this.#failures++, longestRetryMs);
+    const retryInMs = Math.min(firstRetryMs * 2 ** this.#failures++, maxRetryMs);
     observe({ kind: "changes_unread", error, retryInMs });
     this.#cancelRetry = clock.after(retryInMs, () => {
       this.#cancelRetry = null;
@@ -164,7 +164,7 @@ export class ChangeFeed {
 }
 
 const firstRetryMs = 100;
-const longestRetryMs = 5_000;
+const maxRetryMs = 5_000;
 
 /** One is enough where a database keeps its order; a few more are no harm. */
-const mostTries = 5;
+const maxTries = 5;

@@ -9,10 +9,10 @@ export interface HistoryCursor {
   /** Everything that it covers was read. */
   readonly position: Position;
   /** Where a step was left in the middle: in the ring by its place, in the log by its part. */
-  readonly within: PlaceInRing | Step | null;
+  readonly within: PositionInRing | Step | null;
 }
 
-interface PlaceInRing {
+interface PositionInRing {
   readonly entry: number;
   readonly offset: number;
   /** The same as a position, where one can stand in the middle of a step. */
@@ -37,12 +37,12 @@ export function cursorAt(position: Position): HistoryCursor {
 /** What happened after a position: from memory where it reaches back so far, else from the log. */
 export class ChangeHistory {
   readonly #log: ChangeLog;
-  readonly #ring: RingBuffer;
+  readonly #ringBuffer: RingBuffer;
 
   /** Both are the feed's. */
-  constructor(log: ChangeLog, ring: RingBuffer) {
+  constructor(log: ChangeLog, ringBuffer: RingBuffer) {
     this.#log = log;
-    this.#ring = ring;
+    this.#ringBuffer = ringBuffer;
   }
 
   /** About `most` changes behind a cursor, in order; null where they are forgotten. */
@@ -53,14 +53,14 @@ export class ChangeHistory {
   /** The same from memory alone; null where it does not reach back so far. */
   readMemory({ position, within }: HistoryCursor, most: number): HistoryWindow | null {
     const isInLog = within !== null && "changes" in within;
-    const start = within === null || isInLog ? this.#ring.find(position) : within.entry;
+    const start = within === null || isInLog ? this.#ringBuffer.find(position) : within.entry;
     if (start === null || isInLog) return null;
     let number = start;
     let offset = within?.offset ?? 0;
     let reached = position;
     const changes: Change[] = [];
-    for (; number < this.#ring.next; number++, offset = 0) {
-      const entry = this.#ring.at(number);
+    for (; number < this.#ringBuffer.next; number++, offset = 0) {
+      const entry = this.#ringBuffer.at(number);
       // It was forgotten while the reader stood in the middle of it: the log begins it again.
       if (entry === undefined) return null;
       for (; offset < entry.changes.length && changes.length < most; offset++) {
@@ -79,11 +79,11 @@ export class ChangeHistory {
         };
       }
       reached = this.#later(entry.to, reached);
-      if (changes.length >= most && number + 1 < this.#ring.next) {
+      if (changes.length >= most && number + 1 < this.#ringBuffer.next) {
         return { changes, cursor: cursorAt(reached), isEnd: false, isAgain: false };
       }
     }
-    const cursor = cursorAt(this.#later(this.#ring.end, reached));
+    const cursor = cursorAt(this.#later(this.#ringBuffer.end, reached));
     return { changes, cursor, isEnd: true, isAgain: false };
   }
 
@@ -104,7 +104,7 @@ export class ChangeHistory {
 
   /** A reader may stand further than memory ends: a page tells of what the feed has yet to read. */
   #later(next: Position, reached: Position): Position {
-    return this.#log.isBehind(next, reached) ? next : reached;
+    return this.#log.includes(next, reached) ? next : reached;
   }
 }
 

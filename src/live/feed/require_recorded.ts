@@ -15,8 +15,8 @@ export function requireRecorded(
   excluded: ReadonlySet<ColumnInfo>,
 ): void {
   if (excluded.size === 0) return;
-  const asked = unrecorded(columnsOf(filter), excluded);
-  if (asked !== null) throw cannotFollow("filter", `it asks about "${asked.name}"`);
+  const requested = unrecorded(columnsOf(filter), excluded);
+  if (requested !== null) throw cannotFollow("filter", `it asks about "${requested.name}"`);
   const stands = unrecorded(view.shown.flatMap(columnsBeneath), excluded);
   if (stands !== null) throw cannotFollow("include", `a relation stands on "${stands.name}"`);
   const decides = unrecorded(

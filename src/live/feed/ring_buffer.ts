@@ -71,12 +71,12 @@ export class RingBuffer {
 
   /** The number of the first entry that a position does not cover; null where it is forgotten. */
   find(position: Position): number | null {
-    if (!this.#log.isBehind(position, this.#start)) return null;
+    if (!this.#log.includes(position, this.#start)) return null;
     let low = 0;
     for (let high = this.#entries.length; low < high;) {
       const middle = (low + high) >> 1;
       const entry = this.#entries[middle];
-      if (entry !== undefined && this.#log.isBehind(position, entry.to)) low = middle + 1;
+      if (entry !== undefined && this.#log.includes(position, entry.to)) low = middle + 1;
       else high = middle;
     }
     return this.#first + low;

@@ -10,7 +10,7 @@ import { type IncludePath, leadingValues, type ParentStep } from "./include_path
 /** Those to whom the changes of related rows are something, and how one gets to their rows. */
 export interface ParentSeeker {
   readonly reading: Pick<Interest, "resource" | "table" | "reader">;
-  readonly ways: readonly IncludePath[];
+  readonly includePaths: readonly IncludePath[];
 }
 
 /** A row under which something has changed, as it is now. */
@@ -52,10 +52,10 @@ export class AffectedParents<S extends ParentSeeker> {
 
   /** Follows a change to the rows above its own. */
   add(change: Change, seeker: S): void {
-    for (const way of seeker.ways) {
-      if (way.table !== change.table) continue;
-      for (const value of leadingValues(change, way)) {
-        const { keys } = this.#trail(way, seeker);
+    for (const path of seeker.includePaths) {
+      if (path.table !== change.table) continue;
+      for (const value of leadingValues(change, path)) {
+        const { keys } = this.#trail(path, seeker);
         keys.set(value, (keys.get(value) ?? new Set()).add(seeker));
       }
     }
@@ -70,48 +70,48 @@ export class AffectedParents<S extends ParentSeeker> {
     changes: readonly Change[],
     position: Position,
   ): Promise<FoundParents<S>> {
-    const climbed = await this.#climb(log);
+    const parentRows = await this.#toParents(log);
     // They may have been read later than the changes.
-    const isAhead = climbed.some(({ rows, at }) =>
-      rows !== null && rows.size > 0 && !log.isBehind(position, at)
+    const isAhead = parentRows.some(({ rows, at }) =>
+      rows !== null && rows.size > 0 && !log.includes(position, at)
     );
     const next = isAhead ? await log.next(position) : null;
-    return this.#gather(climbed, new ChangedRows([...changes, ...next?.changes ?? []]));
+    return this.#gather(parentRows, new ChangedRows([...changes, ...next?.changes ?? []]));
   }
 
   /** The same with those that have changed themselves. */
   async findAll(log: ChangeLog): Promise<FoundParents<S>> {
-    return this.#gather(await this.#climb(log), new ChangedRows([]));
+    return this.#gather(await this.#toParents(log), new ChangedRows([]));
   }
 
-  #climb(log: ChangeLog): Promise<readonly Climbed<S>[]> {
-    return Promise.all([...this.#trails.values()].map((trail) => climb(trail, log)));
+  #toParents(log: ChangeLog): Promise<readonly ParentRows<S>[]> {
+    return Promise.all([...this.#trails.values()].map((trail) => toParents(trail, log)));
   }
 
-  #gather(climbed: readonly Climbed<S>[], changed: ChangedRows): FoundParents<S> {
-    const touched = new Map<string, { readonly row: Row; readonly seekers: Set<S> }>();
+  #gather(parentRows: readonly ParentRows<S>[], changed: ChangedRows): FoundParents<S> {
+    const affected = new Map<string, { readonly row: Row; readonly seekers: Set<S> }>();
     const overflowing = new Set<S>();
     const trails = [...this.#trails.values()];
     for (const [index, { keys, seeker: { reading: { resource, table } } }] of trails.entries()) {
-      const rows = climbed[index]?.rows ?? null;
+      const rows = parentRows[index]?.rows ?? null;
       if (rows === null) addAll(overflowing, keys.values());
       for (const [row, seekers] of rows ?? []) {
         if (changed.has(row, table)) continue;
         // Several ways may lead to one row.
         const id = `${resource} ${keyId(keyOf(row, table), table)}`;
-        const known = touched.get(id) ?? { row, seekers: new Set() };
+        const known = affected.get(id) ?? { row, seekers: new Set() };
         addAll(known.seekers, [seekers]);
-        touched.set(id, known);
+        affected.set(id, known);
       }
     }
-    return { rows: [...touched.values()], overflowing };
+    return { rows: [...affected.values()], overflowing };
   }
 
-  #trail({ name, climbs }: IncludePath, seeker: S): Trail<S> {
+  #trail({ name, parentSteps }: IncludePath, seeker: S): Trail<S> {
     const id = `${seeker.reading.resource} ${name}`;
     const known = this.#trails.get(id);
     if (known !== undefined) return known;
-    const trail: Trail<S> = { climbs, seeker, keys: new Map() };
+    const trail: Trail<S> = { parentSteps, seeker, keys: new Map() };
     this.#trails.set(id, trail);
     return trail;
   }
@@ -119,28 +119,28 @@ export class AffectedParents<S extends ParentSeeker> {
 
 /** One way up, and where it begins. */
 interface Trail<S> {
-  readonly climbs: readonly ParentStep[];
+  readonly parentSteps: readonly ParentStep[];
   /** One of those who go this way. */
   readonly seeker: S;
   /** The values that lead up, and for whom. */
   readonly keys: Map<unknown, Set<S>>;
 }
 
-interface Climbed<S> {
+interface ParentRows<S> {
   /** Null where there are too many. */
   readonly rows: ReadonlyMap<Row, ReadonlySet<S>> | null;
   /** What the rows know of. */
   readonly at: Position;
 }
 
-async function climb<S extends ParentSeeker>(
-  { climbs, seeker, keys: first }: Trail<S>,
+async function toParents<S extends ParentSeeker>(
+  { parentSteps, seeker, keys: first }: Trail<S>,
   log: ChangeLog,
-): Promise<Climbed<S>> {
+): Promise<ParentRows<S>> {
   const { table, reader } = seeker.reading;
   let keys: ReadonlyMap<unknown, ReadonlySet<S>> = first;
-  for (const [index, step] of climbs.entries()) {
-    const above = climbs[index + 1]?.relation.steps[0].own;
+  for (const [index, step] of parentSteps.entries()) {
+    const above = parentSteps[index + 1]?.relation.steps[0].own;
     const columns = above === undefined ? table.columns : [above];
     const { rows, at } = await readAbove(log, { step, keys, columns, reader });
     if (rows === null || above === undefined) return { rows, at };
@@ -160,7 +160,7 @@ interface Step<S> {
 async function readAbove<S>(
   log: ChangeLog,
   { step: { relation, where, links, isIndexed }, keys, columns, reader }: Step<S>,
-): Promise<Climbed<S>> {
+): Promise<ParentRows<S>> {
   let at: Position | null = null;
   const connection: Connection = {
     async query(statement) {
@@ -226,8 +226,8 @@ class ChangedRows {
     const ids = new Set<string>();
     for (const change of this.#changes) {
       if (change.table !== table || (change.before ?? change.after) === null) continue;
-      for (const passage of rowChangesOf(change)) {
-        ids.add(keyId(rowChangeKey(passage, table), table));
+      for (const rowChange of rowChangesOf(change)) {
+        ids.add(keyId(rowChangeKey(rowChange, table), table));
       }
     }
     return ids;

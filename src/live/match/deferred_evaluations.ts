@@ -7,7 +7,7 @@ import { type RowChange, type Transition, transitionKind } from "./row_change.ts
 /** A passage that only the database can judge for a group, and the place of its event. */
 interface Question {
   readonly group: SubscriberGroup;
-  readonly passage: RowChange;
+  readonly rowChange: RowChange;
   readonly place: number;
 }
 
@@ -37,21 +37,21 @@ export class DeferredEvaluations {
   }
 
   /** Asks the database, about every row by one statement. */
-  async ask(decider: Matcher): Promise<readonly DeferredAnswer[]> {
+  async evaluateInDatabase(matcher: Matcher): Promise<readonly DeferredAnswer[]> {
     const images = new Map<RowImage, number>();
     const filters = new Map<SubscriberGroup, number>();
-    for (const { group, passage: { before, after } } of this.#questions) {
+    for (const { group, rowChange: { before, after } } of this.#questions) {
       if (!filters.has(group)) filters.set(group, filters.size);
       for (const image of [before, after]) {
         if (image !== null && !images.has(image)) images.set(image, images.size);
       }
     }
-    const asked = [...filters.keys()].map(({ interest }) => interest.filter);
-    const answers = await decider.ask(this.#table, [...images.keys()], asked);
+    const requested = [...filters.keys()].map(({ interest }) => interest.filter);
+    const answers = await matcher.evaluateInDatabase(this.#table, [...images.keys()], requested);
     const passes = (image: RowImage | null, group: SubscriberGroup) =>
       image !== null && answers[images.get(image) ?? -1]?.[filters.get(group) ?? -1] === true;
     return this.#questions.map((question) => {
-      const { group, passage: { before, after } } = question;
+      const { group, rowChange: { before, after } } = question;
       return { ...question, kind: transitionKind(passes(before, group), passes(after, group)) };
     });
   }

@@ -16,7 +16,7 @@ import { readCurrentRows } from "./read_current_rows.ts";
 export interface ConcernedRows {
   readonly group: SubscriberGroup;
   /** One for each row. */
-  readonly passages: readonly RowChange[];
+  readonly rowChanges: readonly RowChange[];
   /** What the readers hold. Afterwards it is what they hold once they are told. */
   readonly held: HeldRows;
   /** Whether they may have been told of some of the changes already. */
@@ -27,24 +27,24 @@ export interface ConcernedRows {
 export interface RowEvaluation {
   readonly id: string;
   /** The row as it was read together with the decision. */
-  readonly passage: RowChange;
+  readonly rowChange: RowChange;
   readonly was: boolean;
   readonly passes: boolean;
 }
 
 /** What a verdict is to who held the row, or did not. */
 export function transitionsOf(
-  { passage, passes }: RowEvaluation,
+  { rowChange, passes }: RowEvaluation,
   was: boolean,
 ): readonly Transition[] {
   const kind = transitionKind(was, passes);
-  return kind === null ? [] : [{ kind, passage }];
+  return kind === null ? [] : [{ kind, rowChange }];
 }
 
 /** Who decides, and where one stands behind the changes. */
 export interface EvaluationContext {
   readonly log: ChangeLog;
-  readonly decider: Matcher;
+  readonly matcher: Matcher;
   readonly to: Position;
 }
 
@@ -54,27 +54,27 @@ export interface EvaluationContext {
  * right was another. Null for those who must begin anew, because nobody knows what they hold.
  */
 export async function evaluateCurrentRows<C extends ConcernedRows>(
-  concerns: readonly C[],
-  bench: EvaluationContext,
+  concernedRows: readonly C[],
+  context: EvaluationContext,
 ): Promise<ReadonlyMap<C, readonly RowEvaluation[] | null>> {
-  const { log, decider, to } = bench;
-  const open = concerns.map(openConcern);
+  const { log, matcher, to } = context;
+  const open = concernedRows.map(openConcernedRows);
   const sought = open.filter(({ rows }) =>
-    rows.length > 0 && rows.every(({ isSought }) => isSought)
+    rows.length > 0 && rows.every(({ isSearched }) => isSearched)
   );
   const unknown = sought.filter(({ images }) => images.size > 0);
-  await askBefore(unknown, decider);
+  await evaluateBefore(unknown, matcher);
   const readings = await readAll(sought, log);
-  const moved = unknown.length === 0 ? unknown : await movedSince(unknown, bench);
+  const moved = unknown.length === 0 ? unknown : await movedSince(unknown, context);
   const lost = new Set([
     ...moved,
-    ...open.filter(({ rows }) => rows.some(({ isSought }) => !isSought)),
+    ...open.filter(({ rows }) => rows.some(({ isSearched }) => !isSearched)),
   ]);
   return new Map(open.map((one) => {
-    const { concern } = one;
-    const verdicts = lost.has(one) ? null : decideRows(one, readings.get(one) ?? new Map(), to);
-    concern.held.settle(to);
-    return [concern, verdicts];
+    const { concerned } = one;
+    const evaluations = lost.has(one) ? null : decideRows(one, readings.get(one) ?? new Map(), to);
+    concerned.held.settle(to);
+    return [concerned, evaluations];
   }));
 }
 
@@ -82,41 +82,41 @@ interface OpenRow {
   readonly id: string;
   readonly key: Key;
   /** Whether the key finds the row. */
-  readonly isSought: boolean;
-  readonly passage: RowChange;
+  readonly isSearched: boolean;
+  readonly rowChange: RowChange;
   /** Whether it passed the last time; null where that is not remembered. */
   readonly was: boolean | null;
 }
 
-interface OpenConcern<C> {
-  readonly concern: C;
+interface OpenConcernedRows<C> {
+  readonly concerned: C;
   readonly rows: readonly OpenRow[];
   /** What rows were of which nobody remembers whether they passed; then what is said of them. */
   readonly images: Map<RowImage, boolean>;
 }
 
-function openConcern<C extends ConcernedRows>(concern: C): OpenConcern<C> {
-  const { group: { decide, interest: { table } }, passages, held, isRepeat } = concern;
+function openConcernedRows<C extends ConcernedRows>(concerned: C): OpenConcernedRows<C> {
+  const { group: { decide, interest: { table } }, rowChanges, held, isRepeat } = concerned;
   const rows: OpenRow[] = [];
   const images = new Map<RowImage, boolean>();
-  for (const passage of passages) {
-    const { before, after, between } = passage;
+  for (const rowChange of rowChanges) {
+    const { before, after, between } = rowChange;
     const all = [before, after, ...between].filter((image) => image !== null);
     if (all.every((image) => decide(image) === false)) continue;
-    const key = rowChangeKey(passage, table);
+    const key = rowChangeKey(rowChange, table);
     const id = keyId(key, table);
     const was = held.has(id);
-    rows.push({ id, key, isSought: isSought(key, table), passage, was });
+    rows.push({ id, key, isSearched: isSearched(key, table), rowChange, was });
     if (was !== null) continue;
     for (const image of isRepeat ? [before, ...between] : [before]) {
       if (image !== null && decide(image) !== false) images.set(image, false);
     }
   }
-  return { concern, rows, images };
+  return { concerned, rows, images };
 }
 
 /** A key that is not stored as it is in process is not found by it. */
-function isSought(key: Key, { primaryKey, own }: TableInfo): boolean {
+function isSearched(key: Key, { primaryKey, own }: TableInfo): boolean {
   return primaryKey.every((column, index) => {
     const value = key[index] ?? null;
     const isExact = own || !inexactKinds.has(column.kind);
@@ -127,15 +127,15 @@ function isSought(key: Key, { primaryKey, own }: TableInfo): boolean {
 const inexactKinds: ReadonlySet<string> = new Set(["timestamp", "json", "bytes"]);
 
 /** Whether the rows passed before: as long as no related row changes, those of now decide it. */
-async function askBefore<C extends ConcernedRows>(
-  concerns: readonly OpenConcern<C>[],
-  decider: Matcher,
+async function evaluateBefore<C extends ConcernedRows>(
+  concernedRows: readonly OpenConcernedRows<C>[],
+  matcher: Matcher,
 ): Promise<void> {
-  const byTable = Map.groupBy(concerns, ({ concern }) => concern.group.interest.table);
+  const byTable = Map.groupBy(concernedRows, ({ concerned }) => concerned.group.interest.table);
   for (const [table, some] of byTable) {
     const images = [...new Set(some.flatMap(({ images }) => [...images.keys()]))];
-    const filters = some.map(({ concern }) => concern.group.interest.filter);
-    const answers = await decider.ask(table, images, filters);
+    const filters = some.map(({ concerned }) => concerned.group.interest.filter);
+    const answers = await matcher.evaluateInDatabase(table, images, filters);
     images.forEach((image, place) => {
       some.forEach(({ images }, index) => {
         if (images.has(image)) images.set(image, answers[place]?.[index] === true);
@@ -146,7 +146,7 @@ async function askBefore<C extends ConcernedRows>(
 
 /** What a statement has found of a row for a concern. */
 interface Reading {
-  readonly passage: RowChange;
+  readonly rowChange: RowChange;
   readonly passes: boolean;
   readonly at: Position;
 }
@@ -156,24 +156,24 @@ type Readings = ReadonlyMap<string, Reading>;
 
 /** Those who ask about the same rows share the statement, and what is made of its rows. */
 async function readAll<C extends ConcernedRows>(
-  concerns: readonly OpenConcern<C>[],
+  concernedRows: readonly OpenConcernedRows<C>[],
   log: ChangeLog,
-): Promise<ReadonlyMap<OpenConcern<C>, Readings>> {
-  const readings = new Map<OpenConcern<C>, Map<string, Reading>>();
-  for (const { rows, concerns: some, reader, table } of batchesOf(concerns)) {
+): Promise<ReadonlyMap<OpenConcernedRows<C>, Readings>> {
+  const readings = new Map<OpenConcernedRows<C>, Map<string, Reading>>();
+  for (const { rows, concernedRows: some, reader, table } of batchesOf(concernedRows)) {
     for (const one of some) readings.set(one, new Map());
-    const passages = new Map(rows.map(({ id, passage }) => [id, passage]));
+    const rowChanges = new Map(rows.map(({ id, rowChange }) => [id, rowChange]));
     const keys = rows.map(({ key }) => key);
-    const filters = some.map(({ concern }) => concern.group.interest.filter);
+    const filters = some.map(({ concerned }) => concerned.group.interest.filter);
     for (const found of await readCurrentRows(log, { table, reader, keys, filters })) {
       const { at, ids, from } = found;
       for (const id of ids) {
         const now = found.rows.get(id);
-        const passage = passageNow(passages.get(id), now?.row ?? null);
+        const rowChange = currentRowChange(rowChanges.get(id), now?.row ?? null);
         // Of a row that is not there no filter was asked.
         const truths = now?.passes ?? filters.map(() => false);
         some.slice(from, from + truths.length).forEach((one, index) => {
-          readings.get(one)?.set(id, { passage, passes: truths[index] === true, at });
+          readings.get(one)?.set(id, { rowChange, passes: truths[index] === true, at });
         });
       }
     }
@@ -185,28 +185,28 @@ interface Batch<C> {
   readonly table: TableInfo;
   readonly reader: RowReader;
   readonly rows: readonly OpenRow[];
-  readonly concerns: OpenConcern<C>[];
+  readonly concernedRows: OpenConcernedRows<C>[];
 }
 
 function batchesOf<C extends ConcernedRows>(
-  concerns: readonly OpenConcern<C>[],
+  concernedRows: readonly OpenConcernedRows<C>[],
 ): readonly Batch<C>[] {
   const byReader = new Map<RowReader, Map<string, Batch<C>>>();
-  for (const one of concerns) {
-    const { rows, concern: { group: { interest: { table, reader } } } } = one;
+  for (const one of concernedRows) {
+    const { rows, concerned: { group: { interest: { table, reader } } } } = one;
     const byRows = byReader.get(reader) ?? new Map<string, Batch<C>>();
     byReader.set(reader, byRows);
     const same = JSON.stringify([table.name, ...rows.map(({ id }) => id)]);
-    const batch = byRows.get(same) ?? { table, reader, rows, concerns: [] };
-    batch.concerns.push(one);
+    const batch = byRows.get(same) ?? { table, reader, rows, concernedRows: [] };
+    batch.concernedRows.push(one);
     byRows.set(same, batch);
   }
   return [...byReader.values()].flatMap((byRows) => [...byRows.values()]);
 }
 
 /** What a client is told is the row as it is; what the change made of it may never have been its. */
-function passageNow(passage: RowChange | undefined, row: Row | null): RowChange {
-  const { before = null, after = null, between = [], optimisticId = null } = passage ?? {};
+function currentRowChange(rowChange: RowChange | undefined, row: Row | null): RowChange {
+  const { before = null, after = null, between = [], optimisticId = null } = rowChange ?? {};
   return {
     seq: 0,
     before: before ?? after ?? between[0] ?? null,
@@ -219,45 +219,45 @@ function passageNow(passage: RowChange | undefined, row: Row | null): RowChange 
 
 /** Those to whose rows related ones have changed meanwhile: what was asked may be wrong. */
 async function movedSince<C extends ConcernedRows>(
-  concerns: readonly OpenConcern<C>[],
-  { log, decider, to }: EvaluationContext,
-): Promise<ReadonlySet<OpenConcern<C>>> {
-  const moved = new Set<OpenConcern<C>>();
+  concernedRows: readonly OpenConcernedRows<C>[],
+  { log, matcher, to }: EvaluationContext,
+): Promise<ReadonlySet<OpenConcernedRows<C>>> {
+  const moved = new Set<OpenConcernedRows<C>>();
   let from: Position | Step = to;
-  for (let looks = 0; looks < mostLooks; looks++) {
+  for (let looks = 0; looks < maxReads; looks++) {
     const step: Step | null = await log.next(from);
     if (step === null) break;
     for (const change of step.changes) {
-      for (const one of concerns) {
-        const { filter } = one.concern.group.interest;
-        if (reachesRows(change, [filter], decider)) moved.add(one);
+      for (const one of concernedRows) {
+        const { filter } = one.concerned.group.interest;
+        if (reachesRows(change, [filter], matcher)) moved.add(one);
       }
     }
     if (step.to !== null && step.changes.length === 0) return moved;
     from = step.to ?? step;
   }
   // So much is being written that nobody knows.
-  return new Set(concerns);
+  return new Set(concernedRows);
 }
 
-const mostLooks = 5;
+const maxReads = 5;
 
 function decideRows<C extends ConcernedRows>(
-  { concern, rows, images }: OpenConcern<C>,
+  { concerned, rows, images }: OpenConcernedRows<C>,
   readings: Readings,
   to: Position,
 ): readonly RowEvaluation[] {
-  const { held, isRepeat } = concern;
+  const { held, isRepeat } = concerned;
   const passed = (image: RowImage | null) => image !== null && images.get(image) === true;
-  return rows.flatMap(({ id, was: isHeld, passage: { before, between } }) => {
+  return rows.flatMap(({ id, was: isHeld, rowChange: { before, between } }) => {
     const reading = readings.get(id);
     if (reading === undefined) return [];
-    const { passage, passes, at } = reading;
+    const { rowChange, passes, at } = reading;
     // Who may have seen the row come and not go again must be told that it is gone.
     const was = isHeld ??
       (passed(before) || (isRepeat && !passes && between.some(passed)));
     // Memory may end with any row that comes into it.
     held.set(id, passes, { at, to });
-    return [{ id, passage, was, passes }];
+    return [{ id, rowChange, was, passes }];
   });
 }

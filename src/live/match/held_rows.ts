@@ -23,22 +23,22 @@ export class HeldRows {
   #letters = 0;
   /** The rows whose own changes, or those of related ones, are still to come to the reader. */
   readonly #found = new Map<string, Found>();
-  readonly #log: Pick<ChangeLog, "isBehind">;
+  readonly #log: Pick<ChangeLog, "includes">;
   readonly #most: number;
 
-  private constructor(log: Pick<ChangeLog, "isBehind">, all: Set<string> | null, most: number) {
+  private constructor(log: Pick<ChangeLog, "includes">, all: Set<string> | null, most: number) {
     this.#log = log;
     this.#all = all;
     this.#most = most;
   }
 
   /** Of a client that holds nothing yet; of more than `most` rows nothing is kept. */
-  static none(log: Pick<ChangeLog, "isBehind">, most: number): HeldRows {
+  static none(log: Pick<ChangeLog, "includes">, most: number): HeldRows {
     return new HeldRows(log, new Set(), most);
   }
 
   /** Of a client that holds what was sent elsewhere, or too long ago. */
-  static unknown(log: Pick<ChangeLog, "isBehind">): HeldRows {
+  static unknown(log: Pick<ChangeLog, "includes">): HeldRows {
     return new HeldRows(log, null, 0);
   }
 
@@ -54,14 +54,14 @@ export class HeldRows {
 
   /** The client has been sent a row, or that it is gone. */
   set(id: string, isHeld: boolean, { at, to }: ReadMoment): void {
-    if (this.#log.isBehind(to, at)) this.#found.delete(id);
+    if (this.#log.includes(to, at)) this.#found.delete(id);
     else this.#found.set(id, { isHeld, at });
     const all = this.#all;
     if (all === null || all.has(id) === isHeld) return;
     if (isHeld) all.add(id);
     else all.delete(id);
     this.#letters += isHeld ? id.length : -id.length;
-    if (all.size > this.#most || this.#letters > mostLetters) this.#all = null;
+    if (all.size > this.#most || this.#letters > maxLetters) this.#all = null;
   }
 
   /** The client has been sent the rows of a page, which were read at a position. */
@@ -72,7 +72,7 @@ export class HeldRows {
   /** The client has been sent all changes up to a position. */
   settle(to: Position): void {
     for (const [id, { at }] of this.#found) {
-      if (this.#log.isBehind(to, at)) this.#found.delete(id);
+      if (this.#log.includes(to, at)) this.#found.delete(id);
     }
   }
 
@@ -99,4 +99,4 @@ export class HeldRows {
 }
 
 /** Keys may be long. */
-const mostLetters = 1024 * 1024;
+const maxLetters = 1024 * 1024;

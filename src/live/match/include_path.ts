@@ -18,7 +18,7 @@ export interface IncludePath {
   /** Whether a change of such a row can matter; null where every change of a shown one does. */
   readonly reaches: ((change: Change) => boolean) | null;
   /** One step up after the other, from the table to that of the rows. Never empty. */
-  readonly climbs: readonly ParentStep[];
+  readonly parentSteps: readonly ParentStep[];
 }
 
 /** From rows to those under which they are shown. */
@@ -35,18 +35,18 @@ export interface ParentStep {
 /** All ways to the rows of a view. */
 export function includePathsOf(
   shown: readonly ShownRelation[],
-  decider: Matcher,
+  matcher: Matcher,
 ): readonly IncludePath[] {
-  return waysBelow(shown, { name: [], where: allRows, climbs: [] }, decider);
+  return includePathsBelow(shown, { name: [], where: allRows, parentSteps: [] }, matcher);
 }
 
 /** The values by which a change leads on: those of the row before and after, where it is shown. */
 export function leadingValues(
   change: Change,
-  { decide, reaches, climbs }: IncludePath,
+  { decide, reaches, parentSteps }: IncludePath,
 ): ReadonlySet<unknown> {
   const { before, after } = change;
-  const column = climbs[0]?.relation.steps[0].own;
+  const column = parentSteps[0]?.relation.steps[0].own;
   const values = new Set<unknown>();
   // A row that is shown neither before nor after is nobody's affair: an event would betray it.
   const passes = (row: Row | null) => row !== null && decide({ row }) !== false;
@@ -62,13 +62,13 @@ export function leadingValues(
 interface Above {
   readonly name: readonly string[];
   readonly where: Filter;
-  readonly climbs: readonly ParentStep[];
+  readonly parentSteps: readonly ParentStep[];
 }
 
-function waysBelow(
+function includePathsBelow(
   shown: readonly ShownRelation[],
   above: Above,
-  decider: Matcher,
+  matcher: Matcher,
 ): readonly IncludePath[] {
   return shown.flatMap(({ relation, filter, links, isIndexed, shown }) => {
     const { where } = above;
@@ -77,36 +77,44 @@ function waysBelow(
     const fromTarget = far === undefined
       ? [stepBack(near, owner)]
       : [stepBack(far, near.table), stepBack(near, owner)];
-    const climb = { relation: backwards(relation, target, fromTarget), where, links, isIndexed };
-    const climbs = [climb, ...above.climbs];
-    const ways: IncludePath[] = [
+    const toParents = {
+      relation: backwards(relation, target, fromTarget),
+      where,
+      links,
+      isIndexed,
+    };
+    const parentSteps = [toParents, ...above.parentSteps];
+    const includePaths: IncludePath[] = [
       {
         name: JSON.stringify(name),
         table: target,
-        decide: decider.compile(filter),
+        decide: matcher.compile(filter),
         reaches: null,
-        climbs,
+        parentSteps,
       },
       // What decides which rows are shown may stand further on.
-      ...includePathsAlong(filter, { name, climbs }, decider),
-      ...waysBelow(shown, { name, where: filter, climbs }, decider),
+      ...includePathsAlong(filter, { name, parentSteps }, matcher),
+      ...includePathsBelow(shown, { name, where: filter, parentSteps }, matcher),
     ];
-    if (far === undefined) return ways;
+    if (far === undefined) return includePaths;
     const fromLinks = backwards(relation, near.table, [stepBack(near, owner)]);
     const linked = {
       name: [...name, ""],
-      climbs: [{ relation: fromLinks, where, links: allRows, isIndexed }, ...above.climbs],
+      parentSteps: [
+        { relation: fromLinks, where, links: allRows, isIndexed },
+        ...above.parentSteps,
+      ],
     };
     return [
-      ...ways,
+      ...includePaths,
       {
         name: JSON.stringify(linked.name),
         table: near.table,
-        decide: decider.compile(links),
+        decide: matcher.compile(links),
         reaches: null,
-        climbs: linked.climbs,
+        parentSteps: linked.parentSteps,
       },
-      ...includePathsAlong(links, linked, decider),
+      ...includePathsAlong(links, linked, matcher),
     ];
   });
 }

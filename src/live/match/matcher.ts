@@ -18,7 +18,7 @@ export interface Matcher {
   /** Whether the order of a table's keys in memory is that of the database. */
   knowsKeyOrder(table: TableInfo): boolean;
   /** For each image, by the database, whether it passes each filter. One statement. */
-  ask(
+  evaluateInDatabase(
     table: TableInfo,
     images: readonly RowImage[],
     filters: readonly Filter[],
@@ -38,22 +38,22 @@ export function createMatcher(
   { random, observe }: Pick<Runtime, "random" | "observe">,
 ): Matcher {
   const { dialect } = driver;
-  const certainty = createCertification(dialect);
-  const ask: Matcher["ask"] = (table, images, filters) =>
+  const certification = createCertification(dialect);
+  const evaluateInDatabase: Matcher["evaluateInDatabase"] = (table, images, filters) =>
     evaluateFilters(driver, dialect, { table, images, filters });
   return {
-    compile: (filter) => createDecideInMemory(filter, certainty),
-    isCertain: (comparison) => certainty.isCertain(comparison),
+    compile: (filter) => createDecideInMemory(filter, certification),
+    isCertain: (comparison) => certification.isCertain(comparison),
     knowsKeyOrder: (table) => hasComparableKey(table, dialect),
-    ask,
+    evaluateInDatabase,
     isToBeChecked: createSampler(random),
     async check(table, image, filter) {
-      const questions = shadowQuestions(filter, image, certainty);
+      const questions = shadowQuestions(filter, image, certification);
       if (questions.length === 0) return true;
-      const [answers = []] = await ask(table, [image], questions);
-      const faults = shadowFaults(questions, image, answers, certainty);
+      const [answers = []] = await evaluateInDatabase(table, [image], questions);
+      const faults = shadowFaults(questions, image, answers, certification);
       for (const fault of faults) {
-        certainty.demote(fault);
+        certification.demote(fault);
         const { column, operator: { symbols: [operator] } } = fault;
         observe({ kind: "live_mismatch", table: table.name, column: column.name, operator });
       }

@@ -35,7 +35,7 @@ export async function readCurrentRows(
   const { columns } = table;
   const found: CurrentRows[] = [];
   for (const part of filterParts(filters, dialect)) {
-    for (const some of chunksOf(keys, mostKeys)) {
+    for (const some of chunksOf(keys, maxKeys)) {
       const statement = compileFiltersOnRows(
         { table, columns, keys: some, filters: part.filters },
         dialect,
@@ -54,4 +54,4 @@ export async function readCurrentRows(
   return found;
 }
 
-const mostKeys = 500;
+const maxKeys = 500;

@@ -9,11 +9,11 @@ import type { IncludePath, ParentStep } from "./include_path.ts";
 /** From where ways go on: the steps up from the rows of a filter, and how they are called. */
 export interface PathStart {
   readonly name: readonly string[];
-  readonly climbs: readonly ParentStep[];
+  readonly parentSteps: readonly ParentStep[];
 }
 
 /** The rows of the filter are those that are followed. */
-export const ownRows: PathStart = Object.freeze({ name: [], climbs: [] });
+export const ownRows: PathStart = Object.freeze({ name: [], parentSteps: [] });
 
 /**
  * All ways from the rows that a filter walks to back to the rows that it is about, and on from
@@ -23,46 +23,50 @@ export const ownRows: PathStart = Object.freeze({ name: [], climbs: [] });
 export function includePathsAlong(
   filter: Filter,
   above: PathStart,
-  decider: Matcher,
+  matcher: Matcher,
 ): readonly IncludePath[] {
-  return walksOf(filter).flatMap((walk) => waysOfWalk(walk, above, decider));
+  return walksOf(filter).flatMap((walk) => includePathsOfWalk(walk, above, matcher));
 }
 
-function waysOfWalk(walk: Related, above: PathStart, decider: Matcher): readonly IncludePath[] {
+function includePathsOfWalk(
+  walk: Related,
+  above: PathStart,
+  matcher: Matcher,
+): readonly IncludePath[] {
   const { relation, filter, links } = walk;
-  const reaches = (change: Change) => reachesBy(change, walk, decider);
+  const reaches = (change: Change) => reachesBy(change, walk, matcher);
   const { owner, target, steps: [near, far] } = relation;
   const home = stepBack(near, owner);
   const back = far === undefined ? [home] : [stepBack(far, near.table), home];
   const behind = {
     // No step of an include is called so.
     name: [...above.name, `?${relation.name}`],
-    climbs: [climbOf(backwards(relation, target, back)), ...above.climbs],
+    parentSteps: [parentStepOf(backwards(relation, target, back)), ...above.parentSteps],
   };
-  const ways = [
-    wayOf(behind, { table: target, decide: decider.compile(filter), reaches }),
-    ...includePathsAlong(filter, behind, decider),
+  const includePaths = [
+    pathOf(behind, { table: target, decide: matcher.compile(filter), reaches }),
+    ...includePathsAlong(filter, behind, matcher),
   ];
-  if (far === undefined) return ways;
+  if (far === undefined) return includePaths;
   const linked = {
     name: [...behind.name, ""],
-    climbs: [climbOf(backwards(relation, near.table, [home])), ...above.climbs],
+    parentSteps: [parentStepOf(backwards(relation, near.table, [home])), ...above.parentSteps],
   };
   return [
-    ...ways,
-    wayOf(linked, { table: near.table, decide: decider.compile(links), reaches }),
-    ...includePathsAlong(links, linked, decider),
+    ...includePaths,
+    pathOf(linked, { table: near.table, decide: matcher.compile(links), reaches }),
+    ...includePathsAlong(links, linked, matcher),
   ];
 }
 
-function wayOf(
-  { name, climbs }: PathStart,
-  way: Pick<IncludePath, "table" | "decide" | "reaches">,
+function pathOf(
+  { name, parentSteps }: PathStart,
+  path: Pick<IncludePath, "table" | "decide" | "reaches">,
 ): IncludePath {
-  return { ...way, name: JSON.stringify(name), climbs };
+  return { ...path, name: JSON.stringify(name), parentSteps };
 }
 
-function climbOf(relation: ParentStep["relation"]): ParentStep {
+function parentStepOf(relation: ParentStep["relation"]): ParentStep {
   return { relation, where: allRows, links: allRows, isIndexed: false };
 }
 

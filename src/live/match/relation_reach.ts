@@ -19,9 +19,9 @@ export function tablesReachedBy(filters: readonly Filter[]): ReadonlySet<TableIn
 export function reachesRows(
   change: Change,
   filters: readonly Filter[],
-  decider: Matcher,
+  matcher: Matcher,
 ): boolean {
-  return filters.flatMap(allWalksOf).some((walk) => reachesBy(change, walk, decider));
+  return filters.flatMap(allWalksOf).some((walk) => reachesBy(change, walk, matcher));
 }
 
 /** The walks of a filter, without those within walks. */
@@ -42,7 +42,7 @@ function allWalksOf(filter: Filter): readonly Related[] {
 export function reachesBy(
   change: Change,
   { relation, filter, links }: Related,
-  decider: Matcher,
+  matcher: Matcher,
 ): boolean {
   const { kind, before, after } = change;
   const { steps } = relation;
@@ -50,7 +50,7 @@ export function reachesBy(
     if (step.table !== change.table) return false;
     if (kind === "truncate" || kind === "touch") return true;
     const next = steps[index + 1];
-    const decide = decider.compile(next === undefined ? filter : links);
+    const decide = matcher.compile(next === undefined ? filter : links);
     const passes = (row: Row | null) => row === null ? false : decide({ row });
     const [was, is] = [passes(before), passes(after)];
     if (before === null || after === null) return was !== false || is !== false;

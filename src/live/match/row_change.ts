@@ -23,7 +23,7 @@ export interface RowChange {
 /** What is told of a passage to those who see the row before, after, or both. */
 export interface Transition {
   readonly kind: "added" | "changed" | "removed";
-  readonly passage: RowChange;
+  readonly rowChange: RowChange;
 }
 
 /**
@@ -56,16 +56,16 @@ export function unchangedRow(row: Row, seq: number): RowChange {
  * readers who were away: what a row was in between is nothing that they could still show.
  */
 export function netRowChanges(
-  passages: readonly RowChange[],
+  rowChanges: readonly RowChange[],
   table: TableInfo,
 ): readonly RowChange[] {
   const byRow = new Map<string, RowChange>();
-  for (const passage of passages) {
-    const id = keyId(rowChangeKey(passage, table), table);
+  for (const rowChange of rowChanges) {
+    const id = keyId(rowChangeKey(rowChange, table), table);
     const earlier = byRow.get(id);
     // The last change decides where a row stands in the order.
     byRow.delete(id);
-    byRow.set(id, earlier === undefined ? passage : together(earlier, passage));
+    byRow.set(id, earlier === undefined ? rowChange : together(earlier, rowChange));
   }
   return [...byRow.values()];
 }

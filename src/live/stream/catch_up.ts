@@ -24,7 +24,7 @@ import { AffectedParents, type FoundParents } from "../match/affected_parents.ts
 /** Whom changes concern, and who decides that. */
 export interface Evaluation {
   readonly group: SubscriberGroup;
-  readonly decider: Matcher;
+  readonly matcher: Matcher;
 }
 
 /** How changes are told to somebody who did not read them live. */
@@ -45,28 +45,28 @@ export interface CatchUp extends Evaluation {
 /** The text of the events of some changes, or why the reader must begin anew. */
 export async function renderChanges(
   changes: readonly Change[],
-  { group, decider, log, to, held, isNet, isRepeat, upTo }: CatchUp,
+  { group, matcher, log, to, held, isNet, isRepeat, upTo }: CatchUp,
 ): Promise<{ readonly text: string } | { readonly reason: InvalidationReason }> {
   // Most who look have missed nothing.
   if (changes.length === 0) return { text: "" };
   const { interest, rows } = group;
   const { table } = interest;
-  const passages = passagesFor(group, changes, { decider, held });
-  if ("reason" in passages) return passages;
-  const touched = await touchedPassages(group, changes, { log, to });
-  const reachedBy = await passagesReached(group, changes, { log, to, held });
-  if (touched === null || reachedBy === null) return { reason: "relation_overflow" };
-  const all = [...passages.list, ...touched, ...reachedBy];
+  const rowChanges = rowChangesFor(group, changes, { matcher, held });
+  if ("reason" in rowChanges) return rowChanges;
+  const affected = await affectedRowChanges(group, changes, { log, to });
+  const reachedBy = await reachedRowChanges(group, changes, { log, to, held });
+  if (affected === null || reachedBy === null) return { reason: "relation_overflow" };
+  const all = [...rowChanges.list, ...affected, ...reachedBy];
   // What is read now is told of the last change only.
-  const told = isNet || group.isToldByStep ? netRowChanges(all, table) : all;
+  const sent = isNet || group.isSentByStep ? netRowChanges(all, table) : all;
   const reached = upTo === null
-    ? told
-    : told.filter((passage) => compareKeys(rowChangeKey(passage, table), upTo, table) <= 0);
+    ? sent
+    : sent.filter((rowChange) => compareKeys(rowChangeKey(rowChange, table), upTo, table) <= 0);
   const events = rows === null || held === null
-    ? await judge(reached, { group, decider, isRepeat })
-    : await judgeRelated(reached, { group, decider, log, to, held, isRepeat });
+    ? await evaluate(reached, { group, matcher, isRepeat })
+    : await evaluateRelated(reached, { group, matcher, log, to, held, isRepeat });
   if (events === null) return { reason: "relation_overflow" };
-  const maker = new EventRenderer(interest, group.isToldByStep ? positionOrdinal(to) : null);
+  const maker = new EventRenderer(interest, group.isSentByStep ? positionOrdinal(to) : null);
   for (const event of events) maker.want(event);
   await maker.prepare();
   if (maker.isTooMuch) return { reason: "relation_overflow" };
@@ -76,29 +76,29 @@ export async function renderChanges(
 /** The events of some changes, one by one; null where what is known must be read anew. */
 export async function evaluateChanges(
   changes: readonly Change[],
-  { group, decider }: Evaluation,
+  { group, matcher }: Evaluation,
 ): Promise<readonly Transition[] | null> {
-  const passages = passagesFor(group, changes, { decider, held: null });
-  if ("reason" in passages) return null;
-  return await judge(passages.list, { group, decider, isRepeat: false });
+  const rowChanges = rowChangesFor(group, changes, { matcher, held: null });
+  if ("reason" in rowChanges) return null;
+  return await evaluate(rowChanges.list, { group, matcher, isRepeat: false });
 }
 
 /** What the changes are to the rows that a group follows. */
-function passagesFor(
-  { interest: { table, filter }, showing }: SubscriberGroup,
+function rowChangesFor(
+  { interest: { table, filter }, includeGroup }: SubscriberGroup,
   changes: readonly Change[],
-  { decider, held }: Pick<CatchUp, "decider" | "held">,
+  { matcher, held }: Pick<CatchUp, "matcher" | "held">,
 ): { readonly list: readonly RowChange[] } | { readonly reason: InvalidationReason } {
   const behind = tablesReachedBy([filter]);
-  const beneath = new Set(showing?.ways.map(({ table }) => table));
+  const beneath = new Set(includeGroup?.includePaths.map(({ table }) => table));
   const list: RowChange[] = [];
   for (const change of changes) {
     const { kind } = change;
     const isUntold = kind === "truncate" || kind === "touch";
     // With memory of what is held, the rows at the other end are found and judged one by one.
-    const isUnjudged = isUntold || held?.isComplete !== true;
+    const isUnevaluated = isUntold || held?.isComplete !== true;
     if (
-      (isUnjudged && behind.has(change.table) && reachesRows(change, [filter], decider)) ||
+      (isUnevaluated && behind.has(change.table) && reachesRows(change, [filter], matcher)) ||
       (isUntold && beneath.has(change.table))
     ) {
       return { reason: "relation_overflow" };
@@ -111,30 +111,32 @@ function passagesFor(
 }
 
 /** The rows under which something has changed; null where there are too many. */
-async function touchedPassages(
-  { showing }: SubscriberGroup,
+async function affectedRowChanges(
+  { includeGroup }: SubscriberGroup,
   changes: readonly Change[],
   { log, to }: Pick<CatchUp, "log" | "to">,
 ): Promise<readonly RowChange[] | null> {
-  if (showing === null) return [];
-  const touches = new AffectedParents<IncludeGroup>();
-  for (const change of changes) touches.add(change, showing);
-  return touches.isEmpty ? [] : passagesOfRows(await touches.find(log, changes, to), to);
+  if (includeGroup === null) return [];
+  const affectedParents = new AffectedParents<IncludeGroup>();
+  for (const change of changes) affectedParents.add(change, includeGroup);
+  return affectedParents.isEmpty
+    ? []
+    : rowChangesOfRows(await affectedParents.find(log, changes, to), to);
 }
 
 /** The rows at the other end of related ones that have changed; null where there are too many. */
-async function passagesReached(
+async function reachedRowChanges(
   group: SubscriberGroup,
   changes: readonly Change[],
   { log, to, held }: Pick<CatchUp, "log" | "to" | "held">,
 ): Promise<readonly RowChange[] | null> {
   if (group.rows === null || held?.isComplete !== true) return [];
-  const touches = new AffectedParents<SubscriberGroup>();
-  for (const change of changes) touches.add(change, group);
-  return touches.isEmpty ? [] : passagesOfRows(await touches.findAll(log), to);
+  const affectedParents = new AffectedParents<SubscriberGroup>();
+  for (const change of changes) affectedParents.add(change, group);
+  return affectedParents.isEmpty ? [] : rowChangesOfRows(await affectedParents.findAll(log), to);
 }
 
-function passagesOfRows<S>(
+function rowChangesOfRows<S>(
   { rows, overflowing }: FoundParents<S>,
   to: Position,
 ): readonly RowChange[] | null {
@@ -144,39 +146,40 @@ function passagesOfRows<S>(
 }
 
 /** What the passages are to somebody whose rows the database decides; null where it is not known. */
-async function judgeRelated(
-  passages: readonly RowChange[],
-  { group, decider, log, to, held, isRepeat }:
-    & Pick<CatchUp, "group" | "decider" | "log" | "to" | "isRepeat">
+async function evaluateRelated(
+  rowChanges: readonly RowChange[],
+  { group, matcher, log, to, held, isRepeat }:
+    & Pick<CatchUp, "group" | "matcher" | "log" | "to" | "isRepeat">
     & { readonly held: HeldRows },
 ): Promise<readonly Transition[] | null> {
-  const concern = { group, passages, held, isRepeat };
-  const verdicts = (await evaluateCurrentRows([concern], { log, decider, to })).get(concern) ??
-    null;
-  if (verdicts === null) return null;
-  return verdicts.flatMap((verdict) => transitionsOf(verdict, verdict.was));
+  const concerned = { group, rowChanges, held, isRepeat };
+  const evaluations =
+    (await evaluateCurrentRows([concerned], { log, matcher, to })).get(concerned) ??
+      null;
+  if (evaluations === null) return null;
+  return evaluations.flatMap((evaluation) => transitionsOf(evaluation, evaluation.was));
 }
 
 /** What the passages are to a group. */
-async function judge(
-  passages: readonly RowChange[],
-  { group, decider, isRepeat }: Evaluation & Pick<CatchUp, "isRepeat">,
+async function evaluate(
+  rowChanges: readonly RowChange[],
+  { group, matcher, isRepeat }: Evaluation & Pick<CatchUp, "isRepeat">,
 ): Promise<readonly Transition[]> {
   const images = new Set<RowImage>();
-  for (const { before, after, between } of passages) {
+  for (const { before, after, between } of rowChanges) {
     if (before !== null) images.add(before);
     if (after !== null) images.add(after);
     if (isRepeat) { for (const image of between) images.add(image); }
   }
-  const passes = await decide([...images], group, decider);
+  const passes = await decide([...images], group, matcher);
   const isIn = (image: RowImage | null) => image !== null && passes.get(image) === true;
   const events: Transition[] = [];
-  for (const passage of passages) {
+  for (const rowChange of rowChanges) {
     // Whoever may have seen the row come and not go again must be told that it is gone.
-    const was = isIn(passage.before) ||
-      (isRepeat && !isIn(passage.after) && passage.between.some(isIn));
-    const kind = transitionKind(was, isIn(passage.after));
-    if (kind !== null) events.push({ kind, passage });
+    const was = isIn(rowChange.before) ||
+      (isRepeat && !isIn(rowChange.after) && rowChange.between.some(isIn));
+    const kind = transitionKind(was, isIn(rowChange.after));
+    if (kind !== null) events.push({ kind, rowChange });
   }
   return events;
 }
@@ -184,7 +187,7 @@ async function judge(
 async function decide(
   images: readonly RowImage[],
   { decide, interest: { filter, table } }: SubscriberGroup,
-  decider: Matcher,
+  matcher: Matcher,
 ): Promise<ReadonlyMap<RowImage, boolean>> {
   const decided = new Map<RowImage, boolean>();
   const open: RowImage[] = [];
@@ -194,7 +197,7 @@ async function decide(
     else decided.set(image, passes);
   }
   if (open.length > 0) {
-    const answers = await decider.ask(table, open, [filter]);
+    const answers = await matcher.evaluateInDatabase(table, open, [filter]);
     open.forEach((image, index) => decided.set(image, answers[index]?.[0] === true));
   }
   return decided;

@@ -47,7 +47,7 @@ export class ExpiryTimer<T> {
     this.stop();
     this.#next = slot;
     // A timer takes no more than 24 days.
-    const delayMs = Math.min(Math.max(0, slot - this.#clock.elapsedMs()), longestWaitMs);
+    const delayMs = Math.min(Math.max(0, slot - this.#clock.elapsedMs()), maxWaitMs);
     this.#cancel = this.#clock.after(delayMs, () => this.#look());
   }
 
@@ -79,4 +79,4 @@ function slotOf(at: number): number {
 }
 
 const slotMs = 250;
-const longestWaitMs = 24 * 60 * 60_000;
+const maxWaitMs = 24 * 60 * 60_000;

@@ -7,7 +7,7 @@ import { jitteredBetween } from "../../runtime/jitter.ts";
  */
 export class HeartbeatTimer<T> {
   readonly #runtime: Pick<Runtime, "clock" | "random">;
-  readonly #visit: (members: ReadonlySet<T>) => void;
+  readonly #checkSessions: (members: ReadonlySet<T>) => void;
   readonly #slots: readonly Set<T>[] = Array.from({ length: slotCount }, () => new Set<T>());
   #next = 0;
   #turn = 0;
@@ -17,10 +17,10 @@ export class HeartbeatTimer<T> {
   /** `visit` is given those whose turn it is. */
   constructor(
     runtime: Pick<Runtime, "clock" | "random">,
-    visit: (members: ReadonlySet<T>) => void,
+    checkSessions: (members: ReadonlySet<T>) => void,
   ) {
     this.#runtime = runtime;
-    this.#visit = visit;
+    this.#checkSessions = checkSessions;
   }
 
   /** Visits a member from now on; the answer is the slot to remove it from. */
@@ -51,7 +51,7 @@ export class HeartbeatTimer<T> {
     this.#cancel = this.#runtime.clock.after(delayMs, () => {
       this.#wait();
       const slot = this.#slots[this.#turn++ % slotCount];
-      if (slot !== undefined && slot.size > 0) this.#visit(slot);
+      if (slot !== undefined && slot.size > 0) this.#checkSessions(slot);
     });
   }
 }

@@ -45,7 +45,7 @@ export abstract class LiveStream {
   abstract move(interest: Interest, reason: InvalidationReason): void;
 
   /** A sign of life; `trailerOf` gives the token of where the live readers of a group stand. */
-  abstract beat(trailerOf: (group: SubscriberGroup) => Uint8Array): void;
+  abstract heartbeat(trailerOf: (group: SubscriberGroup) => Uint8Array): void;
 
   /** The token for a client who knows of all up to a position; empty where this one does not. */
   abstract tokenAt(position: Position): string;
@@ -86,9 +86,9 @@ export abstract class LiveStream {
   }
 
   /** Says something last, and ends. */
-  end(lastWords: string): void {
+  end(finalText: string): void {
     if (this.#isClosed) return;
-    if (lastWords !== "") this.send(lastWords);
+    if (finalText !== "") this.send(finalText);
     // Where its client has just left, Deno cancels the stream while it is sent to.
     if (this.#isClosed) return;
     this.#close();

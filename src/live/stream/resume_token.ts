@@ -23,8 +23,8 @@ export class ResumeTokens {
   }
 
   /** The token of a position for those whose interest has a mark. */
-  token(position: string, mark: string): string {
-    return `${position}${separator}${this.#seal(position, mark)}`;
+  token(position: string, resumeToken: string): string {
+    return `${position}${separator}${this.#seal(position, resumeToken)}`;
   }
 
   /** Why a client with such a token must begin anew; null where it may go on. */
@@ -37,8 +37,8 @@ export class ResumeTokens {
   }
 
   /** How the rows look, then which they are and the position in one. */
-  #seal(position: string, mark: string): string {
-    return mark.slice(0, digestLetters) + this.#digest(`${mark} ${position}`);
+  #seal(position: string, resumeToken: string): string {
+    return resumeToken.slice(0, digestLetters) + this.#digest(`${resumeToken} ${position}`);
   }
 
   #digest(text: string): string {

@@ -86,8 +86,8 @@ export class ScopeRecheck {
   async #lookAt(entry: Entry): Promise<void> {
     try {
       const { resource } = entry.watched;
-      const tooLate = () => new Error(`The scope of ${resource} took over ${longestMs} ms`);
-      const limit = deadline(longestMs, this.#runtime.clock, tooLate);
+      const tooLate = () => new Error(`The scope of ${resource} took over ${maxMs} ms`);
+      const limit = deadline(maxMs, this.#runtime.clock, tooLate);
       const grant = await limit.within(grantNow(entry.watched));
       const scope = canonicalKey(grant?.rows ?? noRows);
       if (scope === entry.scope) return;
@@ -117,7 +117,7 @@ async function grantNow({ access, user, policy }: ScopedRequest): Promise<Grant 
 const atOnce = 8;
 
 /** A scope that never answers must not keep the others from being asked. */
-const longestMs = 10_000;
+const maxMs = 10_000;
 
 /** No scope has this text. */
 const mixed = "";

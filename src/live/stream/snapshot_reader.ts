@@ -36,7 +36,7 @@ export interface SnapshotProgress {
   /** The next page, where it was read and what was sent is not yet as new as it is. */
   page: SnapshotPage | null;
   /** Whether it follows an invalidation: its pages must know of what caused that. */
-  readonly isAnew: boolean;
+  readonly isFreshStart: boolean;
 }
 
 /** How snapshots are read. */
@@ -44,7 +44,7 @@ export interface SnapshotReaderOptions {
   readonly log: ChangeLog;
   readonly clock: Clock;
   readonly sizes: LiveSizes;
-  readonly gate: Semaphore;
+  readonly semaphore: Semaphore;
 }
 
 /**
@@ -75,12 +75,12 @@ export class SnapshotReader {
     const recent = this.#recent.get(id);
     if (recent !== undefined) {
       const page = await recent.page;
-      if (atLeast === null || this.#options.log.isBehind(page.position, atLeast)) return page;
+      if (atLeast === null || this.#options.log.includes(page.position, atLeast)) return page;
     }
-    const page = this.#options.gate.pass(() => this.#readPage(group, start));
+    const page = this.#options.semaphore.pass(() => this.#readPage(group, start));
     // Set again it would keep its place among the older ones, which are let go of in order.
     this.#recent.delete(id);
-    if (this.#recent.size < mostRemembered) {
+    if (this.#recent.size < maxRemembered) {
       this.#recent.set(id, { at: this.#options.clock.elapsedMs(), page });
       // Whoever asks again after a failure reads anew.
       page.catch(() => this.#recent.delete(id));
@@ -149,7 +149,7 @@ function showsKey([item]: readonly Row[], { primaryKey }: TableInfo): boolean {
 }
 
 const sharedForMs = 2_000;
-const mostRemembered = 64;
+const maxRemembered = 64;
 
 function pageStart(
   row: Row,

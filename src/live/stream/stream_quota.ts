@@ -33,19 +33,19 @@ export class StreamQuota {
     const { maxPerAddress, maxPerUser } = this.#limits;
     // Callers whose address nobody knows share one.
     const byAddress = this.#count(`address ${address ?? ""}`, maxPerAddress);
-    const place = user === null
+    const quotaSlot = user === null
       ? [byAddress]
       : [byAddress, this.#count(`user ${user.id}`, maxPerUser)];
-    for (const count of place) {
+    for (const count of quotaSlot) {
       this.#open.set(count.key, count);
       count.open++;
     }
-    return place;
+    return quotaSlot;
   }
 
   /** Gives back a place that was taken. */
-  free(place: StreamSlot): void {
-    for (const count of place) {
+  free(quotaSlot: StreamSlot): void {
+    for (const count of quotaSlot) {
       count.open--;
       if (count.open === 0) this.#open.delete(count.key);
     }

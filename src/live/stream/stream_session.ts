@@ -13,7 +13,7 @@ export interface StreamSessionOptions {
   readonly slot: number;
   readonly endsAt: number;
   readonly expiresAt: number;
-  readonly place: StreamSlot;
+  readonly quotaSlot: StreamSlot;
   /** The columns that are never recorded. */
   readonly excluded: ReadonlySet<ColumnInfo>;
 }
@@ -29,13 +29,13 @@ export class StreamSession implements ScopeHolder {
   readonly slot: number;
   readonly endsAt: number;
   readonly expiresAt: number;
-  readonly place: StreamSlot;
+  readonly quotaSlot: StreamSlot;
   readonly stream: LiveStream;
   readonly #excluded: ReadonlySet<ColumnInfo>;
   /** Null where nothing can change what is seen. */
   readonly #claim: Claim | null;
   /** What is seen by the rights of now. */
-  #sight: Pick<Claim, "scope" | "view"> | null;
+  #grantedView: Pick<Claim, "scope" | "view"> | null;
   readonly #related: readonly RelatedHolder[];
 
   constructor(request: StreamRequest, stream: LiveStream, facts: StreamSessionOptions) {
@@ -44,10 +44,10 @@ export class StreamSession implements ScopeHolder {
     this.slot = facts.slot;
     this.endsAt = facts.endsAt;
     this.expiresAt = facts.expiresAt;
-    this.place = facts.place;
+    this.quotaSlot = facts.quotaSlot;
     this.#excluded = facts.excluded;
     this.#claim = hasFixedScope(request) && rights.length === 0 ? null : claimOf(request, stream);
-    this.#sight = this.#claim;
+    this.#grantedView = this.#claim;
     this.#related = rights.length === 0
       ? none
       : rights.map((_right, index) => new RelatedHolder(this, index));
@@ -77,13 +77,13 @@ export class StreamSession implements ScopeHolder {
 
   regrant(grant: Grant | null): void {
     if (grant === null) this.revoke();
-    else if (this.#sight !== null) this.#see({ ...this.#sight, scope: grant.rows });
+    else if (this.#grantedView !== null) this.#see({ ...this.#grantedView, scope: grant.rows });
   }
 
   /** The same for a right that what is shown under the rows hangs on. */
   regrantRelated(index: number, grant: Grant | null): void {
-    if (this.#sight === null) return;
-    const { scope, view } = this.#sight;
+    if (this.#grantedView === null) return;
+    const { scope, view } = this.#grantedView;
     this.#see({ scope, view: view.rights[index]?.regranted(grant) ?? view });
   }
 
@@ -93,11 +93,11 @@ export class StreamSession implements ScopeHolder {
 
   #see({ scope, view }: Pick<Claim, "scope" | "view">): void {
     if (this.#claim === null) return;
-    this.#sight = { scope, view };
-    const sight = { ...this.#claim, scope, view };
+    this.#grantedView = { scope, view };
+    const grantedView = { ...this.#claim, scope, view };
     // What this throws ends the stream: asked of another column, it would be silent.
-    requireRecorded(sight, this.#excluded);
-    const interest = interestOf(sight);
+    requireRecorded(grantedView, this.#excluded);
+    const interest = interestOf(grantedView);
     if (groupKey(interest) === groupKey(this.stream.interest)) return;
     this.stream.move(interest, "scope_changed");
   }
@@ -125,19 +125,19 @@ function claimOf(
 
 /** Holds the right to rows that are shown under others. */
 class RelatedHolder implements ScopeHolder {
-  readonly #ticket: StreamSession;
+  readonly #session: StreamSession;
   readonly #index: number;
 
-  constructor(ticket: StreamSession, index: number) {
-    this.#ticket = ticket;
+  constructor(session: StreamSession, index: number) {
+    this.#session = session;
     this.#index = index;
   }
 
   regrant(grant: Grant | null): void {
-    this.#ticket.regrantRelated(this.#index, grant);
+    this.#session.regrantRelated(this.#index, grant);
   }
 
   revoke(): void {
-    this.#ticket.revoke();
+    this.#session.revoke();
   }
 }

@@ -102,7 +102,7 @@ export class Subscription extends LiveStream implements Member {
     this.invalidate(reason);
   }
 
-  override beat(trailerOf: (group: SubscriberGroup) => Uint8Array): void {
+  override heartbeat(trailerOf: (group: SubscriberGroup) => Uint8Array): void {
     if (!this.hasRoom()) return;
     if (this.#phase === "live") this.enqueue(trailerOf(this.#group));
     else this.send(commentText);
@@ -127,11 +127,11 @@ export class Subscription extends LiveStream implements Member {
     // Nothing until the snapshot begins, and what an earlier stream has sent where there is none.
     this.#held = this.#group.rows === null ? null : HeldRows.none(log, rowsHeld);
     if (beginning === "everything") {
-      this.#walk = { start: null, page: null, isAnew: false };
+      this.#walk = { start: null, page: null, isFreshStart: false };
       return;
     }
     if (typeof beginning === "object" && beginning.kind === "anew") {
-      this.#walk = { start: null, page: null, isAnew: true };
+      this.#walk = { start: null, page: null, isFreshStart: true };
       return this.send(invalidateText(beginning.reason));
     }
     if (this.#held !== null) this.#held = HeldRows.unknown(log);
@@ -164,7 +164,7 @@ export class Subscription extends LiveStream implements Member {
     const round = this.#round;
     const { log, feed, pages } = this.channel;
     if (walk.page === null) {
-      const page = await pages.read(this.#group, walk.start, await this.#leastKnown(walk));
+      const page = await pages.read(this.#group, walk.start, await this.#minKnown(walk));
       const isReached = await feed.reach(page.position);
       if (this.#round !== round) return;
       // Another life of the log has begun behind the page.
@@ -178,11 +178,11 @@ export class Subscription extends LiveStream implements Member {
       // What the page does not know of is read again behind it.
       const changes = window.changes.filter((change) => log.covers(page.position, change));
       const { cursor: { position: reached } } = window;
-      const to = log.isBehind(page.position, reached) ? reached : page.position;
-      if (!await this.#tell(changes, to, walk.start, round)) return;
+      const to = log.includes(page.position, reached) ? reached : page.position;
+      if (!await this.#sendChanges(changes, to, walk.start, round)) return;
       this.#cursor = window.cursor;
       // The log gives as much at a time as it likes: nothing up to the page may be left out.
-      if (!log.isBehind(window.cursor.position, page.position)) return;
+      if (!log.includes(window.cursor.position, page.position)) return;
     }
     this.enqueue(page.bytes);
     this.#cursor = cursorAt(page.position);
@@ -197,11 +197,11 @@ export class Subscription extends LiveStream implements Member {
   }
 
   /** What the next page must know of; null where any will do. */
-  async #leastKnown({ isAnew }: SnapshotProgress): Promise<Position | null> {
+  async #minKnown({ isFreshStart }: SnapshotProgress): Promise<Position | null> {
     if (this.#cursor !== null) return this.#cursor.position;
     const { feed } = this.channel;
     // The change that brought the invalidation may be on its way still.
-    return isAnew ? await feed.between(() => feed.position) : null;
+    return isFreshStart ? await feed.between(() => feed.position) : null;
   }
 
   /** Some of the changes behind the cursor; at their end the stream is live. */
@@ -212,7 +212,7 @@ export class Subscription extends LiveStream implements Member {
     const window = await this.#read(cursor, this.#lossReason, round);
     if (window === null) return;
     const { changes, cursor: { position: to } } = window;
-    if (!await this.#tell(changes, to, null, round)) return;
+    if (!await this.#sendChanges(changes, to, null, round)) return;
     this.#cursor = window.cursor;
     if (window.cursor.within === null && window.changes.length > 0) {
       this.send(this.#tokenText(window.cursor.position));
@@ -226,8 +226,8 @@ export class Subscription extends LiveStream implements Member {
   }
 
   #tokenText(position: Position): string {
-    const { log, marks } = this.channel;
-    return tokenText(marks.token(log.print(position), this.#group.mark));
+    const { log, resumeTokens } = this.channel;
+    return tokenText(resumeTokens.token(log.print(position), this.#group.resumeToken));
   }
 
   /** The next changes; null where the stream goes another way. */
@@ -238,7 +238,7 @@ export class Subscription extends LiveStream implements Member {
   ): Promise<HistoryWindow | null> {
     const { history, sizes } = this.channel;
     // With what is shown under rows, a step is told whole or not at all.
-    const isWhole = this.#group.isToldByStep;
+    const isWhole = this.#group.isSentByStep;
     const window = await history.read(cursor, isWhole ? Infinity : sizes.changesAtOnce);
     if (this.#round !== round) return null;
     const isTorn = isWhole && window !== null && window.cursor.within !== null;
@@ -253,19 +253,19 @@ export class Subscription extends LiveStream implements Member {
   }
 
   /** Sends the events of changes up to a position; false where the stream goes another way. */
-  async #tell(
+  async #sendChanges(
     changes: readonly Change[],
     to: Position,
     start: SnapshotStart | null,
     round: number,
   ): Promise<boolean> {
-    const { decider, log } = this.channel;
+    const { matcher, log } = this.channel;
     // The order of a foreign key may be its collation's: then rows that are still to come in a page
     // are told of as well, and the page says the same once more.
-    const upTo = start !== null && decider.knowsKeyOrder(this.interest.table) ? start.key : null;
-    const told = await renderChanges(changes, {
+    const upTo = start !== null && matcher.knowsKeyOrder(this.interest.table) ? start.key : null;
+    const sent = await renderChanges(changes, {
       group: this.#group,
-      decider,
+      matcher,
       log,
       to,
       held: this.#held,
@@ -274,11 +274,11 @@ export class Subscription extends LiveStream implements Member {
       upTo,
     });
     if (this.#round !== round) return false;
-    if ("reason" in told) {
-      this.invalidate(told.reason);
+    if ("reason" in sent) {
+      this.invalidate(sent.reason);
       return false;
     }
-    if (told.text !== "") this.send(told.text);
+    if (sent.text !== "") this.send(sent.text);
     return true;
   }
 
@@ -286,11 +286,11 @@ export class Subscription extends LiveStream implements Member {
   async #join(round: number): Promise<void> {
     if (this.#round !== round || this.#cursor === null) return;
     const { history, sizes } = this.channel;
-    const isWhole = this.#group.isToldByStep;
+    const isWhole = this.#group.isSentByStep;
     const rest = history.readMemory(this.#cursor, isWhole ? Infinity : sizes.changesAtOnce);
     if (rest === null || !rest.isEnd) return;
     if (rest.changes.length > 0) {
-      if (!await this.#tell(rest.changes, rest.cursor.position, null, round)) return;
+      if (!await this.#sendChanges(rest.changes, rest.cursor.position, null, round)) return;
       this.send(this.#tokenText(rest.cursor.position));
       // Its client may have been found to be gone.
       if (this.isClosed) return;

@@ -13,7 +13,7 @@ export function resolveNestedWrites(
   relations: ReadonlyMap<ResourceDefinition, Relations>,
 ): ReadonlySet<ColumnInfo> {
   const served = new Set(definitions.map(({ table }) => tableOf(table)));
-  const wired = new Set<ColumnInfo>();
+  const filledByRelation = new Set<ColumnInfo>();
   for (const definition of definitions) {
     if (definition.options.nestedWrites !== true) continue;
     const owner = tableOf(definition.table);
@@ -23,10 +23,10 @@ export function resolveNestedWrites(
     }
     for (const relation of own) {
       requireFillableLink(relation, served);
-      for (const column of foreignKeys(relation)) wired.add(column);
+      for (const column of foreignKeys(relation)) filledByRelation.add(column);
     }
   }
-  return wired;
+  return filledByRelation;
 }
 
 /** The columns of a relation that refer, wherever they stand. */

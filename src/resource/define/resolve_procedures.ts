@@ -14,7 +14,7 @@ export function resolveProcedures(
 ): ReadonlyMap<string, Procedure> {
   const subject = `Cannot serve "${table}": procedures`;
   requireObject(procedures, subject);
-  const settled = new Map<string, Procedure>();
+  const resolved = new Map<string, Procedure>();
   for (const [name, procedure] of Object.entries<unknown>({ ...procedures })) {
     if (!namePattern.test(name)) {
       throw new Error(
@@ -22,9 +22,9 @@ export function resolveProcedures(
       );
     }
     requireProcedure(procedure, `${subject}.${name}`);
-    settled.set(name, procedure);
+    resolved.set(name, procedure);
   }
-  return settled;
+  return resolved;
 }
 
 /** What needs no percent-encoding in a path, and is no step in it as `.` and `..` are. */

@@ -31,7 +31,7 @@ export function resolveRelations(
     const { relations = {}, autoRelations = !from.table.own } = from.definition.options;
     const derived = autoRelations ? deriveRelations(from, served) : [];
     const declared = Object.entries(relations).map(([name, options]) =>
-      settleRelation(name, from, options, served)
+      resolveRelation(name, from, options, served)
     );
     // A declared one takes the place of a derived one of its name.
     const all = [...derived, ...declared].map((relation) => [relation.name, relation] as const);
@@ -39,7 +39,7 @@ export function resolveRelations(
   }));
 }
 
-function settleRelation(
+function resolveRelation(
   name: string,
   from: DefinedTable,
   options: RelationOptions,

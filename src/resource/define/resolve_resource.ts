@@ -37,7 +37,7 @@ export interface ResourceContext {
   readonly sealer: Sealer;
   readonly relations: ReadonlyMap<ResourceDefinition, Relations>;
   /** The columns that nested writes fill in. */
-  readonly wired: ReadonlySet<ColumnInfo>;
+  readonly filledByRelation: ReadonlySet<ColumnInfo>;
   /** Asked only once every resource is settled. */
   resourceOf(table: TableInfo): Resource | undefined;
   /** Asked only once the database was. */
@@ -68,11 +68,11 @@ export function resolveResource(
   const relation = (from: TableInfo, name: string) =>
     (from === table ? relations : resourceOf(from)?.relations)?.get(name);
   checkKey(options.id, table, find);
-  requireCreatable(options, table, context.wired, find);
+  requireCreatable(options, table, context.filledByRelation, find);
   const softDelete = options.softDelete === undefined
     ? null
     : resolveSoftDelete(find(options.softDelete.field, "softDelete.field"));
-  const fields = settleFields(options, table, softDelete, find);
+  const fields = resolveFields(options, table, softDelete, find);
   requireReadableKey(options, table, fields);
   const url = `${context.basePath}/${options.path ?? encodeURIComponent(table.name)}`;
   const place = { subject: `Cannot serve "${table.name}"`, url };
@@ -93,11 +93,11 @@ export function resolveResource(
     fields,
     groups: groupTable(table, fields.readable),
     strictInput: options.strictInput ?? false,
-    generated: settleGenerated(options, table, find),
-    computed: settleComputed(options, table, runtime.observe),
-    capabilities: settleCapabilities(options, softDelete),
-    page: settlePage(options, table),
-    batch: settleBatch(options, table),
+    generated: resolveGenerated(options, table, find),
+    computed: resolveComputed(options, table, runtime.observe),
+    capabilities: resolveCapabilities(options, softDelete),
+    page: resolvePage(options, table),
+    batch: resolveBatch(options, table),
     etag: resolveEtag(options.etag, table, {
       keys: context.tagKeys,
       readable: fields.readable,
@@ -165,7 +165,7 @@ function checkKey(
   }
 }
 
-function settleFields(
+function resolveFields(
   options: Options,
   table: TableInfo,
   softDelete: SoftDelete | null,
@@ -187,7 +187,7 @@ function settleFields(
   };
 }
 
-function settlePage(options: Options, table: TableInfo): PageLimits {
+function resolvePage(options: Options, table: TableInfo): PageLimits {
   const { maxLimit = 100, defaultLimit = Math.min(20, maxLimit) } = options.pagination ?? {};
   for (const limit of [maxLimit, defaultLimit]) {
     if (!Number.isSafeInteger(limit) || limit < 1) {
@@ -204,7 +204,7 @@ function settlePage(options: Options, table: TableInfo): PageLimits {
 function requireCreatable(
   { auth, capabilities, fields, generatedFields = [], hooks }: Options,
   table: TableInfo,
-  wired: ReadonlySet<ColumnInfo>,
+  filledByRelation: ReadonlySet<ColumnInfo>,
   find: ColumnFinder,
 ): void {
   const isCreated = auth?.create !== undefined && capabilities?.enableCreate !== false;
@@ -214,7 +214,7 @@ function requireCreatable(
   );
   for (const column of table.columns) {
     const isOpen = filled.has(column) || column.primaryKey || column.generated ||
-      wired.has(column);
+      filledByRelation.has(column);
     if (isOpen || !column.notNull || column.default !== null) continue;
     throw new Error(
       `Cannot serve "${table.name}": nobody can fill "${column.name}" of a new row: make it ` +
@@ -223,7 +223,7 @@ function requireCreatable(
   }
 }
 
-function settleBatch({ batch = {} }: Options, table: TableInfo): BatchPolicy {
+function resolveBatch({ batch = {} }: Options, table: TableInfo): BatchPolicy {
   const { create = 100, update = 100, replace = 100, delete: remove = 100 } = batch;
   for (const [name, limit] of Object.entries({ create, update, replace, delete: remove })) {
     if (!Number.isSafeInteger(limit) || limit < 1) {
@@ -234,7 +234,7 @@ function settleBatch({ batch = {} }: Options, table: TableInfo): BatchPolicy {
   return { create, update, replace, delete: remove, incrementVersion };
 }
 
-function settleCapabilities(
+function resolveCapabilities(
   { capabilities = {} }: Options,
   softDelete: SoftDelete | null,
 ): Resource["capabilities"] {
@@ -251,7 +251,7 @@ function settleCapabilities(
   };
 }
 
-function settleGenerated(
+function resolveGenerated(
   { generatedFields = [], auth, hooks }: Options,
   table: TableInfo,
   find: ColumnFinder,
@@ -268,7 +268,7 @@ function settleGenerated(
   return generated;
 }
 
-function settleComputed(
+function resolveComputed(
   { computed = {} }: Options,
   table: TableInfo,
   observe: Observer,

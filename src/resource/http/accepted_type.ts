@@ -61,10 +61,10 @@ function rankOf(type: string, ranges: readonly MediaRange[]): number {
   for (const name of [type, `${family}/*`, "*/*"]) {
     const range = ranges.find((other) => other.type === name);
     if (range === undefined) continue;
-    return range.quality > 0 && name === type ? range.quality + leastStep / 2 : range.quality;
+    return range.quality > 0 && name === type ? range.quality + minStep / 2 : range.quality;
   }
   return 0;
 }
 
 /** Qualities have three digits. */
-const leastStep = 0.001;
+const minStep = 0.001;

@@ -100,7 +100,7 @@ function tag(opaque: string, { algorithm }: EtagPolicy): string {
   return algorithm === "weak" ? `W/"${opaque}"` : `"${opaque}"`;
 }
 
-const longestHeader = 8_192;
+const maxHeaderLength = 8_192;
 
 /** A member of a list, which may be empty (RFC 9110, 5.6.1). */
 const listedTag = /[ \t]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")?[ \t]*(?:,|$)/y;
@@ -108,7 +108,7 @@ const listedTag = /[ \t]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")?[ \t]*(?:,|$)/y;
 /** The tags of a list; none where anything else stands in it: what is malformed matches nothing. */
 function listedTags(header: string): readonly string[] {
   const tags: string[] = [];
-  if (header.length > longestHeader) return tags;
+  if (header.length > maxHeaderLength) return tags;
   for (let at = 0; at < header.length; at = listedTag.lastIndex) {
     listedTag.lastIndex = at;
     const member = listedTag.exec(header);

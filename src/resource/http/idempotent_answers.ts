@@ -28,7 +28,7 @@ export type AnswerIdempotently = (
 /** Looks for the `Idempotency-Key` of requests. */
 export interface IdempotentAnswers {
   /** Null for a write that has no key. Throws a 400 for a key that is none. */
-  find(arrival: IncomingRequest, resource: Resource): AnswerIdempotently | null;
+  find(request: IncomingRequest, resource: Resource): AnswerIdempotently | null;
   /** Makes room in these databases, where that is where answers are kept. */
   prepare(drivers: Iterable<Driver>): Promise<void>;
 }
@@ -76,28 +76,28 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
         }
       }
     },
-    find(arrival, { driver }) {
-      const { request: { method, headers }, target: { query }, user } = arrival;
+    find(request, { driver }) {
+      const { request: { method, headers }, target: { query }, user } = request;
       const header = headers.get("idempotency-key");
       if (header === null) return null;
       const key = parseIdempotencyKey(header, user === null);
-      const path = arrival.operationPath();
+      const path = request.operationPath();
       // Two spaces of names: a user may be called like an address. The address counts as a whole,
       // not by its network as for budgets: neighbours must not be given each other's answers.
-      const identity = user === null ? `a${arrival.address() ?? ""}` : `u${user.id}`;
+      const identity = user === null ? `a${request.address() ?? ""}` : `u${user.id}`;
       const ifMatch = headers.get("if-match");
       const table = storage === "db" ? tableOf(driver) : null;
       const keeping = { clock, random, observe, store: table ?? sharedStore() };
       return async (execute, gate) =>
         await answerOnce(
-          { key, identity, method, path, query, ifMatch, body: await arrival.body() },
+          { key, identity, method, path, query, ifMatch, body: await request.body() },
           keeping,
           {
             execute: async (claim) =>
               table === null
                 ? { reply: await execute(null), isStored: false }
                 : await answerWithin(claim, table, execute),
-            authorize: () => arrival.authorize(),
+            authorize: () => request.authorize(),
           },
           gate,
         );

@@ -62,10 +62,10 @@ export class IncomingRequest {
   }
 
   /** Runs the operation. Not `async`: one promise less between request and answer. */
-  run(payment: Debit, record: RecordReply | null): Promise<Reply> {
+  run(debit: Debit, record: RecordReply | null): Promise<Reply> {
     return this.#destination.endpoint.takesBody
-      ? this.body().then((bytes) => this.#runWith(parseBody(bytes), payment, record))
-      : this.#runWith(undefined, payment, record);
+      ? this.body().then((bytes) => this.#runWith(parseBody(bytes), debit, record))
+      : this.#runWith(undefined, debit, record);
   }
 
   /** Throws where the caller has no right to the operation, as {@link run} would; does nothing. */
@@ -85,14 +85,14 @@ export class IncomingRequest {
 
   #runWith(
     body: unknown,
-    payment: Debit,
+    debit: Debit,
     record: RecordReply | null,
   ): Promise<Reply> {
     const { endpoint, resource } = this.#destination;
-    return endpoint.run(this.#asked(body, payment, record), this.user, resource);
+    return endpoint.run(this.#asked(body, debit, record), this.user, resource);
   }
 
-  #asked(body: unknown, payment: Debit, record: RecordReply | null): ResourceRequest {
+  #asked(body: unknown, debit: Debit, record: RecordReply | null): ResourceRequest {
     const { request, target } = this;
     return {
       segment: this.#destination.segments[0] ?? "",
@@ -100,7 +100,7 @@ export class IncomingRequest {
       body,
       header: (name) => request.headers.get(name),
       address: () => this.address(),
-      payment,
+      debit,
       raw: request,
       delivery: this.#caller,
       record,

@@ -68,24 +68,24 @@ export function mountResources(
   function answerFrom(
     resource: Resource,
     segments: readonly string[],
-    incoming: IdentifiedRequest,
+    identified: IdentifiedRequest,
   ): Promise<Reply> {
-    const { request } = incoming;
-    const endpoint = findEndpoint(request.method, segments, resource);
-    const destination = { endpoint, resource, segments };
-    const arrival = new IncomingRequest(incoming, destination, options);
-    endpoint.admit(arrival.user, resource);
-    const byKey = isRead(request) ? null : options.keys?.find(arrival, resource) ?? null;
+    const { method } = identified.request;
+    const endpoint = findEndpoint(method, segments, resource);
+    const match = { endpoint, resource, segments };
+    const request = new IncomingRequest(identified, match, options);
+    endpoint.admit(request.user, resource);
+    const byKey = isRead(method) ? null : options.keys?.find(request, resource) ?? null;
     const protection = endpoint.protection(resource);
     if (protection !== undefined) {
-      return passGuard(arrival, { guard: options.guard, protection, byKey });
+      return passGuard(request, { guard: options.guard, protection, byKey });
     }
-    if (byKey === null) return arrival.run(noDebit, null);
-    return byKey((record) => arrival.run(noDebit, record), null);
+    if (byKey === null) return request.run(noDebit, null);
+    return byKey((record) => request.run(noDebit, record), null);
   }
 }
 
-function isRead({ method }: Request): boolean {
+function isRead(method: string): boolean {
   return method === "GET" || method === "HEAD";
 }
 

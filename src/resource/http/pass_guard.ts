@@ -18,27 +18,27 @@ export interface GuardedEndpoint {
  * Waits for nothing that need not be waited for.
  */
 export async function passGuard(
-  arrival: IncomingRequest,
+  request: IncomingRequest,
   { guard, protection, byKey }: GuardedEndpoint,
 ): Promise<Reply> {
-  const admission = guard.admission(protection, arrival);
+  const admission = guard.admission(protection, request);
   let reply: Reply;
   try {
     const entering = admission.enter();
     if (entering instanceof Promise) await entering;
     // An answer that was stored under the request's Idempotency-Key is counted, and costs nothing.
     reply = byKey === null
-      ? await admitAndRun(arrival, admission)
-      : await byKey((record) => arrival.run(admission, record), admission);
+      ? await admitAndRun(request, admission)
+      : await byKey((record) => request.run(admission, record), admission);
   } catch (error) {
     throw admission.failed(error);
   }
   return admission.served(reply);
 }
 
-function admitAndRun(arrival: IncomingRequest, admission: Admission): Promise<Reply> {
+function admitAndRun(request: IncomingRequest, admission: Admission): Promise<Reply> {
   const admitting = admission.admit();
   return admitting instanceof Promise
-    ? admitting.then(() => arrival.run(admission, null))
-    : arrival.run(admission, null);
+    ? admitting.then(() => request.run(admission, null))
+    : request.run(admission, null);
 }

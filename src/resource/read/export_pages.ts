@@ -26,7 +26,7 @@ export interface ExportOptions {
 export const firstPageRows = 64;
 
 /** Some milliseconds of work: other requests get their turn behind every page. */
-const mostPageRows = 512;
+const maxPageRows = 512;
 
 /** What pages are meant to take, in bytes as sent. */
 const pageBytes = 256 * 1024;
@@ -65,5 +65,5 @@ export async function* exportPages(
 /** How many rows of the width just met fill a page, to the power of two below. */
 function nextSize(size: number, bytes: number): number {
   const fitting = 2 ** Math.floor(Math.log2(Math.max(1, size * pageBytes / bytes)));
-  return Math.min(fitting, size * 4, mostPageRows);
+  return Math.min(fitting, size * 4, maxPageRows);
 }

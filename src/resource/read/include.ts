@@ -46,7 +46,7 @@ export function reachedBy(includes: readonly Include[]): ReadonlySet<Resource> {
   );
 }
 
-const mostForOne = 100;
+const maxPerRow = 100;
 
 function resolveAll(
   items: readonly IncludeSyntax[],
@@ -82,7 +82,7 @@ function resolveOne(
 ): Include {
   const { table, fields, page } = target;
   const limit = parseLimit(options.get("limit") ?? null, {
-    defaultLimit: Math.min(mostForOne, page.maxLimit),
+    defaultLimit: Math.min(maxPerRow, page.maxLimit),
     maxLimit: page.maxLimit,
   });
   return {

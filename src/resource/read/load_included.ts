@@ -52,7 +52,7 @@ export function loadIncludedOfOne(
   return loadAll({ rows: [row], times: [1] }, includes, {
     related,
     connection,
-    left: mostOfOneRow,
+    left: maxIncludedPerRow,
   });
 }
 
@@ -61,21 +61,24 @@ export function loadIncludedOfOne(
  * it comes to that. Throws a 422 for what may include too much by its limits.
  */
 export function requireSubscribable(includes: readonly Include[]): void {
-  const most = mostUnder(includes);
-  if (most <= mostOfOneRow) return;
+  const most = maxRowsUnder(includes);
+  if (most <= maxIncludedPerRow) return;
   throw new Problem(
     "query-too-expensive",
-    `Cannot follow so many rows: one row may include ${most}, and ${mostOfOneRow} are the most. ` +
+    `Cannot follow so many rows: one row may include ${most}, and ${maxIncludedPerRow} are the most. ` +
       "Give the relations a limit, or include fewer",
-    { details: { limit: mostOfOneRow } },
+    { details: { limit: maxIncludedPerRow } },
   );
 }
 
 /** Lists in lists fit without limits of their own, lists in those do not. */
-const mostOfOneRow = 10 * maxIncludedRows;
+const maxIncludedPerRow = 10 * maxIncludedRows;
 
-function mostUnder(includes: readonly Include[]): number {
-  return includes.reduce((sum, { limit, view }) => sum + limit * (1 + mostUnder(view.include)), 0);
+function maxRowsUnder(includes: readonly Include[]): number {
+  return includes.reduce(
+    (sum, { limit, view }) => sum + limit * (1 + maxRowsUnder(view.include)),
+    0,
+  );
 }
 
 /** Which rows of a relation a caller sees: of its target, and of its link table. */

@@ -26,8 +26,8 @@ export async function notFoundOrForbidden(
   const seen = and(grant.visible, among, keyFilter(target.key, table));
   const count = (where: Filter) => fetchCount(connection, { kind: "count", table, where }, reader);
   // A row that lies within the scope after all came into being since: it was not there to write to.
-  const isForeign = await count(seen) > 0 && await count(and(seen, grant.rows)) === 0;
-  return isForeign
+  const isExisting = await count(seen) > 0 && await count(and(seen, grant.rows)) === 0;
+  return isExisting
     ? new Problem("forbidden", `Cannot ${grant.access}: the row lies outside your scope`)
     : notFound(resource, target.segment);
 }

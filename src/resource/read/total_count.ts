@@ -50,7 +50,7 @@ export function planTotalCount(
  * What is expected to be fewer is counted. Postgres takes a table that it has not analysed yet for
  * ten pages, 2,260 of the smallest rows, also while it is empty.
  */
-const fewestGuessed = 2_500;
+const minEstimated = 2_500;
 
 /** `found` are the rows that `read`, the page and one more, has found. */
 export async function fetchTotalCount(
@@ -63,7 +63,7 @@ export async function fetchTotalCount(
     return { totalCount: found };
   }
   const guess = plan.estimate === null ? null : await fetchEstimate(driver, plan.estimate, reader);
-  return guess === null || guess < fewestGuessed
+  return guess === null || guess < minEstimated
     ? { totalCount: await fetchCount(driver, plan.count, reader) }
     : { totalCount: Math.max(guess, found), totalCountEstimated: true };
 }

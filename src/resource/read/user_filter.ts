@@ -35,7 +35,7 @@ export interface WalkingFilter {
 export function walkingFilter(text: string | undefined, resource: Resource): WalkingFilter {
   const syntax = text === undefined ? null : resource.filters.parse(text);
   if (syntax === null) return everyRow;
-  const filter = resolveFilter(syntax, columnsInReach(resource, mostSteps));
+  const filter = resolveFilter(syntax, columnsInReach(resource, maxSteps));
   const reached = new Set<Resource>();
   collectReached(filter, resource, reached);
   if (reached.size > 0) requireFewWalks(syntax, resource);
@@ -53,7 +53,7 @@ export function shownRows(query: Query, resource: Resource): Filter {
 const everyRow: WalkingFilter = Object.freeze({ reached: noResources, within: () => allRows });
 
 /** As deep as `include` goes: each step is a query within the query. */
-const mostSteps = 3;
+const maxSteps = 3;
 
 function ownColumns({ table, operators, fields }: Resource): FilterContext {
   return { table, operators, mayFilter: (column) => fields.filterable.has(column) };

@@ -44,7 +44,7 @@ export class LiveHubs {
     await Promise.all(
       [...this.#options.recorded.values()].map((recorded) => {
         const some = resources.filter(({ driver }) => driver === recorded.driver);
-        for (const one of some.filter(isFollowed)) requireMarkRecorded(one, recorded);
+        for (const one of some.filter(isFollowed)) requireDeletionRecorded(one, recorded);
         return this.#openOne(recorded, tablesOf(some));
       }),
     );
@@ -67,7 +67,7 @@ export class LiveHubs {
     const { runtime } = this.#options;
     const hub = new LiveHub({
       openLog: () => openChangeLog({ driver, tables, changes, runtime }),
-      decider: createMatcher(driver, runtime),
+      matcher: createMatcher(driver, runtime),
       runtime,
       sizes: liveSizes,
       excluded: changes.exclude,
@@ -93,7 +93,7 @@ function isFollowed({ capabilities, policy }: Resource): boolean {
 }
 
 /** Whether a row is marked deleted decides about every stream. */
-function requireMarkRecorded({ live, table }: Resource, { changes }: RecordedDriver): void {
+function requireDeletionRecorded({ live, table }: Resource, { changes }: RecordedDriver): void {
   const column = unrecordedIn(live, changes.exclude);
   if (column === null) return;
   throw new Error(

@@ -89,19 +89,23 @@ async function prepareRow(
 ): Promise<Assignments> {
   if (step.kind === "find") return row.given;
   // A key that the database makes is not known yet; until then its place is kept.
-  const wires = row.wires.map(({ column, from, source }) => {
+  const foreignKeySources = row.foreignKeySources.map(({ column, from, source }) => {
     const known = values.get(from)?.get(source);
     const isKnown = known !== undefined && known !== databaseDefault;
     return [column, isKnown ? valueFor(column, known, source) : databaseDefault] as const;
   });
-  if (step.kind === "link") return completeRow(new Map(wires), step);
+  if (step.kind === "link") return completeRow(new Map(foreignKeySources), step);
   const write = writeTo(step.resource, plan, call);
-  const given = wires.length === 0 ? row.given : new Map([...row.given, ...wires]);
+  const given = foreignKeySources.length === 0
+    ? row.given
+    : new Map([...row.given, ...foreignKeySources]);
   const hooked = await beforeCreate(given, write);
-  const wired = wires.length === 0 ? hooked : new Map([...hooked, ...wires]);
-  const complete = completeNewRow(wired, write.grant, step.resource);
+  const filledByRelation = foreignKeySources.length === 0
+    ? hooked
+    : new Map([...hooked, ...foreignKeySources]);
+  const complete = completeNewRow(filledByRelation, write.grant, step.resource);
   // Neither a hook nor the server's own values lead a row away from where it stands.
-  for (const [column, value] of wires) complete.set(column, value);
+  for (const [column, value] of foreignKeySources) complete.set(column, value);
   return complete;
 }
 
@@ -118,31 +122,36 @@ async function writeStep(
   connection: Connection,
 ): Promise<readonly Row[]> {
   const { plan, call } = writing;
-  const places = step.rows.map(({ place }) => place);
+  const bodyPaths = step.rows.map(({ place }) => place);
   try {
     switch (step.kind) {
       case "find":
         return await findRows(step.rows, step.resource, plan, connection);
       case "link":
-        await insertLinks(step.rows.map((row) => wiredRow(row, writing)), step, call, connection);
+        await insertLinks(
+          step.rows.map((row) => withForeignKeys(row, writing)),
+          step,
+          call,
+          connection,
+        );
         return [];
       case "create": {
-        const rows = step.rows.map((row) => wiredRow(row, writing));
-        return await insertRows(rows, places, writeTo(step.resource, plan, call), connection);
+        const rows = step.rows.map((row) => withForeignKeys(row, writing));
+        return await insertRows(rows, bodyPaths, writeTo(step.resource, plan, call), connection);
       }
       default:
         return unreachable(step);
     }
   } catch (error) {
-    throw refusedAt(error, places);
+    throw refusedAt(error, bodyPaths);
   }
 }
 
 /** The values of a row, with the foreign keys that are known by now. */
-function wiredRow(row: NestedRow, { values, written }: Writing): Assignments {
+function withForeignKeys(row: NestedRow, { values, written }: Writing): Assignments {
   const prepared = values.get(row) ?? new Map();
-  if (row.wires.length === 0) return prepared;
-  const wires = row.wires.map(({ column, from, source }) => {
+  if (row.foreignKeySources.length === 0) return prepared;
+  const foreignKeySources = row.foreignKeySources.map(({ column, from, source }) => {
     const value = written.get(from)?.[source.name] ?? null;
     if (value === null) {
       const message = "cannot be related: the other row has no value to refer to";
@@ -150,7 +159,7 @@ function wiredRow(row: NestedRow, { values, written }: Writing): Assignments {
     }
     return [column, valueFor(column, value, source)] as const;
   });
-  return new Map([...prepared, ...wires]);
+  return new Map([...prepared, ...foreignKeySources]);
 }
 
 /** Tables of others may refer to a number by a text, and the like. */
@@ -199,10 +208,10 @@ async function insertLinks(
  * What the database refused, told where in the body it is, as near as one statement for many rows
  * allows. What another try may mend stays what it is.
  */
-function refusedAt(error: unknown, places: readonly BodyPath[]): unknown {
+function refusedAt(error: unknown, bodyPaths: readonly BodyPath[]): unknown {
   if (!(error instanceof DatabaseError) || error.kind === "retryable") return error;
   const problem = databaseProblem(error, "create");
-  const path = commonPath(places);
+  const path = commonPath(bodyPaths);
   const isTold = problem instanceof Problem && problem.status < 500 && path !== null;
   return isTold ? atBodyPath(problem, { path, details: { path } }) : error;
 }

@@ -23,22 +23,22 @@ export async function inPaidTransaction<Found, Outcome>(
   call: OperationCall<Outcome>,
   { find, change }: PaidWork<Found, Outcome>,
 ): Promise<Outcome> {
-  const { payment } = call.request;
+  const { debit } = call.request;
   for (let attempt = 1; attempt <= tries; attempt++) {
     let count = 0;
     try {
       return await inTransaction(call, async (connection) => {
         const found = await find(connection);
         count = found.length;
-        if (!payment.covers(count)) throw new Unpaid();
+        if (!debit.covers(count)) throw new Unpaid();
         return await change(found, connection);
       });
     } catch (error) {
       if (!(error instanceof Unpaid)) throw error;
     } finally {
-      payment.settle(count);
+      debit.settle(count);
     }
-    if (attempt < tries) await payment.debit(count);
+    if (attempt < tries) await debit.debit(count);
   }
   throw new Problem("conflict", "Cannot write this batch: its filter kept matching more rows");
 }
@@ -49,13 +49,13 @@ export async function paidMatching(
   { resource, request }: Call,
 ): Promise<readonly Row[]> {
   const rows = await readMatching(what, resource, resource.driver);
-  await request.payment.debit(rows.length);
+  await request.debit.debit(rows.length);
   return rows;
 }
 
 /** Pays for them in advance, where they have a price, so that hardly ever more is found later. */
 export async function payMatching(what: MatchingRows, call: Call): Promise<void> {
-  if (call.request.payment.covers(what.limit)) return;
+  if (call.request.debit.covers(what.limit)) return;
   await paidMatching({ ...what, columns: call.resource.table.primaryKey }, call);
 }
 

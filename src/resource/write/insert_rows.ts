@@ -16,7 +16,7 @@ import { afterHook } from "./write_row.ts";
  */
 export async function insertRows(
   rows: readonly Assignments[],
-  places: readonly BodyPath[],
+  bodyPaths: readonly BodyPath[],
   write: WriteCall,
   connection: Connection,
 ): Promise<readonly Row[]> {
@@ -28,9 +28,9 @@ export async function insertRows(
     const answered = (await fetchRows(connection, plan, reader)).rows;
     inserted.push(...inOrderOf(some, answered, table));
   }
-  await requireWithinScope(write, inserted.map((row) => keyOf(row, table)), connection, places);
+  await requireWithinScope(write, inserted.map((row) => keyOf(row, table)), connection, bodyPaths);
   for (const [index, row] of inserted.entries()) {
-    const place = places[index] ?? wholeBody;
+    const place = bodyPaths[index] ?? wholeBody;
     await withinAsync(place, () => afterHook("onAfterCreate", row, write, connection));
   }
   return inserted;

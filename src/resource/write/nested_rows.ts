@@ -10,7 +10,7 @@ export interface NestedRow {
   /** What the body tells of it; of a row to find, its key. */
   readonly given: ReadonlyMap<ColumnInfo, unknown>;
   /** The foreign keys that follow from other rows of the body. */
-  readonly wires: readonly ForeignKeySource[];
+  readonly foreignKeySources: readonly ForeignKeySource[];
   /** The rows that stand in it, in the order in which the relations are declared. */
   readonly embedded: readonly EmbeddedRows[];
 }
@@ -52,13 +52,13 @@ export interface NestedRows {
 /** The other resources that rows are created of, each with the first place that asks for one. */
 export function createdBy({ resource, steps }: NestedRows): ReadonlyMap<Resource, BodyPath> {
   if (steps.length === 1) return noPaths;
-  const places = new Map<Resource, BodyPath>();
+  const bodyPaths = new Map<Resource, BodyPath>();
   for (const step of steps) {
     const [first] = step.rows;
     if (step.kind !== "create" || step.resource === resource || first === undefined) continue;
-    if (!places.has(step.resource)) places.set(step.resource, first.place);
+    if (!bodyPaths.has(step.resource)) bodyPaths.set(step.resource, first.place);
   }
-  return places;
+  return bodyPaths;
 }
 
 /** The resources that rows are looked up in, to be linked. */

@@ -23,13 +23,13 @@ export class InvalidFields extends Problem {
     // The path of a body as a whole is empty.
     const fault = `${first?.path} ${first?.message}`.trim();
     super("validation-error", `Cannot use this body: ${fault}`, {
-      details: { ...details, errors: errors.slice(0, mostErrors) },
+      details: { ...details, errors: errors.slice(0, maxErrors) },
     });
     this.errors = errors;
   }
 }
 
-const mostErrors = 100;
+const maxErrors = 100;
 
 /** Keys that the service itself puts into rows: never input, also under `strictInput`. */
 const markers: ReadonlySet<string> = new Set(["_etag", "_optimisticId"]);

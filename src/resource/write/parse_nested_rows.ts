@@ -17,7 +17,7 @@ import type { Resource } from "../define/resource.ts";
 export interface RowSource {
   readonly body: unknown;
   readonly place: BodyPath;
-  readonly wires?: readonly ForeignKeySource[];
+  readonly foreignKeySources?: readonly ForeignKeySource[];
 }
 
 /**
@@ -37,7 +37,7 @@ export function parseNestedRows(sources: readonly RowSource[], resource: Resourc
 }
 
 /** How deep rows may be embedded in others. */
-const mostLevels = 3;
+const maxLevels = 3;
 
 /** A whole body may embed this many rows for each item that a batch may have. */
 const embeddedPerItem = 10;
@@ -53,7 +53,7 @@ interface Reading {
 
 /** A row that is still being read, and what its body holds under the names of relations. */
 interface Draft extends NestedRow {
-  readonly wires: ForeignKeySource[];
+  readonly foreignKeySources: ForeignKeySource[];
   readonly embedded: EmbeddedRows[];
   readonly nested: ReadonlyMap<string, unknown>;
 }
@@ -87,13 +87,13 @@ function readLevel(
   return drafts;
 }
 
-function draftOf({ body, place, wires = [] }: RowSource, resource: Resource): Draft {
+function draftOf({ body, place, foreignKeySources = [] }: RowSource, resource: Resource): Draft {
   const { own, nested } = split(body, resource);
   const given = parseColumns(own, resource);
-  for (const { column } of wires) {
+  for (const { column } of foreignKeySources) {
     if (given.has(column)) throw fault(column.name, "follows from the row around: leave it out");
   }
-  return { place, given, wires: [...wires], embedded: [], nested };
+  return { place, given, foreignKeySources: [...foreignKeySources], embedded: [], nested };
 }
 
 const nothing: ReadonlyMap<string, unknown> = Object.freeze(new Map());
@@ -122,10 +122,10 @@ function readRelation(
   const [first] = around;
   if (first === undefined) return;
   const target = targetOf(relation, resource);
-  if (target === null || reading.depth > mostLevels) {
+  if (target === null || reading.depth > maxLevels) {
     const words = target === null
       ? "cannot be embedded: its rows are not created here"
-      : `is embedded too deep: ${mostLevels} levels are allowed`;
+      : `is embedded too deep: ${maxLevels} levels are allowed`;
     throw atBodyPath(fault(relation.name, words), first.place);
   }
   const sources = around.flatMap((draft) =>
@@ -140,7 +140,7 @@ function readRelation(
     draft.embedded.push({ relation, target, rows: own });
     if (relation.type !== "belongsTo") continue;
     const { own: column, other: source } = relation.steps[0];
-    draft.wires.push(...own.map((from) => ({ column, from, source })));
+    draft.foreignKeySources.push(...own.map((from) => ({ column, from, source })));
   }
 }
 
@@ -169,20 +169,20 @@ function sourcesIn(
   const { own, other } = relation.steps[0];
   if (type === "belongsTo") requireOpen(own, draft, name);
   const isChild = type === "hasOne" || type === "hasMany";
-  const wires = isChild ? [{ column: other, from: draft, source: own }] : [];
+  const foreignKeySources = isChild ? [{ column: other, from: draft, source: own }] : [];
   return bodies.map((body, index) => {
     const inner = toMany ? `${name}.${index}` : name;
     if (typeof body !== "object" || body === null || Array.isArray(body)) {
       throw fault(inner, "must be an object");
     }
-    return { body, place: pathInside(draft.place, inner), wires, around: draft };
+    return { body, place: pathInside(draft.place, inner), foreignKeySources, around: draft };
   });
 }
 
 /** A foreign key has one source. */
-function requireOpen(column: ColumnInfo, { given, wires }: Draft, name: string): void {
+function requireOpen(column: ColumnInfo, { given, foreignKeySources }: Draft, name: string): void {
   if (given.has(column)) throw fault(column.name, `follows from ${name}: leave it out`);
-  if (wires.some((wire) => wire.column === column)) {
+  if (foreignKeySources.some((foreignKeySource) => foreignKeySource.column === column)) {
     throw fault(name, "follows from another row of the body: leave it out");
   }
 }
@@ -249,7 +249,7 @@ function findRows(sources: readonly EmbeddedSource[], target: Resource): readonl
       if (earlier !== undefined) throw fault("", `names the same row as ${earlier.path}`);
       seen.set(around, named.set(id, place));
       const given = new Map(target.table.primaryKey.map((column, index) => [column, key[index]]));
-      return { place, given, wires: [], embedded: [] };
+      return { place, given, foreignKeySources: [], embedded: [] };
     })
   );
 }
@@ -260,7 +260,7 @@ function linkRow(from: NestedRow, to: NestedRow, relation: Relation): NestedRow 
   return {
     place: to.place,
     given: new Map(),
-    wires: [
+    foreignKeySources: [
       { column: near.other, from, source: near.own },
       { column: far.own, from: to, source: far.other },
     ],

@@ -86,8 +86,8 @@ export async function updateItems(
     }
     return row;
   });
-  const places = items.map(({ index }) => itemPath(index));
-  await requireWithinScope(write, items.map(({ key }) => key), connection, places);
+  const bodyPaths = items.map(({ index }) => itemPath(index));
+  await requireWithinScope(write, items.map(({ key }) => key), connection, bodyPaths);
   for (const row of changed) await afterHook("onAfterUpdate", row, write, connection);
   return changed;
 }

@@ -15,7 +15,7 @@ export async function requireWithinScope(
   { grant, resource }: WriteCall,
   keys: readonly Key[],
   connection: Connection,
-  places: readonly BodyPath[] = [],
+  bodyPaths: readonly BodyPath[] = [],
 ): Promise<void> {
   if (grant.rows.kind === "all") return;
   const { table } = resource;
@@ -27,5 +27,5 @@ export async function requireWithinScope(
     "forbidden",
     `Cannot ${grant.access}: the row would lie outside your scope`,
   );
-  throw atBodyPath(problem, places[outside] ?? wholeBody);
+  throw atBodyPath(problem, bodyPaths[outside] ?? wholeBody);
 }

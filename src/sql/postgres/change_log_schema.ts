@@ -124,7 +124,7 @@ export function postgresCell(raw: string, column: ColumnInfo): SqlValue {
     return text.replace(/^(\d{4,}-\d\d-\d\d)T/, "$1 ").replace(/\+00:00( BC)?$/, "+00$1");
   }
   // The blanks that such a column is filled up with are no part of its text.
-  return paddedType.test(column.foreignType ?? "") ? text.replace(/ +$/, "") : text;
+  return paddedType.test(column.existingType ?? "") ? text.replace(/ +$/, "") : text;
 }
 
 const paddedType = /^(?:bpchar|char(?:acter)?)\s*(?:\(\d+\))?$/i;

@@ -122,7 +122,7 @@ function check(value: unknown, column: ColumnInfo): void {
 
 /** A float4, also below a domain, is compared with what its few digits make of a value. */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
-  if (column.foreignType === null) return "wholly";
+  if (column.existingType === null) return "wholly";
   if (column.kind === "text") return "but for order";
   return column.kind === "real" && !doubleTypes.has(introspectedTypeName(column))
     ? "never"
@@ -205,7 +205,7 @@ function operand(column: ColumnInfo, row?: Fragment): Fragment {
 
 /** Said also where the column has this collation, for tables that somebody else created. */
 function ordered(column: ColumnInfo): Fragment {
-  return column.kind === "text" && column.foreignType === null
+  return column.kind === "text" && column.existingType === null
     ? sql`${identifier(column.dbName)}${codePointOrder}`
     : asValue(column);
 }
@@ -262,7 +262,7 @@ function isSingle(value: unknown): boolean {
 
 /** Enums, char(n), inet, arrays and whatever else has no kind of its own. */
 function isServedThroughText(column: ColumnInfo): boolean {
-  return column.kind === "text" && column.foreignType !== null &&
+  return column.kind === "text" && column.existingType !== null &&
     !textTypes.has(introspectedTypeName(column));
 }
 

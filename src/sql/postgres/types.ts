@@ -2,7 +2,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 
 /** The declared type without its numbers: `timestamp(3) without time zone` has none of them. */
 export function introspectedTypeName(column: ColumnInfo): string {
-  return column.foreignType?.toLowerCase().replace(/\s*\(.*?\)/, "") ?? "";
+  return column.existingType?.toLowerCase().replace(/\s*\(.*?\)/, "") ?? "";
 }
 
 /** The names of the reals with half the digits. */

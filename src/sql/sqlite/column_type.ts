@@ -28,7 +28,7 @@ export type Affinity = "INTEGER" | "TEXT" | "BLOB" | "REAL" | "NUMERIC";
 
 /** The affinity of a column as it was declared. */
 export function affinityOf(column: ColumnInfo): Affinity {
-  return affinityOfType(column.foreignType ?? sqliteColumnType(column));
+  return affinityOfType(column.existingType ?? sqliteColumnType(column));
 }
 
 /** By SQLite's own rules for the declared type, in their order. */

@@ -77,8 +77,8 @@ function check(value: unknown, column: ColumnInfo): void {
 /** Equality is exact everywhere; on a column that is BINARY anyway its index still serves. */
 function operand(column: ColumnInfo, row?: Fragment): Fragment {
   const value = asValue(column, row);
-  const isForeign = column.kind === "text" && column.foreignType !== null;
-  return isForeign ? sql`${value}${binaryCollation}` : value;
+  const isExisting = column.kind === "text" && column.existingType !== null;
+  return isExisting ? sql`${value}${binaryCollation}` : value;
 }
 
 function asValue(column: ColumnInfo, row?: Fragment): Fragment {
@@ -91,7 +91,7 @@ function asValue(column: ColumnInfo, row?: Fragment): Fragment {
  * it would compare them with the number that a bound `"10"` looks like.
  */
 function holdsNumbers(column: ColumnInfo): boolean {
-  if (column.kind !== "text" || column.foreignType === null) return false;
+  if (column.kind !== "text" || column.existingType === null) return false;
   const affinity = affinityOf(column);
   return affinity !== "TEXT" && affinity !== "BLOB";
 }
@@ -101,7 +101,7 @@ function holdsNumbers(column: ColumnInfo): boolean {
  * Text has a collation of its own there, which no PRAGMA tells.
  */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
-  if (column.foreignType === null) return "wholly";
+  if (column.existingType === null) return "wholly";
   const affinity = affinityOf(column);
   const { kind } = column;
   if (kind === "text") {

@@ -18,7 +18,7 @@ export function imageText(
   valueOf: (name: string) => string,
 ): string {
   const numbers = columns.filter(({ mayBeReal }) => mayBeReal);
-  const lines = chunks(numbers, mostTerms).map((some) => realsText(some, valueOf));
+  const lines = chunks(numbers, maxTerms).map((some) => realsText(some, valueOf));
   return [membersText(columns, valueOf), ...lines].join(" || ");
 }
 
@@ -60,9 +60,9 @@ export function sqliteMembers(image: string): ReadonlyMap<string, string> {
 }
 
 /** A function takes 127 arguments in libraries of some years ago, and two make a member. */
-const mostMembers = 60;
+const maxMembers = 60;
 /** A statement may chain 500 SELECTs. */
-const mostTerms = 400;
+const maxTerms = 400;
 
 /** Under it stand the columns that found no place. */
 const moreName = "$more";
@@ -76,13 +76,13 @@ function membersText(
   columns: readonly ImageColumn[],
   valueOf: (name: string) => string,
 ): string {
-  const members = columns.slice(0, mostMembers).map(({ name }) => {
+  const members = columns.slice(0, maxMembers).map(({ name }) => {
     const value = valueOf(name);
     return `${
       textLiteral(name)
     }, CASE typeof(${value}) WHEN 'blob' THEN json_object('$bytes', hex(${value})) ELSE ${value} END`;
   });
-  const rest = columns.slice(mostMembers);
+  const rest = columns.slice(maxMembers);
   if (rest.length > 0) members.push(`'${moreName}', ${membersText(rest, valueOf)}`);
   return `json_object(${members.join(", ")})`;
 }

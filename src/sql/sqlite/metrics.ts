@@ -22,7 +22,7 @@ export const sqliteMetrics: MetricDialect = {
   // be the least.
   extreme: (name, column) => {
     const collation = rawSql(
-      column.kind === "text" && column.foreignType !== null ? " COLLATE BINARY" : "",
+      column.kind === "text" && column.existingType !== null ? " COLLATE BINARY" : "",
     );
     return sql`${rawSql(name)}(${identifier(column.dbName)}${collation})`;
   },

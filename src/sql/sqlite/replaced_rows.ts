@@ -84,7 +84,7 @@ function note(
           imageText(table.recorded, valuesOf(name))
         } ${from}`
       ),
-      `DELETE FROM "_service_replaced" WHERE id <= (SELECT max(id) FROM "_service_replaced") - ${mostNotes}`,
+      `DELETE FROM "_service_replaced" WHERE id <= (SELECT max(id) FROM "_service_replaced") - ${maxNotes}`,
     ],
   };
 }
@@ -177,7 +177,7 @@ function forget(table: RecordedTable): string {
 }
 
 /** A row conflicts with one other for each of its unique values; the rest is for nested writes. */
-const mostNotes = 64;
+const maxNotes = 64;
 
 /** What writes unique values: the only updates that can drive rows out. */
 function updatesOfUniques(table: RecordedTable): string {

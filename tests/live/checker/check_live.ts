@@ -10,7 +10,7 @@ import { parseOptions } from "./worlds/options.ts";
 import { missingServer, runWorlds } from "./worlds/run_worlds.ts";
 
 const [events = "1000000", seed = "1", ...words] = Deno.args;
-const options = { seed: Number(seed), events: Number(events), mostMs: Infinity };
+const options = { seed: Number(seed), events: Number(events), maxMs: Infinity };
 const only = valueOf("only");
 const given = parseOptions(words.filter((word) => !/^(only|overlook)=/.test(word)));
 const overlooked = new Set(rules.filter((rule) => valueOf("overlook")?.split(",").includes(rule)));
@@ -48,14 +48,14 @@ async function checkWorlds(engine: "sqlite" | "postgres", stopping: AbortSignal)
   if (engine === "postgres" && missingServer !== null) {
     return console.log(`worlds of ${engine} are skipped: ${missingServer}`);
   }
-  const verdict = await runWorlds({
+  const evaluation = await runWorlds({
     ...options,
     given: { ...given, engine },
     overlooked,
     stopping,
     report: (line) => console.log(line),
   });
-  const { failure, worlds, events, commits, comparisons, crashes, elapsedMs } = verdict;
+  const { failure, worlds, events, commits, comparisons, crashes, elapsedMs } = evaluation;
   if (failure !== null) end(failure);
   if (stopping.aborted) end(`stopped after ${events} events`);
   console.log(

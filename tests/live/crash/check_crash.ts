@@ -14,10 +14,10 @@ for (let number = 1; number <= Number(runs); number++) {
     await server.crash();
     await server.start();
   });
-  const told = Object.entries(wrong).map(([name, count]) =>
+  const sent = Object.entries(wrong).map(([name, count]) =>
     [name, count, ...invalidations[name] ?? []].join(" ")
   );
-  console.log(`run ${number}: wrong rows: ${told.join(", ")}`);
+  console.log(`run ${number}: wrong rows: ${sent.join(", ")}`);
   if (Object.values(wrong).some((count) => count > 0)) wrongRuns++;
 }
 console.log(`${runs} runs, ${wrongRuns} with losses`);

@@ -25,7 +25,7 @@ export type Outage = (service: Service, streams: ReadonlyMap<string, Fold>) => P
 const notes = table("notes", { id: integer().primaryKey(), title: text() });
 const rowsBefore = 20;
 const insertsAfter = 120;
-const longestLookMs = 500;
+const maxLookMs = 500;
 /** Who writes. */
 export const caller = { [userHeader]: "writer" };
 
@@ -43,7 +43,7 @@ export async function crashRun(adminUrl: string, outage: Outage): Promise<CrashV
       auth: { public: true, create: () => all(), update: () => all() },
     })],
   });
-  let verdict: CrashVerdict | null = null;
+  let evaluation: CrashVerdict | null = null;
   await withService(engine, [notes], config, async (service) => {
     await run(service.db, "CREATE TABLE noise (n integer)");
     const ids = Array.from({ length: rowsBefore }, (_, index) => index + 1);
@@ -59,7 +59,7 @@ export async function crashRun(adminUrl: string, outage: Outage): Promise<CrashV
     const quiet = disturb(others);
     await patches(service);
     // The log is looked at once more: the position then stands on numbers that nothing has written.
-    await pause(longestLookMs);
+    await pause(maxLookMs);
     const left = streams.get("left");
     if (left === undefined) throw new Error("There is no stream to leave");
     const { lastEventId } = left.stream;
@@ -73,12 +73,12 @@ export async function crashRun(adminUrl: string, outage: Outage): Promise<CrashV
     await open("resumed", "/subscribe", { "last-event-id": lastEventId });
     await inserts(service);
     await open("resumed later", "/subscribe", { "last-event-id": lastEventId });
-    verdict = await judge(service.db, streams, known);
+    evaluation = await evaluate(service.db, streams, known);
     for (const { stream } of streams.values()) await stream.close();
   });
   await scratch.drop();
-  if (verdict === null) throw new Error("There is no verdict");
-  return verdict;
+  if (evaluation === null) throw new Error("There is no verdict");
+  return evaluation;
 }
 
 /** Begins transactions that come to nothing until the answer is called, or the server is gone. */
@@ -141,7 +141,7 @@ async function inserts(service: Service): Promise<void> {
 }
 
 /** Holds what the readers show against the table, once they agree or have had all the time. */
-async function judge(
+async function evaluate(
   db: Database,
   streams: ReadonlyMap<string, Fold>,
   known: ReadonlyMap<number, string>,
@@ -151,8 +151,8 @@ async function judge(
   const wrongIn = ({ count, rows, stream }: Fold, name: string) => {
     if (count() !== null) return Math.abs((count() ?? 0) - truth.size);
     // Who resumes goes on with what it had, unless it is told to begin anew.
-    const isAnew = stream.text.includes("event: invalidate");
-    const held = new Map([...name.startsWith("resumed") && !isAnew ? known : [], ...rows]);
+    const isFreshStart = stream.text.includes("event: invalidate");
+    const held = new Map([...name.startsWith("resumed") && !isFreshStart ? known : [], ...rows]);
     const ids = new Set([...truth.keys(), ...held.keys()]);
     return [...ids].filter((id) => truth.get(id) !== held.get(id)).length;
   };
@@ -168,9 +168,11 @@ async function judge(
 }
 
 /** Asks again and again, for a while. */
-export async function eventually(ask: () => boolean | Promise<boolean>): Promise<void> {
+export async function eventually(
+  evaluateInDatabase: () => boolean | Promise<boolean>,
+): Promise<void> {
   for (let tries = 0; tries < 300; tries++) {
-    if (await ask()) return;
+    if (await evaluateInDatabase()) return;
     await pause(20);
   }
   throw new Error("It did not come to that");

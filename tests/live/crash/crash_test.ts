@@ -38,7 +38,7 @@ testUnless(
   async () => {
     await using server = await startMortalPostgres({ synchronous_commit: "off" });
     let seen: ReadonlyMap<number, string> = new Map();
-    const verdict = await crashRun(server.url, async (service, streams) => {
+    const evaluation = await crashRun(server.url, async (service, streams) => {
       const writer = await walWriterOf(service.db);
       Deno.kill(writer, "SIGSTOP");
       seen = await insertSeen(service, streams);
@@ -46,7 +46,7 @@ testUnless(
       Deno.kill(writer, "SIGKILL");
       await eventually(() => walWriterOf(service.db).then((pid) => pid > 0 && pid !== writer, no));
     });
-    assertLost(verdict, seen);
+    assertLost(evaluation, seen);
   },
 );
 
@@ -59,7 +59,7 @@ testUnless(
     let target = primary.url;
     await using proxy = postgresProxy(() => target, () => Promise.resolve(true));
     let seen: ReadonlyMap<number, string> = new Map();
-    const verdict = await crashRun(proxy.url, async (service, streams) => {
+    const evaluation = await crashRun(proxy.url, async (service, streams) => {
       await standby.stop();
       seen = await insertSeen(service, streams);
       await primary.crash();
@@ -68,7 +68,7 @@ testUnless(
       await eventually(async () => (await service.get("/api/notes/1")).status === 200);
       await standby.promote();
     });
-    assertLost(verdict, seen);
+    assertLost(evaluation, seen);
   },
 );
 
@@ -86,8 +86,10 @@ testUnless(
     await primary.stop();
     target = standby.url;
     await eventually(() => db.driver.query(one).then(yes, no));
-    for (const ask of [() => log.end(), () => log.next(before), () => log.readAt(one)]) {
-      const error = await assertRejects(ask, DatabaseError);
+    for (
+      const evaluateInDatabase of [() => log.end(), () => log.next(before), () => log.readAt(one)]
+    ) {
+      const error = await assertRejects(evaluateInDatabase, DatabaseError);
       assertEquals(error.kind, "unavailable");
     }
     await standby.promote();

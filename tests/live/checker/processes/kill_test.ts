@@ -42,35 +42,39 @@ testUnless(
 async function killAgainAndAgain(url: string, rounds: number): Promise<void> {
   const chance = new Chance(rounds);
   const acknowledged = new Set<string>();
-  const marks: Mark[] = [];
+  const resumeTokens: Mark[] = [];
   for (let round = 0; round <= rounds; round++) {
     await using child = startChild([script, url]);
     const base = `http://127.0.0.1:${(await child.printed(/port (\d+)/))[1]}/api/marks`;
     using client = Deno.createHttpClient({ poolMaxIdlePerHost: 2 * writers });
     const service = { base, client };
-    if (round === 0) marks.push(await begin(service));
+    if (round === 0) resumeTokens.push(await begin(service));
     // Behind everything that the killed server may have left.
     const end = `end-${round}`;
     assert(await write(service, [end]));
     acknowledged.add(end);
-    const first = marks[0];
-    const last = marks.at(-1);
+    const first = resumeTokens[0];
+    const last = resumeTokens.at(-1);
     if (first === undefined || last === undefined) throw new Error("There is a position");
-    for (const mark of new Set([first, chance.pick(marks), last])) {
-      const told = await tellUntil(service, mark, end);
-      assertEquals([...acknowledged].filter((id) => !told.has(id)), [], `behind ${mark.token}`);
-      assertEquals([...told].filter((id) => id.includes("undone")), []);
-      const halves = [...told].filter((id) => /^pair.*-[12]$/.test(id) && !told.has(otherHalf(id)));
+    for (const resumeToken of new Set([first, chance.pick(resumeTokens), last])) {
+      const sent = await tellUntil(service, resumeToken, end);
+      assertEquals(
+        [...acknowledged].filter((id) => !sent.has(id)),
+        [],
+        `behind ${resumeToken.token}`,
+      );
+      assertEquals([...sent].filter((id) => id.includes("undone")), []);
+      const halves = [...sent].filter((id) => /^pair.*-[12]$/.test(id) && !sent.has(otherHalf(id)));
       assertEquals(halves, [], "told by half");
     }
     if (round === rounds) break;
     const before = acknowledged.size;
-    const following = follow(service, last, marks);
+    const following = follow(service, last, resumeTokens);
     await writeUntilKilled(service, round, acknowledged, () => child.signal("SIGKILL"));
     await following;
     assert(acknowledged.size > before, "nothing was acknowledged before the kill");
   }
-  assert(marks.length > rounds, `only ${marks.length} positions were tried`);
+  assert(resumeTokens.length > rounds, `only ${resumeTokens.length} positions were tried`);
 }
 
 interface Service {
@@ -87,23 +91,27 @@ async function begin(service: Service): Promise<Mark> {
 }
 
 /** All that is told behind a position until a row is. */
-async function tellUntil(service: Service, mark: Mark, end: string): Promise<ReadonlySet<string>> {
-  const told = new Set(mark.known);
-  for await (const { id, type } of blocks(service, mark.token)) {
+async function tellUntil(
+  service: Service,
+  resumeToken: Mark,
+  end: string,
+): Promise<ReadonlySet<string>> {
+  const sent = new Set(resumeToken.known);
+  for await (const { id, type } of blocks(service, resumeToken.token)) {
     assert(type !== "invalidate", "a position is good for as long as changes are kept");
-    if (id !== null) told.add(id);
-    if (id === end) return told;
+    if (id !== null) sent.add(id);
+    if (id === end) return sent;
   }
   throw new Error(`The stream has ended before ${end}`);
 }
 
 /** Follows until the server is gone, and notes every position on the way. */
-async function follow(service: Service, from: Mark, marks: Mark[]): Promise<void> {
+async function follow(service: Service, from: Mark, resumeTokens: Mark[]): Promise<void> {
   const known = new Set(from.known);
   try {
     for await (const { id, token } of blocks(service, from.token)) {
       if (id !== null) known.add(id);
-      else if (token !== "") marks.push({ token, known: new Set(known) });
+      else if (token !== "") resumeTokens.push({ token, known: new Set(known) });
     }
   } catch (error) {
     // The kill.

@@ -8,9 +8,9 @@ import { text } from "../../../../src/schema/column_builder.ts";
 import { table } from "../../../../src/schema/define.ts";
 
 const [url = ""] = Deno.args;
-const marks = table("marks", { id: text().primaryKey(), note: text() });
+const resumeTokens = table("marks", { id: text().primaryKey(), note: text() });
 const db = await openDatabase(url);
-await db.createTables([marks]);
+await db.createTables([resumeTokens]);
 const app = await createApp({
   db,
   secret: "a secret for the tests only",
@@ -22,8 +22,8 @@ const app = await createApp({
   },
   subscribe: { maxPerUser: 100, maxPerAddress: 100 },
   resources: [
-    resource(marks, {
-      id: marks.id,
+    resource(resumeTokens, {
+      id: resumeTokens.id,
       auth: { public: true, create: () => all() },
       hooks: {
         onAfterCreate: async (_context, { id }) => {

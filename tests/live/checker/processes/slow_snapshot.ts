@@ -25,7 +25,7 @@ export async function readSlowly(rows: number, bytesPerSecond: number): Promise<
   await fill(url, rows);
   const script = new URL("service_process.ts", import.meta.url).pathname;
   await using child = startChild([script, url], {
-    longestLifeMs: 60_000 + 400 * rows * 1_000 / bytesPerSecond,
+    maxLifeMs: 60_000 + 400 * rows * 1_000 / bytesPerSecond,
   });
   const base = `http://127.0.0.1:${(await child.printed(/port (\d+)/))[1]}/api/marks`;
   const idleMs = await middleOf(base, () => false, 60);

@@ -3,7 +3,7 @@ import { writeJson } from "../../../../src/schema/exact_json.ts";
 import type { Chance } from "../chance.ts";
 import type { Instance } from "./instance.ts";
 import { type UserName, users } from "./world.ts";
-import { codes, mostThings, patch, thing, without } from "./write_values.ts";
+import { codes, maxThings, patch, thing, without } from "./write_values.ts";
 
 /** Writes by the API as somebody; gives what was wrong with the answer, if anything was. */
 export async function writeByApi(instance: Instance, chance: Chance): Promise<string | null> {
@@ -18,7 +18,7 @@ export async function writeByApi(instance: Instance, chance: Chance): Promise<st
 type WriteRequest = readonly [method: string, path: string, body?: unknown];
 
 function thingsRequest(chance: Chance): WriteRequest {
-  const id = () => chance.below(mostThings);
+  const id = () => chance.below(maxThings);
   const items = () => Array.from({ length: 1 + chance.below(4) }, () => thing(chance, id()));
   const path = "/api/things";
   switch (
@@ -52,7 +52,7 @@ function thingsRequest(chance: Chance): WriteRequest {
 
 function partsRequest(chance: Chance): WriteRequest {
   const code = chance.pick(codes);
-  const body = { code, thingId: chance.below(mostThings), label: chance.pick(["a", "b", null]) };
+  const body = { code, thingId: chance.below(maxThings), label: chance.pick(["a", "b", null]) };
   const path = `/api/parts/${encodeURIComponent(code)}`;
   switch (chance.weighted({ create: 5, patch: 4, delete: 1 })) {
     case "create":
@@ -65,7 +65,7 @@ function partsRequest(chance: Chance): WriteRequest {
 }
 
 function someThings(chance: Chance): string {
-  const [low, high] = [chance.below(mostThings), chance.below(mostThings)];
+  const [low, high] = [chance.below(maxThings), chance.below(maxThings)];
   return chance.pick([`id=between=(${low},${high})`, `age>${low}`, `ownerId==ada`, "ok==true"]);
 }
 

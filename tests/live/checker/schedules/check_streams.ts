@@ -9,7 +9,7 @@ export interface CheckOptions {
   /** Ends once so many events were checked. */
   readonly events: number;
   /** Ends then in any case. */
-  readonly mostMs: number;
+  readonly maxMs: number;
   /** What is put in the place of a sound part. */
   readonly fault?: Fault;
   readonly spoil?: SimulationOptions["spoil"];
@@ -30,13 +30,13 @@ const stepsOfRun = 720;
 
 /** Runs one simulation after the other, each with a seed of its own. */
 export async function checkStreams(options: CheckOptions): Promise<Verdict> {
-  const { events: wanted, mostMs, report } = options;
+  const { events: wanted, maxMs, report } = options;
   const folder = await makeFolder();
   const startedAt = performance.now();
   const elapsedMs = () => performance.now() - startedAt;
   let [events, comparisons] = [0, 0];
   try {
-    for (let seed = options.seed; events < wanted && elapsedMs() < mostMs; seed++) {
+    for (let seed = options.seed; events < wanted && elapsedMs() < maxMs; seed++) {
       const outcome = await simulate(runOf(seed, allSteps(seed), folder, options));
       events += outcome.events;
       comparisons += outcome.comparisons;
@@ -66,8 +66,8 @@ export async function explain(seed: number, options: CheckOptions): Promise<stri
     const trace = (line: string) => lines.push(line.slice(0, 160));
     const { failure } = await simulate({ ...runOf(seed, steps, folder, options), trace });
     const client = /^client \d+/.exec(failure ?? "")?.[0] ?? "";
-    const told = lines.filter((line) => !line.startsWith("client ") || line.startsWith(client));
-    return [`${steps.length} steps are enough:`, ...told, failure].join("\n");
+    const sent = lines.filter((line) => !line.startsWith("client ") || line.startsWith(client));
+    return [`${steps.length} steps are enough:`, ...sent, failure].join("\n");
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -99,9 +99,9 @@ export class Client {
       request,
       reader: null,
       parser: new EventSourceParser((block) => {
-        const told = this.replica.take(block);
+        const sent = this.replica.take(block);
         if (block.event === null && block.hasId) this.onToken(block.lastEventId);
-        if (typeof told === "object" && told !== null) this.#startOver(told.reason);
+        if (typeof sent === "object" && sent !== null) this.#startOver(sent.reason);
       }, token),
       unread: [],
       isReading: false,
@@ -113,7 +113,7 @@ export class Client {
   }
 
   /** Asks for bytes, where none are there and none were asked for. */
-  ask(): void {
+  evaluateInDatabase(): void {
     const connection = this.#connection;
     if (connection === null || connection.reader === null || connection.isReading) return;
     if (connection.unread.length > 0 || connection.isOver) return;

@@ -48,21 +48,25 @@ const wrongs: readonly Wrong[] = [
         GroupIndex.prototype,
         "visit",
         (visit) =>
-          function (this: GroupIndex, passage, each) {
+          function (this: GroupIndex, rowChange, each) {
             // A row that is gone is all that there is to find by.
-            const { before, after } = passage;
-            visit.call(this, { ...passage, before: after === null ? before : null }, each);
+            const { before, after } = rowChange;
+            visit.call(
+              this,
+              { ...rowChange, before: after === null ? before : null },
+              each,
+            );
           },
       ),
   },
   {
     what: "texts are ordered by UTF-16 units, as JavaScript's < does",
-    fault: { decider: (decider) => ({ ...decider, compile: decidingBy(decider.compile, utf16) }) },
+    fault: { matcher: (matcher) => ({ ...matcher, compile: decidingBy(matcher.compile, utf16) }) },
   },
   {
     what: "NULL is not equal to something, as in JavaScript",
     fault: {
-      decider: (decider) => ({ ...decider, compile: decidingBy(decider.compile, nullIsUnequal) }),
+      matcher: (matcher) => ({ ...matcher, compile: decidingBy(matcher.compile, nullIsUnequal) }),
     },
   },
   {
@@ -152,7 +156,7 @@ const wrongs: readonly Wrong[] = [
         function (this: EventRenderer, event) {
           const written = text.call(this, event);
           // Rows are readonly for everybody but this fault.
-          const row = event.passage.after?.row as Record<string, unknown> | undefined;
+          const row = event.rowChange.after?.row as Record<string, unknown> | undefined;
           if (row !== undefined) row["title"] = null;
           return written;
         }),
@@ -202,15 +206,15 @@ const wrongs: readonly Wrong[] = [
   },
 ];
 
-const mostSeconds = 10;
+const maxSeconds = 10;
 
 for (const { what, fault = {}, spoil, replace } of wrongs) {
-  Deno.test(`caught within ${mostSeconds} s: ${what}`, async () => {
+  Deno.test(`caught within ${maxSeconds} s: ${what}`, async () => {
     using _wrong = replace?.() ?? { [Symbol.dispose]: () => {} };
     const { failure, events, elapsedMs } = await checkStreams({
       seed: 1,
       events: Infinity,
-      mostMs: mostSeconds * 1_000,
+      maxMs: maxSeconds * 1_000,
       fault,
       ...(spoil === undefined ? {} : { spoil }),
     });
@@ -239,10 +243,10 @@ type Verdict = (
   image: RowImage,
 ) => boolean | undefined;
 
-function decidingBy(compile: (filter: Filter) => DecideInMemory, verdict: Verdict) {
+function decidingBy(compile: (filter: Filter) => DecideInMemory, evaluation: Verdict) {
   return (filter: Filter): DecideInMemory => {
     if (filter.kind === "and" || filter.kind === "or") {
-      const terms = filter.terms.map(decidingBy(compile, verdict));
+      const terms = filter.terms.map(decidingBy(compile, evaluation));
       const settling = filter.kind === "or";
       return (image) => {
         const answers = terms.map((decide) => decide(image));
@@ -252,21 +256,23 @@ function decidingBy(compile: (filter: Filter) => DecideInMemory, verdict: Verdic
     }
     const sound = compile(filter);
     if (filter.kind !== "compare") return sound;
-    return (image) => verdict(filter, image) ?? sound(image);
+    return (image) => evaluation(filter, image) ?? sound(image);
   };
 }
 
-const utf16: Verdict = ({ column, operator, values: [asked] }, { row }) => {
+const utf16: Verdict = ({ column, operator, values: [requested] }, { row }) => {
   const value = row[column.name];
-  if (typeof value !== "string" || typeof asked !== "string" || column.kind !== "text") return;
-  if (operator === lessOperator) return value < asked;
-  if (operator === lessOrEqualOperator) return value <= asked;
-  if (operator === greaterOperator) return value > asked;
-  if (operator === greaterOrEqualOperator) return value >= asked;
+  if (typeof value !== "string" || typeof requested !== "string" || column.kind !== "text") return;
+  if (operator === lessOperator) return value < requested;
+  if (operator === lessOrEqualOperator) return value <= requested;
+  if (operator === greaterOperator) return value > requested;
+  if (operator === greaterOrEqualOperator) return value >= requested;
 };
 
-const nullIsUnequal: Verdict = ({ column, operator, values: [asked] }, { row }) =>
-  operator === notEqualOperator && asked !== null && row[column.name] === null ? true : undefined;
+const nullIsUnequal: Verdict = ({ column, operator, values: [requested] }, { row }) =>
+  operator === notEqualOperator && requested !== null && row[column.name] === null
+    ? true
+    : undefined;
 
 function lastOfEach(changes: readonly Change[]): readonly Change[] {
   const last = new Map<unknown, Change>();

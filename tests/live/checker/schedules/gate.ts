@@ -41,30 +41,30 @@ export class Gate {
 }
 
 /** The log behind a gate, which each question passes twice: before the database and after it. */
-export function gatedLog(log: ChangeLog, gate: Gate): ChangeLog {
-  async function ask<T>(question: () => Promise<T>): Promise<T> {
-    await gate.pass();
+export function gatedLog(log: ChangeLog, semaphore: Gate): ChangeLog {
+  async function evaluateInDatabase<T>(question: () => Promise<T>): Promise<T> {
+    await semaphore.pass();
     const answer = await question();
-    await gate.pass();
+    await semaphore.pass();
     return answer;
   }
 
   return {
     ...logMethods(log),
-    end: () => ask(() => log.end()),
-    next: (from) => ask(() => log.next(from)),
-    readAt: (statement) => ask(() => log.readAt(statement)),
+    end: () => evaluateInDatabase(() => log.end()),
+    next: (from) => evaluateInDatabase(() => log.next(from)),
+    readAt: (statement) => evaluateInDatabase(() => log.readAt(statement)),
   };
 }
 
 /** The same for what only the database can decide. */
-export function gatedDecider(decider: Matcher, gate: Gate): Matcher {
+export function limitedMatcher(matcher: Matcher, semaphore: Gate): Matcher {
   return {
-    ...decider,
-    async ask(table, images, filters) {
-      await gate.pass();
-      const answers = await decider.ask(table, images, filters);
-      await gate.pass();
+    ...matcher,
+    async evaluateInDatabase(table, images, filters) {
+      await semaphore.pass();
+      const answers = await matcher.evaluateInDatabase(table, images, filters);
+      await semaphore.pass();
       return answers;
     },
   };

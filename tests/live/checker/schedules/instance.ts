@@ -27,7 +27,7 @@ import {
 import { createSealer } from "../../../../src/runtime/sealer.ts";
 import type { Runtime } from "../../../../src/runtime/runtime.ts";
 import { parseTarget } from "../../../../src/service/target.ts";
-import { type Gate, gatedDecider, gatedLog } from "./gate.ts";
+import { type Gate, gatedLog, limitedMatcher } from "./gate.ts";
 import { tables } from "./world.ts";
 
 /** A service over a database that others may serve as well. */
@@ -45,7 +45,7 @@ export interface Instance {
 /** What is put in the place of a sound part, to see whether the checker finds out. */
 export interface Fault {
   log?(log: ChangeLog, db: Database): ChangeLog;
-  decider?(decider: Matcher): Matcher;
+  matcher?(matcher: Matcher): Matcher;
   request?(request: SubscribeRequest): SubscribeRequest;
   stream?(stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array>;
 }
@@ -56,13 +56,13 @@ export interface InstanceOptions {
   readonly resources: readonly ResourceDefinition[];
   readonly sizes: LiveSizes;
   readonly runtime: Runtime;
-  readonly gate: Gate;
+  readonly semaphore: Gate;
   readonly fault: Fault;
 }
 
 /** Assembled as `createApp` does it, but for a hub whose sizes and log are the test's. */
 export async function openInstance(options: InstanceOptions): Promise<Instance> {
-  const { db, sizes, runtime, gate, fault } = options;
+  const { db, sizes, runtime, semaphore, fault } = options;
   const changes = resolveChangesOptions();
   const log = await openChangeLog({
     driver: db.driver,
@@ -71,10 +71,10 @@ export async function openInstance(options: InstanceOptions): Promise<Instance> 
     runtime,
   });
   const faultyLog = fault.log?.(log, db) ?? log;
-  const decider = createMatcher(db.driver, runtime);
+  const matcher = createMatcher(db.driver, runtime);
   const hub = new WatchedHub({
-    openLog: () => Promise.resolve(gatedLog(faultyLog, gate)),
-    decider: gatedDecider(fault.decider?.(decider) ?? decider, gate),
+    openLog: () => Promise.resolve(gatedLog(faultyLog, semaphore)),
+    matcher: limitedMatcher(fault.matcher?.(matcher) ?? matcher, semaphore),
     runtime,
     sizes,
     excluded: new Set(),
@@ -126,7 +126,7 @@ async function answering(
     sealer: createSealer([secret], runtime.random),
     relations: resolveRelations(definitions, db.driver),
     guard,
-    wired: new Set(),
+    filledByRelation: new Set(),
     isIndexed: () => false,
     resourceOf: (table) => resources.find((resource) => resource.table === table),
     hubOf: () => hub,

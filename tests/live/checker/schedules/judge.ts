@@ -19,7 +19,7 @@ export interface JudgeOptions {
 }
 
 /** Holds what clients have heard against what was committed. */
-export class Judge {
+export class Evaluate {
   readonly #clients: readonly Client[];
   readonly #truth: Truth;
   readonly #positions: Positions;
@@ -99,7 +99,7 @@ export class Judge {
     if (ledger === undefined) return;
     if (ledger.since >= 0 && filter !== null && replica.isConstant && !this.hasNewLife) {
       const isNew = ({ seq }: Change) => seq > ledger.since;
-      const expected = this.#truth.eventsBehind(isNew, place, filter).join("; ");
+      const expected = this.#truth.eventsAfter(isNew, place, filter).join("; ");
       const heard = ledger.lines.join("; ");
       if (heard !== expected) this.failAt(client, `it heard ${heard} and not ${expected}`);
     }

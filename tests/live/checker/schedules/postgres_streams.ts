@@ -62,12 +62,12 @@ const restMs = 20_000;
 const sizes: readonly LiveSizes[] = [
   {
     ...liveSizes,
-    ring: { changes: 100, bytes: 1_000_000 },
+    ringBuffer: { changes: 100, bytes: 1_000_000 },
     rowsPerPage: 4,
     changesAtOnce: 10,
-    mostUnreadBytes: 2_000,
+    maxUnreadBytes: 2_000,
   },
-  { ...liveSizes, rowsPerPage: 4, mostUnreadBytes: 10_000_000 },
+  { ...liveSizes, rowsPerPage: 4, maxUnreadBytes: 10_000_000 },
 ];
 
 class PostgresCheck {
@@ -126,7 +126,7 @@ class PostgresCheck {
     await this.#rest();
     this.#isOver = true;
     await Promise.all(reading);
-    await this.#judge();
+    await this.#evaluate();
     let changes = 0;
     for (const place of ["things", "parts"] as const) changes += this.#truth.countOf(place);
     const events = this.#clients.reduce((sum, { replica }) => sum + replica.count, 0);
@@ -151,7 +151,7 @@ class PostgresCheck {
           resources: definitions(this.#grants),
           sizes: size,
           runtime,
-          gate: new Gate(),
+          semaphore: new Gate(),
           fault,
         }),
       );
@@ -202,7 +202,7 @@ class PostgresCheck {
         const instance = this.#instances[isConstant ? 1 : chance.below(2)];
         if (instance !== undefined) client.connect(instance);
       }
-      client.ask();
+      client.evaluateInDatabase();
       await pause(chance.once(30) && !isConstant ? 40 : 1);
       while (client.take(chance.pick([3, 200, 100_000]))) { /* what has come */ }
       this.#heard.get(client)?.push(...client.replica.heard);
@@ -222,14 +222,14 @@ class PostgresCheck {
     const deadline = performance.now() + restMs;
     const late = () =>
       this.#clients.find(({ replica }) =>
-        !replica.isSynced || replica.token === "" || !this.positions.isBehind(replica.token, end)
+        !replica.isSynced || replica.token === "" || !this.positions.includes(replica.token, end)
       );
     while (late() !== undefined && performance.now() < deadline) await pause(20);
     const client = late();
     if (client !== undefined) this.#failAt(client, `it is at ${client.replica.token}, not ${end}`);
   }
 
-  async #judge(): Promise<void> {
+  async #evaluate(): Promise<void> {
     await this.#truth.learn();
     const [instance] = this.#instances;
     if (instance === undefined) throw new Error("There is an instance");
@@ -239,13 +239,13 @@ class PostgresCheck {
       if (fault !== undefined) this.#failAt(client, fault);
       const difference = await oracle.differenceOf(client);
       if (difference !== null) this.#failAt(client, difference);
-      this.#judgeEvents(client);
+      this.#evaluateEvents(client);
     }
     const fault = this.#observations.find(({ kind }) => kind !== "notice");
     if (fault !== undefined) this.#fail(`observed: ${Deno.inspect(fault)}`);
   }
 
-  #judgeEvents(client: Client): void {
+  #evaluateEvents(client: Client): void {
     const { filter, replica, interest: { place } } = client;
     const heard = this.#heard.get(client) ?? [];
     if (filter === null) return;
@@ -258,7 +258,7 @@ class PostgresCheck {
       return;
     }
     const isNew = (change: Change) => !this.#log.covers(since, change);
-    const expected = this.#truth.eventsBehind(isNew, place, filter);
+    const expected = this.#truth.eventsAfter(isNew, place, filter);
     const behind = heard.filter(({ seq }) => this.#truth.isWhere(seq, isNew));
     const lines = behind.map(({ type, id, seq }) => `${type} ${id} ${seq}`);
     if (lines.toSorted().join("; ") !== [...expected].toSorted().join("; ")) {

@@ -20,7 +20,7 @@ testUnless(
   },
 );
 
-const mostSeconds = 10;
+const maxSeconds = 10;
 const readers: readonly NaiveReader[] = [
   "number",
   "horizon, then number",
@@ -31,12 +31,12 @@ const readers: readonly NaiveReader[] = [
 for (const reader of readers) {
   testUnless(
     missing,
-    `postgres: caught within ${mostSeconds} s: a log that is read by ${reader}`,
+    `postgres: caught within ${maxSeconds} s: a log that is read by ${reader}`,
     async () => {
       const startedAt = performance.now();
       const elapsedMs = () => performance.now() - startedAt;
       let failure: string | null = null;
-      for (let run = 0; failure === null && elapsedMs() < mostSeconds * 1_000; run++) {
+      for (let run = 0; failure === null && elapsedMs() < maxSeconds * 1_000; run++) {
         const fault: Fault = { log: (log) => naiveLog(log, reader) };
         failure = (await check(seed + run, 1_500, fault)).failure;
       }

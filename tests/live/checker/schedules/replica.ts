@@ -16,7 +16,7 @@ export interface Heard {
 /** What a replica needs to know of positions, which are closed to clients. */
 export interface Positions {
   /** Whether `token` stands at or behind `earlier`. */
-  isBehind(token: string, earlier: string): boolean;
+  includes(token: string, earlier: string): boolean;
   /** The last change that a token covers; null where positions are no numbers. */
   seqOf(token: string): number | null;
 }
@@ -49,7 +49,7 @@ export class Replica {
   token = "";
   /** Every event that was checked. */
   count = 0;
-  readonly #place: Place;
+  readonly #appendEvent: Place;
   readonly #positions: Positions;
   /** The last change that was heard of each row. */
   readonly #seqs = new Map<string, number>();
@@ -66,7 +66,7 @@ export class Replica {
 
   /** Holds nothing yet. */
   constructor({ place, positions, isTotal, walks }: ReplicaOptions) {
-    this.#place = place;
+    this.#appendEvent = place;
     this.#positions = positions;
     this.#isTotal = isTotal;
     this.#walks = walks;
@@ -130,7 +130,7 @@ export class Replica {
       if (!this.#isAfterInvalidate) this.#fault("the position was taken back without a reason");
     } else {
       if (!this.#isSynced) this.#fault(`a position ${token} within a snapshot`);
-      if (this.token !== "" && !this.#positions.isBehind(token, this.token)) {
+      if (this.token !== "" && !this.#positions.includes(token, this.token)) {
         this.#fault(`the position went back from ${this.token} to ${token}`);
       }
       const seq = this.#positions.seqOf(token);
@@ -196,7 +196,7 @@ export class Replica {
   }
 
   #idOf(item: Readonly<Record<string, unknown>>): string {
-    return exactText(item[this.#place === "things" ? "id" : "code"]);
+    return exactText(item[this.#appendEvent === "things" ? "id" : "code"]);
   }
 
   #startOver(): void {

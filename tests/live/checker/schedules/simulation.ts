@@ -7,7 +7,7 @@ import { Client } from "./client.ts";
 import { Gate } from "./gate.ts";
 import { type Instance, openInstance } from "./instance.ts";
 import { randomInterests } from "./interests.ts";
-import { Judge } from "./judge.ts";
+import { Evaluate } from "./judge.ts";
 import { listOracle } from "./oracle.ts";
 import type { Positions } from "./replica.ts";
 import {
@@ -41,7 +41,7 @@ const promptCount = 10;
 const stepsBetweenRests = 120;
 
 interface Server {
-  readonly gate: Gate;
+  readonly semaphore: Gate;
   readonly isWide: boolean;
   instance: Instance;
 }
@@ -52,13 +52,13 @@ class Simulation {
   readonly #grants: Grants = firstGrants();
   readonly #servers: Server[] = [];
   readonly #clients: Client[] = [];
-  readonly #judge: Judge;
+  readonly #evaluate: Evaluate;
   #comparisons = 0;
 
   private constructor(options: SimulationOptions, parts: SimulationParts) {
     this.#options = options;
     this.#parts = parts;
-    this.#judge = new Judge({
+    this.#evaluate = new Evaluate({
       clients: this.#clients,
       truth: parts.truth,
       positions: this.positions,
@@ -77,14 +77,14 @@ class Simulation {
     for (const [index, step] of steps.entries()) {
       await this.#step(new Chance(step));
       await this.#look();
-      if (this.#judge.failure === null && (index + 1) % stepsBetweenRests === 0) {
+      if (this.#evaluate.failure === null && (index + 1) % stepsBetweenRests === 0) {
         await this.#rest(new Chance(step + 1));
       }
-      if (this.#judge.failure !== null) break;
+      if (this.#evaluate.failure !== null) break;
     }
-    if (this.#judge.failure === null) await this.#rest(new Chance(seed));
+    if (this.#evaluate.failure === null) await this.#rest(new Chance(seed));
     return {
-      failure: this.#judge.failure,
+      failure: this.#evaluate.failure,
       events: this.#clients.reduce((sum, { replica }) => sum + replica.count, 0),
       comparisons: this.#comparisons,
     };
@@ -92,7 +92,7 @@ class Simulation {
 
   async end(): Promise<void> {
     for (const client of this.#clients) client.disconnect();
-    for (const { gate } of this.#servers) gate.open();
+    for (const { semaphore } of this.#servers) semaphore.open();
     await turns(10);
     for (const { instance } of this.#servers) await instance.close();
     await this.#parts.log.close();
@@ -104,26 +104,26 @@ class Simulation {
 
   async #start(): Promise<void> {
     for (const size of sizes) {
-      const gate = new Gate();
+      const semaphore = new Gate();
       this.#servers.push({
-        gate,
+        semaphore,
         isWide: size === wideSizes,
-        instance: await this.#open(size, gate),
+        instance: await this.#open(size, semaphore),
       });
     }
     const chance = new Chance(this.#options.seed);
     randomInterests(chance, clientCount).forEach((interest, index) => {
       const { positions } = this;
       const client = new Client({ interest, positions, grants: this.#grants, isTotal: true });
-      client.onToken = (token) => this.#judge.checkAt(client, token);
+      client.onToken = (token) => this.#evaluate.checkAt(client, token);
       this.#clients.push(client);
-      if (index < promptCount) this.#judge.openLedger(client);
+      if (index < promptCount) this.#evaluate.openLedger(client);
     });
     for (let write = 0; write < 12; write++) await writeBySql(this.#parts.db, chance);
     await this.#parts.truth.learn();
   }
 
-  async #open(size: LiveSizes, gate: Gate): Promise<Instance> {
+  async #open(size: LiveSizes, semaphore: Gate): Promise<Instance> {
     const { clock } = this.#parts.runtime;
     const db = await openDatabase(this.#parts.url, { clock });
     await this.#options.spoil?.(db);
@@ -132,7 +132,7 @@ class Simulation {
       resources: definitions(this.#grants),
       sizes: size,
       runtime: this.#parts.runtime,
-      gate,
+      semaphore,
       fault: this.#options.fault ?? {},
     });
   }
@@ -152,9 +152,9 @@ class Simulation {
       case "write":
         return await this.#write(chance);
       case "release":
-        return server.gate.releaseOne(chance);
+        return server.semaphore.releaseOne(chance);
       case "hold":
-        return chance.once(3) ? server.gate.open() : server.gate.hold();
+        return chance.once(3) ? server.semaphore.open() : server.semaphore.hold();
       case "read":
         return this.#read(chance);
       case "connect":
@@ -179,7 +179,7 @@ class Simulation {
     if (chance.once(2)) await writeBySql(chance.pick(this.#servers).instance.db, chance);
     else {
       const fault = await writeByApi(chance.pick(this.#servers).instance, chance);
-      if (fault !== null) this.#judge.fail(fault);
+      if (fault !== null) this.#evaluate.fail(fault);
     }
     await this.#learn();
   }
@@ -198,7 +198,7 @@ class Simulation {
 
   #read(chance: Chance): void {
     const client = chance.pick(this.#clients);
-    client.ask();
+    client.evaluateInDatabase();
     const most = chance.pick([1, 7, 60, 500, 10_000]);
     this.#options.trace?.(`client ${this.#clients.indexOf(client)} reads ${most}`);
     client.take(most);
@@ -208,9 +208,9 @@ class Simulation {
     const away = this.#clients.filter((client) => !client.isConnected);
     if (away.length === 0) return;
     const client = chance.pick(away);
-    const isPrompt = this.#judge.prompt.includes(client);
+    const isPrompt = this.#evaluate.prompt.includes(client);
     const { instance } = chance.pick(this.#servers.filter(({ isWide }) => isWide === isPrompt));
-    if (isPrompt) this.#judge.openLedger(client);
+    if (isPrompt) this.#evaluate.openLedger(client);
     this.#options.trace?.(
       `client ${this.#clients.indexOf(client)} connects: ${JSON.stringify(client.interest)}`,
     );
@@ -218,12 +218,12 @@ class Simulation {
   }
 
   async #restart(server: Server): Promise<void> {
-    const { gate, isWide, instance } = server;
-    gate.open();
+    const { semaphore, isWide, instance } = server;
+    semaphore.open();
     for (const client of this.#clients) if (client.instance === instance) client.disconnect();
     await turns(5);
     await instance.close();
-    server.instance = await this.#open(isWide ? wideSizes : crampedSizes, gate);
+    server.instance = await this.#open(isWide ? wideSizes : crampedSizes, semaphore);
   }
 
   /** As when a file is put back from a copy: no position of before counts. */
@@ -232,7 +232,7 @@ class Simulation {
     const epoch = Array.from({ length: 16 }, () => chance.below(16).toString(16)).join("");
     await run(this.#parts.db, `UPDATE "_service_meta" SET value = ? WHERE name = 'epoch'`, epoch);
     await this.#parts.truth.beginAnew();
-    this.#judge.hasNewLife = true;
+    this.#evaluate.hasNewLife = true;
   }
 
   /** Lets what is ready happen, lets prompt clients read, and checks what was heard. */
@@ -240,27 +240,27 @@ class Simulation {
     await turns(2);
     for (let again = true; again;) {
       again = false;
-      for (const client of this.#judge.prompt) client.ask();
+      for (const client of this.#evaluate.prompt) client.evaluateInDatabase();
       await turns(1);
-      for (const client of this.#judge.prompt) if (client.take(1e9)) again = true;
+      for (const client of this.#evaluate.prompt) if (client.take(1e9)) again = true;
     }
-    for (const client of this.#clients) this.#judge.check(client);
+    for (const client of this.#clients) this.#evaluate.check(client);
   }
 
   /** Nobody writes until everybody has heard everything. */
   async #rest(chance: Chance): Promise<void> {
-    for (const { gate } of this.#servers) gate.open();
+    for (const { semaphore } of this.#servers) semaphore.open();
     await this.#parts.truth.learn();
     const end = this.#parts.log.print(await this.#parts.log.end());
     const isThere = ({ replica, hasBegun }: Client) =>
       hasBegun && replica.isSynced && replica.token !== "" &&
-      this.positions.isBehind(replica.token, end);
+      this.positions.includes(replica.token, end);
     await this.#readAll();
-    for (let round = 0; this.#judge.failure === null; round++) {
+    for (let round = 0; this.#evaluate.failure === null; round++) {
       const late = this.#clients.filter((client) => !isThere(client));
       if (late.length === 0) break;
-      if (round === mostRounds) {
-        return this.#judge.failAt(
+      if (round === maxRounds) {
+        return this.#evaluate.failAt(
           late[0],
           `it does not get to ${end}, and is at ${late[0]?.replica.token}`,
         );
@@ -271,12 +271,12 @@ class Simulation {
       await this.#readAll();
     }
     await this.#compare();
-    if (this.#judge.failure === null && chance.once(4)) await this.#changeGrants(chance);
+    if (this.#evaluate.failure === null && chance.once(4)) await this.#changeGrants(chance);
   }
 
   async #readAll(): Promise<void> {
     for (let again = true; again;) {
-      for (const client of this.#clients) client.ask();
+      for (const client of this.#clients) client.evaluateInDatabase();
       await turns(4);
       again = this.#clients.map((client) => client.take(1e9)).includes(true);
     }
@@ -288,15 +288,15 @@ class Simulation {
     if (instance === null) throw new Error("There is a server");
     const oracle = listOracle(instance);
     for (const client of this.#clients) {
-      if (this.#judge.failure !== null) return;
+      if (this.#evaluate.failure !== null) return;
       const difference = await oracle.differenceOf(client);
-      if (difference !== null) this.#judge.failAt(client, difference);
+      if (difference !== null) this.#evaluate.failAt(client, difference);
       this.#comparisons++;
-      this.#judge.closeLedger(client);
+      this.#evaluate.closeLedger(client);
     }
-    this.#judge.hasNewLife = false;
+    this.#evaluate.hasNewLife = false;
     const fault = this.#parts.observations.find(({ kind }) => kind !== "notice");
-    if (fault !== undefined) this.#judge.fail(`observed: ${Deno.inspect(fault)}`);
+    if (fault !== undefined) this.#evaluate.fail(`observed: ${Deno.inspect(fault)}`);
   }
 
   /** Streams that are open are told within a minute, and those who are away when they come back. */
@@ -314,4 +314,4 @@ class Simulation {
 }
 
 /** More than the slowest sign of life takes. */
-const mostRounds = 200;
+const maxRounds = 200;

@@ -39,19 +39,19 @@ export interface Outcome {
 /** Of two servers with little room for anything. */
 export const crampedSizes: LiveSizes = {
   ...liveSizes,
-  ring: { changes: 12, bytes: 100_000 },
+  ringBuffer: { changes: 12, bytes: 100_000 },
   rowsPerPage: 3,
   readers: 2,
-  mostWaiting: 50,
+  maxWaiting: 50,
   changesAtOnce: 4,
-  mostUnreadBytes: 700,
+  maxUnreadBytes: 700,
 };
 /** In it every reader can keep up. */
 export const wideSizes: LiveSizes = {
   ...liveSizes,
   rowsPerPage: 4,
   readers: 3,
-  mostUnreadBytes: 10_000_000,
+  maxUnreadBytes: 10_000_000,
 };
 /** Of the servers. */
 export const sizes = [crampedSizes, crampedSizes, wideSizes];

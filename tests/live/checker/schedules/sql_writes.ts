@@ -7,7 +7,7 @@ import type { SqlValue } from "../../../../src/sql/fragment.ts";
 import { statement } from "../../../support/scratch.ts";
 import type { Chance } from "../chance.ts";
 import { tables, undoneMark } from "./world.ts";
-import { codes, edited, mostThings, owners, thing, valueFor } from "./write_values.ts";
+import { codes, edited, maxThings, owners, thing, valueFor } from "./write_values.ts";
 
 /** Writes by SQL of its own, past all of the service; `between` runs before each statement. */
 export async function writeBySql(
@@ -49,11 +49,11 @@ class SqlScript {
 
   write(connection: Connection): Promise<void> {
     const isSqlite = this.#db.dialect.engine === "sqlite";
-    const way = this.#chance.weighted({
+    const path = this.#chance.weighted({
       ...{ many: 6, phases: 6, upsert: 4, replace: isSqlite ? 4 : 0, key: 3, cascade: 2 },
-      ...{ mark: 3, savepoint: 2, part: 4, one: 10 },
+      ...{ resumeToken: 3, savepoint: 2, part: 4, one: 10 },
     });
-    return this[way](connection);
+    return this[path](connection);
   }
 
   /** Rows that the transaction takes back. */
@@ -105,7 +105,7 @@ class SqlScript {
     await this.#run(connection, "DELETE FROM things WHERE id IN (?, ?)", this.#id(), this.#id());
   }
 
-  async mark(connection: Connection): Promise<void> {
+  async resumeToken(connection: Connection): Promise<void> {
     const column = tables.things.byName.get("deletedAt");
     if (column === undefined) throw new Error("There is a mark");
     const at = this.#chance.once(2) ? null : "2024-01-01T00:00:00Z";
@@ -156,7 +156,7 @@ class SqlScript {
   }
 
   #id(): number {
-    return this.#chance.below(mostThings);
+    return this.#chance.below(maxThings);
   }
 
   async #edit(

@@ -11,9 +11,9 @@ export function positionOf(token: string): Position | null {
 /** What clients need to know of positions, which are closed to them. */
 export function positionsOf(log: ChangeLog, kind: "numbered" | "snapshots"): Positions {
   return {
-    isBehind: (token, earlier) => {
+    includes: (token, earlier) => {
       const [left, right] = [positionOf(token), positionOf(earlier)];
-      return left !== null && right !== null && log.isBehind(left, right);
+      return left !== null && right !== null && log.includes(left, right);
     },
     seqOf: (token) => {
       if (kind === "snapshots") return null;

@@ -39,13 +39,13 @@ export class Truth {
   }
 
   /** Reads what has been committed since. */
-  async learn(told: (change: Change) => void = () => {}): Promise<void> {
+  async learn(sent: (change: Change) => void = () => {}): Promise<void> {
     for (let from: Position | Step = this.#position;;) {
       const step: Step | null = await this.#log.next(from);
       if (step === null) throw new Error("The truth has lost history");
       for (const change of step.changes) {
         this.#note(change);
-        told(change);
+        sent(change);
       }
       from = step.to ?? step;
       this.#position = step.to ?? this.#position;
@@ -105,13 +105,13 @@ export class Truth {
   }
 
   /** One line for every event that the changes behind a position must have brought. */
-  eventsBehind(
-    isBehind: (change: Change) => boolean,
+  eventsAfter(
+    includes: (change: Change) => boolean,
     place: Place,
     filter: Filter,
   ): readonly string[] {
     const lines: string[] = [];
-    for (const change of this.#changes[place].filter(isBehind)) {
+    for (const change of this.#changes[place].filter(includes)) {
       const { before, after } = change;
       const [from, to] = [before, after].map((row) => row === null ? null : idOf(row, place));
       const was = before !== null && matches(filter, before);

@@ -4,7 +4,7 @@ import type { Chance } from "../chance.ts";
 import { hiddenValue, tables } from "./world.ts";
 
 /** So few rows that most writes meet some. */
-export const mostThings = 30;
+export const maxThings = 30;
 /** Keys of parts. */
 export const codes = [
   "",

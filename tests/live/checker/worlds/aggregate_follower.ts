@@ -9,7 +9,7 @@ import type { Sight } from "./sight.ts";
 export interface AggregateFollowerOptions extends FollowerOptions {
   readonly question: Question;
   readonly history: History;
-  readonly sight: Sight;
+  readonly grantedView: Sight;
   /** Whether some changes are noticed, and not known. */
   readonly isUntold: boolean;
 }
@@ -75,16 +75,16 @@ export class AggregateFollower extends Follower {
   /** The first moment at which the counted part of an answer was right. */
   #momentOf(data: string): number | null {
     const { groups }: { readonly groups: readonly Group[] } = JSON.parse(data);
-    const told = groups.map(printGroup).toSorted().join("; ");
-    const { history, sight } = this.#options;
+    const sent = groups.map(printGroup).toSorted().join("; ");
+    const { history, grantedView } = this.#options;
     const { user, condition, groupBy } = this.question;
     const interest = { user, place: "items" as const, condition, select: null, include: "" };
     for (let index = this.#since; index <= history.now; index++) {
       const state = history.at(index);
       if (state.isInner) continue;
-      const rows = sight.rowsOf(state, interest);
+      const rows = grantedView.rowsOf(state, interest);
       const counted = groupsOf(rows, groupBy).map(printGroup).toSorted().join("; ");
-      if (counted === told) return index;
+      if (counted === sent) return index;
     }
     return null;
   }

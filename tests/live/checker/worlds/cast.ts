@@ -17,7 +17,7 @@ export interface Sabotage {
   /** Makes what changes the text of a stream on its way. */
   wire?(): (text: string) => string;
   /** How long a rest waits for what does not come. */
-  readonly patienceMs?: number;
+  readonly busyTimeoutMs?: number;
 }
 
 /** The services over one database, with a time that is moved by hand. */

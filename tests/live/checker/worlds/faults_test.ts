@@ -155,10 +155,10 @@ const wrongs: readonly Wrong[] = [
   },
 ];
 
-const mostSeconds = 10;
+const maxSeconds = 10;
 
 for (const wrong of wrongs) {
-  Deno.test(`worlds: caught within ${mostSeconds} s: ${wrong.what}`, async () => {
+  Deno.test(`worlds: caught within ${maxSeconds} s: ${wrong.what}`, async () => {
     using _replaced = wrong.replace?.() ?? { [Symbol.dispose]: () => {} };
     await requireCaught(wrong);
   });
@@ -167,7 +167,7 @@ for (const wrong of wrongs) {
 const old = await findOldSqlite();
 testUnless(
   "missing" in old ? old.missing : null,
-  `worlds: caught within ${mostSeconds} s: what another SQLite replaces is not recorded`,
+  `worlds: caught within ${maxSeconds} s: what another SQLite replaces is not recorded`,
   () =>
     requireCaught({
       what: "",
@@ -194,7 +194,7 @@ testUnless(
       rules: ["types", "quiet", "order", "leak"],
       given: { ...plain, engine: "postgres", writer: "transactions", crashes: true },
       sabotage: {
-        patienceMs: 1_500,
+        busyTimeoutMs: 1_500,
         spoil: async (db) => {
           // Kept over a recovery, it does not tell that there was one.
           await run(db, `ALTER TABLE IF EXISTS "_service_epoch" SET LOGGED`);
@@ -211,15 +211,15 @@ testUnless(
       what: "",
       rules: ["types", "quiet", "leak"],
       given: { ...plain, engine: "postgres", mode: "service", writer: "sql", services: 2 },
-      sabotage: { patienceMs: 1_500 },
+      sabotage: { busyTimeoutMs: 1_500 },
     }),
 );
 
 async function requireCaught(
   { rules, given, sabotage = {} }: Wrong,
-  seconds = mostSeconds,
+  seconds = maxSeconds,
 ): Promise<void> {
-  const options = { seed: 1, events: Infinity, mostMs: seconds * 1_000, given, sabotage };
+  const options = { seed: 1, events: Infinity, maxMs: seconds * 1_000, given, sabotage };
   const { failure, rule, events, elapsedMs } = await runWorlds(options);
   assert(failure !== null && rule !== null, `nothing was found in ${events} events`);
   assert(rules.includes(rule), `found by ${rule}: ${failure}`);
@@ -228,32 +228,32 @@ async function requireCaught(
 
 /** What is judged by the database of now is told as the step has it. */
 function tellingTheStep(): Disposable {
-  const { meet, judge } = RelatedDispatch.prototype;
+  const { meet, evaluate } = RelatedDispatch.prototype;
   const met = new WeakMap<RelatedDispatch, RowChange[]>();
-  RelatedDispatch.prototype.meet = function (group, passage) {
-    met.set(this, [...met.get(this) ?? [], passage]);
-    return meet.call(this, group, passage);
+  RelatedDispatch.prototype.meet = function (group, rowChange) {
+    met.set(this, [...met.get(this) ?? [], rowChange]);
+    return meet.call(this, group, rowChange);
   };
-  RelatedDispatch.prototype.judge = async function (to) {
+  RelatedDispatch.prototype.evaluate = async function (to) {
     const first = new Map<unknown, RowChange>();
-    for (const passage of met.get(this) ?? []) {
-      const id = passage.after?.row["id"];
-      if (!first.has(id)) first.set(id, passage);
+    for (const rowChange of met.get(this) ?? []) {
+      const id = rowChange.after?.row["id"];
+      if (!first.has(id)) first.set(id, rowChange);
     }
     const old = (event: Transition): Transition => {
-      const { passage } = event;
-      const after = first.get(passage.after?.row["id"])?.after;
-      return after === undefined ? event : { ...event, passage: { ...passage, after } };
+      const { rowChange } = event;
+      const after = first.get(rowChange.after?.row["id"])?.after;
+      return after === undefined ? event : { ...event, rowChange: { ...rowChange, after } };
     };
-    const told = await judge.call(this, to);
-    return new Map([...told].map(([group, events]) => [
+    const sent = await evaluate.call(this, to);
+    return new Map([...sent].map(([group, events]) => [
       group,
       events === null ? null : { ...events, events: events.events.map(old) },
     ]));
   };
   return {
     [Symbol.dispose]: () => {
-      Object.assign(RelatedDispatch.prototype, { meet, judge });
+      Object.assign(RelatedDispatch.prototype, { meet, evaluate });
     },
   };
 }
@@ -261,10 +261,10 @@ function tellingTheStep(): Disposable {
 function tellingThePast(): Disposable {
   const sound = EventRenderer.prototype.want;
   EventRenderer.prototype.want = function (event) {
-    const { passage } = event;
-    const { before, after } = passage;
+    const { rowChange } = event;
+    const { before, after } = rowChange;
     // Passages are readonly for everybody but this fault.
-    if (before !== null && after !== null) Object.assign(passage, { after: before });
+    if (before !== null && after !== null) Object.assign(rowChange, { after: before });
     return sound.call(this, event);
   };
   return {

@@ -125,7 +125,10 @@ async function readPostgres(connection: Connection): Promise<Tables> {
 
 function rowOf(cells: Cells, place: Place): Row {
   return Object.fromEntries(
-    readableColumns[place].map(([name], index) => [name, wireValue(name, cells[index] ?? null)]),
+    readableColumns[place].map((
+      [name],
+      index,
+    ) => [name, wireValue(name, cells[index] ?? null)]),
   );
 }
 

@@ -19,7 +19,7 @@ export class OpenTransactions {
   /** One step of any of them. */
   async step(writing: Writing): Promise<void> {
     const { chance, history, reader, note } = writing;
-    if (this.#open.length < mostOpen && (this.#open.length === 0 || chance.once(3))) {
+    if (this.#open.length < maxOpen && (this.#open.length === 0 || chance.once(3))) {
       this.#open.push(await OpenTransaction.begin(this.#db));
     }
     const one = chance.pick(this.#open);
@@ -55,7 +55,7 @@ export class OpenTransactions {
   }
 }
 
-const mostOpen = 5;
+const maxOpen = 5;
 
 class OpenTransaction {
   /** What it has seen of its own writes. */

@@ -8,9 +8,9 @@ import { macroturns, moment } from "./turns.ts";
 import type { WorldParts } from "./world.ts";
 
 /** The services have so much of their time to tell everything: less than until they look anew. */
-const mostHandMs = 40_000;
+const maxHandMs = 40_000;
 /** And so much of ours. */
-const mostRealMs = 15_000;
+const maxRealMs = 15_000;
 
 /**
  * Nobody writes until every client holds what its list shows; those that do not get there are
@@ -18,7 +18,7 @@ const mostRealMs = 15_000;
  */
 export async function compare(parts: WorldParts, app: () => App): Promise<number> {
   const { rows, aggregates, cast, findings, plan: { options, sabotage } } = parts;
-  const { patienceMs = mostRealMs } = sabotage;
+  const { busyTimeoutMs = maxRealMs } = sabotage;
   const isFar = options.engine === "postgres";
   const lists = new Lists(app(), parts);
   const startedAt = performance.now();
@@ -30,13 +30,13 @@ export async function compare(parts: WorldParts, app: () => App): Promise<number
     // The first looks of the services at the log are never left out.
     if (round >= 2) late = await differing(late, lists);
     if (late.length === 0 || findings.first !== null) break;
-    const isOver = handMs >= mostHandMs &&
-      (!isFar || performance.now() - startedAt > patienceMs);
+    const isOver = handMs >= maxHandMs &&
+      (!isFar || performance.now() - startedAt > busyTimeoutMs);
     if (isOver) {
       for (const one of late) await blame(one, lists, parts);
       break;
     }
-    if (handMs < mostHandMs) {
+    if (handMs < maxHandMs) {
       const ms = round < 12 ? 130 : 1_000;
       cast.advance(ms);
       handMs += ms;
@@ -142,11 +142,11 @@ class Lists {
   }
 
   async #list({ interest, name }: RowFollower): Promise<readonly Listed[]> {
-    const { history, sight, findings } = this.#parts;
+    const { history, grantedView, findings } = this.#parts;
     const { items }: { readonly items: readonly Record<string, unknown>[] } = JSON.parse(
       await this.#get(listPath(interest), interest.user),
     );
-    const expected = sight.rowsOf(history.at(history.now), interest);
+    const expected = grantedView.rowsOf(history.at(history.now), interest);
     const hasKeys = interest.select?.includes("id") ?? true;
     const print = (rows: readonly Readonly<Record<string, unknown>>[]) =>
       printRows(rows.map((row) => [hasKeys ? Number(row["id"]) : 0, row]), interest);

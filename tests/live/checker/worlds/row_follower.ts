@@ -14,7 +14,7 @@ type Item = Readonly<Record<string, unknown>>;
 export interface RowFollowerOptions extends FollowerOptions {
   readonly interest: Interest;
   readonly history: History;
-  readonly sight: Sight;
+  readonly grantedView: Sight;
   /** Whether positions are moments between commits, as where commits have an order. */
   readonly hasMoments: boolean;
   /** Whether some changes are noticed, and not known: then what a row was may not be known. */
@@ -91,7 +91,7 @@ export class RowFollower extends Follower {
   }
 
   protected begin(): void {
-    this.#tell(`connects at ${this.token === "" ? "nothing" : "a position"}`);
+    this.#sendChanges(`connects at ${this.token === "" ? "nothing" : "a position"}`);
     // What is told again was to be seen when it happened.
     this.#since = Math.min(this.#since, this.#sinceToken);
     this.#mayRepeat = true;
@@ -100,15 +100,15 @@ export class RowFollower extends Follower {
   }
 
   protected take({ event, lastEventId, hasId }: Block): void {
-    this.#tell(event === null ? `position ${hasId}` : event.data.slice(0, 100));
+    this.#sendChanges(event === null ? `position ${hasId}` : event.data.slice(0, 100));
     if (event === null) {
       if (hasId) this.#takeToken(lastEventId);
       return;
     }
     if (hasId) this.#fault("members", "a block of an event has an id");
     this.count++;
-    for (const mark of [undoneMark, hiddenMark]) {
-      if (event.data.includes(mark)) this.#fault("undone", event.data);
+    for (const resumeToken of [undoneMark, hiddenMark]) {
+      if (event.data.includes(resumeToken)) this.#fault("undone", event.data);
     }
     const data: Item = JSON.parse(event.data);
     if (data["type"] !== event.type) this.#fault("members", `${event.type}: ${event.data}`);
@@ -129,13 +129,13 @@ export class RowFollower extends Follower {
   #takeToken(token: string): void {
     this.token = token;
     this.#sinceToken = this.#since;
-    const { hasMoments, sight, history } = this.#options;
+    const { hasMoments, grantedView, history } = this.#options;
     const { interest } = this;
-    const isPlain = interest.user === "root" || sight.isPlain(interest.place);
+    const isPlain = interest.user === "root" || grantedView.isPlain(interest.place);
     if (token === "" || !hasMoments || this.#mayRepeat || !this.#isSynced || this.isBlind) return;
     if (!isPlain || interest.include !== "") return;
     this.#known = Math.max(this.#known, this.#since);
-    const moment = sight.momentOf(this.print(), interest, this.#known);
+    const moment = grantedView.momentOf(this.print(), interest, this.#known);
     if (moment !== null) {
       this.#known = moment;
       return;
@@ -199,12 +199,12 @@ export class RowFollower extends Follower {
 
   #requireRight(item: Item, id: number): void {
     const { interest } = this;
-    const { sight } = this.#options;
+    const { grantedView } = this.#options;
     const since = this.#since;
-    if (!sight.couldList(item, id, interest, since)) {
+    if (!grantedView.couldList(item, id, interest, since)) {
       this.#fault(
         "leak",
-        `${JSON.stringify(item)} since ${since}; ${sight.biography(id, interest)}`,
+        `${JSON.stringify(item)} since ${since}; ${grantedView.biography(id, interest)}`,
       );
     }
     if (interest.include !== "") this.#requireIncluded(item, since);
@@ -232,7 +232,7 @@ export class RowFollower extends Follower {
         const { user } = this.interest;
         // What a row refers to may have been read behind another change of the row itself.
         const above = Array.isArray(value) ? id : null;
-        if (!this.#options.sight.couldInclude(related, { user, place, above }, since)) {
+        if (!this.#options.grantedView.couldInclude(related, { user, place, above }, since)) {
           this.#fault(
             "leak-included",
             `${name} ${JSON.stringify(related)} under ${id} since ${since}`,
@@ -247,7 +247,7 @@ export class RowFollower extends Follower {
     this.rows.clear();
     this.#seqs.clear();
     this.#isSynced = false;
-    this.#since = Math.min(this.#since, this.#options.history.ago(longestSharedMs));
+    this.#since = Math.min(this.#since, this.#options.history.ago(maxSharedMs));
     this.#known = this.#since;
   }
 
@@ -255,7 +255,7 @@ export class RowFollower extends Follower {
     this.findings.add(rule, [...this.#story, `${this.name}: ${text}`].join("\n"));
   }
 
-  #tell(line: string): void {
+  #sendChanges(line: string): void {
     const { history } = this.#options;
     this.#story.push(`  ${history.now}, ${this.#since}: ${line}`);
     if (this.#story.length > toldLines) this.#story.shift();
@@ -266,7 +266,7 @@ export class RowFollower extends Follower {
 const toldLines = 25;
 
 /** Pages of a snapshot are shared by all who ask for the same within this time. */
-const longestSharedMs = 2_000;
+const maxSharedMs = 2_000;
 
 /** Where the rows below a name come from. */
 const includedPlaces: Readonly<Record<string, Place>> = {

@@ -16,7 +16,7 @@ export interface WorldsOptions {
   /** Ends once so many events were checked. */
   readonly events: number;
   /** Ends then in any case. */
-  readonly mostMs: number;
+  readonly maxMs: number;
   /** What every world is, whatever its seed. */
   readonly given?: GivenOptions;
   readonly overlooked?: ReadonlySet<Rule>;
@@ -52,7 +52,7 @@ export async function runWorlds(options: WorldsOptions): Promise<WorldsVerdict> 
   const elapsedMs = () => performance.now() - startedAt;
   await using places = await Places.open(options.given?.engine);
   for (let { seed } = options; failure === null && total.events < options.events; seed++) {
-    if (elapsedMs() > options.mostMs || options.stopping?.aborted) break;
+    if (elapsedMs() > options.maxMs || options.stopping?.aborted) break;
     const world = optionsOf(seed, places.machine, places.given(options.given));
     const outcome = await places.run(seed, world, options);
     total.worlds++;

@@ -91,7 +91,8 @@ export class Sight {
       const row = state[place].get(id);
       if (row === last) continue;
       last = row;
-      const isSeen = row !== undefined && maySee(user, { place, row, state, scope: this.#scope });
+      const isSeen = row !== undefined &&
+        maySee(user, { place, row, state, scope: this.#scope });
       const when = state.isInner ? `within ${index}` : String(index);
       lines.push(`${when}: ${JSON.stringify(row ?? null)}${isSeen ? "" : " (unseen)"}`);
     }

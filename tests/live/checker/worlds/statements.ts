@@ -43,7 +43,13 @@ export class Statements {
 
   /** One statement, which may come to nothing. */
   any(): string {
-    const place = this.#chance.weighted({ items: 12, notes: 4, projects: 2, tags: 1, links: 3 });
+    const place = this.#chance.weighted({
+      items: 12,
+      notes: 4,
+      projects: 2,
+      tags: 1,
+      links: 3,
+    });
     return this[place]();
   }
 
@@ -80,11 +86,11 @@ export class Statements {
   items(): string {
     const chance = this.#chance;
     const id = this.#id("items");
-    const way = chance.weighted({
+    const path = chance.weighted({
       ...{ edit: 14, some: 3, insert: 5, upsert: 3, remove: 3, key: 2, move: 4, give: 3 },
       ...{ replace: this.#isSqlite ? 3 : 0, replaceBySlot: this.#isSqlite ? 2 : 0 },
     });
-    switch (way) {
+    switch (path) {
       case "edit":
         return `UPDATE items SET ${this.#settings()} WHERE id = ${id}`;
       case "some":

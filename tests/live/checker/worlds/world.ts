@@ -69,7 +69,7 @@ export interface WorldParts {
   readonly plan: WorldPlan;
   readonly cast: Cast;
   readonly history: History;
-  readonly sight: Sight;
+  readonly grantedView: Sight;
   readonly findings: Findings;
   readonly rows: readonly RowFollower[];
   readonly aggregates: readonly AggregateFollower[];
@@ -124,11 +124,17 @@ class World {
     const writing = { chance, statements, history, findings, reader: outside, note };
     for (const text of statements.first()) await outside.driver.query({ text, values: [] });
     history.add([], await history.read(outside.driver));
-    const sight = new Sight(history, options);
+    const grantedView = new Sight(history, options);
     const isUntold = options.mode === "service" && options.writer !== "none";
     const hasMoments = options.engine === "sqlite" && !isUntold;
     const { wire } = sabotage;
-    const shared = { history, sight, findings, isUntold, ...(wire === undefined ? {} : { wire }) };
+    const shared = {
+      history,
+      grantedView,
+      findings,
+      isUntold,
+      ...(wire === undefined ? {} : { wire }),
+    };
     const old = options.writer === "old-sqlite" && program !== null
       ? openOldSqlite(program, url.slice("sqlite:".length))
       : null;

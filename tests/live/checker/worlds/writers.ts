@@ -120,11 +120,11 @@ export async function writeByApi(app: App, writing: Writing): Promise<void> {
       body: { ownerId: patch.ownerId },
     },
   };
-  const way = chance.weighted({
+  const path = chance.weighted({
     ...{ create: 4, patch: 10, put: 3, remove: 2, batch: 2, upsert: 2, patchSome: 2 },
     ...{ note: 4, project: 2 },
   });
-  await request(app, writing, requests[way]);
+  await request(app, writing, requests[path]);
 }
 
 interface WriteRequest {
