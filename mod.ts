@@ -66,7 +66,7 @@ export {
   table,
   tableInfoKey,
   type TableLike,
-} from "./src/schema/define.ts";
+} from "./src/schema/table.ts";
 export type {
   ColumnDefault,
   ColumnInfo,
@@ -153,7 +153,7 @@ export {
   rsql,
 } from "./src/filter/builders.ts";
 export type { Operator, OperatorTakes } from "./src/filter/operators/operator.ts";
-export type { CustomOperator } from "./src/filter/operators/operators.ts";
+export type { CustomOperator } from "./src/filter/operators/operator_registry.ts";
 export {
   type Fragment,
   fragmentBrand,

@@ -9,7 +9,7 @@ import {
 import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "../kv/store_error.ts";
 import { integer, text } from "../schema/column_builder.ts";
-import { columnInfoKey, readTableInfo, table } from "../schema/define.ts";
+import { columnInfoKey, table, tableInfoOf } from "../schema/table.ts";
 import {
   type Fragment,
   identifier,
@@ -45,7 +45,7 @@ export class TableIdempotency implements IdempotencyStore {
   /** Creates the table where it is not there; the first claim would do it, too. */
   async prepare(): Promise<void> {
     this.#preparation ??= asStore(() =>
-      createTables(this.#options.driver, [readTableInfo(records)], [index])
+      createTables(this.#options.driver, [tableInfoOf(records)], [index])
     );
     try {
       await this.#preparation;

@@ -6,7 +6,7 @@ import { kindOf } from "../schema/kinds.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import { compareText } from "../schema/text_kind.ts";
-import { valueId } from "../schema/value_id.ts";
+import { canonicalValueText } from "../schema/canonical_value.ts";
 import { reservedSegments } from "./reserved_segments.ts";
 
 /** The values of a primary key, in key order. */
@@ -81,7 +81,9 @@ export function chunksOf<T>(list: readonly T[], size: number): readonly (readonl
 
 /** A text that two keys share exactly when they are equal, whoever wrote their values. */
 export function keyId(key: Key, table: TableInfo): string {
-  return JSON.stringify(table.primaryKey.map((column, index) => valueId(key[index], column)));
+  return JSON.stringify(
+    table.primaryKey.map((column, index) => canonicalValueText(key[index], column)),
+  );
 }
 
 /** The order of keys, so that whoever locks several rows locks them in the same order. */

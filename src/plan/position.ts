@@ -3,7 +3,7 @@ import type { SqlValue } from "../sql/fragment.ts";
 import type { OrderKey } from "./plan.ts";
 
 /** Where a row stands in an order, from what is stored in its columns: rows behind it come next. */
-export function positionOf(
+export function keysetPosition(
   stored: readonly SqlValue[],
   columns: readonly ColumnInfo[],
   order: readonly OrderKey[],

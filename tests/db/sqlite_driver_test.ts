@@ -6,7 +6,7 @@ import { openNodeSqlite } from "../../src/db/sqlite/node_sqlite_driver.ts";
 import type { SqliteOptions } from "../../src/db/sqlite/sqlite_driver.ts";
 import { eq } from "../../src/filter/builders.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { readTableInfo, table } from "../../src/schema/define.ts";
+import { table, tableInfoOf } from "../../src/schema/table.ts";
 import { fails } from "../conformance/driver.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
@@ -208,7 +208,7 @@ for (
     const driver = await openBetterSqlite3(`${folder.path}/a.db`);
     const count = createCompiler(driver.dialect)({
       kind: "count",
-      table: readTableInfo(jobs),
+      table: tableInfoOf(jobs),
       where,
     });
     const { rows } = await driver.query({ ...count, text: `EXPLAIN QUERY PLAN ${count.text}` });

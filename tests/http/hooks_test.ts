@@ -3,7 +3,7 @@ import { all, eq } from "../../src/filter/builders.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { resource, type ResourceOptions } from "../../src/resource/define/definition.ts";
 import { boolean, integer, text, timestamp } from "../../src/schema/column_builder.ts";
-import { readTableInfo, table } from "../../src/schema/define.ts";
+import { table, tableInfoOf } from "../../src/schema/table.ts";
 import type { Engine } from "../support/engines.ts";
 import { gate } from "../support/scratch.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
@@ -225,7 +225,7 @@ for (const [kind, rows] of Object.entries(marks)) {
     (engine) =>
       withService(engine, [rows], () => ({
         resources: [
-          resource(readTableInfo(rows), {
+          resource(tableInfoOf(rows), {
             id: "id",
             path: "rows",
             auth: open,

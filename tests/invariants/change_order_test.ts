@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { Change, ChangeLog, Position, Step } from "../../src/db/changes/change_log.ts";
 import { type Database, openDatabase } from "../../src/db/open_database.ts";
 import { integer } from "../../src/schema/column_builder.ts";
-import { readTableInfo, table } from "../../src/schema/define.ts";
+import { table, tableInfoOf } from "../../src/schema/table.ts";
 import { openLog } from "../conformance/change_log_support.ts";
 import { createScratchDatabase } from "../support/engines.ts";
 import { run } from "../support/scratch.ts";
@@ -123,7 +123,7 @@ async function followNumbers(
   isOver: () => boolean,
 ): Promise<Heard> {
   const heard: [number, number][] = [];
-  const name = readTableInfo(counters).name;
+  const name = tableInfoOf(counters).name;
   for (let seq = start, last = false;;) {
     const { rows } = await run(
       db,

@@ -6,7 +6,7 @@ import {
   type ColumnDefault,
   type ColumnInfo,
   type ColumnReference,
-  completeTable,
+  createTableInfo,
   type ForeignKey,
   ownTimestamps,
   type TableInfo,
@@ -28,9 +28,9 @@ export interface ColumnLike<T> {
 export interface Column<T, NotNull extends boolean, Key extends string> extends ColumnLike<T> {
   /** Exists for the compiler only. */
   readonly _: { readonly data: T; readonly notNull: NotNull; readonly key: Key };
-  /** Read it by {@link readColumnInfo}. */
+  /** Read it by {@link columnInfoOf}. */
   readonly [columnInfoKey]: ColumnInfo;
-  /** Read it by {@link readTableInfo}. */
+  /** Read it by {@link tableInfoOf}. */
   readonly [tableInfoKey]: TableInfo;
 }
 
@@ -115,7 +115,7 @@ export function table<C extends ColumnBuilders>(name: string, columns: C): Table
 }
 
 /** The description of a table, or of the table that a column belongs to. */
-export function readTableInfo(
+export function tableInfoOf(
   source: TableLike<unknown, unknown> | ColumnLike<unknown>,
 ): TableInfo {
   if (hasTableInfo(source)) return source[tableInfoKey];
@@ -135,8 +135,8 @@ export function isColumn(value: unknown): value is ColumnLike<unknown> {
   return typeof value === "object" && value !== null && hasColumnInfo(value);
 }
 
-/** The description of a column; it is one of the columns of {@link readTableInfo} of the same. */
-export function readColumnInfo(column: ColumnLike<unknown>): ColumnInfo {
+/** The description of a column; it is one of the columns of {@link tableInfoOf} of the same. */
+export function columnInfoOf(column: ColumnLike<unknown>): ColumnInfo {
   if (hasColumnInfo(column)) return column[columnInfoKey];
   throw new Error("Cannot use this as a column: it does not belong to a table made by table()");
 }
@@ -152,7 +152,7 @@ function describeTable(name: string, columns: ColumnBuilders): TableInfo {
     describeColumn(name, property, withCountedKey(declaration, keys.length))
   );
   requireNames(name, infos);
-  return completeTable({
+  return createTableInfo({
     name,
     schema: null,
     columns: infos,
@@ -220,7 +220,7 @@ function checkedDefault(column: string, declared: ColumnDeclaration): ColumnDefa
 function resolveReference(source: string, target: () => ColumnLike<unknown>): ColumnReference {
   try {
     const column = target();
-    return { table: readTableInfo(column).name, column: readColumnInfo(column).dbName };
+    return { table: tableInfoOf(column).name, column: columnInfoOf(column).dbName };
   } catch (cause) {
     throw new Error(`Cannot resolve what ${source} references`, { cause });
   }
