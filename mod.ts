@@ -55,8 +55,6 @@ export {
 export {
   type Column,
   type ColumnBuilders,
-  columnInfoKey,
-  type ColumnLike,
   type ColumnTypes,
   type InsertRow,
   type IsOptional,
@@ -64,9 +62,13 @@ export {
   type SelectValue,
   type Table,
   table,
+} from "./src/schema/table.ts";
+export {
+  columnInfoKey,
+  type ColumnLike,
   tableInfoKey,
   type TableLike,
-} from "./src/schema/table.ts";
+} from "./src/schema/table_like.ts";
 export type {
   ColumnDefault,
   ColumnInfo,

@@ -10,7 +10,7 @@ import { createMatcher } from "../src/live/match/matcher.ts";
 import { ResumeTokens } from "../src/live/stream/resume_token.ts";
 import { ChangeDispatcher } from "../src/live/dispatch/change_dispatcher.ts";
 import { systemRuntime } from "../src/runtime/system_runtime.ts";
-import { tableInfoOf } from "../src/schema/table.ts";
+import { tableInfoOf } from "../src/schema/table_like.ts";
 import { tickBody, ticks } from "./live_table.ts";
 
 /** Where the way of an event ends: with what it is to a group, or with the bytes for a reader. */

@@ -16,7 +16,8 @@ import { createOperatorRegistry } from "../src/filter/operators/operator_registr
 import { parseFilter } from "../src/filter/syntax/parse_filter.ts";
 import { resolveFilter } from "../src/filter/resolve_filter.ts";
 import { integer, text, timestamp } from "../src/schema/column_builder.ts";
-import { table, tableInfoOf } from "../src/schema/table.ts";
+import { table } from "../src/schema/table.ts";
+import { tableInfoOf } from "../src/schema/table_like.ts";
 import { canonicalValueText } from "../src/schema/canonical_value.ts";
 import { sqliteDialect } from "../src/sql/sqlite/dialect.ts";
 import { sqliteText } from "../src/sql/sqlite/text_operators.ts";

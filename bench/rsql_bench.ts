@@ -13,7 +13,8 @@ import { createCachingFilterParser } from "../src/filter/syntax/caching_filter_p
 import { parseFilter } from "../src/filter/syntax/parse_filter.ts";
 import { resolveFilter } from "../src/filter/resolve_filter.ts";
 import { integer, real, text } from "../src/schema/column_builder.ts";
-import { table, tableInfoOf } from "../src/schema/table.ts";
+import { table } from "../src/schema/table.ts";
+import { tableInfoOf } from "../src/schema/table_like.ts";
 import { sqliteDialect } from "../src/sql/sqlite/dialect.ts";
 import { sqliteText } from "../src/sql/sqlite/text_operators.ts";
 

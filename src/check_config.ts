@@ -4,7 +4,7 @@ import { requireDatabase } from "./db/require_database.ts";
 import { requireKnownOptions } from "./problem/require_known_options.ts";
 import { showValue } from "./problem/show_value.ts";
 import { isLoopback } from "./protocol/loopback.ts";
-import { tableInfoKey } from "./schema/table.ts";
+import { tableInfoKey } from "./schema/table_like.ts";
 import type { AppConfig } from "./config.ts";
 import type { ServeConfig } from "./serve.ts";
 

@@ -1,6 +1,6 @@
 import type { Observer } from "../runtime/observation.ts";
 import type { Clock } from "../runtime/runtime.ts";
-import { tableInfoOf, type TableLike } from "../schema/table.ts";
+import { tableInfoOf, type TableLike } from "../schema/table_like.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { createTables } from "./create_tables.ts";
 import type { Driver } from "./driver.ts";

@@ -1,4 +1,4 @@
-import { columnInfoOf, type ColumnLike } from "../schema/table.ts";
+import { columnInfoOf, type ColumnLike } from "../schema/table_like.ts";
 import { failClosedComparison, nullTest } from "./operators/comparison.ts";
 import { allRows, type Filter, noRows } from "./filter.ts";
 import type { Operator } from "./operators/operator.ts";

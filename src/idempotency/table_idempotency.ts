@@ -9,7 +9,8 @@ import {
 import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "../kv/store_error.ts";
 import { integer, text } from "../schema/column_builder.ts";
-import { columnInfoKey, table, tableInfoOf } from "../schema/table.ts";
+import { table } from "../schema/table.ts";
+import { columnInfoKey, tableInfoOf } from "../schema/table_like.ts";
 import {
   type Fragment,
   identifier,

@@ -1,5 +1,13 @@
 import { showValue } from "../problem/show_value.ts";
 import type { ColumnBuilder, ColumnDeclaration } from "./column_builder.ts";
+import {
+  columnInfoKey,
+  columnInfoOf,
+  type ColumnLike,
+  tableInfoKey,
+  tableInfoOf,
+  type TableLike,
+} from "./table_like.ts";
 import { InvalidValue } from "./kind.ts";
 import { kindOf } from "./kinds.ts";
 import {
@@ -12,18 +20,6 @@ import {
   type TableInfo,
 } from "./table_info.ts";
 
-/** Where a table, and each of its columns, keeps the table's description. */
-export const tableInfoKey: unique symbol = Symbol.for("@svc/resource-api:table");
-
-/** Where a column keeps its description. */
-export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column");
-
-/** Any column whose values are of type `T`: ours, or one of another library with the same `_`. */
-export interface ColumnLike<T> {
-  /** Exists for the compiler only. */
-  readonly _: { readonly data: T };
-}
-
 /** A column of a table made by {@link table}; `Key` is its property. */
 export interface Column<T, NotNull extends boolean, Key extends string> extends ColumnLike<T> {
   /** Exists for the compiler only. */
@@ -32,14 +28,6 @@ export interface Column<T, NotNull extends boolean, Key extends string> extends 
   readonly [columnInfoKey]: ColumnInfo;
   /** Read it by {@link tableInfoOf}. */
   readonly [tableInfoKey]: TableInfo;
-}
-
-/** Any table whose rows are of type `Select` and are made from `Insert`. */
-export interface TableLike<Select, Insert> {
-  /** The type of a row; exists for the compiler only. */
-  readonly $inferSelect: Select;
-  /** The type of what makes a row; exists for the compiler only. */
-  readonly $inferInsert: Insert;
 }
 
 /** The columns of a declaration, by property. */
@@ -112,33 +100,6 @@ export function table<C extends ColumnBuilders>(name: string, columns: C): Table
   }
   // The compiler cannot follow the loop, and the phantom members never exist.
   return Object.freeze(result) as unknown as Table<C>;
-}
-
-/** The description of a table, or of the table that a column belongs to. */
-export function tableInfoOf(
-  source: TableLike<unknown, unknown> | ColumnLike<unknown>,
-): TableInfo {
-  if (hasTableInfo(source)) return source[tableInfoKey];
-  throw new Error("Cannot use this as a table: it was not made by table()");
-}
-
-/**
- * Whether this is the description itself. A declared table may have a column called `byName`, which
- * is no Map.
- */
-export function isTableInfo(table: TableLike<unknown, unknown> | TableInfo): table is TableInfo {
-  return "byName" in table && table.byName instanceof Map;
-}
-
-/** Whether this is a column of a declared table. */
-export function isColumn(value: unknown): value is ColumnLike<unknown> {
-  return typeof value === "object" && value !== null && hasColumnInfo(value);
-}
-
-/** The description of a column; it is one of the columns of {@link tableInfoOf} of the same. */
-export function columnInfoOf(column: ColumnLike<unknown>): ColumnInfo {
-  if (hasColumnInfo(column)) return column[columnInfoKey];
-  throw new Error("Cannot use this as a column: it does not belong to a table made by table()");
 }
 
 function describeTable(name: string, columns: ColumnBuilders): TableInfo {
@@ -246,12 +207,4 @@ function toForeignKey(column: ColumnInfo): ForeignKey[] {
   return references === null
     ? []
     : [{ columns: [column.dbName], table: references.table, references: [references.column] }];
-}
-
-function hasTableInfo(source: object): source is { readonly [tableInfoKey]: TableInfo } {
-  return tableInfoKey in source;
-}
-
-function hasColumnInfo(source: object): source is { readonly [columnInfoKey]: ColumnInfo } {
-  return columnInfoKey in source;
 }

@@ -6,7 +6,8 @@ import { recordOptimisticId } from "../../src/db/changes/record_optimistic_id.ts
 import { createRowReader, fetchRows } from "../../src/db/rows.ts";
 import { allRows } from "../../src/filter/filter.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { table, tableInfoOf } from "../../src/schema/table.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { kindOf } from "../../src/schema/kinds.ts";
 import type { ColumnInfo } from "../../src/schema/table_info.ts";
 import { edgeValues, things } from "../invariants/filter_worlds.ts";

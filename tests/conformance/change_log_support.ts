@@ -7,7 +7,7 @@ import {
 import { openChangeLog } from "../../src/db/changes/open_change_log.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { tableInfoOf, type TableLike } from "../../src/schema/table.ts";
+import { tableInfoOf, type TableLike } from "../../src/schema/table_like.ts";
 import type { TableInfo } from "../../src/schema/table_info.ts";
 
 /** The real world, with nobody listening to what is noticed. */

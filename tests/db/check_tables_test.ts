@@ -5,7 +5,8 @@ import type { Driver } from "../../src/db/driver.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
-import { table, tableInfoOf } from "../../src/schema/table.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { engines } from "../support/engines.ts";
 import { testUnless } from "../support/skip.ts";
 

@@ -8,7 +8,8 @@ import { printFilter } from "../../src/filter/syntax/print_filter.ts";
 import { resolveFilter } from "../../src/filter/resolve_filter.ts";
 import { resolveScopeFilter } from "../../src/filter/resolve_scope_filter.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { table, tableInfoOf } from "../../src/schema/table.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { filterOf, problemOf, tableOf } from "./support.ts";
 
 const things = tableOf({

@@ -22,7 +22,8 @@ import {
   uuid,
 } from "../../src/schema/column_builder.ts";
 import { chunksOf } from "../../src/plan/key.ts";
-import { table, tableInfoOf } from "../../src/schema/table.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { fitsKind } from "../../src/schema/fits_kind.ts";
 import { kindOf } from "../../src/schema/kinds.ts";
 import type { ColumnInfo, ColumnKind, Row } from "../../src/schema/table_info.ts";

@@ -11,7 +11,7 @@ import type { Operator } from "../../src/filter/operators/operator.ts";
 import { parseFilter } from "../../src/filter/syntax/parse_filter.ts";
 import { printFilter, printSyntax } from "../../src/filter/syntax/print_filter.ts";
 import { resolveFilter } from "../../src/filter/resolve_filter.ts";
-import { tableInfoOf } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import type { Row } from "../../src/schema/table_info.ts";
 import { engines } from "../support/engines.ts";
 import { testUnless } from "../support/skip.ts";

@@ -24,7 +24,7 @@ import type { ColumnInfo, Row, TableInfo } from "../../src/schema/table_info.ts"
 import { handClock } from "../db/hand_clock.ts";
 import type { Engine } from "../support/engines.ts";
 import { type EventStream, openEventStream, type ServerEvent } from "../support/event_stream.ts";
-import { tableInfoOf, type TableLike } from "../../src/schema/table.ts";
+import { tableInfoOf, type TableLike } from "../../src/schema/table_like.ts";
 
 /** A hub over a real log, with a clock that is moved by hand. */
 export interface TestHub {

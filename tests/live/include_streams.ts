@@ -1,6 +1,6 @@
 import type { Connection } from "../../src/db/driver.ts";
 import type { Database } from "../../src/db/open_database.ts";
-import { tableInfoOf, type TableLike } from "../../src/schema/table.ts";
+import { tableInfoOf, type TableLike } from "../../src/schema/table_like.ts";
 import type { SqlValue } from "../../src/sql/fragment.ts";
 import type { Row } from "../../src/schema/table_info.ts";
 import type { EventStream } from "../support/event_stream.ts";

@@ -5,7 +5,8 @@ import { requireRecorded } from "../../src/live/feed/require_recorded.ts";
 import { noRowsShown } from "../../src/live/live_view.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { columnInfoOf, table, tableInfoOf } from "../../src/schema/table.ts";
+import { table } from "../../src/schema/table.ts";
+import { columnInfoOf, tableInfoOf } from "../../src/schema/table_like.ts";
 import type { Relation } from "../../src/schema/relation.ts";
 
 const rows = table("rows", {

@@ -7,7 +7,8 @@ import { createOperatorRegistry } from "../../src/filter/operators/operator_regi
 import type { Matcher } from "../../src/live/match/matcher.ts";
 import { sql } from "../../src/sql/fragment.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { columnInfoOf, table, tableInfoOf } from "../../src/schema/table.ts";
+import { table } from "../../src/schema/table.ts";
+import { columnInfoOf, tableInfoOf } from "../../src/schema/table_like.ts";
 import { engines } from "../support/engines.ts";
 import type { EventStream } from "../support/event_stream.ts";
 import { testOnEngines } from "../support/http.ts";

@@ -16,7 +16,8 @@ import {
   timestamp,
   uuid,
 } from "../../src/schema/column_builder.ts";
-import { table, tableInfoOf } from "../../src/schema/table.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { kindOf } from "../../src/schema/kinds.ts";
 import type { Row, TableInfo } from "../../src/schema/table_info.ts";
 import { canonicalValueText } from "../../src/schema/canonical_value.ts";

@@ -13,13 +13,13 @@ import {
   timestamp,
   uuid,
 } from "../../src/schema/column_builder.ts";
+import { table } from "../../src/schema/table.ts";
 import {
   columnInfoOf,
   type ColumnLike,
-  table,
   tableInfoOf,
   type TableLike,
-} from "../../src/schema/table.ts";
+} from "../../src/schema/table_like.ts";
 
 const people = table("people", {
   id: integer().primaryKey(),

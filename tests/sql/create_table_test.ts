@@ -8,7 +8,8 @@ import {
   text,
   timestamp,
 } from "../../src/schema/column_builder.ts";
-import { type ColumnLike, table, tableInfoOf } from "../../src/schema/table.ts";
+import { table } from "../../src/schema/table.ts";
+import { type ColumnLike, tableInfoOf } from "../../src/schema/table_like.ts";
 import { createTableStatements, inCreationOrder } from "../../src/sql/create_table.ts";
 import { postgresDialect } from "../../src/sql/postgres/dialect.ts";
 import { sqliteDialect } from "../../src/sql/sqlite/dialect.ts";

@@ -1,7 +1,7 @@
 import type { AppConfig } from "../../src/config.ts";
 import { type App, createApp, type RequestInfo } from "../../src/app.ts";
 import type { Database } from "../../src/db/open_database.ts";
-import { tableInfoOf, type TableLike } from "../../src/schema/table.ts";
+import { tableInfoOf, type TableLike } from "../../src/schema/table_like.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { type Engine, engines } from "./engines.ts";

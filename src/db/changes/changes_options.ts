@@ -1,4 +1,4 @@
-import { columnInfoOf, type ColumnLike, tableInfoOf } from "../../schema/table.ts";
+import { columnInfoOf, type ColumnLike, tableInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
 /** How changes are recorded, and for how long. */

@@ -1,5 +1,5 @@
 import { systemRuntime } from "../../runtime/system_runtime.ts";
-import { isTableInfo, tableInfoOf, type TableLike } from "../../schema/table.ts";
+import { isTableInfo, tableInfoOf, type TableLike } from "../../schema/table_like.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { type ChangesOptions, resolveChangesOptions } from "./changes_options.ts";
 import type { Database } from "../open_database.ts";

@@ -2,7 +2,7 @@ import type { ScopeOptions } from "../../auth/scope.ts";
 import { requireDatabase } from "../../db/require_database.ts";
 import { requireKnownOptions } from "../../problem/require_known_options.ts";
 import { showValue } from "../../problem/show_value.ts";
-import { columnInfoOf, isColumn, tableInfoOf } from "../../schema/table.ts";
+import { columnInfoOf, isColumn, tableInfoOf } from "../../schema/table_like.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type {
   BatchOptions,

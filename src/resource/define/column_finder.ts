@@ -1,5 +1,5 @@
 import type { Observer } from "../../runtime/observation.ts";
-import { columnInfoOf } from "../../schema/table.ts";
+import { columnInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ColumnReferenceOf } from "./definition.ts";
 

@@ -3,7 +3,7 @@ import type { User } from "../../auth/user.ts";
 import type { Database } from "../../db/open_database.ts";
 import type { ProtectionOptions } from "../../guard/protection_options.ts";
 import type { CustomOperator } from "../../filter/operators/operator_registry.ts";
-import type { ColumnLike, TableLike } from "../../schema/table.ts";
+import type { ColumnLike, TableLike } from "../../schema/table_like.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { Hooks } from "./hooks.ts";
 import type { Procedure } from "./procedure.ts";

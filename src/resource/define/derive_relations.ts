@@ -1,4 +1,4 @@
-import { columnInfoOf, isColumn } from "../../schema/table.ts";
+import { columnInfoOf, isColumn } from "../../schema/table_like.ts";
 import { canRelate, type Relation } from "../../schema/relation.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { DefinedTable } from "./resolve_relations.ts";

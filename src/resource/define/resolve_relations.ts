@@ -1,5 +1,5 @@
 import type { Driver } from "../../db/driver.ts";
-import { columnInfoOf } from "../../schema/table.ts";
+import { columnInfoOf } from "../../schema/table_like.ts";
 import { canRelate, type Relation, type Relations } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { AnyColumn, RelationOptions, ResourceDefinition } from "./definition.ts";

@@ -1,5 +1,5 @@
 import { showValue } from "../../problem/show_value.ts";
-import { isTableInfo, tableInfoOf, type TableLike } from "../../schema/table.ts";
+import { isTableInfo, tableInfoOf, type TableLike } from "../../schema/table_like.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 
 /**

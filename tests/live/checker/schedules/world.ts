@@ -15,7 +15,8 @@ import {
   timestamp,
   uuid,
 } from "../../../../src/schema/column_builder.ts";
-import { table, tableInfoOf } from "../../../../src/schema/table.ts";
+import { table } from "../../../../src/schema/table.ts";
+import { tableInfoOf } from "../../../../src/schema/table_like.ts";
 import { hiddenMark } from "../../../support/http.ts";
 
 /** A column of every kind, a mark of deletion, and one that nobody may see. */
