@@ -5,8 +5,7 @@ import type { Driver } from "./db/driver.ts";
 import { leadingColumns } from "./db/leading_columns.ts";
 import { createCachingFilterParser } from "./filter/syntax/caching_filter_parser.ts";
 import { createGuard, type Guard } from "./guard/guard.ts";
-import { Problem } from "./problem/problem.ts";
-import { problemReply } from "./problem/problem_reply.ts";
+import { Problem, problemReply } from "./problem/problem.ts";
 import type { Reply } from "./protocol/reply.ts";
 import { checkOptions } from "./resource/define/check_options.ts";
 import {

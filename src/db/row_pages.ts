@@ -1,5 +1,5 @@
 import type { ReadPlan } from "../plan/plan.ts";
-import { keysetPosition } from "../plan/position.ts";
+import { keysetPosition } from "../plan/order.ts";
 import type { Connection } from "./driver.ts";
 import { type FetchedRows, fetchRows, type RowReader } from "./rows.ts";
 

@@ -7,7 +7,6 @@ import { InvalidValue } from "../schema/kind.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import { compareText } from "../schema/text_kind.ts";
 import { canonicalValueText } from "../schema/canonical_value.ts";
-import { reservedSegments } from "./reserved_segments.ts";
 
 /** The values of a primary key, in key order. */
 export type Key = readonly unknown[];
@@ -42,6 +41,20 @@ export function formatKey(key: Key): string {
   if (!reservedSegments.has(segment)) return segment;
   return `%${segment.charCodeAt(0).toString(16)}${segment.slice(1)}`;
 }
+
+/**
+ * First segments below a resource's path that never are an id, whether what they lead to is enabled
+ * or not. A row with such an id is reached by an encoded letter: `%63ount`.
+ */
+export const reservedSegments: ReadonlySet<string> = new Set([
+  "aggregate",
+  "batch",
+  "count",
+  "import",
+  "rpc",
+  "search",
+  "subscribe",
+]);
 
 /** The key of a row that holds its key columns. */
 export function keyOf(row: Row, table: TableInfo): Key {

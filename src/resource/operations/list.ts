@@ -2,7 +2,7 @@ import { fetchRows } from "../../db/rows.ts";
 import { sealCursor } from "../../plan/cursor.ts";
 import { parseLimit } from "../../plan/page_limit.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
-import { keysetPosition } from "../../plan/position.ts";
+import { keysetPosition } from "../../plan/order.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import { jsonReply, variesByAccept } from "../http/json_reply.ts";

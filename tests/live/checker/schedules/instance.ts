@@ -12,8 +12,7 @@ import type { SubscribeRequest } from "../../../../src/live/stream/stream_reques
 import { resolveAbuseProtection } from "../../../../src/guard/abuse_options.ts";
 import { createGuard } from "../../../../src/guard/guard.ts";
 import { openStore } from "../../../../src/kv/open_store.ts";
-import { Problem } from "../../../../src/problem/problem.ts";
-import { problemReply } from "../../../../src/problem/problem_reply.ts";
+import { Problem, problemReply } from "../../../../src/problem/problem.ts";
 import type { Reply } from "../../../../src/protocol/reply.ts";
 import type { ResourceDefinition } from "../../../../src/resource/define/definition.ts";
 import { mountResources } from "../../../../src/resource/http/mount.ts";
