@@ -55,8 +55,6 @@ export {
 export {
   type Column,
   type ColumnBuilders,
-  columnInfoKey,
-  type ColumnLike,
   type ColumnTypes,
   type InsertRow,
   type IsOptional,
@@ -64,9 +62,13 @@ export {
   type SelectValue,
   type Table,
   table,
+} from "./src/schema/table.ts";
+export {
+  columnInfoKey,
+  type ColumnLike,
   tableInfoKey,
   type TableLike,
-} from "./src/schema/define.ts";
+} from "./src/schema/table_like.ts";
 export type {
   ColumnDefault,
   ColumnInfo,
@@ -153,7 +155,7 @@ export {
   rsql,
 } from "./src/filter/builders.ts";
 export type { Operator, OperatorTakes } from "./src/filter/operators/operator.ts";
-export type { CustomOperator } from "./src/filter/operators/operators.ts";
+export type { CustomOperator } from "./src/filter/operators/operator_registry.ts";
 export {
   type Fragment,
   fragmentBrand,

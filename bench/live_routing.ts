@@ -3,14 +3,14 @@ import type { Change } from "../src/db/changes/change_log.ts";
 import { resolveChangesOptions } from "../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../src/db/changes/open_change_log.ts";
 import { createRowReader } from "../src/db/rows.ts";
-import { operatorsWith } from "../src/filter/operators/operators.ts";
-import { parse } from "../src/filter/syntax/parse.ts";
+import { createOperatorRegistry } from "../src/filter/operators/operator_registry.ts";
+import { parseFilter } from "../src/filter/syntax/parse_filter.ts";
 import { resolveFilter } from "../src/filter/resolve_filter.ts";
 import { createMatcher } from "../src/live/match/matcher.ts";
 import { ResumeTokens } from "../src/live/stream/resume_token.ts";
 import { ChangeDispatcher } from "../src/live/dispatch/change_dispatcher.ts";
 import { systemRuntime } from "../src/runtime/system_runtime.ts";
-import { readTableInfo } from "../src/schema/define.ts";
+import { tableInfoOf } from "../src/schema/table_like.ts";
 import { tickBody, ticks } from "./live_table.ts";
 
 /** Where the way of an event ends: with what it is to a group, or with the bytes for a reader. */
@@ -25,7 +25,7 @@ export async function measureRouting(
   end: RouteEnd,
 ): Promise<number> {
   const db = await openDatabase("sqlite::memory:");
-  const table = readTableInfo(ticks);
+  const table = tableInfoOf(ticks);
   await db.createTables([ticks]);
   const runtime = systemRuntime(() => {});
   const matcher = createMatcher(db.driver, runtime);
@@ -35,9 +35,9 @@ export async function measureRouting(
   const resumeTokens = new ResumeTokens(log.secret);
   const router = new ChangeDispatcher({ matcher, log, resumeTokens, check: () => {} });
   const reader = createRowReader(db.driver.dialect, () => {});
-  const operators = operatorsWith({});
+  const operators = createOperatorRegistry({});
   for (let number = 0; number < filterCount; number++) {
-    const filter = parse(filterOf(number));
+    const filter = parseFilter(filterOf(number));
     if (filter === null) throw new Error("A filter of the benchmark is empty");
     const group = router.enter({
       resource: "/api/ticks",

@@ -4,21 +4,25 @@
  *
  *     deno run -A bench/match_bench.ts
  */
-import { createCertification } from "../src/filter/match/certified_operators.ts";
-import { createDecideInMemory, type DecideInMemory } from "../src/filter/match/decide_in_memory.ts";
+import { createCertifiedComparisons } from "../src/filter/match/certified_comparisons.ts";
+import {
+  createInMemoryMatcher,
+  type InMemoryMatcher,
+} from "../src/filter/match/in_memory_matcher.ts";
 import { equalityTerms } from "../src/filter/match/equality_terms.ts";
-import { canonicalKey } from "../src/filter/canonical.ts";
-import { matches } from "../src/filter/match/matches.ts";
-import { operatorsWith } from "../src/filter/operators/operators.ts";
-import { parse } from "../src/filter/syntax/parse.ts";
+import { canonicalFilterText } from "../src/filter/canonical_filter.ts";
+import { rowMatches } from "../src/filter/match/row_matches.ts";
+import { createOperatorRegistry } from "../src/filter/operators/operator_registry.ts";
+import { parseFilter } from "../src/filter/syntax/parse_filter.ts";
 import { resolveFilter } from "../src/filter/resolve_filter.ts";
 import { integer, text, timestamp } from "../src/schema/column_builder.ts";
-import { readTableInfo, table } from "../src/schema/define.ts";
-import { valueId } from "../src/schema/value_id.ts";
+import { table } from "../src/schema/table.ts";
+import { tableInfoOf } from "../src/schema/table_like.ts";
+import { canonicalValueText } from "../src/schema/canonical_value.ts";
 import { sqliteDialect } from "../src/sql/sqlite/dialect.ts";
 import { sqliteText } from "../src/sql/sqlite/text_operators.ts";
 
-const notes = readTableInfo(table("notes", {
+const notes = tableInfoOf(table("notes", {
   id: integer().primaryKey(),
   ownerId: integer(),
   status: text(),
@@ -34,11 +38,11 @@ const image = {
     createdAt: "2026-01-31T12:00:00.000Z",
   },
 };
-const certification = createCertification(sqliteDialect({ text: sqliteText }));
+const certification = createCertifiedComparisons(sqliteDialect({ text: sqliteText }));
 const filterOf = (filter: string) =>
-  resolveFilter(parse(filter)!, {
+  resolveFilter(parseFilter(filter)!, {
     table: notes,
-    operators: operatorsWith({}),
+    operators: createOperatorRegistry({}),
     mayFilter: () => true,
   });
 
@@ -51,30 +55,30 @@ for (
   ]
 ) {
   const filter = filterOf(text);
-  const decide = createDecideInMemory(filter, certification);
+  const decide = createInMemoryMatcher(filter, certification);
   report(`decide ${text}`, 200_000, () => decide(image));
-  report(`match  ${text}`, 200_000, () => matches(filter, image.row));
-  report(`key of ${text}`, 20_000, () => canonicalKey(filter));
+  report(`match  ${text}`, 200_000, () => rowMatches(filter, image.row));
+  report(`key of ${text}`, 20_000, () => canonicalFilterText(filter));
 }
 
 const filters = Array.from(
   { length: 10_000 },
   (_, owner) => filterOf(`ownerId==${owner};status==open`),
 );
-const all = filters.map((filter) => createDecideInMemory(filter, certification));
+const all = filters.map((filter) => createInMemoryMatcher(filter, certification));
 report("10,000 filters one by one", 200, () => all.filter((decide) => decide(image)).length);
 
-const index = new Map<string, DecideInMemory[]>();
+const index = new Map<string, InMemoryMatcher[]>();
 filters.forEach((filter, at) => {
   for (const { column, value } of equalityTerms(filter, certification.isCertain) ?? []) {
-    const id = `${column.name} ${valueId(value, column)}`;
+    const id = `${column.name} ${canonicalValueText(value, column)}`;
     index.set(id, [...index.get(id) ?? [], all[at]!]);
   }
 });
 report("10,000 filters by their terms", 200_000, () => {
   const found = ["ownerId", "status"].flatMap((name) => {
     const column = notes.byName.get(name)!;
-    return index.get(`${name} ${valueId(image.row[name as "ownerId"], column)}`) ?? [];
+    return index.get(`${name} ${canonicalValueText(image.row[name as "ownerId"], column)}`) ?? [];
   });
   return found.filter((decide) => decide(image)).length;
 });

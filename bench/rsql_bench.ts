@@ -7,13 +7,14 @@
 import rsqlParser from "npm:@rsql/parser@1.6.0";
 import tsRsql from "npm:ts-rsql@1.0.0";
 import { compileFilter } from "../src/compile/where.ts";
-import { matches } from "../src/filter/match/matches.ts";
-import { operatorsWith } from "../src/filter/operators/operators.ts";
-import { createFilterParser } from "../src/filter/syntax/filter_parser.ts";
-import { parse } from "../src/filter/syntax/parse.ts";
+import { rowMatches } from "../src/filter/match/row_matches.ts";
+import { createOperatorRegistry } from "../src/filter/operators/operator_registry.ts";
+import { createCachingFilterParser } from "../src/filter/syntax/caching_filter_parser.ts";
+import { parseFilter } from "../src/filter/syntax/parse_filter.ts";
 import { resolveFilter } from "../src/filter/resolve_filter.ts";
 import { integer, real, text } from "../src/schema/column_builder.ts";
-import { readTableInfo, table } from "../src/schema/define.ts";
+import { table } from "../src/schema/table.ts";
+import { tableInfoOf } from "../src/schema/table_like.ts";
 import { sqliteDialect } from "../src/sql/sqlite/dialect.ts";
 import { sqliteText } from "../src/sql/sqlite/text_operators.ts";
 
@@ -22,7 +23,7 @@ const expressions = [
   '(genre=in=("sci-fi",action,drama);year>=2000),(director=="Christopher Nolan";rating>8.5;year<999)',
 ];
 
-const films = readTableInfo(table("films", {
+const films = tableInfoOf(table("films", {
   id: integer().primaryKey(),
   genre: text(),
   year: integer(),
@@ -30,20 +31,20 @@ const films = readTableInfo(table("films", {
   rating: real(),
 }));
 const row = { id: 1, genre: "action", year: 2010, director: "Ch. Nolan", rating: 8.8 };
-const context = { table: films, operators: operatorsWith({}), mayFilter: () => true };
+const context = { table: films, operators: createOperatorRegistry({}), mayFilter: () => true };
 const dialect = sqliteDialect({ text: sqliteText });
-const remembering = createFilterParser();
+const remembering = createCachingFilterParser();
 
 for (const expression of expressions) {
-  const syntax = parse(expression)!;
+  const syntax = parseFilter(expression)!;
   const filter = resolveFilter(syntax, context);
   const medians = measure({
-    "ours": () => parse(expression),
+    "ours": () => parseFilter(expression),
     "npm:@rsql/parser": () => rsqlParser.parse(expression),
     "npm:ts-rsql": () => tsRsql.parseRsql(expression),
     "ours, remembered": () => remembering.parse(expression),
     "resolve and compile": () => compileFilter(resolveFilter(syntax, context), dialect),
-    "match one row": () => matches(filter, row),
+    "match one row": () => rowMatches(filter, row),
   });
   console.log(`\n${expression.length} characters: ${expression}`);
   for (const [name, ns] of medians) console.log(`${name.padEnd(20)} ${format(ns)}`);

@@ -3,10 +3,9 @@ import { type AppConfig, resolveConfig, type ResolvedConfig } from "./config.ts"
 import { checkTables } from "./db/check_tables.ts";
 import type { Driver } from "./db/driver.ts";
 import { leadingColumns } from "./db/leading_columns.ts";
-import { createFilterParser } from "./filter/syntax/filter_parser.ts";
+import { createCachingFilterParser } from "./filter/syntax/caching_filter_parser.ts";
 import { createGuard, type Guard } from "./guard/guard.ts";
-import { Problem } from "./problem/problem.ts";
-import { problemReply } from "./problem/problem_reply.ts";
+import { Problem, problemReply } from "./problem/problem.ts";
 import type { Reply } from "./protocol/reply.ts";
 import { checkOptions } from "./resource/define/check_options.ts";
 import {
@@ -229,7 +228,7 @@ function resolveResources(
     driver: config.db.driver,
     writeBy: (driver: Driver) => recorded.get(driver)?.driver ?? driver,
     guard,
-    filters: createFilterParser(),
+    filters: createCachingFilterParser(),
     sealer: createSealer(resolved.secrets, runtime.random),
     relations,
     filledByRelation: resolveNestedWrites(config.resources, relations),

@@ -1,10 +1,10 @@
 import type { AuthOptions, SubscribeOptions } from "./config.ts";
 import type { ChangesOptions } from "./db/changes/changes_options.ts";
 import { requireDatabase } from "./db/require_database.ts";
-import { requireKnownOptions } from "./problem/known_options.ts";
+import { requireKnownOptions } from "./problem/require_known_options.ts";
 import { showValue } from "./problem/show_value.ts";
 import { isLoopback } from "./protocol/loopback.ts";
-import { tableInfoKey } from "./schema/define.ts";
+import { tableInfoKey } from "./schema/table_like.ts";
 import type { AppConfig } from "./config.ts";
 import type { ServeConfig } from "./serve.ts";
 

@@ -1,4 +1,4 @@
-import { AnswerBrokeOff } from "./problem/answer_broke_off.ts";
+import { ResponseAborted } from "./problem/response_aborted.ts";
 import { Problem } from "./problem/problem.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { pause } from "./runtime/system_runtime.ts";
@@ -123,7 +123,7 @@ function openSocket(app: Listenable, hostname: string, port: number, runtime: Ru
     onListen() {},
     // An app answers its own failures; what still comes here must not show a stack to a client.
     onError(error) {
-      if (!(error instanceof AnswerBrokeOff)) {
+      if (!(error instanceof ResponseAborted)) {
         runtime.observe({ kind: "request_failed", method: "?", path: "?", error });
       }
       return internalError();

@@ -6,7 +6,7 @@ import { all } from "../src/filter/builders.ts";
 import { resource } from "../src/resource/define/definition.ts";
 import { systemRuntime } from "../src/runtime/system_runtime.ts";
 import { integer, text } from "../src/schema/column_builder.ts";
-import { table } from "../src/schema/define.ts";
+import { table } from "../src/schema/table.ts";
 
 const notes = table("notes", { id: integer().primaryKey(), title: text() });
 const others = table("others", { id: integer().primaryKey(), title: text() });

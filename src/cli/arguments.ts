@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { nearest } from "../problem/nearest.ts";
+import { nearestName } from "../problem/nearest_name.ts";
 
 /** What the command line asks for. */
 export type Command =
@@ -66,7 +66,7 @@ interface OptionToken {
 
 function faultOf({ name, rawName, value }: OptionToken): string | null {
   if (!Object.hasOwn(options, name)) {
-    const known = nearest(name, Object.keys(options));
+    const known = nearestName(name, Object.keys(options));
     return `Unknown option ${rawName}${known === null ? "" : `: did you mean --${known}?`}`;
   }
   // `hasOwn` above is what makes the name one of the keys.

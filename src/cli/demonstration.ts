@@ -2,7 +2,8 @@ import { type Database, openDatabase } from "../db/open_database.ts";
 import { resource } from "../resource/define/definition.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { boolean, date, integer, real, text } from "../schema/column_builder.ts";
-import { readTableInfo, table, type TableLike } from "../schema/define.ts";
+import { table } from "../schema/table.ts";
+import { tableInfoOf, type TableLike } from "../schema/table_like.ts";
 import { identifier, join, sql, toStatement } from "../sql/fragment.ts";
 import type { CliRights } from "./access.ts";
 import { hostGuard } from "./host_guard.ts";
@@ -131,7 +132,7 @@ async function insertRows(
   into: TableLike<unknown, unknown>,
   rows: Rows,
 ): Promise<void> {
-  const { name, columns: all } = readTableInfo(into);
+  const { name, columns: all } = tableInfoOf(into);
   const columns = all.slice(0, rows[0]?.length);
   const { dialect } = db.driver;
   const names = join(columns.map((column) => identifier(column.dbName)), ", ");

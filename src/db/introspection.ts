@@ -3,7 +3,7 @@ import { kindOf } from "../schema/kinds.ts";
 import {
   type ColumnDefault,
   type ColumnInfo,
-  completeTable,
+  createTableInfo,
   type ForeignKey,
   type TableInfo,
 } from "../schema/table_info.ts";
@@ -74,7 +74,7 @@ function completeDraft(draft: TableDraft, served: readonly TableDraft[]): TableI
     return target === undefined ? [] : foreignKey(key, draft, target);
   });
   const columns = draft.columns.map((column) => completeColumn(column, draft, foreignKeys));
-  const table = completeTable({ ...draft, columns, foreignKeys, own: false });
+  const table = createTableInfo({ ...draft, columns, foreignKeys, own: false });
   // The order of the key is that of its constraint, not that of the columns.
   const primaryKey = draft.key.flatMap((name) => table.byName.get(name) ?? []);
   return Object.freeze({ ...table, primaryKey });

@@ -1,6 +1,6 @@
 import type { Observer } from "../runtime/observation.ts";
 import type { Clock } from "../runtime/runtime.ts";
-import { readTableInfo, type TableLike } from "../schema/define.ts";
+import { tableInfoOf, type TableLike } from "../schema/table_like.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { createTables } from "./create_tables.ts";
 import type { Driver } from "./driver.ts";
@@ -63,7 +63,7 @@ function database(driver: Driver): Database {
     driver,
     dialect: driver.dialect,
     label: driver.label,
-    createTables: (tables) => createTables(driver, tables.map(readTableInfo)),
+    createTables: (tables) => createTables(driver, tables.map(tableInfoOf)),
     introspect: (options = {}) => introspect(driver, options),
     close: () => driver.close(),
   };

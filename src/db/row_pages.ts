@@ -1,5 +1,5 @@
 import type { ReadPlan } from "../plan/plan.ts";
-import { positionOf } from "../plan/position.ts";
+import { keysetPosition } from "../plan/order.ts";
 import type { Connection } from "./driver.ts";
 import { type FetchedRows, fetchRows, type RowReader } from "./rows.ts";
 
@@ -19,7 +19,7 @@ export function rowPages(connection: Connection, plan: ReadPlan, reader: RowRead
     async next(most) {
       const page = await fetchRows(connection, { ...plan, after, limit: most }, reader);
       const last = page.stored.at(-1);
-      if (last !== undefined) after = positionOf(last, plan.columns, plan.order);
+      if (last !== undefined) after = keysetPosition(last, plan.columns, plan.order);
       return page;
     },
   };

@@ -1,5 +1,5 @@
-import { type ColumnLike, readColumnInfo } from "../schema/define.ts";
-import { compare, nullTest } from "./operators/comparison.ts";
+import { columnInfoOf, type ColumnLike } from "../schema/table_like.ts";
+import { failClosedComparison, nullTest } from "./operators/comparison.ts";
 import { allRows, type Filter, noRows } from "./filter.ts";
 import type { Operator } from "./operators/operator.ts";
 import { likeOperator } from "./operators/text_operators.ts";
@@ -77,12 +77,12 @@ export function inList<T>(
 
 /** The rows whose column is NULL. */
 export function isNull(column: ColumnLike<unknown>): Filter {
-  return nullTest(readColumnInfo(column), true);
+  return nullTest(columnInfoOf(column), true);
 }
 
 /** The rows whose column has a value. */
 export function isNotNull(column: ColumnLike<unknown>): Filter {
-  return nullTest(readColumnInfo(column), false);
+  return nullTest(columnInfoOf(column), false);
 }
 
 /** The rows that match the pattern: `%` any text, `_` any character, `\` escapes; exact case. */
@@ -133,12 +133,12 @@ function build(
   column: ColumnLike<unknown>,
   values: readonly unknown[],
 ): Filter {
-  const info = readColumnInfo(column);
+  const info = columnInfoOf(column);
   const [symbol] = operator.symbols;
   if (!operator.accepts(info.kind)) {
     throw new Error(
       `Cannot filter by "${info.name}": ${symbol} does not fit the kind ${info.kind}`,
     );
   }
-  return compare(operator, info, values);
+  return failClosedComparison(operator, info, values);
 }

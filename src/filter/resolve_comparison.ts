@@ -22,14 +22,14 @@ export function resolveComparison(
   if (operator.nullMeans !== null && !syntax.list && isNullWord(syntax.values[0])) {
     return nullTest(column, operator.nullMeans);
   }
-  if (!operator.accepts(column.kind)) throw misfit(syntax, column);
-  requireShape(syntax, operator);
-  const values = syntax.values.map((literal) => readLiteral(literal, operator, column));
+  if (!operator.accepts(column.kind)) throw operatorMisfit(syntax, column);
+  requireValueCount(syntax, operator);
+  const values = syntax.values.map((literal) => parseLiteral(literal, operator, column));
   return comparison(operator, column, values);
 }
 
 /** The fault of an operator that does not fit the kind of a column. */
-export function misfit(
+export function operatorMisfit(
   { operator, operatorAt }: ComparisonSyntax,
   { name, kind }: ColumnInfo,
 ): Error {
@@ -41,7 +41,7 @@ export function misfit(
 }
 
 /** Requires as many values as the operator takes. */
-export function requireShape(
+export function requireValueCount(
   { list, values, valuesAt }: ComparisonSyntax,
   { takes }: Operator,
 ): void {
@@ -60,7 +60,7 @@ export function isNullWord(literal: Literal | undefined): boolean {
   return literal !== undefined && !literal.quoted && literal.text === "null";
 }
 
-function readLiteral(literal: Literal, operator: Operator, column: ColumnInfo): unknown {
+function parseLiteral(literal: Literal, operator: Operator, column: ColumnInfo): unknown {
   if (isNullWord(literal)) {
     throw invalid(literal, column, `must not be null, which stands after "==" and "!=" only`);
   }

@@ -3,14 +3,14 @@ import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { allRows, and, type Filter, noRows, or } from "./filter.ts";
 import { excerptOf, filterError } from "./syntax/filter_error.ts";
 import type { Operator } from "./operators/operator.ts";
-import type { Operators } from "./operators/operators.ts";
+import type { OperatorRegistry } from "./operators/operator_registry.ts";
 import { resolveComparison } from "./resolve_comparison.ts";
 import type { ComparisonSyntax, FilterSyntax } from "./syntax/filter_syntax.ts";
 
 /** What names and symbols of a filter's text stand for. */
 export interface FilterContext {
   readonly table: TableInfo;
-  readonly operators: Operators;
+  readonly operators: OperatorRegistry;
   /** Whether a column may be filtered by. One that may not is treated like one that is not there. */
   mayFilter(column: ColumnInfo): boolean;
   /** Where the relation of a dotted name leads, null where there is none; absent, none is walked. */
@@ -28,7 +28,7 @@ export interface FilterableRelation {
  * a {@link Problem} `filter-parse-error` at what has none.
  */
 export function resolveFilter(syntax: FilterSyntax, context: FilterContext): Filter {
-  return resolveWith(syntax, context, resolveComparison);
+  return resolveFilterWith(syntax, context, resolveComparison);
 }
 
 /** What a comparison means once its column and its operator are known. */
@@ -39,7 +39,7 @@ export type ResolveComparison = (
 ) => Filter;
 
 /** The same, with a meaning of comparisons that the caller gives. */
-export function resolveWith(
+export function resolveFilterWith(
   syntax: FilterSyntax,
   context: FilterContext,
   toFilter: ResolveComparison,
@@ -49,7 +49,7 @@ export function resolveWith(
     const filter = toFilter(syntax, column, findOperator(syntax, operators));
     return path.reduceRight<Filter>((inner, relation) => related(relation, inner), filter);
   }
-  const terms = syntax.terms.map((term) => resolveWith(term, context, toFilter));
+  const terms = syntax.terms.map((term) => resolveFilterWith(term, context, toFilter));
   return syntax.kind === "and" ? and(...terms) : or(...terms);
 }
 
@@ -57,7 +57,7 @@ export function resolveWith(
 interface FoundColumn {
   readonly path: readonly Relation[];
   readonly column: ColumnInfo;
-  readonly operators: Operators;
+  readonly operators: OperatorRegistry;
 }
 
 function findColumn({ field, fieldAt }: ComparisonSyntax, context: FilterContext): FoundColumn {
@@ -103,7 +103,7 @@ function related(relation: Relation, filter: Filter): Filter {
 
 function findOperator(
   { operator: symbol, operatorAt }: ComparisonSyntax,
-  operators: Operators,
+  operators: OperatorRegistry,
 ): Operator {
   const operator = operators.get(symbol);
   if (operator !== undefined) return operator;

@@ -1,4 +1,4 @@
-import { requireKnownOptions } from "../problem/known_options.ts";
+import { requireKnownOptions } from "../problem/require_known_options.ts";
 import { showValue } from "../problem/show_value.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { type BudgetOptions, checkBudget } from "./budget/budget_options.ts";

@@ -1,5 +1,5 @@
 import type { Access } from "../auth/scope.ts";
-import { requireKnownOptions } from "../problem/known_options.ts";
+import { requireKnownOptions } from "../problem/require_known_options.ts";
 import { showValue } from "../problem/show_value.ts";
 import type { ResolvedAbuseProtection } from "./abuse_options.ts";
 import { requireCaptchaAction } from "./captcha/captcha_options.ts";

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { Problem } from "../problem/problem.ts";
-import { problemReply } from "../problem/problem_reply.ts";
+import { Problem, problemReply } from "../problem/problem.ts";
 import type { Reply } from "../protocol/reply.ts";
 import {
   type FoundAnswer,

@@ -1,4 +1,4 @@
-import { requireKnownOptions } from "../problem/known_options.ts";
+import { requireKnownOptions } from "../problem/require_known_options.ts";
 import { showValue } from "../problem/show_value.ts";
 
 /** How requests with an `Idempotency-Key` are told from their repetitions. */

@@ -9,7 +9,8 @@ import {
 import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "../kv/store_error.ts";
 import { integer, text } from "../schema/column_builder.ts";
-import { columnInfoKey, readTableInfo, table } from "../schema/define.ts";
+import { table } from "../schema/table.ts";
+import { columnInfoKey, tableInfoOf } from "../schema/table_like.ts";
 import {
   type Fragment,
   identifier,
@@ -45,7 +46,7 @@ export class TableIdempotency implements IdempotencyStore {
   /** Creates the table where it is not there; the first claim would do it, too. */
   async prepare(): Promise<void> {
     this.#preparation ??= asStore(() =>
-      createTables(this.#options.driver, [readTableInfo(records)], [index])
+      createTables(this.#options.driver, [tableInfoOf(records)], [index])
     );
     try {
       await this.#preparation;

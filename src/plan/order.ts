@@ -1,6 +1,7 @@
 import { Problem } from "../problem/problem.ts";
 import { kindOf } from "../schema/kinds.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
+import type { SqlValue } from "../sql/fragment.ts";
 import type { OrderKey } from "./plan.ts";
 
 const maxKeys = 8;
@@ -33,6 +34,15 @@ export function parseOrder(
 export function printOrder(order: readonly OrderKey[]): string {
   return order.map(({ column, descending }) => `${column.name}:${descending ? "desc" : "asc"}`)
     .join(",");
+}
+
+/** Where a row stands in an order, from what is stored in its columns: rows behind it come next. */
+export function keysetPosition(
+  stored: readonly SqlValue[],
+  columns: readonly ColumnInfo[],
+  order: readonly OrderKey[],
+): readonly SqlValue[] {
+  return order.map(({ column }) => stored[columns.indexOf(column)] ?? null);
 }
 
 function parseOrderKey(

@@ -5,6 +5,7 @@ import {
   type ProblemSlug,
   problemTypeBase,
 } from "../protocol/problem_codes.ts";
+import type { Reply } from "../protocol/reply.ts";
 
 /** What a {@link Problem} may carry beside its text. */
 export interface ProblemOptions {
@@ -65,4 +66,18 @@ export class Problem extends Error {
       ...(this.details === undefined ? {} : { details: this.details }),
     };
   }
+}
+
+/** The answer to a problem: `application/problem+json` (RFC 9457). */
+export function problemReply(problem: Problem): Reply {
+  return {
+    status: problem.status,
+    headers: {
+      "content-type": "application/problem+json",
+      // A refusal may turn into an answer at any moment; nothing may keep it.
+      "cache-control": "no-store",
+      ...problem.headers,
+    },
+    body: JSON.stringify(problem.toBody()),
+  };
 }

@@ -4,7 +4,7 @@
  * take up to four spellings of the same bytes, blanks and padding: whoever counts uses by the text
  * would count one thing several times.
  */
-export function parseBase64url(text: string, from: number, bytes: Uint8Array): boolean {
+export function decodeBase64url(text: string, from: number, bytes: Uint8Array): boolean {
   let at = from;
   let i = 0;
   for (; i + 3 <= bytes.length; i += 3, at += 4) {
@@ -37,7 +37,7 @@ export function base64urlLength(bytes: number): number {
 }
 
 /** Base64url without padding. */
-export function toBase64url(bytes: Uint8Array): string {
+export function encodeBase64url(bytes: Uint8Array): string {
   return bytes.toBase64({ alphabet: "base64url", omitPadding: true });
 }
 

@@ -1,7 +1,6 @@
 import type { AggregateGroup } from "../db/aggregate_groups.ts";
 import type { GroupKey, Metric } from "../plan/plan.ts";
 import type { Relation } from "../schema/relation.ts";
-import { parseSelect } from "../plan/select.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import type { Include } from "./read/include.ts";
 import type { Resource } from "./define/resource.ts";
@@ -63,6 +62,19 @@ export function viewOf(
   include: readonly Include[] = noIncludes,
 ): View {
   return { visible: parseSelect(select, fields.readable), computed, include };
+}
+
+/**
+ * `select=a,b` → those of the readable columns that it names, in the table's order. Hidden and
+ * unknown names are alike silently absent; no `select` is every readable column.
+ */
+function parseSelect(
+  text: string | undefined,
+  readable: readonly ColumnInfo[],
+): readonly ColumnInfo[] {
+  if (text === undefined) return readable;
+  const names = new Set(text.split(",").map((name) => name.trim()));
+  return readable.filter((column) => names.has(column.name));
 }
 
 /**

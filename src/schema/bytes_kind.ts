@@ -12,7 +12,7 @@ export const bytesKind: Kind = {
 };
 
 /** The bytes of canonical base64; null for any other text. */
-export function parseBase64(text: string): Uint8Array | null {
+export function decodeBase64(text: string): Uint8Array | null {
   // The decoder skips white space and the pattern keeps it out; "strict" asks for the padding
   // and for zero bits behind the last byte, so that equal bytes have one text.
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return null;
@@ -25,6 +25,6 @@ export function parseBase64(text: string): Uint8Array | null {
 }
 
 function canonicalBase64(text: string): string {
-  if (parseBase64(text) === null) throw new InvalidValue("must be a base64 string");
+  if (decodeBase64(text) === null) throw new InvalidValue("must be a base64 string");
   return text;
 }

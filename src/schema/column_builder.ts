@@ -1,4 +1,4 @@
-import type { ColumnLike } from "./define.ts";
+import type { ColumnLike } from "./table_like.ts";
 import type { ColumnDefault, ColumnKind } from "./table_info.ts";
 
 /** What a builder has collected; `table()` adds the names. */

@@ -1,13 +1,27 @@
-import { booleanKind } from "./boolean_kind.ts";
 import { bytesKind } from "./bytes_kind.ts";
 import { decimalKind } from "./decimal_kind.ts";
 import { jsonKind } from "./json_kind.ts";
-import type { Kind } from "./kind.ts";
+import { InvalidValue, type Kind } from "./kind.ts";
 import { bigintKind, integerKind, realKind } from "./number_kinds.ts";
 import type { ColumnKind } from "./table_info.ts";
 import { textKind } from "./text_kind.ts";
 import { dateKind, timestampKind } from "./time_kinds.ts";
 import { uuidKind } from "./uuid_kind.ts";
+
+/** True or false, with equality only; sorted, false comes first. */
+const booleanKind: Kind = {
+  fromJson(value) {
+    if (typeof value !== "boolean") throw new InvalidValue("must be true or false");
+    return value;
+  },
+  fromText(text) {
+    if (text === "true" || text === "1") return true;
+    if (text === "false" || text === "0") return false;
+    throw new InvalidValue("must be true or false");
+  },
+  compare: (left, right) => left === right ? 0 : left === false ? -1 : 1,
+  ordered: false,
+};
 
 const kinds: Readonly<Record<ColumnKind, Kind>> = {
   text: textKind,

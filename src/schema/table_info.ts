@@ -130,14 +130,14 @@ export interface TableInfo {
 export type Row = Readonly<Record<string, unknown>>;
 
 /** What a table is completed from; the key is in declaration order unless it is given. */
-export interface TableDeclaration
+export interface TableInfoOptions
   extends Pick<TableInfo, "name" | "schema" | "columns" | "foreignKeys" | "own"> {
   /** The key in its own order, where that is not the order of the columns. */
   readonly primaryKey?: readonly ColumnInfo[];
 }
 
 /** Completes a table from its columns. */
-export function completeTable(declared: TableDeclaration): TableInfo {
+export function createTableInfo(declared: TableInfoOptions): TableInfo {
   const { name, schema, columns, own } = declared;
   return Object.freeze({
     name,

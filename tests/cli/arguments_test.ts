@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { parseArguments } from "../../src/cli/arguments.ts";
-import { nearest } from "../../src/problem/nearest.ts";
+import { nearestName } from "../../src/problem/nearest_name.ts";
 
 const nothing = {
   kind: "serve",
@@ -57,8 +57,8 @@ Deno.test("what cannot be meant is refused with one sentence", () => {
 
 Deno.test("the nearest name is found, and none when nothing is near", () => {
   const names = ["port", "host", "public", "write"];
-  assertEquals(nearest("prt", names), "port");
-  assertEquals(nearest("publik", names), "public");
-  assertEquals(nearest("zzzzzz", names), null);
-  assertEquals(nearest("", names), null);
+  assertEquals(nearestName("prt", names), "port");
+  assertEquals(nearestName("publik", names), "public");
+  assertEquals(nearestName("zzzzzz", names), null);
+  assertEquals(nearestName("", names), null);
 });

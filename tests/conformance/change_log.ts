@@ -6,7 +6,8 @@ import { recordOptimisticId } from "../../src/db/changes/record_optimistic_id.ts
 import { createRowReader, fetchRows } from "../../src/db/rows.ts";
 import { allRows } from "../../src/filter/filter.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { readTableInfo, table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { kindOf } from "../../src/schema/kinds.ts";
 import type { ColumnInfo } from "../../src/schema/table_info.ts";
 import { edgeValues, things } from "../invariants/filter_worlds.ts";
@@ -85,7 +86,7 @@ export function exercise(engine: Engine, lacks: ChangeLogLacks = {}): void {
     await assertChanges(log, work, []);
     const { changes } = await readOn(other, from);
     assertEquals(told(changes), [["insert", null, { id: 1, name: "p" }]]);
-    assert(changes.every(({ table }) => table === readTableInfo(parents)));
+    assert(changes.every(({ table }) => table === tableInfoOf(parents)));
     await log.close();
     await other.close();
   });
@@ -437,7 +438,7 @@ async function hints(db: Database): Promise<void> {
 async function names(db: Database): Promise<void> {
   const log = await openLog(db, [notes]);
   const reader = createRowReader(db.dialect, () => {});
-  const info = readTableInfo(notes);
+  const info = tableInfoOf(notes);
   const changes = await changesOf(log, () =>
     db.driver.transaction(async (connection) => {
       await connection.query({ text: insertTwo, values: [] });
@@ -453,7 +454,7 @@ async function names(db: Database): Promise<void> {
 }
 
 async function everyKind(db: Database): Promise<void> {
-  const info = readTableInfo(things);
+  const info = tableInfoOf(things);
   await db.createTables([things]);
   const log = await openLog(db, [things]);
   const reader = createRowReader(db.dialect, () => {});

@@ -7,7 +7,7 @@ import {
 import { openChangeLog } from "../../src/db/changes/open_change_log.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { readTableInfo, type TableLike } from "../../src/schema/define.ts";
+import { tableInfoOf, type TableLike } from "../../src/schema/table_like.ts";
 import type { TableInfo } from "../../src/schema/table_info.ts";
 
 /** The real world, with nobody listening to what is noticed. */
@@ -19,7 +19,7 @@ export function openLog(
   tables: readonly (TableLike<unknown, unknown> | TableInfo)[],
   options: ChangesOptions = {},
 ): Promise<ChangeLog> {
-  const infos = tables.map((table) => isInfo(table) ? table : readTableInfo(table));
+  const infos = tables.map((table) => isInfo(table) ? table : tableInfoOf(table));
   return openChangeLog({
     driver: db.driver,
     tables: infos,

@@ -5,7 +5,8 @@ import type { Driver } from "../../src/db/driver.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
-import { readTableInfo, table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { engines } from "../support/engines.ts";
 import { testUnless } from "../support/skip.ts";
 
@@ -22,7 +23,7 @@ for (const { name, open, ignore } of engines) {
       await db.createTables([notes]);
       const check = (other: typeof notes | typeof gone) =>
         checkTables(
-          [notes, other].map((one) => ({ table: readTableInfo(one), driver: db.driver })),
+          [notes, other].map((one) => ({ table: tableInfoOf(one), driver: db.driver })),
           (observation) => assertEquals(observation, null),
         );
       await check(notes);
@@ -53,7 +54,7 @@ Deno.test("a database that cannot be asked at the start is observed once, and le
     },
   };
   const observations: Observation[] = [];
-  const served = [notes, gone].map((one) => ({ table: readTableInfo(one), driver }));
+  const served = [notes, gone].map((one) => ({ table: tableInfoOf(one), driver }));
   await checkTables(served, (observation) => observations.push(observation));
   assertEquals(asked, 1);
   assertEquals(observations, [{
@@ -71,7 +72,7 @@ Deno.test("what is no error of a database is passed on", async () => {
     label: "",
     query: () => Promise.reject(new TypeError("a fault of ours")),
   };
-  const check = () => checkTables([{ table: readTableInfo(notes), driver }], () => assert(false));
+  const check = () => checkTables([{ table: tableInfoOf(notes), driver }], () => assert(false));
   await assertRejects(check, TypeError, "a fault of ours");
   await db.close();
 });

@@ -3,25 +3,29 @@ import fc from "fast-check";
 import { evaluateFilters } from "../../src/db/changes/evaluate_filters.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { createRowReader, fetchRows } from "../../src/db/rows.ts";
-import { createCertification } from "../../src/filter/match/certified_operators.ts";
-import { createDecideInMemory } from "../../src/filter/match/decide_in_memory.ts";
+import { createCertifiedComparisons } from "../../src/filter/match/certified_comparisons.ts";
+import { createInMemoryMatcher } from "../../src/filter/match/in_memory_matcher.ts";
 import { type EqualityTerm, equalityTerms } from "../../src/filter/match/equality_terms.ts";
 import { comparison } from "../../src/filter/operators/comparison.ts";
 import { allRows, and, type Filter, noRows, or } from "../../src/filter/filter.ts";
 import { hasDanglingEscape } from "../../src/filter/operators/like_pattern.ts";
 import type { Operator } from "../../src/filter/operators/operator.ts";
-import { builtInOperators, operatorsWith } from "../../src/filter/operators/operators.ts";
+import {
+  builtInOperators,
+  createOperatorRegistry,
+} from "../../src/filter/operators/operator_registry.ts";
 import { printFilter } from "../../src/filter/syntax/print_filter.ts";
-import { imageOf } from "../../src/filter/match/row_image.ts";
+import { rowImageOf } from "../../src/filter/match/row_image.ts";
 import { equalOperator } from "../../src/filter/operators/value_operators.ts";
 import { keyOf } from "../../src/plan/key.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { readTableInfo, table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { InvalidValue } from "../../src/schema/kind.ts";
 import { kindOf } from "../../src/schema/kinds.ts";
 import type { Relation } from "../../src/schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../src/schema/table_info.ts";
-import { valueId } from "../../src/schema/value_id.ts";
+import { canonicalValueText } from "../../src/schema/canonical_value.ts";
 import { sql } from "../../src/sql/fragment.ts";
 import { edgeValues, nastyTexts, openFilterWorld, things } from "../invariants/filter_worlds.ts";
 import { engines } from "../support/engines.ts";
@@ -34,7 +38,7 @@ const seed = Number(Deno.env.get("SEED") ?? crypto.getRandomValues(new Uint32Arr
 testOnEngines(
   `the database and memory decide images of our own rows as a list does, seed ${seed}`,
   async (engine) => {
-    const info = readTableInfo(things);
+    const info = tableInfoOf(things);
     const rows = fc.sample(
       fc.record(Object.fromEntries(info.columns.map((column) => [
         column.name,
@@ -80,7 +84,7 @@ testOnEngines("images are decided by the related rows that are there now", async
       name: text().notNull(),
       bossId: integer().as("boss_id"),
     });
-    const info = readTableInfo(people);
+    const info = tableInfoOf(people);
     const [id, name, bossId] = info.columns as [ColumnInfo, ColumnInfo, ColumnInfo];
     await db.createTables([people]);
     await insertRows(db, people, [{ id: 1, name: "ada", bossId: null }]);
@@ -121,7 +125,7 @@ testOnEngines("images are decided by the related rows that are there now", async
 
 testOnEngines("a hundred thousand answers come by few statements", async (engine) => {
   await using world = await openFilterWorld(engine, []);
-  const info = readTableInfo(things);
+  const info = tableInfoOf(things);
   const id = info.byName.get("id")!;
   const images = Array.from({ length: 300 }, (_, at) => ({ row: { id: at } }));
   const filters = Array.from({ length: 400 }, (_, at) => comparison(equalOperator, id, [at]));
@@ -143,7 +147,7 @@ testOnEngines("a hundred thousand answers come by few statements", async (engine
 for (const engine of engines.filter(({ name }) => name.includes("sqlite"))) {
   Deno.test(`bytes that read like a text are decided as bytes (${engine.name})`, async () => {
     await using world = await openFilterWorld(engine, []);
-    const info = readTableInfo(things);
+    const info = tableInfoOf(things);
     const name = info.byName.get("name")!;
     const filters = ["YQ==", "a"].map((value) => comparison(equalOperator, name, [value]));
     const inexact = new Map([[name, new Uint8Array([97])]]);
@@ -158,7 +162,7 @@ for (const engine of engines.filter(({ name }) => name.includes("sqlite"))) {
 for (const engine of engines.filter(({ name }) => name.includes("sqlite"))) {
   Deno.test(`a text with a NUL, of another program, is decided too (${engine.name})`, async () => {
     await using world = await openFilterWorld(engine, []);
-    const info = readTableInfo(things);
+    const info = tableInfoOf(things);
     const name = info.byName.get("name")!;
     const filters = ["a", "b"].map((value) => comparison(equalOperator, name, [value]));
     const images = [{ row: { id: 1, name: "a\0b" } }, { row: { id: 2, name: "b" } }];
@@ -184,19 +188,19 @@ async function requireEqualAnswers(
     }, reader);
   const asked = filters.map((filter, index) => withJoin(filter, relations, index));
   const { rows, stored } = await list(allRows);
-  const images = rows.map((row, at) => imageOf(row, stored[at]!, info.columns, db.dialect));
+  const images = rows.map((row, at) => rowImageOf(row, stored[at]!, info.columns, db.dialect));
   const answers = await evaluateFilters(db.driver, db.dialect, {
     table: info,
     images,
     filters: asked,
   });
-  const certification = createCertification(db.dialect);
+  const certification = createCertifiedComparisons(db.dialect);
   let decided = 0;
   for (const [index, filter] of asked.entries()) {
     const listed = (await list(filter)).rows.map((row) => keyOf(row, info));
     const answered = rows.filter((_, row) => answers[row]![index]).map((row) => keyOf(row, info));
     assertEquals(answered, listed, printFilter(filter));
-    const decide = createDecideInMemory(filter, certification);
+    const decide = createInMemoryMatcher(filter, certification);
     const terms = equalityTerms(filter, certification.isCertain);
     images.forEach((image, row) => {
       const inMemory = decide(image);
@@ -206,7 +210,7 @@ async function requireEqualAnswers(
       assertEquals(inMemory, answer, `${printFilter(filter)} of ${Deno.inspect(image.row)}`);
       if (!answer || terms === null) return;
       const has = ({ column, value }: EqualityTerm) =>
-        valueId(image.row[column.name], column) === valueId(value, column);
+        canonicalValueText(image.row[column.name], column) === canonicalValueText(value, column);
       assertEquals(terms.some(has), true, `a term of ${printFilter(filter)}`);
     });
   }
@@ -256,7 +260,7 @@ function filterOf(info: TableInfo): fc.Arbitrary<Filter> {
   );
 }
 
-const custom: Operator = operatorsWith({
+const custom: Operator = createOperatorRegistry({
   "=same=": {
     toSql: (_column, [value = ""]) => sql`${value} = ${"x"} OR 1 = 0`,
     matches: (_value, [value]) => value === "x",

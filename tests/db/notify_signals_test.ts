@@ -4,7 +4,8 @@ import { resolveChangesOptions } from "../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../src/db/changes/open_change_log.ts";
 import { type Database, openDatabase } from "../../src/db/open_database.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { readTableInfo, table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { runtime } from "../conformance/change_log_support.ts";
 import { createScratchDatabase } from "../support/engines.ts";
 import { missingPostgres, startMortalPostgres } from "../support/mortal_postgres.ts";
@@ -44,7 +45,7 @@ async function withWorld(url: string, work: (world: World) => Promise<void>): Pr
   await db.createTables([notes]);
   const log = await openChangeLog({
     driver: db.driver,
-    tables: [readTableInfo(notes)],
+    tables: [tableInfoOf(notes)],
     changes: resolveChangesOptions(),
     runtime: { ...runtime, clock },
   });

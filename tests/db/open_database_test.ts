@@ -4,7 +4,7 @@ import { openNodeSqlite } from "../../src/db/sqlite/node_sqlite_driver.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { engines } from "../support/engines.ts";
 import { run, scratchFolder } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";

@@ -5,7 +5,8 @@ import { createRowReader } from "../../src/db/rows.ts";
 import { resolveChangesOptions } from "../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../src/db/changes/open_change_log.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { readTableInfo, table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import type { TableInfo } from "../../src/schema/table_info.ts";
 import { identifier, join, sql, toStatement } from "../../src/sql/fragment.ts";
 import {
@@ -314,7 +315,7 @@ testUnless(
     const other = await openDatabase(scratch.url);
     await db.createTables([notes]);
     const changes = resolveChangesOptions();
-    const tables = [readTableInfo(notes)];
+    const tables = [tableInfoOf(notes)];
     const log = await openChangeLog({
       driver: db.driver,
       tables,

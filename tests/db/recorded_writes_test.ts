@@ -6,7 +6,8 @@ import { recordedWrites } from "../../src/db/changes/recorded_writes.ts";
 import { all } from "../../src/filter/builders.ts";
 import { resource } from "../../src/resource/define/definition.ts";
 import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
-import { readTableInfo, table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { changesOf, openLog, readOn, runtime, told } from "../conformance/change_log_support.ts";
 import { testOnEngines } from "../support/http.ts";
 
@@ -101,7 +102,7 @@ testOnEngines("a table that triggers record is not recorded twice", async (engin
 async function recording(db: Database, mode: "service" | "triggers"): Promise<Database> {
   const driver = await recordedWrites({
     driver: db.driver,
-    tables: [readTableInfo(notes)],
+    tables: [tableInfoOf(notes)],
     changes: resolveChangesOptions({ mode }),
     random: runtime.random,
   });

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { createRowReader } from "../../src/db/rows.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import type { TableInfo } from "../../src/schema/table_info.ts";
 import { identifier, join, sql, type SqlValue, toStatement } from "../../src/sql/fragment.ts";
 import type { Database } from "../../src/db/open_database.ts";

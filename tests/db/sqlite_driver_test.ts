@@ -6,7 +6,8 @@ import { openNodeSqlite } from "../../src/db/sqlite/node_sqlite_driver.ts";
 import type { SqliteOptions } from "../../src/db/sqlite/sqlite_driver.ts";
 import { eq } from "../../src/filter/builders.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { readTableInfo, table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { fails } from "../conformance/driver.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
@@ -208,7 +209,7 @@ for (
     const driver = await openBetterSqlite3(`${folder.path}/a.db`);
     const count = createCompiler(driver.dialect)({
       kind: "count",
-      table: readTableInfo(jobs),
+      table: tableInfoOf(jobs),
       where,
     });
     const { rows } = await driver.query({ ...count, text: `EXPLAIN QUERY PLAN ${count.text}` });

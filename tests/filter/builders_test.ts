@@ -16,7 +16,7 @@ import {
 import type { Filter } from "../../src/filter/filter.ts";
 import { printFilter } from "../../src/filter/syntax/print_filter.ts";
 import { boolean, bytes, integer, json, text, timestamp } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 
 const notes = table("notes", {
   id: integer().primaryKey(),

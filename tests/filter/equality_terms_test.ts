@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { type EqualityTerm, equalityTerms } from "../../src/filter/match/equality_terms.ts";
 import { allRows, type Filter, noRows } from "../../src/filter/filter.ts";
-import { matches } from "../../src/filter/match/matches.ts";
+import { rowMatches } from "../../src/filter/match/row_matches.ts";
 import { filterOf, tableOf } from "./support.ts";
 
 const things = tableOf({ id: "integer", a: "text", b: "text", n: "integer" });
@@ -67,7 +67,7 @@ Deno.test("every row that passes has one of the terms", () => {
     fc.property(tree, (filter) => {
       const terms = equalityTerms(filter, () => true);
       if (terms === null) return;
-      for (const row of rows.filter((row) => matches(filter, row))) {
+      for (const row of rows.filter((row) => rowMatches(filter, row))) {
         found++;
         const has = ({ column, value }: EqualityTerm) =>
           Object.entries(row).some(([name, own]) => name === column.name && own === value);

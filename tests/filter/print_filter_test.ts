@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { parse } from "../../src/filter/syntax/parse.ts";
+import { parseFilter } from "../../src/filter/syntax/parse_filter.ts";
 import { printFilter, printSyntax } from "../../src/filter/syntax/print_filter.ts";
 import type { ComparisonSyntax, FilterSyntax } from "../../src/filter/syntax/filter_syntax.ts";
 import { all, none } from "../../src/filter/builders.ts";
@@ -37,14 +37,14 @@ const { tree } = fc.letrec<{ tree: FilterSyntax }>((tie) => ({
 
 Deno.test("a printed tree reads back as the same tree", () => {
   fc.assert(fc.property(tree, (syntax) => {
-    assertEquals(withoutPlaces(parse(printSyntax(syntax))!), withoutPlaces(syntax));
+    assertEquals(withoutPlaces(parseFilter(printSyntax(syntax))!), withoutPlaces(syntax));
   }));
 });
 
 Deno.test("every valid text, read and printed, means the same", () => {
   for (const [text] of validFilters) {
-    const syntax = parse(text);
-    if (syntax !== null) assertEquals(show(parse(printSyntax(syntax))), show(syntax));
+    const syntax = parseFilter(text);
+    if (syntax !== null) assertEquals(show(parseFilter(printSyntax(syntax))), show(syntax));
   }
 });
 
@@ -63,8 +63,8 @@ Deno.test("a printed filter reads back as the same filter", () => {
 });
 
 Deno.test("all prints as no filter, none as what no parser takes", () => {
-  assertEquals(parse(printFilter(all())), null);
-  problemOf(() => parse(printFilter(none())));
+  assertEquals(parseFilter(printFilter(all())), null);
+  problemOf(() => parseFilter(printFilter(none())));
 });
 
 function withoutPlaces(syntax: FilterSyntax): unknown {

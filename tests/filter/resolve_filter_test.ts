@@ -1,14 +1,15 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { all, eq, gte, isNull, like, none, rsql } from "../../src/filter/builders.ts";
 import { and, type Filter, or } from "../../src/filter/filter.ts";
-import { operatorsWith } from "../../src/filter/operators/operators.ts";
-import { createFilterParser } from "../../src/filter/syntax/filter_parser.ts";
-import { parse } from "../../src/filter/syntax/parse.ts";
+import { createOperatorRegistry } from "../../src/filter/operators/operator_registry.ts";
+import { createCachingFilterParser } from "../../src/filter/syntax/caching_filter_parser.ts";
+import { parseFilter } from "../../src/filter/syntax/parse_filter.ts";
 import { printFilter } from "../../src/filter/syntax/print_filter.ts";
 import { resolveFilter } from "../../src/filter/resolve_filter.ts";
-import { resolveScope } from "../../src/filter/resolve_scope.ts";
+import { resolveScopeFilter } from "../../src/filter/resolve_scope_filter.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { readTableInfo, table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { filterOf, problemOf, tableOf } from "./support.ts";
 
 const things = tableOf({
@@ -131,8 +132,8 @@ Deno.test("a pattern with wildcards inside has at most 100 characters", () => {
 Deno.test("unknown and forbidden fields give the same error, word for word", () => {
   const hidden = (filter: string) =>
     problemOf(() => {
-      const syntax = parse(filter)!;
-      const operators = operatorsWith({});
+      const syntax = parseFilter(filter)!;
+      const operators = createOperatorRegistry({});
       resolveFilter(syntax, { table: things, operators, mayFilter: ({ name }) => name !== "age" });
     });
   const expected = hidden("age==1").toBody();
@@ -150,16 +151,20 @@ Deno.test("a custom operator gets its texts and joins by its whole symbol", () =
     },
     matches: () => true,
   };
-  const operators = operatorsWith({ "=near=": near });
-  const filter = resolveFilter(parse('data=near=(1,"a")')!, {
+  const operators = createOperatorRegistry({ "=near=": near });
+  const filter = resolveFilter(parseFilter('data=near=(1,"a")')!, {
     table: things,
     operators,
     mayFilter: () => true,
   });
   assertEquals(filter.kind === "compare" && filter.values, ["1", "a"]);
-  assertEquals(operatorsWith({}).has("=near="), false);
+  assertEquals(createOperatorRegistry({}).has("=near="), false);
   for (const symbol of ["near", "==", "=in=", "=a b=", "=="]) {
-    assertThrows(() => operatorsWith({ [symbol]: near }), Error, "Cannot add the operator");
+    assertThrows(
+      () => createOperatorRegistry({ [symbol]: near }),
+      Error,
+      "Cannot add the operator",
+    );
   }
 });
 
@@ -270,11 +275,11 @@ Deno.test("an empty scope text denies", () => {
   assertEquals(scope(rsql` `), none());
 });
 
-function scope(result: Parameters<typeof resolveScope>[0]): Filter {
-  return resolveScope(result, {
-    table: readTableInfo(notes),
-    operators: operatorsWith({}),
-    filters: createFilterParser(),
+function scope(result: Parameters<typeof resolveScopeFilter>[0]): Filter {
+  return resolveScopeFilter(result, {
+    table: tableInfoOf(notes),
+    operators: createOperatorRegistry({}),
+    filters: createCachingFilterParser(),
     relation: () => undefined,
   });
 }

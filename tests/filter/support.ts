@@ -1,13 +1,13 @@
 import { resolveFilter } from "../../src/filter/resolve_filter.ts";
-import { operatorsWith } from "../../src/filter/operators/operators.ts";
-import { parse } from "../../src/filter/syntax/parse.ts";
+import { createOperatorRegistry } from "../../src/filter/operators/operator_registry.ts";
+import { parseFilter } from "../../src/filter/syntax/parse_filter.ts";
 import type { Filter } from "../../src/filter/filter.ts";
 import type { FilterSyntax, Literal } from "../../src/filter/syntax/filter_syntax.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import {
   type ColumnInfo,
   type ColumnKind,
-  completeTable,
+  createTableInfo,
   type TableInfo,
 } from "../../src/schema/table_info.ts";
 
@@ -16,7 +16,7 @@ export function tableOf(kinds: Readonly<Record<string, ColumnKind>>): TableInfo 
   const columns = Object.entries(kinds).map(([name, kind], index) =>
     columnOf(name, kind, index === 0)
   );
-  return completeTable({ name: "things", schema: null, columns, foreignKeys: [], own: true });
+  return createTableInfo({ name: "things", schema: null, columns, foreignKeys: [], own: true });
 }
 
 function columnOf(name: string, kind: ColumnKind, primaryKey: boolean): ColumnInfo {
@@ -42,16 +42,20 @@ function columnOf(name: string, kind: ColumnKind, primaryKey: boolean): ColumnIn
 
 /** A filter text with its meaning; every column may be filtered by. */
 export function filterOf(text: string, table: TableInfo): Filter {
-  const syntax = parse(text);
+  const syntax = parseFilter(text);
   if (syntax === null) throw new Error("there is no filter in the text");
-  return resolveFilter(syntax, { table, operators: operatorsWith({}), mayFilter: () => true });
+  return resolveFilter(syntax, {
+    table,
+    operators: createOperatorRegistry({}),
+    mayFilter: () => true,
+  });
 }
 
 /** A tree as a text in prefix form: `(and (== a #1) (>= b "x"))`, aliases by their first name. */
 export function show(syntax: FilterSyntax | null): string {
   if (syntax === null) return "∅";
   if (syntax.kind !== "compare") return `(${syntax.kind} ${syntax.terms.map(show).join(" ")})`;
-  const name = operatorsWith({}).get(syntax.operator)?.symbols[0] ?? syntax.operator;
+  const name = createOperatorRegistry({}).get(syntax.operator)?.symbols[0] ?? syntax.operator;
   return `(${[name, syntax.field, ...syntax.values.map(showLiteral)].join(" ")})`;
 }
 

@@ -15,7 +15,7 @@ import {
   timestamp,
   uuid,
 } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import type { Engine } from "../support/engines.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
 

@@ -3,7 +3,8 @@ import { eq } from "../../src/filter/builders.ts";
 import { resource } from "../../src/resource/define/definition.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { compareInstants } from "../../src/schema/instant.ts";
-import { readTableInfo, table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { type Answer, insertRows, testOnEngines, withService } from "../support/http.ts";
 import { ada, type Note, notes, open, some, withNotes } from "./batch_support.ts";
 
@@ -234,7 +235,7 @@ testOnEngines(
   (engine) =>
     withService(engine, [places], () => ({
       resources: [
-        resource(readTableInfo(places), {
+        resource(tableInfoOf(places), {
           id: ["shop", "shelf"],
           auth: { ...open, update: () => eq(places.title, "x") },
           batch: { create: 1_500, update: 1_500, delete: 1_500 },

@@ -3,7 +3,7 @@ import type { Database } from "../../src/db/open_database.ts";
 import { all } from "../../src/filter/builders.ts";
 import { resource, type ResourceOptions } from "../../src/resource/define/definition.ts";
 import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import type { Engine } from "../support/engines.ts";
 import { type Service, withService } from "../support/http.ts";
 

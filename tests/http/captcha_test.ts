@@ -6,7 +6,7 @@ import { turnstile } from "../../src/guard/captcha/turnstile.ts";
 import type { ProtectionOptions } from "../../src/guard/protection_options.ts";
 import { resource } from "../../src/resource/define/definition.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { startVendor } from "../guard/vendor.ts";
 import { engines } from "../support/engines.ts";
 import { type Service, withService } from "../support/http.ts";

@@ -14,7 +14,7 @@ import { quoteIdentifier as quoted } from "../../src/sql/fragment.ts";
 import { type EventStream, openEventStream } from "../support/event_stream.ts";
 import { testOnEngines } from "../support/http.ts";
 import { run } from "../support/scratch.ts";
-import { root, sourceFiles } from "../tidy/module_graph.ts";
+import { root, sourceFiles } from "../repository/module_graph.ts";
 import { aliasesOf, sqlKeywords, systemColumns } from "./column_names.ts";
 
 const letters = Array.from("abcdefghijklmnopqrstuvwxyz");

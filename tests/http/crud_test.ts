@@ -10,7 +10,7 @@ import {
   text,
   timestamp,
 } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { type Service, testOnEngines, withService } from "../support/http.ts";
 import type { Engine } from "../support/engines.ts";
 

@@ -4,7 +4,7 @@ import { type Database, openDatabase } from "../../src/db/open_database.ts";
 import { all, eq } from "../../src/filter/builders.ts";
 import { resource, type ResourceOptions } from "../../src/resource/define/definition.ts";
 import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import type { Engine } from "../support/engines.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
 

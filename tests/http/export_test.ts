@@ -14,7 +14,7 @@ import {
   text,
   timestamp,
 } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import {
   type Answer,
   insertRows,

@@ -7,7 +7,7 @@ import { resource, type ResourceOptions } from "../../src/resource/define/defini
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { solve } from "../../src/client/solve.ts";
 import { powHeaders } from "../../src/protocol/proof_of_work.ts";
 

@@ -3,7 +3,8 @@ import { all, eq } from "../../src/filter/builders.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { resource, type ResourceOptions } from "../../src/resource/define/definition.ts";
 import { boolean, integer, text, timestamp } from "../../src/schema/column_builder.ts";
-import { readTableInfo, table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import type { Engine } from "../support/engines.ts";
 import { gate } from "../support/scratch.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
@@ -225,7 +226,7 @@ for (const [kind, rows] of Object.entries(marks)) {
     (engine) =>
       withService(engine, [rows], () => ({
         resources: [
-          resource(readTableInfo(rows), {
+          resource(tableInfoOf(rows), {
             id: "id",
             path: "rows",
             auth: open,

@@ -3,7 +3,7 @@ import { all } from "../../src/filter/builders.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
 import { resource } from "../../src/resource/define/definition.ts";
 import { integer, json, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { serve } from "../../src/serve.ts";
 
 const things = table("things", { id: text().primaryKey(), rank: integer(), extra: json() });

@@ -4,7 +4,7 @@ import { resource } from "../../src/resource/define/definition.ts";
 import { procedure } from "../../src/resource/define/procedure.ts";
 import type { StandardSchema } from "../../src/resource/define/standard_schema.ts";
 import { text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { type Answer, type Service, testOnEngines, withService } from "../support/http.ts";
 
 const notes = table("i_docs", {

@@ -12,7 +12,7 @@ import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { StoreError } from "../../src/kv/store_error.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer, text, timestamp, uuid } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { type Engine, engines } from "../support/engines.ts";
 import {
   type Answer,

@@ -12,7 +12,7 @@ import {
   timestamp,
   uuid,
 } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { type Engine, engines } from "../support/engines.ts";
 import { insertRows, testOnEngines, withService } from "../support/http.ts";
 import { watchStatements } from "./include_support.ts";

@@ -11,7 +11,7 @@ import {
   text,
   timestamp,
 } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
 import { engines } from "../support/engines.ts";
 import { testUnless } from "../support/skip.ts";

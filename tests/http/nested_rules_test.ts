@@ -5,7 +5,7 @@ import { Problem } from "../../src/problem/problem.ts";
 import { resource, type ResourceDefinition } from "../../src/resource/define/definition.ts";
 import type { Hooks } from "../../src/resource/define/hooks.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { engines } from "../support/engines.ts";
 import {
   hiddenMark,

@@ -2,7 +2,8 @@ import type { Database } from "../../src/db/open_database.ts";
 import { all, eq } from "../../src/filter/builders.ts";
 import { resource, type ResourceOptions } from "../../src/resource/define/definition.ts";
 import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
-import { readTableInfo, table, type TableLike } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf, type TableLike } from "../../src/schema/table_like.ts";
 import type { Engine } from "../support/engines.ts";
 import { hiddenMark, type Service, withService } from "../support/http.ts";
 import { recorded } from "./batch_support.ts";
@@ -182,7 +183,7 @@ export function musicResources(changes: Changes) {
 /** How many rows each table holds, those without any left out. */
 export async function counts({ driver }: Database): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
-  for (const { name } of everyTable.map(readTableInfo)) {
+  for (const { name } of everyTable.map(tableInfoOf)) {
     const { rows } = await driver.query({ text: `SELECT count(*) FROM "${name}"`, values: [] });
     const count = Number(rows[0]?.[0]);
     if (count > 0) found[name] = count;

@@ -6,7 +6,7 @@ import { resource } from "../../src/resource/define/definition.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { postgresProxy } from "../db/postgres_proxy.ts";
 import { createScratchDatabase } from "../support/engines.ts";
 import { type Answer, insertRows } from "../support/http.ts";

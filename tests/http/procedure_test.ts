@@ -9,7 +9,7 @@ import { resource } from "../../src/resource/define/definition.ts";
 import { type Procedure, procedure } from "../../src/resource/define/procedure.ts";
 import type { SchemaResult, StandardSchema } from "../../src/resource/define/standard_schema.ts";
 import { text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { type Engine, engines } from "../support/engines.ts";
 import {
   hiddenMark,

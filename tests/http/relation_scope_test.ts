@@ -4,7 +4,7 @@ import { all, eq, rsql } from "../../src/filter/builders.ts";
 import { and } from "../../src/filter/filter.ts";
 import { resource } from "../../src/resource/define/definition.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { engines } from "../support/engines.ts";
 import { insertRows, testOnEngines, withService } from "../support/http.ts";
 

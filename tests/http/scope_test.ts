@@ -3,7 +3,7 @@ import { all, eq, ne, none, rsql } from "../../src/filter/builders.ts";
 import type { ScopeFunction, ScopeOptions } from "../../src/auth/scope.ts";
 import { resource } from "../../src/resource/define/definition.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
 import type { Engine } from "../support/engines.ts";
 

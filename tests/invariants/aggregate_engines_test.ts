@@ -10,7 +10,7 @@ import {
   real,
   text,
 } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import type { Engine } from "../../src/sql/dialect.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
 

@@ -1,13 +1,13 @@
 import { compileFilter } from "../../src/compile/where.ts";
 import { createRowReader, fetchRows } from "../../src/db/rows.ts";
-import { cellClass } from "../../src/filter/match/certified_operators.ts";
+import { cellClass } from "../../src/filter/match/certified_comparisons.ts";
 import { comparison } from "../../src/filter/operators/comparison.ts";
 import { allRows, type Comparison } from "../../src/filter/filter.ts";
 import { hasDanglingEscape } from "../../src/filter/operators/like_pattern.ts";
-import { matches } from "../../src/filter/match/matches.ts";
+import { rowMatches } from "../../src/filter/match/row_matches.ts";
 import type { Operator } from "../../src/filter/operators/operator.ts";
-import { builtInOperators } from "../../src/filter/operators/operators.ts";
-import { imageOf } from "../../src/filter/match/row_image.ts";
+import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";
+import { rowImageOf } from "../../src/filter/match/row_image.ts";
 import {
   bigint,
   boolean,
@@ -22,7 +22,8 @@ import {
   uuid,
 } from "../../src/schema/column_builder.ts";
 import { chunksOf } from "../../src/plan/key.ts";
-import { readTableInfo, table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { fitsKind } from "../../src/schema/fits_kind.ts";
 import { kindOf } from "../../src/schema/kinds.ts";
 import type { ColumnInfo, ColumnKind, Row } from "../../src/schema/table_info.ts";
@@ -47,7 +48,7 @@ export async function certify(engine: Engine): Promise<Certification> {
   const db = await engine.open();
   try {
     await db.createTables([cells]);
-    const info = readTableInfo(cells);
+    const info = tableInfoOf(cells);
     const rows = corpusRows(info.columns.slice(1));
     await insertRows(db, cells, rows);
     const reader = createRowReader(db.dialect, () => {});
@@ -56,7 +57,7 @@ export async function certify(engine: Engine): Promise<Certification> {
     const plan = { kind: "read", table: info, columns, where: allRows, order } as const;
     const stored = await fetchRows(db.driver, { ...plan, after: null, limit: 10_000 }, reader);
     const images = stored.rows.map((row, at) =>
-      imageOf(row, stored.stored[at]!, columns, db.dialect)
+      rowImageOf(row, stored.stored[at]!, columns, db.dialect)
     );
     const tally = new Tally();
     for (const part of chunksOf(columns.slice(1).flatMap(comparisonsOf), 250)) {
@@ -69,7 +70,7 @@ export async function certify(engine: Engine): Promise<Certification> {
           const value = row[filter.column.name];
           // Of the other rows every filter is asked of the database.
           if (!fitsKind(value, filter.column) || inexact?.has(filter.column)) return;
-          tally.add(filter, value, matches(filter, row), [1, "t"].includes(answer[index] as 1));
+          tally.add(filter, value, rowMatches(filter, row), [1, "t"].includes(answer[index] as 1));
         });
       });
     }

@@ -3,7 +3,7 @@ import { certifiedCells } from "../../src/sql/certified_cells.ts";
 import type { CellClass, Engine as EngineFamily } from "../../src/sql/dialect.ts";
 import { engines } from "../support/engines.ts";
 import { testUnless } from "../support/skip.ts";
-import { root } from "../tidy/module_graph.ts";
+import { root } from "../repository/module_graph.ts";
 import { type Certification, certify } from "./certification.ts";
 
 // `CERTIFY=write deno task test tests/invariants/certify_test.ts` writes the table anew.

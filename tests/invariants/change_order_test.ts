@@ -2,7 +2,8 @@ import { assert, assertEquals } from "@std/assert";
 import type { Change, ChangeLog, Position, Step } from "../../src/db/changes/change_log.ts";
 import { type Database, openDatabase } from "../../src/db/open_database.ts";
 import { integer } from "../../src/schema/column_builder.ts";
-import { readTableInfo, table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { openLog } from "../conformance/change_log_support.ts";
 import { createScratchDatabase } from "../support/engines.ts";
 import { run } from "../support/scratch.ts";
@@ -123,7 +124,7 @@ async function followNumbers(
   isOver: () => boolean,
 ): Promise<Heard> {
   const heard: [number, number][] = [];
-  const name = readTableInfo(counters).name;
+  const name = tableInfoOf(counters).name;
   for (let seq = start, last = false;;) {
     const { rows } = await run(
       db,

@@ -1,6 +1,6 @@
 /** What the tests of the log start beside themselves: it writes as fast as it can, and says so. */
 import { openDatabase } from "../../src/db/open_database.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { integer } from "../../src/schema/column_builder.ts";
 import { openLog } from "../conformance/change_log_support.ts";
 

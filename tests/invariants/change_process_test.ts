@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { Change, ChangeLog, Position } from "../../src/db/changes/change_log.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
 import { integer } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { openLog, readOn } from "../conformance/change_log_support.ts";
 import { startChild } from "../serve/child_process.ts";
 import { createScratchDatabase } from "../support/engines.ts";

@@ -3,12 +3,15 @@ import fc from "fast-check";
 import type { Filter } from "../../src/filter/filter.ts";
 import { hasDanglingEscape } from "../../src/filter/operators/like_pattern.ts";
 import { comparison } from "../../src/filter/operators/comparison.ts";
-import { builtInOperators, operatorsWith } from "../../src/filter/operators/operators.ts";
+import {
+  builtInOperators,
+  createOperatorRegistry,
+} from "../../src/filter/operators/operator_registry.ts";
 import type { Operator } from "../../src/filter/operators/operator.ts";
-import { parse } from "../../src/filter/syntax/parse.ts";
+import { parseFilter } from "../../src/filter/syntax/parse_filter.ts";
 import { printFilter, printSyntax } from "../../src/filter/syntax/print_filter.ts";
 import { resolveFilter } from "../../src/filter/resolve_filter.ts";
-import { readTableInfo } from "../../src/schema/define.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import type { Row } from "../../src/schema/table_info.ts";
 import { engines } from "../support/engines.ts";
 import { testUnless } from "../support/skip.ts";
@@ -21,9 +24,9 @@ import {
 } from "./filter_worlds.ts";
 import { randomFilters } from "./random_filters.ts";
 
-const info = readTableInfo(things);
+const info = tableInfoOf(things);
 const tree = randomFilters(info.columns);
-const context = { table: info, operators: operatorsWith({}), mayFilter: () => true };
+const context = { table: info, operators: createOperatorRegistry({}), mayFilter: () => true };
 
 // A failure is found again by `SEED=… deno task test tests/invariants`.
 const seed = Number(Deno.env.get("SEED") ?? crypto.getRandomValues(new Uint32Array(1))[0]! >>> 1);
@@ -53,7 +56,7 @@ for (const engine of engines) {
       const rows = fc.sample(row, { seed, numRuns: 150 }).map((values, id) => ({ ...values, id }));
       await using world = await openFilterWorld(engine, rows);
       const property = fc.asyncProperty(tree, async (syntax) => {
-        await compareAnswers(resolveFilter(parse(printSyntax(syntax))!, context), world);
+        await compareAnswers(resolveFilter(parseFilter(printSyntax(syntax))!, context), world);
       });
       await fc.assert(property, { seed, numRuns: 3_000 });
     },

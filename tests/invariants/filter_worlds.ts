@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { Database } from "../../src/db/open_database.ts";
 import { createRowReader, fetchRows } from "../../src/db/rows.ts";
 import { allRows, type Filter } from "../../src/filter/filter.ts";
-import { matches } from "../../src/filter/match/matches.ts";
+import { rowMatches } from "../../src/filter/match/row_matches.ts";
 import {
   bigint,
   boolean,
@@ -16,7 +16,8 @@ import {
   timestamp,
   uuid,
 } from "../../src/schema/column_builder.ts";
-import { readTableInfo, table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { kindOf } from "../../src/schema/kinds.ts";
 import type { ColumnInfo, ColumnKind, Row } from "../../src/schema/table_info.ts";
 import type { Engine } from "../support/engines.ts";
@@ -50,7 +51,7 @@ export async function openFilterWorld(
   engine: Engine,
   rows: readonly Row[],
 ): Promise<FilterWorld> {
-  const info = readTableInfo(things);
+  const info = tableInfoOf(things);
   const db = await engine.open();
   const normal = rows.map(normalized);
   await db.createTables([things]);
@@ -74,7 +75,7 @@ export async function openFilterWorld(
   return {
     db,
     byDatabase: async (filter) => (await read(filter, info.primaryKey)).map(({ id }) => id),
-    inMemory: (filter) => normal.filter((row) => matches(filter, row)).map(({ id }) => id),
+    inMemory: (filter) => normal.filter((row) => rowMatches(filter, row)).map(({ id }) => id),
     [Symbol.asyncDispose]: () => db.close(),
   };
 }
@@ -82,7 +83,7 @@ export async function openFilterWorld(
 /** The row as the service would have it in process: through the checks of a body. */
 function normalized(row: Row): Row {
   return Object.fromEntries(
-    readTableInfo(things).columns.map((column) => {
+    tableInfoOf(things).columns.map((column) => {
       const value = row[column.name] ?? null;
       return [column.name, value === null ? null : kindOf(column.kind).fromJson(value, column)];
     }),

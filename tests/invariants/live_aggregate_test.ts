@@ -12,7 +12,7 @@ import {
   text,
   timestamp,
 } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import type { TableInfo } from "../../src/schema/table_info.ts";
 import type { Engine } from "../support/engines.ts";
 import type { EventStream } from "../support/event_stream.ts";

@@ -3,11 +3,12 @@ import { allRows, and, type Filter, noRows, or } from "../../src/filter/filter.t
 import { equalOperator } from "../../src/filter/operators/value_operators.ts";
 import { columnsReadBy, differingColumns } from "../../src/live/match/column_bits.ts";
 import { integer } from "../../src/schema/column_builder.ts";
-import { readTableInfo, table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import type { ColumnInfo, Row } from "../../src/schema/table_info.ts";
 
 const names = Array.from({ length: 70 }, (_, index) => `c${index}`);
-const wide = readTableInfo(table("wide", {
+const wide = tableInfoOf(table("wide", {
   id: integer().primaryKey(),
   ...Object.fromEntries(names.map((name) => [name, integer()])),
 }));

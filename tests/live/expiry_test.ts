@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { Problem } from "../../src/problem/problem.ts";
 import { integer } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { engines } from "../support/engines.ts";
 import { user, withHub } from "./hub_support.ts";
 

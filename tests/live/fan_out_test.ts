@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { type Engine, engines } from "../support/engines.ts";
 import type { EventStream } from "../support/event_stream.ts";
 import { insertRows, type Service, testOnEngines } from "../support/http.ts";

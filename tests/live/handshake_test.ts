@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { ChangeLog } from "../../src/db/changes/change_log.ts";
 import { gt } from "../../src/filter/builders.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { testOnEngines } from "../support/http.ts";
 import { Client, close, readAll, settled, spied, type TestHub, withHub } from "./hub_support.ts";
 

@@ -13,10 +13,10 @@ import { StreamQuota } from "../../src/live/stream/stream_quota.ts";
 import { type LiveSizes, liveSizes } from "../../src/live/live_sizes.ts";
 import type { AggregateRequest, SubscribeRequest } from "../../src/live/stream/stream_request.ts";
 import { noRowsShown } from "../../src/live/live_view.ts";
-import { groupTable } from "../../src/plan/group_table.ts";
+import { aggregateSchema } from "../../src/plan/aggregate_schema.ts";
 import { parseQuery } from "../../src/resource/http/query_parameters.ts";
 import { liveAggregateQuery } from "../../src/resource/operations/subscribe_aggregate.ts";
-import { createFilterParser } from "../../src/filter/syntax/filter_parser.ts";
+import { createCachingFilterParser } from "../../src/filter/syntax/caching_filter_parser.ts";
 import { logMethods } from "./log_methods.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
@@ -24,7 +24,7 @@ import type { ColumnInfo, Row, TableInfo } from "../../src/schema/table_info.ts"
 import { handClock } from "../db/hand_clock.ts";
 import type { Engine } from "../support/engines.ts";
 import { type EventStream, openEventStream, type ServerEvent } from "../support/event_stream.ts";
-import { readTableInfo, type TableLike } from "../../src/schema/define.ts";
+import { tableInfoOf, type TableLike } from "../../src/schema/table_like.ts";
 
 /** A hub over a real log, with a clock that is moved by hand. */
 export interface TestHub {
@@ -71,10 +71,10 @@ export async function withHub(
   const { clock, advance } = handClock();
   const observations: Observation[] = [];
   const runtime = { ...systemRuntime((observed) => observations.push(observed)), clock };
-  const info = readTableInfo(table);
+  const info = tableInfoOf(table);
   const { related = [] } = options;
   await db.createTables([...related, table]);
-  const tables = [info, ...related.map(readTableInfo)];
+  const tables = [info, ...related.map(tableInfoOf)];
   const raw = await openChangeLog({
     driver: db.driver,
     tables,
@@ -200,8 +200,8 @@ function questionAbout(table: TableInfo, query: string): LiveAggregateQuery {
   const columns = new Set(table.columns);
   return liveAggregateQuery(parseQuery(query), {
     table,
-    groups: groupTable(table, table.columns),
-    filters: createFilterParser(),
+    groups: aggregateSchema(table, table.columns),
+    filters: createCachingFilterParser(),
     fields: { readable: table.columns, writable: columns, filterable: columns, sortable: columns },
   });
 }

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { Connection } from "../../src/db/driver.ts";
 import { DatabaseError } from "../../src/db/database_error.ts";
-import type { TableLike } from "../../src/schema/define.ts";
+import type { TableLike } from "../../src/schema/table_like.ts";
 import {
   albums,
   albumTags,

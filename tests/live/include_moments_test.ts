@@ -5,7 +5,8 @@ import { allRows } from "../../src/filter/filter.ts";
 import { gt } from "../../src/filter/builders.ts";
 import type { LiveView } from "../../src/live/live_view.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { readTableInfo, table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import type { Relation } from "../../src/schema/relation.ts";
 import type { ColumnInfo, Row } from "../../src/schema/table_info.ts";
 import type { EventStream } from "../support/event_stream.ts";
@@ -18,7 +19,7 @@ const rows = table("rows", {
   rank: integer(),
   title: text(),
 });
-const info = readTableInfo(rows);
+const info = tableInfoOf(rows);
 // The columns were declared above.
 const [id, parentId] = info.columns as [ColumnInfo, ColumnInfo];
 const children: Relation = {

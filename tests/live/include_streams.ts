@@ -1,6 +1,6 @@
 import type { Connection } from "../../src/db/driver.ts";
 import type { Database } from "../../src/db/open_database.ts";
-import { readTableInfo, type TableLike } from "../../src/schema/define.ts";
+import { tableInfoOf, type TableLike } from "../../src/schema/table_like.ts";
 import type { SqlValue } from "../../src/sql/fragment.ts";
 import type { Row } from "../../src/schema/table_info.ts";
 import type { EventStream } from "../support/event_stream.ts";
@@ -125,7 +125,7 @@ function columnsOf(
   table: TableLike<unknown, unknown>,
   row: Readonly<Record<string, unknown>>,
 ): { readonly name: string; readonly columns: readonly string[]; readonly bound: SqlValue[] } {
-  const info = readTableInfo(table);
+  const info = tableInfoOf(table);
   const columns = info.columns.filter(({ name }) => Object.hasOwn(row, name));
   return {
     name: info.name,

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { ChangeLog } from "../../src/db/changes/change_log.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { engines } from "../support/engines.ts";
 import { testOnEngines } from "../support/http.ts";
 import { EventSourceParser } from "./checker/event_source_parser.ts";

@@ -4,7 +4,7 @@ import { all, eq, rsql } from "../../src/filter/builders.ts";
 import { resource } from "../../src/resource/define/definition.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { boolean, integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { handClock } from "../db/hand_clock.ts";
 import {
   albumTags,

@@ -4,7 +4,7 @@ import type { ChangeLog } from "../../src/db/changes/change_log.ts";
 import { eq, gt } from "../../src/filter/builders.ts";
 import { noRows } from "../../src/filter/filter.ts";
 import { integer, real, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import type { LiveSizes } from "../../src/live/live_sizes.ts";
 import { engines } from "../support/engines.ts";
 import type { EventStream, ServerEvent } from "../support/event_stream.ts";

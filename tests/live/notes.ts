@@ -1,7 +1,7 @@
 import { all } from "../../src/filter/builders.ts";
 import { resource, type ResourceOptions } from "../../src/resource/define/definition.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import type { AppConfig } from "../../src/config.ts";
 import type { Engine } from "../support/engines.ts";
 import type { EventStream, ServerEvent } from "../support/event_stream.ts";

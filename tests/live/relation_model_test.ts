@@ -3,7 +3,8 @@ import { comparison } from "../../src/filter/operators/comparison.ts";
 import { allRows, and, type Filter, or, type Related } from "../../src/filter/filter.ts";
 import { equalOperator } from "../../src/filter/operators/value_operators.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { readTableInfo, table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../src/schema/table_info.ts";
 import type { EventStream, ServerEvent } from "../support/event_stream.ts";
 import { testOnEngines } from "../support/http.ts";
@@ -34,7 +35,7 @@ const items = table("items", {
 });
 
 const [item, project, member, placement] = [items, projects, members, placements].map(
-  readTableInfo,
+  tableInfoOf,
 ) as [TableInfo, TableInfo, TableInfo, TableInfo];
 
 /** What the tables hold, read by themselves. */

@@ -5,7 +5,8 @@ import { requireRecorded } from "../../src/live/feed/require_recorded.ts";
 import { noRowsShown } from "../../src/live/live_view.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { readColumnInfo, readTableInfo, table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
+import { columnInfoOf, tableInfoOf } from "../../src/schema/table_like.ts";
 import type { Relation } from "../../src/schema/relation.ts";
 
 const rows = table("rows", {
@@ -13,8 +14,8 @@ const rows = table("rows", {
   parentId: integer().as("parent_id"),
   title: text(),
 });
-const info = readTableInfo(rows);
-const [id, parentId] = [readColumnInfo(rows.id), readColumnInfo(rows.parentId)];
+const info = tableInfoOf(rows);
+const [id, parentId] = [columnInfoOf(rows.id), columnInfoOf(rows.parentId)];
 const children: Relation = {
   name: "children",
   owner: info,
@@ -34,11 +35,11 @@ Deno.test("a relation that stands on what is not recorded cannot be followed", (
     Problem,
     'Cannot follow by this include: a relation stands on "parentId"',
   );
-  requireRecorded(including, new Set([readColumnInfo(rows.title)]));
+  requireRecorded(including, new Set([columnInfoOf(rows.title)]));
 });
 
 Deno.test("a right that asks about what is not recorded is a fault of the configuration", () => {
-  const excluded = new Set([readColumnInfo(rows.title)]);
+  const excluded = new Set([columnInfoOf(rows.title)]);
   const message = 'a scope asks about "title", which "changes.exclude" names';
   assertThrows(
     () => requireRecorded({ ...request, scope: eq(rows.title, "a") }, excluded),

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { all } from "../../src/filter/builders.ts";
 import { resource } from "../../src/resource/define/definition.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import type { ServerEvent } from "../support/event_stream.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
 

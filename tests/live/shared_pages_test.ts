@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { gt, lt } from "../../src/filter/builders.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { testOnEngines } from "../support/http.ts";
 import { withHub } from "./hub_support.ts";
 

@@ -3,11 +3,12 @@ import { eq, gt } from "../../src/filter/builders.ts";
 import { comparison } from "../../src/filter/operators/comparison.ts";
 import { noRows } from "../../src/filter/filter.ts";
 import type { Operator } from "../../src/filter/operators/operator.ts";
-import { operatorsWith } from "../../src/filter/operators/operators.ts";
+import { createOperatorRegistry } from "../../src/filter/operators/operator_registry.ts";
 import type { Matcher } from "../../src/live/match/matcher.ts";
 import { sql } from "../../src/sql/fragment.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { readColumnInfo, readTableInfo, table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
+import { columnInfoOf, tableInfoOf } from "../../src/schema/table_like.ts";
 import { engines } from "../support/engines.ts";
 import type { EventStream } from "../support/event_stream.ts";
 import { testOnEngines } from "../support/http.ts";
@@ -305,10 +306,12 @@ for (const engine of engines.filter(({ name }) => name === "postgres" || name ==
 testOnEngines(
   "where memory is found to err, the streams start over and the database decides",
   (engine) => {
-    const [id] = readTableInfo(rows).columns;
+    const [id] = tableInfoOf(rows).columns;
     if (id === undefined) throw new Error("unreachable");
     // It says one thing to the database and another in memory.
-    const operator = operatorsWith({ "=odd=": { toSql: () => sql`1=1`, matches: () => false } });
+    const operator = createOperatorRegistry({
+      "=odd=": { toSql: () => sql`1=1`, matches: () => false },
+    });
     const filter = comparison(operator.get("=odd=") as Operator, id, ["x"]);
     const wrapMatcher = (matcher: Matcher) => ({ ...matcher, isToBeChecked: () => true });
     return withHub(engine, rows, { wrapMatcher }, async ({ subscribe, sql, observations }) => {
@@ -397,7 +400,7 @@ Deno.test("a stream ends with the credentials of its user", () =>
 Deno.test("a scope that turns to what is not recorded ends its streams", () => {
   let scope = eq(rows.rank, 1);
   const request = { policy: policyOf(() => scope), user: user("ada"), scope };
-  const excluded = new Set([readColumnInfo(rows.title)]);
+  const excluded = new Set([columnInfoOf(rows.title)]);
   return withHub(sqlite, rows, { excluded }, async ({ subscribe, advance, observations }) => {
     const stream = await subscribe(request);
     await stream.untilSynced();

@@ -16,10 +16,11 @@ import {
   timestamp,
   uuid,
 } from "../../src/schema/column_builder.ts";
-import { readTableInfo, table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { kindOf } from "../../src/schema/kinds.ts";
 import type { Row, TableInfo } from "../../src/schema/table_info.ts";
-import { valueId } from "../../src/schema/value_id.ts";
+import { canonicalValueText } from "../../src/schema/canonical_value.ts";
 import { edgeValues } from "../invariants/filter_worlds.ts";
 import { insertRows, testOnEngines } from "../support/http.ts";
 import { runScript } from "../support/scratch.ts";
@@ -45,7 +46,7 @@ testOnEngines(
     const db = await engine.open();
     try {
       for (const keys of keyed) {
-        const info = readTableInfo(keys);
+        const info = tableInfoOf(keys);
         const kind = info.name;
         await db.createTables([keys]);
         await insertRows(db, keys, rowsOf(info));
@@ -57,7 +58,7 @@ testOnEngines(
           assertEquals(compareKeys(walked[at - 1]!, walked[at]!, info) < 0, true, kind);
         }
       }
-      const blobs = readTableInfo(table("blobs", { id: bytes().primaryKey() }));
+      const blobs = tableInfoOf(table("blobs", { id: bytes().primaryKey() }));
       assertEquals(hasComparableKey(blobs, db.dialect), false);
     } finally {
       await db.close();
@@ -104,6 +105,6 @@ function rowsOf(info: TableInfo): Row[] {
   const values = edgeValues[column.kind].map((value) =>
     kindOf(column.kind).fromJson(value, column)
   );
-  const distinct = new Map(values.map((value) => [valueId(value, column), value]));
+  const distinct = new Map(values.map((value) => [canonicalValueText(value, column), value]));
   return [...distinct.values()].flatMap((id) => [{ id, part: 2 }, { id, part: 1 }]);
 }

@@ -1,6 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { formatKey, parseKey } from "../../src/plan/key.ts";
-import { reservedSegments } from "../../src/plan/reserved_segments.ts";
+import { formatKey, parseKey, reservedSegments } from "../../src/plan/key.ts";
 import { tableOf } from "../filter/support.ts";
 
 const words = tableOf({ id: "text", meaning: "text" });

@@ -2,17 +2,17 @@ import { assertEquals } from "@std/assert";
 import {
   base64urlLength,
   base64urlLetters,
-  parseBase64url,
-  toBase64url,
+  decodeBase64url,
+  encodeBase64url,
 } from "../../src/protocol/base64url.ts";
 
 Deno.test("base64url reads back what it wrote, for every length", () => {
   for (let length = 0; length < 60; length++) {
     const bytes = crypto.getRandomValues(new Uint8Array(length));
-    const text = toBase64url(bytes);
+    const text = encodeBase64url(bytes);
     assertEquals(text.length, base64urlLength(length));
     const read = new Uint8Array(length);
-    assertEquals(parseBase64url(`..${text}.`, 2, read), true);
+    assertEquals(decodeBase64url(`..${text}.`, 2, read), true);
     assertEquals(read, bytes);
   }
 });
@@ -20,7 +20,7 @@ Deno.test("base64url reads back what it wrote, for every length", () => {
 Deno.test("of all texts that a lax decoder takes for the same bytes, base64url reads one", () => {
   for (const length of [1, 2, 31, 32]) {
     const bytes = crypto.getRandomValues(new Uint8Array(length));
-    const text = toBase64url(bytes);
+    const text = encodeBase64url(bytes);
     const taken = [...base64urlLetters].filter((letter) =>
       reads(text.slice(0, -1) + letter, bytes)
     );
@@ -30,7 +30,7 @@ Deno.test("of all texts that a lax decoder takes for the same bytes, base64url r
 
 Deno.test("base64url refuses padding, blanks, the standard alphabet and what is no letter", () => {
   const bytes = new Uint8Array([251, 255, 254, 63]);
-  assertEquals(toBase64url(bytes), "-__-Pw");
+  assertEquals(encodeBase64url(bytes), "-__-Pw");
   assertEquals(reads("-__-Pw", bytes), true);
   for (
     const text of ["+//+Pw", "-__-P=", "-__-P", " -__-P", "-__\n-P", "-__-Pé", "-__-P\u{1F600}"]
@@ -41,5 +41,5 @@ Deno.test("base64url refuses padding, blanks, the standard alphabet and what is 
 
 function reads(text: string, bytes: Uint8Array): boolean {
   const read = new Uint8Array(bytes.length);
-  return parseBase64url(text, 0, read) && read.toHex() === bytes.toHex();
+  return decodeBase64url(text, 0, read) && read.toHex() === bytes.toHex();
 }

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { root, sourceFiles } from "../tidy/module_graph.ts";
+import { root, sourceFiles } from "../repository/module_graph.ts";
 
 Deno.test("no operation begins a transaction past inTransaction, which stores answers in it", () => {
   const transacting = sourceFiles("src/resource").filter((file) =>

@@ -5,7 +5,7 @@ import type { User } from "../../src/auth/user.ts";
 import { resource } from "../../src/resource/define/definition.ts";
 import { procedure, type ProcedureContext } from "../../src/resource/define/procedure.ts";
 import { text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 
 const notes = table("notes", { id: text().primaryKey() });
 

@@ -10,7 +10,7 @@ import { resource } from "../../src/resource/define/definition.ts";
 import { consoleObserver } from "../../src/runtime/console_observer.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 
 const columns = { id: integer().primaryKey(), body: text().notNull() };
 const quiet = table("quiet", columns);

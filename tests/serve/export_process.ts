@@ -7,7 +7,7 @@ import { resource } from "../../src/resource/define/definition.ts";
 import { consoleObserver } from "../../src/runtime/console_observer.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 
 const rows = table("rows", { id: integer().primaryKey(), body: text().notNull() });
 const runtime = systemRuntime(consoleObserver({ format: "json" }));

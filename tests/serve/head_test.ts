@@ -5,7 +5,7 @@ import { listen } from "../../src/listener.ts";
 import { resource } from "../../src/resource/define/definition.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { insertRows } from "../support/http.ts";
 
 const things = table("things", { id: text().primaryKey() });

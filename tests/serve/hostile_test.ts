@@ -9,7 +9,7 @@ import type { Observation } from "../../src/runtime/observation.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 
 const things = table("things", { id: text().primaryKey() });
 

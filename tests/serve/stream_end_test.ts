@@ -3,7 +3,7 @@ import { openDatabase } from "../../src/db/open_database.ts";
 import { resource } from "../../src/resource/define/definition.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 
 Deno.test("streams end while their clients leave", async () => {
   const notes = table("notes", { id: integer().primaryKey() });

@@ -3,7 +3,7 @@ import { createApp } from "../../src/app.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
 import { resource } from "../../src/resource/define/definition.ts";
 import { integer } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 
 const notes = table("notes", { id: integer().primaryKey() });
 const db = await openDatabase("sqlite::memory:");

@@ -4,7 +4,7 @@ import { openDatabase } from "../../src/db/open_database.ts";
 import { resource } from "../../src/resource/define/definition.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { startDenoServe } from "./deno_serve.ts";
 
 const module = new URL("unsecured_app.ts", import.meta.url).pathname;

@@ -6,7 +6,7 @@ import type { Clock } from "../../src/runtime/runtime.ts";
 import { StoreError } from "../../src/kv/store_error.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import { databaseCheck, type HealthCheck, liveness, readiness } from "../../src/service/health.ts";
 import { testOnEngines, withService } from "../support/http.ts";
 

@@ -9,7 +9,7 @@ import { openDatabase } from "../../src/db/open_database.ts";
 import { resource } from "../../src/resource/define/definition.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
 import type { Middleware } from "../../src/service/middleware.ts";
 
 const rows = table("rows", { id: integer().primaryKey() });

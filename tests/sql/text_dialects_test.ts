@@ -3,7 +3,8 @@ import { compileFilter } from "../../src/compile/where.ts";
 import { eq } from "../../src/filter/builders.ts";
 import type { Filter } from "../../src/filter/filter.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
-import { readTableInfo, table } from "../../src/schema/define.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { rawSql, sql, toStatement } from "../../src/sql/fragment.ts";
 import { postgresText } from "../../src/sql/postgres/text_operators.ts";
 import { sqliteText } from "../../src/sql/sqlite/text_operators.ts";
@@ -36,7 +37,7 @@ for (const engine of engines.filter(({ name }) => name !== "node:sqlite")) {
           return rows.map((row) => row.join(" ")).join("\n");
         });
       };
-      const info = readTableInfo(notes);
+      const info = tableInfoOf(notes);
       for (const filter of [filterOf('title=startswith="á"', info), eq(notes.title, "a")]) {
         assertStringIncludes(await planOf(filter), isServer ? "Index Cond" : "SEARCH");
       }
@@ -94,7 +95,7 @@ for (const engine of engines.filter(({ name }) => /sqlite/.test(name))) {
     const db = await engine.open();
     try {
       await db.createTables([notes]);
-      const info = readTableInfo(notes);
+      const info = tableInfoOf(notes);
       await run(db, "INSERT INTO notes VALUES (1, ?)", "a".repeat(1 << 20));
       const literal = `${"a".repeat(3000)}b`;
       const start = performance.now();

@@ -1,7 +1,7 @@
 import type { AppConfig } from "../../src/config.ts";
 import { type App, createApp, type RequestInfo } from "../../src/app.ts";
 import type { Database } from "../../src/db/open_database.ts";
-import { readTableInfo, type TableLike } from "../../src/schema/define.ts";
+import { tableInfoOf, type TableLike } from "../../src/schema/table_like.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { type Engine, engines } from "./engines.ts";
@@ -139,7 +139,7 @@ export async function insertRows(
   table: TableLike<unknown, unknown>,
   rows: readonly Record<string, unknown>[],
 ): Promise<void> {
-  const info = readTableInfo(table);
+  const info = tableInfoOf(table);
   const { dialect } = db.driver;
   await db.driver.transaction(async (connection) => {
     for (const row of rows) {

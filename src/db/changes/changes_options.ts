@@ -1,4 +1,4 @@
-import { type ColumnLike, readColumnInfo, readTableInfo } from "../../schema/define.ts";
+import { columnInfoOf, type ColumnLike, tableInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
 /** How changes are recorded, and for how long. */
@@ -42,12 +42,12 @@ export function resolveChangesOptions(options: ChangesOptions = {}): ResolvedCha
     throw new Error(`Cannot use changes.maxRows ${maxRows}: use a whole number from 1`);
   }
   for (const column of exclude) {
-    const info = readColumnInfo(column);
+    const info = columnInfoOf(column);
     if (!info.primaryKey) continue;
-    const { name } = readTableInfo(column);
+    const { name } = tableInfoOf(column);
     throw new Error(
       `Cannot leave ${name}.${info.name} out of changes: without the key nobody knows the row`,
     );
   }
-  return { mode, exclude: new Set(exclude.map(readColumnInfo)), retentionMs, maxRows };
+  return { mode, exclude: new Set(exclude.map(columnInfoOf)), retentionMs, maxRows };
 }

@@ -1,6 +1,6 @@
 import { compileFiltersOnImages } from "../../compile/filters_on_images.ts";
 import type { Filter } from "../../filter/filter.ts";
-import { valueOf } from "../../filter/match/matches.ts";
+import { columnValue } from "../../filter/match/row_matches.ts";
 import type { RowImage } from "../../filter/match/row_image.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
@@ -89,7 +89,7 @@ function storedRow(
 ): readonly SqlValue[] {
   return columns.map((column) => {
     const stored = inexact?.get(column);
-    return stored === undefined ? dialect.encode(valueOf(row, column), column) : stored;
+    return stored === undefined ? dialect.encode(columnValue(row, column), column) : stored;
   });
 }
 

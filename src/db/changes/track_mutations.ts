@@ -1,5 +1,5 @@
 import { systemRuntime } from "../../runtime/system_runtime.ts";
-import { isTableInfo, readTableInfo, type TableLike } from "../../schema/define.ts";
+import { isTableInfo, tableInfoOf, type TableLike } from "../../schema/table_like.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { type ChangesOptions, resolveChangesOptions } from "./changes_options.ts";
 import type { Database } from "../open_database.ts";
@@ -31,7 +31,7 @@ export async function trackMutations(
   const { random } = systemRuntime(() => {});
   await setUpChangeLog({
     driver: db.driver,
-    tables: tables.map((table) => isTableInfo(table) ? table : readTableInfo(table)),
+    tables: tables.map((table) => isTableInfo(table) ? table : tableInfoOf(table)),
     changes: resolveChangesOptions(options),
     random,
   });

@@ -17,7 +17,7 @@ export const maxEqualityTerms = 16;
 /**
  * Terms of which every row that passes has at least one, so that a filter need not be tried on the
  * other rows. Null where there are none to be had; an empty list where no row passes. `isCertain`
- * is that of a `Certification`: elsewhere an equality of the database may be none in memory.
+ * is that of a `CertifiedComparisons`: elsewhere an equality of the database may be none in memory.
  *
  * They are said of images that `decide.ts` can decide; the others are asked about anyway.
  */

@@ -1,7 +1,7 @@
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
-import { valueOf } from "./matches.ts";
+import { columnValue } from "./row_matches.ts";
 
 /** A row as a change left it. */
 export interface RowImage {
@@ -15,7 +15,7 @@ export interface RowImage {
 }
 
 /** The image of a row that was decoded from these stored values. */
-export function imageOf(
+export function rowImageOf(
   row: Row,
   stored: readonly SqlValue[],
   columns: readonly ColumnInfo[],
@@ -24,7 +24,7 @@ export function imageOf(
   let inexact: Map<ColumnInfo, SqlValue> | undefined;
   for (const [index, column] of columns.entries()) {
     const value = stored[index] ?? null;
-    if (dialect.isRestored(value, valueOf(row, column), column)) continue;
+    if (dialect.isRestored(value, columnValue(row, column), column)) continue;
     inexact ??= new Map();
     inexact.set(column, value);
   }

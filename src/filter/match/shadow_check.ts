@@ -1,6 +1,6 @@
 import type { Random } from "../../runtime/runtime.ts";
-import type { Certification } from "./certified_operators.ts";
-import { createDecideInMemory } from "./decide_in_memory.ts";
+import type { CertifiedComparisons } from "./certified_comparisons.ts";
+import { createInMemoryMatcher } from "./in_memory_matcher.ts";
 import type { Comparison, Filter } from "../filter.ts";
 import type { RowImage } from "./row_image.ts";
 
@@ -8,28 +8,28 @@ import type { RowImage } from "./row_image.ts";
  * What to ask of the database about an image in order to check what memory has decided about it:
  * every comparison alone, so that the one at fault shows.
  */
-export function shadowQuestions(
+export function comparisonsToCheck(
   filter: Filter,
   image: RowImage,
-  certification: Certification,
+  certification: CertifiedComparisons,
 ): readonly Comparison[] {
   if (filter.kind === "and" || filter.kind === "or") {
-    return filter.terms.flatMap((term) => shadowQuestions(term, image, certification));
+    return filter.terms.flatMap((term) => comparisonsToCheck(term, image, certification));
   }
   const isDecided = filter.kind === "compare" &&
-    createDecideInMemory(filter, certification)(image) !== null;
+    createInMemoryMatcher(filter, certification)(image) !== null;
   return isDecided ? [filter] : [];
 }
 
 /** The comparisons that the database has answered otherwise than memory: to be demoted. */
-export function shadowFaults(
+export function mismatchedComparisons(
   questions: readonly Comparison[],
   image: RowImage,
   answers: readonly boolean[],
-  certification: Certification,
+  certification: CertifiedComparisons,
 ): readonly Comparison[] {
   return questions.filter((comparison, index) => {
-    const decided = createDecideInMemory(comparison, certification)(image);
+    const decided = createInMemoryMatcher(comparison, certification)(image);
     return decided !== null && decided !== answers[index];
   });
 }

@@ -13,7 +13,7 @@ import type { Operator, OperatorTakes } from "./operator.ts";
  * null, NaN, an empty list, and a value that the column could not hold all give `none`, so that a
  * missing user id never opens anything. A test for NULL is {@link nullTest}.
  */
-export function compare(
+export function failClosedComparison(
   operator: Operator,
   column: ColumnInfo,
   values: readonly unknown[],

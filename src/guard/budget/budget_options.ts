@@ -1,5 +1,5 @@
 import type { User } from "../../auth/user.ts";
-import { requireKnownOptions } from "../../problem/known_options.ts";
+import { requireKnownOptions } from "../../problem/require_known_options.ts";
 import { showValue } from "../../problem/show_value.ts";
 
 /** How much each caller may ask of the whole service. */

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { Problem } from "../../problem/problem.ts";
-import { captchaHeaders } from "../../protocol/captcha.ts";
+import { captchaHeaders } from "../../protocol/captcha_headers.ts";
 import { deadline } from "../../runtime/deadline.ts";
 import type { KeyValue } from "../../kv/key_value.ts";
 import type { Runtime } from "../../runtime/runtime.ts";

@@ -1,5 +1,5 @@
-import { requireKnownOptions } from "../../problem/known_options.ts";
-import { captchaHeaders } from "../../protocol/captcha.ts";
+import { requireKnownOptions } from "../../problem/require_known_options.ts";
+import { captchaHeaders } from "../../protocol/captcha_headers.ts";
 import type { CaptchaVerifier } from "./captcha_verifier.ts";
 
 /** CAPTCHAs for the whole service. */

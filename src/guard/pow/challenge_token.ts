@@ -1,4 +1,4 @@
-import { base64urlLength, parseBase64url, toBase64url } from "../../protocol/base64url.ts";
+import { base64urlLength, decodeBase64url, encodeBase64url } from "../../protocol/base64url.ts";
 import { createHmacSha256 } from "../../protocol/hmac_sha256.ts";
 import { fingerprintWords } from "./request_fingerprint.ts";
 
@@ -49,11 +49,11 @@ export function createChallengeTokens(secrets: readonly string[]): ChallengeToke
       for (let i = 0; i < fingerprintWords; i++) {
         view.setInt32(fingerprintStart + 4 * i, fingerprint[i]!);
       }
-      return `${toBase64url(payload)}.${toBase64url(sealing.sign(payload))}`;
+      return `${encodeBase64url(payload)}.${encodeBase64url(sealing.sign(payload))}`;
     },
     open(token) {
       const isToken = token.length === tokenLength && token[payloadLength] === "." &&
-        parseBase64url(token, 0, payload) && parseBase64url(token, payloadLength + 1, code);
+        decodeBase64url(token, 0, payload) && decodeBase64url(token, payloadLength + 1, code);
       if (!isToken) return "malformed";
       if (!keys.some((key) => key.verify(payload, code))) return "forged";
       // Only a holder of the secret makes another version: an older or a newer service.

@@ -1,4 +1,4 @@
-import { requireKnownOptions } from "../../problem/known_options.ts";
+import { requireKnownOptions } from "../../problem/require_known_options.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { resolveSecrets } from "../../runtime/resolve_secrets.ts";
 import { maxDifficulty, type Trust } from "./difficulty.ts";

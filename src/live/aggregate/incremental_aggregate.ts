@@ -1,13 +1,13 @@
 import { type AggregateGroup, exactValue, groupValue } from "../../db/aggregate_groups.ts";
-import type { DecideInMemory } from "../../filter/match/decide_in_memory.ts";
-import { valueOf } from "../../filter/match/matches.ts";
-import { averageDigits } from "../../plan/group_table.ts";
+import type { InMemoryMatcher } from "../../filter/match/in_memory_matcher.ts";
+import { columnValue } from "../../filter/match/row_matches.ts";
+import { averageDigits } from "../../plan/aggregate_schema.ts";
 import type { ColumnMetric, Metric, OrderKey } from "../../plan/plan.ts";
 import { unreachable } from "../../problem/unreachable.ts";
 import { fitsKind } from "../../schema/fits_kind.ts";
 import { kindOf } from "../../schema/kinds.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
-import { valueId } from "../../schema/value_id.ts";
+import { canonicalValueText } from "../../schema/canonical_value.ts";
 import {
   addExact,
   divideExact,
@@ -25,10 +25,10 @@ import type { MaintenancePlan } from "./maintenance_plan.ts";
  */
 export class IncrementalAggregate {
   readonly #plan: MaintenancePlan;
-  readonly #having: DecideInMemory;
+  readonly #having: InMemoryMatcher;
   readonly #entries = new Map<string, Entry>();
 
-  private constructor(plan: MaintenancePlan, having: DecideInMemory) {
+  private constructor(plan: MaintenancePlan, having: InMemoryMatcher) {
     this.#plan = plan;
     this.#having = having;
   }
@@ -185,7 +185,7 @@ const nothing: ExactDecimal = Object.freeze({ units: 0n, scale: 0 });
 function idOf(key: readonly unknown[], columns: readonly ColumnInfo[]): string {
   const ids = columns.map((column, index) => {
     const value = key[index] ?? null;
-    return value === null ? null : valueId(value, column);
+    return value === null ? null : canonicalValueText(value, column);
   });
   return JSON.stringify(ids);
 }
@@ -193,7 +193,7 @@ function idOf(key: readonly unknown[], columns: readonly ColumnInfo[]): string {
 /** A value as a group would show it; undefined where it is not recorded, or none of its kind. */
 function knownValue(row: Row, column: ColumnInfo): unknown {
   if (!Object.hasOwn(row, column.name)) return undefined;
-  const value = valueOf(row, column);
+  const value = columnValue(row, column);
   return fitsKind(value, column) ? groupValue(value, column) : undefined;
 }
 

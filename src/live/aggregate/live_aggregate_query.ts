@@ -1,5 +1,5 @@
 import type { AggregateGroup } from "../../db/aggregate_groups.ts";
-import type { GroupTable } from "../../plan/group_table.ts";
+import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { AggregatePlan } from "../../plan/plan.ts";
 
 /** What somebody wants to know about groups of rows; handed in by the resource. */
@@ -9,7 +9,7 @@ export interface LiveAggregateQuery {
   /** But for which rows: these are the interest's. */
   readonly plan: Omit<AggregatePlan, "where">;
   /** What could have been asked. */
-  readonly groups: GroupTable;
+  readonly groups: AggregateSchema;
   /** The groups of the plan → the data of an event. */
   present(groups: readonly AggregateGroup[]): Readonly<Record<string, unknown>>;
 }

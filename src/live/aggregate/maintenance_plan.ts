@@ -1,7 +1,7 @@
 import { allRows } from "../../filter/filter.ts";
 import { kindOf } from "../../schema/kinds.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import type { GroupTable } from "../../plan/group_table.ts";
+import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { AggregatePlan, ColumnMetric, GroupKey, Metric, OrderKey } from "../../plan/plan.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { tablesReachedBy } from "../match/relation_reach.ts";
@@ -33,7 +33,7 @@ export interface Extreme {
 /** How memory goes on from what was read; null where it could not be exact. */
 export function maintenancePlan(
   requested: AggregatePlan,
-  groups: GroupTable,
+  groups: AggregateSchema,
   { dialect, maxGroups }: { readonly dialect: Dialect; readonly maxGroups: number },
 ): MaintenancePlan | null {
   const { keys, metrics, where, order } = requested;

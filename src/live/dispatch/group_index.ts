@@ -3,7 +3,7 @@ import { type EqualityTerm, equalityTerms } from "../../filter/match/equality_te
 import type { Comparison } from "../../filter/filter.ts";
 import { fitsKind } from "../../schema/fits_kind.ts";
 import { shortestInteger } from "../../schema/number_kinds.ts";
-import { valueId } from "../../schema/value_id.ts";
+import { canonicalValueText } from "../../schema/canonical_value.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 import type { RowChange } from "../match/row_change.ts";
@@ -92,7 +92,9 @@ type IndexKey = string | number;
 
 function indexKey(value: unknown, column: ColumnInfo): IndexKey {
   const short = typeof value === "bigint" ? shortestInteger(value) : value;
-  return typeof short === "number" && column.kind !== "decimal" ? short : valueId(short, column);
+  return typeof short === "number" && column.kind !== "decimal"
+    ? short
+    : canonicalValueText(short, column);
 }
 
 function once(

@@ -1,7 +1,7 @@
 import type { Position } from "../../db/changes/change_log.ts";
 import type { RowReader } from "../../db/rows.ts";
-import { canonicalKey } from "../../filter/canonical.ts";
-import type { DecideInMemory } from "../../filter/match/decide_in_memory.ts";
+import { canonicalFilterText } from "../../filter/canonical_filter.ts";
+import type { InMemoryMatcher } from "../../filter/match/in_memory_matcher.ts";
 import type { Filter } from "../../filter/filter.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { type ColumnBits, columnsReadBy } from "../match/column_bits.ts";
@@ -63,7 +63,7 @@ export class SubscriberGroup {
   /** The columns that decide it. */
   readonly reads: ColumnBits;
   /** How memory decides which rows they see. */
-  decide: DecideInMemory;
+  decide: InMemoryMatcher;
   /** How many there are in all. */
   size = 0;
 
@@ -134,5 +134,5 @@ export function viewKey({ resource, view }: Pick<Interest, "resource" | "view">)
 
 /** A text that two interests share only when they show the same. */
 export function groupKey(interest: Interest): string {
-  return JSON.stringify([viewKey(interest), canonicalKey(interest.filter)]);
+  return JSON.stringify([viewKey(interest), canonicalFilterText(interest.filter)]);
 }

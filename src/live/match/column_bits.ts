@@ -1,4 +1,4 @@
-import { valueOf } from "../../filter/match/matches.ts";
+import { columnValue } from "../../filter/match/row_matches.ts";
 import type { Filter } from "../../filter/filter.ts";
 import { unreachable } from "../../problem/unreachable.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
@@ -35,7 +35,7 @@ export function differingColumns(before: Row, after: Row, { columns }: TableInfo
   let bits = 0;
   let index = 0;
   for (const column of columns) {
-    if (!Object.is(valueOf(before, column), valueOf(after, column))) bits |= bitAt(index);
+    if (!Object.is(columnValue(before, column), columnValue(after, column))) bits |= bitAt(index);
     index++;
   }
   return bits;

@@ -1,5 +1,5 @@
-import type { DecideInMemory } from "../../filter/match/decide_in_memory.ts";
-import { canonicalKey } from "../../filter/canonical.ts";
+import type { InMemoryMatcher } from "../../filter/match/in_memory_matcher.ts";
+import { canonicalFilterText } from "../../filter/canonical_filter.ts";
 import { allRows, type Filter } from "../../filter/filter.ts";
 import type { Relation } from "../../schema/relation.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
@@ -14,7 +14,7 @@ export interface IncludePath {
   readonly name: string;
   readonly table: TableInfo;
   /** Whether a row of the table is shown; null where only the database can tell. */
-  readonly decide: DecideInMemory;
+  readonly decide: InMemoryMatcher;
   /** Whether a change of such a row can matter; null where every change of a shown one does. */
   readonly reaches: ((change: Change) => boolean) | null;
   /** One step up after the other, from the table to that of the rows. Never empty. */
@@ -72,7 +72,12 @@ function includePathsBelow(
 ): readonly IncludePath[] {
   return shown.flatMap(({ relation, filter, links, isIndexed, shown }) => {
     const { where } = above;
-    const name = [...above.name, canonicalKey(where), relation.name, canonicalKey(links)];
+    const name = [
+      ...above.name,
+      canonicalFilterText(where),
+      relation.name,
+      canonicalFilterText(links),
+    ];
     const { owner, target, steps: [near, far] } = relation;
     const fromTarget = far === undefined
       ? [stepBack(near, owner)]

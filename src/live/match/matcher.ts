@@ -1,18 +1,25 @@
 import { hasComparableKey } from "../../compile/comparable_key.ts";
 import { evaluateFilters } from "../../db/changes/evaluate_filters.ts";
 import type { Driver } from "../../db/driver.ts";
-import { createCertification } from "../../filter/match/certified_operators.ts";
-import { createDecideInMemory, type DecideInMemory } from "../../filter/match/decide_in_memory.ts";
+import { createCertifiedComparisons } from "../../filter/match/certified_comparisons.ts";
+import {
+  createInMemoryMatcher,
+  type InMemoryMatcher,
+} from "../../filter/match/in_memory_matcher.ts";
 import type { Comparison, Filter } from "../../filter/filter.ts";
 import type { RowImage } from "../../filter/match/row_image.ts";
-import { createSampler, shadowFaults, shadowQuestions } from "../../filter/match/shadow_check.ts";
+import {
+  comparisonsToCheck,
+  createSampler,
+  mismatchedComparisons,
+} from "../../filter/match/shadow_check.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 
 /** Decides which rows pass which filters: in memory where that is sure, else by the database. */
 export interface Matcher {
   /** How memory decides a filter; it answers null where only the database can tell. */
-  compile(filter: Filter): DecideInMemory;
+  compile(filter: Filter): InMemoryMatcher;
   /** Of which comparisons memory gives the answers of the database. */
   isCertain(comparison: Comparison): boolean;
   /** Whether the order of a table's keys in memory is that of the database. */
@@ -38,20 +45,20 @@ export function createMatcher(
   { random, observe }: Pick<Runtime, "random" | "observe">,
 ): Matcher {
   const { dialect } = driver;
-  const certification = createCertification(dialect);
+  const certification = createCertifiedComparisons(dialect);
   const evaluateInDatabase: Matcher["evaluateInDatabase"] = (table, images, filters) =>
     evaluateFilters(driver, dialect, { table, images, filters });
   return {
-    compile: (filter) => createDecideInMemory(filter, certification),
+    compile: (filter) => createInMemoryMatcher(filter, certification),
     isCertain: (comparison) => certification.isCertain(comparison),
     knowsKeyOrder: (table) => hasComparableKey(table, dialect),
     evaluateInDatabase,
     isToBeChecked: createSampler(random),
     async check(table, image, filter) {
-      const questions = shadowQuestions(filter, image, certification);
+      const questions = comparisonsToCheck(filter, image, certification);
       if (questions.length === 0) return true;
       const [answers = []] = await evaluateInDatabase(table, [image], questions);
-      const faults = shadowFaults(questions, image, answers, certification);
+      const faults = mismatchedComparisons(questions, image, answers, certification);
       for (const fault of faults) {
         certification.demote(fault);
         const { column, operator: { symbols: [operator] } } = fault;

@@ -1,7 +1,7 @@
 import { authorize, type Grant } from "../../auth/authorize.ts";
 import type { AccessPolicy } from "../../auth/scope.ts";
 import type { User } from "../../auth/user.ts";
-import { canonicalKey } from "../../filter/canonical.ts";
+import { canonicalFilterText } from "../../filter/canonical_filter.ts";
 import { type Filter, noRows } from "../../filter/filter.ts";
 import { Problem } from "../../problem/problem.ts";
 import { deadline } from "../../runtime/deadline.ts";
@@ -54,7 +54,7 @@ export class ScopeRecheck {
     const entries = this.#entries.get(user) ?? new Map<string, Entry>();
     this.#entries.set(user, entries);
     const key = keyOf(watched);
-    const scope = canonicalKey(rows);
+    const scope = canonicalFilterText(rows);
     const entry = entries.get(key) ?? { watched, holders: new Set<ScopeHolder>(), scope };
     // It changed between two looks: the next one compares for each holder.
     if (entry.scope !== scope) entry.scope = mixed;
@@ -89,7 +89,7 @@ export class ScopeRecheck {
       const tooLate = () => new Error(`The scope of ${resource} took over ${maxMs} ms`);
       const limit = deadline(maxMs, this.#runtime.clock, tooLate);
       const grant = await limit.within(grantNow(entry.watched));
-      const scope = canonicalKey(grant?.rows ?? noRows);
+      const scope = canonicalFilterText(grant?.rows ?? noRows);
       if (scope === entry.scope) return;
       entry.scope = scope;
       for (const holder of [...entry.holders]) holder.regrant(grant);

@@ -1,8 +1,8 @@
 import type { ScopeOptions } from "../../auth/scope.ts";
 import { requireDatabase } from "../../db/require_database.ts";
-import { requireKnownOptions } from "../../problem/known_options.ts";
+import { requireKnownOptions } from "../../problem/require_known_options.ts";
 import { showValue } from "../../problem/show_value.ts";
-import { isColumn, readColumnInfo, readTableInfo } from "../../schema/define.ts";
+import { columnInfoOf, isColumn, tableInfoOf } from "../../schema/table_like.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type {
   BatchOptions,
@@ -211,9 +211,9 @@ function checkColumns(option: string, references: unknown, table: TableInfo): vo
     if (!isColumn(reference)) {
       throw new Error(`${subject} takes columns, not ${showValue(reference)}`);
     }
-    const column = readColumnInfo(reference);
+    const column = columnInfoOf(reference);
     if (table.columns.includes(column)) continue;
-    const other = readTableInfo(reference).name;
+    const other = tableInfoOf(reference).name;
     throw new Error(`${subject} names "${column.name}" of another table, "${other}"`);
   }
 }

@@ -1,5 +1,5 @@
 import type { Observer } from "../../runtime/observation.ts";
-import { readColumnInfo } from "../../schema/define.ts";
+import { columnInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ColumnReferenceOf } from "./definition.ts";
 
@@ -13,7 +13,7 @@ export type ColumnFinder = (
 export function columnFinder(table: TableInfo, observe: Observer): ColumnFinder {
   let warned = false;
   return (reference, option) => {
-    const name = typeof reference === "string" ? reference : readColumnInfo(reference).name;
+    const name = typeof reference === "string" ? reference : columnInfoOf(reference).name;
     const column = table.byName.get(name);
     if (column === undefined) {
       throw new Error(`Cannot serve "${table.name}": ${option} names no column "${name}" of it`);

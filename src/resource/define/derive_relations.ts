@@ -1,4 +1,4 @@
-import { isColumn, readColumnInfo } from "../../schema/define.ts";
+import { columnInfoOf, isColumn } from "../../schema/table_like.ts";
 import { canRelate, type Relation } from "../../schema/relation.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { DefinedTable } from "./resolve_relations.ts";
@@ -58,7 +58,7 @@ function isReadable(column: ColumnInfo, { definition }: DefinedTable): boolean {
   const readable = definition.options.fields?.readable;
   return readable === undefined ||
     readable.some((reference) =>
-      isColumn(reference) ? readColumnInfo(reference) === column : reference === column.name
+      isColumn(reference) ? columnInfoOf(reference) === column : reference === column.name
     );
 }
 

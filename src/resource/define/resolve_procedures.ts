@@ -1,5 +1,5 @@
 import type { Protection } from "../../guard/protection.ts";
-import { requireKnownOptions } from "../../problem/known_options.ts";
+import { requireKnownOptions } from "../../problem/require_known_options.ts";
 import { showValue } from "../../problem/show_value.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { Procedure } from "./procedure.ts";

@@ -1,5 +1,5 @@
 import type { Driver } from "../../db/driver.ts";
-import { readColumnInfo } from "../../schema/define.ts";
+import { columnInfoOf } from "../../schema/table_like.ts";
 import { canRelate, type Relation, type Relations } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { AnyColumn, RelationOptions, ResourceDefinition } from "./definition.ts";
@@ -138,7 +138,7 @@ function findColumn(
 ): ColumnInfo {
   const found = typeof reference === "string"
     ? table.byName.get(reference)
-    : table.columns.find((known) => known === readColumnInfo(reference));
+    : table.columns.find((known) => known === columnInfoOf(reference));
   if (found === undefined) throw fault(`its column is none of "${table.name}"`);
   return found;
 }

@@ -2,13 +2,13 @@ import { resolveScopes, type ScopeResult } from "../../auth/scope.ts";
 import type { Driver } from "../../db/driver.ts";
 import { createRowReader, type Misfit } from "../../db/rows.ts";
 import { allRows } from "../../filter/filter.ts";
-import { operatorsWith } from "../../filter/operators/operators.ts";
+import { createOperatorRegistry } from "../../filter/operators/operator_registry.ts";
 import type { Guard } from "../../guard/guard.ts";
-import type { FilterParser } from "../../filter/syntax/filter_parser.ts";
-import { resolveScope } from "../../filter/resolve_scope.ts";
+import type { CachingFilterParser } from "../../filter/syntax/caching_filter_parser.ts";
+import { resolveScopeFilter } from "../../filter/resolve_scope_filter.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
-import { groupTable } from "../../plan/group_table.ts";
-import type { PageLimits } from "../../plan/page.ts";
+import { aggregateSchema } from "../../plan/aggregate_schema.ts";
+import type { PageLimits } from "../../plan/page_limit.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
@@ -32,7 +32,7 @@ export interface ResourceContext {
   readonly driver: Driver;
   /** The driver to use instead of another: one whose writes record themselves, or the same. */
   writeBy(driver: Driver): Driver;
-  readonly filters: FilterParser;
+  readonly filters: CachingFilterParser;
   readonly guard: Guard;
   readonly sealer: Sealer;
   readonly relations: ReadonlyMap<ResourceDefinition, Relations>;
@@ -60,7 +60,7 @@ export function resolveResource(
   const { runtime, resourceOf, filters } = context;
   const table = tableOf(definition.table);
   const find = columnFinder(table, runtime.observe);
-  const operators = operatorsWith(options.customOperators ?? {});
+  const operators = createOperatorRegistry(options.customOperators ?? {});
   const observeScope = observePlainTexts(table, runtime.observe);
   const driver = context.writeBy(options.db?.driver ?? context.driver);
   const relations: Relations = context.relations.get(definition) ?? new Map();
@@ -87,11 +87,11 @@ export function resolveResource(
       ...resolveScopes(options.auth ?? {}),
       resolve(result) {
         observeScope(result);
-        return resolveScope(result, { table, operators, filters, relation });
+        return resolveScopeFilter(result, { table, operators, filters, relation });
       },
     },
     fields,
-    groups: groupTable(table, fields.readable),
+    groups: aggregateSchema(table, fields.readable),
     strictInput: options.strictInput ?? false,
     generated: resolveGenerated(options, table, find),
     computed: resolveComputed(options, table, runtime.observe),

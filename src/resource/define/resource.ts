@@ -2,12 +2,12 @@ import type { Access, AccessPolicy } from "../../auth/scope.ts";
 import type { Driver } from "../../db/driver.ts";
 import type { RowReader } from "../../db/rows.ts";
 import type { Filter } from "../../filter/filter.ts";
-import type { Operators } from "../../filter/operators/operators.ts";
-import type { FilterParser } from "../../filter/syntax/filter_parser.ts";
-import type { GroupTable } from "../../plan/group_table.ts";
+import type { OperatorRegistry } from "../../filter/operators/operator_registry.ts";
+import type { CachingFilterParser } from "../../filter/syntax/caching_filter_parser.ts";
+import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { Protection } from "../../guard/protection.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
-import type { PageLimits } from "../../plan/page.ts";
+import type { PageLimits } from "../../plan/page_limit.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
 import type { Relations } from "../../schema/relation.ts";
@@ -60,7 +60,7 @@ export interface Resource {
   readonly policy: AccessPolicy;
   readonly fields: FieldPolicy;
   /** What aggregates may ask about: the readable fields, and nothing else. */
-  readonly groups: GroupTable;
+  readonly groups: AggregateSchema;
   readonly strictInput: boolean;
   /** The columns that the server fills in. */
   readonly generated: ReadonlySet<ColumnInfo>;
@@ -92,8 +92,8 @@ export interface Resource {
   isIndexed(column: ColumnInfo): boolean;
   /** The live streams over its database; null where no changes are recorded. */
   hub(): LiveHub | null;
-  readonly operators: Operators;
-  readonly filters: FilterParser;
+  readonly operators: OperatorRegistry;
+  readonly filters: CachingFilterParser;
   readonly sealer: Sealer;
   readonly runtime: Runtime;
 }

@@ -1,5 +1,5 @@
 import { showValue } from "../../problem/show_value.ts";
-import { isTableInfo, readTableInfo, type TableLike } from "../../schema/define.ts";
+import { isTableInfo, tableInfoOf, type TableLike } from "../../schema/table_like.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 
 /**
@@ -10,5 +10,5 @@ export function tableOf(table: TableLike<unknown, unknown> | TableInfo): TableIn
   if (typeof table !== "object" || table === null) {
     throw new Error(`Cannot serve this: resource() takes a table first, not ${showValue(table)}`);
   }
-  return isTableInfo(table) ? table : readTableInfo(table);
+  return isTableInfo(table) ? table : tableInfoOf(table);
 }

@@ -1,5 +1,4 @@
-import { formatKey, parseKey } from "../../plan/key.ts";
-import { reservedSegments } from "../../plan/reserved_segments.ts";
+import { formatKey, parseKey, reservedSegments } from "../../plan/key.ts";
 import type { Resource } from "../define/resource.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { admitCaller, requireUser } from "../../auth/authorize.ts";
 import type { User } from "../../auth/user.ts";
 import type { Protection } from "../../guard/protection.ts";
-import { reservedSegments as reserved } from "../../plan/reserved_segments.ts";
+import { reservedSegments as reserved } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
 import { jsonType, type Reply } from "../../protocol/reply.ts";
 import { acceptedType } from "./accepted_type.ts";

@@ -2,7 +2,7 @@ import type { Grant } from "../../auth/authorize.ts";
 import type { Connection } from "../../db/driver.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import { allRows, and } from "../../filter/filter.ts";
-import { matches } from "../../filter/match/matches.ts";
+import { rowMatches } from "../../filter/match/row_matches.ts";
 import { compareKeys, formatKey, keyId, keyOf } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
@@ -168,7 +168,7 @@ async function requireReach(
 }
 
 function requireState({ key, current, precondition }: ItemUpdate, resource: Resource): void {
-  if (!matches(resource.live, current)) {
+  if (!rowMatches(resource.live, current)) {
     const id = formatKey(key).slice(0, 100);
     throw new Problem(
       "conflict",

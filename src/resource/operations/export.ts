@@ -1,6 +1,6 @@
 import type { FetchedRows } from "../../db/rows.ts";
 import { type RowPages, rowPages } from "../../db/row_pages.ts";
-import { type PageLimits, parseLimit } from "../../plan/page.ts";
+import { type PageLimits, parseLimit } from "../../plan/page_limit.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import { createYielding } from "../../runtime/yielding.ts";

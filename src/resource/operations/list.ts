@@ -1,8 +1,8 @@
 import { fetchRows } from "../../db/rows.ts";
 import { sealCursor } from "../../plan/cursor.ts";
-import { parseLimit } from "../../plan/page.ts";
+import { parseLimit } from "../../plan/page_limit.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
-import { positionOf } from "../../plan/position.ts";
+import { keysetPosition } from "../../plan/order.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import { jsonReply, variesByAccept } from "../http/json_reply.ts";
@@ -98,6 +98,6 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
 function nextCursor(outcome: ListOutcome, intent: ListIntent, resource: Resource): string {
   const { order } = intent.selection;
   const last = outcome.stored[intent.limit - 1] ?? [];
-  const position = positionOf(last, outcome.columns, order);
+  const position = keysetPosition(last, outcome.columns, order);
   return sealCursor(position, resource.url, order, resource.sealer);
 }

@@ -1,4 +1,4 @@
-import { canonicalKey } from "../../filter/canonical.ts";
+import { canonicalFilterText } from "../../filter/canonical_filter.ts";
 import { allRows, and, type Filter } from "../../filter/filter.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
 import type { LiveAggregateQuery } from "../../live/aggregate/live_aggregate_query.ts";
@@ -61,7 +61,7 @@ export function liveAggregateQuery(
     key: JSON.stringify([
       keys.map(({ as }) => as.dbName),
       metrics.map(({ as }) => as.dbName),
-      canonicalKey(having),
+      canonicalFilterText(having),
       printOrder(order),
       limit,
     ]),

@@ -1,10 +1,10 @@
 import { allRows, type Filter } from "../../filter/filter.ts";
 import { excerptOf } from "../../filter/syntax/filter_error.ts";
-import { operatorsWith } from "../../filter/operators/operators.ts";
+import { createOperatorRegistry } from "../../filter/operators/operator_registry.ts";
 import { resolveFilter } from "../../filter/resolve_filter.ts";
-import type { GroupTable } from "../../plan/group_table.ts";
+import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
 import { parseOrder } from "../../plan/order.ts";
-import { type PageLimits, parseLimit } from "../../plan/page.ts";
+import { type PageLimits, parseLimit } from "../../plan/page_limit.ts";
 import type { GroupKey, Metric, OrderKey } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
@@ -44,7 +44,7 @@ export function parseAggregateQuery(
   // Operators of somebody's own are made for columns: their SQL knows nothing of groups.
   const having = syntax === null
     ? allRows
-    : resolveFilter(syntax, { table, operators: operatorsWith({}), mayFilter: mayUse });
+    : resolveFilter(syntax, { table, operators: createOperatorRegistry({}), mayFilter: mayUse });
   const order = parseOrder(query.get("orderBy") ?? null, table, mayUse);
   const used = [...comparedColumns(having), ...order.map(({ column }) => column)]
     .flatMap((column) => metricOf(column, groups) ?? []);
@@ -58,7 +58,7 @@ export function parseAggregateQuery(
   };
 }
 
-function parseMetrics(query: Query, { count, metrics }: GroupTable): readonly Metric[] {
+function parseMetrics(query: Query, { count, metrics }: AggregateSchema): readonly Metric[] {
   const ofColumns = (["sum", "avg", "min", "max"] as const).flatMap((name) =>
     parseList(query, name, (column) => metrics.get(`${name}_${column}`))
   );
@@ -90,7 +90,7 @@ function parseList<T>(
   return found;
 }
 
-function metricOf(column: ColumnInfo, { metrics }: GroupTable): Metric | undefined {
+function metricOf(column: ColumnInfo, { metrics }: AggregateSchema): Metric | undefined {
   const metric = metrics.get(column.name);
   return metric?.as === column ? metric : undefined;
 }

@@ -1,6 +1,6 @@
 import type { FetchedRows } from "../../db/rows.ts";
 import type { RowPages } from "../../db/row_pages.ts";
-import { AnswerBrokeOff } from "../../problem/answer_broke_off.ts";
+import { ResponseAborted } from "../../problem/response_aborted.ts";
 import type { Yielding } from "../../runtime/yielding.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { presentRows, type View } from "../output.ts";
@@ -58,7 +58,7 @@ export async function* exportPages(
   } catch (error) {
     failed(error);
     // The reader must not take what has arrived for the whole.
-    throw new AnswerBrokeOff(error);
+    throw new ResponseAborted(error);
   }
 }
 

@@ -1,9 +1,9 @@
 import { excerptOf } from "../../filter/syntax/filter_error.ts";
-import { type IncludeSyntax, parseInclude } from "../../plan/include.ts";
+import { type IncludeSyntax, parseInclude } from "../../plan/parse_include.ts";
 import { parseOrder } from "../../plan/order.ts";
-import { parseLimit } from "../../plan/page.ts";
+import { parseLimit } from "../../plan/page_limit.ts";
 import type { OrderKey } from "../../plan/plan.ts";
-import { nearest } from "../../problem/nearest.ts";
+import { nearestName } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Relation } from "../../schema/relation.ts";
 import { noResources } from "./related_grants.ts";
@@ -66,7 +66,7 @@ function resolveAll(
 /** What can be included is no secret: descriptions name it. */
 function unknownRelation(name: string, { relations, resourceOf }: Resource): Problem {
   const served = [...relations.values()].filter(({ target }) => resourceOf(target) !== undefined);
-  const near = nearest(name.slice(0, 100), served.map((relation) => relation.name));
+  const near = nearestName(name.slice(0, 100), served.map((relation) => relation.name));
   const hint = near === null ? "" : `. Did you mean "${near}"?`;
   return new Problem(
     "invalid-parameter",

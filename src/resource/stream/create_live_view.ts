@@ -1,6 +1,6 @@
 import type { Grant } from "../../auth/authorize.ts";
 import type { User } from "../../auth/user.ts";
-import { canonicalKey } from "../../filter/canonical.ts";
+import { canonicalFilterText } from "../../filter/canonical_filter.ts";
 import type { LiveView, ShownRelation, ViewRight } from "../../live/live_view.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Row } from "../../schema/table_info.ts";
@@ -43,8 +43,8 @@ function rightsKey(includes: readonly Include[], related: LiveRights["related"])
     const right = rightTo(include, related);
     if (right === null) return null;
     return [
-      canonicalKey(right.where),
-      canonicalKey(right.links),
+      canonicalFilterText(right.where),
+      canonicalFilterText(right.links),
       rightsKey(include.view.include, related),
     ];
   });

@@ -2,7 +2,7 @@ import type { Connection } from "../../db/driver.ts";
 import { fetchRows } from "../../db/rows.ts";
 import { comparison } from "../../filter/operators/comparison.ts";
 import { allRows, and, type Filter } from "../../filter/filter.ts";
-import { matches } from "../../filter/match/matches.ts";
+import { rowMatches } from "../../filter/match/row_matches.ts";
 import { equalOperator } from "../../filter/operators/value_operators.ts";
 import { type Key, keyFilter, keyOf } from "../../plan/key.ts";
 import type { Assignments, DeletePlan, UpdatePlan } from "../../plan/plan.ts";
@@ -115,7 +115,7 @@ export async function restoreRow(
   const current = await readRow(where, resource, connection);
   if (current === null) throw await notFoundOrForbidden(target, write, connection, allRows);
   requirePrecondition(target.precondition, current, resource);
-  if (matches(softDelete.live, current)) {
+  if (rowMatches(softDelete.live, current)) {
     throw new Problem(
       "conflict",
       `Cannot restore ${target.segment.slice(0, 100)}: it is not deleted`,

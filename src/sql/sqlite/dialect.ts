@@ -1,4 +1,4 @@
-import { parseBase64 } from "../../schema/bytes_kind.ts";
+import { decodeBase64 } from "../../schema/bytes_kind.ts";
 import { plainDecimal, significantDigits, withScale } from "../../schema/decimal_kind.ts";
 import { parseJson, writeJson } from "../../schema/exact_json.ts";
 import { isCalendarDate, isInstant } from "../../schema/instant.ts";
@@ -135,7 +135,7 @@ function encode(value: unknown, column: ColumnInfo): SqlValue {
     case "json":
       return writeJson(value);
     case "bytes":
-      return typeof value === "string" ? parseBase64(value) ?? value : bindable(value);
+      return typeof value === "string" ? decodeBase64(value) ?? value : bindable(value);
     default:
       return bindable(value);
   }

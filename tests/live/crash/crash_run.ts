@@ -3,7 +3,7 @@ import { openDatabase } from "../../../src/db/open_database.ts";
 import { all } from "../../../src/filter/builders.ts";
 import { resource } from "../../../src/resource/define/definition.ts";
 import { integer, text } from "../../../src/schema/column_builder.ts";
-import { table } from "../../../src/schema/define.ts";
+import { table } from "../../../src/schema/table.ts";
 import { createScratchDatabase } from "../../support/engines.ts";
 import { insertRows, type Service, userHeader, withService } from "../../support/http.ts";
 import { run } from "../../support/scratch.ts";

@@ -5,7 +5,7 @@ import { all } from "../../../../src/filter/builders.ts";
 import { Problem } from "../../../../src/problem/problem.ts";
 import { resource } from "../../../../src/resource/define/definition.ts";
 import { text } from "../../../../src/schema/column_builder.ts";
-import { table } from "../../../../src/schema/define.ts";
+import { table } from "../../../../src/schema/table.ts";
 
 const [url = ""] = Deno.args;
 const resumeTokens = table("marks", { id: text().primaryKey(), note: text() });

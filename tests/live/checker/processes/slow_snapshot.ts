@@ -1,6 +1,6 @@
 import { openDatabase } from "../../../../src/db/open_database.ts";
 import { text } from "../../../../src/schema/column_builder.ts";
-import { table } from "../../../../src/schema/define.ts";
+import { table } from "../../../../src/schema/table.ts";
 import { startChild } from "../../../serve/child_process.ts";
 import { run, scratchFolder } from "../../../support/scratch.ts";
 import { EventSourceParser } from "../event_source_parser.ts";

@@ -10,7 +10,7 @@ import {
   lessOrEqualOperator,
   notEqualOperator,
 } from "../../../../src/filter/operators/value_operators.ts";
-import type { DecideInMemory } from "../../../../src/filter/match/decide_in_memory.ts";
+import type { InMemoryMatcher } from "../../../../src/filter/match/in_memory_matcher.ts";
 import { EventRenderer } from "../../../../src/live/dispatch/event_renderer.ts";
 import { GroupIndex } from "../../../../src/live/dispatch/group_index.ts";
 import { ChangeHistory } from "../../../../src/live/feed/change_history.ts";
@@ -243,8 +243,8 @@ type Verdict = (
   image: RowImage,
 ) => boolean | undefined;
 
-function decidingBy(compile: (filter: Filter) => DecideInMemory, evaluation: Verdict) {
-  return (filter: Filter): DecideInMemory => {
+function decidingBy(compile: (filter: Filter) => InMemoryMatcher, evaluation: Verdict) {
+  return (filter: Filter): InMemoryMatcher => {
     if (filter.kind === "and" || filter.kind === "or") {
       const terms = filter.terms.map(decidingBy(compile, evaluation));
       const settling = filter.kind === "or";

@@ -3,7 +3,7 @@ import type { ChangeLog } from "../../../../src/db/changes/change_log.ts";
 import { resolveChangesOptions } from "../../../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../../../src/db/changes/open_change_log.ts";
 import type { Database } from "../../../../src/db/open_database.ts";
-import { createFilterParser } from "../../../../src/filter/syntax/filter_parser.ts";
+import { createCachingFilterParser } from "../../../../src/filter/syntax/caching_filter_parser.ts";
 import { createMatcher, type Matcher } from "../../../../src/live/match/matcher.ts";
 import { LiveHub, type LiveHubOptions } from "../../../../src/live/live_hub.ts";
 import { StreamQuota } from "../../../../src/live/stream/stream_quota.ts";
@@ -12,8 +12,7 @@ import type { SubscribeRequest } from "../../../../src/live/stream/stream_reques
 import { resolveAbuseProtection } from "../../../../src/guard/abuse_options.ts";
 import { createGuard } from "../../../../src/guard/guard.ts";
 import { openStore } from "../../../../src/kv/open_store.ts";
-import { Problem } from "../../../../src/problem/problem.ts";
-import { problemReply } from "../../../../src/problem/problem_reply.ts";
+import { Problem, problemReply } from "../../../../src/problem/problem.ts";
 import type { Reply } from "../../../../src/protocol/reply.ts";
 import type { ResourceDefinition } from "../../../../src/resource/define/definition.ts";
 import { mountResources } from "../../../../src/resource/http/mount.ts";
@@ -122,7 +121,7 @@ async function answering(
     basePath: "/api",
     driver: db.driver,
     writeBy: (driver) => driver,
-    filters: createFilterParser(),
+    filters: createCachingFilterParser(),
     sealer: createSealer([secret], runtime.random),
     relations: resolveRelations(definitions, db.driver),
     guard,

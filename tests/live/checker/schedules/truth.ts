@@ -1,6 +1,6 @@
 import type { Change, ChangeLog, Position, Step } from "../../../../src/db/changes/change_log.ts";
 import type { Filter } from "../../../../src/filter/filter.ts";
-import { matches } from "../../../../src/filter/match/matches.ts";
+import { rowMatches } from "../../../../src/filter/match/row_matches.ts";
 import type { Row } from "../../../../src/schema/table_info.ts";
 import { parseExact } from "../exact_text.ts";
 import { writeJson } from "../../../../src/schema/exact_json.ts";
@@ -65,7 +65,7 @@ export class Truth {
       return `no change has number ${seq}`;
     }
     const after = change.after !== null && idOf(change.after, place) === id ? change.after : null;
-    const isIn = after !== null && matches(filter, after);
+    const isIn = after !== null && rowMatches(filter, after);
     if (isIn === (type === "removed")) return `change ${seq} leaves ${id} in: ${isIn}`;
     if (item === undefined) {
       return this.#wasEverIn(id, seq, place, filter) ? null : `${id} was never to be seen`;
@@ -99,7 +99,7 @@ export class Truth {
     const ids: string[] = [];
     for (const [id, versions] of this.#versions[place]) {
       const row = versions.findLast((version) => version.seq <= seq)?.row ?? null;
-      if (row !== null && matches(filter, row)) ids.push(id);
+      if (row !== null && rowMatches(filter, row)) ids.push(id);
     }
     return ids.toSorted();
   }
@@ -114,8 +114,8 @@ export class Truth {
     for (const change of this.#changes[place].filter(includes)) {
       const { before, after } = change;
       const [from, to] = [before, after].map((row) => row === null ? null : idOf(row, place));
-      const was = before !== null && matches(filter, before);
-      const is = after !== null && matches(filter, after);
+      const was = before !== null && rowMatches(filter, before);
+      const is = after !== null && rowMatches(filter, after);
       const isSame = from === to;
       if (was && !(isSame && is)) lines.push(`removed ${from} ${change.seq}`);
       if (is) lines.push(`${was && isSame ? "changed" : "added"} ${to} ${change.seq}`);
@@ -126,7 +126,7 @@ export class Truth {
   #wasEverIn(id: string, seq: number, place: Place, filter: Filter): boolean {
     const versions = this.#versions[place].get(id) ?? [];
     return versions.some((version) =>
-      version.seq < seq && version.row !== null && matches(filter, version.row)
+      version.seq < seq && version.row !== null && rowMatches(filter, version.row)
     );
   }
 

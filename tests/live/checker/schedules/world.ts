@@ -15,7 +15,8 @@ import {
   timestamp,
   uuid,
 } from "../../../../src/schema/column_builder.ts";
-import { readTableInfo, table } from "../../../../src/schema/define.ts";
+import { table } from "../../../../src/schema/table.ts";
+import { tableInfoOf } from "../../../../src/schema/table_like.ts";
 import { hiddenMark } from "../../../support/http.ts";
 
 /** A column of every kind, a mark of deletion, and one that nobody may see. */
@@ -47,7 +48,7 @@ export const parts = table("parts", {
 });
 
 /** Their descriptions. */
-export const tables = { things: readTableInfo(things), parts: readTableInfo(parts) };
+export const tables = { things: tableInfoOf(things), parts: tableInfoOf(parts) };
 
 /** Which resource a client follows. */
 export type Place = keyof typeof tables;

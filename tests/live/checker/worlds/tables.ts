@@ -7,7 +7,7 @@ import {
   real,
   text,
 } from "../../../../src/schema/column_builder.ts";
-import { table } from "../../../../src/schema/define.ts";
+import { table } from "../../../../src/schema/table.ts";
 
 /** What decides about the rows of others. */
 export const projects = table("projects", {

@@ -1,12 +1,12 @@
 import { unreachable } from "../../problem/unreachable.ts";
 import { kindTest } from "../../schema/fits_kind.ts";
-import type { Certification } from "./certified_operators.ts";
+import type { CertifiedComparisons } from "./certified_comparisons.ts";
 import type { Comparison, Filter } from "../filter.ts";
-import { valueOf } from "./matches.ts";
+import { columnValue } from "./row_matches.ts";
 import type { RowImage } from "./row_image.ts";
 
 /** Whether an image passes; null where only the database can tell. */
-export type DecideInMemory = (image: RowImage) => boolean | null;
+export type InMemoryMatcher = (image: RowImage) => boolean | null;
 
 /**
  * Decides a filter in memory as far as that is certain. What is open in one term often does not
@@ -14,7 +14,10 @@ export type DecideInMemory = (image: RowImage) => boolean | null;
  *
  * A demotion takes effect in what is made after it.
  */
-export function createDecideInMemory(filter: Filter, certification: Certification): DecideInMemory {
+export function createInMemoryMatcher(
+  filter: Filter,
+  certification: CertifiedComparisons,
+): InMemoryMatcher {
   switch (filter.kind) {
     case "all":
       return () => true;
@@ -22,12 +25,12 @@ export function createDecideInMemory(filter: Filter, certification: Certificatio
       return () => false;
     case "and":
       return decideTerms(
-        filter.terms.map((term) => createDecideInMemory(term, certification)),
+        filter.terms.map((term) => createInMemoryMatcher(term, certification)),
         false,
       );
     case "or":
       return decideTerms(
-        filter.terms.map((term) => createDecideInMemory(term, certification)),
+        filter.terms.map((term) => createInMemoryMatcher(term, certification)),
         true,
       );
     case "related":
@@ -40,7 +43,7 @@ export function createDecideInMemory(filter: Filter, certification: Certificatio
 }
 
 /** Whether memory decides the filter for every row whose values fit their kinds. */
-export function isDecidableInMemory(filter: Filter, certification: Certification): boolean {
+export function isDecidableInMemory(filter: Filter, certification: CertifiedComparisons): boolean {
   switch (filter.kind) {
     case "all":
     case "none":
@@ -62,7 +65,7 @@ function undecided(): null {
 }
 
 /** `settling` is the answer of a term that settles the group whatever the others answer. */
-function decideTerms(terms: readonly DecideInMemory[], settling: boolean): DecideInMemory {
+function decideTerms(terms: readonly InMemoryMatcher[], settling: boolean): InMemoryMatcher {
   return (image) => {
     let answer: boolean | null = !settling;
     for (const decide of terms) {
@@ -74,14 +77,14 @@ function decideTerms(terms: readonly DecideInMemory[], settling: boolean): Decid
   };
 }
 
-function decideComparison(comparison: Comparison): DecideInMemory {
+function decideComparison(comparison: Comparison): InMemoryMatcher {
   const { column, operator, values } = comparison;
   const { name } = column;
   const fits = kindTest(column);
   // Most names are those of no inherited member: then looking for an own one costs for nothing.
   const isInherited = name in Object.prototype;
   return ({ row, inexact }) => {
-    const value = isInherited ? valueOf(row, column) : row[name] ?? null;
+    const value = isInherited ? columnValue(row, column) : row[name] ?? null;
     if (value !== null && !fits(value, column) || inexact?.has(column)) return null;
     return (value !== null || operator.testsNull) && operator.matches(value, values, column);
   };

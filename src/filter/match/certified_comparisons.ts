@@ -13,7 +13,7 @@ import {
 } from "../operators/value_operators.ts";
 
 /** Which comparisons memory may decide for one database; the others are asked of it. */
-export interface Certification {
+export interface CertifiedComparisons {
   /** Whether memory gives the database's answer, for every row whose value fits its kind. */
   isCertain(comparison: Comparison): boolean;
   /** From now on trusts no comparison of this kind with this operator: memory was seen to err. */
@@ -21,7 +21,7 @@ export interface Certification {
 }
 
 /** Begins with what the tests have proved of the engine; what is demoted stays so. */
-export function createCertification(dialect: Dialect): Certification {
+export function createCertifiedComparisons(dialect: Dialect): CertifiedComparisons {
   const certified = new Set(
     Object.entries(dialect.certified).flatMap(([cell, symbols]) =>
       symbols.split(" ").map((symbol) => `${cell} ${symbol}`)

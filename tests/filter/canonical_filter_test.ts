@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import fc from "fast-check";
-import { canonicalKey } from "../../src/filter/canonical.ts";
+import { canonicalFilterText } from "../../src/filter/canonical_filter.ts";
 import { comparison } from "../../src/filter/operators/comparison.ts";
 import { allRows, type Filter, noRows } from "../../src/filter/filter.ts";
-import { matches } from "../../src/filter/match/matches.ts";
-import { operatorsWith } from "../../src/filter/operators/operators.ts";
+import { rowMatches } from "../../src/filter/match/row_matches.ts";
+import { createOperatorRegistry } from "../../src/filter/operators/operator_registry.ts";
 import { printFilter } from "../../src/filter/syntax/print_filter.ts";
 import type { Row } from "../../src/schema/table_info.ts";
 import { sql } from "../../src/sql/fragment.ts";
@@ -14,7 +14,7 @@ const things = tableOf({
   ...{ id: "integer", name: "text", title: "text", big: "bigint", price: "decimal" },
   ...{ at: "timestamp", ok: "boolean", data: "json" },
 });
-const key = (text: string) => canonicalKey(filterOf(text, things));
+const key = (text: string) => canonicalFilterText(filterOf(text, things));
 
 Deno.test("filters that are written differently and mean the same share their key", () => {
   const same: readonly (readonly string[])[] = [
@@ -48,14 +48,15 @@ Deno.test("filters that mean different things never share a key", () => {
   ];
   const keys = texts.map(key);
   assertEquals(new Set(keys).size, texts.length);
-  assertNotEquals(canonicalKey(allRows), canonicalKey(noRows));
+  assertNotEquals(canonicalFilterText(allRows), canonicalFilterText(noRows));
 });
 
 Deno.test("the order of what a custom operator is given stays", () => {
-  const operator = operatorsWith({
+  const operator = createOperatorRegistry({
     "=near=": { toSql: () => sql`1 = 1`, matches: () => true },
   }).get("=near=")!;
-  const at = (values: string[]) => canonicalKey(comparison(operator, things.columns[1]!, values));
+  const at = (values: string[]) =>
+    canonicalFilterText(comparison(operator, things.columns[1]!, values));
   assertNotEquals(at(["1", "2"]), at(["2", "1"]));
 });
 
@@ -66,7 +67,7 @@ Deno.test("filters that share a key pass the same rows, and shuffled ones share 
     symbol: fc.constantFrom("==", "!=", "=in=", "=out=", "%=", "=contains=", "<"),
     values: fc.array(fc.constantFrom(...values), { minLength: 1, maxLength: 3 }),
   }).map(({ column, symbol, values }): Filter => {
-    const operator = operatorsWith({}).get(symbol)!;
+    const operator = createOperatorRegistry({}).get(symbol)!;
     const given = operator.takes === "list" ? values : values.slice(0, 1);
     const safe = operator.takes === "pattern"
       ? given.map((text) => text.replace("\\", "%"))
@@ -84,13 +85,13 @@ Deno.test("filters that share a key pass the same rows, and shuffled ones share 
     ),
   }));
   const rows: Row[] = values.flatMap((name) => values.map((title) => ({ name, title })));
-  const answersOf = (filter: Filter) => rows.map((row) => matches(filter, row) ? 1 : 0).join("");
+  const answersOf = (filter: Filter) => rows.map((row) => rowMatches(filter, row) ? 1 : 0).join("");
   const seen = new Map<string, { readonly answers: string; readonly text: string }>();
   let shared = 0;
   fc.assert(
     fc.property(tree, (filter) => {
-      const text = canonicalKey(filter);
-      assertEquals(canonicalKey(reversed(filter)), text);
+      const text = canonicalFilterText(filter);
+      assertEquals(canonicalFilterText(reversed(filter)), text);
       const answers = answersOf(filter);
       const known = seen.get(text);
       if (known !== undefined) shared++;

@@ -1,13 +1,13 @@
 import { assert, assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
-import { createFilterParser } from "../../src/filter/syntax/filter_parser.ts";
+import { createCachingFilterParser } from "../../src/filter/syntax/caching_filter_parser.ts";
 
 Deno.test("a text that was read lately is not read again", () => {
-  const filters = createFilterParser();
+  const filters = createCachingFilterParser();
   assertStrictEquals(filters.parse("a==1;b==2"), filters.parse("a==1;b==2"));
 });
 
 Deno.test("the text that was not asked for the longest is forgotten first", () => {
-  const filters = createFilterParser(2);
+  const filters = createCachingFilterParser(2);
   const first = filters.parse("a==1");
   const second = filters.parse("b==1");
   assertStrictEquals(filters.parse("a==1"), first);
@@ -17,12 +17,12 @@ Deno.test("the text that was not asked for the longest is forgotten first", () =
 });
 
 Deno.test("a shared tree cannot be changed", () => {
-  const syntax = createFilterParser().parse("a==1;(b=in=(2,3),c==4)");
+  const syntax = createCachingFilterParser().parse("a==1;(b=in=(2,3),c==4)");
   for (const part of parts(syntax)) assert(Object.isFrozen(part));
 });
 
 Deno.test("a fault is the same fault the second time, a blank text never a filter", () => {
-  const filters = createFilterParser();
+  const filters = createCachingFilterParser();
   for (let i = 0; i < 2; i++) {
     assertThrows(() => filters.parse("a==1)"), Error, "at 4");
     assertEquals(filters.parse(" "), null);

@@ -2,8 +2,8 @@ import { assert, assertEquals } from "@std/assert";
 import { and, or } from "../../src/filter/filter.ts";
 import { all, none } from "../../src/filter/builders.ts";
 import { matchesLike } from "../../src/filter/operators/like_pattern.ts";
-import { matches } from "../../src/filter/match/matches.ts";
-import { builtInOperators } from "../../src/filter/operators/operators.ts";
+import { rowMatches } from "../../src/filter/match/row_matches.ts";
+import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";
 import { filterOf, tableOf } from "./support.ts";
 
 const things = tableOf({
@@ -55,7 +55,7 @@ Deno.test("NULL is unknown to everything but the tests for it", () => {
   for (const { symbols: [symbol], takes, accepts, testsNull } of builtInOperators) {
     const column = accepts("integer") ? "age" : "name";
     for (const row of [{ age: null, name: null }, {}]) {
-      assertEquals(matches(filterOf(column + symbol + values[takes], things), row), testsNull);
+      assertEquals(rowMatches(filterOf(column + symbol + values[takes], things), row), testsNull);
     }
   }
   check({ age: null, name: "" }, {
@@ -125,13 +125,13 @@ Deno.test("all and none absorb and disappear; deny never becomes allow", () => {
   assertEquals(or(all(), some), all());
   assertEquals(and(), all());
   assertEquals(or(), none());
-  assertEquals(matches(and(none()), { age: 1 }), false);
-  assertEquals(matches(all(), {}), true);
+  assertEquals(rowMatches(and(none()), { age: 1 }), false);
+  assertEquals(rowMatches(all(), {}), true);
 });
 
 function check(row: Record<string, unknown>, expected: Record<string, boolean>): void {
   for (const [text, outcome] of Object.entries(expected)) {
-    assertEquals(matches(filterOf(text, things), row), outcome, text);
+    assertEquals(rowMatches(filterOf(text, things), row), outcome, text);
   }
 }
 

@@ -13,13 +13,13 @@ import {
   timestamp,
   uuid,
 } from "../../src/schema/column_builder.ts";
+import { table } from "../../src/schema/table.ts";
 import {
+  columnInfoOf,
   type ColumnLike,
-  readColumnInfo,
-  readTableInfo,
-  table,
+  tableInfoOf,
   type TableLike,
-} from "../../src/schema/define.ts";
+} from "../../src/schema/table_like.ts";
 
 const people = table("people", {
   id: integer().primaryKey(),
@@ -38,7 +38,7 @@ const notes = table("notes", {
 });
 
 Deno.test("a table's description follows from its builders", () => {
-  const info = readTableInfo(notes);
+  const info = tableInfoOf(notes);
   assertEquals(info.name, "notes");
   assertEquals(info.columns.map((column) => column.name), Object.keys(notes));
   assertEquals(info.primaryKey.map((column) => column.name), ["id"]);
@@ -49,10 +49,10 @@ Deno.test("a table's description follows from its builders", () => {
 });
 
 Deno.test("a column knows its own table and that it is no column of another", () => {
-  const column = readColumnInfo(notes.id);
-  assertStrictEquals(readTableInfo(notes).byName.get("id"), column);
-  assertStrictEquals(readTableInfo(notes.id), readTableInfo(notes));
-  assert(readTableInfo(people).byName.get("id") !== column);
+  const column = columnInfoOf(notes.id);
+  assertStrictEquals(tableInfoOf(notes).byName.get("id"), column);
+  assertStrictEquals(tableInfoOf(notes.id), tableInfoOf(notes));
+  assert(tableInfoOf(people).byName.get("id") !== column);
 });
 
 Deno.test("foreign keys are found when asked for, also of a table to itself and of a later one", () => {
@@ -61,20 +61,20 @@ Deno.test("foreign keys are found when asked for, also of a table to itself and 
     next: integer().references((): ColumnLike<unknown> => second.key),
   });
   const second = table("second", { key: integer().primaryKey().as("the_key") });
-  assertEquals(readTableInfo(first).foreignKeys, [
+  assertEquals(tableInfoOf(first).foreignKeys, [
     { columns: ["next"], table: "second", references: ["the_key"] },
   ]);
-  assertEquals(readColumnInfo(people.managerId).references, { table: "people", column: "id" });
-  assertEquals(readColumnInfo(people.id).references, null);
+  assertEquals(columnInfoOf(people.managerId).references, { table: "people", column: "id" });
+  assertEquals(columnInfoOf(people.id).references, null);
 });
 
 Deno.test("constant defaults take the in-process form, functions stay functions", () => {
-  assertEquals(readColumnInfo(notes.price).default, { kind: "value", value: "0.50" });
-  assertEquals(readColumnInfo(notes.at).default, {
+  assertEquals(columnInfoOf(notes.price).default, { kind: "value", value: "0.50" });
+  assertEquals(columnInfoOf(notes.at).default, {
     kind: "value",
     value: "2024-01-01T00:00:00.000Z",
   });
-  assertEquals(readColumnInfo(notes.tags).default?.kind, "function");
+  assertEquals(columnInfoOf(notes.tags).default?.kind, "function");
 });
 
 Deno.test("only a single whole-number key is counted up by the database", () => {
@@ -82,10 +82,10 @@ Deno.test("only a single whole-number key is counted up by the database", () => 
   const profiles = table("profiles", {
     id: integer().primaryKey().references(() => people.id),
   });
-  assertEquals(readColumnInfo(people.id).default, { kind: "database", sql: null });
-  assertEquals(readTableInfo(pairs).columns.map((column) => column.default), [null, null]);
-  assertEquals(readTableInfo(pairs).primaryKey.map((column) => column.name), ["a", "b"]);
-  assertEquals(readColumnInfo(profiles.id).default, null);
+  assertEquals(columnInfoOf(people.id).default, { kind: "database", sql: null });
+  assertEquals(tableInfoOf(pairs).columns.map((column) => column.default), [null, null]);
+  assertEquals(tableInfoOf(pairs).primaryKey.map((column) => column.name), ["a", "b"]);
+  assertEquals(columnInfoOf(profiles.id).default, null);
 });
 
 Deno.test("columns may be called like anything an object has", () => {
@@ -103,7 +103,7 @@ Deno.test("columns may be called like anything an object has", () => {
   });
   const columns: [string, ColumnLike<unknown>][] = Object.entries(odd);
   for (const [name, column] of columns) {
-    assertEquals(readColumnInfo(column).name, name);
+    assertEquals(columnInfoOf(column).name, name);
   }
   assertEquals(Object.keys(odd).length, 10);
   assertEquals(Object.getPrototypeOf(odd), null);
@@ -139,12 +139,12 @@ const faulty: readonly [string, () => unknown, string][] = [
   ],
   ["with a scale above its precision", () => decimal({ precision: 2, scale: 3 }), "do not fit"],
   ["with an enum of nothing", () => text({ enum: [] }), "without members"],
-  ["that is no table", () => readTableInfo({} as TableLike<unknown, unknown>), "table()"],
-  ["that is no column", () => readColumnInfo({} as ColumnLike<unknown>), "table()"],
+  ["that is no table", () => tableInfoOf({} as TableLike<unknown, unknown>), "table()"],
+  ["that is no column", () => columnInfoOf({} as ColumnLike<unknown>), "table()"],
   [
     "that points to nothing",
     () =>
-      readTableInfo(
+      tableInfoOf(
         table("t", { id: text().primaryKey().references(() => ({} as ColumnLike<unknown>)) }),
       ).foreignKeys,
     "t.id references",
@@ -218,7 +218,7 @@ Deno.test("row types follow from the builders", () => {
 Deno.test("columns are typed by their values", () => {
   const takes = <T>(_column: ColumnLike<T>, _value: NoInfer<T> | null | undefined): void => {};
   const key = <Key extends string>(column: { readonly _: { readonly key: Key } }): void => {
-    readColumnInfo(column as unknown as ColumnLike<unknown>);
+    columnInfoOf(column as unknown as ColumnLike<unknown>);
   };
   takes(notes.status, "draft");
   takes(notes.rank, undefined);

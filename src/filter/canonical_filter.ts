@@ -1,5 +1,5 @@
 import { unreachable } from "../problem/unreachable.ts";
-import { valueId } from "../schema/value_id.ts";
+import { canonicalValueText } from "../schema/canonical_value.ts";
 import { and, type Comparison, type Filter, or } from "./filter.ts";
 import { isEmptyOperator, isNullOperator } from "./operators/null_operators.ts";
 import type { Operator } from "./operators/operator.ts";
@@ -15,7 +15,7 @@ import {
  * one share their work. The order of terms and of a list's values, repetitions, aliases and
  * parentheses make no difference. Filters that mean the same for deeper reasons may differ.
  */
-export function canonicalKey(filter: Filter): string {
+export function canonicalFilterText(filter: Filter): string {
   switch (filter.kind) {
     case "all":
     case "none":
@@ -24,7 +24,7 @@ export function canonicalKey(filter: Filter): string {
     case "or":
       return groupKey(filter.kind, filter.terms);
     case "related": {
-      const [links, rows] = [canonicalKey(filter.links), canonicalKey(filter.filter)];
+      const [links, rows] = [canonicalFilterText(filter.links), canonicalFilterText(filter.filter)];
       return `${JSON.stringify(filter.relation.name)}.(${links})(${rows})`;
     }
     case "compare":
@@ -38,14 +38,16 @@ export function canonicalKey(filter: Filter): string {
 function groupKey(kind: "and" | "or", terms: readonly Filter[]): string {
   // A tree made by hand may hold a group in a group of its kind, or one of a single term.
   const flat = kind === "and" ? and(...terms) : or(...terms);
-  if (flat.kind !== kind) return canonicalKey(flat);
-  const keys = sortedOnce(flat.terms.map(canonicalKey));
+  if (flat.kind !== kind) return canonicalFilterText(flat);
+  const keys = sortedOnce(flat.terms.map(canonicalFilterText));
   if (keys.length === 1) return keys.join();
   return `(${keys.join(kind === "and" ? ";" : ",")})`;
 }
 
 function comparisonKey({ column, operator, values }: Comparison): string {
-  const texts = values.map((value) => operand(value, operator) ?? valueId(value, column));
+  const texts = values.map((value) =>
+    operand(value, operator) ?? canonicalValueText(value, column)
+  );
   // Only lists of the language: what a custom operator makes of the order is its own affair.
   const settled = operator.takes === "list" ? sortedOnce(texts) : texts;
   const [symbol] = equivalent(operator, settled.length, column.kind === "text").symbols;

@@ -2,7 +2,7 @@ import { shortestDecimal } from "./decimal_kind.ts";
 import type { ColumnInfo } from "./table_info.ts";
 
 /** A text that two in-process values of a column share exactly when they are equal. */
-export function valueId(value: unknown, column: ColumnInfo): string {
+export function canonicalValueText(value: unknown, column: ColumnInfo): string {
   const text = String(value);
   // `1.50` equals `1.5` where the column leaves the scale to the value.
   return column.kind === "decimal" ? shortestDecimal(text) : text;

@@ -1,4 +1,4 @@
-import { nearest } from "./nearest.ts";
+import { nearestName } from "./nearest_name.ts";
 
 /**
  * Refuses an option that does not exist: a misspelt one would silently have its default. `subject`
@@ -11,7 +11,7 @@ export function requireKnownOptions(
 ): void {
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name));
   if (unknown === undefined) return;
-  const near = nearest(unknown, Object.keys(known));
+  const near = nearestName(unknown, Object.keys(known));
   const advice = near === null ? "" : `: did you mean "${near}"?`;
   throw new Error(`${subject} has no option "${unknown}"${advice}`);
 }

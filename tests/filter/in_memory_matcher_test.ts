@@ -1,16 +1,16 @@
 import { assert, assertEquals } from "@std/assert";
-import { createCertification } from "../../src/filter/match/certified_operators.ts";
+import { createCertifiedComparisons } from "../../src/filter/match/certified_comparisons.ts";
 import { comparison } from "../../src/filter/operators/comparison.ts";
 import {
-  createDecideInMemory,
+  createInMemoryMatcher,
   isDecidableInMemory,
-} from "../../src/filter/match/decide_in_memory.ts";
+} from "../../src/filter/match/in_memory_matcher.ts";
 import { allRows, and, type Filter, or } from "../../src/filter/filter.ts";
-import { operatorsWith } from "../../src/filter/operators/operators.ts";
+import { createOperatorRegistry } from "../../src/filter/operators/operator_registry.ts";
 import {
+  comparisonsToCheck,
   createSampler,
-  shadowFaults,
-  shadowQuestions,
+  mismatchedComparisons,
 } from "../../src/filter/match/shadow_check.ts";
 import type { Relation } from "../../src/schema/relation.ts";
 import type { ColumnInfo } from "../../src/schema/table_info.ts";
@@ -22,8 +22,8 @@ import { sqliteText } from "../../src/sql/sqlite/text_operators.ts";
 import { filterOf, tableOf } from "./support.ts";
 
 const things = tableOf({ id: "integer", name: "text", price: "decimal", owner: "integer" });
-const sqlite = createCertification(sqliteDialect({ text: sqliteText }));
-const postgres = createCertification(postgresDialect({ text: postgresText }));
+const sqlite = createCertifiedComparisons(sqliteDialect({ text: sqliteText }));
+const postgres = createCertifiedComparisons(postgresDialect({ text: postgresText }));
 
 // In the order in which they were named.
 const [id, , , owner] = things.columns as readonly [ColumnInfo, ColumnInfo, ColumnInfo, ColumnInfo];
@@ -34,9 +34,9 @@ const relation: Relation = {
 const ofRelation: Filter = { kind: "related", relation, filter: allRows, links: allRows };
 
 Deno.test("what is open in one term does not matter where another one settles the row", () => {
-  const decide = createDecideInMemory(and(filterOf("owner==7", things), ofRelation), sqlite);
+  const decide = createInMemoryMatcher(and(filterOf("owner==7", things), ofRelation), sqlite);
   assertEquals([decide({ row: { owner: 8 } }), decide({ row: { owner: 7 } })], [false, null]);
-  const either = createDecideInMemory(or(ofRelation, filterOf("owner==7", things)), sqlite);
+  const either = createInMemoryMatcher(or(ofRelation, filterOf("owner==7", things)), sqlite);
   assertEquals([either({ row: { owner: 8 } }), either({ row: { owner: 7 } })], [null, true]);
   assertEquals(isDecidableInMemory(and(filterOf("owner==7", things), ofRelation), sqlite), false);
   assertEquals(isDecidableInMemory(filterOf("owner==7,name==a", things), sqlite), true);
@@ -44,12 +44,12 @@ Deno.test("what is open in one term does not matter where another one settles th
 
 Deno.test("a column that is called like an inherited member is read from the row alone", () => {
   const table = tableOf({ constructor: "text" as const });
-  const decide = createDecideInMemory(filterOf("constructor==null", table), sqlite);
+  const decide = createInMemoryMatcher(filterOf("constructor==null", table), sqlite);
   assertEquals([decide({ row: {} }), decide({ row: { constructor: "a" } })], [true, false]);
 });
 
 Deno.test("a value that does not fit its kind, or does not tell what is stored, leaves a row open", () => {
-  const decide = createDecideInMemory(filterOf("owner>7", things), sqlite);
+  const decide = createInMemoryMatcher(filterOf("owner>7", things), sqlite);
   assertEquals(decide({ row: { owner: "many" } }), null);
   assertEquals(decide({ row: { owner: 1.5 } }), null);
   assertEquals(decide({ row: {} }), false);
@@ -90,22 +90,24 @@ Deno.test("columns of foreign tables are decided where they compare as memory do
 });
 
 Deno.test("the shadow check finds the comparison at fault, which is trusted no more", () => {
-  const wrong = operatorsWith({
+  const wrong = createOperatorRegistry({
     "=near=": { toSql: () => sql`1 = 0`, matches: () => true },
   }).get("=near=")!;
-  const certification = createCertification(sqliteDialect({ text: sqliteText }));
+  const certification = createCertifiedComparisons(sqliteDialect({ text: sqliteText }));
   const near = comparison(wrong, things.byName.get("name")!, ["x"]);
   const filter = and(filterOf("owner==7,owner==8", things), near, ofRelation);
   const image = { row: { owner: 7, name: "a" } };
-  const questions = shadowQuestions(filter, image, certification);
+  const questions = comparisonsToCheck(filter, image, certification);
   assertEquals(questions.length, 3);
-  assertEquals(shadowFaults(questions, image, [true, false, true], certification), []);
-  assertEquals(shadowFaults(questions, image, [true, false, false], certification), [near]);
+  assertEquals(mismatchedComparisons(questions, image, [true, false, true], certification), []);
+  assertEquals(mismatchedComparisons(questions, image, [true, false, false], certification), [
+    near,
+  ]);
   assertEquals(isDecidableInMemory(near, certification), true);
   certification.demote(near);
   assertEquals(isDecidableInMemory(near, certification), false);
   assertEquals(isDecidableInMemory(filterOf("name==x", things), certification), true);
-  assertEquals(shadowQuestions(filter, image, certification).length, 2);
+  assertEquals(comparisonsToCheck(filter, image, certification).length, 2);
 });
 
 Deno.test("about one decision of a thousand is sampled", () => {

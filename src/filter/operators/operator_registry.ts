@@ -18,7 +18,7 @@ import {
 } from "./value_operators.ts";
 
 /** Operators by each of their symbols. */
-export type Operators = ReadonlyMap<string, Operator>;
+export type OperatorRegistry = ReadonlyMap<string, Operator>;
 
 /** A filter operator of your own: one meaning in two forms, which must agree. */
 export interface CustomOperator {
@@ -45,13 +45,15 @@ export const builtInOperators: readonly Operator[] = [
   isEmptyOperator,
 ];
 
-const builtIn: Operators = bySymbol(builtInOperators);
+const builtIn: OperatorRegistry = bySymbol(builtInOperators);
 
 /**
  * The operators of the language and custom ones, by whole symbol (`"=near="`). Throws a plain
  * Error for a symbol that is taken, or that a filter could not hold.
  */
-export function operatorsWith(custom: Readonly<Record<string, CustomOperator>>): Operators {
+export function createOperatorRegistry(
+  custom: Readonly<Record<string, CustomOperator>>,
+): OperatorRegistry {
   const entries = Object.entries(custom);
   if (entries.length === 0) return builtIn;
   return bySymbol([
@@ -82,7 +84,7 @@ function customOperator(symbol: string, { toSql, matches }: CustomOperator): Ope
   };
 }
 
-function bySymbol(operators: readonly Operator[]): Operators {
+function bySymbol(operators: readonly Operator[]): OperatorRegistry {
   return new Map(
     operators.flatMap((operator) => operator.symbols.map((symbol) => [symbol, operator] as const)),
   );

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { helpText } from "../../src/cli/help_text.ts";
-import { builtInOperators } from "../../src/filter/operators/operators.ts";
+import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";
 import { problemCodes, type ProblemSlug } from "../../src/protocol/problem_codes.ts";
 import { problemExplanations, problemsToCome } from "../../src/protocol/problem_explanations.ts";
 import { root, sourceFiles } from "./module_graph.ts";

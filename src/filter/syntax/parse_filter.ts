@@ -23,7 +23,7 @@ import {
  *
  * Whether fields and operators exist, and whether the values fit, is settled by `resolveFilter`.
  */
-export function parse(text: string): FilterSyntax | null {
+export function parseFilter(text: string): FilterSyntax | null {
   if (text.length > filterLimits.length) {
     throw filterTooLarge(filterLimits.length, `${filterLimits.length} characters`);
   }

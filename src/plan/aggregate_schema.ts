@@ -2,7 +2,7 @@ import { kindOf } from "../schema/kinds.ts";
 import {
   type ColumnInfo,
   type ColumnKind,
-  completeTable,
+  createTableInfo,
   ownTimestamps,
   type TableInfo,
 } from "../schema/table_info.ts";
@@ -12,7 +12,7 @@ import type { ColumnMetric, CountMetric, GroupKey, Metric } from "./plan.ts";
  * What can be asked about groups of a table's rows: each key and each metric as a column of its
  * own, so that having and orderBy read like the filter and the order of any table.
  */
-export interface GroupTable {
+export interface AggregateSchema {
   /** Where a column of the table is called like a metric, the name means the metric. */
   readonly table: TableInfo;
   readonly count: CountMetric;
@@ -23,10 +23,10 @@ export interface GroupTable {
 }
 
 /** `columns` are those that may be asked about at all. */
-export function groupTable(
+export function aggregateSchema(
   { name, schema, own }: TableInfo,
   columns: readonly ColumnInfo[],
-): GroupTable {
+): AggregateSchema {
   const ordered = columns.filter(({ kind }) => kindOf(kind).compare !== null);
   const keys = ordered.map((column, index) => ({
     column,
@@ -39,7 +39,7 @@ export function groupTable(
   };
   const metrics = [count, ...ordered.flatMap(metricsOf)];
   return {
-    table: completeTable({
+    table: createTableInfo({
       name,
       schema,
       own,

@@ -1,13 +1,15 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
-import { parse } from "../../src/filter/syntax/parse.ts";
+import { parseFilter } from "../../src/filter/syntax/parse_filter.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import type { FilterSyntax } from "../../src/filter/syntax/filter_syntax.ts";
 import { invalidFilters, validFilters } from "./filter_cases.ts";
 import { filterOf, problemOf, show, tableOf } from "./support.ts";
 
 Deno.test("every valid text is read as the tree it means", () => {
-  for (const [text, tree] of validFilters) assertEquals([text, show(parse(text))], [text, tree]);
+  for (const [text, tree] of validFilters) {
+    assertEquals([text, show(parseFilter(text))], [text, tree]);
+  }
 });
 
 Deno.test("every fault is found at its first character, and says what was expected there", () => {
@@ -20,11 +22,11 @@ Deno.test("every fault is found at its first character, and says what was expect
 });
 
 Deno.test("white space alone is no filter", () => {
-  assertEquals(parse(" \t\r\n"), null);
+  assertEquals(parseFilter(" \t\r\n"), null);
 });
 
 Deno.test("the tree keeps where field, operator and values stand", () => {
-  assertEquals(parse(` (a =in= (1, "2"))`), {
+  assertEquals(parseFilter(` (a =in= (1, "2"))`), {
     kind: "compare",
     field: "a",
     fieldAt: 2,
@@ -37,25 +39,25 @@ Deno.test("the tree keeps where field, operator and values stand", () => {
 });
 
 Deno.test("letters of every script make fields, also those outside the basic plane", () => {
-  assertEquals(show(parse("žluť𐐀2==1")), "(== žluť𐐀2 #1)");
+  assertEquals(show(parseFilter("žluť𐐀2==1")), "(== žluť𐐀2 #1)");
   assertEquals(positionOf("a👍==1"), 1);
 });
 
 Deno.test("a single & or | belongs to a word, a double one ends it", () => {
-  assertEquals(show(parse("a==x&y|z&&b==1")), '(and (== a "x&y|z") (== b #1))');
+  assertEquals(show(parseFilter("a==x&y|z&&b==1")), '(and (== a "x&y|z") (== b #1))');
 });
 
 Deno.test("an escaped character is taken as it is, whatever it is", () => {
-  assertEquals(show(parse(String.raw`a=="\n\👍\\"`)), String.raw`(== a "n👍\\")`);
+  assertEquals(show(parseFilter(String.raw`a=="\n\👍\\"`)), String.raw`(== a "n👍\\")`);
   assertEquals(positionOf('a=="x\\\0"'), 6);
   assertEquals(positionOf('a=="\\'), 3);
 });
 
 Deno.test("a message quotes at most 20 characters of the text", () => {
-  const { message } = problemOf(() => parse(`a==1 ${"👍".repeat(100)}`));
+  const { message } = problemOf(() => parseFilter(`a==1 ${"👍".repeat(100)}`));
   assertStringIncludes(message, `got "${"👍".repeat(10)}"`);
   assert(message.isWellFormed());
-  assert(problemOf(() => parse(`a==1 x${"👍".repeat(100)}`)).message.isWellFormed());
+  assert(problemOf(() => parseFilter(`a==1 x${"👍".repeat(100)}`)).message.isWellFormed());
 });
 
 Deno.test("a message says what to write instead of what others write", () => {
@@ -68,46 +70,46 @@ Deno.test("a message says what to write instead of what others write", () => {
     ["a=in=(2024-01-01T00:00:00Z,2024-01-01T00:00 01:00)", 44, ": write %2B"],
   ];
   for (const [filter, position, hint] of hints) {
-    const { message, details } = problemOf(() => parse(filter));
+    const { message, details } = problemOf(() => parseFilter(filter));
     assertEquals([filter, details?.position, message.endsWith(hint)], [filter, position, true]);
   }
   for (const filter of ["a", "a!1", "a==1 1:00", "a==2024-01-01 01:00"]) {
-    assertEquals(/use ==|%2B/.test(problemOf(() => parse(filter)).message), false, filter);
+    assertEquals(/use ==|%2B/.test(problemOf(() => parseFilter(filter)).message), false, filter);
   }
 });
 
 Deno.test("a text may have 4,096 characters", () => {
-  assert(parse(`a==${"x".repeat(4093)}`) !== null);
+  assert(parseFilter(`a==${"x".repeat(4093)}`) !== null);
   assertEquals(positionOf(`a==${"x".repeat(4094)}`), 4096);
   assertEquals(positionOf(" ".repeat(4097)), 4096);
 });
 
 Deno.test("parentheses may be nested 10 deep", () => {
-  assertEquals(show(parse(`${"(".repeat(10)}a==1${")".repeat(10)}`)), "(== a #1)");
+  assertEquals(show(parseFilter(`${"(".repeat(10)}a==1${")".repeat(10)}`)), "(== a #1)");
   assertEquals(positionOf(`${"(".repeat(11)}a==1${")".repeat(11)}`), 10);
   assertEquals(positionOf("(".repeat(4090)), 10);
-  assertEquals(show(parse(`${"(".repeat(10)}a=in=(1)${")".repeat(10)}`)), "(=in= a #1)");
+  assertEquals(show(parseFilter(`${"(".repeat(10)}a=in=(1)${")".repeat(10)}`)), "(=in= a #1)");
 });
 
 Deno.test("a filter may have 100 comparisons", () => {
-  assert(parse("a==1;".repeat(99) + "a==1") !== null);
+  assert(parseFilter("a==1;".repeat(99) + "a==1") !== null);
   assertEquals(positionOf("a==1;".repeat(100) + "a==1"), 500);
   assertEquals(positionOf("(a==1),".repeat(100) + "(a==1)"), 701);
 });
 
 Deno.test("a list may have 200 values, all lists together 1,000", () => {
   const list = (length: number) => `a=in=(${Array(length).fill("1").join(",")})`;
-  assert(parse(list(200)) !== null);
+  assert(parseFilter(list(200)) !== null);
   assertEquals(positionOf(list(201)), 406);
   const full = `${list(200)};`.repeat(4);
-  assert(parse(`${full}${list(200)}`) !== null);
+  assert(parseFilter(`${full}${list(200)}`) !== null);
   assertEquals(positionOf(`${full}${list(200)};b==1`), full.length + list(200).length + 4);
 });
 
 Deno.test("long chains and long texts are read in one pass", () => {
-  const syntax = parse(`a==${"&x|".repeat(1000)}`);
+  const syntax = parseFilter(`a==${"&x|".repeat(1000)}`);
   assert(syntax !== null && syntax.kind === "compare");
-  assertEquals(terms(parse("a==1,".repeat(99) + "a==1")), 100);
+  assertEquals(terms(parseFilter("a==1,".repeat(99) + "a==1")), 100);
 });
 
 Deno.test("whatever the text, it is read or refused at a place within it", () => {
@@ -119,7 +121,7 @@ Deno.test("whatever the text, it is read or refused at a place within it", () =>
   fc.assert(
     fc.property(text, (text) => {
       try {
-        parse(text);
+        parseFilter(text);
       } catch (error) {
         assert(error instanceof Problem, String(error));
         const position = Number(error.details?.position);
@@ -136,5 +138,5 @@ function terms(syntax: FilterSyntax | null): number {
 }
 
 function positionOf(text: string): unknown {
-  return problemOf(() => parse(text)).details?.position;
+  return problemOf(() => parseFilter(text)).details?.position;
 }

@@ -3,17 +3,22 @@ import { showValue } from "../problem/show_value.ts";
 import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { type FilterText, placeholder } from "./builders.ts";
-import { compare } from "./operators/comparison.ts";
+import { failClosedComparison } from "./operators/comparison.ts";
 import { type Filter, noRows } from "./filter.ts";
 import type { Operator } from "./operators/operator.ts";
-import type { FilterParser } from "./syntax/filter_parser.ts";
-import { type FilterContext, type ResolveComparison, resolveWith } from "./resolve_filter.ts";
-import { isNullWord, misfit, requireShape, resolveComparison } from "./resolve_comparison.ts";
+import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
+import { type FilterContext, type ResolveComparison, resolveFilterWith } from "./resolve_filter.ts";
+import {
+  isNullWord,
+  operatorMisfit,
+  requireValueCount,
+  resolveComparison,
+} from "./resolve_comparison.ts";
 import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
 
 /** What a scope is given its meaning with; no column is closed to it. */
 export interface ScopeContext extends Pick<FilterContext, "table" | "operators"> {
-  readonly filters: FilterParser;
+  readonly filters: CachingFilterParser;
   /** The relation of a table's rows by name. */
   relation(table: TableInfo, name: string): Relation | undefined;
 }
@@ -23,7 +28,10 @@ export interface ScopeContext extends Pick<FilterContext, "table" | "operators">
  * for a text that cannot be read, for columns of another table and for anything that is no filter:
  * a scope is not the caller's.
  */
-export function resolveScope(scope: Filter | FilterText | string, context: ScopeContext): Filter {
+export function resolveScopeFilter(
+  scope: Filter | FilterText | string,
+  context: ScopeContext,
+): Filter {
   if (typeof scope === "string") return resolveText(scope, context, resolvePlain);
   if (scope?.kind === "text") {
     return resolveText(scope.text, context, withPlaceholders(scope.values));
@@ -40,7 +48,9 @@ function resolveText(
   const { table, filters } = context;
   try {
     const syntax = filters.parse(text);
-    return syntax === null ? noRows : resolveWith(syntax, everything(table, context), toFilter);
+    return syntax === null
+      ? noRows
+      : resolveFilterWith(syntax, everything(table, context), toFilter);
   } catch (cause) {
     if (!(cause instanceof Problem)) throw cause;
     throw new Error(`Cannot use a scope of "${table.name}": ${cause.message}`, { cause });
@@ -92,9 +102,9 @@ function resolvePlaceholders(
     const value = isNullWord(literal) ? null : fillPlaceholder(literal, given);
     return takesMany && Array.isArray(value) ? value : [value];
   });
-  if (!takesMany) requireShape(syntax, operator);
-  if (!operator.accepts(column.kind)) throw misfit(syntax, column);
-  return compare(operator, column, values);
+  if (!takesMany) requireValueCount(syntax, operator);
+  if (!operator.accepts(column.kind)) throw operatorMisfit(syntax, column);
+  return failClosedComparison(operator, column, values);
 }
 
 function fillPlaceholder({ text, quoted }: Literal, given: readonly unknown[]): unknown {

@@ -1,5 +1,5 @@
 /** The candidate that `text` was most likely meant to be, or null when none is near. */
-export function nearest(text: string, candidates: readonly string[]): string | null {
+export function nearestName(text: string, candidates: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(1, Math.floor(text.length / 2)) + 1;
   for (const candidate of candidates) {

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import fc from "fast-check";
-import { type IncludeSyntax, parseInclude } from "../../src/plan/include.ts";
+import { type IncludeSyntax, parseInclude } from "../../src/plan/parse_include.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { problemOf } from "../filter/support.ts";
 

@@ -1,45 +1,33 @@
 import { showValue } from "../problem/show_value.ts";
 import type { ColumnBuilder, ColumnDeclaration } from "./column_builder.ts";
+import {
+  columnInfoKey,
+  columnInfoOf,
+  type ColumnLike,
+  tableInfoKey,
+  tableInfoOf,
+  type TableLike,
+} from "./table_like.ts";
 import { InvalidValue } from "./kind.ts";
 import { kindOf } from "./kinds.ts";
 import {
   type ColumnDefault,
   type ColumnInfo,
   type ColumnReference,
-  completeTable,
+  createTableInfo,
   type ForeignKey,
   ownTimestamps,
   type TableInfo,
 } from "./table_info.ts";
 
-/** Where a table, and each of its columns, keeps the table's description. */
-export const tableInfoKey: unique symbol = Symbol.for("@svc/resource-api:table");
-
-/** Where a column keeps its description. */
-export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column");
-
-/** Any column whose values are of type `T`: ours, or one of another library with the same `_`. */
-export interface ColumnLike<T> {
-  /** Exists for the compiler only. */
-  readonly _: { readonly data: T };
-}
-
 /** A column of a table made by {@link table}; `Key` is its property. */
 export interface Column<T, NotNull extends boolean, Key extends string> extends ColumnLike<T> {
   /** Exists for the compiler only. */
   readonly _: { readonly data: T; readonly notNull: NotNull; readonly key: Key };
-  /** Read it by {@link readColumnInfo}. */
+  /** Read it by {@link columnInfoOf}. */
   readonly [columnInfoKey]: ColumnInfo;
-  /** Read it by {@link readTableInfo}. */
+  /** Read it by {@link tableInfoOf}. */
   readonly [tableInfoKey]: TableInfo;
-}
-
-/** Any table whose rows are of type `Select` and are made from `Insert`. */
-export interface TableLike<Select, Insert> {
-  /** The type of a row; exists for the compiler only. */
-  readonly $inferSelect: Select;
-  /** The type of what makes a row; exists for the compiler only. */
-  readonly $inferInsert: Insert;
 }
 
 /** The columns of a declaration, by property. */
@@ -114,33 +102,6 @@ export function table<C extends ColumnBuilders>(name: string, columns: C): Table
   return Object.freeze(result) as unknown as Table<C>;
 }
 
-/** The description of a table, or of the table that a column belongs to. */
-export function readTableInfo(
-  source: TableLike<unknown, unknown> | ColumnLike<unknown>,
-): TableInfo {
-  if (hasTableInfo(source)) return source[tableInfoKey];
-  throw new Error("Cannot use this as a table: it was not made by table()");
-}
-
-/**
- * Whether this is the description itself. A declared table may have a column called `byName`, which
- * is no Map.
- */
-export function isTableInfo(table: TableLike<unknown, unknown> | TableInfo): table is TableInfo {
-  return "byName" in table && table.byName instanceof Map;
-}
-
-/** Whether this is a column of a declared table. */
-export function isColumn(value: unknown): value is ColumnLike<unknown> {
-  return typeof value === "object" && value !== null && hasColumnInfo(value);
-}
-
-/** The description of a column; it is one of the columns of {@link readTableInfo} of the same. */
-export function readColumnInfo(column: ColumnLike<unknown>): ColumnInfo {
-  if (hasColumnInfo(column)) return column[columnInfoKey];
-  throw new Error("Cannot use this as a column: it does not belong to a table made by table()");
-}
-
 function describeTable(name: string, columns: ColumnBuilders): TableInfo {
   const declarations = Object.entries(columns).map(([property, builder]) =>
     [property, readDeclaration(`${name}.${property}`, builder)] as const
@@ -152,7 +113,7 @@ function describeTable(name: string, columns: ColumnBuilders): TableInfo {
     describeColumn(name, property, withCountedKey(declaration, keys.length))
   );
   requireNames(name, infos);
-  return completeTable({
+  return createTableInfo({
     name,
     schema: null,
     columns: infos,
@@ -220,7 +181,7 @@ function checkedDefault(column: string, declared: ColumnDeclaration): ColumnDefa
 function resolveReference(source: string, target: () => ColumnLike<unknown>): ColumnReference {
   try {
     const column = target();
-    return { table: readTableInfo(column).name, column: readColumnInfo(column).dbName };
+    return { table: tableInfoOf(column).name, column: columnInfoOf(column).dbName };
   } catch (cause) {
     throw new Error(`Cannot resolve what ${source} references`, { cause });
   }
@@ -246,12 +207,4 @@ function toForeignKey(column: ColumnInfo): ForeignKey[] {
   return references === null
     ? []
     : [{ columns: [column.dbName], table: references.table, references: [references.column] }];
-}
-
-function hasTableInfo(source: object): source is { readonly [tableInfoKey]: TableInfo } {
-  return tableInfoKey in source;
-}
-
-function hasColumnInfo(source: object): source is { readonly [columnInfoKey]: ColumnInfo } {
-  return columnInfoKey in source;
 }

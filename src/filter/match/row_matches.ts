@@ -6,28 +6,28 @@ import type { Comparison, Filter } from "../filter.ts";
  * Whether a row passes, in memory, as the database would decide it. Unknown, which is what most
  * operators make of NULL, is no: the language has no negation that could turn it round.
  */
-export function matches(filter: Filter, row: Row): boolean {
+export function rowMatches(filter: Filter, row: Row): boolean {
   switch (filter.kind) {
     case "all":
       return true;
     case "none":
       return false;
     case "and":
-      return filter.terms.every((term) => matches(term, row));
+      return filter.terms.every((term) => rowMatches(term, row));
     case "or":
-      return filter.terms.some((term) => matches(term, row));
+      return filter.terms.some((term) => rowMatches(term, row));
     case "related":
       // A row in memory does not know its relations; nobody may take that for "no".
       throw new Error(`Cannot decide a relation in memory: ${filter.relation.name}`);
     case "compare":
-      return valueMatches(filter, valueOf(row, filter.column));
+      return valueMatches(filter, columnValue(row, filter.column));
     default:
       return unreachable(filter);
   }
 }
 
 /** The value of a column in a row; a column may be called `constructor`, which all objects have. */
-export function valueOf(row: Row, { name }: ColumnInfo): unknown {
+export function columnValue(row: Row, { name }: ColumnInfo): unknown {
   return Object.hasOwn(row, name) ? row[name] ?? null : null;
 }
 

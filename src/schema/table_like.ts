@@ -1,0 +1,56 @@
+import type { ColumnInfo, TableInfo } from "./table_info.ts";
+
+/** Where a table, and each of its columns, keeps the table's description. */
+export const tableInfoKey: unique symbol = Symbol.for("@svc/resource-api:table");
+
+/** Where a column keeps its description. */
+export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column");
+
+/** Any column whose values are of type `T`: ours, or one of another library with the same `_`. */
+export interface ColumnLike<T> {
+  /** Exists for the compiler only. */
+  readonly _: { readonly data: T };
+}
+
+/** Any table whose rows are of type `Select` and are made from `Insert`. */
+export interface TableLike<Select, Insert> {
+  /** The type of a row; exists for the compiler only. */
+  readonly $inferSelect: Select;
+  /** The type of what makes a row; exists for the compiler only. */
+  readonly $inferInsert: Insert;
+}
+
+/** The description of a table, or of the table that a column belongs to. */
+export function tableInfoOf(
+  source: TableLike<unknown, unknown> | ColumnLike<unknown>,
+): TableInfo {
+  if (hasTableInfo(source)) return source[tableInfoKey];
+  throw new Error("Cannot use this as a table: it was not made by table()");
+}
+
+/**
+ * Whether this is the description itself. A declared table may have a column called `byName`, which
+ * is no Map.
+ */
+export function isTableInfo(table: TableLike<unknown, unknown> | TableInfo): table is TableInfo {
+  return "byName" in table && table.byName instanceof Map;
+}
+
+/** Whether this is a column of a declared table. */
+export function isColumn(value: unknown): value is ColumnLike<unknown> {
+  return typeof value === "object" && value !== null && hasColumnInfo(value);
+}
+
+/** The description of a column; it is one of the columns of {@link tableInfoOf} of the same. */
+export function columnInfoOf(column: ColumnLike<unknown>): ColumnInfo {
+  if (hasColumnInfo(column)) return column[columnInfoKey];
+  throw new Error("Cannot use this as a column: it does not belong to a table made by table()");
+}
+
+function hasTableInfo(source: object): source is { readonly [tableInfoKey]: TableInfo } {
+  return tableInfoKey in source;
+}
+
+function hasColumnInfo(source: object): source is { readonly [columnInfoKey]: ColumnInfo } {
+  return columnInfoKey in source;
+}
