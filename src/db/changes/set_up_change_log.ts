@@ -15,7 +15,7 @@ export interface ChangeLogSetup {
 }
 
 /** What a log that is set up holds. */
-export interface ChangeLogExtent {
+export interface ChangeLogSetupResult {
   /** The tables as a Postgres knows them; there are none of those in a SQLite file. */
   readonly described: readonly PostgresLogTable[];
   /** The tables of which only the writes of this service are recorded. */
@@ -23,7 +23,7 @@ export interface ChangeLogExtent {
 }
 
 /** Sets up what is missing of the log, or has changed. */
-export async function setUpChangeLog(setup: ChangeLogSetup): Promise<ChangeLogExtent> {
+export async function setUpChangeLog(setup: ChangeLogSetup): Promise<ChangeLogSetupResult> {
   const { driver, tables, changes, random } = setup;
   if (driver.dialect.engine === "postgres") {
     const described = await setUpPostgresLog(driver, tables, changes, random);

@@ -2,13 +2,13 @@ import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { DatabaseError, reasonOf } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
 import {
-  type ConnectionOptions,
+  type PostgresJsConnectionOptions,
   isPooled,
-  LibraryConnection,
+  PostgresJsConnection,
   type PostgresOptions,
 } from "./library_connection.ts";
 import { postgresDriver, type PostgresSession } from "./postgres_sessions.ts";
-import { postgresSignals } from "./notify_signals.ts";
+import { notifySignals } from "./notify_signals.ts";
 
 export type { PostgresOptions };
 
@@ -22,14 +22,14 @@ export type { PostgresOptions };
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Driver> {
   const clock = options.clock ?? systemRuntime(() => {}).clock;
   const waitLimitMs = options.waitLimitMs ?? 5_000;
-  const parts: ConnectionOptions = { url, options, clock, waitLimitMs, lines: { count: 0 } };
+  const parts: PostgresJsConnectionOptions = { url, options, clock, waitLimitMs, listeners: { count: 0 } };
   const driver = postgresDriver({
     label: url.replace(/\/\/[^/]*@/, "//").replace(/\?.*$/, ""),
     sessions: Array.from({ length: options.maxConnections ?? 10 }, () => session(parts)),
     waitLimitMs,
     clock,
     isShared: true,
-    signals: isPooled(url) || options.readOnly === true ? null : postgresSignals(parts),
+    signals: isPooled(url) || options.readOnly === true ? null : notifySignals(parts),
     close: () => Promise.resolve(),
   });
   try {
@@ -45,12 +45,12 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   return driver;
 }
 
-function session(parts: ConnectionOptions): PostgresSession {
-  let connection: LibraryConnection | null = null;
+function session(parts: PostgresJsConnectionOptions): PostgresSession {
+  let connection: PostgresJsConnection | null = null;
   let closed = false;
   const leaving = new Set<Promise<void>>();
 
-  function leave(lost: LibraryConnection): void {
+  function leave(lost: PostgresJsConnection): void {
     const left = lost.close().finally(() => leaving.delete(left));
     leaving.add(left);
   }
@@ -59,8 +59,8 @@ function session(parts: ConnectionOptions): PostgresSession {
     connection() {
       if (closed) throw new DatabaseError("unavailable", new Error("The database is closed"));
       if (connection?.lost === true) leave(connection);
-      if (connection === null || connection.lost) connection = new LibraryConnection(parts);
-      else connection.announce(parts.lines.count > 0);
+      if (connection === null || connection.lost) connection = new PostgresJsConnection(parts);
+      else connection.announce(parts.listeners.count > 0);
       return connection;
     },
     async close() {

@@ -84,31 +84,31 @@ class PostgresDriver implements Driver {
   async query(statement: Statement): Promise<QueryResult> {
     this.#guard.check();
     const limit = this.#limit();
-    const session = await this.#pool.take();
+    const session = await this.#pool.acquire();
     try {
       const connection = session.connection();
       if (connection.opening !== null) await opened(connection.opening, limit);
       const result = await run(connection, statement);
-      if (!onlyReads.test(statement.text)) this.#commits.tell();
+      if (!onlyReads.test(statement.text)) this.#commits.notify();
       return result;
     } catch (error) {
       throw translated(error, statement, onlyReads.test(statement.text) ? "read" : "write");
     } finally {
-      this.#pool.give(session);
+      this.#pool.release(session);
     }
   }
 
   async transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     this.#guard.check();
     const limit = this.#limit();
-    const session = await this.#pool.take();
+    const session = await this.#pool.acquire();
     try {
       const connection = session.connection();
       if (connection.opening !== null) await opened(connection.opening, limit);
       await begin(connection, limit);
       return await this.#transaction(connection, work);
     } finally {
-      this.#pool.give(session);
+      this.#pool.release(session);
     }
   }
 
@@ -123,7 +123,7 @@ class PostgresDriver implements Driver {
       const done = await command(connection, "COMMIT", "commit");
       // A transaction with a failed statement answers COMMIT with ROLLBACK, and no error.
       if (done.command === "ROLLBACK") throw unit.failure;
-      this.#commits.tell();
+      this.#commits.notify();
       return result;
     } catch (error) {
       await unit.abandon();

@@ -24,7 +24,7 @@ export function imageOf(
   let inexact: Map<ColumnInfo, SqlValue> | undefined;
   for (const [index, column] of columns.entries()) {
     const value = stored[index] ?? null;
-    if (dialect.isRestored(value, valueOf(row, column), column)) continue;
+    if (dialect.roundTrips(value, valueOf(row, column), column)) continue;
     inexact ??= new Map();
     inexact.set(column, value);
   }
