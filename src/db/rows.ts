@@ -49,7 +49,7 @@ export function fetchRows(
 /** Related rows as they are in process, and for each the place of its key among those of the plan. */
 export interface RelatedRows {
   readonly rows: readonly Row[];
-  readonly keyIndexes: readonly number[];
+  readonly places: readonly number[];
 }
 
 /** Runs a plan that answers with rows related to others: those of one key together, in order. */
@@ -61,7 +61,7 @@ export async function fetchRelated(
   const { rows } = await connection.query(reader.compile(plan));
   // The place stands behind the columns.
   const places = rows.map((cells) => Number(cells[plan.columns.length]));
-  return { rows: reader.toRows(rows, plan.columns), keyIndexes: places };
+  return { rows: reader.toRows(rows, plan.columns), places: places };
 }
 
 /** Runs a plan that answers with a number. */

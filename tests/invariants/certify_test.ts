@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { certifiedOperators } from "../../src/sql/certified_cells.ts";
+import { certifiedOperators } from "../../src/sql/certified_operators.ts";
 import type { CellClass, Engine as EngineFamily } from "../../src/sql/dialect.ts";
 import { engines } from "../support/engines.ts";
 import { testUnless } from "../support/skip.ts";
@@ -31,11 +31,11 @@ for (const engine of engines) {
   );
 }
 
-Deno.test("src/sql/certified_cells.ts holds all that was proved, and nothing else", async () => {
+Deno.test("src/sql/certified_operators.ts holds all that was proved, and nothing else", async () => {
   const proved = Object.fromEntries(families.map((family) => [family, provedBy(family)]));
   if (isWriting) {
     const text = `${head}${JSON.stringify(proved)};\n`;
-    await Deno.writeTextFile(`${root}src/sql/certified_cells.ts`, text);
+    await Deno.writeTextFile(`${root}src/sql/certified_operators.ts`, text);
     return;
   }
   assertEquals(proved, certifiedOperators);

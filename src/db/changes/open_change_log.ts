@@ -7,7 +7,7 @@ import type { Driver } from "../driver.ts";
 import { postgresChangeLog } from "./postgres_change_log.ts";
 import { setUpChangeLog } from "./set_up_change_log.ts";
 import { sqliteChangeLog } from "./sqlite_change_log.ts";
-import { untrackedWriteDetector } from "./untracked_writes.ts";
+import { untrackedWriteDetector } from "./untracked_write_detector.ts";
 
 /** What a log is opened with. */
 export interface OpenChangeLogOptions {

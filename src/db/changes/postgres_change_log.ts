@@ -15,10 +15,10 @@ import {
 import { minRetentionMs, type ResolvedChangesOptions } from "./changes_options.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Driver, QueryResult } from "../driver.ts";
-import { imageDecoder } from "./image_reader.ts";
-import { changeKind, LoggedChange, type DecodeImage } from "./logged_change.ts";
+import { imageDecoder } from "./image_decoder.ts";
+import { changeKind, type DecodeImage, LoggedChange } from "./logged_change.ts";
 import { epochColumn, queryWithinEpoch } from "./postgres_epoch.ts";
-import type { PostgresLogTable } from "./postgres_log_setup.ts";
+import type { PostgresLogTable } from "./set_up_postgres_log.ts";
 import { createRowReader } from "../rows.ts";
 
 /** What a log is made of. */
@@ -276,7 +276,9 @@ const refusals: ReadonlySet<string> = new Set([
  */
 function composedImage(image: "before" | "after", tables: readonly PostgresLogTable[]): string {
   const cases = tables.map(({ name, composed }) => {
-    const texts = composed.map(({ name }) => `${postgresLiteral(name)}, r.${quoteIdentifier(name)}::text`);
+    const texts = composed.map(({ name }) =>
+      `${postgresLiteral(name)}, r.${quoteIdentifier(name)}::text`
+    );
     const types = composed.map(({ name, type }) => `${quoteIdentifier(name)} ${type}`);
     return `WHEN ${postgresLiteral(name)} THEN left(c.${image}::text, -1) || ',' || substr((
       SELECT json_build_object(${texts.join(", ")})::text

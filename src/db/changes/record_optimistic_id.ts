@@ -3,7 +3,7 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue, Statement } from "../../sql/fragment.ts";
 import { logName, sqlName } from "../../sql/postgres/change_log_schema.ts";
 import type { Connection } from "../driver.ts";
-import { imageDecoder } from "./image_reader.ts";
+import { imageDecoder } from "./image_decoder.ts";
 import type { RowReader } from "../rows.ts";
 
 /** What a client calls the row that it has created. */

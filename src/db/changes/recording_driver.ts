@@ -3,9 +3,9 @@ import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { DeletePlan, InsertPlan, Plan, UpdatePlan } from "../../plan/plan.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import { quoteIdentifier, type Statement } from "../../sql/fragment.ts";
-import { postgresLiteral, postgresImage } from "../../sql/postgres/change_log_schema.ts";
+import { postgresImage, postgresLiteral } from "../../sql/postgres/change_log_schema.ts";
 import type { Connection, Driver, QueryResult } from "../driver.ts";
-import type { PostgresLogTable } from "./postgres_log_setup.ts";
+import type { PostgresLogTable } from "./set_up_postgres_log.ts";
 import { createRowReader, type RowReader } from "../rows.ts";
 
 type WritePlan = InsertPlan | UpdatePlan | DeletePlan;
@@ -98,7 +98,9 @@ class Recorder {
     const { rows } = await connection.query({
       text: `WITH w AS (${text} RETURNING *), recorded AS (
           INSERT INTO "_service_changes" ("table", op, before, after)
-          SELECT ${postgresLiteral(this.#nameOf(plan.table) ?? "")}, '${plan.kind}', ${images} FROM w
+          SELECT ${
+        postgresLiteral(this.#nameOf(plan.table) ?? "")
+      }, '${plan.kind}', ${images} FROM w
         ) SELECT ${this.#selected(returning)} FROM w`,
       values,
     });

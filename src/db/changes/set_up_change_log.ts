@@ -2,8 +2,8 @@ import type { Random } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { ResolvedChangesOptions } from "./changes_options.ts";
 import type { Driver } from "../driver.ts";
-import { type PostgresLogTable, setUpPostgresLog } from "./postgres_log_setup.ts";
-import { setUpSqliteLog } from "./sqlite_log_setup.ts";
+import { type PostgresLogTable, setUpPostgresLog } from "./set_up_postgres_log.ts";
+import { setUpSqliteLog } from "./set_up_sqlite_log.ts";
 
 /** What of a log has to be there. */
 export interface ChangeLogSetup {

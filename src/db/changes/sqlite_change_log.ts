@@ -5,8 +5,8 @@ import type { Change, ChangeLog, Position, SequencePosition, Step } from "./chan
 import { covers, includes, parsePosition, printPosition } from "./log_position.ts";
 import { minRetentionMs, type ResolvedChangesOptions } from "./changes_options.ts";
 import type { Driver, QueryResult } from "../driver.ts";
-import { imageDecoder } from "./image_reader.ts";
-import { changeKind, LoggedChange, type DecodeImage } from "./logged_change.ts";
+import { imageDecoder } from "./image_decoder.ts";
+import { changeKind, type DecodeImage, LoggedChange } from "./logged_change.ts";
 import { createRowReader } from "../rows.ts";
 
 /** What a log is made of. */

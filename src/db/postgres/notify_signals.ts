@@ -1,6 +1,9 @@
 import { changesChannel } from "../../sql/postgres/change_log_schema.ts";
 import type { Signals } from "../driver.ts";
-import { type PostgresJsConnectionOptions, PostgresJsConnection } from "./library_connection.ts";
+import {
+  PostgresJsConnection,
+  type PostgresJsConnectionOptions,
+} from "./postgres_js_connection.ts";
 
 const listenAgainMs = 1_000;
 

@@ -2,7 +2,7 @@ import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import { sqliteTriggerPrefix } from "../../sql/sqlite/change_log_schema.ts";
 import { affinityOfType } from "../../sql/sqlite/column_type.ts";
-import { parseCreateIndex } from "../../sql/sqlite/index_text.ts";
+import { parseCreateIndex } from "../../sql/sqlite/parse_create_index.ts";
 import { rowIdNames } from "../../sql/sqlite/replaced_rows.ts";
 import type { RecordedColumn, RecordedTable, UniqueRule } from "../../sql/sqlite/recorded_table.ts";
 import type { Connection } from "../driver.ts";

@@ -7,7 +7,7 @@ import type { SqliteConnection } from "./sqlite_connection.ts";
 import { type BusyRetry, nextDelayMs, retryWhileBusy } from "./busy_retry.ts";
 import { SqliteTransaction } from "./sqlite_transaction.ts";
 import type { TransactionGuard } from "../transaction_guard.ts";
-import { JobQueue, type QueuedJob, unavailable } from "../job_queue.ts";
+import { JobQueue, type QueuedJob, unavailable } from "./job_queue.ts";
 
 /** The most jobs that share one commit. */
 export const maxJobsPerCommit = 256;

@@ -12,7 +12,7 @@ import {
   type TableDraft,
 } from "../introspection.ts";
 import { defaultTimestamps } from "../../sql/sqlite/timestamps.ts";
-import { type InferredType, inferColumnTypes } from "./declared_type.ts";
+import { inferColumnTypes, type InferredType } from "./infer_column_types.ts";
 import { repeatableDefault } from "./default_clause.ts";
 
 /** Describes the tables of a SQLite file, from its PRAGMAs and a few of its rows. */

@@ -187,7 +187,7 @@ async function readAbove<S>(
   if (found.rows.length > maxAffectedParents) return { rows: null, at };
   const seekers = [...keys.values()];
   const rows = new Map(found.rows.map((row, index) => {
-    return [row, seekers[found.keyIndexes[index] ?? -1] ?? new Set<S>()] as const;
+    return [row, seekers[found.places[index] ?? -1] ?? new Set<S>()] as const;
   }));
   return { rows, at };
 }

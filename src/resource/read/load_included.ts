@@ -116,7 +116,7 @@ async function loadOne(
     target.reader,
   );
   const timesOfKey = sumByPlace(times, placeOf, keys.length);
-  const timesFound = found.keyIndexes.map((place) => timesOfKey[place] ?? 0);
+  const timesFound = found.places.map((place) => timesOfKey[place] ?? 0);
   for (const shown of timesFound) loading.left -= shown;
   if (loading.left < 0) throw tooMuch();
   const inner = { rows: found.rows, times: timesFound };
@@ -124,7 +124,7 @@ async function loadOne(
   return { relation, view, read, placeOf, ...found, included };
 }
 
-const nothing: RelatedRows = Object.freeze({ rows: [], keyIndexes: [] });
+const nothing: RelatedRows = Object.freeze({ rows: [], places: [] });
 
 /**
  * Each key once: a hundred tracks of one album ask for it once. Keys are only told apart here;

@@ -75,7 +75,9 @@ export function postgresTriggers(
   functionName: string,
 ): readonly string[] {
   const { name, hidden } = table;
-  const call = `EXECUTE FUNCTION ${functionName}(${[name, ...hidden].map(postgresLiteral).join(", ")})`;
+  const call = `EXECUTE FUNCTION ${functionName}(${
+    [name, ...hidden].map(postgresLiteral).join(", ")
+  })`;
   const [rows, truncate] = [postgresTriggerName, postgresTruncateTriggerName].map(quoteIdentifier);
   return [
     `DROP TRIGGER IF EXISTS ${rows} ON ${name}`,

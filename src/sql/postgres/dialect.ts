@@ -6,7 +6,7 @@ import { InvalidValue } from "../../schema/kind.ts";
 import { shortestInteger } from "../../schema/number_kinds.ts";
 import type { ColumnInfo, ColumnKind } from "../../schema/table_info.ts";
 import { isCanonicalUuid } from "../../schema/uuid_kind.ts";
-import { certifiedOperators } from "../certified_cells.ts";
+import { certifiedOperators } from "../certified_operators.ts";
 import type { ComparesAsMemory, Dialect, ListNames, RowsOfKeys, TextDialect } from "../dialect.ts";
 import {
   columnOf,
@@ -19,7 +19,7 @@ import {
 } from "../fragment.ts";
 import { postgresImages } from "./row_images.ts";
 import { postgresMetrics } from "./metrics.ts";
-import { introspectedTypeName, singleTypes } from "./types.ts";
+import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
 import { asStored, bindable } from "../stored_value.ts";
 
 /**
@@ -225,7 +225,8 @@ function listed(
  * limit of all of them stands inside, where it ends the work.
  */
 function firstOfEach(rows: RowsOfKeys): Fragment {
-  const { names: { list, ordinal: place, rank }, keys, table, where, order, limit, maxRows: most } = rows;
+  const { names: { list, ordinal: place, rank }, keys, table, where, order, limit, maxRows: most } =
+    rows;
   const columns = join(rows.columns.map((column) => asValue(column)), ", ");
   const first = sql`SELECT * FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT ${limit}`;
   const number = sql`row_number() OVER (ORDER BY ${order}) AS ${rank}`;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { quoteIdentifier } from "../fragment.ts";
-import { imageJson, sqliteLiteral, valuesOf } from "./image_text.ts";
+import { imageJson, sqliteLiteral, valuesOf } from "./image_json.ts";
 import { replacedTriggers, sqliteReplacedTable, type TriggerPart } from "./replaced_rows.ts";
 import type { RecordedTable } from "./recorded_table.ts";
 

@@ -6,7 +6,7 @@ import { InvalidValue } from "../../schema/kind.ts";
 import { shortestInteger } from "../../schema/number_kinds.ts";
 import type { ColumnInfo, ColumnKind } from "../../schema/table_info.ts";
 import { isCanonicalUuid } from "../../schema/uuid_kind.ts";
-import { certifiedOperators } from "../certified_cells.ts";
+import { certifiedOperators } from "../certified_operators.ts";
 import type { ComparesAsMemory, Dialect, RowsOfKeys, TextDialect } from "../dialect.ts";
 import {
   columnOf,
@@ -183,7 +183,16 @@ function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boo
  * 400 ms where it had 270,000 of them. The limit stands inside, where it ends the work.
  */
 function firstOfEach(rows: RowsOfKeys): Fragment {
-  const { names: { list, ordinal: place }, keys, table, columns, where, order, limit, maxRows: most } = rows;
+  const {
+    names: { list, ordinal: place },
+    keys,
+    table,
+    columns,
+    where,
+    order,
+    limit,
+    maxRows: most,
+  } = rows;
   const key = join(rows.primaryKey.map((column) => operand(column)), ", ");
   const first = sql`SELECT ${key} FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT ${limit}`;
   // SQLite itself renames a column of a subquery that is called true or false.

@@ -1,4 +1,4 @@
-import type { ImageColumn } from "./image_text.ts";
+import type { ImageColumn } from "./image_json.ts";
 
 /** A table to watch. */
 export interface RecordedTable {

@@ -1,5 +1,5 @@
 import { quoteIdentifier } from "../fragment.ts";
-import { imageJson, sqliteLiteral, valuesOf } from "./image_text.ts";
+import { imageJson, sqliteLiteral, valuesOf } from "./image_json.ts";
 import type { RecordedTable, UniqueRule } from "./recorded_table.ts";
 
 /**

@@ -4,7 +4,7 @@ import type { Clock } from "../../runtime/runtime.ts";
 import { pause } from "../../runtime/system_runtime.ts";
 import { announcesSetting } from "../../sql/postgres/change_log_schema.ts";
 import { DatabaseError } from "../database_error.ts";
-import type { PostgresConnection, PostgresResult } from "./postgres_sessions.ts";
+import type { PostgresConnection, PostgresResult } from "./postgres_driver.ts";
 import { sessionSettings } from "./session_settings.ts";
 
 /** How a Postgres is reached. */

@@ -1,5 +1,5 @@
-import type { Clock } from "../runtime/runtime.ts";
-import { DatabaseError } from "./database_error.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+import { DatabaseError } from "../database_error.ts";
 
 /** Somebody who waits for a turn. */
 export interface QueuedJob {

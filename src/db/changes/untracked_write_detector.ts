@@ -1,5 +1,5 @@
 import type { TableInfo } from "../../schema/table_info.ts";
-import { sqliteLiteral } from "../../sql/sqlite/image_text.ts";
+import { sqliteLiteral } from "../../sql/sqlite/image_json.ts";
 import type { Connection, Driver } from "../driver.ts";
 
 /**
