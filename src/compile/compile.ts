@@ -111,7 +111,7 @@ function compileCount(plan: CountPlan, context: Context): Fragment {
 function compileEstimate(plan: EstimatePlan, { dialect }: Context): Fragment {
   if (dialect.estimate === null) throw new Error("Cannot estimate rows: this engine only counts");
   const where = compileFilter(plan.where, dialect);
-  return dialect.estimate.ask(sql`SELECT 1 FROM ${tableName(plan.table)} WHERE ${where}`);
+  return dialect.estimate.statement(sql`SELECT 1 FROM ${tableName(plan.table)} WHERE ${where}`);
 }
 
 function compileInsert(plan: InsertPlan, context: Context): Fragment {

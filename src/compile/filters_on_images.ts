@@ -29,7 +29,13 @@ export function compileFiltersOnImages(question: FiltersOnImages, dialect: Diale
   const { table, columns, rows, filters } = question;
   const place = freePrefix(table);
   const answers = filters.map((filter) => sql`(${compileFilter(filter, dialect)}) IS TRUE`);
-  const images = dialect.images.from({ table, from: tableName(table), columns, rows, place });
+  const images = dialect.images.from({
+    table,
+    from: tableName(table),
+    columns,
+    rows,
+    ordinal: place,
+  });
   const selected = join([identifier(place), ...answers], ", ");
   return toStatement(sql`SELECT ${selected} FROM ${images}`, dialect.placeholder);
 }

@@ -49,7 +49,7 @@ function compileSought(plan: RelatedPlan, { step, keys, names }: List, dialect: 
     orderUnder: (names) =>
       compileOrder(order.map((key) => ({ ...key, column: renamed(key.column, names) })), dialect),
     limit,
-    most,
+    maxRows: most,
   });
 }
 
@@ -60,7 +60,7 @@ function renamed(column: ColumnInfo, names: ReadonlyMap<ColumnInfo, string>): Co
 /** Without one, one walk through the table finds the rows of all keys, and numbers them. */
 function compileRanked(plan: RelatedPlan, { step, keys, names }: List, dialect: Dialect): Fragment {
   const { columns, where, order, limit, most } = plan;
-  const { list, place, value, rank } = names;
+  const { list, ordinal: place, value, rank } = names;
   const selected = join([...columns.map((column) => dialect.selected(column)), place], ", ");
   const number = sql`row_number() OVER (PARTITION BY ${place} ORDER BY ${
     compileOrder(order, dialect)
@@ -76,7 +76,7 @@ function compileRanked(plan: RelatedPlan, { step, keys, names }: List, dialect: 
 function keysAfterLinks(
   { relation: { steps: [near, far] }, links }: RelatedPlan,
   keys: Fragment,
-  { list, place, value, rank }: ListNames,
+  { list, ordinal: place, value, rank }: ListNames,
   dialect: Dialect,
 ): Fragment {
   if (far === undefined) return keys;
@@ -99,7 +99,7 @@ function namesFor(tables: readonly TableInfo[]): ListNames {
   const named = (name: string) => identifier(free(name));
   return {
     list: named("_list"),
-    place: named("_place"),
+    ordinal: named("_place"),
     value: named("_value"),
     rank: named("_rank"),
   };

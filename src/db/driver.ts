@@ -48,11 +48,11 @@ export interface Signals {
    * Calls back for each signal of another process, and whenever some may have been missed. A lost
    * connection is made again. `isAlone` says that commits close behind may have sent none.
    */
-  listen(heard: (isAlone: boolean) => void): SignalLine;
+  listen(heard: (isAlone: boolean) => void): SignalChannel;
 }
 
 /** The end of a line between processes. */
-export interface SignalLine {
+export interface SignalChannel {
   /** Wakes the others, outside of every transaction. Never throws. */
   send(): void;
   /** Hears no more. */

@@ -78,7 +78,7 @@ type Opener = (place: string, options: OpenDatabaseOptions) => Promise<Driver>;
 const drivers = {
   betterSqlite3: { file: "./sqlite/better_sqlite3_driver.ts", opener: "openBetterSqlite3" },
   nodeSqlite: { file: "./sqlite/node_sqlite_driver.ts", opener: "openNodeSqlite" },
-  postgres: { file: "./postgres/postgres_driver.ts", opener: "openPostgres" },
+  postgres: { file: "./postgres/postgres_js_driver.ts", opener: "openPostgres" },
   pglite: { file: "./postgres/pglite_driver.ts", opener: "openPglite" },
 };
 

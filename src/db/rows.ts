@@ -61,7 +61,7 @@ export async function fetchRelated(
   const { rows } = await connection.query(reader.compile(plan));
   // The place stands behind the columns.
   const places = rows.map((cells) => Number(cells[plan.columns.length]));
-  return { rows: reader.toRows(rows, plan.columns), places };
+  return { rows: reader.toRows(rows, plan.columns), places: places };
 }
 
 /** Runs a plan that answers with a number. */
@@ -81,7 +81,7 @@ export async function fetchEstimate(
   reader: RowReader,
 ): Promise<number | null> {
   const { rows } = await connection.query(reader.compile(plan));
-  return reader.dialect.estimate?.read(rows[0]?.[0] ?? null) ?? null;
+  return reader.dialect.estimate?.parse(rows[0]?.[0] ?? null) ?? null;
 }
 
 /** Makes a {@link RowReader}; it remembers how to read the column lists it has met. */

@@ -37,7 +37,7 @@ export interface Dialect {
    * Whether {@link encode} gives the stored value back: not for a moment in another format than
    * its column's, nor for the JSON null.
    */
-  isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean;
+  roundTrips(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean;
   /** The column in a select list, with full precision kept. */
   selected(column: ColumnInfo): Fragment;
   /**
@@ -125,10 +125,10 @@ export interface MetricDialect {
 
 /** The planner's guess at how many rows a select gives, without running it. */
 export interface RowEstimate {
-  /** A select → the statement whose only cell {@link read} understands. */
-  ask(select: Fragment): Fragment;
+  /** A select → the statement whose only cell {@link parse} understands. */
+  statement(select: Fragment): Fragment;
   /** The guess; null for what is none. */
-  read(cell: SqlValue): number | null;
+  parse(cell: SqlValue): number | null;
 }
 
 /** What a list of values and its columns are called: like no column of the tables beside it. */
@@ -136,7 +136,7 @@ export interface ListNames {
   /** The list. */
   readonly list: Fragment;
   /** The place of a value. */
-  readonly place: Fragment;
+  readonly ordinal: Fragment;
   /** The value. */
   readonly value: Fragment;
   /** The number of a row among those of its value. */
@@ -166,7 +166,7 @@ export interface RowsOfKeys {
   /** The most rows of each key. */
   readonly limit: number;
   /** The most rows of all keys together. */
-  readonly most: number;
+  readonly maxRows: number;
 }
 
 /** Symbols of operators with a space between them, for each class of column. */
@@ -187,9 +187,9 @@ export type ComparesAsMemory =
 /** How rows that are not in their table are asked about. */
 export interface ImageDialect {
   /** The most rows for one statement. */
-  readonly most: number;
+  readonly maxRows: number;
   /** A text that rows of one statement must share. */
-  likeness(row: readonly SqlValue[], columns: readonly ColumnInfo[]): string;
+  batchKey(row: readonly SqlValue[], columns: readonly ColumnInfo[]): string;
   /**
    * What stands behind FROM: to a condition it is the table itself, with its name and with the
    * types and the collations of its columns.
@@ -208,7 +208,7 @@ export interface RowImages {
   /** Stored values in the order of `columns`. */
   readonly rows: readonly (readonly SqlValue[])[];
   /** What an additional column is called, which numbers the rows from 1; no name begins like it. */
-  readonly place: string;
+  readonly ordinal: string;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import type { Driver } from "../../src/db/driver.ts";
-import { openPostgres, type PostgresOptions } from "../../src/db/postgres/postgres_driver.ts";
+import { openPostgres, type PostgresOptions } from "../../src/db/postgres/postgres_js_driver.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { fails } from "../conformance/driver.ts";
 import { createScratchDatabase } from "../support/engines.ts";

@@ -1,11 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import type { Driver } from "../../src/db/driver.ts";
-import { openPostgres } from "../../src/db/postgres/postgres_driver.ts";
-import {
-  type PostgresConnection,
-  postgresDriver,
-} from "../../src/db/postgres/postgres_sessions.ts";
+import { openPostgres } from "../../src/db/postgres/postgres_js_driver.ts";
+import { type PostgresConnection, postgresDriver } from "../../src/db/postgres/postgres_driver.ts";
 import { fails } from "../conformance/driver.ts";
 import { createScratchDatabase } from "../support/engines.ts";
 import { startPostgresCluster } from "../support/postgres_cluster.ts";

@@ -2,7 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { createApp } from "../../src/app.ts";
 import { resolveChangesOptions } from "../../src/db/changes/changes_options.ts";
 import type { Database } from "../../src/db/open_database.ts";
-import { recordedWrites } from "../../src/db/changes/recorded_writes.ts";
+import { openRecordingDriver } from "../../src/db/changes/recorded_writes.ts";
 import { all } from "../../src/filter/builders.ts";
 import { resource } from "../../src/resource/define/definition.ts";
 import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
@@ -100,7 +100,7 @@ testOnEngines("a table that triggers record is not recorded twice", async (engin
 
 /** The database by the driver that records. */
 async function recording(db: Database, mode: "service" | "triggers"): Promise<Database> {
-  const driver = await recordedWrites({
+  const driver = await openRecordingDriver({
     driver: db.driver,
     tables: [tableInfoOf(notes)],
     changes: resolveChangesOptions({ mode }),

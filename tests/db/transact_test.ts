@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DatabaseError, type DatabaseErrorKind } from "../../src/db/database_error.ts";
 import type { Connection, Driver } from "../../src/db/driver.ts";
-import { openPostgres } from "../../src/db/postgres/postgres_driver.ts";
+import { openPostgres } from "../../src/db/postgres/postgres_js_driver.ts";
 import { retryOnConflict, transact } from "../../src/db/transact.ts";
 import { sqliteDialect } from "../../src/sql/sqlite/dialect.ts";
 import { sqliteText } from "../../src/sql/sqlite/text_operators.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { certifiedCells } from "../../src/sql/certified_cells.ts";
+import { certifiedOperators } from "../../src/sql/certified_operators.ts";
 import type { CellClass, Engine as EngineFamily } from "../../src/sql/dialect.ts";
 import { engines } from "../support/engines.ts";
 import { testUnless } from "../support/skip.ts";
@@ -22,7 +22,7 @@ for (const engine of engines) {
       console.log(`${result.checks.toLocaleString("en")} comparisons by ${engine.name}`);
       assert(result.checks > 500_000, "the corpora are large");
       if (isWriting) return;
-      const committed = Object.entries(certifiedCells[familyOf(engine.name)]);
+      const committed = Object.entries(certifiedOperators[familyOf(engine.name)]);
       const wrong = committed.flatMap(([cell, symbols]) =>
         symbols.split(" ").flatMap((symbol) => result.disagreed.get(`${cell} ${symbol}`) ?? [])
       );
@@ -31,14 +31,14 @@ for (const engine of engines) {
   );
 }
 
-Deno.test("src/sql/certified_cells.ts holds all that was proved, and nothing else", async () => {
+Deno.test("src/sql/certified_operators.ts holds all that was proved, and nothing else", async () => {
   const proved = Object.fromEntries(families.map((family) => [family, provedBy(family)]));
   if (isWriting) {
     const text = `${head}${JSON.stringify(proved)};\n`;
-    await Deno.writeTextFile(`${root}src/sql/certified_cells.ts`, text);
+    await Deno.writeTextFile(`${root}src/sql/certified_operators.ts`, text);
     return;
   }
-  assertEquals(proved, certifiedCells);
+  assertEquals(proved, certifiedOperators);
 });
 
 /** What every engine of the family that can run here agrees about with memory. */

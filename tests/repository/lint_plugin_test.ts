@@ -46,7 +46,7 @@ Deno.test("engine-blind finds the engines' names outside the folders that may kn
   ]);
   check("src/plan/plan.ts", 'type Engine = "postgres";', ["engine-blind"]);
   check("src/plan/plan.ts", "const engine = `postgres`;", ["engine-blind"]);
-  check("src/db/postgres/postgres_driver.ts", 'import postgres from "postgres";', []);
+  check("src/db/postgres/postgres_js_driver.ts", 'import postgres from "postgres";', []);
   check("src/plan/plan.ts", 'const text = "sqlite and postgres";', []);
 });
 

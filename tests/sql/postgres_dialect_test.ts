@@ -127,7 +127,7 @@ Deno.test("narrow integers are checked before the server has to refuse them", ()
 });
 
 Deno.test("the planner's guess is read, and anything else that a server says is none", () => {
-  const read = (cell: SqlValue) => dialect.estimate?.read(cell);
+  const read = (cell: SqlValue) => dialect.estimate?.parse(cell);
   assertEquals(read('[{"Plan": {"Node Type": "Seq Scan", "Plan Rows": 120}}]'), 120);
   for (
     const other of ["", "Seq Scan on notes", "{}", "[]", "[null]", "[{}]", '[{"Plan": 5}]', null]

@@ -3,7 +3,7 @@ export interface CommitListeners {
   /** Adds one; the answer takes it away. */
   add(listener: () => void): () => void;
   /** Tells all of them, which costs nothing when there are none. */
-  tell(): void;
+  notify(): void;
 }
 
 /** The listeners of one driver. */
@@ -16,7 +16,7 @@ export function commitListeners(): CommitListeners {
       listeners.add(own);
       return () => void listeners.delete(own);
     },
-    tell() {
+    notify() {
       for (const listener of listeners) listener();
     },
   };

@@ -99,11 +99,11 @@ function groupsOf(
   columns: readonly ColumnInfo[],
   { images, maxValues }: Dialect,
 ): readonly (readonly number[])[] {
-  const most = Math.min(images.most, Math.floor(maxValues / 2 / Math.max(1, columns.length)));
+  const most = Math.min(images.maxRows, Math.floor(maxValues / 2 / Math.max(1, columns.length)));
   const open = new Map<string, number[]>();
   const groups: number[][] = [];
   rows.forEach((row, place) => {
-    const likeness = images.likeness(row, columns);
+    const likeness = images.batchKey(row, columns);
     let group = open.get(likeness);
     if (group === undefined || group.length === most) {
       group = [];

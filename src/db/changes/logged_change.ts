@@ -14,7 +14,7 @@ export interface LoggedRow {
 }
 
 /** Makes a row of an image. */
-export type ReadImage = (image: string, table: TableInfo) => Row;
+export type DecodeImage = (image: string, table: TableInfo) => Row;
 
 /** A change whose images are read when somebody asks for them, once. */
 export class LoggedChange implements Change {
@@ -24,11 +24,11 @@ export class LoggedChange implements Change {
   readonly kind: Change["kind"];
   readonly optimisticId: string | null;
   readonly sizeBytes: number;
-  readonly #read: ReadImage;
+  readonly #read: DecodeImage;
   #before: string | Row | null;
   #after: string | Row | null;
 
-  constructor(row: LoggedRow, read: ReadImage) {
+  constructor(row: LoggedRow, read: DecodeImage) {
     this.seq = row.seq;
     this.transaction = row.transaction;
     this.table = row.table;

@@ -7,7 +7,7 @@ import type { Driver } from "../driver.ts";
 import { postgresChangeLog } from "./postgres_change_log.ts";
 import { setUpChangeLog } from "./set_up_change_log.ts";
 import { sqliteChangeLog } from "./sqlite_change_log.ts";
-import { untrackedWrites } from "./untracked_writes.ts";
+import { untrackedWriteDetector } from "./untracked_write_detector.ts";
 
 /** What a log is opened with. */
 export interface OpenChangeLogOptions {
@@ -28,7 +28,7 @@ export async function openChangeLog(options: OpenChangeLogOptions): Promise<Chan
     observe({ kind: "notice", message: blindness(driver, untracked) });
   }
   const findUntracked = driver.dialect.engine === "sqlite" && driver.isShared
-    ? await untrackedWrites(driver, untracked)
+    ? await untrackedWriteDetector(driver, untracked)
     : null;
   const hints = changeHints(driver, clock, findUntracked);
   return driver.dialect.engine === "sqlite"

@@ -1,7 +1,7 @@
 import type { Random } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { quoteIdentifier, type SqlValue, type Statement } from "../../sql/fragment.ts";
-import { literal } from "../../sql/postgres/change_log_schema.ts";
+import { postgresLiteral } from "../../sql/postgres/change_log_schema.ts";
 import type { ChangeHints } from "./change_hints.ts";
 import type { Change, ChangeLog, Position, SnapshotPosition, Step } from "./change_log.ts";
 import {
@@ -15,10 +15,10 @@ import {
 import { minRetentionMs, type ResolvedChangesOptions } from "./changes_options.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Driver, QueryResult } from "../driver.ts";
-import { imageReader } from "./image_reader.ts";
-import { changeKind, LoggedChange, type ReadImage } from "./logged_change.ts";
+import { imageDecoder } from "./image_decoder.ts";
+import { changeKind, type DecodeImage, LoggedChange } from "./logged_change.ts";
 import { epochColumn, queryWithinEpoch } from "./postgres_epoch.ts";
-import type { PostgresLogTable } from "./postgres_log_setup.ts";
+import type { PostgresLogTable } from "./set_up_postgres_log.ts";
 import { createRowReader } from "../rows.ts";
 
 /** What a log is made of. */
@@ -65,7 +65,7 @@ class PostgresChangeLog implements ChangeLog {
   readonly print: ChangeLog["print"] = printPosition;
   readonly #options: PostgresChangeLogOptions;
   readonly #byName: ReadonlyMap<string, readonly PostgresLogTable[]>;
-  readonly #read: ReadImage;
+  readonly #read: DecodeImage;
   #epoch = "";
 
   constructor(options: PostgresChangeLogOptions, secret: string) {
@@ -75,7 +75,7 @@ class PostgresChangeLog implements ChangeLog {
     this.#options = options;
     this.#byName = Map.groupBy(tables, ({ name }) => name);
     const reader = createRowReader(driver.dialect, () => {});
-    this.#read = imageReader(reader, changes.exclude);
+    this.#read = imageDecoder(reader, changes.exclude);
   }
 
   async end(): Promise<Position> {
@@ -276,9 +276,11 @@ const refusals: ReadonlySet<string> = new Set([
  */
 function composedImage(image: "before" | "after", tables: readonly PostgresLogTable[]): string {
   const cases = tables.map(({ name, composed }) => {
-    const texts = composed.map(({ name }) => `${literal(name)}, r.${quoteIdentifier(name)}::text`);
+    const texts = composed.map(({ name }) =>
+      `${postgresLiteral(name)}, r.${quoteIdentifier(name)}::text`
+    );
     const types = composed.map(({ name, type }) => `${quoteIdentifier(name)} ${type}`);
-    return `WHEN ${literal(name)} THEN left(c.${image}::text, -1) || ',' || substr((
+    return `WHEN ${postgresLiteral(name)} THEN left(c.${image}::text, -1) || ',' || substr((
       SELECT json_build_object(${texts.join(", ")})::text
       FROM json_to_record(c.${image}) AS r(${types.join(", ")})), 2)`;
   });

@@ -3,7 +3,7 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue, Statement } from "../../sql/fragment.ts";
 import { logName, sqlName } from "../../sql/postgres/change_log_schema.ts";
 import type { Connection } from "../driver.ts";
-import { imageReader } from "./image_reader.ts";
+import { imageDecoder } from "./image_decoder.ts";
 import type { RowReader } from "../rows.ts";
 
 /** What a client calls the row that it has created. */
@@ -26,7 +26,7 @@ export async function recordOptimisticId(
   const isPostgres = reader.dialect.engine === "postgres";
   const find = isPostgres ? postgresInserts(table) : sqliteInserts(table);
   const { rows } = await connection.query(find);
-  const read = imageReader(reader, new Set());
+  const read = imageDecoder(reader, new Set());
   const wanted = keyId(key, table);
   const found = rows.find(([, image]) =>
     keyId(keyOf(read(String(image), table), table), table) === wanted

@@ -3,9 +3,9 @@ import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { DeletePlan, InsertPlan, Plan, UpdatePlan } from "../../plan/plan.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import { quoteIdentifier, type Statement } from "../../sql/fragment.ts";
-import { literal, postgresImage } from "../../sql/postgres/change_log_schema.ts";
+import { postgresImage, postgresLiteral } from "../../sql/postgres/change_log_schema.ts";
 import type { Connection, Driver, QueryResult } from "../driver.ts";
-import type { PostgresLogTable } from "./postgres_log_setup.ts";
+import type { PostgresLogTable } from "./set_up_postgres_log.ts";
 import { createRowReader, type RowReader } from "../rows.ts";
 
 type WritePlan = InsertPlan | UpdatePlan | DeletePlan;
@@ -98,7 +98,9 @@ class Recorder {
     const { rows } = await connection.query({
       text: `WITH w AS (${text} RETURNING *), recorded AS (
           INSERT INTO "_service_changes" ("table", op, before, after)
-          SELECT ${literal(this.#nameOf(plan.table) ?? "")}, '${plan.kind}', ${images} FROM w
+          SELECT ${
+        postgresLiteral(this.#nameOf(plan.table) ?? "")
+      }, '${plan.kind}', ${images} FROM w
         ) SELECT ${this.#selected(returning)} FROM w`,
       values,
     });
@@ -135,7 +137,7 @@ class Recorder {
     }));
     for (let start = 0; start < changes.length; start += maxPerStatement) {
       const some = changes.slice(start, start + maxPerStatement);
-      const name = literal(this.#nameOf(table) ?? "");
+      const name = postgresLiteral(this.#nameOf(table) ?? "");
       // A row that came to match between the two statements was not looked at.
       const records = some.map(({ before }, index) =>
         `(${name}, ${before === null ? "'touch'" : "'update'"}, $${2 * index + 1}::json, $${
@@ -158,7 +160,7 @@ class Recorder {
 
   async #touch(tables: readonly PostgresLogTable[], connection: Connection): Promise<void> {
     if (tables.length === 0) return;
-    const records = tables.map(({ name }) => `(${literal(name)}, 'touch')`);
+    const records = tables.map(({ name }) => `(${postgresLiteral(name)}, 'touch')`);
     await connection.query({
       text: `INSERT INTO "_service_changes" ("table", op) VALUES ${records.join(", ")}`,
       values: [],

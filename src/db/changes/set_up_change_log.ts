@@ -2,8 +2,8 @@ import type { Random } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { ResolvedChangesOptions } from "./changes_options.ts";
 import type { Driver } from "../driver.ts";
-import { type PostgresLogTable, setUpPostgresLog } from "./postgres_log_setup.ts";
-import { setUpSqliteLog } from "./sqlite_log_setup.ts";
+import { type PostgresLogTable, setUpPostgresLog } from "./set_up_postgres_log.ts";
+import { setUpSqliteLog } from "./set_up_sqlite_log.ts";
 
 /** What of a log has to be there. */
 export interface ChangeLogSetup {
@@ -15,7 +15,7 @@ export interface ChangeLogSetup {
 }
 
 /** What a log that is set up holds. */
-export interface ChangeLogExtent {
+export interface ChangeLogSetupResult {
   /** The tables as a Postgres knows them; there are none of those in a SQLite file. */
   readonly described: readonly PostgresLogTable[];
   /** The tables of which only the writes of this service are recorded. */
@@ -23,7 +23,7 @@ export interface ChangeLogExtent {
 }
 
 /** Sets up what is missing of the log, or has changed. */
-export async function setUpChangeLog(setup: ChangeLogSetup): Promise<ChangeLogExtent> {
+export async function setUpChangeLog(setup: ChangeLogSetup): Promise<ChangeLogSetupResult> {
   const { driver, tables, changes, random } = setup;
   if (driver.dialect.engine === "postgres") {
     const described = await setUpPostgresLog(driver, tables, changes, random);

@@ -5,8 +5,8 @@ import type { Change, ChangeLog, Position, SequencePosition, Step } from "./chan
 import { covers, includes, parsePosition, printPosition } from "./log_position.ts";
 import { minRetentionMs, type ResolvedChangesOptions } from "./changes_options.ts";
 import type { Driver, QueryResult } from "../driver.ts";
-import { imageReader } from "./image_reader.ts";
-import { changeKind, LoggedChange, type ReadImage } from "./logged_change.ts";
+import { imageDecoder } from "./image_decoder.ts";
+import { changeKind, type DecodeImage, LoggedChange } from "./logged_change.ts";
 import { createRowReader } from "../rows.ts";
 
 /** What a log is made of. */
@@ -56,7 +56,7 @@ class SqliteChangeLog implements ChangeLog {
   readonly print: ChangeLog["print"] = printPosition;
   readonly #options: SqliteChangeLogOptions;
   readonly #byName: ReadonlyMap<string, readonly TableInfo[]>;
-  readonly #read: ReadImage;
+  readonly #read: DecodeImage;
   #epoch = "";
 
   constructor(options: SqliteChangeLogOptions, secret: string) {
@@ -67,7 +67,7 @@ class SqliteChangeLog implements ChangeLog {
     // Names as SQLite compares them.
     this.#byName = Map.groupBy(tables, ({ name }) => name.toLowerCase());
     const reader = createRowReader(driver.dialect, () => {});
-    this.#read = imageReader(reader, changes.exclude);
+    this.#read = imageDecoder(reader, changes.exclude);
   }
 
   async end(): Promise<Position> {

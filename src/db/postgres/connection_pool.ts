@@ -4,9 +4,9 @@ import { DatabaseError } from "../database_error.ts";
 /** A few connections, lent to one user at a time, first come first served. */
 export interface Pool<T> {
   /** One at once, or a promise that is rejected as `unavailable` when the wait grows too long. */
-  take(): T | Promise<T>;
+  acquire(): T | Promise<T>;
   /** Gives back what was taken; the one who waits longest has it next. */
-  give(item: T): void;
+  release(item: T): void;
   /**
    * Refuses everybody who waits or comes later; resolves when all that was lent is back, or when
    * the wait for it has grown too long.
@@ -27,11 +27,11 @@ export function pool<T>(items: readonly T[], limitMs: number, clock: Clock): Poo
   let closed: (() => void) | null = null;
 
   return {
-    take() {
+    acquire() {
       if (closed !== null) return Promise.reject(unavailable("it is closed"));
       return idle.pop() ?? wait();
     },
-    give(item) {
+    release(item) {
       for (const waiter of waiting) {
         waiting.delete(waiter);
         waiter.serve(item);

@@ -1,23 +1,26 @@
 import { changesChannel } from "../../sql/postgres/change_log_schema.ts";
 import type { Signals } from "../driver.ts";
-import { type ConnectionOptions, LibraryConnection } from "./library_connection.ts";
+import {
+  PostgresJsConnection,
+  type PostgresJsConnectionOptions,
+} from "./postgres_js_connection.ts";
 
 const listenAgainMs = 1_000;
 
 /** A connection that listens, and sends what this process has to tell. */
-export function postgresSignals(parts: ConnectionOptions): Signals {
+export function notifySignals(parts: PostgresJsConnectionOptions): Signals {
   return {
     listen(heard) {
       let isClosed = false;
-      let connection: LibraryConnection | null = null;
+      let connection: PostgresJsConnection | null = null;
       /** Whose signals come back to us; empty while nothing is listened for. */
       let own = "";
       let cancel = () => {};
       let attempt = open();
-      parts.lines.count++;
+      parts.listeners.count++;
 
       async function open(): Promise<void> {
-        const fresh = connection = new LibraryConnection({ ...parts, notified, lost });
+        const fresh = connection = new PostgresJsConnection({ ...parts, notified, lost });
         try {
           await fresh.opening;
           await fresh.run(`LISTEN ${changesChannel}`, []);
@@ -48,7 +51,7 @@ export function postgresSignals(parts: ConnectionOptions): Signals {
             .catch(() => fresh.drop());
         },
         async close() {
-          if (!isClosed) parts.lines.count--;
+          if (!isClosed) parts.listeners.count--;
           isClosed = true;
           cancel();
           await attempt;

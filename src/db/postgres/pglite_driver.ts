@@ -8,7 +8,7 @@ import {
   postgresDriver,
   type PostgresResult,
   type PostgresSession,
-} from "./postgres_sessions.ts";
+} from "./postgres_driver.ts";
 
 /** How a PGlite, a Postgres inside this process, is opened. */
 export interface PgliteOptions {

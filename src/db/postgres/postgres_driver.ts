@@ -1,71 +1,266 @@
-import { systemRuntime } from "../../runtime/system_runtime.ts";
-import { DatabaseError, reasonOf } from "../database_error.ts";
-import type { Driver } from "../driver.ts";
-import {
-  type ConnectionOptions,
-  isPooled,
-  LibraryConnection,
-  type PostgresOptions,
-} from "./library_connection.ts";
-import { postgresDriver, type PostgresSession } from "./postgres_sessions.ts";
-import { postgresSignals } from "./notify_signals.ts";
+import { Buffer } from "node:buffer";
+import { type Deadline, deadline } from "../../runtime/deadline.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+import type { Dialect } from "../../sql/dialect.ts";
+import type { SqlValue, Statement } from "../../sql/fragment.ts";
+import { postgresDialect } from "../../sql/postgres/dialect.ts";
+import { postgresText } from "../../sql/postgres/text_operators.ts";
+import { type CommitListeners, commitListeners } from "../changes/commit_listeners.ts";
+import { DatabaseError } from "../database_error.ts";
+import type { Connection, Driver, QueryResult, Signals } from "../driver.ts";
+import { type Pool, pool } from "./connection_pool.ts";
+import { refusesSyntaxOfValue, toPostgresError } from "./postgres_errors.ts";
+import { type TransactionGuard, transactionGuard } from "../transaction_guard.ts";
 
-export type { PostgresOptions };
-
-/**
- * Connects to a Postgres server. One that cannot be reached now may be there later: that is a
- * notice, and every query tries again; what the server refuses, such as a password, is thrown.
- * `?prepare=false` in the URL is for poolers that lend a connection by the transaction: then
- * nothing is prepared and no setting is sent that they refuse, so that the time limits of
- * statements and locks have to be set on the role.
- */
-export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Driver> {
-  const clock = options.clock ?? systemRuntime(() => {}).clock;
-  const waitLimitMs = options.waitLimitMs ?? 5_000;
-  const parts: ConnectionOptions = { url, options, clock, waitLimitMs, lines: { count: 0 } };
-  const driver = postgresDriver({
-    label: url.replace(/\/\/[^/]*@/, "//").replace(/\?.*$/, ""),
-    sessions: Array.from({ length: options.maxConnections ?? 10 }, () => session(parts)),
-    waitLimitMs,
-    clock,
-    isShared: true,
-    signals: isPooled(url) || options.readOnly === true ? null : postgresSignals(parts),
-    close: () => Promise.resolve(),
-  });
-  try {
-    await driver.query({ text: "SELECT 1", values: [] });
-  } catch (error) {
-    if (!(error instanceof DatabaseError) || error.kind !== "unavailable") {
-      await driver.close();
-      throw error;
-    }
-    const message = `${driver.label} cannot be reached now: ${reasonOf(error)}`;
-    options.observe?.({ kind: "notice", message });
-  }
-  return driver;
+/** The place of one connection to a Postgres, whatever library holds it. */
+export interface PostgresSession {
+  /** The connection that is there; at first, and after a loss, a new one. */
+  connection(): PostgresConnection;
+  close(): Promise<void>;
 }
 
-function session(parts: ConnectionOptions): PostgresSession {
-  let connection: LibraryConnection | null = null;
-  let closed = false;
-  const leaving = new Set<Promise<void>>();
+/** One connection for as long as it lives. It never comes back: a transaction is bound to it. */
+export interface PostgresConnection {
+  /** Null once it is open. Rejects with the library's own error when it cannot be opened. */
+  readonly opening: Promise<void> | null;
+  /** Whether it is gone, and with it the transaction that it held. */
+  readonly lost: boolean;
+  /**
+   * Runs one statement; values cross as text, both ways. Throws the library's own errors, and at
+   * once, as `unavailable`, when the connection was lost before anything was sent.
+   */
+  run(text: string, values: readonly (string | null)[]): Promise<PostgresResult>;
+  /** Gives the connection up in whatever state it is: the server undoes what was not committed. */
+  drop(): void;
+}
 
-  function leave(lost: LibraryConnection): void {
-    const left = lost.close().finally(() => leaving.delete(left));
-    leaving.add(left);
+/** What a statement answered. */
+export interface PostgresResult {
+  readonly rows: readonly (readonly (string | null)[])[];
+  /** The command that was run, e.g. `INSERT`. */
+  readonly command: string;
+  readonly count: number;
+}
+
+/** What the driver of a Postgres is made of. */
+export interface PostgresDriverOptions {
+  readonly label: string;
+  readonly sessions: readonly PostgresSession[];
+  /** How long a caller waits for a session, its connection and the begin of its transaction. */
+  readonly waitLimitMs: number;
+  readonly clock: Clock;
+  /** Whether other processes may write to the database. */
+  readonly isShared: boolean;
+  /** Null where the connections carry none. */
+  readonly signals: Signals | null;
+  /** Frees what lies below the sessions. */
+  readonly close: () => Promise<void>;
+}
+
+/** The driver of every Postgres: the sessions differ, the rules do not. */
+export function postgresDriver(parts: PostgresDriverOptions): Driver {
+  return new PostgresDriver(parts);
+}
+
+class PostgresDriver implements Driver {
+  readonly dialect: Dialect = postgresDialect({ text: postgresText });
+  readonly label: string;
+  readonly isShared: boolean;
+  readonly signals: Signals | null;
+  readonly #options: PostgresDriverOptions;
+  readonly #commits: CommitListeners = commitListeners();
+  readonly #pool: Pool<PostgresSession>;
+  readonly #guard: TransactionGuard = transactionGuard();
+  #closing: Promise<void> | null = null;
+
+  constructor(options: PostgresDriverOptions) {
+    this.#options = options;
+    this.#pool = pool(options.sessions, options.waitLimitMs, options.clock);
+    this.label = options.label;
+    this.isShared = options.isShared;
+    this.signals = options.signals;
   }
 
-  return {
-    connection() {
-      if (closed) throw new DatabaseError("unavailable", new Error("The database is closed"));
-      if (connection?.lost === true) leave(connection);
-      if (connection === null || connection.lost) connection = new LibraryConnection(parts);
-      else connection.announce(parts.lines.count > 0);
-      return connection;
-    },
-    async close() {
-      closed = true;
-      await Promise.all([connection?.close(), ...leaving]);
-    },
-  };
+  async query(statement: Statement): Promise<QueryResult> {
+    this.#guard.check();
+    const limit = this.#limit();
+    const session = await this.#pool.acquire();
+    try {
+      const connection = session.connection();
+      if (connection.opening !== null) await opened(connection.opening, limit);
+      const result = await run(connection, statement);
+      if (!onlyReads.test(statement.text)) this.#commits.notify();
+      return result;
+    } catch (error) {
+      throw translated(error, statement, onlyReads.test(statement.text) ? "read" : "write");
+    } finally {
+      this.#pool.release(session);
+    }
+  }
+
+  async transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    this.#guard.check();
+    const limit = this.#limit();
+    const session = await this.#pool.acquire();
+    try {
+      const connection = session.connection();
+      if (connection.opening !== null) await opened(connection.opening, limit);
+      await begin(connection, limit);
+      return await this.#transaction(connection, work);
+    } finally {
+      this.#pool.release(session);
+    }
+  }
+
+  async #transaction<T>(
+    connection: PostgresConnection,
+    work: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    const unit = new PostgresTransaction(connection);
+    try {
+      const result = await this.#guard.run(() => work(unit));
+      await unit.end();
+      const done = await command(connection, "COMMIT", "commit");
+      // A transaction with a failed statement answers COMMIT with ROLLBACK, and no error.
+      if (done.command === "ROLLBACK") throw unit.failure;
+      this.#commits.notify();
+      return result;
+    } catch (error) {
+      await unit.abandon();
+      throw error;
+    }
+  }
+
+  onCommit(listener: () => void): () => void {
+    return this.#commits.add(listener);
+  }
+
+  #limit(): Deadline {
+    const { waitLimitMs, clock } = this.#options;
+    return deadline(waitLimitMs, clock, () => tooLate(waitLimitMs));
+  }
+
+  close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  async #close(): Promise<void> {
+    await this.#pool.close();
+    await Promise.all(this.#options.sessions.map((session) => session.close()));
+    await this.#options.close();
+  }
+}
+
+/** Nothing was sent yet, so that a failure leaves nothing in doubt. */
+async function opened(opening: Promise<void>, limit: Deadline): Promise<void> {
+  try {
+    await limit.within(opening);
+  } catch (error) {
+    throw toPostgresError(error, "read");
+  }
+}
+
+async function begin(connection: PostgresConnection, limit: Deadline): Promise<void> {
+  try {
+    await limit.within(connection.run("BEGIN", []));
+  } catch (error) {
+    // It may begin later: whoever had the connection next would write into that transaction.
+    connection.drop();
+    throw toPostgresError(error, "read");
+  }
+}
+
+/** A statement of which a repetition can do no harm. WITH may hide an INSERT. */
+const onlyReads = /^\s*(select|values|table|show|explain)\b/i;
+
+async function run(
+  connection: PostgresConnection,
+  { text, values }: Statement,
+): Promise<QueryResult> {
+  const { rows, command, count } = await connection.run(text, values.map(toText));
+  return { rows, changed: writeCommands.has(command) ? count : 0 };
+}
+
+function translated(error: unknown, { values }: Statement, sent: "write" | "read"): unknown {
+  const refused = values.length > 0 && refusesSyntaxOfValue(error);
+  return refused ? new DatabaseError("invalid-value", error) : toPostgresError(error, sent);
+}
+
+const writeCommands: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
+
+async function command(
+  connection: PostgresConnection,
+  text: string,
+  sent: "read" | "commit",
+): Promise<PostgresResult> {
+  try {
+    return await connection.run(text, []);
+  } catch (error) {
+    throw toPostgresError(error, sent);
+  }
+}
+
+function toText(value: SqlValue): string | null {
+  if (value === null || typeof value === "string") return value;
+  if (typeof value !== "object") return String(value);
+  return `\\x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("hex")}`;
+}
+
+class PostgresTransaction implements Connection {
+  readonly #connection: PostgresConnection;
+  #ended = false;
+  #failure: unknown = null;
+  /** The statement that was sent last, answered or failed. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(connection: PostgresConnection) {
+    this.#connection = connection;
+  }
+
+  /** Why the server would not commit: what the first statement that failed threw. */
+  get failure(): unknown {
+    return this.#failure ?? new DatabaseError("other", new Error("The server rolled back"));
+  }
+
+  /** One statement at a time: what is sent together fails together when the connection is lost. */
+  query(statement: Statement): Promise<QueryResult> {
+    if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
+    const answer = this.#last.then(() => this.#run(statement));
+    this.#last = answer.catch((error) => this.#failure ??= error);
+    return answer;
+  }
+
+  async #run(statement: Statement): Promise<QueryResult> {
+    try {
+      return await run(this.#connection, statement);
+    } catch (error) {
+      // Nothing is committed yet, so that a lost connection has changed nothing.
+      throw translated(error, statement, "read");
+    }
+  }
+
+  /** Takes no more statements; throws when there is nothing left to commit. */
+  async end(): Promise<void> {
+    this.#ended = true;
+    await this.#last;
+    if (!this.#connection.lost) return;
+    throw new DatabaseError("unavailable", new Error("The connection was lost in a transaction"));
+  }
+
+  /** Undoes what was not committed. */
+  async abandon(): Promise<void> {
+    this.#ended = true;
+    await this.#last;
+    if (this.#connection.lost) return;
+    await this.#connection.run("ROLLBACK", []).catch((error) => {
+      this.#failure ??= error;
+      // Whoever had the connection next would find the transaction open.
+      this.#connection.drop();
+    });
+  }
+}
+
+function tooLate(limitMs: number): DatabaseError {
+  const cause = new Error(`Cannot use the database: it gave no connection within ${limitMs} ms`);
+  return new DatabaseError("unavailable", cause);
 }

@@ -2,7 +2,7 @@
  * A DEFAULT clause as an expression. A single word, in whatever quotes or none, is a text where it
  * is declared, and would be the name of a column where it is repeated.
  */
-export function isRepeatableDefault(clause: string | null): string | null {
+export function repeatableDefault(clause: string | null): string | null {
   if (clause === null || keywords.test(clause) || !loneWord.test(clause)) return clause;
   const last = clause.at(-1) ?? "";
   const word = /["`\]]/.test(last) ? clause.slice(1, -1).replaceAll(last + last, last) : clause;

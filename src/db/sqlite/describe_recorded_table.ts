@@ -2,11 +2,11 @@ import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import { sqliteTriggerPrefix } from "../../sql/sqlite/change_log_schema.ts";
 import { affinityOfType } from "../../sql/sqlite/column_type.ts";
-import { readIndexText } from "../../sql/sqlite/index_text.ts";
+import { parseCreateIndex } from "../../sql/sqlite/parse_create_index.ts";
 import { rowIdNames } from "../../sql/sqlite/replaced_rows.ts";
 import type { RecordedColumn, RecordedTable, UniqueRule } from "../../sql/sqlite/recorded_table.ts";
 import type { Connection } from "../driver.ts";
-import { isRepeatableDefault } from "./default_clause.ts";
+import { repeatableDefault } from "./default_clause.ts";
 
 /**
  * A table as a file has it, to be recorded. Throws an Error where there is no such table. Columns
@@ -30,7 +30,7 @@ export async function describeRecordedTable(
     recorded: columns.filter(({ name }) => !hidden.has(name.toLowerCase())),
     key: key.length > 0 ? key : columns,
     rowId: hasRowIds ? rowIdName(columns) : null,
-    isRowLasting: !hasRowIds || columns.some(({ isRowId }) => isRowId),
+    hasStableIdentity: !hasRowIds || columns.some(({ isRowId }) => isRowId),
     mayBeInterrupted: await mayBeInterrupted(name, connection),
     uniques: uniques.indexes.map((index) => toRule(index, name, names)),
   };
@@ -80,8 +80,8 @@ async function readColumns(
       mayBeReal: affinity !== "TEXT" && !isRowId,
       generated,
       isRowId,
-      absent: notNull === 1 && typeof clause === "string" && !isRowId
-        ? isRepeatableDefault(clause)
+      replaceDefault: notNull === 1 && typeof clause === "string" && !isRowId
+        ? repeatableDefault(clause)
         : null,
     };
   });
@@ -136,7 +136,7 @@ function toRule(
   if (statement === null || (!isPartial && columns.length === parts.length)) {
     return { where: null, columns, parts: parts.map((part) => ({ ...part, text: "" })) };
   }
-  const text = readIndexText(statement, table, names);
+  const text = parseCreateIndex(statement, table, names);
   return {
     where: text.where,
     columns: text.columns,

@@ -7,7 +7,7 @@ import type { SqliteConnection } from "./sqlite_connection.ts";
 import { type BusyRetry, nextDelayMs, retryWhileBusy } from "./busy_retry.ts";
 import { SqliteTransaction } from "./sqlite_transaction.ts";
 import type { TransactionGuard } from "../transaction_guard.ts";
-import { JobQueue, type QueuedJob, unavailable } from "../job_queue.ts";
+import { JobQueue, type QueuedJob, unavailable } from "./job_queue.ts";
 
 /** The most jobs that share one commit. */
 export const maxJobsPerCommit = 256;
@@ -84,7 +84,7 @@ export class GroupCommit {
         const result = this.#options.writer.run(statement);
         return () => resolve(result);
       };
-      this.#enter({ kind, run, reject, enteredAt: this.#now() });
+      this.#enter({ kind, run, reject, enqueuedAt: this.#now() });
     });
   }
 
@@ -104,7 +104,7 @@ export class GroupCommit {
           unit.end();
         }
       };
-      this.#enter({ kind: "transaction", run, reject, enteredAt: this.#now() });
+      this.#enter({ kind: "transaction", run, reject, enqueuedAt: this.#now() });
     });
   }
 
@@ -115,7 +115,7 @@ export class GroupCommit {
     const { clock, waitLimitMs } = this.#options.busyRetry;
     const leave = () => {
       cancel();
-      this.#queue.dissolve("it is closed");
+      this.#queue.rejectAll("it is closed");
       resolve();
     };
     const cancel = clock.after(waitLimitMs, leave);
@@ -126,7 +126,7 @@ export class GroupCommit {
 
   #enter(job: Job): void {
     if (this.#closed) return job.reject(unavailable("it is closed"));
-    this.#queue.enter(job);
+    this.#queue.enqueue(job);
     if (this.#running) return;
     this.#running = true;
     soon(() => this.#drain());
@@ -172,7 +172,7 @@ export class GroupCommit {
       if (mayWait && (!waitersOnly || ageMs >= waitingMs)) return null;
     }
     if (this.#singles > 0) this.#singles--;
-    return this.#queue.take() ?? null;
+    return this.#queue.dequeue() ?? null;
   }
 
   /** Resolves when the job is done or undone. Rejects when SQLite refuses to do either. */
@@ -260,7 +260,7 @@ export class GroupCommit {
 
   async #runAlone(): Promise<void> {
     const { busyRetry, translated } = this.#options;
-    const job = this.#queue.take();
+    const job = this.#queue.dequeue();
     if (job === undefined || job.kind === "transaction") return;
     try {
       (await retryWhileBusy(busyRetry, job.run))();
@@ -280,7 +280,7 @@ export class GroupCommit {
         return true;
       } catch (error) {
         if (!busyRetry.isBusy(error)) {
-          this.#queue.take()?.reject(translated(error));
+          this.#queue.dequeue()?.reject(translated(error));
           return false;
         }
       }

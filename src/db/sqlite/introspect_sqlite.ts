@@ -12,8 +12,8 @@ import {
   type TableDraft,
 } from "../introspection.ts";
 import { defaultTimestamps } from "../../sql/sqlite/timestamps.ts";
-import { type ColumnShape, possibleShapes } from "./declared_type.ts";
-import { isRepeatableDefault } from "./default_clause.ts";
+import { inferColumnTypes, type InferredType } from "./infer_column_types.ts";
+import { repeatableDefault } from "./default_clause.ts";
 
 /** Describes the tables of a SQLite file, from its PRAGMAs and a few of its rows. */
 export async function introspectSqlite(driver: Driver): Promise<Introspection> {
@@ -181,7 +181,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
     foreignKeys: facts.foreignKeys,
     columns: columns.map((column, index): ColumnDraft => {
       const values = sample.flatMap((row) => row[index] ?? []);
-      const shape = fittingShape(possibleShapes(column.type, values), values, driver.dialect);
+      const shape = fittingShape(inferColumnTypes(column.type, values), values, driver.dialect);
       const isKey = column.keyPosition > 0;
       return {
         ...shape,
@@ -193,7 +193,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
           !unique.isKey && unique.columns.length === 1 && unique.columns[0] === column.name
         ),
         generated: column.generated,
-        defaultSql: isKey && countsUp ? "the next row id" : isRepeatableDefault(column.defaultSql),
+        defaultSql: isKey && countsUp ? "the next row id" : repeatableDefault(column.defaultSql),
         enumValues: shape.kind === "text" ? enums.get(column.name.toLowerCase()) ?? null : null,
         existingType: column.type,
         looseCollation: false,
@@ -231,10 +231,10 @@ async function readHasNull(
 
 /** The first shape that all values have; the last one is there for any. */
 function fittingShape(
-  shapes: readonly ColumnShape[],
+  shapes: readonly InferredType[],
   values: readonly SqlValue[],
   dialect: Dialect,
-): ColumnShape {
+): InferredType {
   const fitting = shapes.find((shape) => {
     // The beginning of a document is no document.
     if (shape.kind === "json") return true;

@@ -143,7 +143,7 @@ class SqliteDriver implements Driver {
     const { writer, busyRetry } = options;
     const translated = (error: unknown) => this.#translated(error);
     this.#options = options;
-    const committed = () => this.#commits.tell();
+    const committed = () => this.#commits.notify();
     this.#writes = writer === null
       ? null
       : new GroupCommit({ writer, busyRetry, guard: this.#guard, translated, committed });

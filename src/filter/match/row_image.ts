@@ -24,7 +24,7 @@ export function rowImageOf(
   let inexact: Map<ColumnInfo, SqlValue> | undefined;
   for (const [index, column] of columns.entries()) {
     const value = stored[index] ?? null;
-    if (dialect.isRestored(value, columnValue(row, column), column)) continue;
+    if (dialect.roundTrips(value, columnValue(row, column), column)) continue;
     inexact ??= new Map();
     inexact.set(column, value);
   }

@@ -4,7 +4,7 @@ import {
   type ResolvedChangesOptions,
 } from "../../db/changes/changes_options.ts";
 import type { Driver } from "../../db/driver.ts";
-import { recordedWrites } from "../../db/changes/recorded_writes.ts";
+import { openRecordingDriver } from "../../db/changes/recorded_writes.ts";
 import type { Random } from "../../runtime/runtime.ts";
 import type { ResourceDefinition } from "./definition.ts";
 import { isSubscribable } from "./subscribable.ts";
@@ -43,7 +43,7 @@ export async function recordedDrivers(
     const changes = resolveChangesOptions({ ...options, mode: options.mode ?? mode });
     const writeBy = changes.mode === "triggers"
       ? driver
-      : await recordedWrites({ driver, tables, changes, random });
+      : await openRecordingDriver({ driver, tables, changes, random });
     recorded.set(driver, { driver: writeBy, changes });
   }
   return recorded;

@@ -75,7 +75,9 @@ export function postgresTriggers(
   functionName: string,
 ): readonly string[] {
   const { name, hidden } = table;
-  const call = `EXECUTE FUNCTION ${functionName}(${[name, ...hidden].map(literal).join(", ")})`;
+  const call = `EXECUTE FUNCTION ${functionName}(${
+    [name, ...hidden].map(postgresLiteral).join(", ")
+  })`;
   const [rows, truncate] = [postgresTriggerName, postgresTruncateTriggerName].map(quoteIdentifier);
   return [
     `DROP TRIGGER IF EXISTS ${rows} ON ${name}`,
@@ -108,13 +110,13 @@ export function postgresImage(row: string, columns: readonly ColumnInfo[]): stri
 }
 
 /** A text as SQL. */
-export function literal(text: string): string {
+export function postgresLiteral(text: string): string {
   const quoted = `'${text.replaceAll("'", "''")}'`;
   return text.includes("\\") ? ` E${quoted.replaceAll("\\", "\\\\")}` : quoted;
 }
 
 /** What a cell of an image was in its column: the text that the server would have sent. */
-export function postgresCell(raw: string, column: ColumnInfo): SqlValue {
+export function decodePostgresCell(raw: string, column: ColumnInfo): SqlValue {
   if (raw === "null") return null;
   if (column.kind === "json") return raw;
   if (column.kind === "boolean" && (raw === "true" || raw === "false")) return raw.charAt(0);
@@ -154,7 +156,7 @@ BEGIN
   IF TG_OP OPERATOR(pg_catalog.=) 'TRUNCATE' THEN
     old_image := NULL;
   ELSIF pg_catalog.concat_ws('/', ${names.join(", ")}) OPERATOR(pg_catalog.=) ${
-    literal(Object.values(settings).join("/"))
+    postgresLiteral(Object.values(settings).join("/"))
   } THEN
     old_image := pg_catalog.row_to_json(OLD);
     new_image := pg_catalog.row_to_json(NEW);

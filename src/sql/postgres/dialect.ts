@@ -6,7 +6,7 @@ import { InvalidValue } from "../../schema/kind.ts";
 import { shortestInteger } from "../../schema/number_kinds.ts";
 import type { ColumnInfo, ColumnKind } from "../../schema/table_info.ts";
 import { isCanonicalUuid } from "../../schema/uuid_kind.ts";
-import { certifiedCells } from "../certified_cells.ts";
+import { certifiedOperators } from "../certified_operators.ts";
 import type { ComparesAsMemory, Dialect, ListNames, RowsOfKeys, TextDialect } from "../dialect.ts";
 import {
   columnOf,
@@ -19,7 +19,7 @@ import {
 } from "../fragment.ts";
 import { postgresImages } from "./row_images.ts";
 import { postgresMetrics } from "./metrics.ts";
-import { introspectedTypeName, singleTypes } from "./types.ts";
+import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
 import { asStored, bindable } from "../stored_value.ts";
 
 /**
@@ -37,7 +37,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     encode,
     decode,
     // The types of the server have one meaning for each text, misfits included.
-    isRestored: (stored, decoded) => decoded !== null || stored === null,
+    roundTrips: (stored, decoded) => decoded !== null || stored === null,
     selected: (column) => asValue(column),
     operand,
     indexed: (column) => column.looseCollation ? asValue(column) : null,
@@ -48,11 +48,11 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     firstOfEach,
     leadingColumns,
     comparesAsMemory,
-    certified: certifiedCells.postgres,
+    certified: certifiedOperators.postgres,
     rowLock: rawSql(" FOR UPDATE"),
     timestampStepMicros: 1,
     columnDefault: () => rawSql("DEFAULT"),
-    estimate: { ask: (select) => sql`EXPLAIN (FORMAT JSON) ${select}`, read: plannedRows },
+    estimate: { statement: (select) => sql`EXPLAIN (FORMAT JSON) ${select}`, parse: plannedRows },
     images: postgresImages,
     text: options.text,
     metrics: postgresMetrics({ operand, ordered }),
@@ -213,7 +213,7 @@ function ordered(column: ColumnInfo): Fragment {
 function listed(
   values: readonly SqlValue[],
   column: ColumnInfo,
-  { place, value }: ListNames,
+  { ordinal: place, value }: ListNames,
 ): Fragment {
   const source = sql`json_array_elements_text(${writeJson(values)}::json) WITH ORDINALITY`;
   const cast = castOf(null, column);
@@ -225,7 +225,8 @@ function listed(
  * limit of all of them stands inside, where it ends the work.
  */
 function firstOfEach(rows: RowsOfKeys): Fragment {
-  const { names: { list, place, rank }, keys, table, where, order, limit, most } = rows;
+  const { names: { list, ordinal: place, rank }, keys, table, where, order, limit, maxRows: most } =
+    rows;
   const columns = join(rows.columns.map((column) => asValue(column)), ", ");
   const first = sql`SELECT * FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT ${limit}`;
   const number = sql`row_number() OVER (ORDER BY ${order}) AS ${rank}`;

@@ -2,7 +2,7 @@ import { plainDecimal } from "../../schema/decimal_kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect, MetricDialect } from "../dialect.ts";
 import { type Fragment, identifier, rawSql, sql } from "../fragment.ts";
-import { introspectedTypeName, singleTypes } from "./types.ts";
+import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
 
 /** The metrics of Postgres, which adds integers and decimals as `numeric`, exactly. */
 export function postgresMetrics(

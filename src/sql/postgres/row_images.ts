@@ -4,13 +4,13 @@ import { type Fragment, identifier, sql, type SqlValue } from "../fragment.ts";
 
 /** Rows that are not in their table, on Postgres. */
 export const postgresImages: ImageDialect = {
-  most: 1_000,
-  likeness: () => "",
+  maxRows: 1_000,
+  batchKey: () => "",
   from,
 };
 
 /** Every value goes through the input function of its own column's type, as the text of it. */
-function from({ table, from, columns, rows, place }: RowImages): Fragment {
+function from({ table, from, columns, rows, ordinal: place }: RowImages): Fragment {
   const names = columns.map(({ dbName }) => JSON.stringify(dbName));
   const images = rows.map((row) => {
     const cells = columns.map((column, at) => `${names[at]}:${cell(row[at] ?? null, column)}`);

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { quoteIdentifier } from "../fragment.ts";
-import { imageText, textLiteral, valuesOf } from "./image_text.ts";
+import { imageJson, sqliteLiteral, valuesOf } from "./image_json.ts";
 import { replacedTriggers, sqliteReplacedTable, type TriggerPart } from "./replaced_rows.ts";
 import type { RecordedTable } from "./recorded_table.ts";
 
@@ -57,8 +57,8 @@ ${body.map((statement) => `  ${statement};\n`).join("")}END`,
 
 function recordingTriggers({ name, recorded }: RecordedTable): readonly TriggerPart[] {
   const [before, after] = [
-    imageText(recorded, valuesOf("OLD")),
-    imageText(recorded, valuesOf("NEW")),
+    imageJson(recorded, valuesOf("OLD")),
+    imageJson(recorded, valuesOf("NEW")),
   ];
   const images = {
     insert: `NULL, ${after}`,
@@ -71,7 +71,7 @@ function recordingTriggers({ name, recorded }: RecordedTable): readonly TriggerP
     when: null,
     body: [
       `INSERT INTO "_service_changes" ("table", op, before, after) VALUES (${
-        textLiteral(name)
+        sqliteLiteral(name)
       }, '${event}', ${values})`,
     ],
   }));

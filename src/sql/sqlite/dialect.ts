@@ -6,7 +6,7 @@ import { InvalidValue } from "../../schema/kind.ts";
 import { shortestInteger } from "../../schema/number_kinds.ts";
 import type { ColumnInfo, ColumnKind } from "../../schema/table_info.ts";
 import { isCanonicalUuid } from "../../schema/uuid_kind.ts";
-import { certifiedCells } from "../certified_cells.ts";
+import { certifiedOperators } from "../certified_operators.ts";
 import type { ComparesAsMemory, Dialect, RowsOfKeys, TextDialect } from "../dialect.ts";
 import {
   columnOf,
@@ -33,7 +33,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     check,
     encode,
     decode,
-    isRestored,
+    roundTrips: isRestored,
     selected: (column) => identifier(column.dbName),
     operand,
     indexed: (column) => holdsNumbers(column) ? identifier(column.dbName) : null,
@@ -41,12 +41,12 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     bound: (value, column) => sql`${encode(value, column)}`,
     boundStored: (value, column) =>
       holdsNumbers(column) ? sql`CAST(${value} AS TEXT)` : sql`${value}`,
-    listed: (values, _column, { place, value }) =>
+    listed: (values, _column, { ordinal: place, value }) =>
       sql`(SELECT key AS ${place}, value AS ${value} FROM json_each(${writeJson(values)}))`,
     firstOfEach,
     leadingColumns,
     comparesAsMemory,
-    certified: certifiedCells.sqlite,
+    certified: certifiedOperators.sqlite,
     // Whoever is in a writing transaction is alone in it.
     rowLock: rawSql(""),
     // The engine's own date functions know milliseconds.
@@ -183,7 +183,16 @@ function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boo
  * 400 ms where it had 270,000 of them. The limit stands inside, where it ends the work.
  */
 function firstOfEach(rows: RowsOfKeys): Fragment {
-  const { names: { list, place }, keys, table, columns, where, order, limit, most } = rows;
+  const {
+    names: { list, ordinal: place },
+    keys,
+    table,
+    columns,
+    where,
+    order,
+    limit,
+    maxRows: most,
+  } = rows;
   const key = join(rows.primaryKey.map((column) => operand(column)), ", ");
   const first = sql`SELECT ${key} FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT ${limit}`;
   // SQLite itself renames a column of a subquery that is called true or false.

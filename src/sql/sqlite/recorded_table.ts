@@ -1,4 +1,4 @@
-import type { ImageColumn } from "./image_text.ts";
+import type { ImageColumn } from "./image_json.ts";
 
 /** A table to watch. */
 export interface RecordedTable {
@@ -12,7 +12,7 @@ export interface RecordedTable {
   /** What the row id is called; null where there is none. */
   readonly rowId: string | null;
   /** Whether a row keeps what tells it apart: VACUUM may give other row ids, unless they are a key. */
-  readonly isRowLasting: boolean;
+  readonly hasStableIdentity: boolean;
   /** Whether triggers may write while a row is being deleted: after what a foreign key does. */
   readonly mayBeInterrupted: boolean;
   /** What no two rows may have in common, beside the row id. */
@@ -25,7 +25,7 @@ export interface RecordedColumn extends ImageColumn {
   /** Whether it is the row id itself. */
   readonly isRowId: boolean;
   /** What stands in for NULL, as SQL, where NULL is not allowed and REPLACE puts a default. */
-  readonly absent: string | null;
+  readonly replaceDefault: string | null;
 }
 
 /** A unique index. */

@@ -1,5 +1,5 @@
 import { quoteIdentifier } from "../fragment.ts";
-import { imageText, textLiteral, valuesOf } from "./image_text.ts";
+import { imageJson, sqliteLiteral, valuesOf } from "./image_json.ts";
 import type { RecordedTable, UniqueRule } from "./recorded_table.ts";
 
 /**
@@ -56,7 +56,7 @@ export function replacedTriggers(table: RecordedTable, place: string): readonly 
 }
 
 function notesOf({ name }: RecordedTable): string {
-  return `"_service_replaced" WHERE "table" = ${textLiteral(name)}`;
+  return `"_service_replaced" WHERE "table" = ${sqliteLiteral(name)}`;
 }
 
 function note(
@@ -80,8 +80,8 @@ function note(
       `DELETE FROM ${notes} AND rival IN (${rivals.join(", ")})`,
       ...found.map(({ from, rival }) =>
         `INSERT INTO "_service_replaced" ("table", "row", rival, image)
-    SELECT ${textLiteral(table.name)}, ${rowText(name, table)}, ${rival}, ${
-          imageText(table.recorded, valuesOf(name))
+    SELECT ${sqliteLiteral(table.name)}, ${rowText(name, table)}, ${rival}, ${
+          imageJson(table.recorded, valuesOf(name))
         } ${from}`
       ),
       `DELETE FROM "_service_replaced" WHERE id <= (SELECT max(id) FROM "_service_replaced") - ${maxNotes}`,
@@ -102,7 +102,7 @@ function doubt(table: RecordedTable, place: string): readonly string[] {
 
 /** Where the place of a deleted row is taken, a trigger did so first, and the log has it first. */
 function doubts(table: RecordedTable, place: string): readonly TriggerPart[] {
-  const { key, uniques, rowId, isRowLasting } = table;
+  const { key, uniques, rowId, hasStableIdentity: isRowLasting } = table;
   const names = rowId !== null && isRowLasting ? [rowId] : key.map(({ name }) => name);
   const isKey = isRowLasting ||
     uniques.some(({ columns, where }) =>
@@ -117,7 +117,7 @@ function doubts(table: RecordedTable, place: string): readonly TriggerPart[] {
 }
 
 function touch({ name }: RecordedTable): string {
-  return `INSERT INTO "_service_changes" ("table", op) SELECT ${textLiteral(name)}, 'touch'`;
+  return `INSERT INTO "_service_changes" ("table", op) SELECT ${sqliteLiteral(name)}, 'touch'`;
 }
 
 /** Whether the row of a note is not in the table. */
@@ -128,7 +128,7 @@ function isAbsent(table: RecordedTable, place: string): string {
     ? `${rowText(name, table)} = "_service_replaced"."row"`
     : key.map((column) =>
       `${name}.${quoteIdentifier(column.name)} = json_extract("_service_replaced"."row", ${
-        textLiteral(`$.${JSON.stringify(column.name)}`)
+        sqliteLiteral(`$.${JSON.stringify(column.name)}`)
       })`
     ).join(" AND ");
   // Floating-point numbers and bytes of a key have no plain form by which they could be looked up.
@@ -152,7 +152,7 @@ function settle(
   const isGone = table.rowId === null ? "1" : `${isTaken} OR ${isAbsent(table, place)}`;
   const all = [
     notes,
-    `(${table.isRowLasting ? `${isRival} OR ${isTaken}` : isRival})`,
+    `(${table.hasStableIdentity ? `${isRival} OR ${isTaken}` : isRival})`,
     `(${isGone})`,
     ...conditions,
   ].join(" AND ");
@@ -168,8 +168,8 @@ function settle(
 function follow(table: RecordedTable): string {
   if (table.rowId === null) return forget(table);
   return `UPDATE "_service_replaced" SET "row" = ${rowText("NEW", table)}, image = ${
-    imageText(table.recorded, valuesOf("NEW"))
-  } WHERE "table" = ${textLiteral(table.name)} AND "row" = ${rowText("OLD", table)}`;
+    imageJson(table.recorded, valuesOf("NEW"))
+  } WHERE "table" = ${sqliteLiteral(table.name)} AND "row" = ${rowText("OLD", table)}`;
 }
 
 function forget(table: RecordedTable): string {
@@ -199,7 +199,7 @@ function decidingColumns({ uniques }: RecordedTable): Set<string> {
 
 /** Tells a row from the others of its table. */
 function rowText(row: string, { key, rowId }: RecordedTable): string {
-  return rowId === null ? imageText(key, valuesOf(row)) : `${row}.${quoteIdentifier(rowId)}`;
+  return rowId === null ? imageJson(key, valuesOf(row)) : `${row}.${quoteIdentifier(rowId)}`;
 }
 
 /**
@@ -216,7 +216,7 @@ function rivalsText(
   const some = recorded.filter(({ name, generated, isRowId }) =>
     !generated && !isRowId && (isMade || deciding.has(name))
   );
-  const values = imageText(some, (name) => newValue(row, name, table));
+  const values = imageJson(some, (name) => newValue(row, name, table));
   return {
     rowId: rowId === null ? [] : [`${row}.${quoteIdentifier(rowId)}`],
     values: uniques.length === 0 ? [] : [values],
@@ -266,6 +266,6 @@ function conflict({ parts, where }: UniqueRule, table: RecordedTable): readonly 
 /** REPLACE puts the default into a column that must not be NULL, behind the BEFORE triggers. */
 function newValue(row: string, column: string, { columns }: RecordedTable): string {
   const value = `${row}.${quoteIdentifier(column)}`;
-  const absent = columns.find(({ name }) => name === column)?.absent ?? null;
+  const absent = columns.find(({ name }) => name === column)?.replaceDefault ?? null;
   return absent === null ? value : `coalesce(${value}, (${absent}))`;
 }

@@ -6,9 +6,9 @@ import { affinityOf } from "./column_type.ts";
 /** Rows that are not in their table, on SQLite. */
 export const sqliteImages: ImageDialect = {
   // A statement may chain 500 SELECTs.
-  most: 100,
+  maxRows: 100,
   // A text in a column for numbers takes the affinity from that column in a whole statement.
-  likeness: (row, columns) =>
+  batchKey: (row, columns) =>
     columns.map((column, index) => fits(row[index] ?? null, column) ? "+" : "-").join(""),
   from,
 };
@@ -21,7 +21,7 @@ export const sqliteImages: ImageDialect = {
  * What does not fit, such as a text in a column for numbers, stands as it is, without an affinity:
  * nothing that it is compared with is converted to a number, which it could not equal anyway.
  */
-function from({ table, from, columns, rows, place }: RowImages): Fragment {
+function from({ table, from, columns, rows, ordinal: place }: RowImages): Fragment {
   const names = columns.map(({ dbName }) => identifier(dbName));
   const none = sql`SELECT ${join([sql`0 AS ${identifier(place)}`, ...names], ", ")}`;
   const images = rows.map((row, index) => {

@@ -4,7 +4,7 @@ import type { Clock } from "../../runtime/runtime.ts";
 import { pause } from "../../runtime/system_runtime.ts";
 import { announcesSetting } from "../../sql/postgres/change_log_schema.ts";
 import { DatabaseError } from "../database_error.ts";
-import type { PostgresConnection, PostgresResult } from "./postgres_sessions.ts";
+import type { PostgresConnection, PostgresResult } from "./postgres_driver.ts";
 import { sessionSettings } from "./session_settings.ts";
 
 /** How a Postgres is reached. */
@@ -29,13 +29,13 @@ export function isPooled(url: string): boolean {
 }
 
 /** What a connection is opened with. */
-export interface ConnectionOptions {
+export interface PostgresJsConnectionOptions {
   readonly url: string;
   readonly options: PostgresOptions;
   readonly clock: Clock;
   readonly waitLimitMs: number;
   /** How many listen, and signal behind commits. */
-  readonly lines: { count: number };
+  readonly listeners: { count: number };
   /** Called when a signal comes in, with what its sender gave it. */
   readonly notified?: (payload: string) => void;
   /** Called once, when a connection is gone. */
@@ -54,9 +54,9 @@ const graceMs = 1_000;
  * statement of a transaction would then be committed on its own. What was sent between the error
  * of a socket and its end it never settles.
  */
-export class LibraryConnection implements PostgresConnection {
+export class PostgresJsConnection implements PostgresConnection {
   opening: Promise<void> | null;
-  readonly #options: ConnectionOptions;
+  readonly #options: PostgresJsConnectionOptions;
   readonly #client: postgres.Sql;
   readonly #pooled: boolean;
   readonly #prepared = new Set<string>();
@@ -66,10 +66,10 @@ export class LibraryConnection implements PostgresConnection {
   #lost = false;
   #ending: Promise<void> | null = null;
 
-  constructor(options: ConnectionOptions) {
+  constructor(options: PostgresJsConnectionOptions) {
     this.#options = options;
     this.#pooled = isPooled(options.url);
-    this.#announces = options.lines.count > 0;
+    this.#announces = options.listeners.count > 0;
     this.#client = this.#connect();
     this.opening = this.#begin("SELECT 1");
   }

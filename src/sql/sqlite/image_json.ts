@@ -13,7 +13,7 @@ export interface ImageColumn {
  * The image of a row as SQL; `columnValue` gives the value of a column. It uses built-in functions
  * only, and of those what libraries of some years ago have, too.
  */
-export function imageText(
+export function imageJson(
   columns: readonly ImageColumn[],
   valueOf: (name: string) => string,
 ): string {
@@ -28,7 +28,7 @@ export function valuesOf(row: string): (name: string) => string {
 }
 
 /** What a cell of an image was in its column: as a driver reads it. */
-export function sqliteCell(raw: string): SqlValue {
+export function decodeSqliteCell(raw: string): SqlValue {
   switch (raw.charAt(0)) {
     case '"':
       return JSON.parse(raw);
@@ -44,7 +44,7 @@ export function sqliteCell(raw: string): SqlValue {
 }
 
 /** The members of an image, those of a wide table too. A floating-point number begins with `r`. */
-export function sqliteMembers(image: string): ReadonlyMap<string, string> {
+export function parseSqliteImage(image: string): ReadonlyMap<string, string> {
   const members = new Map<string, string>();
   const [document = "", ...lines] = image.split("\n");
   for (let rest: string | undefined = document; rest !== undefined;) {
@@ -79,7 +79,7 @@ function membersText(
   const members = columns.slice(0, maxMembers).map(({ name }) => {
     const value = valueOf(name);
     return `${
-      textLiteral(name)
+      sqliteLiteral(name)
     }, CASE typeof(${value}) WHEN 'blob' THEN json_object('$bytes', hex(${value})) ELSE ${value} END`;
   });
   const rest = columns.slice(maxMembers);
@@ -96,7 +96,7 @@ function membersText(
 function realsText(columns: readonly ImageColumn[], valueOf: (name: string) => string): string {
   const types = columns.map(({ name }) => `typeof(${valueOf(name)})`);
   const values = columns.map(({ name }) =>
-    `SELECT ${textLiteral(name)} AS name, ${valueOf(name)} AS value`
+    `SELECT ${sqliteLiteral(name)} AS name, ${valueOf(name)} AS value`
   );
   return `CASE WHEN 'real' IN (${types.join(", ")}) THEN '\n' || (
     SELECT json_group_object(name, ${exactReal}) FROM (${values.join(" UNION ALL ")})
@@ -143,7 +143,7 @@ function numberOf(raw: string): number | bigint {
 }
 
 /** A text as SQL. */
-export function textLiteral(text: string): string {
+export function sqliteLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 

@@ -4,7 +4,7 @@ import type { CertifiedOperators, Engine } from "./dialect.ts";
  * The operators, by class of column, with which memory gives the very answers of an engine's SQL.
  * Written by `tests/invariants/certify_test.ts`, which fails when one is wrong or could be added.
  */
-export const certifiedCells: Readonly<Record<Engine, CertifiedOperators>> = {
+export const certifiedOperators: Readonly<Record<Engine, CertifiedOperators>> = {
   "sqlite": {
     "text":
       "== != > >= < <= =in= =out= =between= =nbetween= %= !%= =ilike= =nilike= =ieq= =ine= =contains= =startswith= =endswith= =icontains= =istartswith= =iendswith= =length= =minlength= =maxlength= =isnull= =isempty=",

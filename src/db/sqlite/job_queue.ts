@@ -1,10 +1,10 @@
-import type { Clock } from "../runtime/runtime.ts";
-import { DatabaseError } from "./database_error.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+import { DatabaseError } from "../database_error.ts";
 
 /** Somebody who waits for a turn. */
 export interface QueuedJob {
   /** When it began to wait, by the clock that never jumps. */
-  readonly enteredAt: number;
+  readonly enqueuedAt: number;
   /** Tells it that its turn will not come. */
   reject(error: unknown): void;
 }
@@ -33,14 +33,14 @@ export class JobQueue<T extends QueuedJob> {
   }
 
   /** Joins at the end. */
-  enter(waiter: T): void {
+  enqueue(waiter: T): void {
     this.#waiters.push(waiter);
     // One timer serves all: the first in the line is the first whose time is over.
     if (this.#cancelTimer === null) this.#expireAfter(this.#limitMs);
   }
 
   /** The first one's turn has come. */
-  take(): T | undefined {
+  dequeue(): T | undefined {
     return this.#waiters.shift();
   }
 
@@ -50,7 +50,7 @@ export class JobQueue<T extends QueuedJob> {
   }
 
   /** Refuses everybody, and lets the clock go. */
-  dissolve(reason: string): void {
+  rejectAll(reason: string): void {
     this.#cancelTimer?.();
     for (const waiter of this.#waiters.splice(0)) waiter.reject(unavailable(reason));
   }
@@ -62,9 +62,9 @@ export class JobQueue<T extends QueuedJob> {
   #expire(): void {
     this.#cancelTimer = null;
     for (let { first } = this; first !== undefined; first = this.first) {
-      const leftMs = first.enteredAt + this.#limitMs - this.#clock.elapsedMs();
+      const leftMs = first.enqueuedAt + this.#limitMs - this.#clock.elapsedMs();
       if (leftMs > 0) return this.#expireAfter(leftMs);
-      this.take();
+      this.dequeue();
       first.reject(unavailable(`no turn came within ${this.#limitMs} ms`));
     }
   }

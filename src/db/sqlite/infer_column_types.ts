@@ -3,7 +3,7 @@ import type { SqlValue } from "../../sql/fragment.ts";
 import { defaultTimestamps, isTimestampFormat } from "../../sql/sqlite/timestamps.ts";
 
 /** What a column holds, as its declaration or its rows tell. */
-export type ColumnShape = Pick<
+export type InferredType = Pick<
   ColumnInfo,
   "kind" | "precision" | "scale" | "maxLength" | "timestampFormat"
 >;
@@ -12,9 +12,9 @@ export type ColumnShape = Pick<
  * What a column may be, likeliest first, from its declared type and some of its values. SQLite
  * stores what it is given whatever was declared, so the last one is always what fits the rows.
  */
-export function possibleShapes(declared: string, sample: readonly SqlValue[]): ColumnShape[] {
+export function inferColumnTypes(declared: string, sample: readonly SqlValue[]): InferredType[] {
   const format = timestampFormat(sample);
-  const moment: ColumnShape[] = format === null ? [] : [{ ...plain, ...format }];
+  const moment: InferredType[] = format === null ? [] : [{ ...plain, ...format }];
   const stored = storedShape(sample);
   const [, name = "", digits] = /^([^(]*)(?:\(([^)]*)\))?/.exec(declared) ?? [];
   const [first = null, second = null] = (digits ?? "").split(",").map(wholeNumber);
@@ -38,7 +38,7 @@ export function possibleShapes(declared: string, sample: readonly SqlValue[]): C
   }
 }
 
-const plain: ColumnShape = {
+const plain: InferredType = {
   kind: "text",
   precision: null,
   scale: null,
@@ -69,7 +69,7 @@ const declaredKinds: readonly (readonly [RegExp, ColumnKind])[] = [
 ];
 
 /** What fits values whose declaration says nothing. */
-function storedShape(sample: readonly SqlValue[]): ColumnShape {
+function storedShape(sample: readonly SqlValue[]): InferredType {
   if (sample.length === 0) return plain;
   const kind: ColumnKind = sample.every(isInteger)
     ? "integer"

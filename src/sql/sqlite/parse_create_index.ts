@@ -1,5 +1,5 @@
 /** What a unique index is about, as far as its statement alone tells it. */
-export interface IndexText {
+export interface ParsedIndex {
   /** The expressions between the parentheses, without their collations and directions. */
   readonly parts: readonly string[];
   /** The condition of a partial index, or null. */
@@ -12,11 +12,11 @@ export interface IndexText {
  * Reads a CREATE INDEX statement, as SQLite keeps it. A word in double quotes that is no column is
  * a text to SQLite there, and in our own statements it would be an error: it becomes one.
  */
-export function readIndexText(
+export function parseCreateIndex(
   statement: string,
   table: string,
   columns: readonly string[],
-): IndexText {
+): ParsedIndex {
   const spelled = new Map(columns.map((name) => [name.toLowerCase(), name]));
   const named = new Set<string>();
   const all = [...statement.matchAll(tokens)].map(([token]) => token);

@@ -1,5 +1,5 @@
 import type { TableInfo } from "../../schema/table_info.ts";
-import { textLiteral } from "../../sql/sqlite/image_text.ts";
+import { sqliteLiteral } from "../../sql/sqlite/image_json.ts";
 import type { Connection, Driver } from "../driver.ts";
 
 /**
@@ -11,7 +11,7 @@ import type { Connection, Driver } from "../driver.ts";
  * What was written while no process looked leaves no trace: a file with a write-ahead log counts
  * its changes only where its first page changes. So there is a `touch` at the start, too.
  */
-export async function untrackedWrites(
+export async function untrackedWriteDetector(
   driver: Driver,
   tables: readonly TableInfo[],
 ): Promise<(() => Promise<void>) | null> {
@@ -58,7 +58,7 @@ async function read(connection: Connection): Promise<Found> {
 }
 
 async function touch(tables: readonly TableInfo[], connection: Connection): Promise<void> {
-  const rows = tables.map(({ name }) => `(${textLiteral(name)}, 'touch')`);
+  const rows = tables.map(({ name }) => `(${sqliteLiteral(name)}, 'touch')`);
   await connection.query({
     text: `INSERT INTO "_service_changes" ("table", op) VALUES ${rows.join(", ")}`,
     values: [],

@@ -1,10 +1,10 @@
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import { jsonMembers } from "../../schema/exact_json.ts";
-import { postgresCell } from "../../sql/postgres/change_log_schema.ts";
-import { sqliteCell, sqliteMembers } from "../../sql/sqlite/image_text.ts";
+import { decodePostgresCell } from "../../sql/postgres/change_log_schema.ts";
+import { decodeSqliteCell, parseSqliteImage } from "../../sql/sqlite/image_json.ts";
 import type { Dialect } from "../../sql/dialect.ts";
-import type { ReadImage } from "./logged_change.ts";
+import type { DecodeImage } from "./logged_change.ts";
 import type { RowReader } from "../rows.ts";
 
 /** What an engine writes into images. */
@@ -19,10 +19,10 @@ interface ImageFormat {
  * Reads images as the same row would be read from its table. Columns that are never recorded are
  * absent; one that came into the table later than the image is null.
  */
-export function imageReader(
+export function imageDecoder(
   reader: RowReader,
   exclude: ReadonlySet<ColumnInfo>,
-): ReadImage {
+): DecodeImage {
   const format = formats[reader.dialect.engine];
   const recorded = new WeakMap<TableInfo, readonly ColumnInfo[]>();
 
@@ -45,8 +45,8 @@ export function imageReader(
 }
 
 const formats: Readonly<Record<Dialect["engine"], ImageFormat>> = {
-  sqlite: { members: sqliteMembers, cell: sqliteCell },
-  postgres: { members: jsonMembers, cell: postgresCell },
+  sqlite: { members: parseSqliteImage, cell: decodeSqliteCell },
+  postgres: { members: jsonMembers, cell: decodePostgresCell },
 };
 
 /** SQLite finds columns whatever the case of their names; a declaration may differ in it. */
