@@ -3,7 +3,7 @@ import type { GroupKey, Metric } from "../plan/plan.ts";
 import type { Relation } from "../schema/relation.ts";
 import { parseSelect } from "../plan/select.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
-import type { Include } from "./read/include.ts";
+import type { Include } from "./read/resolve_include.ts";
 import type { Resource } from "./define/resource.ts";
 
 /** The virtual fields of a resource. */

@@ -4,7 +4,7 @@ import { resolveChangesOptions } from "../../src/db/changes/changes_options.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { recordedWrites } from "../../src/db/changes/recorded_writes.ts";
 import { all } from "../../src/filter/builders.ts";
-import { resource } from "../../src/resource/define/definition.ts";
+import { resource } from "../../src/resource/define/resource_options.ts";
 import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
 import { readTableInfo, table } from "../../src/schema/define.ts";
 import { changesOf, openLog, readOn, runtime, told } from "../conformance/change_log_support.ts";

@@ -1,6 +1,6 @@
 import type { Database } from "../../src/db/open_database.ts";
 import { all, eq } from "../../src/filter/builders.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/definition.ts";
+import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
 import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
 import { readTableInfo, table, type TableLike } from "../../src/schema/define.ts";
 import type { Engine } from "../support/engines.ts";
