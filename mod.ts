@@ -93,7 +93,7 @@ export {
   type ResourceDefinition,
   type ResourceOptions,
   type SoftDeleteOptions,
-} from "./src/resource/define/definition.ts";
+} from "./src/resource/define/resource_options.ts";
 export {
   type Procedure,
   procedure,
@@ -125,7 +125,7 @@ export type {
   RateLimitOptions,
 } from "./src/guard/protection_options.ts";
 export type { HookContext, Hooks, MaybePromise, RowId } from "./src/resource/define/hooks.ts";
-export type { ResourceSummary } from "./src/resource/define/summary.ts";
+export type { ResourceSummary } from "./src/resource/define/resource_summary.ts";
 export type {
   Access,
   ScopeFunction,
@@ -215,4 +215,4 @@ export { recaptcha, type RecaptchaOptions } from "./src/guard/captcha/recaptcha.
 export type { SiteVerifyOptions } from "./src/guard/captcha/site_verify.ts";
 export { turnstile } from "./src/guard/captcha/turnstile.ts";
 export type { CorsOptions } from "./src/service/cors.ts";
-export type { SecurityHeaders } from "./src/service/respond.ts";
+export type { SecurityHeaders } from "./src/service/responder.ts";

@@ -7,15 +7,22 @@ import { createCachingFilterParser } from "./filter/syntax/caching_filter_parser
 import { createGuard, type Guard } from "./guard/guard.ts";
 import { Problem, problemReply } from "./problem/problem.ts";
 import type { Reply } from "./protocol/reply.ts";
-import { checkOptions } from "./resource/define/check_options.ts";
+import { checkOptions } from "./resource/define/check_resource_options.ts";
 import {
   createIdempotentAnswers,
   type IdempotentAnswers,
 } from "./resource/http/idempotent_answers.ts";
-import { mountResources, type ResourceTable, type Target } from "./resource/http/mount.ts";
-import { describeResource, type ResourceSummary } from "./resource/define/summary.ts";
+import {
+  mountResources,
+  type ResourceTable,
+  type Target,
+} from "./resource/http/resource_router.ts";
+import { describeResource, type ResourceSummary } from "./resource/define/resource_summary.ts";
 import { LiveHubs } from "./resource/stream/live_hubs.ts";
-import { type RecordedDriver, recordedDrivers } from "./resource/define/recorded_drivers.ts";
+import {
+  type RecordedDriver,
+  recordedDrivers,
+} from "./resource/define/resolve_change_recording.ts";
 import type { Resource } from "./resource/define/resource.ts";
 import { createTagKeys } from "./resource/define/resolve_etag.ts";
 import { resolveNestedWrites } from "./resource/define/resolve_nested_writes.ts";
@@ -30,10 +37,10 @@ import { consoleObserver } from "./runtime/console_observer.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
 import type { ColumnInfo, TableInfo } from "./schema/table_info.ts";
 import { createHostCheck } from "./service/host_check.ts";
-import { createResponder, type Responder } from "./service/respond.ts";
+import { createResponder, type Responder } from "./service/responder.ts";
 import { type ServiceRoutes, serviceRoutes } from "./service/service_routes.ts";
-import { parseTarget } from "./service/target.ts";
-import { type RouterAnswer, throughMiddleware } from "./service/through_middleware.ts";
+import { parseTarget } from "./resource/http/request_target.ts";
+import { type RouterAnswer, throughMiddleware } from "./service/middleware_chain.ts";
 
 /** An assembled service without a listener. */
 export interface App {

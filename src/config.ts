@@ -12,13 +12,13 @@ import {
   resolveIdempotencyOptions,
 } from "./idempotency/idempotency_options.ts";
 import type { StreamQuotaLimits } from "./live/stream/stream_quota.ts";
-import type { ResourceDefinition } from "./resource/define/definition.ts";
+import type { ResourceDefinition } from "./resource/define/resource_options.ts";
 import type { KeyValueOption } from "./kv/open_store.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { isRandomSecret, resolveSecrets } from "./runtime/resolve_secrets.ts";
 import { corsMiddleware, type CorsOptions } from "./service/cors.ts";
 import type { Middleware, Router } from "./service/middleware.ts";
-import type { SecurityHeaders } from "./service/respond.ts";
+import type { SecurityHeaders } from "./service/responder.ts";
 
 /** Everything an app can be told. */
 export interface AppConfig {

@@ -1,5 +1,5 @@
 import { urlOf } from "../listener.ts";
-import type { CliRights } from "./access.ts";
+import type { CliRights } from "./cli_rights.ts";
 
 /** The facts that the first output tells. */
 export interface BannerFacts {

@@ -1,6 +1,6 @@
 import { unreachable } from "../problem/unreachable.ts";
 import { type Command, parseArguments } from "./arguments.ts";
-import { runAgainWithStore } from "./restart.ts";
+import { runAgainWithStore } from "./restart_with_kv.ts";
 import { helpText } from "./help_text.ts";
 
 /** What the process says when it ends: stopped, failed while running, or wrongly started. */
@@ -29,7 +29,7 @@ export async function runCommandLine(args: readonly string[], program: Program):
       const exitCode = await runAgainWithStore(program.url, args);
       if (exitCode !== null) return exitCode;
       // Only here: the whole service is behind this import.
-      const { runService } = await import("./run_service.ts");
+      const { runService } = await import("./run_serve_command.ts");
       return await runService(command, program.version);
     }
     default:

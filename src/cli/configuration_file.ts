@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ServiceConfig } from "../config.ts";
-import { exists } from "./exists.ts";
+import { exists } from "./path_exists.ts";
 
 /** The path of the configuration in the current folder, or null when there is none. */
 export async function findConfiguration(): Promise<string | null> {

@@ -2,7 +2,7 @@ import type { AggregateGroup } from "../db/aggregate_groups.ts";
 import type { GroupKey, Metric } from "../plan/plan.ts";
 import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
-import type { Include } from "./read/include.ts";
+import type { Include } from "./read/resolve_include.ts";
 import type { Resource } from "./define/resource.ts";
 
 /** The virtual fields of a resource. */

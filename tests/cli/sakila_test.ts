@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { createApp } from "../../src/app.ts";
 import { type Database, openDatabase } from "../../src/db/open_database.ts";
 import { all } from "../../src/filter/builders.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/definition.ts";
+import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../src/schema/table_info.ts";
 import { run, scratchFolder } from "../support/scratch.ts";

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { createApp } from "../../src/app.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { resource } from "../../src/resource/define/definition.ts";
+import { resource } from "../../src/resource/define/resource_options.ts";
 import { decimal, integer, real } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import type { TableInfo } from "../../src/schema/table_info.ts";

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { all, eq } from "../../src/filter/builders.ts";
 import { createApp } from "../../src/app.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/definition.ts";
+import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import {
   bigint,

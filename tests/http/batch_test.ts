@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { eq } from "../../src/filter/builders.ts";
 import { Problem } from "../../src/problem/problem.ts";
-import { resource } from "../../src/resource/define/definition.ts";
+import { resource } from "../../src/resource/define/resource_options.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { insertRows, testOnEngines, withService } from "../support/http.ts";

@@ -6,7 +6,7 @@ import {
   resource,
   type ResourceDefinition,
   type ResourceOptions,
-} from "../../src/resource/define/definition.ts";
+} from "../../src/resource/define/resource_options.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import type { TableInfo } from "../../src/schema/table_info.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { all } from "../../src/filter/builders.ts";
-import { resource } from "../../src/resource/define/definition.ts";
+import { resource } from "../../src/resource/define/resource_options.ts";
 import {
   bigint,
   boolean,

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert"
 import { type App, createApp } from "../../src/app.ts";
 import { type Database, openDatabase } from "../../src/db/open_database.ts";
 import { all, eq } from "../../src/filter/builders.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/definition.ts";
+import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
 import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import type { Engine } from "../support/engines.ts";

@@ -3,7 +3,7 @@ import { type App, createApp } from "../../src/app.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { all, rsql } from "../../src/filter/builders.ts";
 import { equalOperator } from "../../src/filter/operators/value_operators.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/definition.ts";
+import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import type { TableInfo } from "../../src/schema/table_info.ts";
 import { sql, toStatement } from "../../src/sql/fragment.ts";

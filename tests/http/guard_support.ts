@@ -3,7 +3,7 @@ import { type App, createApp } from "../../src/app.ts";
 import { type Database, openDatabase } from "../../src/db/open_database.ts";
 import { all } from "../../src/filter/builders.ts";
 import type { AbuseProtectionOptions } from "../../src/guard/abuse_options.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/definition.ts";
+import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { all, none } from "../../src/filter/builders.ts";
-import { resource } from "../../src/resource/define/definition.ts";
+import { resource } from "../../src/resource/define/resource_options.ts";
 import { procedure } from "../../src/resource/define/procedure.ts";
 import type { StandardSchema } from "../../src/resource/define/standard_schema.ts";
 import { text } from "../../src/schema/column_builder.ts";

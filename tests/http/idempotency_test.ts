@@ -4,7 +4,7 @@ import type { AppConfig } from "../../src/config.ts";
 import type { Driver } from "../../src/db/driver.ts";
 import { all, eq } from "../../src/filter/builders.ts";
 import { Problem } from "../../src/problem/problem.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/definition.ts";
+import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
 import { procedure } from "../../src/resource/define/procedure.ts";
 import type { StandardSchema } from "../../src/resource/define/standard_schema.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";

@@ -2,7 +2,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { createApp } from "../../src/app.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { all } from "../../src/filter/builders.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/definition.ts";
+import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
 import {
   bigint,
   date,

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { all, eq, rsql } from "../../src/filter/builders.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/definition.ts";
+import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
 import { decimal, integer, json, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import type { EventStream } from "../support/event_stream.ts";

@@ -1,6 +1,6 @@
 import type { Database } from "../../src/db/open_database.ts";
 import { all, eq } from "../../src/filter/builders.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/definition.ts";
+import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
 import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf, type TableLike } from "../../src/schema/table_like.ts";

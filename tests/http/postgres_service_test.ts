@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { createApp } from "../../src/app.ts";
 import { type Database, openDatabase } from "../../src/db/open_database.ts";
 import { all } from "../../src/filter/builders.ts";
-import { resource } from "../../src/resource/define/definition.ts";
+import { resource } from "../../src/resource/define/resource_options.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";

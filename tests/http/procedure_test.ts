@@ -5,7 +5,7 @@ import { createApp } from "../../src/app.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
 import { all } from "../../src/filter/builders.ts";
 import { Problem } from "../../src/problem/problem.ts";
-import { resource } from "../../src/resource/define/definition.ts";
+import { resource } from "../../src/resource/define/resource_options.ts";
 import { type Procedure, procedure } from "../../src/resource/define/procedure.ts";
 import type { SchemaResult, StandardSchema } from "../../src/resource/define/standard_schema.ts";
 import { text } from "../../src/schema/column_builder.ts";

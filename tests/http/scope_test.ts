@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { all, eq, ne, none, rsql } from "../../src/filter/builders.ts";
 import type { ScopeFunction, ScopeOptions } from "../../src/auth/scope.ts";
-import { resource } from "../../src/resource/define/definition.ts";
+import { resource } from "../../src/resource/define/resource_options.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { all } from "../../src/filter/builders.ts";
-import { resource } from "../../src/resource/define/definition.ts";
+import { resource } from "../../src/resource/define/resource_options.ts";
 import { soon, systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";

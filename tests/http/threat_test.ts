@@ -3,7 +3,7 @@ import { all, eq, isNull, none } from "../../src/filter/builders.ts";
 import { and, type Filter, or } from "../../src/filter/filter.ts";
 import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";
 import { Problem } from "../../src/problem/problem.ts";
-import { resource } from "../../src/resource/define/definition.ts";
+import { resource } from "../../src/resource/define/resource_options.ts";
 import { boolean, integer, text, timestamp } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import type { Engine } from "../support/engines.ts";

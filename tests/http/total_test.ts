@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { all, eq } from "../../src/filter/builders.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/definition.ts";
+import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import type { Engine } from "../support/engines.ts";

@@ -7,7 +7,7 @@ import {
   resource,
   type ResourceDefinition,
   type ResourceOptions,
-} from "../../src/resource/define/definition.ts";
+} from "../../src/resource/define/resource_options.ts";
 import { resolveRelations } from "../../src/resource/define/resolve_relations.ts";
 import {
   bytes,

@@ -1,6 +1,6 @@
 import type { Relation, Relations } from "../../schema/relation.ts";
 import { type ColumnInfo, isRequired, type TableInfo } from "../../schema/table_info.ts";
-import type { ResourceDefinition } from "./definition.ts";
+import type { ResourceDefinition } from "./resource_options.ts";
 import { tableOf } from "./table_of.ts";
 
 /**

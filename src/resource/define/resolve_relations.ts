@@ -2,7 +2,7 @@ import type { Driver } from "../../db/driver.ts";
 import { columnInfoOf } from "../../schema/table_like.ts";
 import { canRelate, type Relation, type Relations } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import type { AnyColumn, RelationOptions, ResourceDefinition } from "./definition.ts";
+import type { AnyColumn, RelationOptions, ResourceDefinition } from "./resource_options.ts";
 import { deriveRelations } from "./derive_relations.ts";
 import { tableOf } from "./table_of.ts";
 

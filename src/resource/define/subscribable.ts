@@ -1,5 +1,5 @@
 import type { TableInfo } from "../../schema/table_info.ts";
-import type { ResourceDefinition } from "./definition.ts";
+import type { ResourceDefinition } from "./resource_options.ts";
 import type { FieldPolicy } from "./resource.ts";
 
 type Options = ResourceDefinition["options"];

@@ -15,7 +15,7 @@ import type { IdempotencyClaim, IdempotencyStore } from "../../idempotency/idemp
 import type { AppStore } from "../../kv/open_store.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { StoreError } from "../../kv/store_error.ts";
-import type { IncomingRequest } from "./incoming_request.ts";
+import type { IncomingRequest } from "./routed_request.ts";
 import type { RecordReply } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
 

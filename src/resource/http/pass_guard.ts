@@ -2,7 +2,7 @@ import type { Admission } from "../../guard/admission.ts";
 import type { Guard } from "../../guard/guard.ts";
 import type { Protection } from "../../guard/protection.ts";
 import type { Reply } from "../../protocol/reply.ts";
-import type { IncomingRequest } from "./incoming_request.ts";
+import type { IncomingRequest } from "./routed_request.ts";
 import type { AnswerIdempotently } from "./idempotent_answers.ts";
 
 /** What stands before the operation. */

@@ -10,7 +10,7 @@ import { exportPages, firstPageRows } from "../read/export_pages.ts";
 import type { Operation } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
 import type { RowFormat } from "../read/row_format.ts";
-import { parseSelection, planSelection, reachOf, type Selection } from "../read/selection.ts";
+import { parseSelection, planSelection, reachOf, type Selection } from "../read/list_query.ts";
 
 interface ExportIntent {
   readonly selection: Selection;

@@ -6,7 +6,7 @@ import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { cacheControl, jsonReply, tagHeaders } from "../http/json_reply.ts";
 import { namesTag } from "../http/etag.ts";
 import { notFound } from "../read/not_found_or_forbidden.ts";
-import { type Include, reachedBy, resolveInclude } from "../read/include.ts";
+import { type Include, reachedBy, resolveInclude } from "../read/resolve_include.ts";
 import { loadIncluded } from "../read/load_included.ts";
 import type { Operation, RelatedGrants } from "../operation.ts";
 import {

@@ -10,7 +10,7 @@ import { loadIncluded } from "../read/load_included.ts";
 import type { Operation, RelatedGrants } from "../operation.ts";
 import { type Included, noneIncluded, presentRows, type View } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
-import { parseSelection, planSelection, reachOf, type Selection } from "../read/selection.ts";
+import { parseSelection, planSelection, reachOf, type Selection } from "../read/list_query.ts";
 import {
   fetchTotalCount,
   parseTotalCount,

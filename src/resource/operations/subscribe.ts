@@ -1,7 +1,7 @@
 import { allRows, and, type Filter } from "../../filter/filter.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
 import type { LiveView } from "../../live/live_view.ts";
-import { reachedBy, resolveInclude } from "../read/include.ts";
+import { reachedBy, resolveInclude } from "../read/resolve_include.ts";
 import { createLiveView } from "../stream/create_live_view.ts";
 import { requireSubscribable } from "../read/load_included.ts";
 import type { Operation } from "../operation.ts";

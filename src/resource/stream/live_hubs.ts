@@ -8,7 +8,7 @@ import { StreamQuota, type StreamQuotaLimits } from "../../live/stream/stream_qu
 import { unrecordedIn } from "../../live/feed/require_recorded.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import type { RecordedDriver } from "../define/recorded_drivers.ts";
+import type { RecordedDriver } from "../define/resolve_change_recording.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** What the hubs of an app are made of. */

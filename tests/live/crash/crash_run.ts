@@ -1,7 +1,7 @@
 import type { Database } from "../../../src/db/open_database.ts";
 import { openDatabase } from "../../../src/db/open_database.ts";
 import { all } from "../../../src/filter/builders.ts";
-import { resource } from "../../../src/resource/define/definition.ts";
+import { resource } from "../../../src/resource/define/resource_options.ts";
 import { integer, text } from "../../../src/schema/column_builder.ts";
 import { table } from "../../../src/schema/table.ts";
 import { createScratchDatabase } from "../../support/engines.ts";

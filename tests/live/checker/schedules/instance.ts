@@ -14,8 +14,8 @@ import { createGuard } from "../../../../src/guard/guard.ts";
 import { openStore } from "../../../../src/kv/open_store.ts";
 import { Problem, problemReply } from "../../../../src/problem/problem.ts";
 import type { Reply } from "../../../../src/protocol/reply.ts";
-import type { ResourceDefinition } from "../../../../src/resource/define/definition.ts";
-import { mountResources } from "../../../../src/resource/http/mount.ts";
+import type { ResourceDefinition } from "../../../../src/resource/define/resource_options.ts";
+import { mountResources } from "../../../../src/resource/http/resource_router.ts";
 import { createTagKeys } from "../../../../src/resource/define/resolve_etag.ts";
 import { resolveRelations } from "../../../../src/resource/define/resolve_relations.ts";
 import type { Resource } from "../../../../src/resource/define/resource.ts";
@@ -25,7 +25,7 @@ import {
 } from "../../../../src/resource/define/resolve_resource.ts";
 import { createSealer } from "../../../../src/runtime/sealer.ts";
 import type { Runtime } from "../../../../src/runtime/runtime.ts";
-import { parseTarget } from "../../../../src/service/target.ts";
+import { parseTarget } from "../../../../src/resource/http/request_target.ts";
 import { type Gate, gatedLog, limitedMatcher } from "./gate.ts";
 import { tables } from "./world.ts";
 

@@ -1,7 +1,10 @@
 import { all, eq, inList, isNull, rsql } from "../../../../src/filter/builders.ts";
 import { type Filter, or } from "../../../../src/filter/filter.ts";
 import type { Database } from "../../../../src/db/open_database.ts";
-import { resource, type ResourceDefinition } from "../../../../src/resource/define/definition.ts";
+import {
+  resource,
+  type ResourceDefinition,
+} from "../../../../src/resource/define/resource_options.ts";
 import {
   bigint,
   boolean,

@@ -3,7 +3,10 @@ import { EventRenderer } from "../../../../src/live/dispatch/event_renderer.ts";
 import type { RowChange, Transition } from "../../../../src/live/match/row_change.ts";
 import { RelatedDispatch } from "../../../../src/live/dispatch/related_dispatch.ts";
 import { all, rsql } from "../../../../src/filter/builders.ts";
-import { resource, type ResourceDefinition } from "../../../../src/resource/define/definition.ts";
+import {
+  resource,
+  type ResourceDefinition,
+} from "../../../../src/resource/define/resource_options.ts";
 import { run } from "../../../support/scratch.ts";
 import { testUnless } from "../../../support/skip.ts";
 import type { Sabotage } from "./cast.ts";

@@ -1,6 +1,9 @@
 import { all, rsql } from "../../../../src/filter/builders.ts";
 import { procedure } from "../../../../src/resource/define/procedure.ts";
-import { resource, type ResourceDefinition } from "../../../../src/resource/define/definition.ts";
+import {
+  resource,
+  type ResourceDefinition,
+} from "../../../../src/resource/define/resource_options.ts";
 import { z } from "zod";
 import type { WorldOptions } from "./options.ts";
 import type { Row, State } from "./history.ts";

@@ -1,13 +1,13 @@
 import { type Database, openDatabase } from "../db/open_database.ts";
-import { resource } from "../resource/define/definition.ts";
+import { resource } from "../resource/define/resource_options.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { boolean, date, integer, real, text } from "../schema/column_builder.ts";
 import { table } from "../schema/table.ts";
 import { tableInfoOf, type TableLike } from "../schema/table_like.ts";
 import { identifier, join, sql, toStatement } from "../sql/fragment.ts";
-import type { CliRights } from "./access.ts";
-import { hostGuard } from "./host_guard.ts";
-import { grantedBy, type Served, tokenAuth } from "./served.ts";
+import type { CliRights } from "./cli_rights.ts";
+import { hostGuard } from "./dns_rebinding_guard.ts";
+import { grantedBy, type Served, tokenAuth } from "./cli_service.ts";
 
 /** A reading club in memory: four linked tables with rows to play with, gone when it stops. */
 export async function serveDemonstration(access: CliRights, runtime: Runtime): Promise<Served> {

@@ -2,9 +2,9 @@ import { all } from "../filter/builders.ts";
 import { Problem } from "../problem/problem.ts";
 import { problemTypeBase } from "../protocol/problem_codes.ts";
 import type { AuthOptions, ServiceConfig } from "../config.ts";
-import type { ResourceOptions } from "../resource/define/definition.ts";
+import type { ResourceOptions } from "../resource/define/resource_options.ts";
 import type { Middleware, MiddlewareContext } from "../service/middleware.ts";
-import { type CliRights, credentialsOf } from "./access.ts";
+import { type CliRights, credentialsOf } from "./cli_rights.ts";
 
 /** What the command line found to serve, and what its first output says about it. */
 export interface Served {

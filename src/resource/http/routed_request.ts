@@ -4,7 +4,7 @@ import { type Debit, noDebit } from "../../guard/budget/debit.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import { parseBody, readBody } from "./request_body.ts";
 import { operationPath } from "./operation_path.ts";
-import type { Caller, MountOptions, Target } from "./mount.ts";
+import type { Caller, MountOptions, Target } from "./resource_router.ts";
 import type { RecordReply, ResourceRequest } from "../operation.ts";
 import { parseQuery } from "./query_parameters.ts";
 import type { Resource } from "../define/resource.ts";

@@ -3,13 +3,13 @@ import {
   resource,
   type ResourceDefinition,
   type ResourceOptions,
-} from "../resource/define/definition.ts";
+} from "../resource/define/resource_options.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { TableInfo } from "../schema/table_info.ts";
-import type { CliRights } from "./access.ts";
-import { exists } from "./exists.ts";
-import { hostGuard } from "./host_guard.ts";
-import { grantedBy, refuseWrites, type Served, tokenAuth } from "./served.ts";
+import type { CliRights } from "./cli_rights.ts";
+import { exists } from "./path_exists.ts";
+import { hostGuard } from "./dns_rebinding_guard.ts";
+import { grantedBy, refuseWrites, type Served, tokenAuth } from "./cli_service.ts";
 
 /**
  * Every table of a live database becomes a resource. Without `writable` the database is opened

@@ -5,12 +5,12 @@ import { consoleObserver } from "../runtime/console_observer.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import { serveApp } from "../serve.ts";
-import { decideAccess } from "./access.ts";
+import { decideAccess } from "./cli_rights.ts";
 import type { ServeCommand } from "./arguments.ts";
 import { banner } from "./banner.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
-import { leaveWithParent } from "./restart.ts";
-import type { Served } from "./served.ts";
+import { leaveWithParent } from "./restart_with_kv.ts";
+import type { Served } from "./cli_service.ts";
 
 /** Serves until the process is told to stop; gives the exit code. */
 export async function runService(command: ServeCommand, version: string): Promise<number> {
@@ -55,10 +55,10 @@ async function prepare(command: ServeCommand, runtime: Runtime): Promise<Served>
     writable: command.write || database === null,
   }, runtime.random);
   if (database === null) {
-    const { serveDemonstration } = await import("./demonstration.ts");
+    const { serveDemonstration } = await import("./serve_demonstration.ts");
     return await serveDemonstration(access, runtime);
   }
-  const { serveInstantly } = await import("./instant.ts");
+  const { serveInstantly } = await import("./serve_database.ts");
   return await serveInstantly(database, access, runtime);
 }
 

@@ -6,7 +6,7 @@ import {
 import type { Driver } from "../../db/driver.ts";
 import { openRecordingDriver } from "../../db/changes/recorded_writes.ts";
 import type { Random } from "../../runtime/runtime.ts";
-import type { ResourceDefinition } from "./definition.ts";
+import type { ResourceDefinition } from "./resource_options.ts";
 import { isSubscribable } from "./subscribable.ts";
 import { tableOf } from "./table_of.ts";
 

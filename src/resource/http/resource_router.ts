@@ -4,7 +4,7 @@ import { noDebit } from "../../guard/budget/debit.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { passGuard } from "./pass_guard.ts";
-import { type IdentifiedRequest, IncomingRequest } from "./incoming_request.ts";
+import { type IdentifiedRequest, IncomingRequest } from "./routed_request.ts";
 import type { BodyLimits } from "./request_body.ts";
 import type { IdempotentAnswers } from "./idempotent_answers.ts";
 import type { AnswerDelivery } from "../operation.ts";

@@ -13,7 +13,7 @@ import type {
   RelationOptions,
   ResourceDefinition,
   ResourceOptions,
-} from "./definition.ts";
+} from "./resource_options.ts";
 import type { AnyHooks } from "./hooks.ts";
 import { tableOf } from "./table_of.ts";
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { type AccessFacts, credentialsOf, decideAccess } from "../../src/cli/access.ts";
+import { type AccessFacts, credentialsOf, decideAccess } from "../../src/cli/cli_rights.ts";
 import type { Random } from "../../src/runtime/runtime.ts";
 
 const random: Random = { bytes: (length) => new Uint8Array(length).fill(255) };

@@ -5,7 +5,7 @@ import { parseOrder } from "../../plan/order.ts";
 import type { OrderKey, ReadPlan } from "../../plan/plan.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
-import { reachedBy, resolveInclude } from "./include.ts";
+import { reachedBy, resolveInclude } from "./resolve_include.ts";
 import type { RelatedGrants } from "../operation.ts";
 import { columnsOf, type View, viewOf } from "../output.ts";
 import type { Query } from "../http/query_parameters.ts";

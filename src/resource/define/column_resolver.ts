@@ -1,7 +1,7 @@
 import type { Observer } from "../../runtime/observation.ts";
 import { columnInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import type { ColumnReferenceOf } from "./definition.ts";
+import type { ColumnReferenceOf } from "./resource_options.ts";
 
 /** A reference to a column → the column. Throws a plain Error that names the option. */
 export type ColumnFinder = (

@@ -1,4 +1,4 @@
-import type { Target } from "../resource/http/mount.ts";
+import type { Target } from "./resource_router.ts";
 
 /**
  * The path and the query of a request target, raw. `new URL()` would resolve `..` and throw for a

@@ -1,7 +1,7 @@
 import { Problem } from "../problem/problem.ts";
 import { isLoopback } from "../protocol/loopback.ts";
 import type { Middleware } from "../service/middleware.ts";
-import { type CliRights, credentialsOf } from "./access.ts";
+import { type CliRights, credentialsOf } from "./cli_rights.ts";
 
 /**
  * Where only this machine may ask, refuses what asks for it by another name than its own, unless
