@@ -242,7 +242,7 @@ Deno.test("a scope that cannot be read is the service's fault, not the caller's"
     eq(table("others", { id: integer().primaryKey() }).id, 1),
   ];
   for (const result of broken) {
-    const error = assertThrows(() => scope(result));
+    const error = assertThrows(() => scope(result), Error);
     assertStringIncludes(error.message, "Cannot");
     assertEquals(error.name, "Error");
   }
@@ -262,7 +262,7 @@ Deno.test("a scope that answers with no filter is refused in words that name its
     [or(eq(notes.id, 1), "id==1" as unknown as Filter), "a text"],
   ];
   for (const [answer, told] of cases) {
-    const error = assertThrows(() => scope(answer as Filter));
+    const error = assertThrows(() => scope(answer as Filter), Error);
     assertEquals([error.name, error.message], [
       "Error",
       `Cannot use the scope of "notes": it answered ${told}, not a filter`,

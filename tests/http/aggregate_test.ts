@@ -1,21 +1,23 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { all, eq } from "../../src/filter/builders.ts";
-import { createApp } from "../../src/app.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
-import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import {
+  all,
   bigint,
   boolean,
   bytes,
+  createApp,
   decimal,
+  eq,
   integer,
   json,
   real,
+  resource,
+  type ResourceOptions,
+  table,
   text,
   timestamp,
   uuid,
-} from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
+} from "../../mod.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import type { Engine } from "../support/engines.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
 

@@ -1,7 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { eq } from "../../src/filter/builders.ts";
-import { or } from "../../src/filter/filter.ts";
-import { Problem } from "../../src/problem/problem.ts";
+import { eq, or, Problem } from "../../mod.ts";
 import { insertRows, testOnEngines } from "../support/http.ts";
 import { ada, notes, some, withNotes } from "./batch_support.ts";
 

@@ -1,7 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { createApp } from "../../src/app.ts";
-import { all } from "../../src/filter/builders.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
+import { all, createApp, resource } from "../../mod.ts";
 import { runScript } from "../support/scratch.ts";
 import { testOnEngines } from "../support/http.ts";
 import { recorded, some } from "./batch_support.ts";

@@ -1,9 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { eq } from "../../src/filter/builders.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
-import { integer, text } from "../../src/schema/column_builder.ts";
+import { eq, integer, resource, table, text } from "../../mod.ts";
 import { compareInstants } from "../../src/schema/instant.ts";
-import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { type Answer, insertRows, testOnEngines, withService } from "../support/http.ts";
 import { ada, type Note, notes, open, some, withNotes } from "./batch_support.ts";

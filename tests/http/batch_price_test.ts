@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { resource } from "../../src/resource/define/resource_options.ts";
+import { resource } from "../../mod.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { insertRows, testOnEngines, withService } from "../support/http.ts";

@@ -1,9 +1,14 @@
-import type { Driver } from "../../src/db/driver.ts";
-import type { Database } from "../../src/db/open_database.ts";
-import { all } from "../../src/filter/builders.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
-import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
+import {
+  all,
+  type Database,
+  type Driver,
+  integer,
+  resource,
+  type ResourceOptions,
+  table,
+  text,
+  timestamp,
+} from "../../mod.ts";
 import type { Engine } from "../support/engines.ts";
 import { type Service, withService } from "../support/http.ts";
 

@@ -1,9 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { eq } from "../../src/filter/builders.ts";
-import { Problem } from "../../src/problem/problem.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
-import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
+import { eq, integer, Problem, resource, table, text } from "../../mod.ts";
 import { insertRows, testOnEngines, withService } from "../support/http.ts";
 import { ada, notes, open, some, withNotes } from "./batch_support.ts";
 

@@ -1,12 +1,16 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import type { AppConfig } from "../../src/config.ts";
-import { all } from "../../src/filter/builders.ts";
-import type { CaptchaQuestion, CaptchaVerifier } from "../../src/guard/captcha/captcha_verifier.ts";
-import { turnstile } from "../../src/guard/captcha/turnstile.ts";
-import type { ProtectionOptions } from "../../src/guard/protection_options.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
-import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
+import {
+  all,
+  type AppConfig,
+  type CaptchaQuestion,
+  type CaptchaVerifier,
+  integer,
+  type ProtectionOptions,
+  resource,
+  table,
+  text,
+  turnstile,
+} from "../../mod.ts";
 import { startVendor } from "../guard/vendor.ts";
 import { engines } from "../support/engines.ts";
 import { type Service, withService } from "../support/http.ts";

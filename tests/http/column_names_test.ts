@@ -1,15 +1,15 @@
 import { assertEquals } from "@std/assert";
-import { createApp } from "../../src/app.ts";
-import type { Database } from "../../src/db/open_database.ts";
-import { all } from "../../src/filter/builders.ts";
 import {
+  all,
+  createApp,
+  type Database,
+  type Observation,
   resource,
   type ResourceDefinition,
   type ResourceOptions,
-} from "../../src/resource/define/resource_options.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+  type TableInfo,
+} from "../../mod.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import type { TableInfo } from "../../src/schema/table_info.ts";
 import { quoteIdentifier as quoted } from "../../src/sql/fragment.ts";
 import { type EventStream, openEventStream } from "../support/event_stream.ts";
 import { testOnEngines } from "../support/http.ts";

@@ -1,16 +1,16 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { all } from "../../src/filter/builders.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
 import {
+  all,
   bigint,
   boolean,
   decimal,
   integer,
   json,
+  resource,
+  table,
   text,
   timestamp,
-} from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
+} from "../../mod.ts";
 import { type Service, testOnEngines, withService } from "../support/http.ts";
 import type { Engine } from "../support/engines.ts";
 

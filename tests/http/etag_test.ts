@@ -1,10 +1,18 @@
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
-import { type App, createApp } from "../../src/app.ts";
-import { type Database, openDatabase } from "../../src/db/open_database.ts";
-import { all, eq } from "../../src/filter/builders.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
-import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
+import {
+  all,
+  type App,
+  createApp,
+  type Database,
+  eq,
+  integer,
+  openDatabase,
+  resource,
+  type ResourceOptions,
+  table,
+  text,
+  timestamp,
+} from "../../mod.ts";
 import type { Engine } from "../support/engines.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
 

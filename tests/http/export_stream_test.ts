@@ -1,13 +1,16 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { createApp } from "../../src/app.ts";
-import { DatabaseError } from "../../src/db/database_error.ts";
-import type { Database } from "../../src/db/open_database.ts";
+import {
+  createApp,
+  type Database,
+  DatabaseError,
+  integer,
+  type Observation,
+  resource,
+  table,
+  text,
+} from "../../mod.ts";
 import { ResponseAborted } from "../../src/problem/response_aborted.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
 import { testOnEngines } from "../support/http.ts";
 import type { Engine } from "../support/engines.ts";
 import { gate, run } from "../support/scratch.ts";

@@ -1,20 +1,22 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { all, eq } from "../../src/filter/builders.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
 import {
+  all,
   bigint,
   boolean,
   bytes,
   date,
   decimal,
+  eq,
   integer,
   json,
   real,
+  resource,
+  type ResourceOptions,
+  table,
   text,
   timestamp,
-} from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
+} from "../../mod.ts";
 import {
   type Answer,
   insertRows,

@@ -1,12 +1,18 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { type App, createApp } from "../../src/app.ts";
-import type { Database } from "../../src/db/open_database.ts";
-import { all, rsql } from "../../src/filter/builders.ts";
+import {
+  all,
+  type App,
+  createApp,
+  type Database,
+  resource,
+  type ResourceOptions,
+  rsql,
+  sql,
+  type TableInfo,
+} from "../../mod.ts";
 import { equalOperator } from "../../src/filter/operators/value_operators.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import type { TableInfo } from "../../src/schema/table_info.ts";
-import { sql, toStatement } from "../../src/sql/fragment.ts";
+import { toStatement } from "../../src/sql/fragment.ts";
 import { type Engine, engines } from "../support/engines.ts";
 import { testOnEngines } from "../support/http.ts";
 import { run, runScript } from "../support/scratch.ts";

@@ -1,13 +1,19 @@
-import type { AppConfig } from "../../src/config.ts";
-import { type App, createApp } from "../../src/app.ts";
-import { type Database, openDatabase } from "../../src/db/open_database.ts";
-import { all } from "../../src/filter/builders.ts";
-import type { AbuseProtectionOptions } from "../../src/guard/abuse_options.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+import {
+  type AbuseProtectionOptions,
+  all,
+  type App,
+  type AppConfig,
+  createApp,
+  type Database,
+  integer,
+  type Observation,
+  openDatabase,
+  resource,
+  type ResourceOptions,
+  table,
+  text,
+} from "../../mod.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
 import { solve } from "../../src/client/solve.ts";
 import { powHeaders } from "../../src/protocol/proof_of_work.ts";
 

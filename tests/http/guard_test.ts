@@ -1,8 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { z } from "zod";
-import type { TrustQuestion } from "../../src/guard/pow/difficulty.ts";
-import { procedure } from "../../src/resource/define/procedure.ts";
-import { Problem } from "../../src/problem/problem.ts";
+import { Problem, procedure, type TrustQuestion } from "../../mod.ts";
 import { testOnEngines, withService } from "../support/http.ts";
 import { budget, solved, tally, withGuard } from "./guard_support.ts";
 import { ada, counts, everyTable, musicResources } from "./nested_support.ts";

@@ -1,9 +1,16 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { all, eq } from "../../src/filter/builders.ts";
-import { Problem } from "../../src/problem/problem.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
-import { boolean, integer, text, timestamp } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
+import {
+  all,
+  boolean,
+  eq,
+  integer,
+  Problem,
+  resource,
+  type ResourceOptions,
+  table,
+  text,
+  timestamp,
+} from "../../mod.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
 import type { Engine } from "../support/engines.ts";
 import { gate } from "../support/scratch.ts";

@@ -1,10 +1,5 @@
 /** What the hostile tests attack: a real listener over a table with text keys, all of it open. */
-import { all } from "../../src/filter/builders.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
-import { integer, json, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
-import { serve } from "../../src/serve.ts";
+import { all, integer, json, openDatabase, resource, serve, table, text } from "../../mod.ts";
 
 const things = table("things", { id: text().primaryKey(), rank: integer(), extra: json() });
 const db = await openDatabase("sqlite::memory:");

@@ -1,8 +1,11 @@
 import { assertEquals } from "@std/assert";
-import type { AbuseProtectionOptions } from "../../src/guard/abuse_options.ts";
-import type { TrustQuestion } from "../../src/guard/pow/difficulty.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
-import type { KeyValue } from "../../src/kv/key_value.ts";
+import {
+  type AbuseProtectionOptions,
+  type KeyValue,
+  resource,
+  type ResourceOptions,
+  type TrustQuestion,
+} from "../../mod.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { type Engine, engines } from "../support/engines.ts";

@@ -1,10 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { all, none } from "../../src/filter/builders.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
-import { procedure } from "../../src/resource/define/procedure.ts";
-import type { StandardSchema } from "../../src/resource/define/standard_schema.ts";
-import { text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
+import { all, none, procedure, resource, type StandardSchema, table, text } from "../../mod.ts";
 import { type Answer, type Service, testOnEngines, withService } from "../support/http.ts";
 
 const notes = table("i_docs", {

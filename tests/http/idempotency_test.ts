@@ -1,18 +1,25 @@
 import { assert, assertEquals } from "@std/assert";
+import {
+  all,
+  type AppConfig,
+  type Driver,
+  eq,
+  integer,
+  type KeyValue,
+  Problem,
+  procedure,
+  resource,
+  type ResourceOptions,
+  type StandardSchema,
+  StoreError,
+  table,
+  text,
+  timestamp,
+  uuid,
+} from "../../mod.ts";
 import { solve } from "../../src/client/solve.ts";
-import type { AppConfig } from "../../src/config.ts";
-import type { Driver } from "../../src/db/driver.ts";
-import { all, eq } from "../../src/filter/builders.ts";
-import { Problem } from "../../src/problem/problem.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
-import { procedure } from "../../src/resource/define/procedure.ts";
-import type { StandardSchema } from "../../src/resource/define/standard_schema.ts";
-import type { KeyValue } from "../../src/kv/key_value.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
-import { StoreError } from "../../src/kv/store_error.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { integer, text, timestamp, uuid } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
 import { type Engine, engines } from "../support/engines.ts";
 import {
   type Answer,

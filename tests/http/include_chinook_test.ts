@@ -1,7 +1,11 @@
 import { assertEquals } from "@std/assert";
-import { createApp } from "../../src/app.ts";
-import { type Database, openDatabase } from "../../src/db/open_database.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
+import {
+  createApp,
+  type Database,
+  openDatabase,
+  resource,
+  type ResourceOptions,
+} from "../../mod.ts";
 import { createScratchDatabase } from "../support/engines.ts";
 import { run, runScript, scratchFolder } from "../support/scratch.ts";
 import { testPostgres, testUnless } from "../support/skip.ts";

@@ -1,18 +1,19 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { createApp } from "../../src/app.ts";
-import type { Database } from "../../src/db/open_database.ts";
-import { all } from "../../src/filter/builders.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
 import {
+  all,
   bigint,
+  createApp,
+  type Database,
   date,
   decimal,
   integer,
+  resource,
+  type ResourceOptions,
+  table,
   text,
   timestamp,
   uuid,
-} from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
+} from "../../mod.ts";
 import { type Engine, engines } from "../support/engines.ts";
 import { insertRows, testOnEngines, withService } from "../support/http.ts";
 import { watchStatements } from "./include_support.ts";

@@ -1,10 +1,16 @@
-import type { ScopeFunction } from "../../src/auth/scope.ts";
-import type { Database } from "../../src/db/open_database.ts";
-import { all } from "../../src/filter/builders.ts";
-import { resource, type ResourceDefinition } from "../../src/resource/define/resource_options.ts";
-import { boolean, integer, text, timestamp } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
-import type { Statement } from "../../src/sql/fragment.ts";
+import {
+  all,
+  boolean,
+  type Database,
+  integer,
+  resource,
+  type ResourceDefinition,
+  type ScopeFunction,
+  type Statement,
+  table,
+  text,
+  timestamp,
+} from "../../mod.ts";
 import type { Engine } from "../support/engines.ts";
 import { hiddenMark, insertRows, type Service, withService } from "../support/http.ts";
 

@@ -1,8 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { eq, none } from "../../src/filter/builders.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
-import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
+import { eq, integer, none, resource, table, text } from "../../mod.ts";
 import { hiddenMark, insertRows, testOnEngines, withService } from "../support/http.ts";
 import {
   albums,

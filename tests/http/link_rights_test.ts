@@ -1,9 +1,15 @@
 import { assertEquals } from "@std/assert";
-import type { ScopeFunction } from "../../src/auth/scope.ts";
-import { all, eq, none, rsql } from "../../src/filter/builders.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
-import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
+import {
+  all,
+  eq,
+  integer,
+  none,
+  resource,
+  rsql,
+  type ScopeFunction,
+  table,
+  text,
+} from "../../mod.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
 import { albumTags, tracks, watchStatements, withShop } from "./include_support.ts";
 

@@ -1,17 +1,17 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { createApp } from "../../src/app.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
 import {
   bigint,
   boolean,
+  createApp,
   decimal,
   integer,
   real,
+  resource,
+  table,
   text,
   timestamp,
-} from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
+} from "../../mod.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
 import { engines } from "../support/engines.ts";
 import { testUnless } from "../support/skip.ts";

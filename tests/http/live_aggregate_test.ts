@@ -1,8 +1,16 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { all, eq, rsql } from "../../src/filter/builders.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
-import { decimal, integer, json, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
+import {
+  all,
+  decimal,
+  eq,
+  integer,
+  json,
+  resource,
+  type ResourceOptions,
+  rsql,
+  table,
+  text,
+} from "../../mod.ts";
 import type { EventStream } from "../support/event_stream.ts";
 import { engines } from "../support/engines.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";

@@ -1,11 +1,19 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { createApp } from "../../src/app.ts";
-import { all, eq, inList, ne, none } from "../../src/filter/builders.ts";
-import { Problem } from "../../src/problem/problem.ts";
-import { resource, type ResourceDefinition } from "../../src/resource/define/resource_options.ts";
-import type { Hooks } from "../../src/resource/define/hooks.ts";
-import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
+import {
+  all,
+  createApp,
+  eq,
+  type Hooks,
+  inList,
+  integer,
+  ne,
+  none,
+  Problem,
+  resource,
+  type ResourceDefinition,
+  table,
+  text,
+} from "../../mod.ts";
 import { engines } from "../support/engines.ts";
 import {
   hiddenMark,

@@ -1,9 +1,16 @@
-import type { Database } from "../../src/db/open_database.ts";
-import { all, eq } from "../../src/filter/builders.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
-import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
-import { tableInfoOf, type TableLike } from "../../src/schema/table_like.ts";
+import {
+  all,
+  type Database,
+  eq,
+  integer,
+  resource,
+  type ResourceOptions,
+  table,
+  type TableLike,
+  text,
+  timestamp,
+} from "../../mod.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import type { Engine } from "../support/engines.ts";
 import { hiddenMark, type Service, withService } from "../support/http.ts";
 import { recorded } from "./batch_support.ts";

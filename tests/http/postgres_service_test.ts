@@ -1,12 +1,16 @@
 import { assert, assertEquals } from "@std/assert";
-import { createApp } from "../../src/app.ts";
-import { type Database, openDatabase } from "../../src/db/open_database.ts";
-import { all } from "../../src/filter/builders.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+import {
+  all,
+  createApp,
+  type Database,
+  integer,
+  type Observation,
+  openDatabase,
+  resource,
+  table,
+  text,
+} from "../../mod.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
 import { postgresProxy } from "../db/postgres_proxy.ts";
 import { createScratchDatabase } from "../support/engines.ts";
 import { type Answer, insertRows } from "../support/http.ts";

@@ -1,15 +1,19 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import * as v from "valibot";
 import { z } from "zod";
-import { createApp } from "../../src/app.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
-import { all } from "../../src/filter/builders.ts";
-import { Problem } from "../../src/problem/problem.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
-import { type Procedure, procedure } from "../../src/resource/define/procedure.ts";
-import type { SchemaResult, StandardSchema } from "../../src/resource/define/standard_schema.ts";
-import { text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
+import {
+  all,
+  createApp,
+  openDatabase,
+  Problem,
+  type Procedure,
+  procedure,
+  resource,
+  type SchemaResult,
+  type StandardSchema,
+  table,
+  text,
+} from "../../mod.ts";
 import { type Engine, engines } from "../support/engines.ts";
 import {
   hiddenMark,

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { eq } from "../../src/filter/builders.ts";
+import { eq } from "../../mod.ts";
 import { type Service, testOnEngines } from "../support/http.ts";
 import { artists, withShop } from "./include_support.ts";
 

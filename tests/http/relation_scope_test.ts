@@ -1,10 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { createApp } from "../../src/app.ts";
-import { all, eq, rsql } from "../../src/filter/builders.ts";
-import { and } from "../../src/filter/filter.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
-import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
+import { all, and, createApp, eq, integer, resource, rsql, table, text } from "../../mod.ts";
 import { engines } from "../support/engines.ts";
 import { insertRows, testOnEngines, withService } from "../support/http.ts";
 

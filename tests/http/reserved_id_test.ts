@@ -1,8 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { all } from "../../src/filter/builders.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
-import { text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
+import { all, resource, table, text } from "../../mod.ts";
 import { testOnEngines, withService } from "../support/http.ts";
 
 const words = table("words", { id: text().primaryKey() });

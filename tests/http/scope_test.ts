@@ -1,9 +1,17 @@
 import { assertEquals } from "@std/assert";
-import { all, eq, ne, none, rsql } from "../../src/filter/builders.ts";
-import type { ScopeFunction, ScopeOptions } from "../../src/auth/scope.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
-import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
+import {
+  all,
+  eq,
+  integer,
+  ne,
+  none,
+  resource,
+  rsql,
+  type ScopeFunction,
+  type ScopeOptions,
+  table,
+  text,
+} from "../../mod.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
 import type { Engine } from "../support/engines.ts";
 

@@ -1,9 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { all } from "../../src/filter/builders.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
+import { all, integer, resource, table, text } from "../../mod.ts";
 import { soon, systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
 import { solve } from "../../src/client/solve.ts";
 import { handClock } from "../db/hand_clock.ts";
 import { startDenokv } from "../support/denokv.ts";

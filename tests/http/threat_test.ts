@@ -1,11 +1,21 @@
 import { assert, assertEquals } from "@std/assert";
-import { all, eq, isNull, none } from "../../src/filter/builders.ts";
-import { and, type Filter, or } from "../../src/filter/filter.ts";
+import {
+  all,
+  and,
+  boolean,
+  eq,
+  type Filter,
+  integer,
+  isNull,
+  none,
+  or,
+  Problem,
+  resource,
+  table,
+  text,
+  timestamp,
+} from "../../mod.ts";
 import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";
-import { Problem } from "../../src/problem/problem.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
-import { boolean, integer, text, timestamp } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
 import type { Engine } from "../support/engines.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
 

@@ -1,8 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { all, eq } from "../../src/filter/builders.ts";
-import { resource, type ResourceOptions } from "../../src/resource/define/resource_options.ts";
-import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
+import { all, eq, integer, resource, type ResourceOptions, table, text } from "../../mod.ts";
 import type { Engine } from "../support/engines.ts";
 import { type Service, testOnEngines, withService } from "../support/http.ts";
 import { run } from "../support/scratch.ts";

@@ -9,8 +9,11 @@ export const assertEquals: <T>(actual: T, expected: T, message?: string) => void
 export const assertNotEquals: <T>(actual: T, expected: T, message?: string) => void =
   real.assertNotEquals;
 /** Identity. */
-export const assertStrictEquals: <T>(actual: unknown, expected: T, message?: string) => void =
-  real.assertStrictEquals;
+export const assertStrictEquals: <T>(
+  actual: unknown,
+  expected: T,
+  message?: string,
+) => asserts actual is T = real.assertStrictEquals;
 /** Truth. */
 export const assert: (condition: unknown, message?: string) => asserts condition = real.assert;
 /** `actual` matches the expression. */
@@ -31,15 +34,23 @@ export const assertObjectMatch: (
 /** Ends the test. */
 export const fail: (message?: string) => never = real.fail;
 
-/** `work` throws; gives what it threw. */
-export const assertThrows: <E extends Error = Error>(
-  work: () => unknown,
-  errorClass?: new (...parameters: any[]) => E,
-  messageIncludes?: string,
-) => E = real.assertThrows;
-/** `work` rejects; gives what it rejected with. */
-export const assertRejects: <E extends Error = Error>(
-  work: () => PromiseLike<unknown>,
-  errorClass?: new (...parameters: any[]) => E,
-  messageIncludes?: string,
-) => Promise<E> = real.assertRejects;
+/** `work` throws; gives what it threw: without a class, anything can be thrown. */
+export const assertThrows: {
+  (work: () => unknown, message?: string): unknown;
+  <E extends Error = Error>(
+    work: () => unknown,
+    errorClass: new (...parameters: any[]) => E,
+    messageIncludes?: string,
+    message?: string,
+  ): E;
+} = real.assertThrows;
+/** `work` rejects; gives what it rejected with: without a class, that can be anything. */
+export const assertRejects: {
+  (work: () => PromiseLike<unknown>, message?: string): Promise<unknown>;
+  <E extends Error = Error>(
+    work: () => PromiseLike<unknown>,
+    errorClass: new (...parameters: any[]) => E,
+    messageIncludes?: string,
+    message?: string,
+  ): Promise<E>;
+} = real.assertRejects;
