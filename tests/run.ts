@@ -48,8 +48,6 @@ async function run(args: readonly string[]): Promise<number> {
   Deno.addSignalListener("SIGTERM", stop);
   const named = await existing(args);
   const folder = await Deno.makeTempDir({ ...await inMemory(), prefix: "resource-api-tests-" });
-  // The servers that tests start belong to another user, and lie in it.
-  await Deno.chmod(folder, 0o755);
   try {
     const summary = named.length > 0
       ? await runOnLanes([{ name: "", args }], folder, stopping.signal)
@@ -92,7 +90,7 @@ async function runOnLanes(
     // One after the other: each takes a port that is free.
     while (servers.length < lanes) servers.push(await postgresForTests());
     await Promise.all(servers.map(async (server) => {
-      const environment = { ...environmentOf(server), TMPDIR: folder, TEST_FOLDER: folder };
+      const environment = { ...environmentOf(server), TEST_FOLDER: folder };
       for (const part of waiting) {
         if (stopping.aborted) return;
         results.push(await runPart(part, environment, stopping));
@@ -159,8 +157,8 @@ async function existing(paths: readonly string[]): Promise<string[]> {
 }
 
 /**
- * Where temporary files need no disk, if there is room. What the tests of crashes kill is a
- * process, and files in memory outlive it as files on a disk do.
+ * Where PGlites need no disk, if there is room. Not for what else is temporary: Deno lets programs
+ * into `/dev` only when they may do everything, and tests start some that may not.
  */
 async function inMemory(): Promise<{ readonly dir?: string }> {
   const dir = "/dev/shm";
