@@ -2,11 +2,41 @@
  * Runs the tests: starts what they need, streams their output, and ends with one line,
  * `N passed, N failed, N skipped`. Arguments go to `deno test`; the ones that name files or folders
  * replace the default of everything.
+ *
+ * Everything is run in parts, on as many lanes as there are processors. A lane has a Postgres of
+ * its own: an open transaction in any database of a server holds back the ends of all change logs
+ * of that server.
  */
+import { statfs } from "node:fs/promises";
 import { type PostgresCluster, startPostgresCluster } from "./support/postgres_cluster.ts";
-import { testOutputReader, type TestSummary, unnamedReason } from "./support/test_summary.ts";
+import {
+  sumOf,
+  testOutputReader,
+  type TestSummary,
+  unnamedReason,
+} from "./support/test_summary.ts";
 
-const everything = ["tests", "src", "mod.ts", "README.md", "docs"];
+/** Parts that are worth a run of their own, the longest first: it must not be begun last. */
+const parts: readonly string[] = ["tests/live", "tests/http", "tests/invariants", "tests/db"];
+
+/** Places of code with examples, which are run with the rest of the tests. */
+const examples: readonly string[] = ["src", "mod.ts", "README.md", "docs"];
+
+/** These measure time or memory, and run after all others, with the machine for themselves. */
+const alone: readonly string[] = [
+  // What another client waits beside a slow reader, as a multiple of what it waits without one.
+  "tests/live/checker/processes/slow_snapshot_test.ts",
+  // That no request takes long, of many thousands.
+  "tests/http/hostile_test.ts",
+  // That a refusal comes before the work, told by the time it takes.
+  "tests/http/batch_filter_test.ts",
+];
+
+/** What one `deno test` is called with, after the options that are common to all. */
+interface Part {
+  readonly name: string;
+  readonly args: readonly string[];
+}
 
 if (import.meta.main) Deno.exit(await run(Deno.args));
 
@@ -16,18 +46,60 @@ async function run(args: readonly string[]): Promise<number> {
   const stop = () => stopping.abort();
   Deno.addSignalListener("SIGINT", stop);
   Deno.addSignalListener("SIGTERM", stop);
-  const postgres = await postgresForTests();
+  const named = await existing(args);
+  const folder = await Deno.makeTempDir({ ...await inMemory(), prefix: "resource-api-tests-" });
   try {
-    if (stopping.signal.aborted) return 130;
-    const environment = "url" in postgres
-      ? { TEST_POSTGRES_URL: postgres.url }
-      : { TEST_POSTGRES_MISSING: postgres.missing };
-    const { summary, success } = await runTests(args, environment, stopping.signal);
+    const summary = named.length > 0
+      ? await runOnLanes([{ name: "", args }], folder, stopping.signal)
+      : sumOf([
+        await runOnLanes(await partsOfAll(args), folder, stopping.signal),
+        await runOnLanes([{ name: "alone", args: [...args, ...alone] }], folder, stopping.signal),
+      ]);
     report(summary);
-    return stopping.signal.aborted ? 130 : success && isGood(summary) ? 0 : 1;
+    return stopping.signal.aborted ? 130 : isGood(summary) ? 0 : 1;
   } finally {
-    if ("stop" in postgres) await postgres.stop();
+    await Deno.remove(folder, { recursive: true });
   }
+}
+
+async function partsOfAll(args: readonly string[]): Promise<Part[]> {
+  const left: string[] = [];
+  for await (const { name } of Deno.readDir("tests")) {
+    if (name !== "run.ts" && !parts.includes(`tests/${name}`)) left.push(`tests/${name}`);
+  }
+  const ignore = `--ignore=${alone.join()}`;
+  return [
+    ...parts.map((name) => ({ name, args: [...args, ignore, name] })),
+    { name: "the rest", args: [...args, ...left.sort(), ...await existing(examples)] },
+  ];
+}
+
+/** Runs one part after the other on each lane; a lane that is done takes the next of all. */
+async function runOnLanes(
+  parts: readonly Part[],
+  folder: string,
+  stopping: AbortSignal,
+): Promise<TestSummary> {
+  // A server that is running already is one, and so is the lane then.
+  const given = Deno.env.get("TEST_POSTGRES_URL") !== undefined;
+  const lanes = given ? 1 : Math.min(navigator.hardwareConcurrency, parts.length);
+  const waiting = parts.values();
+  const results: (TestSummary | null)[] = [];
+  const servers: PostgresCluster[] = [];
+  try {
+    // One after the other: each takes a port that is free.
+    while (servers.length < lanes) servers.push(await postgresForTests());
+    await Promise.all(servers.map(async (server) => {
+      const environment = { ...environmentOf(server), TEST_FOLDER: folder };
+      for (const part of waiting) {
+        if (stopping.aborted) return;
+        results.push(await runPart(part, environment, stopping));
+      }
+    }));
+  } finally {
+    for (const server of servers) if ("stop" in server) await server.stop();
+  }
+  return sumOf(results);
 }
 
 /** A server that is running already, named by `TEST_POSTGRES_URL`, spares the start of another. */
@@ -36,31 +108,43 @@ async function postgresForTests(): Promise<PostgresCluster> {
   return url === undefined ? await startPostgresCluster() : { url, stop: () => Promise.resolve() };
 }
 
-async function runTests(
-  args: readonly string[],
+function environmentOf(postgres: PostgresCluster): Record<string, string> {
+  return "url" in postgres
+    ? { TEST_POSTGRES_URL: postgres.url }
+    : { TEST_POSTGRES_MISSING: postgres.missing };
+}
+
+/** Null when the run ended before its summary. */
+async function runPart(
+  { name, args }: Part,
   env: Record<string, string>,
   stopping: AbortSignal,
-): Promise<{ summary: TestSummary | null; success: boolean }> {
-  const places = await existing(args);
-  const rest = places.length > 0 ? [] : await existing(everything);
+): Promise<TestSummary | null> {
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["test", "-A", "--doc", ...args, ...rest],
+    args: ["test", "-A", "--doc", ...args],
     env,
     stdout: "piped",
   }).spawn();
   const kill = () => child.kill("SIGTERM");
   stopping.addEventListener("abort", kill);
   const reader = testOutputReader();
+  const label = name === "" ? "" : `${name}: `;
   let unfinished = "";
   for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
-    await writeAll(text);
     const lines = (unfinished + text).split("\n");
     unfinished = lines.pop() ?? "";
     for (const line of lines) reader.read(line);
+    await writeAll(lines.map((line) => `${label}${line}\n`).join(""));
   }
+  if (unfinished !== "") await writeAll(`${label}${unfinished}\n`);
   const { success } = await child.status;
   stopping.removeEventListener("abort", kill);
-  return { summary: reader.summary(), success };
+  const summary = reader.summary();
+  if (summary === null) {
+    await writeAll(`${label}The tests ended before their summary: that counts as one failure.\n`);
+  }
+  // A leak of the whole run, or a reporter's error, fails it beside the count.
+  return summary !== null && !success && summary.failed === 0 ? { ...summary, failed: 1 } : summary;
 }
 
 async function existing(paths: readonly string[]): Promise<string[]> {
@@ -72,23 +156,28 @@ async function existing(paths: readonly string[]): Promise<string[]> {
   return found;
 }
 
+/**
+ * Where PGlites need no disk, if there is room. Not for what else is temporary: Deno lets programs
+ * into `/dev` only when they may do everything, and tests start some that may not.
+ */
+async function inMemory(): Promise<{ readonly dir?: string }> {
+  const dir = "/dev/shm";
+  if ((await existing([dir])).length === 0) return {};
+  const { bavail, bsize } = await statfs(dir);
+  return bavail * bsize > 4 * 2 ** 30 ? { dir } : {};
+}
+
 async function writeAll(text: string): Promise<void> {
   let bytes = new TextEncoder().encode(text);
   while (bytes.length > 0) bytes = bytes.subarray(await Deno.stdout.write(bytes));
 }
 
-function report(summary: TestSummary | null): void {
-  if (summary === null) {
-    console.log("\nThe tests ended before their summary: that counts as one failure.");
-    console.log("0 passed, 1 failed, 0 skipped");
-    return;
-  }
+function report(summary: TestSummary): void {
   if (summary.passed + summary.failed === 0) console.log("\nNo test ran.");
   for (const [reason, count] of summary.skipReasons) console.log(`skipped: ${count} × ${reason}`);
   console.log(`${summary.passed} passed, ${summary.failed} failed, ${summary.skipped} skipped`);
 }
 
-function isGood(summary: TestSummary | null): boolean {
-  return summary !== null && summary.failed === 0 && summary.passed > 0 &&
-    !summary.skipReasons.has(unnamedReason);
+function isGood(summary: TestSummary): boolean {
+  return summary.failed === 0 && summary.passed > 0 && !summary.skipReasons.has(unnamedReason);
 }

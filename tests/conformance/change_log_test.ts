@@ -1,7 +1,7 @@
-import { engines } from "../support/engines.ts";
+import { everyEngine } from "../support/engines.ts";
 import { exercise } from "./change_log.ts";
 
-for (const engine of engines) {
+for (const engine of everyEngine) {
   exercise(
     engine,
     engine.name === "pglite"

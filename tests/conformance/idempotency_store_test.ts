@@ -3,7 +3,7 @@ import { KvIdempotency } from "../../src/idempotency/kv_idempotency.ts";
 import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { engines } from "../support/engines.ts";
+import { everyEngine } from "../support/engines.ts";
 import { testIdempotencyStore, ttlMs } from "./idempotency_store.ts";
 
 testIdempotencyStore("in the key-value store", (clock) => {
@@ -23,7 +23,7 @@ testIdempotencyStore("in a Deno KV", async (clock) => {
   };
 });
 
-for (const engine of engines.filter(({ ignore }) => ignore === undefined)) {
+for (const engine of everyEngine.filter(({ ignore }) => ignore === undefined)) {
   testIdempotencyStore(`in a table of ${engine.name}`, async (clock) => {
     const db = await engine.open();
     return {

@@ -7,14 +7,14 @@ import type { Observation } from "../../src/runtime/observation.ts";
 import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
-import { engines } from "../support/engines.ts";
+import { everyEngine } from "../support/engines.ts";
 import { testUnless } from "../support/skip.ts";
 
 const notes = table("notes", { id: integer().primaryKey(), remindAt: timestamp() });
 const grown = table("notes", { id: integer().primaryKey(), remindAt: timestamp(), title: text() });
 const gone = table("gone", { id: integer().primaryKey() });
 
-for (const { name, open, ignore } of engines) {
+for (const { name, open, ignore } of everyEngine) {
   testUnless(
     ignore ?? null,
     `${name}: a table or a column that is not there ends the start in words that say what to call`,

@@ -2,11 +2,11 @@ import { assert, assertEquals } from "@std/assert";
 import { type Database, openDatabase } from "../../src/db/open_database.ts";
 import { type ColumnInfo, ownTimestamps, type TableInfo } from "../../src/schema/table_info.ts";
 import { mediaScripts } from "../fixtures/media.ts";
-import { engines } from "../support/engines.ts";
+import { everyEngine } from "../support/engines.ts";
 import { runScript, scratchFolder } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
 
-for (const engine of engines) {
+for (const engine of everyEngine) {
   testUnless(
     engine.ignore ?? null,
     `introspection by ${engine.name} describes somebody else's tables`,
@@ -248,7 +248,7 @@ testUnless(
 );
 
 const chinookPostgres = Deno.env.get("CHINOOK_POSTGRES");
-const postgres = engines.find(({ name }) => name === "postgres");
+const postgres = everyEngine.find(({ name }) => name === "postgres");
 testUnless(
   postgres?.ignore ?? (chinookPostgres === undefined ? "CHINOOK_POSTGRES names no file" : null),
   "introspection reads the Chinook database on Postgres",

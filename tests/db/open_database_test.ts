@@ -5,7 +5,7 @@ import { openDatabase } from "../../src/db/open_database.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
-import { engines } from "../support/engines.ts";
+import { everyEngine } from "../support/engines.ts";
 import { run, scratchFolder } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
 
@@ -15,7 +15,7 @@ const pets = table("pets", {
   owner: text().references(() => people.id),
 });
 
-for (const engine of engines) {
+for (const engine of everyEngine) {
   testUnless(
     engine.ignore ?? null,
     `${engine.name} creates tables in an order that serves, and leaves those that are there`,

@@ -18,7 +18,7 @@ import {
   told,
 } from "../conformance/change_log_support.ts";
 import { handClock } from "./hand_clock.ts";
-import { createScratchDatabase, engines } from "../support/engines.ts";
+import { createScratchDatabase, everyEngine } from "../support/engines.ts";
 import { run, runScript } from "../support/scratch.ts";
 import { testPostgres, testUnless } from "../support/skip.ts";
 
@@ -26,7 +26,7 @@ const notes = table("notes", { id: integer().primaryKey(), title: text() });
 const server = testPostgres();
 
 function testOnPostgres(name: string, work: (db: Database) => Promise<void>): void {
-  for (const engine of engines.filter(({ name }) => name === "postgres" || name === "pglite")) {
+  for (const engine of everyEngine.filter(({ name }) => name === "postgres" || name === "pglite")) {
     testUnless(engine.ignore ?? null, `${name} (${engine.name})`, async () => {
       const db = await engine.open();
       try {

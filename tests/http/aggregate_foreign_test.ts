@@ -10,7 +10,7 @@ import {
   type TableInfo,
 } from "../../mod.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { type Engine, engines } from "../support/engines.ts";
+import { type Engine, engines, everyEngine } from "../support/engines.ts";
 import { runScript } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
 
@@ -130,7 +130,7 @@ for (const engine of engines.filter(({ name }) => name.includes("sqlite"))) {
     ));
 }
 
-for (const engine of engines.filter(({ name }) => name.startsWith("p"))) {
+for (const engine of everyEngine.filter(({ name }) => name.startsWith("p"))) {
   testUnless(
     engine.ignore ?? null,
     `types of Postgres that have no kind are grouped (${engine.name})`,

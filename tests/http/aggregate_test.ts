@@ -19,7 +19,13 @@ import {
 } from "../../mod.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import type { Engine } from "../support/engines.ts";
-import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
+import {
+  insertRows,
+  type Service,
+  testOnEngines,
+  testOnEveryEngine,
+  withService,
+} from "../support/http.ts";
 
 const sales = table("sales", {
   id: integer().primaryKey(),
@@ -119,7 +125,7 @@ testOnEngines(
     }),
 );
 
-testOnEngines(
+testOnEveryEngine(
   "groups stand in the order of their keys, NULL last, and texts stay apart",
   (engine) =>
     withSales(engine, async (_service, ask) => {

@@ -2,7 +2,13 @@ import { assertEquals } from "@std/assert";
 import { eq, integer, resource, table, text } from "../../mod.ts";
 import { compareInstants } from "../../src/schema/instant.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
-import { type Answer, insertRows, testOnEngines, withService } from "../support/http.ts";
+import {
+  type Answer,
+  insertRows,
+  testOnEngines,
+  testOnEveryEngine,
+  withService,
+} from "../support/http.ts";
 import { ada, type Note, notes, open, some, withNotes } from "./batch_support.ts";
 
 const version = { versionField: notes.version, updatedAtField: notes.updatedAt };
@@ -48,7 +54,7 @@ testOnEngines(
     }),
 );
 
-testOnEngines(
+testOnEveryEngine(
   "an upsert changes what is there and creates the rest, each by its own rules",
   (engine) => {
     const told: string[] = [];
@@ -254,7 +260,7 @@ testOnEngines(
     }),
 );
 
-testOnEngines(
+testOnEveryEngine(
   "fifty parallel upserts of the same rows all succeed, whoever comes first",
   (engine) =>
     withNotes(engine, {}, async ({ get, send }) => {

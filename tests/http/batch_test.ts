@@ -1,9 +1,9 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { eq, integer, Problem, resource, table, text } from "../../mod.ts";
-import { insertRows, testOnEngines, withService } from "../support/http.ts";
+import { insertRows, testOnEngines, testOnEveryEngine, withService } from "../support/http.ts";
 import { ada, notes, open, some, withNotes } from "./batch_support.ts";
 
-testOnEngines(
+testOnEveryEngine(
   "a batch create answers with its rows in the order of its items",
   (engine) =>
     withNotes(engine, {
@@ -217,7 +217,7 @@ testOnEngines(
     }),
 );
 
-testOnEngines(
+testOnEveryEngine(
   "a bad item names its index, and nothing of the others is written",
   (engine) =>
     withNotes(engine, {

@@ -11,7 +11,7 @@ import {
   text,
   timestamp,
 } from "../../mod.ts";
-import { type Service, testOnEngines, withService } from "../support/http.ts";
+import { type Service, testOnEngines, testOnEveryEngine, withService } from "../support/http.ts";
 import type { Engine } from "../support/engines.ts";
 
 const books = table("books", {
@@ -43,7 +43,7 @@ function withBooks(engine: Engine, work: (service: Service) => Promise<void>): P
   }), work);
 }
 
-testOnEngines(
+testOnEveryEngine(
   "a row is created, read, changed, replaced and deleted",
   (engine) =>
     withBooks(engine, async ({ get, send }) => {
@@ -153,7 +153,7 @@ testOnEngines(
     }),
 );
 
-testOnEngines(
+testOnEveryEngine(
   "unique and missing values are conflicts and faults, without a word of SQL",
   (engine) =>
     withBooks(engine, async ({ send }) => {
@@ -166,7 +166,7 @@ testOnEngines(
     }),
 );
 
-testOnEngines(
+testOnEveryEngine(
   "integers beyond 2^53 keep their digits, in and out",
   (engine) =>
     withBooks(engine, async ({ db, send }) => {

@@ -14,7 +14,13 @@ import {
   timestamp,
 } from "../../mod.ts";
 import type { Engine } from "../support/engines.ts";
-import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
+import {
+  insertRows,
+  type Service,
+  testOnEngines,
+  testOnEveryEngine,
+  withService,
+} from "../support/http.ts";
 
 const notes = table("notes", {
   id: integer().primaryKey(),
@@ -110,7 +116,7 @@ for (const [name, etag] of kinds) {
   );
 }
 
-testOnEngines(
+testOnEveryEngine(
   "without If-Match parallel writes all win, and the version counts each",
   (engine) =>
     withNotes(engine, { versionField: notes.version }, async ({ get, send }) => {
@@ -124,7 +130,7 @@ testOnEngines(
     }),
 );
 
-testOnEngines(
+testOnEveryEngine(
   "If-Match takes lists and *, and refuses what is no tag",
   (engine) =>
     withNotes(engine, { versionField: notes.version }, async ({ get, send }) => {

@@ -22,6 +22,7 @@ import {
   insertRows,
   type Service,
   testOnEngines,
+  testOnEveryEngine,
   withService,
 } from "../support/http.ts";
 import type { Engine } from "../support/engines.ts";
@@ -173,7 +174,7 @@ function csvField(item: Record<string, unknown>, name: string): string | null {
   return typeof value === "string" && name !== "data" ? value : JSON.stringify(value);
 }
 
-testOnEngines(
+testOnEveryEngine(
   "filter, order, select, scope and soft delete are those of the list",
   (engine) =>
     withItems(engine, {

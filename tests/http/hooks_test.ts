@@ -14,7 +14,13 @@ import {
 import { tableInfoOf } from "../../src/schema/table_like.ts";
 import type { Engine } from "../support/engines.ts";
 import { gate } from "../support/scratch.ts";
-import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
+import {
+  insertRows,
+  type Service,
+  testOnEngines,
+  testOnEveryEngine,
+  withService,
+} from "../support/http.ts";
 
 const posts = table("posts", {
   id: text().primaryKey(),
@@ -75,7 +81,7 @@ testOnEngines(
     }),
 );
 
-testOnEngines(
+testOnEveryEngine(
   "hooks run in order, before-hooks outside the transaction, after-hooks inside",
   (engine) => {
     const told: string[] = [];
@@ -157,7 +163,7 @@ testOnEngines(
     }),
 );
 
-testOnEngines(
+testOnEveryEngine(
   "a hook that uses the outer database fails at once, and one that hangs ends",
   (engine) => {
     let outer: Service["db"] | null = null;

@@ -26,6 +26,7 @@ import {
   hiddenMark,
   type Service,
   testOnEngines,
+  testOnEveryEngine,
   withService,
 } from "../support/http.ts";
 import { gate, run } from "../support/scratch.ts";
@@ -144,7 +145,7 @@ for (const storage of storages) {
       }),
   );
 
-  testOnEngines(
+  testOnEveryEngine(
     `a batch answer of 300 KB is given again byte for byte, kept in ${storage}`,
     (engine) =>
       withNotes(engine, {}, { idempotency: { storage } }, async (service) => {

@@ -1,6 +1,12 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { eq, integer, none, resource, table, text } from "../../mod.ts";
-import { hiddenMark, insertRows, testOnEngines, withService } from "../support/http.ts";
+import {
+  hiddenMark,
+  insertRows,
+  testOnEngines,
+  testOnEveryEngine,
+  withService,
+} from "../support/http.ts";
 import {
   albums,
   albumTags,
@@ -14,7 +20,7 @@ import {
 
 const user = { "x-user": "ada" };
 
-testOnEngines(
+testOnEveryEngine(
   "include loads all four kinds of relations; a missing one is null or empty",
   (engine) =>
     withShop(engine, {}, async ({ get }) => {
@@ -226,7 +232,7 @@ testOnEngines(
     }),
 );
 
-testOnEngines(
+testOnEveryEngine(
   "a relation path filters by what the caller may read of the related rows",
   (engine) =>
     withShop(engine, { artists: () => eq(artists.name, "ada") }, async ({ get, send }) => {

@@ -12,7 +12,13 @@ import {
   text,
   timestamp,
 } from "../../mod.ts";
-import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
+import {
+  insertRows,
+  type Service,
+  testOnEngines,
+  testOnEveryEngine,
+  withService,
+} from "../support/http.ts";
 import { engines } from "../support/engines.ts";
 import { testUnless } from "../support/skip.ts";
 
@@ -125,7 +131,7 @@ Deno.test("a walk by cursor gives every row once, in one order on every engine",
   }
 });
 
-testOnEngines(
+testOnEveryEngine(
   "NULLs stand last in both directions, and text is in code-point order",
   (engine) =>
     withService(engine, [items], served, async (service) => {

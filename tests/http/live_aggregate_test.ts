@@ -13,7 +13,13 @@ import {
 } from "../../mod.ts";
 import type { EventStream } from "../support/event_stream.ts";
 import { engines } from "../support/engines.ts";
-import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
+import {
+  insertRows,
+  type Service,
+  testOnEngines,
+  testOnEveryEngine,
+  withService,
+} from "../support/http.ts";
 
 const sales = table("sales", {
   id: integer().primaryKey(),
@@ -73,7 +79,7 @@ async function next(stream: EventStream) {
   return event?.data;
 }
 
-testOnEngines(
+testOnEveryEngine(
   "a live aggregate begins with its groups, and tells them again when they are others",
   (engine) =>
     withSales(engine, {}, async ({ db, send, subscribe }) => {

@@ -1,8 +1,8 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { hiddenMark, insertRows, testOnEngines } from "../support/http.ts";
+import { hiddenMark, insertRows, testOnEngines, testOnEveryEngine } from "../support/http.ts";
 import { ada, counts, prizes, tags, withMusic } from "./nested_support.ts";
 
-testOnEngines(
+testOnEveryEngine(
   "a nested create writes all four kinds of relations and answers with the rows, masked",
   (engine) =>
     withMusic(engine, {}, async ({ db, get, send }) => {
@@ -154,7 +154,7 @@ testOnEngines(
     }),
 );
 
-testOnEngines(
+testOnEveryEngine(
   "twenty nested creates at once all succeed, and link the same row",
   (engine) =>
     withMusic(engine, {}, async ({ db, send }) => {

@@ -20,6 +20,7 @@ import {
   insertRows,
   type Service,
   testOnEngines,
+  testOnEveryEngine,
   withService,
 } from "../support/http.ts";
 import { statement } from "../support/scratch.ts";
@@ -80,7 +81,7 @@ function failures({ observations }: Service): string[] {
   );
 }
 
-testOnEngines(
+testOnEveryEngine(
   "a procedure writes in a transaction of its own, all or nothing",
   (engine) =>
     withProcedures(engine, {

@@ -1,12 +1,12 @@
 import { assertEquals } from "@std/assert";
 import { eq } from "../../mod.ts";
-import { type Service, testOnEngines } from "../support/http.ts";
+import { type Service, testOnEngines, testOnEveryEngine } from "../support/http.ts";
 import { artists, withShop } from "./include_support.ts";
 
 const ada = { "x-user": "ada" };
 const nobody = {};
 
-testOnEngines(
+testOnEveryEngine(
   "a list, its total, a count, groups and an export agree under filters that walk relations",
   (engine) =>
     withShop(engine, { artists: () => eq(artists.name, "ada") }, async (service) => {

@@ -12,7 +12,13 @@ import {
   table,
   text,
 } from "../../mod.ts";
-import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
+import {
+  insertRows,
+  type Service,
+  testOnEngines,
+  testOnEveryEngine,
+  withService,
+} from "../support/http.ts";
 import type { Engine } from "../support/engines.ts";
 
 const notes = table("notes", {
@@ -183,7 +189,7 @@ testOnEngines(
     }),
 );
 
-testOnEngines(
+testOnEveryEngine(
   "writes outside the scope are 404 when unseen, 403 when seen, and change nothing",
   (engine) =>
     withNotes(engine, {

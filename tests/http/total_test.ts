@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { all, eq, integer, resource, type ResourceOptions, table, text } from "../../mod.ts";
 import type { Engine } from "../support/engines.ts";
-import { type Service, testOnEngines, withService } from "../support/http.ts";
+import { type Service, testOnEngines, testOnEveryEngine, withService } from "../support/http.ts";
 import { run } from "../support/scratch.ts";
 
 const owners = table("owners", { id: integer().primaryKey(), name: text() });
@@ -57,7 +57,7 @@ async function total({ get }: Service, query = "", headers = {}): Promise<string
   return `about ${Math.round(totalCount / 1000)}k`;
 }
 
-testOnEngines(
+testOnEveryEngine(
   "an estimated total is near the truth, and says so, where the engine guesses",
   (engine) =>
     withItems(engine, {}, async (service) => {

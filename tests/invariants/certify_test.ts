@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { certifiedOperators } from "../../src/sql/certified_operators.ts";
 import type { CellClass, Engine as EngineFamily } from "../../src/sql/dialect.ts";
-import { engines } from "../support/engines.ts";
+import { everyEngine } from "../support/engines.ts";
 import { testUnless } from "../support/skip.ts";
 import { root } from "../repository/module_graph.ts";
 import { type Certification, certify } from "./certification.ts";
@@ -12,7 +12,7 @@ const isWriting = Deno.env.get("CERTIFY") === "write";
 const families: readonly EngineFamily[] = ["sqlite", "postgres"];
 const results = new Map<string, Certification>();
 
-for (const engine of engines) {
+for (const engine of everyEngine) {
   testUnless(
     engine.ignore ?? null,
     `${engine.name} gives the answers of memory in every certified cell`,

@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
 import { all, lt } from "../../src/filter/builders.ts";
 import { Problem } from "../../src/problem/problem.ts";
-import { insertRows, testOnEngines } from "../support/http.ts";
+import { insertRows, testOnEngines, testOnEveryEngine } from "../support/http.ts";
 import { ada, notes, sent, toldSoFar, withNotes } from "./notes.ts";
 
-testOnEngines(
+testOnEveryEngine(
   "each write of the API is told as the specification says",
   (engine) =>
     withNotes(engine, {}, async (service) => {
@@ -43,7 +43,7 @@ testOnEngines(
     }),
 );
 
-testOnEngines("what is rolled back was never told", (engine) => {
+testOnEveryEngine("what is rolled back was never told", (engine) => {
   const onAfterUpdate = () => {
     throw new Problem("forbidden", "Cannot update: this hook never lets it");
   };

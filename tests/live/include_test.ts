@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { albums, albumTags, artists, profiles, tags, withShop } from "../http/include_support.ts";
-import { insertRows, testOnEngines } from "../support/http.ts";
+import { insertRows, testOnEveryEngine } from "../support/http.ts";
 import { catchUp, follow, held, listed, updateRow } from "./include_streams.ts";
 
 const isLive = true;
@@ -8,7 +8,7 @@ const nested = "include=profile,albums(include:tracks,tags)";
 const flat = "include=artist,tags(select:label),tracks(limit:1;orderBy:-id)";
 const upwards = "include=album(include:artist)";
 
-testOnEngines(
+testOnEveryEngine(
   "a change under a row is a change of it, and is told to nobody else",
   (engine) =>
     withShop(engine, { isLive }, async (service) => {

@@ -2,14 +2,14 @@ import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { all, eq } from "../../src/filter/builders.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { insertRows, testOnEngines } from "../support/http.ts";
+import { insertRows, testOnEngines, testOnEveryEngine } from "../support/http.ts";
 import { ada, notes, sent, toldSoFar, withNotes } from "./notes.ts";
 import { engines } from "../support/engines.ts";
 
 const [sqlite] = engines;
 if (sqlite === undefined) throw new Error("There is an engine");
 
-testOnEngines(
+testOnEveryEngine(
   "a stream begins with the rows, and goes on with what happens to them",
   (engine) =>
     withNotes(engine, {}, async ({ db, send, subscribe }) => {
@@ -193,7 +193,7 @@ Deno.test("the limits of streams count in one process, and not over all of them"
     }, config), config);
 });
 
-testOnEngines(
+testOnEveryEngine(
   "without triggers the writes of the service are told all the same",
   (engine) =>
     withNotes(engine, {}, async (service) => {

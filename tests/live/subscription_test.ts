@@ -9,7 +9,7 @@ import { sql } from "../../src/sql/fragment.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { columnInfoOf, tableInfoOf } from "../../src/schema/table_like.ts";
-import { engines } from "../support/engines.ts";
+import { engines, everyEngine } from "../support/engines.ts";
 import type { EventStream } from "../support/event_stream.ts";
 import { testOnEngines } from "../support/http.ts";
 import { testUnless } from "../support/skip.ts";
@@ -284,7 +284,7 @@ Deno.test("a client whose place in history was forgotten starts over", () => {
   });
 });
 
-for (const engine of engines.filter(({ name }) => name === "postgres" || name === "pglite")) {
+for (const engine of everyEngine.filter(({ name }) => name === "postgres" || name === "pglite")) {
   const name = `a table that is emptied at once starts everybody over (${engine.name})`;
   testUnless(
     engine.ignore ?? null,

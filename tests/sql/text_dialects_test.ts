@@ -9,7 +9,7 @@ import { rawSql, sql, toStatement } from "../../src/sql/fragment.ts";
 import { postgresText } from "../../src/sql/postgres/text_operators.ts";
 import { sqliteText } from "../../src/sql/sqlite/text_operators.ts";
 import { filterOf } from "../filter/support.ts";
-import { engines } from "../support/engines.ts";
+import { engines, everyEngine } from "../support/engines.ts";
 import { run } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
 
@@ -17,7 +17,7 @@ const notes = table("notes", { id: integer().primaryKey(), title: text().unique(
 
 // The driver of node:sqlite explains statements itself and cannot run an EXPLAIN of ours; the
 // library behind it is the same as the other one's.
-for (const engine of engines.filter(({ name }) => name !== "node:sqlite")) {
+for (const engine of everyEngine.filter(({ name }) => name !== "node:sqlite")) {
   testUnless(engine.ignore ?? null, `${engine.name} finds a prefix by an index`, async () => {
     const db = await engine.open();
     try {

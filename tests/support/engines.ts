@@ -1,4 +1,6 @@
+import { existsSync } from "node:fs";
 import { cp } from "node:fs/promises";
+import { dirname } from "node:path";
 import {
   type Database,
   openDatabase,
@@ -15,8 +17,8 @@ export interface Engine {
   readonly ignore?: string;
 }
 
-/** Every engine by every driver. */
-export const engines: readonly Engine[] = [
+/** Every engine by every driver. Conformance suites and one test of each family run over these. */
+export const everyEngine: readonly Engine[] = [
   {
     name: "better-sqlite3",
     // A notice says that node:sqlite has taken its place, which would test nothing new.
@@ -30,8 +32,16 @@ export const engines: readonly Engine[] = [
   },
   { name: "node:sqlite", open: (options) => openDatabase("node-sqlite::memory:", options) },
   postgresEngine(),
-  { name: "pglite", open: pgliteOpener() },
+  pgliteEngine(),
 ];
+
+/**
+ * What most tests run over. PGlite is the same Postgres behind a driver of its own, and several
+ * times slower: beyond {@link everyEngine}'s tests it has a run of its own, `deno task test:pglite`.
+ */
+export const engines: readonly Engine[] = Deno.env.get("TEST_PGLITE") === "everywhere"
+  ? everyEngine
+  : everyEngine.filter(({ name }) => name !== "pglite");
 
 function postgresEngine(): Engine {
   const server = testPostgres();
@@ -48,25 +58,42 @@ function postgresEngine(): Engine {
   };
 }
 
-/** Setting up a PGlite takes seconds, and copying one a fraction of that. */
-function pgliteOpener(): Engine["open"] {
+/**
+ * Setting up a PGlite takes seconds, and copying one a fraction of that. One that is emptied and
+ * used again would be quicker still, but it leaves timers running from one test into the next.
+ */
+function pgliteEngine(): Engine {
   let template: Promise<string> | null = null;
+  return {
+    name: "pglite",
+    open: async (options) => {
+      const source = await (template ??= pgliteTemplate());
+      const folder = await Deno.makeTempDir({ dir: dirname(source), prefix: "pglite-" });
+      await cp(source, `${folder}/data`, { recursive: true });
+      const remove = () => Deno.remove(folder, { recursive: true });
+      return removedAtClose(await openDatabase(`pglite:${folder}/data`, options), remove);
+    },
+  };
+}
 
-  async function createTemplate(): Promise<string> {
-    const folder = await Deno.makeTempDir({ prefix: "resource-api-pglite-" });
+/** Kept in the folder of the whole run, if there is one: else each file sets up its own. */
+async function pgliteTemplate(): Promise<string> {
+  const ofRun = Deno.env.get("TEST_FOLDER");
+  const shared = `${ofRun}/pglite`;
+  if (ofRun !== undefined && existsSync(shared)) return shared;
+  const folder = await Deno.makeTempDir({ ...(ofRun && { dir: ofRun }), prefix: "pglite-" });
+  await (await openDatabase(`pglite:${folder}/data`)).close();
+  if (ofRun === undefined) {
     addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
-    await (await openDatabase(`pglite:${folder}/data`)).close();
     return `${folder}/data`;
   }
-
-  return async (options) => {
-    template ??= createTemplate();
-    const source = await template;
-    const folder = await Deno.makeTempDir({ prefix: "resource-api-pglite-" });
-    await cp(source, `${folder}/data`, { recursive: true });
-    const remove = () => Deno.remove(folder, { recursive: true });
-    return removedAtClose(await openDatabase(`pglite:${folder}/data`, options), remove);
-  };
+  try {
+    await Deno.rename(`${folder}/data`, shared);
+  } catch (error) {
+    // Another process was first, and its template is as good.
+    if (!existsSync(shared)) throw error;
+  }
+  return shared;
 }
 
 function removedAtClose(database: Database, remove: () => Promise<void>): Database {

@@ -4,7 +4,7 @@ import type { Database } from "../../src/db/open_database.ts";
 import { tableInfoOf, type TableLike } from "../../src/schema/table_like.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { type Engine, engines } from "./engines.ts";
+import { type Engine, engines, everyEngine } from "./engines.ts";
 import { type EventStream, openEventStream } from "./event_stream.ts";
 import { testUnless } from "./skip.ts";
 
@@ -126,8 +126,21 @@ export async function withService(
   }
 }
 
-/** One test for each engine. */
+/** One test for each engine that most tests run over. */
 export function testOnEngines(name: string, work: (engine: Engine) => Promise<void>): void {
+  testOn(engines, name, work);
+}
+
+/** One test for each engine: the example of its family that PGlite runs by default, too. */
+export function testOnEveryEngine(name: string, work: (engine: Engine) => Promise<void>): void {
+  testOn(everyEngine, name, work);
+}
+
+function testOn(
+  engines: readonly Engine[],
+  name: string,
+  work: (engine: Engine) => Promise<void>,
+): void {
   for (const engine of engines) {
     testUnless(engine.ignore ?? null, `${name} (${engine.name})`, () => work(engine));
   }

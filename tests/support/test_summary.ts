@@ -46,6 +46,21 @@ export function testOutputReader(): TestOutputReader {
   };
 }
 
+/** What several runs came to; one that ended before its closing line counts as one failure. */
+export function sumOf(summaries: readonly (TestSummary | null)[]): TestSummary {
+  const skipReasons = new Map<string, number>();
+  const sum = { passed: 0, failed: 0, skipped: 0 };
+  for (const summary of summaries) {
+    sum.passed += summary?.passed ?? 0;
+    sum.failed += summary?.failed ?? 1;
+    sum.skipped += summary?.skipped ?? 0;
+    for (const [reason, count] of summary?.skipReasons ?? []) {
+      skipReasons.set(reason, (skipReasons.get(reason) ?? 0) + count);
+    }
+  }
+  return { ...sum, skipReasons };
+}
+
 /** What a test is counted under that was ignored without `testUnless`. */
 export const unnamedReason = "no reason given";
 

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { testOutputReader, unnamedReason } from "./test_summary.ts";
+import { sumOf, testOutputReader, unnamedReason } from "./test_summary.ts";
 
 function read(output: string) {
   const reader = testOutputReader();
@@ -39,4 +39,21 @@ Deno.test("a summary reads a failed run", () => {
 
 Deno.test("a run that ends before its closing line has no summary", () => {
   assertEquals(read("error: Type checking failed."), null);
+});
+
+Deno.test("runs side by side are summed, and one without a summary is a failure", () => {
+  const run = (failed: number, reasons: readonly (readonly [string, number])[]) => ({
+    passed: 2,
+    failed,
+    skipped: 3,
+    skipReasons: new Map(reasons),
+  });
+  const runs = [run(0, [["a", 1], ["b", 2]]), null, run(4, [["b", 3]])];
+  assertEquals(sumOf(runs), {
+    passed: 4,
+    failed: 5,
+    skipped: 6,
+    skipReasons: new Map([["a", 1], ["b", 5]]),
+  });
+  assertEquals(sumOf([]), { passed: 0, failed: 0, skipped: 0, skipReasons: new Map() });
 });
