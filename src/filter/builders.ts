@@ -23,12 +23,12 @@ export function none(): Filter {
   return noRows;
 }
 
-/** What a comparison takes: undefined and null deny, so that a missing user id opens nothing. */
+/** The value of a comparison: undefined and null deny, so that a missing user id grants nothing. */
 export type FilterValue<T> = T | null | undefined;
 
 /**
  * The rows whose column equals the value. Undefined, null, NaN and a value that the column could
- * not hold match nothing, here and in all comparisons below; {@link isNull} asks for NULL.
+ * not hold match nothing, here and in all comparisons below; {@link isNull} tests for NULL.
  *
  * @example
  * ```ts
@@ -42,7 +42,7 @@ export function eq<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): Fi
   return build(equalOperator, column, [value]);
 }
 
-/** The rows whose column has another value; NULL is none. */
+/** The rows whose column has another value; rows with NULL are not among them. */
 export function ne<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): Filter {
   return build(notEqualOperator, column, [value]);
 }
@@ -90,23 +90,22 @@ export function like(column: ColumnLike<string>, pattern: FilterValue<string>): 
   return build(likeOperator, column, [pattern]);
 }
 
-/** A filter text with values beside it. It gets its meaning from the table it is used with. */
+/** A filter text with separate values. It is resolved against the table that it is used with. */
 export interface FilterText {
-  /** Tells it from a filter that has its meaning already. */
+  /** Distinguishes it from a resolved filter. */
   readonly kind: "text";
-  /** The text, with `hole` and a number where a value stands. */
+  /** The text, with {@link placeholder} and an index in the place of each value. */
   readonly text: string;
-  /** What stands in the holes. */
+  /** The values, by the indexes of the placeholders. */
   readonly values: readonly unknown[];
 }
 
-/** Unicode promises that this is no character: no text that is exchanged holds it. */
+/** A Unicode noncharacter: reserved for internal use, so that no exchanged text contains it. */
 export const placeholder = "\ufdd0";
 
 /**
- * A scope as filter text. Values stand where the language has values, and are data: what they
- * hold is never read as syntax. An array serves as the list of `=in=`; undefined and null deny,
- * and `=isnull=true` asks for NULL.
+ * A scope as filter text. Interpolated values are data: their content is never parsed as syntax.
+ * An array is the list of `=in=`; undefined and null deny, and `=isnull=true` tests for NULL.
  *
  * @example
  * ```ts

@@ -11,9 +11,10 @@ import {
 } from "./operators/value_operators.ts";
 
 /**
- * A text that filters over one table share only when they mean the same: subscribers with the same
- * one share their work. The order of terms and of a list's values, repetitions, aliases and
- * parentheses make no difference. Filters that mean the same for deeper reasons may differ.
+ * A canonical text of a filter: two filters over one table have the same text only if they mean
+ * the same, so that their subscribers can share work. The order of terms and of a list's values,
+ * repetitions, aliases and parentheses make no difference. The converse does not hold: equivalent
+ * filters may have different texts.
  */
 export function canonicalFilterText(filter: Filter): string {
   switch (filter.kind) {
@@ -34,9 +35,9 @@ export function canonicalFilterText(filter: Filter): string {
   }
 }
 
-/** Every key inside ends by its own syntax, so that no two groups share a text. */
+/** Every text inside is delimited by its own syntax, so that no two groups share a text. */
 function groupKey(kind: "and" | "or", terms: readonly Filter[]): string {
-  // A tree made by hand may hold a group in a group of its kind, or one of a single term.
+  // A tree built by hand may nest a group in a group of the same kind, or hold a single term.
   const flat = kind === "and" ? and(...terms) : or(...terms);
   if (flat.kind !== kind) return canonicalFilterText(flat);
   const keys = sortedOnce(flat.terms.map(canonicalFilterText));
@@ -48,18 +49,18 @@ function comparisonKey({ column, operator, values }: Comparison): string {
   const texts = values.map((value) =>
     operand(value, operator) ?? canonicalValueText(value, column)
   );
-  // Only lists of the language: what a custom operator makes of the order is its own affair.
-  const settled = operator.takes === "list" ? sortedOnce(texts) : texts;
-  const [symbol] = equivalent(operator, settled.length, column.kind === "text").symbols;
-  return JSON.stringify([column.name, symbol, ...settled]);
+  // Only lists of the language: to a custom operator the order of its texts may matter.
+  const operands = operator.takes === "list" ? sortedOnce(texts) : texts;
+  const [symbol] = equivalent(operator, operands.length, column.kind === "text").symbols;
+  return JSON.stringify([column.name, symbol, ...operands]);
 }
 
-/** What is no value of the column as text; null for what is. */
+/** The text of an operand that is not a value of the column; null for one that is. */
 function operand(value: unknown, { takes }: Operator): string | null {
   return takes === "value" || takes === "list" || takes === "pair" ? null : String(value);
 }
 
-/** The plainest operator that does the same. */
+/** The simplest equivalent operator. */
 function equivalent(operator: Operator, count: number, isText: boolean): Operator {
   if (operator === inOperator && count === 1) return equalOperator;
   if (operator === outOperator && count === 1) return notEqualOperator;

@@ -3,8 +3,9 @@ import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Operator } from "./operators/operator.ts";
 
 /**
- * Which rows: a tree whose values already have the type of their column. `all` and `none` are
- * values, so that neither is ever mistaken for the other, and no filter text is ever joined.
+ * A condition on rows: a tree whose values already have the type of their column. `all` and `none`
+ * are values of their own, so that neither is mistaken for the other. Filters are combined as
+ * trees, never as texts.
  */
 export type Filter =
   | { readonly kind: "all" }
@@ -16,25 +17,25 @@ export type Filter =
 
 /** `values` are in-process values of the column's kind, as many as the operator takes. */
 export interface Comparison {
-  /** Tells it from a group. */
+  /** Distinguishes it from other filters. */
   readonly kind: "compare";
-  /** What is compared. */
+  /** The compared column. */
   readonly column: ColumnInfo;
-  /** How it is compared. */
+  /** The operator. */
   readonly operator: Operator;
-  /** What it is compared with. */
+  /** The operands. */
   readonly values: readonly unknown[];
 }
 
-/** The rows with at least one related row that passes. Asked of the database only. */
+/** The rows with at least one related row that passes. Only the database evaluates it. */
 export interface Related {
-  /** Tells it from other filters. */
+  /** Distinguishes it from other filters. */
   readonly kind: "related";
-  /** The way to the related rows. */
+  /** The relation to the related rows. */
   readonly relation: Relation;
   /** Over the relation's target. */
   readonly filter: Filter;
-  /** Over the link table of `manyToMany`; every row of another. */
+  /** Over the link table of `manyToMany`; `all` for other relations. */
   readonly links: Filter;
 }
 

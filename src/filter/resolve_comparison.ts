@@ -10,15 +10,15 @@ import type { Operator } from "./operators/operator.ts";
 import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
 
 /**
- * A comparison whose column and operator are known: its values get the type of the column. Throws a
- * {@link Problem} `filter-parse-error` at what does not fit.
+ * Resolves a comparison whose column and operator are known: its values get the type of the column.
+ * Throws a {@link Problem} `filter-parse-error` at the first value that does not fit.
  */
 export function resolveComparison(
   syntax: ComparisonSyntax,
   column: ColumnInfo,
   operator: Operator,
 ): Filter {
-  // `==null` fits every kind, because it asks for NULL.
+  // `==null` fits every kind, because it tests for NULL.
   if (operator.nullMeans !== null && !syntax.list && isNullWord(syntax.values[0])) {
     return nullTest(column, operator.nullMeans);
   }
@@ -28,7 +28,7 @@ export function resolveComparison(
   return comparison(operator, column, values);
 }
 
-/** The fault of an operator that does not fit the kind of a column. */
+/** The error of an operator that does not fit the kind of a column. */
 export function operatorMisfit(
   { operator, operatorAt }: ComparisonSyntax,
   { name, kind }: ColumnInfo,

@@ -7,38 +7,38 @@ import type { OperatorRegistry } from "./operators/operator_registry.ts";
 import { resolveComparison } from "./resolve_comparison.ts";
 import type { ComparisonSyntax, FilterSyntax } from "./syntax/filter_syntax.ts";
 
-/** What names and symbols of a filter's text stand for. */
+/** The names and symbols that a filter's text may use. */
 export interface FilterContext {
   readonly table: TableInfo;
   readonly operators: OperatorRegistry;
-  /** Whether a column may be filtered by. One that may not is treated like one that is not there. */
+  /** Whether a column may be filtered by. One that may not is treated like an unknown one. */
   mayFilter(column: ColumnInfo): boolean;
-  /** Where the relation of a dotted name leads, null where there is none; absent, none is walked. */
+  /** The relation of a dotted name; null for an unknown one. Absent where no relation is allowed. */
   follow?(name: string): FilterableRelation | null;
 }
 
-/** A relation that may be walked, and what names mean at its end. */
+/** A relation that a filter may follow, and the context at its target. */
 export interface FilterableRelation {
   readonly relation: Relation;
   readonly target: FilterContext;
 }
 
 /**
- * Gives a filter its meaning: names become columns, values get the type of their column. Throws
- * a {@link Problem} `filter-parse-error` at what has none.
+ * Resolves a filter: names become columns, values get the type of their column. Throws a
+ * {@link Problem} `filter-parse-error` at the first name, operator or value that cannot be resolved.
  */
 export function resolveFilter(syntax: FilterSyntax, context: FilterContext): Filter {
   return resolveFilterWith(syntax, context, resolveComparison);
 }
 
-/** What a comparison means once its column and its operator are known. */
+/** Resolves a comparison whose column and operator are known. */
 export type ResolveComparison = (
   syntax: ComparisonSyntax,
   column: ColumnInfo,
   operator: Operator,
 ) => Filter;
 
-/** The same, with a meaning of comparisons that the caller gives. */
+/** {@link resolveFilter} with a custom resolution of comparisons. */
 export function resolveFilterWith(
   syntax: FilterSyntax,
   context: FilterContext,
@@ -53,7 +53,7 @@ export function resolveFilterWith(
   return syntax.kind === "and" ? and(...terms) : or(...terms);
 }
 
-/** The column that a name leads to, the relations on its way, and the operators at its end. */
+/** The column of a dotted name, the relations that lead to it, and the operators of its table. */
 interface FoundColumn {
   readonly path: readonly Relation[];
   readonly column: ColumnInfo;
@@ -63,7 +63,7 @@ interface FoundColumn {
 function findColumn({ field, fieldAt }: ComparisonSyntax, context: FilterContext): FoundColumn {
   const found = ownColumn(field, [], context) ?? walkPath(field, context);
   if (found !== null) return found;
-  // Word for word the same for unknown and forbidden names: nobody learns which ones exist.
+  // The same message for unknown and forbidden names, so that it does not reveal which exist.
   throw filterError(
     fieldAt,
     "a field that may be filtered by",
@@ -96,7 +96,7 @@ function ownColumn(
   return column === undefined || !mayFilter(column) ? null : { path, column, operators };
 }
 
-/** Nothing related passes `none`, and a filter of `all` still asks for a related row. */
+/** No related row passes `none`; a filter of `all` still requires that a related row exists. */
 function related(relation: Relation, filter: Filter): Filter {
   return filter.kind === "none" ? noRows : { kind: "related", relation, filter, links: allRows };
 }

@@ -16,7 +16,7 @@ import {
 } from "./resolve_comparison.ts";
 import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
 
-/** What a scope is given its meaning with; no column is closed to it. */
+/** The context in which a scope is resolved. A scope may use every column. */
 export interface ScopeContext extends Pick<FilterContext, "table" | "operators"> {
   readonly filters: CachingFilterParser;
   /** The relation of a table's rows by name. */
@@ -24,9 +24,9 @@ export interface ScopeContext extends Pick<FilterContext, "table" | "operators">
 }
 
 /**
- * The filter that a scope function has answered with. An empty text denies. Throws a plain Error
- * for a text that cannot be read, for columns of another table and for anything that is no filter:
- * a scope is not the caller's.
+ * The filter that a scope function returned. An empty text denies. Throws a plain Error, because
+ * the mistake is the deployer's, for a text that does not parse, for columns of another table and
+ * for a value that is not a filter.
  */
 export function resolveScopeFilter(
   scope: Filter | FilterText | string,
@@ -57,7 +57,7 @@ function resolveText(
   }
 }
 
-/** Every column and every relation: a scope is the deployer's. */
+/** Every column and every relation: the deployer writes scopes. */
 function everything(table: TableInfo, context: ScopeContext): FilterContext {
   return {
     table,
@@ -73,8 +73,8 @@ function everything(table: TableInfo, context: ScopeContext): FilterContext {
 }
 
 /**
- * A comparison of a plain text. Where a value of the user was missing, a template has written
- * `undefined` or `null` in its place: that denies, as it does from code.
+ * A comparison of a plain text. A template writes `undefined` or `null` where a value of the user
+ * was missing: that denies, as it does from code.
  */
 function resolvePlain(syntax: ComparisonSyntax, column: ColumnInfo, operator: Operator): Filter {
   // Also in quotes: the template may have put them there.
@@ -89,7 +89,7 @@ function withPlaceholders(values: readonly unknown[]): ResolveComparison {
       : resolveComparison(syntax, column, operator);
 }
 
-/** A comparison of {@link rsql}: values from code take the places of the holes. */
+/** A comparison of {@link rsql}: its placeholders are replaced by values from code. */
 function resolvePlaceholders(
   syntax: ComparisonSyntax,
   column: ColumnInfo,
@@ -116,7 +116,7 @@ function fillPlaceholder({ text, quoted }: Literal, given: readonly unknown[]): 
   return given[Number(index)];
 }
 
-/** What a scope answers is the work of somebody's code, and may be anything that its type denies. */
+/** A scope function is the deployer's code, which may return values that its type forbids. */
 function requireFilter(filter: Filter, table: TableInfo): void {
   switch (filter?.kind) {
     case "all":

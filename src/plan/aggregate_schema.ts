@@ -9,11 +9,11 @@ import {
 import type { ColumnMetric, CountMetric, GroupKey, Metric } from "./plan.ts";
 
 /**
- * What can be asked about groups of a table's rows: each key and each metric as a column of its
- * own, so that having and orderBy read like the filter and the order of any table.
+ * The columns of an aggregate over a table: each key and each metric is a column of a virtual
+ * table, so that `having` and `orderBy` are parsed like the filter and the order of any table.
  */
 export interface AggregateSchema {
-  /** Where a column of the table is called like a metric, the name means the metric. */
+  /** Where a column of the table has the name of a metric, the name means the metric. */
   readonly table: TableInfo;
   readonly count: CountMetric;
   /** By the name of the column. */
@@ -22,7 +22,7 @@ export interface AggregateSchema {
   readonly metrics: ReadonlyMap<string, Metric>;
 }
 
-/** `columns` are those that may be asked about at all. */
+/** `columns` are those that keys and metrics may use. */
 export function aggregateSchema(
   { name, schema, own }: TableInfo,
   columns: readonly ColumnInfo[],
@@ -58,7 +58,7 @@ export function averageDigits({ scale }: ColumnInfo): number {
   return scale === null ? openAverageDigits : scale + furtherAverageDigits;
 }
 
-/** Where each value of a column keeps its own digits. */
+/** For a column whose values each have their own scale. */
 const openAverageDigits = 16;
 const furtherAverageDigits = 6;
 
@@ -89,7 +89,7 @@ function metricsOf(column: ColumnInfo, index: number): readonly ColumnMetric[] {
 
 const numeric: ReadonlySet<ColumnKind> = new Set(["integer", "bigint", "real", "decimal"]);
 
-/** Numbered in the database, where a long name would be cut. */
+/** The name in the database is numbered, because engines truncate long names. */
 function called(
   name: string,
   column: ColumnInfo,
@@ -98,7 +98,7 @@ function called(
   return { name: `${name}_${column.name}`, dbName: `${name}${index}` };
 }
 
-/** A column that no table declares. */
+/** The attributes of a column that no table declares. */
 const neutral: Omit<ColumnInfo, "name" | "dbName"> = {
   kind: "integer",
   notNull: false,

@@ -5,8 +5,8 @@ import { printOrder } from "./order.ts";
 import type { OrderKey } from "./plan.ts";
 
 /**
- * A cursor is the sealed position behind the last row of a page: the stored values of the order's
- * keys at full precision. It is bound to the resource and the order, and shows nothing.
+ * A cursor is the sealed keyset position of a page's last row: the stored values of the order's
+ * keys at full precision. It is bound to the resource and the order, and reveals nothing.
  */
 export function sealCursor(
   values: readonly SqlValue[],
@@ -17,7 +17,10 @@ export function sealCursor(
   return sealer.seal(JSON.stringify(values.map(toJson)), cursorContext(resource, order));
 }
 
-/** The position in a cursor. A wrong, old, foreign or changed one is a 400, never a new start. */
+/**
+ * The position in a cursor. Throws a 400 for a damaged or outdated cursor and for one of another
+ * list: it never restarts at the first page.
+ */
 export function openCursor(
   cursor: string,
   resource: string,
@@ -40,7 +43,7 @@ function cursorContext(resource: string, order: readonly OrderKey[]): string {
   return `cursor 1 ${resource} ${printOrder(order)} ${kinds}`;
 }
 
-// JSON has no 64-bit integers and no bytes, and loses -0 and infinities: those are tagged.
+// JSON has no 64-bit integers, no bytes and no infinities: those are tagged.
 function toJson(value: SqlValue): unknown {
   if (typeof value === "bigint") return { int: value.toString() };
   if (value instanceof Uint8Array) return { bytes: value.toBase64() };

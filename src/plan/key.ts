@@ -12,9 +12,9 @@ import { canonicalValueText } from "../schema/canonical_value.ts";
 export type Key = readonly unknown[];
 
 /**
- * The raw path segment of an id → the key, or null when it names no possible row. The values of a
- * composite key are percent-encoded one by one and joined by `,`. A malformed percent sequence
- * is a 400.
+ * The raw path segment of an id → the key, or null when no row can have that key. The values of a
+ * composite key are percent-encoded one by one and joined by `,`. Throws a 400 for a malformed
+ * percent sequence.
  */
 export function parseKey(segment: string, table: TableInfo): Key | null {
   const columns = table.primaryKey;
@@ -35,7 +35,7 @@ export function parseKey(segment: string, table: TableInfo): Key | null {
   return key;
 }
 
-/** The key as a path segment: what {@link parseKey} reads, and no route of the resource. */
+/** The key as a path segment that {@link parseKey} parses and no route of the resource shadows. */
 export function formatKey(key: Key): string {
   const segment = key.map((value) => encodeURIComponent(String(value))).join(",");
   if (!reservedSegments.has(segment)) return segment;
@@ -43,8 +43,8 @@ export function formatKey(key: Key): string {
 }
 
 /**
- * First segments below a resource's path that never are an id, whether what they lead to is enabled
- * or not. A row with such an id is reached by an encoded letter: `%63ount`.
+ * First segments below a resource's path that are never an id, whether or not their operation is
+ * enabled. A row with such an id is addressed with an encoded letter: `%63ount`.
  */
 export const reservedSegments: ReadonlySet<string> = new Set([
   "aggregate",
@@ -73,7 +73,7 @@ export function keysFilter(keys: readonly Key[], table: TableInfo): Filter {
   const [column, another] = table.primaryKey;
   if (keys.length === 0 || column === undefined) return noRows;
   if (another === undefined) return comparison(inOperator, column, keys.map(([value]) => value));
-  // Groups within a group: SQLite counts every OR of a plain chain as a level, and takes 1,000.
+  // Nested groups: SQLite counts every OR of a flat chain as a level of depth, and allows 1,000.
   const groups = chunksOf(keys, keysOfGroup).map((some): Filter => ({
     kind: "or",
     terms: some.map((key) => keyFilter(key, table)),
@@ -83,7 +83,7 @@ export function keysFilter(keys: readonly Key[], table: TableInfo): Filter {
 
 const keysOfGroup = 100;
 
-/** A list → lists of at most `size`, in its order. */
+/** Splits a list into lists of at most `size` items, in order. */
 export function chunksOf<T>(list: readonly T[], size: number): readonly (readonly T[])[] {
   if (list.length <= size) return list.length === 0 ? [] : [list];
   return Array.from(
@@ -92,14 +92,14 @@ export function chunksOf<T>(list: readonly T[], size: number): readonly (readonl
   );
 }
 
-/** A text that two keys share exactly when they are equal, whoever wrote their values. */
+/** A text that is the same for two keys exactly when they are equal, in whichever form stored. */
 export function keyId(key: Key, table: TableInfo): string {
   return JSON.stringify(
     table.primaryKey.map((column, index) => canonicalValueText(key[index], column)),
   );
 }
 
-/** The order of keys, so that whoever locks several rows locks them in the same order. */
+/** The order of keys. Transactions that lock several rows lock them in this order. */
 export function compareKeys(left: Key, right: Key, table: TableInfo): number {
   for (const [index, column] of table.primaryKey.entries()) {
     const compare = kindOf(column.kind).compare ?? ((a, b) => compareText(String(a), String(b)));

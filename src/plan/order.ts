@@ -15,12 +15,12 @@ export function parseOrder(
   table: TableInfo,
   maySort: (column: ColumnInfo) => boolean,
 ): readonly OrderKey[] {
-  const asked = text === null || text === "" ? [] : text.split(",");
-  if (asked.length > maxKeys) {
+  const items = text === null || text === "" ? [] : text.split(",");
+  if (items.length > maxKeys) {
     throw new Problem("invalid-parameter", `Cannot order by more than ${maxKeys} fields`);
   }
   const keys: OrderKey[] = [];
-  for (const item of asked) {
+  for (const item of items) {
     const key = parseOrderKey(item, table, maySort);
     if (keys.some((other) => other.column === key.column)) {
       throw new Problem("invalid-parameter", `Cannot order by "${item.slice(0, 20)}" twice`);
@@ -30,13 +30,13 @@ export function parseOrder(
   return completeOrder(keys, table);
 }
 
-/** The order as text, the same for every spelling of it: cursors are bound to it. */
+/** The canonical text of an order: cursors are bound to it. */
 export function printOrder(order: readonly OrderKey[]): string {
   return order.map(({ column, descending }) => `${column.name}:${descending ? "desc" : "asc"}`)
     .join(",");
 }
 
-/** Where a row stands in an order, from what is stored in its columns: rows behind it come next. */
+/** The stored values of the order's keys in a row: the next page begins after them. */
 export function keysetPosition(
   stored: readonly SqlValue[],
   columns: readonly ColumnInfo[],
@@ -59,7 +59,7 @@ function parseOrderKey(
   if (direction !== "asc" && direction !== "desc") throw badDirection(item);
   const column = table.byName.get(name);
   if (column === undefined || !maySort(column) || !hasOrder(column)) {
-    // As SQL and other services write it; no more is told of a name than its ending.
+    // SQL and other services write `name desc`. The message must not reveal whether the name exists.
     if (/[ .](?:asc|desc)$/i.test(name)) throw badDirection(item);
     throw new Problem(
       "invalid-parameter",
@@ -69,12 +69,12 @@ function parseOrderKey(
   return { column, descending: direction === "desc" };
 }
 
-/** Of json and bytes no engine has the order of another, and Postgres has none of `json`. */
+/** The engines disagree about the order of json and bytes, and Postgres has none for `json`. */
 function hasOrder({ kind }: ColumnInfo): boolean {
   return kindOf(kind).compare !== null;
 }
 
-/** Adds the missing key columns; what stands behind a whole key decides nothing and goes. */
+/** Appends the missing key columns, and drops columns after a complete key: they decide nothing. */
 function completeOrder(keys: readonly OrderKey[], table: TableInfo): readonly OrderKey[] {
   const order: OrderKey[] = [];
   const missing = new Set(table.primaryKey);

@@ -1,12 +1,12 @@
 import { Problem } from "../problem/problem.ts";
 
-/** Page sizes of a resource. */
+/** The page sizes of a resource. */
 export interface PageLimits {
   readonly defaultLimit: number;
   readonly maxLimit: number;
 }
 
-/** `limit` → the page size: clamped above, a 400 for anything but a whole number over 0. */
+/** `limit` → the page size, at most `maxLimit`. Throws a 400 unless it is a whole number over 0. */
 export function parseLimit(text: string | null, limits: PageLimits): number {
   if (text === null) return limits.defaultLimit;
   if (!/^[0-9]+$/.test(text) || Number(text) === 0) {

@@ -1,35 +1,37 @@
 import { excerptOf, filterError } from "../filter/syntax/filter_error.ts";
 import { Problem } from "../problem/problem.ts";
 
-/** What stands between the parentheses of an item, apart from what it includes in turn. */
+/** The options between the parentheses of an item, apart from nested includes. */
 export type IncludeOption = "select" | "filter" | "limit" | "orderBy";
 
-/** One item of `include` as it is written: names are not looked up. */
+/** One item of `include` as written: names are not resolved yet. */
 export interface IncludeSyntax {
   readonly name: string;
-  /** As they are written; what they mean depends on the resource that the relation leads to. */
+  /** As written; their meaning depends on the resource that the relation leads to. */
   readonly options: ReadonlyMap<IncludeOption, string>;
   readonly include: readonly IncludeSyntax[];
 }
 
-/** How large an `include` may be. */
+/** The limits of an `include`. */
 export const includeLimits = {
   /** UTF-16 units of the whole text. */
   length: 4096,
-  /** Relations behind one another. */
+  /** Levels of nested relations. */
   depth: 3,
-  /** All relations that it names. */
+  /** All relations in it. */
   relations: 16,
 } as const;
 
 /**
- * Reads `include` in one pass: items with `,` between them, each a name with `(option;option…)`;
- * `a.b` is `a(include:b)`. A name that stands twice is one item, whose options stand once. Throws
- * a 400.
+ * Parses `include` in one pass: items separated by `,`, each a name with `(option;option…)`;
+ * `a.b` is `a(include:b)`. Items of the same name are merged, and only one of them may have
+ * options. Throws a 400.
  */
 export function parseInclude(text: string): readonly IncludeSyntax[] {
   if (text.trim() === "") return [];
-  if (text.length > includeLimits.length) throw overLimit(`${includeLimits.length} characters`);
+  if (text.length > includeLimits.length) {
+    throw includeTooLarge(`${includeLimits.length} characters`);
+  }
   const state: State = { text, at: 0, relations: 0 };
   const items: Items = new Map();
   parseItems(state, items, 1);
@@ -45,7 +47,7 @@ interface State {
 
 interface Item {
   readonly name: string;
-  /** Null until parentheses have stood behind the name. */
+  /** Null until parentheses have followed the name. */
   options: Map<OptionName, string> | null;
   readonly include: Items;
 }
@@ -57,7 +59,7 @@ function parseItems(state: State, into: Items, depth: number): void {
   do parseItem(state, into, depth); while (take(state, ","));
 }
 
-/** The depth of the recursion is that of the item. */
+/** Recurses once for each level of the item, which {@link includeLimits} bounds. */
 function parseItem(state: State, into: Items, depth: number): void {
   let item = findItem(state, into, depth);
   while (take(state, ".")) item = findItem(state, item.include, ++depth);
@@ -75,9 +77,11 @@ function findItem(state: State, items: Items, depth: number): Item {
   const name = scanName(state);
   const known = items.get(name);
   if (known !== undefined) return known;
-  if (depth > includeLimits.depth) throw overLimit(`${includeLimits.depth} levels of relations`);
+  if (depth > includeLimits.depth) {
+    throw includeTooLarge(`${includeLimits.depth} levels of relations`);
+  }
   if (++state.relations > includeLimits.relations) {
-    throw overLimit(`${includeLimits.relations} relations`);
+    throw includeTooLarge(`${includeLimits.relations} relations`);
   }
   const item: Item = { name, options: null, include: new Map() };
   items.set(name, item);
@@ -108,7 +112,7 @@ function parseOption(
   }
 }
 
-/** Takes a relation's name; it may hold white space, but not at its ends. */
+/** Consumes a relation's name; white space inside belongs to it, at its ends it does not. */
 function scanName(state: State): string {
   const { text, at } = state;
   let end = at;
@@ -119,7 +123,7 @@ function scanName(state: State): string {
   return name;
 }
 
-/** Takes text up to the next `;` or `)` that is not within parentheses of its own. */
+/** Consumes text up to the next `;` or `)` outside nested parentheses. */
 function scanPlain(state: State): string {
   const from = state.at;
   for (let open = 0; state.at < state.text.length; state.at++) {
@@ -132,8 +136,8 @@ function scanPlain(state: State): string {
 }
 
 /**
- * Takes a filter: quotes and parentheses belong to it, and a `;` outside of them ends it only where
- * an option follows; any other is the AND of the filter.
+ * Consumes a filter: quotes and parentheses belong to it. A `;` outside of them ends the filter
+ * only where an option follows; otherwise it is the AND of the filter.
  */
 function scanFilter(state: State): string {
   const { text, at: from } = state;
@@ -167,7 +171,7 @@ function optionAt(text: string, at: number): OptionName | null {
   return (optionStart.exec(text)?.[1] ?? null) as OptionName | null;
 }
 
-/** Takes the character if it stands next, and the white space around it. */
+/** Consumes the character, and the white space around it, if it is next. */
 function take(state: State, character: string): boolean {
   let at = state.at;
   while (isSpace(state.text, at)) at++;
@@ -185,7 +189,7 @@ function finished(items: Items): readonly IncludeSyntax[] {
   return [...items.values()].map(({ name, options, include }) => {
     const written = new Map(options ?? []);
     written.delete("include");
-    // What is left has the other names.
+    // `include` was the only other name of an option.
     return { name, options: written as Map<IncludeOption, string>, include: finished(include) };
   });
 }
@@ -195,8 +199,8 @@ function unexpected({ text, at }: State, expected: string): Problem {
   return refusal(`Cannot read include at ${at}: expected ${expected}, got ${found}`);
 }
 
-function overLimit(what: string): Problem {
-  return refusal(`Cannot include so much: it may have at most ${what}`);
+function includeTooLarge(limit: string): Problem {
+  return refusal(`Cannot include so much: it may have at most ${limit}`);
 }
 
 function refusal(detail: string): Problem {

@@ -3,28 +3,28 @@ import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 
-/** One key of an order. NULLs stand last, whichever the direction. */
+/** One key of an order. NULLs come last in either direction. */
 export interface OrderKey {
   readonly column: ColumnInfo;
   readonly descending: boolean;
 }
 
-/** Rows to read, in an order that ends in the primary key. */
+/** Reads rows in an order that ends in the primary key. */
 export interface ReadPlan {
   readonly kind: "read";
   readonly table: TableInfo;
   readonly columns: readonly ColumnInfo[];
   readonly where: Filter;
   readonly order: readonly OrderKey[];
-  /** Stored values of the order's keys: only rows behind them. */
+  /** The keyset position to continue from: only rows after it are read. */
   readonly after: readonly SqlValue[] | null;
-  /** Null where the condition holds for one row at most. */
+  /** Null where at most one row can match. */
   readonly limit: number | null;
-  /** Whether the rows stay locked until the transaction ends. */
+  /** Locks the rows until the transaction ends. */
   readonly lock?: true;
 }
 
-/** Rows to read that are related to others, by one statement however many these are. */
+/** Reads the rows that are related to given ones, in one statement for all of them. */
 export interface RelatedPlan {
   readonly kind: "related";
   readonly relation: Relation;
@@ -37,52 +37,52 @@ export interface RelatedPlan {
   readonly links: Filter;
   /** Ends in the primary key. */
   readonly order: readonly OrderKey[];
-  /** The most rows of each key. */
+  /** The maximum number of rows for each key. */
   readonly limit: number;
-  /** The most rows of all keys together. */
+  /** The maximum number of rows in total. */
   readonly most: number;
-  /** Whether an index finds the rows of a key, and no primary key is NULL. */
+  /** Whether an index finds the rows of a key and no primary key is NULL. */
   readonly byIndex: boolean;
 }
 
-/** Rows to count. */
+/** Counts rows. */
 export interface CountPlan {
   readonly kind: "count";
   readonly table: TableInfo;
   readonly where: Filter;
 }
 
-/** Rows to estimate the number of, by what the engine knows of them without reading them. */
+/** Estimates the number of rows from the engine's statistics, without reading the rows. */
 export interface EstimatePlan {
   readonly kind: "estimate";
   readonly table: TableInfo;
   readonly where: Filter;
 }
 
-/** Instead of a value: what the database puts into the column by itself. */
+/** In place of a value: the column's default in the database. */
 export const databaseDefault: unique symbol = Symbol("database default");
 
-/** Instead of a value, in an update of an integer column: one more than is stored. */
+/** In place of a value, in an update of an integer column: the stored value plus one. */
 export const oneMore: unique symbol = Symbol("one more");
 
 /**
- * In-process values by column, or {@link databaseDefault} or {@link oneMore}; an absent column is
- * left alone.
+ * In-process values by column, or {@link databaseDefault} or {@link oneMore}; an absent column
+ * keeps its value.
  */
 export type Assignments = ReadonlyMap<ColumnInfo, unknown>;
 
-/** Rows to insert by one statement. */
+/** Inserts rows in one statement. */
 export interface InsertPlan {
   readonly kind: "insert";
   readonly table: TableInfo;
-  /** What the statement names; only a lone row may have no column at all. */
+  /** The columns that the statement names; only a single row may have none. */
   readonly columns: readonly ColumnInfo[];
-  /** What a row leaves out becomes what the database puts there by itself. Never empty. */
+  /** Never empty. A column that a row omits gets its default in the database. */
   readonly rows: readonly Assignments[];
   readonly returning: readonly ColumnInfo[];
 }
 
-/** Rows to change. `set` is never empty. */
+/** Updates rows. `set` is never empty. */
 export interface UpdatePlan {
   readonly kind: "update";
   readonly table: TableInfo;
@@ -91,21 +91,21 @@ export interface UpdatePlan {
   readonly returning: readonly ColumnInfo[];
 }
 
-/** Rows to delete. */
+/** Deletes rows. */
 export interface DeletePlan {
   readonly kind: "delete";
   readonly table: TableInfo;
   readonly where: Filter;
 }
 
-/** A column whose values tell groups apart. */
+/** A column that rows are grouped by. */
 export interface GroupKey {
   readonly column: ColumnInfo;
-  /** What having and order call it: a column of the groups, not of the table. */
+  /** The column of the result, which `having` and the order refer to. */
   readonly as: ColumnInfo;
 }
 
-/** What is computed over the rows of a group. */
+/** A value that is computed over the rows of a group. */
 export type Metric = CountMetric | ColumnMetric;
 
 /** The number of rows, or of the values of a column. */
@@ -116,30 +116,30 @@ export interface CountMetric {
   readonly as: ColumnInfo;
 }
 
-/** Something about the values of a column, NULLs left out; NULL where there is none. */
+/** A metric of the values of a column, ignoring NULLs; NULL where there are no values. */
 export interface ColumnMetric {
   readonly name: "sum" | "avg" | "min" | "max";
   readonly column: ColumnInfo;
   readonly as: ColumnInfo;
-  /** Whether the engine keeps it as an exact number, in a form of its own. */
+  /** Whether the engine computes it exactly, in a representation that the dialect decodes. */
   readonly exact: boolean;
 }
 
-/** Groups of rows and what is computed over each. */
+/** Groups rows and computes metrics over each group. */
 export interface AggregatePlan {
   readonly kind: "aggregate";
   readonly table: TableInfo;
   readonly where: Filter;
-  /** None: all rows are one group, even where there are none. */
+  /** Empty: all rows are one group, which exists even without rows. */
   readonly keys: readonly GroupKey[];
   readonly metrics: readonly Metric[];
-  /** Over the columns that keys and metrics are called by; so is the order. */
+  /** Over the result columns of keys and metrics; so is the order. */
   readonly having: Filter;
   readonly order: readonly OrderKey[];
   readonly limit: number;
 }
 
-/** What will be done with one table, as data. */
+/** One statement on one table, as data. */
 export type Plan =
   | ReadPlan
   | RelatedPlan

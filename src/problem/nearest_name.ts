@@ -1,4 +1,4 @@
-/** The candidate that `text` was most likely meant to be, or null when none is near. */
+/** The candidate with the smallest edit distance to `text`, or null when none is near. */
 export function nearestName(text: string, candidates: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(1, Math.floor(text.length / 2)) + 1;

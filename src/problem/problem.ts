@@ -13,13 +13,13 @@ export interface ProblemOptions {
   readonly details?: Readonly<Record<string, unknown>> | undefined;
   /** Headers of the answer, e.g. `allow` or `retry-after`. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** The foreign error behind it: observed, never sent. */
+  /** The error that caused it: observed, never sent. */
   readonly cause?: unknown;
 }
 
 /**
- * The caller's fault, with a code from the table: the only thing thrown on purpose.
- * Anything else that is thrown becomes a 500 and an observation.
+ * An error of the caller, with a code from the table: the only error that is thrown on purpose.
+ * Any other error becomes a 500 and an observation.
  *
  * @example
  * ```ts
@@ -30,7 +30,7 @@ export interface ProblemOptions {
  * ```
  */
 export class Problem extends Error {
-  /** The code as it ends the problem's `type`. */
+  /** The last segment of the problem's `type`. */
   readonly slug: ProblemSlug;
   /** The status of the answer. */
   readonly status: number;
@@ -74,7 +74,7 @@ export function problemReply(problem: Problem): Reply {
     status: problem.status,
     headers: {
       "content-type": "application/problem+json",
-      // A refusal may turn into an answer at any moment; nothing may keep it.
+      // The next request may succeed, so no cache may keep the refusal.
       "cache-control": "no-store",
       ...problem.headers,
     },

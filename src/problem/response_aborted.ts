@@ -1,10 +1,10 @@
 /**
- * What the stream of an answer fails with, once the reason has been observed: the listener, which
- * hears of it too, has nothing to add. The client sees a transfer that was cut.
+ * The error of a response body that failed after its headers were sent. Its cause has been observed
+ * already, so the listener, which receives it too, stays silent. The client sees a cut transfer.
  */
 export class ResponseAborted extends Error {
   constructor(cause: unknown) {
-    super("The answer broke off", { cause });
-    this.name = "AnswerBrokeOff";
+    super("The response was aborted", { cause });
+    this.name = "ResponseAborted";
   }
 }

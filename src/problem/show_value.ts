@@ -1,4 +1,4 @@
-/** What was given instead of what was asked for, in a word or two: never the content of an object. */
+/** Names a value for an error message by its type. The content of an object is never shown. */
 export function showValue(value: unknown): string {
   if (typeof value === "string") return "a text";
   if (typeof value === "function") return "a function";

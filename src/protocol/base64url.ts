@@ -1,8 +1,8 @@
 /**
- * Reads base64url without padding (RFC 4648, 5) from a part of a text into `bytes`, and says
- * whether that part is the one canonical spelling of exactly so many bytes. The platform's decoders
- * take up to four spellings of the same bytes, blanks and padding: whoever counts uses by the text
- * would count one thing several times.
+ * Decodes base64url without padding (RFC 4648, section 5) from a part of a text into `bytes`, and
+ * returns whether that part is the canonical spelling of exactly `bytes.length` bytes. The
+ * platform's decoders accept up to four spellings of the same bytes, white space and padding: a
+ * single-use token that is recorded by its text could then be used several times.
  */
 export function decodeBase64url(text: string, from: number, bytes: Uint8Array): boolean {
   let at = from;
@@ -26,12 +26,12 @@ export function decodeBase64url(text: string, from: number, bytes: Uint8Array): 
   return (bits & (isOne ? 0x3ff : 0x3)) === 0;
 }
 
-/** The six bits of a letter; negative for what is none, and so is whatever it is joined with. */
+/** The six bits of a letter; for any other character -1, which keeps every `|` with it negative. */
 function valueAt(text: string, at: number): number {
   return values[text.charCodeAt(at)] ?? -1;
 }
 
-/** Characters that so many bytes take. */
+/** The number of characters that encode this many bytes. */
 export function base64urlLength(bytes: number): number {
   return Math.ceil(bytes * 4 / 3);
 }

@@ -1,11 +1,11 @@
 import { powHeaders } from "./proof_of_work.ts";
 
-/** What a client and the service tell each other about CAPTCHAs. */
+/** The headers of the CAPTCHA protocol, in lower case as in replies. */
 export const captchaHeaders = {
   challengeType: powHeaders.challengeType,
   provider: "service-captcha-provider",
   siteKey: "service-captcha-sitekey",
   action: "service-captcha-action",
-  /** The one that a client sends, unless the service is configured to read another. */
+  /** Sent by the client; the service can be configured to read another header. */
   token: "service-captcha-token",
 } as const;

@@ -2,15 +2,15 @@ import { blockBytes, createSha256, type Midstate, midstateAfter, type Sha256 } f
 
 /** HMAC-SHA-256 (RFC 2104) with one key. */
 export interface HmacSha256 {
-  /** The 32 bytes of the code, in an array of its own. */
+  /** The 32 bytes of the code, in a new array. */
   sign(message: Uint8Array): Uint8Array<ArrayBuffer>;
   /** Whether `code` is the code of the message; takes the same time wherever they differ. */
   verify(message: Uint8Array, code: Uint8Array): boolean;
 }
 
 /**
- * Both blocks that depend on the key alone are hashed here, once: a short message then costs two
- * compressions instead of four.
+ * The two blocks that depend on the key alone are hashed here, once: a short message then costs
+ * two compressions instead of four.
  */
 export function createHmacSha256(key: Uint8Array): HmacSha256 {
   const hasher = createSha256();

@@ -1,6 +1,6 @@
 /**
- * Every error this service answers on purpose, as one table. The slug ends the problem's `type`
- * (`/__service/problems/<slug>`, a page), and in capitals it is the problem's `code`.
+ * Every error that this service returns on purpose. The slug is the last segment of the problem's
+ * `type` (`/__service/problems/<slug>`, a page), and in capitals it is the problem's `code`.
  */
 export const problemCodes = {
   "not-found": { status: 404, title: "Not found" },
@@ -47,7 +47,7 @@ export const problemTypeBase = "/__service/problems/";
 export interface ProblemBody {
   /** The path of a page about this kind of problem. */
   readonly type: string;
-  /** What kind of problem it is, the same words each time. */
+  /** A summary of this kind of problem, the same each time. */
   readonly title: string;
   /** The status of the answer. */
   readonly status: number;

@@ -1,13 +1,13 @@
 import type { ProblemSlug } from "./problem_codes.ts";
 
 /**
- * When each problem happens and what the caller does about it, as plain text: the page behind the
+ * When each problem happens and what the client can do about it, as plain text: the page at the
  * problem's `type` shows it, and `docs/errors.md` holds the same sentences.
  */
 export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "not-found":
-    "There is no such resource, route or row, or the row is outside what the caller may read; the " +
-    "answer does not tell these apart. Check the path and the id.",
+    "There is no such resource, route or row, or the row is outside what the user may read; the " +
+    "answer does not distinguish these cases. Check the path and the id.",
   "method-not-allowed":
     "The path exists, but not for this method, or the capability is switched off for this " +
     "resource. The Allow header lists the methods that work.",
@@ -36,8 +36,8 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "The operation needs a user and the request has none, or its credentials are wrong or " +
     "expired. Sign in and send valid credentials.",
   "forbidden":
-    "The caller is known, but may not do this, or not to this row; or the database does not let the " +
-    "service do it for anybody. Signing in again does not help.",
+    "The user is known, but may not do this, or not to this row; or the database does not permit " +
+    "the service to do it at all. Signing in again does not help.",
   "request-timeout":
     "The request stopped arriving before it was complete. Nothing was written; send it again.",
   "conflict":
@@ -60,17 +60,17 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "This Idempotency-Key was used before with a different body, query or If-Match. Take a new key " +
     "for a new request.",
   "query-too-expensive":
-    "The query would cost more than the service allows. Filter by an indexed field, ask for fewer " +
+    "The query would cost more than the service allows. Filter by an indexed field, request fewer " +
     "rows, include fewer related ones, or leave out the sorting.",
   "precondition-required":
     "This resource takes changes only with an If-Match header. Fetch the row and send its ETag.",
   "proof-of-work-required":
-    "The operation asks for proof of work. Find a nonce so that sha256(challenge:nonce) begins " +
+    "The operation requires proof of work. Find a nonce so that sha256(challenge:nonce) begins " +
     "with as many zero bits as Service-PoW-Difficulty says, and repeat the request with " +
     "Service-PoW-Challenge and Service-PoW-Nonce. A challenge serves the same request once, and " +
     "only until it expires.",
   "captcha-required":
-    "The operation asks for a CAPTCHA. Solve the one that Service-Captcha-Provider and " +
+    "The operation requires a CAPTCHA. Solve the one that Service-Captcha-Provider and " +
     "Service-Captcha-Sitekey name, and repeat the request with its token. A token is used once.",
   "rate-limit-exceeded":
     "The caller has sent too many requests to this resource. Wait as many seconds as Retry-After " +
@@ -103,7 +103,7 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "refused. Wait as many seconds as Retry-After says, then repeat it; the token may still be good.",
 };
 
-/** Problems of features that are still to come: this version never answers with them. */
+/** Problems of features that are still to come: this version never returns them. */
 export const problemsToCome: ReadonlySet<ProblemSlug> = new Set([
   "webhook-signature-invalid",
   "billing-unsupported",

@@ -1,4 +1,4 @@
-/** The headers by which client and service speak about proof of work, in lower case as in replies. */
+/** The headers of the proof-of-work protocol, in lower case as in replies. */
 export const powHeaders = {
   challenge: "service-pow-challenge",
   difficulty: "service-pow-difficulty",
@@ -7,13 +7,13 @@ export const powHeaders = {
   challengeType: "service-challenge-type",
 } as const;
 
-/** The only algorithm there is. */
+/** The only algorithm that is offered. */
 export const powAlgorithm = "sha256";
 
-/** The longest nonce that is read. */
+/** The longest nonce that is accepted. */
 export const maxNonceLength = 64;
 
-/** Whether a digest, as words, begins with at least so many zero bits. */
+/** Whether a digest, as 32-bit words, begins with at least `bits` zero bits. */
 export function hasLeadingZeroBits(digest: Int32Array, bits: number): boolean {
   let left = bits;
   for (let i = 0; left > 0; i++) {

@@ -1,11 +1,11 @@
-/** An answer before it becomes a `Response`: plain data, so that one place builds every response. */
+/** A response as plain data, before `service/respond.ts` makes it a `Response`. */
 export interface Reply {
   readonly status: number;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
-  /** A stream is for answers that are never held whole. */
+  /** A stream where the body is too large to be held in memory. */
   readonly body: string | ReadableStream<Uint8Array> | null;
 }
 
-/** The content type of every JSON answer that is not a problem. */
+/** The content type of every JSON response that is not a problem. */
 export const jsonType = "application/json";

@@ -1,29 +1,29 @@
 /**
  * SHA-256 (FIPS 180-4) in plain TypeScript, for browsers too. On messages of a few blocks it is
- * faster than a call into a native library, and it can go on from a state in the middle, which is
- * what HMAC and the search for a proof of work live on.
+ * faster than a call into a native library, and it can continue from a midstate, on which HMAC and
+ * the search for a proof of work depend.
  */
 export interface Sha256 {
-  /** The 32 bytes of the digest, in an array of its own. */
+  /** The 32 bytes of the digest, in a new array. */
   digest(message: Uint8Array): Uint8Array<ArrayBuffer>;
   /**
-   * The digest as eight words, of `length` bytes of the message that come after what `midstate`
-   * has taken in. The array is the hasher's own, and the next call overwrites it.
+   * The digest, as eight words, of the blocks hashed into `midstate` followed by the first `length`
+   * bytes of the message. The array belongs to the hasher, and the next call overwrites it.
    */
   words(message: Uint8Array, length: number, midstate?: Midstate): Int32Array;
 }
 
-/** How far a hash has come after some whole blocks. */
+/** The state of a hash after some whole blocks. */
 export interface Midstate {
   readonly state: Int32Array;
-  /** Bytes taken in, a multiple of 64. */
+  /** Bytes hashed, a multiple of 64. */
   readonly bytes: number;
 }
 
-/** Bytes that SHA-256 takes in at a time. */
+/** The size of a block of SHA-256, in bytes. */
 export const blockBytes = 64;
 
-/** Makes a hasher. It owns its working space, so that hashing allocates nothing. */
+/** Creates a hasher. It owns its buffers, so that hashing allocates nothing. */
 export function createSha256(): Sha256 {
   const state = new Int32Array(8);
   const schedule = new Int32Array(scheduleWords);
@@ -73,7 +73,7 @@ export function midstateAfter(blocks: Uint8Array): Midstate {
 export const scheduleWords = 64;
 
 /**
- * Takes one block into the state: the first 16 words of `schedule` are the block, big-endian, and
+ * Hashes one block into the state: the first 16 words of `schedule` are the block, big-endian, and
  * the other 48 are overwritten. The sigmas are written out: as functions they cost a sixth of the
  * speed.
  */

@@ -1,6 +1,6 @@
 import { InvalidValue, type Kind } from "./kind.ts";
 
-/** Bytes, in process and on the wire as canonical base64. */
+/** Bytes, as canonical base64 in process and in JSON. */
 export const bytesKind: Kind = {
   fromJson(value) {
     if (typeof value !== "string") throw new InvalidValue("must be a base64 string");
@@ -13,8 +13,8 @@ export const bytesKind: Kind = {
 
 /** The bytes of canonical base64; null for any other text. */
 export function decodeBase64(text: string): Uint8Array | null {
-  // The decoder skips white space and the pattern keeps it out; "strict" asks for the padding
-  // and for zero bits behind the last byte, so that equal bytes have one text.
+  // The pattern excludes white space, which the decoder would skip; "strict" requires padding and
+  // zero bits after the last byte, so that equal bytes have one text.
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return null;
   try {
     return Uint8Array.fromBase64(text, { lastChunkHandling: "strict" });

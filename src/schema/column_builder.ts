@@ -1,35 +1,35 @@
 import type { ColumnLike } from "./table_like.ts";
 import type { ColumnDefault, ColumnKind } from "./table_info.ts";
 
-/** What a builder has collected; `table()` adds the names. */
+/** The attributes that a builder has collected; `table()` adds the names. */
 export interface ColumnDeclaration {
-  /** What its values are. */
+  /** The kind of its values. */
   readonly kind: ColumnKind;
   /** The name in the database, or null for that of the property. */
   readonly dbName: string | null;
   /** Whether every row has a value. */
   readonly notNull: boolean;
-  /** Whether it belongs to the key. */
+  /** Whether it belongs to the primary key. */
   readonly primaryKey: boolean;
   /** Whether no two rows share a value. */
   readonly unique: boolean;
-  /** What an omitted value becomes. */
+  /** The default of an omitted value. */
   readonly default: ColumnDefault | null;
   /** The allowed texts, or null for any. */
   readonly enumValues: readonly string[] | null;
-  /** Of a decimal: all digits. */
+  /** Of a decimal: the number of all digits. */
   readonly precision: number | null;
-  /** Of a decimal: digits after the point. */
+  /** Of a decimal: the number of digits after the point. */
   readonly scale: number | null;
   /** Of a text: the longest value, in characters. */
   readonly maxLength: number | null;
-  /** The key it points to, looked up late. */
+  /** The referenced column, resolved lazily. */
   readonly references: (() => ColumnLike<unknown>) | null;
 }
 
 /**
- * One column on its way into `table()`. Each call gives a new builder, so that a common column
- * can be kept in a constant. `Assigned` marks the kinds whose keys the database can count up.
+ * A column that is being declared for `table()`. Each call returns a new builder, so that a common
+ * column can be a constant. `Assigned` marks the kinds whose keys the database can generate.
  */
 export class ColumnBuilder<
   T,
@@ -44,17 +44,17 @@ export class ColumnBuilder<
     readonly hasDefault: HasDefault;
     readonly assigned: Assigned;
   };
-  /** What has been said so far. */
+  /** The attributes so far. */
   readonly declaration: ColumnDeclaration;
 
-  /** Begins at `declaration`; use `text()`, `integer()` and the others instead. */
+  /** Starts from `declaration`; use `text()`, `integer()` and the others instead. */
   constructor(declaration: ColumnDeclaration) {
     this.declaration = declaration;
   }
 
   /**
-   * The key, or a part of it: several such columns are a composite key, in their order. A single
-   * integer or bigint key without default is counted up by the database.
+   * The primary key, or a part of it: several such columns are a composite key, in their order. The
+   * database generates the values of a single integer or bigint key without default.
    */
   primaryKey(): ColumnBuilder<T, true, Assigned extends true ? true : HasDefault, Assigned> {
     return new ColumnBuilder({ ...this.declaration, primaryKey: true, notNull: true });
@@ -65,12 +65,12 @@ export class ColumnBuilder<
     return new ColumnBuilder({ ...this.declaration, notNull: true });
   }
 
-  /** No two rows have the same value; any number of them may have none. */
+  /** No two rows have the same value; any number of rows may have NULL. */
   unique(): ColumnBuilder<T, NotNull, HasDefault, Assigned> {
     return new ColumnBuilder({ ...this.declaration, unique: true });
   }
 
-  /** What an omitted value becomes: a constant, also known to the database, or a call per row. */
+  /** The default: a constant, which the database has too, or a function called for each row. */
   default(value: T | (() => T)): ColumnBuilder<T, NotNull, true, Assigned> {
     return new ColumnBuilder({
       ...this.declaration,
@@ -84,8 +84,8 @@ export class ColumnBuilder<
   }
 
   /**
-   * A foreign key. `target` is called once all tables are declared; where a table points to itself
-   * or in a circle, TypeScript needs its type: `(): ColumnLike<unknown> => people.id`.
+   * A foreign key. `target` is called once all tables are declared; for a self-reference or a
+   * circular one, TypeScript needs its type: `(): ColumnLike<unknown> => people.id`.
    */
   references(
     target: () => ColumnLike<unknown>,
@@ -94,13 +94,13 @@ export class ColumnBuilder<
   }
 }
 
-/** A nullable column without default: what the functions below begin with. */
+/** A nullable column without default, as the functions below return it. */
 export type NewColumn<T> = ColumnBuilder<T, false, false, false>;
 
-/** The same for kinds whose keys the database counts up. */
+/** The same for kinds whose keys the database can generate. */
 export type NewIntegerColumn<T> = ColumnBuilder<T, false, false, true>;
 
-/** Text; `enum` lists all it may be, `maxLength` counts characters (code points). */
+/** Text; `enum` lists the allowed values, `maxLength` counts characters (code points). */
 export function text<Member extends string = string>(
   options: { readonly enum?: readonly Member[]; readonly maxLength?: number } = {},
 ): NewColumn<Member> {
@@ -111,7 +111,7 @@ export function text<Member extends string = string>(
   });
 }
 
-/** A 64-bit integer; values beyond 2^53 are bigints in process, and digits on the wire. */
+/** A 64-bit integer; values beyond 2^53 are bigints in process, and JSON numbers in responses. */
 export function integer(): NewIntegerColumn<number> {
   return declare("integer");
 }
@@ -195,6 +195,6 @@ function isMaker<T>(value: T | (() => T)): value is () => T {
   return typeof value === "function";
 }
 
-function isWithin(value: number | null, least: number, most: number): boolean {
-  return value === null || (Number.isInteger(value) && value >= least && value <= most);
+function isWithin(value: number | null, min: number, max: number): boolean {
+  return value === null || (Number.isInteger(value) && value >= min && value <= max);
 }

@@ -7,7 +7,7 @@ export const decimalKind: Kind = {
     if (typeof value === "bigint") return fromDigits(String(value), rules);
     if (typeof value !== "number") throw new InvalidValue("must be a decimal number");
     const text = String(value);
-    // A JSON number is a double: beyond 15 digits it may differ from what the caller wrote.
+    // A JSON number is a double: beyond 15 digits it may differ from the digits in the body.
     if (significantDigits(plainDecimal(text) ?? "") > 15) {
       throw new InvalidValue("has more than 15 digits and must be sent as a string");
     }
@@ -18,7 +18,7 @@ export const decimalKind: Kind = {
   ordered: true,
 };
 
-/** Far above any use, far below what would make a small exponent a large text. */
+/** Above any real use; it bounds the text that a short exponent such as `1e9999` expands to. */
 const maxDigits = 1000;
 
 /**
@@ -55,7 +55,7 @@ export function shortestDecimal(plain: string): string {
   return plain.includes(".") ? plain.replace(/\.?0+$/, "") : plain;
 }
 
-/** How many digits a {@link plainDecimal} really has: zeros at both ends do not count. */
+/** The number of significant digits of a {@link plainDecimal}: zeros at both ends do not count. */
 export function significantDigits(plain: string): number {
   return plain.replace(/[-.]/g, "").replace(/^0+|0+$/g, "").length;
 }

@@ -1,17 +1,17 @@
 /**
- * Far above any use. A reviver, and the writer, go down level by level on the stack and overflow
- * at some thousand; the parser alone does not.
+ * Above any real use. A reviver and `JSON.stringify` recurse for each level and overflow the stack
+ * at some thousand levels; `JSON.parse` without a reviver does not.
  */
 const maxLevels = 512;
 
 /**
- * Parses JSON and keeps integers beyond 2^53 digit by digit, as bigints. Text that is no JSON, or
- * is nested deeper than 512 levels, gives `undefined`, which JSON itself cannot say.
+ * Parses JSON and keeps all digits of integers beyond 2^53, as bigints. Returns `undefined`, which
+ * is no JSON value, for text that is not JSON or is nested deeper than 512 levels.
  */
 export function parseJson(text: string): unknown {
   if (isDeeper(text, maxLevels)) return undefined;
   try {
-    // A reviver slows parsing down several times; only long digit runs can need it.
+    // A reviver makes parsing several times slower; only long runs of digits can need it.
     return /\d{16}/.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
@@ -25,7 +25,7 @@ export function writeJson(value: unknown): string {
     return JSON.stringify(value);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    // There is a bigint inside, which is rare: a replacer makes all writing several times slower.
+    // There is a bigint inside, which is rare: a replacer makes writing several times slower.
     return JSON.stringify(
       value,
       (_key, member) => typeof member === "bigint" ? digits(member) : member,
@@ -34,8 +34,8 @@ export function writeJson(value: unknown): string {
 }
 
 /**
- * The members of an object as they are written, by name; for text that a database has made, which
- * is JSON. Numbers keep all their digits, and a document inside keeps its own text.
+ * The raw texts of an object's members, by name. `text` must be valid JSON, as a database generates
+ * it. Numbers keep all their digits, and a nested document keeps its own text.
  */
 export function jsonMembers(text: string): ReadonlyMap<string, string> {
   const members = new Map<string, string>();
@@ -76,7 +76,7 @@ function endOfValue(text: string, start: number): number {
   return text.length;
 }
 
-/** Counts the brackets that are open at once, those in strings aside. */
+/** Whether brackets outside of strings are nested deeper than `levels`. */
 function isDeeper(text: string, levels: number): boolean {
   if (text.length <= 2 * levels) return false;
   let open = 0;
@@ -93,7 +93,7 @@ function isDeeper(text: string, levels: number): boolean {
   return false;
 }
 
-/** Where the string that begins at `at` ends; the end of the text where it does not. */
+/** The offset of the quote that closes the string at `at`; the length of the text without one. */
 function closingQuote(text: string, at: number): number {
   let end = at;
   let backslashes: number;
@@ -124,7 +124,7 @@ function keepDigits(_key: string, value: unknown, context?: { readonly source?: 
 }
 
 function digits(value: bigint): unknown {
-  // JSON.rawJSON is newer than the type library that we compile with.
+  // JSON.rawJSON is newer than the type library of the compiler.
   const json = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
   return json.rawJSON(String(value));
 }

@@ -1,13 +1,13 @@
 /**
  * Moments as text: `2026-01-31T12:00:00.000Z`, with six fraction digits where the microseconds
- * need them, in the years 0001 to 9999. No Date is made of a text, because V8 takes
- * `2024-02-30` for the first of March.
+ * need them, in the years 0001 to 9999. Texts are not parsed with Date, because V8 parses
+ * `2024-02-30` as the first of March.
  */
 
 /**
- * Reads RFC 3339, any offset, into the canonical text in UTC. Null for anything else: days that no
- * calendar has, leap seconds, years outside 0001–9999, and fractions finer than a microsecond
- * (unless zero), which would otherwise be cut and then match a different moment.
+ * Parses RFC 3339 with any offset into the canonical text in UTC. Null for anything else: days that
+ * do not exist, leap seconds, years outside 0001–9999, and fractions finer than a microsecond
+ * (unless zero), which would otherwise be truncated and then match a different moment.
  */
 export function parseInstant(text: string): string | null {
   const match = rfc3339.exec(text);
@@ -34,7 +34,7 @@ export function instantFromEpoch(epochMs: number, micros: number): string | null
   return canonical(utc, String(milliseconds * 1000 + micros).padStart(6, "0"));
 }
 
-/** The same for a clock, which never leaves the years that a moment can have. */
+/** The same for a clock reading, which must be in the range of years. */
 export function instantOf(epochMs: number): string {
   const instant = instantFromEpoch(Math.floor(epochMs), 0);
   if (instant === null) throw new Error(`The clock shows ${epochMs} ms: no year from 1 to 9999`);
@@ -46,7 +46,7 @@ export function epochSecond(instant: string): number {
   return Date.parse(`${instant.slice(0, 19)}Z`) / 1000;
 }
 
-/** Whether the text is a moment in canonical form, in all but the number of fraction digits. */
+/** Whether the text is a canonical moment, with any number of fraction digits from 1 to 6. */
 export function isInstant(text: string): boolean {
   return canonicalShape.test(text);
 }
@@ -56,7 +56,7 @@ export function fractionOf(instant: string): string {
   return instant.slice(20, -1).padEnd(6, "0");
 }
 
-/** The order of two canonical moments, whatever number of fraction digits each is written with. */
+/** The order of two canonical moments, whose numbers of fraction digits may differ. */
 export function compareInstants(left: string, right: string): number {
   const leftSecond = left.slice(0, 19);
   const rightSecond = right.slice(0, 19);

@@ -20,7 +20,7 @@ export const jsonKind: Kind = {
 
 const maxDepth = 32;
 
-/** Hooks may hand over anything, so the whole value is looked at, not only its texts. */
+/** Hooks may return any value, so the whole value is checked, not only its texts. */
 function requireJson(value: unknown, depth: number): void {
   if (value === null || typeof value === "boolean" || typeof value === "bigint") return;
   if (typeof value === "string") return requireStorableText(value);

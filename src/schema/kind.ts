@@ -9,27 +9,27 @@ export class InvalidValue extends Error {
   }
 }
 
-/** What a column says about its values beside their kind. */
+/** The constraints of a column on its values beside their kind. */
 export type ValueRules = Pick<ColumnInfo, "enumValues" | "precision" | "scale" | "maxLength">;
 
 /**
- * What a column kind means: how values come in, and how they are ordered. Null is handled by the
- * caller, before a kind is asked.
+ * The behaviour of a column kind: how its values are parsed and ordered. The caller handles null
+ * before it uses a kind.
  */
 export interface Kind {
   /** A JSON value of a body → the in-process value. Throws {@link InvalidValue}. */
   fromJson(value: unknown, rules: ValueRules): unknown;
   /**
-   * The text of a filter literal or of a path segment → the in-process value. What a column may
-   * store (members of an enum, length) is not asked here: such a literal just matches nothing.
-   * Throws {@link InvalidValue}.
+   * The text of a filter literal or of a path segment → the in-process value. Constraints (enum,
+   * length) are not checked: a literal that violates them matches nothing. Throws
+   * {@link InvalidValue}.
    */
   fromText(text: string, rules: ValueRules): unknown;
   /**
-   * The order of two in-process values, the same as the databases' own; null for json and bytes,
-   * which only know null tests. A stored value that does not fit its kind never throws here.
+   * The order of two in-process values, the same as that of the databases; null for json and bytes,
+   * which have null tests only. A stored value that does not fit its kind never throws here.
    */
   readonly compare: ((left: unknown, right: unknown) => number) | null;
-  /** Whether `>` makes sense: not for booleans, which can be sorted but not be greater. */
+  /** Whether `>` is defined: not for booleans, which can only be sorted. */
   readonly ordered: boolean;
 }

@@ -8,7 +8,7 @@ import { textKind } from "./text_kind.ts";
 import { dateKind, timestampKind } from "./time_kinds.ts";
 import { uuidKind } from "./uuid_kind.ts";
 
-/** True or false, with equality only; sorted, false comes first. */
+/** True or false, with equality only; false sorts first. */
 const booleanKind: Kind = {
   fromJson(value) {
     if (typeof value !== "boolean") throw new InvalidValue("must be true or false");
@@ -37,7 +37,7 @@ const kinds: Readonly<Record<ColumnKind, Kind>> = {
   bytes: bytesKind,
 };
 
-/** The meaning of a kind: its checks, its texts, its order. */
+/** The behaviour of a kind: its checks, its texts, its order. */
 export function kindOf(kind: ColumnKind): Kind {
   return kinds[kind];
 }

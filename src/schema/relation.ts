@@ -1,20 +1,20 @@
 import type { ColumnInfo, ColumnKind, TableInfo } from "./table_info.ts";
 
-/** How the rows of one table lead to rows of another: one step, or two by way of a link table. */
+/** A relation from the rows of one table to rows of another, directly or through a link table. */
 export interface Relation {
-  /** As scopes, filters and `include` write it. */
+  /** The name in scopes, filters and `include`. */
   readonly name: string;
-  /** Where it begins. */
+  /** The table that it starts from. */
   readonly owner: TableInfo;
-  /** Where it ends. */
+  /** The table that it leads to. */
   readonly target: TableInfo;
-  /** Where the foreign keys stand. */
+  /** The kind of relation, which says where the foreign keys are. */
   readonly type: "belongsTo" | "hasOne" | "hasMany" | "manyToMany";
-  /** Whether the filter of a request may walk it. */
+  /** Whether the filter of a request may use it. */
   readonly filterable: boolean;
   /** Whether a row may have several related ones. */
   readonly toMany: boolean;
-  /** One, or two by way of a link table. */
+  /** One step, or two through a link table. */
   readonly steps: readonly [RelationStep] | readonly [RelationStep, RelationStep];
 }
 
@@ -22,7 +22,7 @@ export interface Relation {
 export interface RelationStep {
   /** The table that the step leads to. */
   readonly table: TableInfo;
-  /** A column of the row that one comes from. */
+  /** A column of the row that the step starts from. */
   readonly own: ColumnInfo;
   /** The column of `table` that must equal it. */
   readonly other: ColumnInfo;
@@ -31,14 +31,14 @@ export interface RelationStep {
 /** The relations of one resource, by name. */
 export type Relations = ReadonlyMap<string, Relation>;
 
-/** Whether a relation can stand on these columns: their values must be able to be equal, exactly. */
+/** Whether a relation can use these columns: their kinds must have a common, exact equality. */
 export function canRelate(own: ColumnInfo, other: ColumnInfo): boolean {
   const family = families[own.kind];
   if (family === null || family !== families[other.kind]) return false;
   return family !== "timestamp" || own.timestampFormat === other.timestampFormat;
 }
 
-/** Null for what has no equality, and for doubles, whose equality hangs on how they were written. */
+/** Null for kinds without equality, and for doubles, whose equality depends on rounding. */
 const families: Readonly<Record<ColumnKind, string | null>> = {
   text: "text",
   integer: "number",

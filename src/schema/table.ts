@@ -38,7 +38,7 @@ export type ColumnBuilders = Readonly<
 /** The row that a declaration describes. */
 export type SelectRow<C extends ColumnBuilders> = { [Key in keyof C]: SelectValue<C[Key]["_"]> };
 
-/** What makes a row: nullable columns and those with a default may be left out. */
+/** The values of a new row: nullable columns and those with a default may be omitted. */
 export type InsertRow<C extends ColumnBuilders> =
   & { [Key in keyof C as IsOptional<C[Key]["_"]> extends true ? never : Key]: C[Key]["_"]["data"] }
   & {
@@ -47,13 +47,13 @@ export type InsertRow<C extends ColumnBuilders> =
       | undefined;
   };
 
-/** What a builder tells the compiler. */
+/** The types of a builder. */
 export interface ColumnTypes {
   /** The type of a value. */
   readonly data: unknown;
   /** Whether it is never null. */
   readonly notNull: boolean;
-  /** Whether it may be left out. */
+  /** Whether it may be omitted. */
   readonly hasDefault: boolean;
 }
 
@@ -61,7 +61,7 @@ export interface ColumnTypes {
 export type SelectValue<T extends ColumnTypes> = T["notNull"] extends true ? T["data"]
   : T["data"] | null;
 
-/** Whether a new row may leave the value out. */
+/** Whether a new row may omit the value. */
 export type IsOptional<T extends ColumnTypes> = T["notNull"] extends false ? true
   : T["hasDefault"];
 
@@ -74,9 +74,9 @@ export type Table<C extends ColumnBuilders> =
   };
 
 /**
- * Declares a table that works unchanged on every engine. The result holds nothing but the columns,
- * so that any name but `$inferSelect` and `$inferInsert` may be one. Throws an Error on a
- * declaration that cannot be served.
+ * Declares a table that works unchanged on every engine. The result has no members but the columns,
+ * so that a column may have any name except `$inferSelect` and `$inferInsert`. Throws an Error for
+ * a declaration that cannot be served.
  *
  * @example
  * ```ts
@@ -104,13 +104,13 @@ export function table<C extends ColumnBuilders>(name: string, columns: C): Table
 
 function describeTable(name: string, columns: ColumnBuilders): TableInfo {
   const declarations = Object.entries(columns).map(([property, builder]) =>
-    [property, readDeclaration(`${name}.${property}`, builder)] as const
+    [property, declarationOf(`${name}.${property}`, builder)] as const
   );
   const keys = declarations.filter(([, declaration]) => declaration.primaryKey);
   if (name === "") throw new Error("Cannot declare a table without a name");
   if (keys.length === 0) throw new Error(`Cannot declare "${name}": it has no primary key`);
   const infos = declarations.map(([property, declaration]) =>
-    describeColumn(name, property, withCountedKey(declaration, keys.length))
+    describeColumn(name, property, withGeneratedKey(declaration, keys.length))
   );
   requireNames(name, infos);
   return createTableInfo({
@@ -124,8 +124,8 @@ function describeTable(name: string, columns: ColumnBuilders): TableInfo {
   });
 }
 
-/** `a: text` instead of `a: text()` is no mistake to the eye. */
-function readDeclaration(column: string, builder: unknown): ColumnDeclaration {
+/** `a: text` instead of `a: text()` is a common mistake, which needs a clear message. */
+function declarationOf(column: string, builder: unknown): ColumnDeclaration {
   if (typeof builder === "function") {
     const { name } = builder;
     throw new Error(`Cannot declare ${column}: ${name} was not called: write ${name}()`);
@@ -135,16 +135,16 @@ function readDeclaration(column: string, builder: unknown): ColumnDeclaration {
       `Cannot declare ${column}: it is ${showValue(builder)}, not a column like text()`,
     );
   }
-  // What has it is a builder, of this copy of the package or of another.
+  // An object with this member is a builder, of this copy of the package or of another.
   return builder.declaration as ColumnDeclaration;
 }
 
-/** Both engines count up a key of one integer column; a key taken from a parent row is given. */
-function withCountedKey(column: ColumnDeclaration, keyLength: number): ColumnDeclaration {
-  const isCounted = column.primaryKey && keyLength === 1 &&
+/** Both engines generate the values of a single integer key, unless it references a parent row. */
+function withGeneratedKey(column: ColumnDeclaration, keyLength: number): ColumnDeclaration {
+  const isGenerated = column.primaryKey && keyLength === 1 &&
     (column.kind === "integer" || column.kind === "bigint") &&
     column.default === null && column.references === null;
-  return isCounted ? { ...column, default: { kind: "database", sql: null } } : column;
+  return isGenerated ? { ...column, default: { kind: "database", sql: null } } : column;
 }
 
 function describeColumn(table: string, name: string, declared: ColumnDeclaration): ColumnInfo {
@@ -159,14 +159,14 @@ function describeColumn(table: string, name: string, declared: ColumnDeclaration
     existingType: null,
     looseCollation: false,
     timestampFormat: ownTimestamps,
-    // The target may be declared further down, so it is looked up when first asked for.
+    // The target may be declared later, so it is resolved on first access.
     get references() {
       return reference ??= target && resolveReference(`${table}.${name}`, target);
     },
   });
 }
 
-/** A constant default is brought into the in-process form once, like a value of a body. */
+/** Converts a constant default to its in-process form once, like a value of a body. */
 function checkedDefault(column: string, declared: ColumnDeclaration): ColumnDefault | null {
   if (declared.default?.kind !== "value") return declared.default;
   try {
@@ -193,7 +193,7 @@ function requireNames(table: string, columns: readonly ColumnInfo[]): void {
     if (name === "$inferSelect" || name === "$inferInsert") {
       throw new Error(`Cannot declare ${table}.${name}: the name is reserved`);
     }
-    // SQLite compares names without case, so names that only differ in it would not be portable.
+    // SQLite ignores the case of names, so names that differ only in case would not be portable.
     const folded = dbName.toLowerCase();
     if (dbName === "" || dbNames.has(folded)) {
       throw new Error(`Cannot declare ${table}.${name}: the name "${dbName}" is empty or taken`);

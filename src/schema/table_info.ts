@@ -1,4 +1,4 @@
-/** The kinds a column can have; each fixes a wire form, checks and an order. */
+/** The kinds a column can have; each defines a JSON representation, checks and an order. */
 export type ColumnKind =
   | "text"
   | "integer"
@@ -12,22 +12,23 @@ export type ColumnKind =
   | "json"
   | "bytes";
 
-/** Where the value of an omitted column comes from. */
+/** The source of an omitted column's value. */
 export type ColumnDefault =
   | { readonly kind: "value"; readonly value: unknown }
   | { readonly kind: "function"; readonly make: () => unknown }
   /**
-   * The database knows it: a DEFAULT clause of a foreign table, an identity column. `sql` is the
-   * clause, null where there is none to repeat.
+   * The database supplies it: a DEFAULT clause of an existing table, an identity column. `sql` is
+   * the clause, null where there is none that could be repeated.
    */
   | { readonly kind: "database"; readonly sql: string | null };
 
 /**
- * How a foreign SQLite table keeps its timestamps; tables of our own use {@link ownTimestamps}.
- * Probed once from the stored rows, then used for reading, binding and writing.
+ * The format of timestamps in an existing SQLite table; tables that the service creates use
+ * {@link ownTimestamps}. It is detected once from the stored rows, then used for reading, binding
+ * and writing.
  *
  * The texts are in UTC. `.fff` are three digits, or six where the microseconds need them; `[.fff]`
- * is the same, left out where it is zero; `[.ffffff]` are six digits or none.
+ * is the same, omitted where it is zero; `[.ffffff]` are six digits or none.
  */
 export type TimestampFormat =
   | "epoch-seconds"
@@ -37,52 +38,52 @@ export type TimestampFormat =
 /** The formats that are texts. */
 export type TimestampText = Exclude<TimestampFormat, `epoch-${string}`>;
 
-/** The format of the tables that we create: one width, so that it sorts as text. */
+/** The format of tables that the service creates: fixed width, so that it sorts as text. */
 export const ownTimestamps: TimestampText = "dateTtime.ffffffZ";
 
-/** One column, whatever declared it. */
+/** A column, declared with `table()` or introspected. */
 export interface ColumnInfo {
-  /** The property of request bodies and rows. */
+  /** The name in request bodies and rows. */
   readonly name: string;
   /** The name in the database. */
   readonly dbName: string;
-  /** What its values are. */
+  /** The kind of its values. */
   readonly kind: ColumnKind;
   /** Whether every row has a value. */
   readonly notNull: boolean;
-  /** Whether it belongs to the key. */
+  /** Whether it belongs to the primary key. */
   readonly primaryKey: boolean;
   /** Whether no two rows share a value. */
   readonly unique: boolean;
-  /** What an omitted value becomes. */
+  /** The default of an omitted value. */
   readonly default: ColumnDefault | null;
   /** Computed by the database; may be read, never written. */
   readonly generated: boolean;
   /** The allowed texts of an enum column. */
   readonly enumValues: readonly string[] | null;
-  /** Of a decimal: all digits. */
+  /** Of a decimal: the number of all digits. */
   readonly precision: number | null;
-  /** Of a decimal: digits after the point; null where each value keeps its own. */
+  /** Of a decimal: the number of digits after the point; null where each value has its own. */
   readonly scale: number | null;
   /** Of a text: the longest value in characters, when declared. */
   readonly maxLength: number | null;
-  /** Where a foreign key of this column alone points. */
+  /** The column that a foreign key of this column alone references. */
   readonly references: ColumnReference | null;
   /**
-   * How the database declares the type of a column that we did not create, e.g. `NVARCHAR(160)`
-   * or `inet`; null for our own tables, whose types follow from the kind.
+   * The declared type of a column that the service did not create, e.g. `NVARCHAR(160)` or `inet`;
+   * null for tables that it creates, whose types follow from the kind.
    */
   readonly existingType: string | null;
   /**
-   * Whether the collation of a foreign column takes different texts for equal, as a
-   * nondeterministic one of Postgres does. Filters and keys tell them apart all the same.
+   * Whether the collation of an existing column treats different texts as equal, as a
+   * nondeterministic one of Postgres does. Filters and keys distinguish them all the same.
    */
   readonly looseCollation: boolean;
-  /** Of a timestamp: how a database without such a type keeps it. */
+  /** Of a timestamp: its format in a database without such a type. */
   readonly timestampFormat: TimestampFormat;
 }
 
-/** The column that a one-column foreign key points to. */
+/** The column that a one-column foreign key references. */
 export interface ColumnReference {
   /** The table, by its name in the database. */
   readonly table: string;
@@ -92,51 +93,51 @@ export interface ColumnReference {
 
 /** A foreign key of one or more columns, in database names. */
 export interface ForeignKey {
-  /** The columns that point. */
+  /** The referencing columns. */
   readonly columns: readonly string[];
-  /** The table pointed to. */
+  /** The referenced table. */
   readonly table: string;
-  /** The columns pointed to, in the order of `columns`. */
+  /** The referenced columns, in the order of `columns`. */
   readonly references: readonly string[];
 }
 
 /**
- * Whether a row must be written with a value. A key column of SQLite may hold NULL in rows that
- * are there, and then is not `notNull`; but a new row without a key could never be addressed.
+ * Whether a new row needs a value. A key column of SQLite may hold NULL in existing rows, and then
+ * is not `notNull`; but a new row without a key could never be addressed.
  */
 export function isRequired(column: ColumnInfo): boolean {
   return column.notNull || column.primaryKey;
 }
 
-/** A table as one neutral value: declared with `table()` or read from a live database. */
+/** A table, declared with `table()` or introspected, in one representation for all engines. */
 export interface TableInfo {
   /** The name in the database. */
   readonly name: string;
   /** The Postgres schema, or null for the default one. */
   readonly schema: string | null;
-  /** In the order of the database. */
+  /** In declaration order. */
   readonly columns: readonly ColumnInfo[];
-  /** By property name. A Map, so that `constructor` is unknown like any other name. */
+  /** By name. A Map, so that inherited names such as `constructor` are unknown. */
   readonly byName: ReadonlyMap<string, ColumnInfo>;
   /** In key order; never empty. */
   readonly primaryKey: readonly ColumnInfo[];
-  /** Of one or more columns each. */
+  /** The foreign keys, of one or more columns each. */
   readonly foreignKeys: readonly ForeignKey[];
-  /** False for tables read from a live database: their text keeps its own collation. */
+  /** Whether the service creates it. False for introspected tables, which keep their collations. */
   readonly own: boolean;
 }
 
-/** A row in process, by property name, in wire form: what a client sees, unmasked. */
+/** A row in process, by column name: values as in JSON responses, hidden columns included. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** What a table is completed from; the key is in declaration order unless it is given. */
+/** The parts of {@link createTableInfo}. */
 export interface TableInfoOptions
   extends Pick<TableInfo, "name" | "schema" | "columns" | "foreignKeys" | "own"> {
-  /** The key in its own order, where that is not the order of the columns. */
+  /** The key columns in key order, where that differs from the order of the columns. */
   readonly primaryKey?: readonly ColumnInfo[];
 }
 
-/** Completes a table from its columns. */
+/** Creates a table's description from its columns. */
 export function createTableInfo(declared: TableInfoOptions): TableInfo {
   const { name, schema, columns, own } = declared;
   return Object.freeze({
@@ -145,7 +146,7 @@ export function createTableInfo(declared: TableInfoOptions): TableInfo {
     columns: Object.freeze(columns),
     byName: new Map(columns.map((column) => [column.name, column])),
     primaryKey: Object.freeze(declared.primaryKey ?? columns.filter((column) => column.primaryKey)),
-    // Asked for late: `table()` cannot know them before the table they point to is declared.
+    // Lazy: `table()` cannot resolve them before the referenced table is declared.
     get foreignKeys() {
       return declared.foreignKeys;
     },

@@ -1,22 +1,22 @@
 import type { ColumnInfo, TableInfo } from "./table_info.ts";
 
-/** Where a table, and each of its columns, keeps the table's description. */
+/** The property under which a table, and each of its columns, has the table's description. */
 export const tableInfoKey: unique symbol = Symbol.for("@svc/resource-api:table");
 
-/** Where a column keeps its description. */
+/** The property under which a column has its description. */
 export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column");
 
-/** Any column whose values are of type `T`: ours, or one of another library with the same `_`. */
+/** Any column whose values are of type `T`, also of another library with the same `_`. */
 export interface ColumnLike<T> {
   /** Exists for the compiler only. */
   readonly _: { readonly data: T };
 }
 
-/** Any table whose rows are of type `Select` and are made from `Insert`. */
+/** Any table whose rows are of type `Select` and whose new rows are of type `Insert`. */
 export interface TableLike<Select, Insert> {
   /** The type of a row; exists for the compiler only. */
   readonly $inferSelect: Select;
-  /** The type of what makes a row; exists for the compiler only. */
+  /** The type of a new row; exists for the compiler only. */
   readonly $inferInsert: Insert;
 }
 
@@ -29,8 +29,8 @@ export function tableInfoOf(
 }
 
 /**
- * Whether this is the description itself. A declared table may have a column called `byName`, which
- * is no Map.
+ * Whether this is a description and not a declared table, which may have a column called `byName`,
+ * but not as a Map.
  */
 export function isTableInfo(table: TableLike<unknown, unknown> | TableInfo): table is TableInfo {
   return "byName" in table && table.byName instanceof Map;
@@ -41,7 +41,7 @@ export function isColumn(value: unknown): value is ColumnLike<unknown> {
   return typeof value === "object" && value !== null && hasColumnInfo(value);
 }
 
-/** The description of a column; it is one of the columns of {@link tableInfoOf} of the same. */
+/** The description of a column, one of the columns of its {@link tableInfoOf}. */
 export function columnInfoOf(column: ColumnLike<unknown>): ColumnInfo {
   if (hasColumnInfo(column)) return column[columnInfoKey];
   throw new Error("Cannot use this as a column: it does not belong to a table made by table()");

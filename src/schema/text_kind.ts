@@ -22,8 +22,8 @@ export const textKind: Kind = {
 };
 
 /**
- * Refuses what some engine would change silently: a NUL (node:sqlite cuts the text there, Postgres
- * fails) and a lone surrogate (stored as U+FFFD). Throws {@link InvalidValue}.
+ * Refuses characters that some engine would change silently: a NUL (node:sqlite truncates the text
+ * there, Postgres fails) and a lone surrogate (stored as U+FFFD). Throws {@link InvalidValue}.
  */
 export function requireStorableText(text: string): void {
   if (text.includes("\0")) throw new InvalidValue("must not contain a NUL character");
@@ -42,7 +42,7 @@ export function compareText(left: string, right: string): number {
   return left.length - right.length;
 }
 
-/** Puts surrogates above U+E000–U+FFFF: JS compares UTF-16 units and sorts "👍" before "ﬀ". */
+/** Ranks surrogates above U+E000–U+FFFF: JS compares UTF-16 units and sorts "👍" before "ﬀ". */
 function codePointRank(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;

@@ -5,7 +5,7 @@ import { compareText } from "./text_kind.ts";
 /** A moment, to the microsecond, as RFC 3339 text in UTC. */
 export const timestampKind: Kind = {
   fromJson(value) {
-    // A Date never comes from a body, but a hook or a default function may well give one.
+    // A body cannot contain a Date, but a hook or a default function may return one.
     const epochMs = value instanceof Date ? value.getTime() : value;
     const instant = typeof epochMs === "number"
       ? Number.isInteger(epochMs) ? instantFromEpoch(epochMs, 0) : null

@@ -72,7 +72,7 @@ Deno.test("undefined, null, NaN and impossible values match nothing, whatever th
   for (const filter of denied) assertEquals(filter, none());
 });
 
-Deno.test("an operator that the kind has not is the developer's mistake", () => {
+Deno.test("an operator that does not fit the kind throws a plain Error", () => {
   assertThrows(() => gt(notes.ok, true), Error, "> does not fit the kind boolean");
   assertThrows(() => eq(notes.data, 1), Error, "does not fit");
   assertThrows(() => inList(notes.file, ["eA=="]), Error, "does not fit");

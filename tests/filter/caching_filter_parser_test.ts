@@ -1,12 +1,12 @@
 import { assert, assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { createCachingFilterParser } from "../../src/filter/syntax/caching_filter_parser.ts";
 
-Deno.test("a text that was read lately is not read again", () => {
+Deno.test("a recently parsed text is not parsed again", () => {
   const filters = createCachingFilterParser();
   assertStrictEquals(filters.parse("a==1;b==2"), filters.parse("a==1;b==2"));
 });
 
-Deno.test("the text that was not asked for the longest is forgotten first", () => {
+Deno.test("the least recently used text is evicted first", () => {
   const filters = createCachingFilterParser(2);
   const first = filters.parse("a==1");
   const second = filters.parse("b==1");
@@ -21,7 +21,7 @@ Deno.test("a shared tree cannot be changed", () => {
   for (const part of parts(syntax)) assert(Object.isFrozen(part));
 });
 
-Deno.test("a fault is the same fault the second time, a blank text never a filter", () => {
+Deno.test("an error is the same the second time, and a blank text is never a filter", () => {
   const filters = createCachingFilterParser();
   for (let i = 0; i < 2; i++) {
     assertThrows(() => filters.parse("a==1)"), Error, "at 4");

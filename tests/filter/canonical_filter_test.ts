@@ -16,7 +16,7 @@ const things = tableOf({
 });
 const key = (text: string) => canonicalFilterText(filterOf(text, things));
 
-Deno.test("filters that are written differently and mean the same share their key", () => {
+Deno.test("filters that are written differently and mean the same have one canonical text", () => {
   const same: readonly (readonly string[])[] = [
     ["id==1;name==b", "name==b;id==1", "(id==1;(name==b;id==1))", 'id==1;name=="b"'],
     ["id==1,name==b", "name==b,id==1,id==1"],
@@ -37,7 +37,7 @@ Deno.test("filters that are written differently and mean the same share their ke
   assertEquals(new Set(same.map(([text = ""]) => key(text))).size, same.length);
 });
 
-Deno.test("filters that mean different things never share a key", () => {
+Deno.test("filters that mean different things never have one canonical text", () => {
   const texts = [
     ...["name==a", "title==a", "name!=a", 'name=="a,b"', "name=in=(a,b)", 'name=in=("a,b",c)'],
     ...['name=in=(a,"b,c")', 'name=="null"', "name==null", 'name=="[a"', "name==" + '"\\"a"'],
@@ -51,7 +51,7 @@ Deno.test("filters that mean different things never share a key", () => {
   assertNotEquals(canonicalFilterText(allRows), canonicalFilterText(noRows));
 });
 
-Deno.test("the order of what a custom operator is given stays", () => {
+Deno.test("the order of a custom operator's texts is kept", () => {
   const operator = createOperatorRegistry({
     "=near=": { toSql: () => sql`1 = 1`, matches: () => true },
   }).get("=near=")!;
@@ -60,7 +60,7 @@ Deno.test("the order of what a custom operator is given stays", () => {
   assertNotEquals(at(["1", "2"]), at(["2", "1"]));
 });
 
-Deno.test("filters that share a key pass the same rows, and shuffled ones share it", () => {
+Deno.test("filters with one canonical text pass the same rows, and shuffled ones have it too", () => {
   const values = ["a", "b", '"', ",", "(", "\\", "", "null", "[]", '","'];
   const leaf = fc.record({
     column: fc.constantFrom("name", "title"),
@@ -103,7 +103,7 @@ Deno.test("filters that share a key pass the same rows, and shuffled ones share 
   assert(shared > 500, "many filters meet another one with their key");
 });
 
-/** The same with everything that has no order the other way round, and some of it twice. */
+/** An equivalent filter: everything without an order reversed, and some of it repeated. */
 function reversed(filter: Filter): Filter {
   if (filter.kind === "and" || filter.kind === "or") {
     const terms = filter.terms.map(reversed).reverse();

@@ -14,7 +14,7 @@ function shown(filter: Filter | string, isCertain = () => true): string | null {
     .join(" ") ?? null;
 }
 
-Deno.test("an `and` is found by one of its conjuncts: the key, else the fewest values", () => {
+Deno.test("an `and` is indexed by one of its conjuncts: the key, else the fewest values", () => {
   assertEquals(shown("a==x"), "a=x");
   assertEquals(shown("a==x;id=in=(1,2,3);b==y"), "id=1 id=2 id=3");
   assertEquals(shown("a=in=(x,y);b==z;n>1"), "b=z");
@@ -25,7 +25,7 @@ Deno.test("an `and` is found by one of its conjuncts: the key, else the fewest v
   assertEquals(shown(`id=in=(${many});a==x`), "a=x");
 });
 
-Deno.test("an `or` is found by all of its branches, or not at all", () => {
+Deno.test("an `or` is indexed by all of its branches, or not at all", () => {
   assertEquals(shown("a==x,b==y"), "a=x b=y");
   assertEquals(shown("a==x,n>1"), null);
   assertEquals(shown("a==x,(b==y;n>1)"), "a=x b=y");
@@ -33,15 +33,15 @@ Deno.test("an `or` is found by all of its branches, or not at all", () => {
   assertEquals(shown(`n=in=(${half}),a=in=(${half})`), null);
 });
 
-Deno.test("all rows have no terms, and no row needs one", () => {
+Deno.test("`all` has no terms, and `none` needs none", () => {
   assertEquals([shown(allRows), shown(noRows)], [null, ""]);
 });
 
-Deno.test("an equality that memory may not decide is no term", () => {
+Deno.test("an equality that memory may not decide gives no term", () => {
   assertEquals(shown("a==x", () => false), null);
 });
 
-Deno.test("every row that passes has one of the terms", () => {
+Deno.test("every row that passes satisfies one of the terms", () => {
   const values = ["x", "y", "z"];
   const leaf = fc.constantFrom(
     ...["a==x", "a!=x", "b=in=(x,y)", "b==z", "n==1", "n>1", "id==1", "id=in=(1,2)", "a==null"],

@@ -1,4 +1,4 @@
-/** Texts of the filter language and what they say, in prefix form; `#` marks a number. */
+/** Texts of the filter language and their trees in prefix form; `#` marks a number. */
 export const validFilters: readonly (readonly [text: string, tree: string])[] = [
   // One comparison: operators, aliases, bare and quoted values.
   ['status=="active"', '(== status "active")'],
@@ -51,7 +51,7 @@ export const validFilters: readonly (readonly [text: string, tree: string])[] = 
   ["code=length=6", "(=length= code #6)"],
   ["bio=isempty=false", "(=isempty= bio false)"],
   ["deletedAt=isnull=true", "(=isnull= deletedAt true)"],
-  // Quoting, escapes, what a bare word may hold.
+  // Quoting, escapes, the characters of a bare word.
   [String.raw`name=="John \"Johnny\" Doe"`, String.raw`(== name "John \"Johnny\" Doe")`],
   [String.raw`path=="C:\\Users"`, String.raw`(== path "C:\\Users")`],
   [String.raw`q=='it\'s'`, `(== q "it's")`],
@@ -78,7 +78,7 @@ export const validFilters: readonly (readonly [text: string, tree: string])[] = 
   ["", "∅"],
 ];
 
-/** Faulty texts, the offset of the first offending character, and a part of `expected`. */
+/** Invalid texts, the offset of the first offending character, and a part of `expected`. */
 export const invalidFilters:
   readonly (readonly [text: string, position: number, expected: string])[] = [
     ["a", 1, "an operator"],

@@ -33,7 +33,7 @@ const relation: Relation = {
 };
 const ofRelation: Filter = { kind: "related", relation, filter: allRows, links: allRows };
 
-Deno.test("what is open in one term does not matter where another one settles the row", () => {
+Deno.test("an undecided term does not matter where another one decides the row", () => {
   const decide = createInMemoryMatcher(and(filterOf("owner==7", things), ofRelation), sqlite);
   assertEquals([decide({ row: { owner: 8 } }), decide({ row: { owner: 7 } })], [false, null]);
   const either = createInMemoryMatcher(or(ofRelation, filterOf("owner==7", things)), sqlite);
@@ -42,13 +42,13 @@ Deno.test("what is open in one term does not matter where another one settles th
   assertEquals(isDecidableInMemory(filterOf("owner==7,name==a", things), sqlite), true);
 });
 
-Deno.test("a column that is called like an inherited member is read from the row alone", () => {
+Deno.test("a column with the name of an inherited member is read from the row alone", () => {
   const table = tableOf({ constructor: "text" as const });
   const decide = createInMemoryMatcher(filterOf("constructor==null", table), sqlite);
   assertEquals([decide({ row: {} }), decide({ row: { constructor: "a" } })], [true, false]);
 });
 
-Deno.test("a value that does not fit its kind, or does not tell what is stored, leaves a row open", () => {
+Deno.test("a value that does not fit its kind, or is inexact, leaves a row undecided", () => {
   const decide = createInMemoryMatcher(filterOf("owner>7", things), sqlite);
   assertEquals(decide({ row: { owner: "many" } }), null);
   assertEquals(decide({ row: { owner: 1.5 } }), null);
@@ -57,7 +57,7 @@ Deno.test("a value that does not fit its kind, or does not tell what is stored, 
   assertEquals(decide({ row: { owner: 7 }, inexact }), null);
 });
 
-Deno.test("decimals beyond the digits of a double are decided where the engine keeps them", () => {
+Deno.test("decimals with more digits than a double are decided where the engine stores them exactly", () => {
   const long = filterOf("price>0.10", things);
   assert(isDecidableInMemory(long, sqlite) && isDecidableInMemory(long, postgres));
   assert(long.kind === "compare");
@@ -69,7 +69,7 @@ Deno.test("decimals beyond the digits of a double are decided where the engine k
   ]);
 });
 
-Deno.test("columns of foreign tables are decided where they compare as memory does", () => {
+Deno.test("columns of existing tables are decided where they compare as memory does", () => {
   const foreign = (kind: ColumnInfo["kind"], existingType: string) => (text: string) => {
     const column = { ...tableOf({ id: kind }).columns[0]!, existingType };
     const filter = filterOf(text, tableOf({ id: kind }));
@@ -89,7 +89,7 @@ Deno.test("columns of foreign tables are decided where they compare as memory do
   assertEquals(foreign("uuid", "uuid")('id=="550e8400-e29b-41d4-a716-446655440000"'), [true, true]);
 });
 
-Deno.test("the shadow check finds the comparison at fault, which is trusted no more", () => {
+Deno.test("the shadow check finds the mismatched comparison, which is no longer trusted", () => {
   const wrong = createOperatorRegistry({
     "=near=": { toSql: () => sql`1 = 0`, matches: () => true },
   }).get("=near=")!;

@@ -6,13 +6,13 @@ import type { FilterSyntax } from "../../src/filter/syntax/filter_syntax.ts";
 import { invalidFilters, validFilters } from "./filter_cases.ts";
 import { filterOf, problemOf, show, tableOf } from "./support.ts";
 
-Deno.test("every valid text is read as the tree it means", () => {
+Deno.test("every valid text is parsed to its tree", () => {
   for (const [text, tree] of validFilters) {
     assertEquals([text, show(parseFilter(text))], [text, tree]);
   }
 });
 
-Deno.test("every fault is found at its first character, and says what was expected there", () => {
+Deno.test("every error names the first offending character and what was expected there", () => {
   const anything = tableOf({ a: "text", b: "text", scope: "text" });
   for (const [text, position, expected] of invalidFilters) {
     const { details } = problemOf(() => filterOf(text, anything));
@@ -25,7 +25,7 @@ Deno.test("white space alone is no filter", () => {
   assertEquals(parseFilter(" \t\r\n"), null);
 });
 
-Deno.test("the tree keeps where field, operator and values stand", () => {
+Deno.test("the tree has the positions of field, operator and values", () => {
   assertEquals(parseFilter(` (a =in= (1, "2"))`), {
     kind: "compare",
     field: "a",
@@ -38,7 +38,7 @@ Deno.test("the tree keeps where field, operator and values stand", () => {
   });
 });
 
-Deno.test("letters of every script make fields, also those outside the basic plane", () => {
+Deno.test("fields may have letters of every script, also outside the basic plane", () => {
   assertEquals(show(parseFilter("žluť𐐀2==1")), "(== žluť𐐀2 #1)");
   assertEquals(positionOf("a👍==1"), 1);
 });
@@ -60,7 +60,7 @@ Deno.test("a message quotes at most 20 characters of the text", () => {
   assert(problemOf(() => parseFilter(`a==1 x${"👍".repeat(100)}`)).message.isWellFormed());
 });
 
-Deno.test("a message says what to write instead of what others write", () => {
+Deno.test("a message suggests the right syntax for that of other languages", () => {
   const hints: readonly (readonly [filter: string, position: number, hint: string])[] = [
     ["a=1", 1, 'got "=1"; use ==, or a name between two =, as in =in='],
     ["a = 1", 2, 'got "= 1"; use ==, or a name between two =, as in =in='],
@@ -106,13 +106,13 @@ Deno.test("a list may have 200 values, all lists together 1,000", () => {
   assertEquals(positionOf(`${full}${list(200)};b==1`), full.length + list(200).length + 4);
 });
 
-Deno.test("long chains and long texts are read in one pass", () => {
+Deno.test("long chains and long texts are parsed in one pass", () => {
   const syntax = parseFilter(`a==${"&x|".repeat(1000)}`);
   assert(syntax !== null && syntax.kind === "compare");
   assertEquals(terms(parseFilter("a==1,".repeat(99) + "a==1")), 100);
 });
 
-Deno.test("whatever the text, it is read or refused at a place within it", () => {
+Deno.test("any text is parsed, or refused at a position within it", () => {
   const piece = fc.constantFrom(
     ...["a", "b1", "==", "=in=", ">", "!", "%=", "=", "(", ")", "[", "]", ",", ";", "&&", "||"],
     ...[" ", "and ", " or ", '"', "'", "\\", "\0", "\ud83d", "\udc4d", "👍", "é", "null", "1"],

@@ -35,20 +35,20 @@ const { tree } = fc.letrec<{ tree: FilterSyntax }>((tie) => ({
   ),
 }));
 
-Deno.test("a printed tree reads back as the same tree", () => {
+Deno.test("a printed tree parses to the same tree", () => {
   fc.assert(fc.property(tree, (syntax) => {
     assertEquals(withoutPlaces(parseFilter(printSyntax(syntax))!), withoutPlaces(syntax));
   }));
 });
 
-Deno.test("every valid text, read and printed, means the same", () => {
+Deno.test("every valid text, parsed and printed, means the same", () => {
   for (const [text] of validFilters) {
     const syntax = parseFilter(text);
     if (syntax !== null) assertEquals(show(parseFilter(printSyntax(syntax))), show(syntax));
   }
 });
 
-Deno.test("a printed filter reads back as the same filter", () => {
+Deno.test("a printed filter parses to the same filter", () => {
   const things = tableOf({ age: "integer", name: "text", ts: "timestamp", ok: "boolean" });
   const filters = [
     "age==18;(name==x,ok==true);ts>2024-01-01",
@@ -62,7 +62,7 @@ Deno.test("a printed filter reads back as the same filter", () => {
   }
 });
 
-Deno.test("all prints as no filter, none as what no parser takes", () => {
+Deno.test("all prints as the empty text, none as a text that does not parse", () => {
   assertEquals(parseFilter(printFilter(all())), null);
   problemOf(() => parseFilter(printFilter(none())));
 });

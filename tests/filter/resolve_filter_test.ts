@@ -40,7 +40,7 @@ Deno.test("values get the type of their column, quoted or not", () => {
   assertEquals(valuesOf("score==-1.5e3"), [-1500]);
 });
 
-Deno.test("null after == and != asks for NULL, of every kind; a quoted one is text", () => {
+Deno.test("null after == and != tests for NULL, of every kind; a quoted one is text", () => {
   for (const { name } of things.columns) {
     assertEquals(printFilter(filterOf(`${name}==null`, things)), `${name}=isnull=true`);
     assertEquals(printFilter(filterOf(`${name}!=null`, things)), `${name}=isnull=false`);
@@ -48,7 +48,7 @@ Deno.test("null after == and != asks for NULL, of every kind; a quoted one is te
   assertEquals(valuesOf('name=="null"'), ["null"]);
 });
 
-Deno.test("a value that its column cannot take is refused where it stands", () => {
+Deno.test("a value that does not fit its column is refused at its position", () => {
   const faults: readonly (readonly [string, number])[] = [
     ["age==abc", 5],
     ["age==1.5", 5],
@@ -64,14 +64,14 @@ Deno.test("a value that its column cannot take is refused where it stands", () =
   for (const [filter, position] of faults) assertEquals(faultOf(filter), position, filter);
 });
 
-Deno.test("a quoted moment that has lost its + is told so, and text is not", () => {
+Deno.test("the error for a timestamp whose + became a space has a hint; for a text it has none", () => {
   const problem = problemOf(() => filterOf('ts=="2024-01-01T00:00:00 01:00"', things));
   assertStringIncludes(problem.message, "; a + in a URL is a space: write %2B");
   assertEquals(String(problem.details?.expected).includes("%2B"), false);
   assertEquals(valuesOf('name=="2024-01-01T00:00:00 01:00"'), ["2024-01-01T00:00:00 01:00"]);
 });
 
-Deno.test("null anywhere else is refused where it stands", () => {
+Deno.test("null anywhere else is refused at its position", () => {
   const faults: readonly (readonly [string, number])[] = [
     ["age>null", 4],
     ["age=in=(1,null)", 10],
@@ -144,7 +144,7 @@ Deno.test("unknown and forbidden fields give the same error, word for word", () 
   assertEquals(hidden("age%=null").toBody(), expected);
 });
 
-Deno.test("a custom operator gets its texts and joins by its whole symbol", () => {
+Deno.test("a custom operator receives its texts and is registered by its whole symbol", () => {
   const near = {
     toSql: () => {
       throw new Error("not compiled here");
@@ -174,7 +174,7 @@ const notes = table("notes", {
   team: integer(),
 });
 
-Deno.test("values of rsql`` are data, whatever they hold", () => {
+Deno.test("values of rsql`` are data, whatever their content", () => {
   for (const hostile of ['x",ownerId!="', "x;1==1", "null", "true", "a\\", "\ufdd00", "%"]) {
     assertEquals(scope(rsql`ownerId==${hostile}`), eq(notes.ownerId, hostile));
   }
@@ -228,7 +228,7 @@ Deno.test("an array of rsql`` is a list", () => {
   assertEquals(scope(rsql`ownerId%=${"a%"}`), like(notes.ownerId, "a%"));
 });
 
-Deno.test("a scope that cannot be read is the service's fault, not the caller's", () => {
+Deno.test("a scope that does not parse throws a plain Error, not a Problem", () => {
   const broken = [
     "ownerId=",
     "nope==1",
@@ -248,7 +248,7 @@ Deno.test("a scope that cannot be read is the service's fault, not the caller's"
   }
 });
 
-Deno.test("a scope that answers with no filter is refused in words that name its table", () => {
+Deno.test("a scope that returns no filter throws an Error that names its table", () => {
   const cases: readonly (readonly [unknown, string])[] = [
     [true, "true"],
     [undefined, "undefined"],

@@ -40,7 +40,7 @@ function columnOf(name: string, kind: ColumnKind, primaryKey: boolean): ColumnIn
   };
 }
 
-/** A filter text with its meaning; every column may be filtered by. */
+/** Resolves a filter text; every column may be filtered by. */
 export function filterOf(text: string, table: TableInfo): Filter {
   const syntax = parseFilter(text);
   if (syntax === null) throw new Error("there is no filter in the text");
@@ -51,7 +51,7 @@ export function filterOf(text: string, table: TableInfo): Filter {
   });
 }
 
-/** A tree as a text in prefix form: `(and (== a #1) (>= b "x"))`, aliases by their first name. */
+/** A tree as a text in prefix form: `(and (== a #1) (>= b "x"))`, with operators' first symbols. */
 export function show(syntax: FilterSyntax | null): string {
   if (syntax === null) return "∅";
   if (syntax.kind !== "compare") return `(${syntax.kind} ${syntax.terms.map(show).join(" ")})`;
@@ -65,7 +65,7 @@ function showLiteral({ text, quoted }: Literal): string {
   return isNumber ? `#${text}` : JSON.stringify(text);
 }
 
-/** The problem that `work` ends with. */
+/** The problem that `work` throws. */
 export function problemOf(work: () => unknown): Problem {
   try {
     work();

@@ -53,7 +53,7 @@ testOnEngines(
         assertEquals(hasComparableKey(info, db.dialect), true, kind);
         const walked = await walk(db, info);
         assertEquals(walked.toSorted((a, b) => compareKeys(a, b, info)), walked, kind);
-        // Not a mere agreement about nothing: the order is a strict one.
+        // The order is strict: otherwise equal results would prove nothing.
         for (let at = 1; at < walked.length; at++) {
           assertEquals(compareKeys(walked[at - 1]!, walked[at]!, info) < 0, true, kind);
         }

@@ -4,13 +4,13 @@ import { tableOf } from "../filter/support.ts";
 
 const words = tableOf({ id: "text", meaning: "text" });
 
-Deno.test("a key as a path segment reads back as the same key", () => {
+Deno.test("a key as a path segment parses to the same key", () => {
   for (const id of ["a", "a/b", "a,b", "%", "é", "Count", "counts", "x y", ...reservedSegments]) {
     assertEquals(parseKey(formatKey([id]), words), [id]);
   }
 });
 
-Deno.test("a key that is called like a route does not lead to the route", () => {
+Deno.test("a key with the name of a route does not lead to the route", () => {
   assertEquals(formatKey(["count"]), "%63ount");
   for (const word of reservedSegments) assert(!reservedSegments.has(formatKey([word])));
 });

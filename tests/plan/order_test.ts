@@ -19,7 +19,7 @@ Deno.test("an order has three spellings and ends in the key", () => {
   assertEquals(orderOf("rating:desc,id:desc"), "rating:desc,id:desc");
 });
 
-Deno.test("the spellings of others are told ours", () => {
+Deno.test("the error for the spelling of SQL and other services shows the right one", () => {
   for (const text of ["rating desc", "rating.desc", "rating ASC", "rating:DESC", "-rating:asc"]) {
     assertEquals(
       refusalOf(text),

@@ -16,7 +16,7 @@ function show(items: readonly IncludeSyntax[]): string {
 const read = (text: string) => show(parseInclude(text));
 const refusal = (text: string) => problemOf(() => parseInclude(text)).message;
 
-Deno.test("items, options and nesting are read as they are written", () => {
+Deno.test("items, options and nesting are parsed as written", () => {
   for (
     const [text, tree] of [
       ["", ""],
@@ -39,7 +39,7 @@ Deno.test("items, options and nesting are read as they are written", () => {
   ) assertEquals([text, read(text ?? "")], [text, tree]);
 });
 
-Deno.test("a dot is short for include, and what has one name is one item", () => {
+Deno.test("a dot is short for include, and items of one name are merged", () => {
   for (
     const [text, tree] of [
       ["a.b", "a(b)"],
@@ -74,7 +74,7 @@ Deno.test("a filter keeps its quotes, parentheses and ;, and ends where an optio
   }
 });
 
-Deno.test("a fault is refused with its place", () => {
+Deno.test("an error names its position", () => {
   assertMatch(refusal(","), /at 0: expected the name of a relation, got ","/);
   assertMatch(refusal("a,"), /at 2: expected the name of a relation, got the end/);
   assertMatch(refusal("a..b"), /at 2: expected the name/);
@@ -96,7 +96,7 @@ Deno.test("a fault is refused with its place", () => {
   assertEquals([open.slug, open.details?.position], ["filter-parse-error", 3]);
 });
 
-Deno.test("no text makes the parser fail otherwise, or take long", () => {
+Deno.test("no text makes the parser fail in another way, or take long", () => {
   const parts = ["a", "b.", "(", ")", ";", ",", "'", '"', "\\", ":", " ", "limit:", "filter:"];
   const more = ["include:", "select:x", "x==1", "(y==2)", "\u{1f44d}", "\ud800", "\0", "[", "é"];
   const text = fc.array(fc.constantFrom(...parts, ...more), { maxLength: 40 })

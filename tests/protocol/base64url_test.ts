@@ -6,7 +6,7 @@ import {
   encodeBase64url,
 } from "../../src/protocol/base64url.ts";
 
-Deno.test("base64url reads back what it wrote, for every length", () => {
+Deno.test("base64url decodes what it encoded, for every length", () => {
   for (let length = 0; length < 60; length++) {
     const bytes = crypto.getRandomValues(new Uint8Array(length));
     const text = encodeBase64url(bytes);
@@ -17,7 +17,7 @@ Deno.test("base64url reads back what it wrote, for every length", () => {
   }
 });
 
-Deno.test("of all texts that a lax decoder takes for the same bytes, base64url reads one", () => {
+Deno.test("of all texts that a lax decoder accepts for the same bytes, base64url decodes one", () => {
   for (const length of [1, 2, 31, 32]) {
     const bytes = crypto.getRandomValues(new Uint8Array(length));
     const text = encodeBase64url(bytes);
@@ -28,7 +28,7 @@ Deno.test("of all texts that a lax decoder takes for the same bytes, base64url r
   }
 });
 
-Deno.test("base64url refuses padding, blanks, the standard alphabet and what is no letter", () => {
+Deno.test("base64url refuses padding, white space, the standard alphabet and other characters", () => {
   const bytes = new Uint8Array([251, 255, 254, 63]);
   assertEquals(encodeBase64url(bytes), "-__-Pw");
   assertEquals(reads("-__-Pw", bytes), true);

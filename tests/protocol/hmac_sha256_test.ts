@@ -14,7 +14,7 @@ Deno.test("HMAC-SHA-256 agrees with the platform on keys and messages of every l
   }
 });
 
-Deno.test("HMAC-SHA-256 takes its own code and none that differs in a bit or in length", () => {
+Deno.test("HMAC-SHA-256 verifies its own code and none that differs in a bit or in length", () => {
   const hmac = createHmacSha256(new TextEncoder().encode("Jefe"));
   const message = new TextEncoder().encode("what do ya want for nothing?");
   const code = hmac.sign(message);

@@ -23,12 +23,12 @@ Deno.test("SHA-256 agrees with the platform on every length from 0 to 300, and o
   }
 });
 
-Deno.test("SHA-256 reads a view that begins in the middle of its buffer", () => {
+Deno.test("SHA-256 hashes a view that begins in the middle of its buffer", () => {
   const message = randomBytes(100).subarray(7, 80);
   assertEquals(hasher.digest(message).toHex(), platformDigest(message));
 });
 
-Deno.test("a hash goes on from the state after any number of whole blocks", () => {
+Deno.test("a hash continues from the midstate after any number of whole blocks", () => {
   const message = randomBytes(300);
   for (const bytes of [0, 64, 128, 256]) {
     const rest = message.slice(bytes);

@@ -9,7 +9,7 @@ type Details = Partial<ColumnInfo>;
 const money: Details = { precision: 6, scale: 2 };
 const loneSurrogate = "a\ud800";
 
-/** kind, what comes in, the in-process value. */
+/** The kind, the JSON value, the in-process value. */
 const taken: readonly [ColumnKind, unknown, unknown, Details?][] = [
   ["text", "žluťoučký 👍", "žluťoučký 👍"],
   ["text", "", ""],
@@ -256,7 +256,7 @@ Deno.test("any number written as a decimal keeps its value", () => {
   }));
 });
 
-Deno.test("any moment that Date can write is read back to the millisecond", () => {
+Deno.test("any moment that Date can print is parsed to the millisecond", () => {
   const range = {
     min: new Date("0001-01-01T00:00:00Z"),
     max: new Date("9999-12-31T23:59:59.999Z"),

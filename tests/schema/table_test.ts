@@ -48,14 +48,14 @@ Deno.test("a table's description follows from its builders", () => {
   assert(Object.isFrozen(notes) && Object.isFrozen(info) && Object.isFrozen(info.columns[0]));
 });
 
-Deno.test("a column knows its own table and that it is no column of another", () => {
+Deno.test("a column has the description of its table and belongs to no other", () => {
   const column = columnInfoOf(notes.id);
   assertStrictEquals(tableInfoOf(notes).byName.get("id"), column);
   assertStrictEquals(tableInfoOf(notes.id), tableInfoOf(notes));
   assert(tableInfoOf(people).byName.get("id") !== column);
 });
 
-Deno.test("foreign keys are found when asked for, also of a table to itself and of a later one", () => {
+Deno.test("foreign keys are resolved lazily, also to the table itself and to a later one", () => {
   const first = table("first", {
     id: integer().primaryKey(),
     next: integer().references((): ColumnLike<unknown> => second.key),
@@ -77,7 +77,7 @@ Deno.test("constant defaults take the in-process form, functions stay functions"
   assertEquals(columnInfoOf(notes.tags).default?.kind, "function");
 });
 
-Deno.test("only a single whole-number key is counted up by the database", () => {
+Deno.test("the database generates only a single integer key", () => {
   const pairs = table("pairs", { a: integer().primaryKey(), b: bigint().primaryKey() });
   const profiles = table("profiles", {
     id: integer().primaryKey().references(() => people.id),
@@ -88,7 +88,7 @@ Deno.test("only a single whole-number key is counted up by the database", () => 
   assertEquals(columnInfoOf(profiles.id).default, null);
 });
 
-Deno.test("columns may be called like anything an object has", () => {
+Deno.test("columns may have the names of an object's inherited members", () => {
   const odd = table("odd", {
     name: text().primaryKey(),
     as: text(),
@@ -117,7 +117,7 @@ const faulty: readonly [string, () => unknown, string][] = [
     "Cannot declare t.a: text was not called: write text()",
   ],
   [
-    "with a column that is none",
+    "with a value that is no column",
     () => table("t", { id: "TEXT" as unknown as NewColumn<string> }),
     "Cannot declare t.id: it is a text, not a column like text()",
   ],
@@ -157,7 +157,7 @@ for (const [name, declare, message] of faulty) {
   });
 }
 
-// What follows is for the compiler: `deno check` fails where a type is wrong.
+// The rest is for the compiler: `deno check` fails where a type is wrong.
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true
   : false;
 type Flat<T> = { [Key in keyof T]: T[Key] };

@@ -12,15 +12,15 @@ import {
   notBetweenOperator,
 } from "../operators/value_operators.ts";
 
-/** Which comparisons memory may decide for one database; the others are asked of it. */
+/** The comparisons that may be evaluated in memory for one database; it evaluates the others. */
 export interface CertifiedComparisons {
-  /** Whether memory gives the database's answer, for every row whose value fits its kind. */
+  /** Whether memory gives the database's result for every row whose value fits its kind. */
   isCertain(comparison: Comparison): boolean;
-  /** From now on trusts no comparison of this kind with this operator: memory was seen to err. */
+  /** Withdraws trust in this operator on this kind: memory and database gave different results. */
   demote(comparison: Comparison): void;
 }
 
-/** Begins with what the tests have proved of the engine; what is demoted stays so. */
+/** Starts with the comparisons that the tests certify for the engine. A demotion is final. */
 export function createCertifiedComparisons(dialect: Dialect): CertifiedComparisons {
   const certified = new Set(
     Object.entries(dialect.certified).flatMap(([cell, symbols]) =>
@@ -32,7 +32,7 @@ export function createCertifiedComparisons(dialect: Dialect): CertifiedCompariso
     isCertain(comparison) {
       if (!comparesAsMemory(comparison, dialect)) return false;
       const cell = cellOf(comparison);
-      // Who adds an operator gives it in two forms that agree, and the shadow check looks after it.
+      // A custom operator comes with both forms, and the shadow check compares their results.
       return !demoted.has(cell) && (certified.has(cell) || isCustom(comparison.operator));
     },
     demote: (comparison) => {
@@ -41,7 +41,7 @@ export function createCertifiedComparisons(dialect: Dialect): CertifiedCompariso
   };
 }
 
-/** What a comparison is certified as. */
+/** The class of values that a comparison is certified for. */
 export function cellClass({ column, values }: Comparison): CellClass {
   const isLong = column.kind === "decimal" &&
     values.some((value) => typeof value === "string" && isLongDecimal(value));
@@ -57,7 +57,7 @@ function cellOf(comparison: Comparison): string {
   return `${cellClass(comparison)} ${comparison.operator.symbols[0]}`;
 }
 
-/** Whether a column that somebody else declared is compared like one of ours. */
+/** Whether an existing column, which the service did not create, compares as memory does. */
 function comparesAsMemory({ column, operator }: Comparison, dialect: Dialect): boolean {
   switch (dialect.comparesAsMemory(column)) {
     case "wholly":

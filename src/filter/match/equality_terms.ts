@@ -3,23 +3,24 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Comparison, Filter } from "../filter.ts";
 import { equalOperator, inOperator } from "../operators/value_operators.ts";
 
-/** One value by which a row may pass a filter. */
+/** One equality that a row may satisfy. */
 export interface EqualityTerm {
-  /** The column of the row. */
+  /** The column. */
   readonly column: ColumnInfo;
   /** Its value, in process. */
   readonly value: unknown;
 }
 
-/** The most terms that a filter is looked up by; one that needs more is tried on every row. */
+/** The most terms that a filter is indexed by; one that needs more is evaluated for every row. */
 export const maxEqualityTerms = 16;
 
 /**
- * Terms of which every row that passes has at least one, so that a filter need not be tried on the
- * other rows. Null where there are none to be had; an empty list where no row passes. `isCertain`
- * is that of a `CertifiedComparisons`: elsewhere an equality of the database may be none in memory.
+ * Equality terms of which every row that passes satisfies at least one, so that the filter need not
+ * be evaluated for other rows. Null where the filter has none; an empty list where no row passes.
+ * `isCertain` is that of `CertifiedComparisons`: without it, values that are equal in the database
+ * might not be equal in memory.
  *
- * They are said of images that `decide.ts` can decide; the others are asked about anyway.
+ * They hold for images that an in-memory matcher decides; the database evaluates the others anyway.
  */
 export function equalityTerms(
   filter: Filter,
@@ -64,7 +65,7 @@ function ofComparison(
   return isEquality && isCertain(comparison) ? values.map((value) => ({ column, value })) : null;
 }
 
-/** The one that fewer rows have: those of a lone key, else those with fewer values. */
+/** The more selective one: terms of the primary key, else the shorter list. */
 function better(
   left: readonly EqualityTerm[] | null,
   right: readonly EqualityTerm[] | null,
@@ -73,7 +74,7 @@ function better(
   return rank(right) < rank(left) ? right : left;
 }
 
-/** More than may be used is worse than anything, whatever it is of. */
+/** A list that is too long to be used ranks last, whichever its column. */
 function rank(terms: readonly EqualityTerm[]): number {
   const ofKey = terms.length <= maxEqualityTerms &&
     terms.every(({ column }) => column.primaryKey);

@@ -5,14 +5,15 @@ import type { Comparison, Filter } from "../filter.ts";
 import { columnValue } from "./row_matches.ts";
 import type { RowImage } from "./row_image.ts";
 
-/** Whether an image passes; null where only the database can tell. */
+/** Whether a row image passes a filter; null where only the database can decide. */
 export type InMemoryMatcher = (image: RowImage) => boolean | null;
 
 /**
- * Decides a filter in memory as far as that is certain. What is open in one term often does not
- * matter: `ownerId==7;project.owner==7` is settled for every row with another owner.
+ * Compiles a filter to a function that evaluates it in memory as far as that is certain. An
+ * undecided term often does not matter: `ownerId==7;project.owner==7` is decided for every row with
+ * another owner.
  *
- * A demotion takes effect in what is made after it.
+ * A demotion affects only matchers that are created after it.
  */
 export function createInMemoryMatcher(
   filter: Filter,
@@ -42,7 +43,7 @@ export function createInMemoryMatcher(
   }
 }
 
-/** Whether memory decides the filter for every row whose values fit their kinds. */
+/** Whether memory can decide the filter for every row whose values fit their kinds. */
 export function isDecidableInMemory(filter: Filter, certification: CertifiedComparisons): boolean {
   switch (filter.kind) {
     case "all":
@@ -64,16 +65,16 @@ function undecided(): null {
   return null;
 }
 
-/** `settling` is the answer of a term that settles the group whatever the others answer. */
-function decideTerms(terms: readonly InMemoryMatcher[], settling: boolean): InMemoryMatcher {
+/** `absorbing` is the result of a term that decides the group whatever the other terms give. */
+function decideTerms(terms: readonly InMemoryMatcher[], absorbing: boolean): InMemoryMatcher {
   return (image) => {
-    let answer: boolean | null = !settling;
+    let result: boolean | null = !absorbing;
     for (const decide of terms) {
       const decided = decide(image);
-      if (decided === settling) return settling;
-      if (decided === null) answer = null;
+      if (decided === absorbing) return absorbing;
+      if (decided === null) result = null;
     }
-    return answer;
+    return result;
   };
 }
 
@@ -81,7 +82,7 @@ function decideComparison(comparison: Comparison): InMemoryMatcher {
   const { column, operator, values } = comparison;
   const { name } = column;
   const fits = kindTest(column);
-  // Most names are those of no inherited member: then looking for an own one costs for nothing.
+  // Few names are those of inherited members: only these need the slower check for own members.
   const isInherited = name in Object.prototype;
   return ({ row, inexact }) => {
     const value = isInherited ? columnValue(row, column) : row[name] ?? null;

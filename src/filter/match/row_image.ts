@@ -3,18 +3,18 @@ import type { Dialect } from "../../sql/dialect.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import { columnValue } from "./row_matches.ts";
 
-/** A row as a change left it. */
+/** A row as it was before or after a change. */
 export interface RowImage {
-  /** As it is in process, hidden columns included. */
+  /** The values in process, hidden columns included. */
   readonly row: Row;
   /**
-   * What is stored where the row in process does not tell it exactly: a document that is the JSON
-   * null, a moment in another format than the column's, bytes in a column for texts.
+   * The stored values that the row in process does not represent exactly: a JSON document that is
+   * `null`, a moment in another format than the column's, bytes in a text column.
    */
   readonly inexact?: ReadonlyMap<ColumnInfo, SqlValue> | undefined;
 }
 
-/** The image of a row that was decoded from these stored values. */
+/** The row image of a row that was decoded from these stored values. */
 export function rowImageOf(
   row: Row,
   stored: readonly SqlValue[],

@@ -3,8 +3,8 @@ import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { Comparison, Filter } from "../filter.ts";
 
 /**
- * Whether a row passes, in memory, as the database would decide it. Unknown, which is what most
- * operators make of NULL, is no: the language has no negation that could turn it round.
+ * Whether a row passes the filter, in memory, with the result of the database. Unknown, the result
+ * of most operators for NULL, counts as false: the language has no negation that could invert it.
  */
 export function rowMatches(filter: Filter, row: Row): boolean {
   switch (filter.kind) {
@@ -17,7 +17,7 @@ export function rowMatches(filter: Filter, row: Row): boolean {
     case "or":
       return filter.terms.some((term) => rowMatches(term, row));
     case "related":
-      // A row in memory does not know its relations; nobody may take that for "no".
+      // A row in memory does not know its related rows, and "false" could be wrong.
       throw new Error(`Cannot decide a relation in memory: ${filter.relation.name}`);
     case "compare":
       return valueMatches(filter, columnValue(row, filter.column));
@@ -26,7 +26,7 @@ export function rowMatches(filter: Filter, row: Row): boolean {
   }
 }
 
-/** The value of a column in a row; a column may be called `constructor`, which all objects have. */
+/** The value of a column in a row; a column may be called `constructor`, which objects inherit. */
 export function columnValue(row: Row, { name }: ColumnInfo): unknown {
   return Object.hasOwn(row, name) ? row[name] ?? null : null;
 }

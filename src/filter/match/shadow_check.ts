@@ -5,8 +5,8 @@ import type { Comparison, Filter } from "../filter.ts";
 import type { RowImage } from "./row_image.ts";
 
 /**
- * What to ask of the database about an image in order to check what memory has decided about it:
- * every comparison alone, so that the one at fault shows.
+ * The comparisons that the database evaluates in order to check the decision of memory about an
+ * image: each one separately, so that a mismatch names its comparison.
  */
 export function comparisonsToCheck(
   filter: Filter,
@@ -21,22 +21,22 @@ export function comparisonsToCheck(
   return isDecided ? [filter] : [];
 }
 
-/** The comparisons that the database has answered otherwise than memory: to be demoted. */
+/** The comparisons for which database and memory gave different results: they must be demoted. */
 export function mismatchedComparisons(
-  questions: readonly Comparison[],
+  comparisons: readonly Comparison[],
   image: RowImage,
-  answers: readonly boolean[],
+  results: readonly boolean[],
   certification: CertifiedComparisons,
 ): readonly Comparison[] {
-  return questions.filter((comparison, index) => {
+  return comparisons.filter((comparison, index) => {
     const decided = createInMemoryMatcher(comparison, certification)(image);
-    return decided !== null && decided !== answers[index];
+    return decided !== null && decided !== results[index];
   });
 }
 
-/** True for one call of a thousand on average, by chance, at the cost of counting down. */
+/** Returns true for one call in a thousand on average, at random; a call costs one decrement. */
 export function createSampler(random: Random): () => boolean {
-  // Evenly between 1 and 2,047: nothing that happens at intervals stays out of sight.
+  // Uniform between 1 and 2,047, so that events at regular intervals are sampled too.
   const gap = () => {
     const [high = 0, low = 0] = random.bytes(2);
     return Math.max(1, (high * 256 + low) % 2_048);

@@ -11,7 +11,7 @@ import type { Operator, OperatorTakes } from "./operator.ts";
 /**
  * A comparison with values from code, which are data and never syntax. It fails closed: undefined,
  * null, NaN, an empty list, and a value that the column could not hold all give `none`, so that a
- * missing user id never opens anything. A test for NULL is {@link nullTest}.
+ * missing user id never grants access. {@link nullTest} tests for NULL.
  */
 export function failClosedComparison(
   operator: Operator,
@@ -38,7 +38,7 @@ export function nullTest(column: ColumnInfo, isNull: boolean): Comparison {
   return comparison(isNullOperator, column, [isNull]);
 }
 
-/** A comparison whose values are already what the operator takes. */
+/** A comparison whose values already have the types that the operator takes. */
 export function comparison(
   operator: Operator,
   column: ColumnInfo,
@@ -53,7 +53,7 @@ function fromCode(value: unknown, takes: OperatorTakes, column: ColumnInfo): unk
     case "value":
     case "list":
     case "pair":
-      // A text is read as a filter's would be: a user id is a text even where the key is a number.
+      // A text is parsed like a literal: a user id is a text even where the key is a number.
       return typeof value === "string"
         ? kindOf(column.kind).fromText(value, column)
         : kindOf(column.kind).fromJson(value, column);

@@ -2,8 +2,8 @@ import { isPlain, plainPattern } from "../../sql/plain_pattern.ts";
 import { filterLimits } from "../syntax/filter_syntax.ts";
 
 /**
- * Why a text is no pattern, as a message that completes "name …"; null when it is one. Every
- * engine tries a pattern at each place of a text, which its length multiplies.
+ * Why a text is not a valid pattern, as a message that completes "name …"; null for a valid one.
+ * The length is limited because engines match a pattern at each position of the text.
  */
 export function patternFault(pattern: string): string | null {
   if (hasDanglingEscape(pattern)) return "must not end in a lone backslash";
@@ -13,8 +13,8 @@ export function patternFault(pattern: string): string | null {
 
 /**
  * Whether `text` matches a LIKE pattern: `%` is any text, `_` any one character, `\` makes the
- * next character literal. Two pointers and a return to the last `%`: never a RegExp, whose
- * backtracking a pattern of a few `%a` keeps busy for minutes.
+ * next character literal. Two pointers that backtrack to the last `%` only: in a RegExp, a pattern
+ * of a few `%a` would backtrack for minutes.
  */
 export function matchesLike(text: string, pattern: string): boolean {
   const plain = plainPattern(pattern);
@@ -27,7 +27,7 @@ export function matchesLike(text: string, pattern: string): boolean {
 function matchesWildcards(text: string, pattern: string): boolean {
   let at = 0;
   let from = 0;
-  // Where the last `%` stands, and the place in the text that it has been stretched to.
+  // The index of the last `%`, and the end of the text that it matches so far.
   let wildcard = -1;
   let stretchedTo = 0;
   while (at < text.length) {

@@ -15,7 +15,7 @@ export const isNullOperator: Operator = {
   matches: (value, [wanted]) => (value === null) === wanted,
 };
 
-/** `=isempty=`: NULL or `''`; on what is no text the same as {@link isNullOperator}. */
+/** `=isempty=`: NULL or `''`; on other kinds than text the same as {@link isNullOperator}. */
 export const isEmptyOperator: Operator = {
   ...isNullOperator,
   symbols: ["=isempty="],
@@ -27,7 +27,7 @@ export const isEmptyOperator: Operator = {
       : sql`${operand} <> ''`;
   },
   matches(value, [wanted], column) {
-    // The empty JSON string and zero bytes are `""` in process, and are values all the same.
+    // The empty JSON string and zero bytes are `""` in process too, but are not empty.
     const isEmpty = value === null || (value === "" && column.kind === "text");
     return isEmpty === wanted;
   },

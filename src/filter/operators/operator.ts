@@ -2,7 +2,7 @@ import type { ColumnInfo, ColumnKind } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import type { Fragment } from "../../sql/fragment.ts";
 
-/** What stands after an operator, and so what it is called with. */
+/** The operands of an operator. */
 export type OperatorTakes =
   /** One value of the column. */
   | "value"
@@ -18,25 +18,25 @@ export type OperatorTakes =
   | "flag"
   /** A whole number. */
   | "count"
-  /** One or more texts, whatever the column holds: what custom operators are given. */
+  /** One or more texts, whatever the column's kind: the operands of custom operators. */
   | "texts";
 
 /**
- * One operator, whole: how it is written, what it takes, and what it means, as SQL and in memory.
- * The two meanings are equal; `tests/invariants` holds them against each other.
+ * An operator: its symbols, its operands, and its meaning as SQL and in memory. The two meanings
+ * are equal, which `tests/invariants` verifies.
  */
 export interface Operator {
   /** The first one is its name, the others are aliases. */
   readonly symbols: readonly [string, ...string[]];
-  /** How the values are read. */
+  /** The operands that it takes. */
   readonly takes: OperatorTakes;
-  /** What `null` after it means, as the answer that IS NULL must give; null when it is an error. */
+  /** The result of IS NULL that `null` after it requires; null where `null` is an error. */
   readonly nullMeans: boolean | null;
-  /** Whether it looks at NULL. Every other operator is unknown there, and the row is out. */
+  /** Whether it is defined for NULL. For every other operator a NULL does not match. */
   readonly testsNull: boolean;
   /** Whether it fits columns of a kind. */
   accepts(kind: ColumnKind): boolean;
-  /** A condition that can stand beside others; values are bound. */
+  /** The SQL condition, which can be joined with others; values are bound. */
   toSql(column: ColumnInfo, values: readonly unknown[], dialect: Dialect): Fragment;
   /** Whether a stored value passes; it is NULL only for an operator that tests it. */
   matches(value: unknown, values: readonly unknown[], column: ColumnInfo): boolean;

@@ -17,14 +17,14 @@ import {
   outOperator,
 } from "./value_operators.ts";
 
-/** Operators by each of their symbols. */
+/** Operators by each of their symbols: those of the language and custom ones. */
 export type OperatorRegistry = ReadonlyMap<string, Operator>;
 
-/** A filter operator of your own: one meaning in two forms, which must agree. */
+/** A custom filter operator: one meaning in two forms, which must agree. */
 export interface CustomOperator {
   /** The SQL; `dialect.operand(column)` is the column. `values` are the texts of the filter. */
   toSql(column: ColumnInfo, values: readonly string[], dialect: Dialect): Fragment;
-  /** The same in memory, for live updates. It is not asked about NULL, which never matches. */
+  /** The same in memory, for live updates. It is not called for NULL, which never matches. */
   matches(value: unknown, values: readonly string[], column: ColumnInfo): boolean;
 }
 
@@ -49,7 +49,7 @@ const builtIn: OperatorRegistry = bySymbol(builtInOperators);
 
 /**
  * The operators of the language and custom ones, by whole symbol (`"=near="`). Throws a plain
- * Error for a symbol that is taken, or that a filter could not hold.
+ * Error for a symbol that is taken or that the filter syntax does not allow.
  */
 export function createOperatorRegistry(
   custom: Readonly<Record<string, CustomOperator>>,
@@ -75,7 +75,7 @@ function customOperator(symbol: string, { toSql, matches }: CustomOperator): Ope
     nullMeans: null,
     testsNull: false,
     accepts: () => true,
-    // NULL is out here too, whatever the custom SQL makes of it.
+    // NULL never matches, whatever the custom SQL returns for it.
     toSql: (column, values, dialect) =>
       sql`(${dialect.operand(column)} IS NOT NULL AND (${
         toSql(column, values.map(String), dialect)

@@ -5,7 +5,7 @@ import { type Fragment, rawSql, sql } from "../../sql/fragment.ts";
 import { matchesLike } from "./like_pattern.ts";
 import type { Operator } from "./operator.ts";
 
-/** What is particular to an operator that compares a text with a text. */
+/** The specific part of an operator that compares a text with a text. */
 interface TextTest {
   readonly symbols: readonly [string, ...string[]];
   readonly takes: "text" | "pattern";

@@ -40,12 +40,15 @@ export const inOperator: Operator = membership("=in=", "IN", true);
 /** `=out=` */
 export const outOperator: Operator = membership("=out=", "NOT IN", false);
 
-/** `=between=`: both bounds belong to it; reversed bounds match nothing. */
+/** `=between=`, inclusive; reversed bounds match nothing. */
 export const betweenOperator: Operator = range("=between=", "BETWEEN", true);
 /** `=nbetween=` */
 export const notBetweenOperator: Operator = range("=nbetween=", "NOT BETWEEN", false);
 
-/** `test` is the rest of the comparison; what the column's index finds is looked at once more. */
+/**
+ * `test` is the rest of the comparison. Where the column's index compares more loosely, its
+ * condition narrows the rows and the exact condition filters them.
+ */
 export function equals(column: ColumnInfo, dialect: Dialect, test: Fragment): Fragment {
   const exact = sql`${dialect.operand(column)} ${test}`;
   const indexed = dialect.indexed(column);
@@ -103,7 +106,7 @@ function range(symbol: string, keyword: string, wanted: boolean): Operator {
     accepts: isOrdered,
     toSql(column, [from, to], dialect) {
       const bounds = sql`${dialect.bound(from, column)} AND ${dialect.bound(to, column)}`;
-      // In parentheses: the AND of the range must not be taken for one of the filter.
+      // In parentheses: otherwise the AND of the range would be parsed as one of the filter.
       return sql`(${dialect.ordered(column)} ${rawSql(keyword)} ${bounds})`;
     },
     matches(value, [from, to], column) {
@@ -114,7 +117,7 @@ function range(symbol: string, keyword: string, wanted: boolean): Operator {
   };
 }
 
-/** Kinds without an order have one text per value in process, which is enough for equality. */
+/** Kinds without an order have one canonical value in process, which suffices for equality. */
 function compareValues(left: unknown, right: unknown, column: ColumnInfo): number {
   const { compare } = kindOf(column.kind);
   return compare === null ? Number(left !== right) : compare(left, right);

@@ -2,15 +2,15 @@ import { boundedMap } from "../../runtime/bounded_map.ts";
 import { parseFilter } from "./parse_filter.ts";
 import type { FilterSyntax } from "./filter_syntax.ts";
 
-/** Reads filters, and remembers what it has read lately. */
+/** Parses filters, and caches recent results. */
 export interface CachingFilterParser {
-  /** What a text says, or null when there is no filter in it; throws `filter-parse-error`. */
+  /** The syntax tree of a text, or null for a blank text; throws `filter-parse-error`. */
   parse(text: string): FilterSyntax | null;
 }
 
 /**
- * A parser that remembers the last texts, at most `capacity`. Its trees are shared, therefore
- * frozen. Faults are not remembered: they are rare, and cheap to find again.
+ * Creates a parser that caches the syntax trees of the last `capacity` texts. Trees are shared,
+ * therefore frozen. Errors are not cached: they are rare, and cheap to find again.
  */
 export function createCachingFilterParser(capacity = 500): CachingFilterParser {
   const remembered = boundedMap<string, FilterSyntax>(capacity);

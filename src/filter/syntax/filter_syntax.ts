@@ -1,4 +1,4 @@
-/** How large a filter may be; one that passes a limit is a parse error at the first place beyond. */
+/** The limits of a filter. Exceeding one is a parse error at the first position beyond it. */
 export const filterLimits = {
   /** UTF-16 units of the whole text. */
   length: 4096,
@@ -6,8 +6,8 @@ export const filterLimits = {
   depth: 10,
   comparisons: 100,
   /**
-   * Comparisons that walk relations. Each is a join of up to six tables, and the time in which a
-   * planner looks for their order grows with the square of their number.
+   * Comparisons along relations. Each is a join of up to six tables, and the planning time of the
+   * database grows with the square of their number.
    */
   walks: 16,
   listValues: 200,
@@ -17,32 +17,32 @@ export const filterLimits = {
   values: 1000,
 } as const;
 
-/** A filter as it is written: names are not looked up, values are not typed. */
+/** A filter as written: names are not resolved, values are not typed. */
 export type FilterSyntax = ComparisonSyntax | GroupSyntax;
 
 /** Two or more terms; a chain `a;b;c` is one group, parentheses make another. */
 export interface GroupSyntax {
-  /** What stands between the terms. */
+  /** The connective between the terms. */
   readonly kind: "and" | "or";
   readonly terms: readonly FilterSyntax[];
 }
 
-/** `field operator value`, with the offsets that errors are reported at. */
+/** `field operator value`, with the offsets for error messages. */
 export interface ComparisonSyntax {
   readonly kind: "compare";
   readonly field: string;
   readonly fieldAt: number;
-  /** As written: `=gt=` is not yet `>`, and an unknown one is found when it is resolved. */
+  /** As written: `=gt=` is not yet `>`, and resolving it may find that it is unknown. */
   readonly operator: string;
   readonly operatorAt: number;
-  /** Whether the values stand in `()` or `[]`; a list is never one value. */
+  /** Whether the values are in `()` or `[]`; a list is never one value. */
   readonly list: boolean;
-  /** Where the value or the bracket of the list begins. */
+  /** The offset of the value or of the list's bracket. */
   readonly valuesAt: number;
   readonly values: readonly Literal[];
 }
 
-/** One value, its escapes taken out. What it means depends on the column. */
+/** One unescaped value. Its meaning depends on the column. */
 export interface Literal {
   readonly text: string;
   /** `"null"` is a text, `null` is not. */

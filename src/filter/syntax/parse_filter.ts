@@ -18,10 +18,10 @@ import {
 } from "./filter_syntax.ts";
 
 /**
- * Reads a filter in one pass; null when there is none. Throws a {@link Problem}
+ * Parses a filter in one pass; null for a blank text. Throws a {@link Problem}
  * `filter-parse-error` with the position of the first offending character.
  *
- * Whether fields and operators exist, and whether the values fit, is settled by `resolveFilter`.
+ * `resolveFilter` checks later whether fields and operators exist and whether the values fit.
  */
 export function parseFilter(text: string): FilterSyntax | null {
   if (text.length > filterLimits.length) {
@@ -36,13 +36,13 @@ export function parseFilter(text: string): FilterSyntax | null {
 }
 
 interface State extends Scanner {
-  /** Where each open parenthesis stands. */
+  /** The offset of each open parenthesis. */
   readonly openedAt: number[];
   comparisons: number;
   values: number;
 }
 
-/** Terms with `or` between them, or comparisons with `and` between them: one n-ary group each. */
+/** Parses a chain of terms with one connective into one n-ary group; `and` binds tighter. */
 function parseChain(state: State, kind: GroupSyntax["kind"]): FilterSyntax {
   const first = kind === "or" ? parseChain(state, "and") : parseTerm(state);
   let width = connectiveWidth(state, kind);
@@ -62,7 +62,7 @@ function parseTerm(state: State): FilterSyntax {
   return peek(state) === openParenthesis ? parseParentheses(state) : parseComparison(state);
 }
 
-/** Recursion of the parser happens here alone, and {@link filterLimits} bounds it. */
+/** The only recursion of the parser; {@link filterLimits} bounds it. */
 function parseParentheses(state: State): FilterSyntax {
   const { at, openedAt } = state;
   if (openedAt.length === filterLimits.depth) {
@@ -125,7 +125,7 @@ function parseValue(state: State): Literal {
   return scanLiteral(state);
 }
 
-/** Skips white space; the length of the connective of this kind that stands there, or 0. */
+/** Skips white space; returns the length of the connective of this kind that follows, or 0. */
 function connectiveWidth(state: State, kind: GroupSyntax["kind"]): number {
   skipSpace(state);
   const { text, at } = state;

@@ -3,8 +3,8 @@ import type { Comparison, Filter } from "../filter.ts";
 import type { FilterSyntax } from "./filter_syntax.ts";
 
 /**
- * A filter as text, which reads back as the same filter. `all` is the empty text. `none` has no
- * text: it prints as `none`, which no parser takes, so that it cannot come back as anything else.
+ * A filter as text, which parses to the same filter. `all` is the empty text. `none` has no syntax:
+ * it prints as `none`, which does not parse, so that it cannot be mistaken for another filter.
  */
 export function printFilter(filter: Filter): string {
   switch (filter.kind) {
@@ -16,7 +16,7 @@ export function printFilter(filter: Filter): string {
     case "or":
       return printTerms(filter, printFilter);
     case "related":
-      // Each comparison of a path has the path in front; groups keep their own row in parentheses.
+      // The parentheses show that all conditions hold for the same related row.
       return `${filter.relation.name}.(${printFilter(filter.filter)})`;
     case "compare":
       return printComparison(filter);
@@ -25,7 +25,7 @@ export function printFilter(filter: Filter): string {
   }
 }
 
-/** A parsed filter as text, which reads back as the same tree, positions aside. */
+/** A syntax tree as text, which parses to the same tree except for positions. */
 export function printSyntax(syntax: FilterSyntax): string {
   if (syntax.kind !== "compare") return printTerms(syntax, printSyntax);
   const values = syntax.values.map(({ text, quoted }) => quoted ? quote(text) : text);
@@ -38,7 +38,7 @@ interface Group<Term> {
   readonly terms: readonly Term[];
 }
 
-/** Only an `and` inside an `or` goes without parentheses. */
+/** Only an `and` inside an `or` needs no parentheses. */
 function printTerms<Term extends { readonly kind: string }>(
   group: Group<Term>,
   print: (term: Term) => string,

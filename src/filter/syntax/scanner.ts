@@ -1,18 +1,18 @@
 import { excerptOf, filterError, plusHint } from "./filter_error.ts";
 import type { Literal } from "./filter_syntax.ts";
 
-/** A place in a filter's text, moved on by the functions of this file. */
+/** A position in a filter's text, advanced by the functions of this file. */
 export interface Scanner {
   readonly text: string;
   at: number;
 }
 
-/** The code of the character at hand, NaN at the end. */
+/** The code of the next character, NaN at the end. */
 export function peek(scanner: Scanner): number {
   return scanner.text.charCodeAt(scanner.at);
 }
 
-/** Moves past white space: space, tab, CR and LF. */
+/** Skips white space: space, tab, CR and LF. */
 export function skipSpace(scanner: Scanner): void {
   while (isSpace(peek(scanner))) scanner.at++;
 }
@@ -22,7 +22,7 @@ export function isSpace(code: number): boolean {
   return code === 0x20 || (code <= 0x0d && (code === 0x09 || code === 0x0a || code === 0x0d));
 }
 
-/** Takes a field name. */
+/** Consumes a field name. */
 export function scanField(scanner: Scanner): string {
   const { text, at } = scanner;
   let end = at + fieldWidth(text, at, fieldStart);
@@ -32,7 +32,7 @@ export function scanField(scanner: Scanner): string {
   return text.slice(at, end);
 }
 
-/** Takes an operator: a symbol, or a name between two `=`, known or not. */
+/** Consumes an operator: a symbol, or a name between two `=`, known or not. */
 export function scanOperator(scanner: Scanner): string {
   const symbol = symbolAt(scanner.text, scanner.at);
   if (symbol === null) {
@@ -43,7 +43,7 @@ export function scanOperator(scanner: Scanner): string {
   return symbol;
 }
 
-/** Takes a word or a quoted text. */
+/** Consumes a word or a quoted text. */
 export function scanLiteral(scanner: Scanner): Literal {
   const code = peek(scanner);
   return code === doubleQuote || code === singleQuote
@@ -51,7 +51,7 @@ export function scanLiteral(scanner: Scanner): Literal {
     : scanWord(scanner);
 }
 
-/** The error of what stands at the scanner's place. `hint` ends the message. */
+/** The error of an unexpected character at the scanner's position. `hint` ends the message. */
 export function unexpected(scanner: Scanner, expected: string, hint?: string): Error {
   const { text, at } = scanner;
   const code = text.charCodeAt(at);
@@ -135,12 +135,12 @@ function surrogateWidth(text: string, at: number): number {
   return code < 0xdc00 && next >= 0xdc00 && next <= 0xdfff ? 2 : 0;
 }
 
-/** White space aside, C0 and DEL are faults everywhere, in quotes too. */
+/** Except for white space, C0 controls and DEL are errors everywhere, in quotes too. */
 function isControl(code: number): boolean {
   return (code < 0x20 && !isSpace(code)) || code === 0x7f;
 }
 
-/** How many units of `text` at `at` belong to a field name; 0 when it ends here. */
+/** The number of UTF-16 units at `at` that continue a field name; 0 where it ends. */
 function fieldWidth(text: string, at: number, wanted: number): number {
   const code = text.charCodeAt(at);
   if (code < 128) return (classes[code]! & wanted) !== 0 ? 1 : 0;
@@ -150,7 +150,7 @@ function fieldWidth(text: string, at: number, wanted: number): number {
   return belongs.test(letter) ? letter.length : 0;
 }
 
-/** Spelt out by character: this is the hottest place of the parser. */
+/** Compares character codes one by one: this is the hottest function of the parser. */
 function symbolAt(text: string, at: number): string | null {
   const next = text.charCodeAt(at + 1);
   switch (text.charCodeAt(at)) {
