@@ -20,7 +20,7 @@ export async function beginPostgresEpoch(connection: Connection, random: Random)
   });
 }
 
-/** Asks for rows that have {@link epochColumn} in the second place; begins an epoch if need be. */
+/** Queries rows that begin with {@link epochColumn}; begins an epoch where there is none. */
 export async function queryWithinEpoch(
   statement: Statement,
   driver: Driver,
@@ -35,7 +35,7 @@ export async function queryWithinEpoch(
 }
 
 function hasEpoch([row]: QueryResult["rows"]): boolean {
-  return typeof row?.[1] === "string";
+  return typeof row?.[0] === "string";
 }
 
 /** A standby has no epoch, and its snapshots do not say which transactions are running. */

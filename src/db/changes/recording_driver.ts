@@ -1,21 +1,48 @@
 import { type Compile, createCompiler, type PlannedStatement } from "../../compile/compile.ts";
-import { type Key, keyId, keyOf } from "../../plan/key.ts";
+import { tableName } from "../../compile/table_name.ts";
+import { compileFilter } from "../../compile/where.ts";
+import { keyId, keyOf } from "../../plan/key.ts";
 import type { DeletePlan, InsertPlan, Plan, UpdatePlan } from "../../plan/plan.ts";
-import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
-import { quoteIdentifier, type Statement } from "../../sql/fragment.ts";
+import { boundedMap } from "../../runtime/bounded_map.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import {
+  join,
+  quoteIdentifier,
+  rawSql,
+  sql,
+  type SqlValue,
+  type Statement,
+  toStatement,
+} from "../../sql/fragment.ts";
 import { postgresImage, postgresLiteral } from "../../sql/postgres/change_log_schema.ts";
 import type { Connection, Driver, QueryResult } from "../driver.ts";
-import type { PostgresLogTable } from "./set_up_postgres_log.ts";
 import { createRowReader, type RowReader } from "../rows.ts";
+import { plannedTargets } from "./planned_targets.ts";
+import { type ChangeLogSetup, setUpChangeLog } from "./set_up_change_log.ts";
+import type { PostgresLogTable } from "./set_up_postgres_log.ts";
+
+/**
+ * Sets the log up and gives the driver to write by: one that records its own writes where nothing
+ * else does, or the driver as it is.
+ */
+export async function openRecordingDriver(setup: ChangeLogSetup): Promise<Driver> {
+  const { driver, changes } = setup;
+  const { described } = await setUpChangeLog(setup);
+  // Tables with a trigger are recorded by that; those of SQLite have a temporary one.
+  const unwatched = described.filter(({ isWatched }) => !isWatched);
+  return changes.mode === "service" && unwatched.length > 0
+    ? recordingDriver(driver, unwatched, changes.exclude)
+    : driver;
+}
 
 type WritePlan = InsertPlan | UpdatePlan | DeletePlan;
 
 /**
- * A Postgres driver whose own writes record themselves, where no trigger may be installed. What a
- * plan says is recorded row by row. Of any other statement that names a recorded table and may
- * write to it the log says that something was changed there and nobody knows what.
+ * A Postgres driver whose own writes record themselves, where no trigger may be installed. A
+ * statement that was compiled from a plan is recorded row by row. Of any other that writes to a
+ * recorded table the log says that something was changed there, and not what.
  */
-export function recordingDriver(
+function recordingDriver(
   driver: Driver,
   tables: readonly PostgresLogTable[],
   exclude: ReadonlySet<ColumnInfo>,
@@ -26,17 +53,21 @@ export function recordingDriver(
     label: driver.label,
     isShared: driver.isShared,
     signals: driver.signals,
-    query: (statement) =>
-      recorder.isOf(statement)
-        ? driver.transaction((connection) => recorder.run(statement, connection))
-        : driver.query(statement),
+    async query(statement) {
+      const writes = await recorder.writesOf(statement, driver);
+      return writes === null
+        ? await driver.query(statement)
+        : await driver.transaction((connection) => recorder.run(writes, connection));
+    },
     transaction: (work) =>
       driver.transaction((connection) =>
         work({
-          query: (statement) =>
-            recorder.isOf(statement)
-              ? recorder.run(statement, connection)
-              : connection.query(statement),
+          async query(statement) {
+            const writes = await recorder.writesOf(statement, connection);
+            return writes === null
+              ? await connection.query(statement)
+              : await recorder.run(writes, connection);
+          },
         })
       ),
     onCommit: (listener) => driver.onCommit(listener),
@@ -44,14 +75,28 @@ export function recordingDriver(
   };
 }
 
+/** A statement that writes to recorded tables. */
+type RecordedWrite =
+  | { readonly kind: "planned"; readonly plan: WritePlan; readonly logTable: PostgresLogTable }
+  | {
+    readonly kind: "unplanned";
+    readonly statement: Statement;
+    readonly logTables: readonly PostgresLogTable[];
+  };
+
 /** The most changes of a statement: each binds two values. */
 const maxPerStatement = 1_000;
+
+/** The most statements without a plan whose tables are remembered. */
+const maxKnownTexts = 500;
 
 class Recorder {
   readonly #tables: readonly PostgresLogTable[];
   readonly #exclude: ReadonlySet<ColumnInfo>;
   readonly #reader: RowReader;
   readonly #compile: Compile;
+  /** Which recorded tables a statement without a plan writes to, by its text. */
+  readonly #known = boundedMap<string, readonly PostgresLogTable[]>(maxKnownTexts);
 
   constructor(
     driver: Driver,
@@ -64,23 +109,28 @@ class Recorder {
     this.#compile = createCompiler(driver.dialect);
   }
 
-  /** Whether a statement may change what is recorded. */
-  isOf(statement: Statement): boolean {
+  /** Null where a statement changes nothing that is recorded. */
+  async writesOf(statement: Statement, connection: Connection): Promise<RecordedWrite | null> {
     const plan = planOf(statement);
-    return plan === null
-      ? this.#namedBy(statement.text).length > 0
-      : isWrite(plan) && this.#nameOf(plan.table) !== undefined;
+    if (plan !== null) {
+      if (!isWrite(plan)) return null;
+      const logTable = this.#logTable(plan.table);
+      return logTable === undefined ? null : { kind: "planned", plan, logTable };
+    }
+    if (!mayWrite.test(statement.text)) return null;
+    const logTables = await this.#targetsOf(statement, connection);
+    return logTables.length === 0 ? null : { kind: "unplanned", statement, logTables };
   }
 
-  async run(statement: Statement, connection: Connection): Promise<QueryResult> {
-    const plan = planOf(statement);
-    if (plan === null || !isWrite(plan)) {
-      const result = await connection.query(statement);
-      await this.#touch(this.#namedBy(statement.text), connection);
+  async run(write: RecordedWrite, connection: Connection): Promise<QueryResult> {
+    if (write.kind === "unplanned") {
+      const result = await connection.query(write.statement);
+      await this.#touch(write.logTables, connection);
       return result;
     }
-    if (plan.kind === "update") return await this.#update(plan, connection);
-    const result = await this.#insertOrDelete(plan, connection);
+    const { plan, logTable } = write;
+    if (plan.kind === "update") return await this.#update(plan, logTable, connection);
+    const result = await this.#insertOrDelete(plan, logTable, connection);
     if (plan.kind === "delete") await this.#touch(this.#cascadesOf(plan.table), connection);
     return result;
   }
@@ -88,74 +138,67 @@ class Recorder {
   /** The rows come out of the statement itself, so that one is enough. */
   async #insertOrDelete(
     plan: InsertPlan | DeletePlan,
+    { name }: PostgresLogTable,
     connection: Connection,
   ): Promise<QueryResult> {
     const returning = plan.kind === "insert" ? plan.returning : [];
-    const bare = plan.kind === "insert" ? { ...plan, returning: [] } : plan;
-    const { text, values } = this.#compile(bare);
+    const { text, values } = this.#compile(
+      plan.kind === "insert" ? { ...plan, returning: [] } : plan,
+    );
     const image = this.#image("w", plan.table);
     const images = plan.kind === "insert" ? `NULL, ${image}` : `${image}, NULL`;
     const { rows } = await connection.query({
       text: `WITH w AS (${text} RETURNING *), recorded AS (
           INSERT INTO "_service_changes" ("table", op, before, after)
-          SELECT ${
-        postgresLiteral(this.#nameOf(plan.table) ?? "")
-      }, '${plan.kind}', ${images} FROM w
-        ) SELECT ${this.#selected(returning)} FROM w`,
+          SELECT ${postgresLiteral(name)}, '${plan.kind}', ${images} FROM w
+        ) SELECT ${this.#selectList(returning)} FROM w`,
       values,
     });
     return { rows: returning.length === 0 ? [] : rows, changed: rows.length };
   }
 
-  /** What the rows were has to be looked at first, and they are locked from then on. */
-  async #update(plan: UpdatePlan, connection: Connection): Promise<QueryResult> {
-    const { table, where, returning } = plan;
-    const key = table.primaryKey;
-    const read = this.#compile({
-      ...{ kind: "read", table, columns: key, where, order: [], after: null, limit: null },
-      lock: true,
-    });
-    const looked = await connection.query({
-      text: `SELECT ${this.#image(quoteIdentifier(table.name), table)}, ${
-        read.text.slice("SELECT ".length)
-      }`,
-      values: read.values,
-    });
-    const before = new Map(
-      looked.rows.map(([image, ...cells]) => [this.#keyId(cells, table), image]),
-    );
+  /** The images from before the update are read first, which locks the rows. */
+  async #update(
+    plan: UpdatePlan,
+    { name }: PostgresLogTable,
+    connection: Connection,
+  ): Promise<QueryResult> {
+    const { table, returning } = plan;
+    const keyLength = table.primaryKey.length;
+    const before = await this.#lockedImages(plan, connection);
     const { text, values } = this.#compile({ ...plan, returning: [] });
-    const columns = [...key, ...returning];
     const { rows } = await connection.query({
-      text: `WITH w AS (${text} RETURNING *)
-        SELECT ${this.#image("w", table)}, ${this.#selected(columns)} FROM w`,
+      text: `WITH w AS (${text} RETURNING *) SELECT ${this.#image("w", table)}, ${
+        this.#selectList([...table.primaryKey, ...returning])
+      } FROM w`,
       values,
     });
-    const changes = rows.map(([image = null, ...cells]) => ({
-      before: before.get(this.#keyId(cells.slice(0, key.length), table)) ?? null,
-      after: image,
+    const changes = rows.map(([after = null, ...cells]): RowUpdate => ({
+      before: before.get(this.#keyId(cells.slice(0, keyLength), table)) ?? null,
+      after,
     }));
     for (let start = 0; start < changes.length; start += maxPerStatement) {
-      const some = changes.slice(start, start + maxPerStatement);
-      const name = postgresLiteral(this.#nameOf(table) ?? "");
-      // A row that came to match between the two statements was not looked at.
-      const records = some.map(({ before }, index) =>
-        `(${name}, ${before === null ? "'touch'" : "'update'"}, $${2 * index + 1}::json, $${
-          2 * index + 2
-        }::json)`
-      );
-      await connection.query({
-        text: `INSERT INTO "_service_changes" ("table", op, before, after)
-          VALUES ${records.join(", ")}`,
-        values: some.flatMap(({ before, after }) =>
-          before === null ? [null, null] : [before, after]
-        ),
-      });
+      await recordUpdates(name, changes.slice(start, start + maxPerStatement), connection);
     }
     return {
-      rows: returning.length === 0 ? [] : rows.map((row) => row.slice(1 + key.length)),
+      rows: returning.length === 0 ? [] : rows.map((row) => row.slice(1 + keyLength)),
       changed: rows.length,
     };
+  }
+
+  /** The images of the rows that an update is about to change, by their keys. */
+  async #lockedImages(
+    { table, where }: UpdatePlan,
+    connection: Connection,
+  ): Promise<ReadonlyMap<string, SqlValue>> {
+    const { dialect } = this.#reader;
+    const image = rawSql(this.#image(quoteIdentifier(table.name), table));
+    const columns = [image, ...table.primaryKey.map((column) => dialect.selected(column))];
+    const select = sql`SELECT ${join(columns, ", ")} FROM ${tableName(table)} WHERE ${
+      compileFilter(where, dialect)
+    }${dialect.rowLock}`;
+    const { rows } = await connection.query(toStatement(select, dialect.placeholder));
+    return new Map(rows.map(([image = null, ...cells]) => [this.#keyId(cells, table), image]));
   }
 
   async #touch(tables: readonly PostgresLogTable[], connection: Connection): Promise<void> {
@@ -167,42 +210,79 @@ class Recorder {
     });
   }
 
-  #namedBy(text: string): readonly PostgresLogTable[] {
-    if (!mayWrite.test(text)) return [];
-    const lower = text.toLowerCase();
-    return this.#tables.filter(({ table }) => lower.includes(table.name.toLowerCase()));
+  async #targetsOf(
+    statement: Statement,
+    connection: Connection,
+  ): Promise<readonly PostgresLogTable[]> {
+    const { text } = statement;
+    if (!isPlannable.test(text)) return this.#tables;
+    const known = this.#known.get(text);
+    if (known !== undefined) return known;
+    const targets = await plannedTargets(statement, connection);
+    const recorded = targets === null
+      ? this.#tables
+      : this.#tables.filter(({ name }) => targets.has(name));
+    this.#known.set(text, recorded);
+    return recorded;
   }
 
-  /** What a delete may take along: our own tables have no cascades, of others it is not known. */
+  /** Tables that a delete may cascade to: our own have no cascades, of others it is not known. */
   #cascadesOf(table: TableInfo): readonly PostgresLogTable[] {
     return this.#tables.filter(({ table: other }) =>
       !other.own && other.foreignKeys.some((key) => key.table === table.name)
     );
   }
 
-  #nameOf({ schema, name }: TableInfo): string | undefined {
-    return this.#tables.find(({ table }) => table.schema === schema && table.name === name)?.name;
+  #logTable({ schema, name }: TableInfo): PostgresLogTable | undefined {
+    return this.#tables.find(({ table }) => table.schema === schema && table.name === name);
   }
 
   #image(row: string, table: TableInfo): string {
     return postgresImage(row, table.columns.filter((column) => !this.#exclude.has(column)));
   }
 
-  #selected(columns: readonly ColumnInfo[]): string {
+  #selectList(columns: readonly ColumnInfo[]): string {
     const { dialect } = this.#reader;
     const texts = columns.map((column) => dialect.selected(column).texts.join(""));
     return texts.length === 0 ? "1" : texts.join(", ");
   }
 
-  #keyId(cells: QueryResult["rows"][number], table: TableInfo): string {
-    const [row = {}]: readonly Row[] = this.#reader.toRows([cells], table.primaryKey);
-    const key: Key = keyOf(row, table);
-    return keyId(key, table);
+  #keyId(cells: readonly SqlValue[], table: TableInfo): string {
+    const [row = {}] = this.#reader.toRows([cells], table.primaryKey);
+    return keyId(keyOf(row, table), table);
   }
+}
+
+/** The images of a row. */
+interface RowUpdate {
+  /** Null where the row came to match after the images were read. */
+  readonly before: SqlValue;
+  readonly after: SqlValue;
+}
+
+async function recordUpdates(
+  name: string,
+  changes: readonly RowUpdate[],
+  connection: Connection,
+): Promise<void> {
+  const records = changes.map(({ before }, index) => {
+    const op = before === null ? "touch" : "update";
+    return `(${postgresLiteral(name)}, '${op}', $${2 * index + 1}::json, $${2 * index + 2}::json)`;
+  });
+  await connection.query({
+    text: `INSERT INTO "_service_changes" ("table", op, before, after)
+      VALUES ${records.join(", ")}`,
+    values: changes.flatMap(({ before, after }) =>
+      before === null ? [null, null] : [before, after]
+    ),
+  });
 }
 
 /** WITH may hide a write, and so may a function, of which nothing is known. */
 const mayWrite = /^\s*(?:insert|update|delete|merge|truncate|with|copy)\b/i;
+
+/** TRUNCATE and COPY have no plan: they count as writes to every recorded table. */
+const isPlannable = /^\s*(?:insert|update|delete|merge|with)\b/i;
 
 function planOf(statement: Statement): Plan | null {
   // A statement has a plan when a compiler made it.

@@ -7,6 +7,7 @@ import { minRetentionMs, type ResolvedChangesOptions } from "./changes_options.t
 import type { Driver, QueryResult } from "../driver.ts";
 import { imageDecoder } from "./image_decoder.ts";
 import { changeKind, type DecodeImage, LoggedChange } from "./logged_change.ts";
+import { namedColumns, textOrNull } from "../named_columns.ts";
 import { createRowReader } from "../rows.ts";
 
 /** What a log is made of. */
@@ -18,24 +19,24 @@ export interface SqliteChangeLogOptions {
 }
 
 /** The log of a SQLite file, which has been set up. */
-export async function sqliteChangeLog(parts: SqliteChangeLogOptions): Promise<ChangeLog> {
-  const { rows } = await parts.driver.query({ text: `SELECT ${secret}`, values: [] });
-  const log = new SqliteChangeLog(parts, String(rows[0]?.[0]));
+export async function sqliteChangeLog(options: SqliteChangeLogOptions): Promise<ChangeLog> {
+  const { rows } = await options.driver.query({ text: `SELECT ${secret}`, values: [] });
+  const log = new SqliteChangeLog(options, String(rows[0]?.[0]));
   await log.end();
   return log;
 }
 
-/** The most changes of a step: rows are read in one go, and nothing else runs meanwhile. */
+/** The most changes of a step: the process does nothing else while it reads the rows. */
 const maxPerStep = 500;
 /** With so many bytes of images a step is full: rows may be large, and none may fill the memory. */
 const maxBytesPerStep = 16 * 1024 * 1024;
 const maxPerPurge = 5_000;
 
 /**
- * Where the log ends, what it is called and where it begins, read at one moment. SQLite forgets to
- * write down the last number of a statement that ends by OR FAIL, and keeps its rows.
+ * The epoch and the last number of the log. SQLite forgets to write down the last number of a
+ * statement that ends by OR FAIL, and keeps its rows.
  */
-const ends = `(SELECT value FROM "_service_meta" WHERE name = 'epoch') AS epoch,
+const logEnd = `(SELECT value FROM "_service_meta" WHERE name = 'epoch') AS epoch,
   max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = '_service_changes'), 0),
     coalesce((SELECT max(seq) FROM "_service_changes"), 0)) AS latest`;
 const secret = `(SELECT value FROM "_service_meta" WHERE name = 'secret')`;
@@ -48,6 +49,27 @@ const countOfStep = `(SELECT count(*) FROM (
     FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${maxPerStep}
   )) WHERE ahead < ${maxBytesPerStep})`;
 
+/** The state of the log, and a change, whose columns are NULL where there is none. */
+const columns = namedColumns({
+  epoch: "e.epoch",
+  latest: "e.latest",
+  floor: "e.floor",
+  seq: "c.seq",
+  table: 'c."table"',
+  op: "c.op",
+  before: "c.before",
+  after: "c.after",
+  optimisticId: "c.optimistic_id",
+});
+
+type LogRow = ReturnType<typeof columns.decode>;
+
+/** One statement, so that no purge comes between the read of the floor and that of the rows. */
+const nextChanges = `SELECT ${columns.selectList}
+  FROM (SELECT ${logEnd}, ${floor}) AS e LEFT JOIN (
+    SELECT * FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${countOfStep}
+  ) AS c`;
+
 class SqliteChangeLog implements ChangeLog {
   readonly tables: ReadonlySet<TableInfo>;
   readonly secret: string;
@@ -56,7 +78,7 @@ class SqliteChangeLog implements ChangeLog {
   readonly print: ChangeLog["print"] = printPosition;
   readonly #options: SqliteChangeLogOptions;
   readonly #byName: ReadonlyMap<string, readonly TableInfo[]>;
-  readonly #read: DecodeImage;
+  readonly #decodeImage: DecodeImage;
   #epoch = "";
 
   constructor(options: SqliteChangeLogOptions, secret: string) {
@@ -67,32 +89,27 @@ class SqliteChangeLog implements ChangeLog {
     // Names as SQLite compares them.
     this.#byName = Map.groupBy(tables, ({ name }) => name.toLowerCase());
     const reader = createRowReader(driver.dialect, () => {});
-    this.#read = imageDecoder(reader, changes.exclude);
+    this.#decodeImage = imageDecoder(reader, changes.exclude);
   }
 
   async end(): Promise<Position> {
-    const { rows } = await this.#options.driver.query({ text: `SELECT ${ends}`, values: [] });
+    const { rows } = await this.#options.driver.query({ text: `SELECT ${logEnd}`, values: [] });
     return this.#position(rows[0] ?? []);
   }
 
   async next(from: Position | Step): Promise<Step | null> {
     const position = "changes" in from ? from.to : from;
     if (position?.kind !== "sequence") return null;
-    // One statement, so that nothing can be forgotten between the look at the floor and the rows.
-    const text = `SELECT NULL AS seq, ${ends}, ${floor}, NULL, NULL, NULL
-      UNION ALL SELECT * FROM (
-        SELECT seq, "table", op, before, after, optimistic_id, NULL
-        FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${countOfStep}
-      )`;
     const { seq } = position;
-    const { rows } = await this.#options.driver.query({ text, values: [seq, seq] });
-    const [, ...head] = rows.find(([seq]) => seq === null) ?? [];
-    const end = this.#position(head);
-    const lost = position.epoch !== end.epoch || seq > end.seq || seq < Number(head[2]);
-    if (lost) return null;
-    const logged = rows.filter(([seq]) => seq !== null)
-      .sort(([left], [right]) => Number(left) - Number(right));
-    const last = Number(logged.at(-1)?.[0] ?? end.seq);
+    const { rows } = await this.#options.driver.query({ text: nextChanges, values: [seq, seq] });
+    const found = rows.map(columns.decode);
+    const [head = columns.decode([])] = found;
+    const end = this.#position([head.epoch, head.latest]);
+    const isLost = position.epoch !== end.epoch || seq > end.seq || seq < Number(head.floor);
+    if (isLost) return null;
+    const logged = found.filter(({ seq }) => seq !== null)
+      .sort((left, right) => Number(left.seq) - Number(right.seq));
+    const last = Number(logged.at(-1)?.seq ?? end.seq);
     return { changes: logged.flatMap((row) => this.#changes(row)), to: { ...end, seq: last } };
   }
 
@@ -101,7 +118,7 @@ class SqliteChangeLog implements ChangeLog {
     const { text, values } = statement;
     const [before, result] = await Promise.all([
       this.end(),
-      driver.query({ text: `SELECT ${ends}, q.* FROM (${text}) AS q`, values }),
+      driver.query({ text: `SELECT ${logEnd}, q.* FROM (${text}) AS q`, values }),
     ]);
     const [row] = result.rows;
     return {
@@ -116,15 +133,15 @@ class SqliteChangeLog implements ChangeLog {
     return position?.kind === "sequence" && position.epoch === this.#epoch ? position : null;
   }
 
-  onHint(look: () => void): () => void {
-    return this.#options.hints.add(look);
+  onHint(listener: () => void): () => void {
+    return this.#options.hints.add(listener);
   }
 
   async purge(): Promise<void> {
     const { retentionMs, maxRows } = this.#options.changes;
     const limits = [Math.floor(retentionMs / 1000), maxRows, minRetentionMs / 1000];
-    // Between two parts those who write have their turn.
-    for (let more = true; more;) more = await this.#forgetSome(limits);
+    // Each round is a transaction of its own, so that writers come between two of them.
+    for (let more = true; more;) more = await this.#purgeSome(limits);
   }
 
   close(): Promise<void> {
@@ -132,7 +149,7 @@ class SqliteChangeLog implements ChangeLog {
   }
 
   /** Whether there may be more. */
-  #forgetSome(
+  #purgeSome(
     [keepSeconds = 0, maxRows = 0, minSeconds = 0]: readonly number[],
   ): Promise<boolean> {
     return this.#options.driver.transaction(async (connection) => {
@@ -167,8 +184,8 @@ class SqliteChangeLog implements ChangeLog {
   }
 
   /** None for a table that another process records; several where it was declared twice. */
-  #changes([seq, table, op, before, after, optimisticId]: readonly SqlValue[]): Change[] {
-    const tables = this.#byName.get(String(table).toLowerCase()) ?? [];
+  #changes({ seq, table: name, op, before, after, optimisticId }: LogRow): Change[] {
+    const tables = this.#byName.get(String(name).toLowerCase()) ?? [];
     return tables.map((table) =>
       new LoggedChange({
         seq: Number(seq),
@@ -178,11 +195,7 @@ class SqliteChangeLog implements ChangeLog {
         before: textOrNull(before),
         after: textOrNull(after),
         optimisticId: textOrNull(optimisticId),
-      }, this.#read)
+      }, this.#decodeImage)
     );
   }
-}
-
-function textOrNull(value: SqlValue | undefined): string | null {
-  return typeof value === "string" ? value : null;
 }

@@ -2,14 +2,17 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { createApp } from "../../src/app.ts";
 import { resolveChangesOptions } from "../../src/db/changes/changes_options.ts";
 import type { Database } from "../../src/db/open_database.ts";
-import { openRecordingDriver } from "../../src/db/changes/recorded_writes.ts";
+import { openRecordingDriver } from "../../src/db/changes/recording_driver.ts";
 import { all } from "../../src/filter/builders.ts";
 import { resource } from "../../src/resource/define/resource_options.ts";
 import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { changesOf, openLog, readOn, runtime, told } from "../conformance/change_log_support.ts";
+import { engines } from "../support/engines.ts";
 import { testOnEngines } from "../support/http.ts";
+import { runScript } from "../support/scratch.ts";
+import { testUnless } from "../support/skip.ts";
 
 const notes = table("notes", {
   id: integer().primaryKey(),
@@ -17,6 +20,8 @@ const notes = table("notes", {
   version: integer().notNull().default(1),
   gone: timestamp(),
 });
+
+const remarks = table("remarks", { id: integer().primaryKey(), about: text() });
 
 for (const mode of ["service", "triggers"] as const) {
   testOnEngines(`every operation is recorded row by row, by ${mode}`, async (engine) => {
@@ -62,17 +67,17 @@ for (const mode of ["service", "triggers"] as const) {
 }
 
 testOnEngines(
-  "what the service does not understand is told as a touch or a change",
+  "a statement without a plan is recorded as a touch or as its changes",
   async (engine) => {
     const db = await engine.open();
     await db.createTables([notes]);
     const { driver } = await recording(db, "service");
     const log = await openLog(db, [notes], { mode: "service" });
-    const isTold = db.dialect.engine === "postgres";
+    const isTouch = db.dialect.engine === "postgres";
     const insert = { text: "INSERT INTO notes (id, the_title) VALUES (1, 'a')", values: [] };
     const row = { id: 1, title: "a", version: 1, gone: null };
     assertEquals(told(await changesOf(log, () => driver.query(insert))), [
-      isTold ? ["touch", null, null] : ["insert", null, row],
+      isTouch ? ["touch", null, null] : ["insert", null, row],
     ]);
     const undone = () =>
       driver.transaction(async (connection) => {
@@ -85,6 +90,54 @@ testOnEngines(
     await db.close();
   },
 );
+
+testOnEngines(
+  "a write that only mentions a recorded table is no touch of it",
+  async (engine) => {
+    const db = await engine.open();
+    await db.createTables([notes, remarks]);
+    const { driver } = await recording(db, "service");
+    const log = await openLog(db, [notes], { mode: "service" });
+    const insert = "INSERT INTO remarks (id, about) SELECT 1 + count(*), 'notes' FROM notes";
+    const within = `WITH counted AS (SELECT 2 + count(*) AS id FROM notes) ${
+      insert.replace("1 + count(*)", "id").replace("FROM notes", "FROM counted")
+    }`;
+    const rewrite = "WITH all_of_them AS (SELECT id FROM notes) SELECT count(*) FROM all_of_them";
+    for (const text of [insert, within, rewrite]) {
+      assertEquals(await changesOf(log, () => driver.query({ text, values: [] })), []);
+    }
+    await log.close();
+    await db.close();
+  },
+);
+
+for (const engine of engines.filter(({ name }) => name === "postgres" || name === "pglite")) {
+  testUnless(
+    engine.ignore ?? null,
+    `a write without a plan inside WITH, to a view or by TRUNCATE is a touch (${engine.name})`,
+    async () => {
+      const db = await engine.open();
+      await db.createTables([notes]);
+      await runScript(db.driver, "CREATE VIEW shown AS SELECT id, the_title FROM notes");
+      const { driver } = await recording(db, "service");
+      const log = await openLog(db, [notes], { mode: "service" });
+      const inWith =
+        "WITH w AS (INSERT INTO notes (id, the_title) VALUES ($1, 'a') RETURNING id) SELECT * FROM w";
+      const statements = [
+        { text: inWith, values: [1] },
+        { text: inWith, values: [2] },
+        { text: "DELETE FROM shown WHERE id = $1", values: [1] },
+        { text: "TRUNCATE notes", values: [] },
+      ];
+      for (const statement of statements) {
+        const changes = await changesOf(log, () => driver.query(statement));
+        assertEquals(told(changes), [["touch", null, null]], statement.text);
+      }
+      await log.close();
+      await db.close();
+    },
+  );
+}
 
 testOnEngines("a table that triggers record is not recorded twice", async (engine) => {
   const db = await engine.open();

@@ -1,0 +1,47 @@
+import type { SqlValue } from "../sql/fragment.ts";
+import type { Connection } from "./driver.ts";
+
+/** The columns of a select list by name, so that no code counts the cells of a row. */
+export interface NamedColumns<Name extends string> {
+  /** What stands after SELECT. */
+  readonly selectList: string;
+  /** The cells of a row, which are in the order of the select list. */
+  decode(cells: readonly SqlValue[]): NamedCells<Name>;
+}
+
+/** The cells of a row by the names of their columns. */
+export type NamedCells<Name extends string> = Readonly<Record<Name, SqlValue>>;
+
+/** `columns` has the SQL of each column under its name. */
+export function namedColumns<Name extends string>(
+  columns: Readonly<Record<Name, string>>,
+): NamedColumns<Name> {
+  // The keys of a Record are its names; `Object.keys` has a wider type.
+  const names = Object.keys(columns) as Name[];
+  return {
+    selectList: names.map((name) => `${columns[name]} AS "${name}"`).join(", "),
+    decode(cells) {
+      // The loop gives every name its cell.
+      const row = {} as Record<Name, SqlValue>;
+      names.forEach((name, index) => row[name] = cells[index] ?? null);
+      return row;
+    },
+  };
+}
+
+/** Runs a SELECT of `columns`; `rest` is the statement from its FROM on. */
+export async function selectNamed<Name extends string>(
+  connection: Connection,
+  columns: Readonly<Record<Name, string>>,
+  rest: string,
+  ...values: readonly SqlValue[]
+): Promise<readonly NamedCells<Name>[]> {
+  const { selectList, decode } = namedColumns(columns);
+  const { rows } = await connection.query({ text: `SELECT ${selectList} ${rest}`, values });
+  return rows.map(decode);
+}
+
+/** A cell of text; null for every other value. */
+export function textOrNull(cell: SqlValue): string | null {
+  return typeof cell === "string" ? cell : null;
+}
