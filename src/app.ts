@@ -1,4 +1,4 @@
-import { createUserReader } from "./auth/user.ts";
+import { createUserParser } from "./auth/user.ts";
 import { type AppConfig, resolveConfig, type ResolvedConfig } from "./config.ts";
 import { checkTables } from "./db/check_tables.ts";
 import type { Driver } from "./db/driver.ts";
@@ -7,21 +7,21 @@ import { createCachingFilterParser } from "./filter/syntax/caching_filter_parser
 import { createGuard, type Guard } from "./guard/guard.ts";
 import { Problem, problemReply } from "./problem/problem.ts";
 import type { Reply } from "./protocol/reply.ts";
-import { checkOptions } from "./resource/define/check_resource_options.ts";
+import { checkResourceOptions } from "./resource/define/check_resource_options.ts";
 import {
   createIdempotentAnswers,
   type IdempotentAnswers,
 } from "./resource/http/idempotent_answers.ts";
 import {
-  mountResources,
-  type ResourceTable,
-  type Target,
+  createResourceRouter,
+  type RequestTarget,
+  type ResourceRouter,
 } from "./resource/http/resource_router.ts";
-import { describeResource, type ResourceSummary } from "./resource/define/resource_summary.ts";
+import { type ResourceSummary, summarizeResource } from "./resource/define/resource_summary.ts";
 import { LiveHubs } from "./resource/stream/live_hubs.ts";
 import {
-  type RecordedDriver,
-  recordedDrivers,
+  type ChangeRecording,
+  resolveChangeRecording,
 } from "./resource/define/resolve_change_recording.ts";
 import type { Resource } from "./resource/define/resource.ts";
 import { createTagKeys } from "./resource/define/resolve_etag.ts";
@@ -39,8 +39,8 @@ import type { ColumnInfo, TableInfo } from "./schema/table_info.ts";
 import { createHostCheck } from "./service/host_check.ts";
 import { createResponder, type Responder } from "./service/responder.ts";
 import { type ServiceRoutes, serviceRoutes } from "./service/service_routes.ts";
-import { parseTarget } from "./resource/http/request_target.ts";
-import { type RouterAnswer, throughMiddleware } from "./service/middleware_chain.ts";
+import { parseRequestTarget } from "./resource/http/request_target.ts";
+import { type AnswerRequest, createMiddlewareChain } from "./service/middleware_chain.ts";
 
 /** An assembled service without a listener. */
 export interface App {
@@ -136,8 +136,8 @@ interface AppContext {
 
 async function assemble(config: AppConfig, context: AppContext): Promise<App> {
   const { resolved, runtime, store } = context;
-  config.resources.forEach(checkOptions);
-  const recorded = await recordedDrivers(config, resolved.changes, runtime.random);
+  config.resources.forEach(checkResourceOptions);
+  const recorded = await resolveChangeRecording(config, resolved.changes, runtime.random);
   const hubs = new LiveHubs({ recorded, limits: resolved.subscribe, runtime });
   const { abuse } = resolved;
   const guard = createGuard({ abuse, store, runtime });
@@ -158,25 +158,25 @@ async function assemble(config: AppConfig, context: AppContext): Promise<App> {
     clock: runtime.clock,
     isDraining: () => draining,
   });
-  const table = mountResources(resources, {
+  const table = createResourceRouter(resources, {
     limits: resolved,
     guard,
-    keys,
+    idempotency: keys,
     trustedProxies: abuse.trustProxy,
     clock: runtime.clock,
   });
   const responder = createResponder(resolved.securityHeaders, runtime.observe);
   const answer = answering(table, service, responder, runtime);
   const fail = (error: unknown, request: Request): Response => {
-    const reply = failure(error, request.method, parseTarget(request.url), runtime);
+    const reply = failure(error, request.method, parseRequestTarget(request.url), runtime);
     return responder.respond(reply, request.method);
   };
-  const answerAll = throughMiddleware({
-    before: resolved.middleware,
+  const answerAll = createMiddlewareChain({
+    middleware: resolved.middleware,
     routes: config.auth?.routes,
     routesPath: `${resolved.basePath}/auth`,
     answer,
-    readUser: createUserReader(runtime.observe),
+    parseUser: createUserParser(runtime.observe),
     fail,
     adopt: responder.adopt,
   });
@@ -195,7 +195,7 @@ async function assemble(config: AppConfig, context: AppContext): Promise<App> {
       await Promise.all([hubs.close(), guard.close()]);
       await Promise.all([...databases, store].map((one) => one.close()));
     },
-    resources: resources.map(describeResource),
+    resources: resources.map(summarizeResource),
   };
 }
 
@@ -218,7 +218,7 @@ interface AppOptions {
   readonly resolved: ResolvedConfig;
   readonly guard: Guard;
   readonly hubs: LiveHubs;
-  readonly recorded: ReadonlyMap<Driver, RecordedDriver>;
+  readonly recorded: ReadonlyMap<Driver, ChangeRecording>;
   /** The columns that indexes begin with; filled once the database was asked. */
   readonly indexed: ReadonlySet<ColumnInfo>;
   readonly runtime: Runtime;
@@ -253,13 +253,13 @@ function resolveResources(
 }
 
 function answering(
-  table: ResourceTable,
+  table: ResourceRouter,
   service: ServiceRoutes,
   responder: Responder,
   runtime: Runtime,
-): RouterAnswer {
+): AnswerRequest {
   return async function answer(request, caller) {
-    const target = parseTarget(request.url);
+    const target = parseRequestTarget(request.url);
     try {
       const reply =
         await (table.answer(request, target, caller) ?? service(request.method, target));
@@ -270,7 +270,7 @@ function answering(
   };
 }
 
-function failure(thrown: unknown, method: string, target: Target, runtime: Runtime): Reply {
+function failure(thrown: unknown, method: string, target: RequestTarget, runtime: Runtime): Reply {
   const error = storeProblem(thrown);
   if (error instanceof Problem && error.status < 500) return problemReply(error);
   runtime.observe({ kind: "request_failed", method, path: target.path, error });

@@ -8,10 +8,10 @@ import { openRecordingDriver } from "../../db/changes/recorded_writes.ts";
 import type { Random } from "../../runtime/runtime.ts";
 import type { ResourceDefinition } from "./resource_options.ts";
 import { isSubscribable } from "./subscribable.ts";
-import { tableOf } from "./table_of.ts";
+import { tableInfoOf } from "./table_of.ts";
 
 /** How a database is written to, and how its changes are recorded. */
-export interface RecordedDriver {
+export interface ChangeRecording {
   /** The one to write by: it may record what it writes. */
   readonly driver: Driver;
   readonly changes: ResolvedChangesOptions;
@@ -29,16 +29,16 @@ export interface ServedDefinitions {
  * Tables of somebody else get no triggers unless the options say so; there the service's own writes
  * record themselves. Nothing is recorded where nobody may subscribe.
  */
-export async function recordedDrivers(
+export async function resolveChangeRecording(
   { resources, db }: ServedDefinitions,
   options: ChangesOptions,
   random: Random,
-): Promise<ReadonlyMap<Driver, RecordedDriver>> {
-  const recorded = new Map<Driver, RecordedDriver>();
+): Promise<ReadonlyMap<Driver, ChangeRecording>> {
+  const recorded = new Map<Driver, ChangeRecording>();
   const driverOf = ({ options }: ResourceDefinition) => (options.db ?? db).driver;
   for (const [driver, served] of Map.groupBy(resources, driverOf)) {
     if (!served.some(({ options }) => isSubscribable(options))) continue;
-    const tables = served.map(({ table }) => tableOf(table));
+    const tables = served.map(({ table }) => tableInfoOf(table));
     const mode = tables.every(({ own }) => own) ? "triggers" : "service";
     const changes = resolveChangesOptions({ ...options, mode: options.mode ?? mode });
     const writeBy = changes.mode === "triggers"

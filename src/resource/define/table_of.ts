@@ -6,7 +6,7 @@ import type { TableInfo } from "../../schema/table_info.ts";
  * The description of a declared table, or of one that was read from a live database. Throws a plain
  * Error for what is no table, which only those meet who do not check types.
  */
-export function tableOf(table: TableLike<unknown, unknown> | TableInfo): TableInfo {
+export function tableInfoOf(table: TableLike<unknown, unknown> | TableInfo): TableInfo {
   if (typeof table !== "object" || table === null) {
     throw new Error(`Cannot serve this: resource() takes a table first, not ${showValue(table)}`);
   }

@@ -2,7 +2,7 @@ import type { Admission } from "../../guard/admission.ts";
 import type { Guard } from "../../guard/guard.ts";
 import type { Protection } from "../../guard/protection.ts";
 import type { Reply } from "../../protocol/reply.ts";
-import type { IncomingRequest } from "./routed_request.ts";
+import type { RoutedRequest } from "./routed_request.ts";
 import type { AnswerIdempotently } from "./idempotent_answers.ts";
 
 /** What stands before the operation. */
@@ -18,7 +18,7 @@ export interface GuardedEndpoint {
  * Waits for nothing that need not be waited for.
  */
 export async function passGuard(
-  request: IncomingRequest,
+  request: RoutedRequest,
   { guard, protection, byKey }: GuardedEndpoint,
 ): Promise<Reply> {
   const admission = guard.admission(protection, request);
@@ -36,7 +36,7 @@ export async function passGuard(
   return admission.served(reply);
 }
 
-function admitAndRun(request: IncomingRequest, admission: Admission): Promise<Reply> {
+function admitAndRun(request: RoutedRequest, admission: Admission): Promise<Reply> {
   const admitting = admission.admit();
   return admitting instanceof Promise
     ? admitting.then(() => request.run(admission, null))

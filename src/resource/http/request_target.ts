@@ -1,10 +1,10 @@
-import type { Target } from "./resource_router.ts";
+import type { RequestTarget } from "./resource_router.ts";
 
 /**
  * The path and the query of a request target, raw. `new URL()` would resolve `..` and throw for a
  * bad `Host`; whatever is decided about a path is decided about this one.
  */
-export function parseTarget(url: string): Target {
+export function parseRequestTarget(url: string): RequestTarget {
   const scheme = url.indexOf("://");
   const host = scheme < 0 ? 0 : scheme + 3;
   const slash = url.indexOf("/", host);

@@ -4,7 +4,7 @@ import { noDebit } from "../../guard/budget/debit.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { passGuard } from "./pass_guard.ts";
-import { type IdentifiedRequest, IncomingRequest } from "./routed_request.ts";
+import { type ReceivedRequest, RoutedRequest } from "./routed_request.ts";
 import type { BodyLimits } from "./request_body.ts";
 import type { IdempotentAnswers } from "./idempotent_answers.ts";
 import type { AnswerDelivery } from "../operation.ts";
@@ -12,7 +12,7 @@ import type { Resource } from "../define/resource.ts";
 import { findEndpoint } from "./routes.ts";
 
 /** A request path and its raw query, taken from the request target once. */
-export interface Target {
+export interface RequestTarget {
   /** As it came, still percent-encoded, from the first slash on. */
   readonly path: string;
   /** Without the question mark. */
@@ -27,27 +27,27 @@ export interface Caller extends AnswerDelivery {
 }
 
 /** The resources of an app, found by path. */
-export interface ResourceTable {
+export interface ResourceRouter {
   /** The answer of the resource that the path leads to, or null where it leads to none. */
-  answer(request: Request, target: Target, caller: Caller): Promise<Reply> | null;
+  answer(request: Request, target: RequestTarget, caller: Caller): Promise<Reply> | null;
 }
 
 /** What resources need of the app to answer. */
-export interface MountOptions {
+export interface ResourceRouterOptions {
   readonly limits: BodyLimits;
   readonly guard: Guard;
   /** Null where `Idempotency-Key` is not looked at. */
-  readonly keys: IdempotentAnswers | null;
+  readonly idempotency: IdempotentAnswers | null;
   /** How many proxies stand before the service, whose word on the client's address counts. */
   readonly trustedProxies: number;
   readonly clock: Clock;
 }
 
 /** Puts the resources at their paths. Throws a plain Error when two want the same one. */
-export function mountResources(
+export function createResourceRouter(
   resources: readonly Resource[],
-  options: MountOptions,
-): ResourceTable {
+  options: ResourceRouterOptions,
+): ResourceRouter {
   const byUrl = new Map<string, Resource>();
   for (const resource of resources) {
     if (byUrl.has(resource.url)) {
@@ -68,14 +68,14 @@ export function mountResources(
   function answerFrom(
     resource: Resource,
     segments: readonly string[],
-    identified: IdentifiedRequest,
+    identified: ReceivedRequest,
   ): Promise<Reply> {
     const { method } = identified.request;
     const endpoint = findEndpoint(method, segments, resource);
     const match = { endpoint, resource, segments };
-    const request = new IncomingRequest(identified, match, options);
-    endpoint.admit(request.user, resource);
-    const byKey = isRead(method) ? null : options.keys?.find(request, resource) ?? null;
+    const request = new RoutedRequest(identified, match, options);
+    endpoint.requireAccess(request.user, resource);
+    const byKey = isRead(method) ? null : options.idempotency?.find(request, resource) ?? null;
     const protection = endpoint.protection(resource);
     if (protection !== undefined) {
       return passGuard(request, { guard: options.guard, protection, byKey });

@@ -4,7 +4,7 @@ import { type Debit, noDebit } from "../../guard/budget/debit.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import { parseBody, readBody } from "./request_body.ts";
 import { operationPath } from "./operation_path.ts";
-import type { Caller, MountOptions, Target } from "./resource_router.ts";
+import type { Caller, RequestTarget, ResourceRouterOptions } from "./resource_router.ts";
 import type { RecordReply, ResourceRequest } from "../operation.ts";
 import { parseQuery } from "./query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
@@ -22,17 +22,17 @@ export interface RouteMatch {
  * A request at its endpoint, before it is let in: what the guard and the keys ask of it, and the way
  * on. A class, because functions of its own for every request cost more than what they do.
  */
-export class IncomingRequest {
+export class RoutedRequest {
   readonly request: Request;
-  readonly target: Target;
+  readonly target: RequestTarget;
   readonly user: User | null;
   readonly #caller: Caller;
   readonly #destination: RouteMatch;
-  readonly #options: MountOptions;
+  readonly #options: ResourceRouterOptions;
   #reading: Promise<Uint8Array<ArrayBuffer>> | null = null;
 
   /** Asks who sends it, and nothing else. */
-  constructor(incoming: IdentifiedRequest, destination: RouteMatch, options: MountOptions) {
+  constructor(incoming: ReceivedRequest, destination: RouteMatch, options: ResourceRouterOptions) {
     this.request = incoming.request;
     this.target = incoming.target;
     this.user = incoming.caller.user();
@@ -109,8 +109,8 @@ export class IncomingRequest {
 }
 
 /** A request from somebody. */
-export interface IdentifiedRequest {
+export interface ReceivedRequest {
   readonly request: Request;
-  readonly target: Target;
+  readonly target: RequestTarget;
   readonly caller: Caller;
 }

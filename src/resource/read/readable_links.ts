@@ -4,7 +4,7 @@ import type { Relation } from "../../schema/relation.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** The resources that serve what a relation walks over and to: a walk takes the right to each. */
-export function resourcesAlong(
+export function reachedByRelation(
   { steps }: Relation,
   { resourceOf }: Resource,
 ): readonly Resource[] {
@@ -15,7 +15,7 @@ export function resourcesAlong(
  * Which links of a `manyToMany` a caller may walk: those that a list of the link table would show,
  * and all of a table that no resource serves. A relation without links has none to leave out.
  */
-export function shownLinks(
+export function readableLinks(
   { steps: [near, far] }: Relation,
   { resourceOf }: Resource,
   related: ReadonlyMap<Resource, Grant>,

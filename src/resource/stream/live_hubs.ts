@@ -8,13 +8,13 @@ import { StreamQuota, type StreamQuotaLimits } from "../../live/stream/stream_qu
 import { unrecordedIn } from "../../live/feed/require_recorded.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import type { RecordedDriver } from "../define/resolve_change_recording.ts";
+import type { ChangeRecording } from "../define/resolve_change_recording.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** What the hubs of an app are made of. */
 export interface LiveHubsOptions {
   /** By the drivers that the configuration names. */
-  readonly recorded: ReadonlyMap<Driver, RecordedDriver>;
+  readonly recorded: ReadonlyMap<Driver, ChangeRecording>;
   readonly limits: StreamQuotaLimits;
   readonly runtime: Runtime;
 }
@@ -61,7 +61,7 @@ export class LiveHubs {
   }
 
   async #openOne(
-    { driver, changes }: RecordedDriver,
+    { driver, changes }: ChangeRecording,
     tables: ReadonlySet<TableInfo>,
   ): Promise<void> {
     const { runtime } = this.#options;
@@ -93,7 +93,7 @@ function isFollowed({ capabilities, policy }: Resource): boolean {
 }
 
 /** Whether a row is marked deleted decides about every stream. */
-function requireDeletionRecorded({ live, table }: Resource, { changes }: RecordedDriver): void {
+function requireDeletionRecorded({ live, table }: Resource, { changes }: ChangeRecording): void {
   const column = unrecordedIn(live, changes.exclude);
   if (column === null) return;
   throw new Error(
