@@ -1,5 +1,6 @@
 import { createUserParser } from "./auth/user.ts";
-import { type AppConfig, resolveConfig, type ResolvedConfig } from "./config.ts";
+import type { AppConfig } from "./config.ts";
+import { resolveConfig, type ResolvedConfig } from "./resolve_config.ts";
 import { checkTables } from "./db/check_tables.ts";
 import type { Driver } from "./db/driver.ts";
 import { leadingColumns } from "./db/leading_columns.ts";
@@ -12,17 +13,13 @@ import {
   createIdempotentAnswers,
   type IdempotentAnswers,
 } from "./resource/http/idempotent_answers.ts";
-import {
-  createResourceRouter,
-  type RequestTarget,
-  type ResourceRouter,
-} from "./resource/http/resource_router.ts";
+import { createResourceRouter, type ResourceRouter } from "./resource/http/resource_router.ts";
 import { type ResourceSummary, summarizeResource } from "./resource/define/resource_summary.ts";
 import { LiveHubs } from "./resource/stream/live_hubs.ts";
 import {
   type ChangeRecording,
-  resolveChangeRecording,
-} from "./resource/define/resolve_change_recording.ts";
+  resolveChangeRecordings,
+} from "./resource/define/resolve_change_recordings.ts";
 import type { Resource } from "./resource/define/resource.ts";
 import { createTagKeys } from "./resource/define/resolve_etag.ts";
 import { resolveNestedWrites } from "./resource/define/resolve_nested_writes.ts";
@@ -39,7 +36,7 @@ import type { ColumnInfo, TableInfo } from "./schema/table_info.ts";
 import { createHostCheck } from "./service/host_check.ts";
 import { createResponder, type Responder } from "./service/responder.ts";
 import { type ServiceRoutes, serviceRoutes } from "./service/service_routes.ts";
-import { parseRequestTarget } from "./resource/http/request_target.ts";
+import { parseRequestTarget, type RequestTarget } from "./resource/http/request_target.ts";
 import { type AnswerRequest, createMiddlewareChain } from "./service/middleware_chain.ts";
 
 /** An assembled service without a listener. */
@@ -59,8 +56,8 @@ export interface RequestInfo {
   /** The address of the socket at the other end. */
   readonly remoteAddr?: { readonly transport?: string; readonly hostname?: string } | undefined;
   /**
-   * Settles when the answer was sent, or can be sent no more. Where it is missing, the signal of
-   * the request tells that a client has left a live stream.
+   * Resolves or rejects when the answer was sent, or can no longer be sent. Without it, the abort
+   * signal of the request reports that a client has left a live stream.
    */
   readonly completed?: Promise<unknown> | undefined;
 }
@@ -104,13 +101,13 @@ async function open(config: AppConfig, resolved: ResolvedConfig, runtime: Runtim
   try {
     return await assemble(config, { resolved, runtime, store });
   } catch (error) {
-    // What was open before stays open, like the databases.
+    // A store that the caller opened stays open, as its databases do.
     if (typeof config.kv === "string") await store.close();
     throw error;
   }
 }
 
-/** Where a secret is random, each worker of a process would have one of its own. */
+/** With a random secret, each worker of a process would have a different one. */
 async function requireSoleWorker(
   { missingSecrets }: ResolvedConfig,
   { clock, observe }: Runtime,
@@ -137,19 +134,19 @@ interface AppContext {
 async function assemble(config: AppConfig, context: AppContext): Promise<App> {
   const { resolved, runtime, store } = context;
   config.resources.forEach(checkResourceOptions);
-  const recorded = await resolveChangeRecording(config, resolved.changes, runtime.random);
-  const hubs = new LiveHubs({ recorded, limits: resolved.subscribe, runtime });
+  const recordings = await resolveChangeRecordings(config, resolved.changes, runtime.random);
+  const hubs = new LiveHubs({ recordings, limits: resolved.subscribe, runtime });
   const { abuse } = resolved;
   const guard = createGuard({ abuse, store, runtime });
   const indexed = new Set<ColumnInfo>();
-  const parts: AppOptions = { resolved, guard, hubs, recorded, indexed, runtime };
+  const parts: ResourceParts = { resolved, guard, hubs, recordings, indexed, runtime };
   const resources = resolveResources(config, parts);
   await checkTables(resources, runtime.observe);
   for (const column of await leadingColumns(resources)) indexed.add(column);
   await hubs.open(resources);
   const databases = driversOf(config);
-  const keys = idempotentAnswers(context);
-  await keys?.prepare(new Set(resources.map(({ driver }) => driver)));
+  const idempotency = idempotentAnswers(context);
+  await idempotency?.prepare(new Set(resources.map(({ driver }) => driver)));
   let draining = false;
   const service = serviceRoutes({
     health: resolved.health,
@@ -158,20 +155,20 @@ async function assemble(config: AppConfig, context: AppContext): Promise<App> {
     clock: runtime.clock,
     isDraining: () => draining,
   });
-  const table = createResourceRouter(resources, {
+  const router = createResourceRouter(resources, {
     limits: resolved,
     guard,
-    idempotency: keys,
+    idempotency,
     trustedProxies: abuse.trustProxy,
     clock: runtime.clock,
   });
   const responder = createResponder(resolved.securityHeaders, runtime.observe);
-  const answer = answering(table, service, responder, runtime);
+  const answer = createAnswer({ router, service, responder, runtime });
   const fail = (error: unknown, request: Request): Response => {
     const reply = failure(error, request.method, parseRequestTarget(request.url), runtime);
     return responder.respond(reply, request.method);
   };
-  const answerAll = createMiddlewareChain({
+  const fetch = createMiddlewareChain({
     middleware: resolved.middleware,
     routes: config.auth?.routes,
     routesPath: `${resolved.basePath}/auth`,
@@ -182,10 +179,10 @@ async function assemble(config: AppConfig, context: AppContext): Promise<App> {
   });
   const hasPlainHost = createHostCheck();
   return {
-    // Before any middleware: those look at the path, too.
+    // Before any middleware, because middlewares decide by the path, too.
     fetch: (request, info) =>
       hasPlainHost(request)
-        ? answerAll(request, info)
+        ? fetch(request, info)
         : Promise.resolve(fail(new Problem("invalid-parameter", strangeHost), request)),
     drain() {
       draining = true;
@@ -201,7 +198,7 @@ async function assemble(config: AppConfig, context: AppContext): Promise<App> {
 
 const strangeHost = "Cannot answer under this Host: it must be a host with an optional port";
 
-/** Well within the time that a listener gives to requests in flight. */
+/** Well within the time that a listener waits for requests in flight. */
 const drainWindowMs = 5_000;
 
 function driversOf({ db, resources }: AppConfig): ReadonlySet<Driver> {
@@ -213,27 +210,27 @@ function idempotentAnswers({ resolved, runtime, store }: AppContext): Idempotent
   return options === null ? null : createIdempotentAnswers({ options, store, runtime });
 }
 
-/** What resources are settled with, beside the configuration. */
-interface AppOptions {
+/** What resources are resolved with, beside the configuration. */
+interface ResourceParts {
   readonly resolved: ResolvedConfig;
   readonly guard: Guard;
   readonly hubs: LiveHubs;
-  readonly recorded: ReadonlyMap<Driver, ChangeRecording>;
-  /** The columns that indexes begin with; filled once the database was asked. */
+  readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
+  /** The columns that indexes begin with; filled once the database was queried. */
   readonly indexed: ReadonlySet<ColumnInfo>;
   readonly runtime: Runtime;
 }
 
 function resolveResources(
   config: AppConfig,
-  { resolved, guard, hubs, recorded, indexed, runtime }: AppOptions,
+  { resolved, guard, hubs, recordings, indexed, runtime }: ResourceParts,
 ): readonly Resource[] {
   const relations = resolveRelations(config.resources, config.db.driver);
   const byTable = new Map<TableInfo, Resource>();
   const context = {
     basePath: resolved.basePath,
     driver: config.db.driver,
-    writeBy: (driver: Driver) => recorded.get(driver)?.driver ?? driver,
+    writeBy: (driver: Driver) => recordings.get(driver)?.driver ?? driver,
     guard,
     filters: createCachingFilterParser(),
     sealer: createSealer(resolved.secrets, runtime.random),
@@ -252,17 +249,19 @@ function resolveResources(
   return resources;
 }
 
-function answering(
-  table: ResourceRouter,
-  service: ServiceRoutes,
-  responder: Responder,
-  runtime: Runtime,
-): AnswerRequest {
+interface AnswerParts {
+  readonly router: ResourceRouter;
+  readonly service: ServiceRoutes;
+  readonly responder: Responder;
+  readonly runtime: Runtime;
+}
+
+function createAnswer({ router, service, responder, runtime }: AnswerParts): AnswerRequest {
   return async function answer(request, caller) {
     const target = parseRequestTarget(request.url);
     try {
       const reply =
-        await (table.answer(request, target, caller) ?? service(request.method, target));
+        await (router.answer(request, target, caller) ?? service(request.method, target));
       return responder.respond(reply, request.method);
     } catch (error) {
       return responder.respond(failure(error, request.method, target, runtime), request.method);

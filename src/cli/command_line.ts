@@ -1,7 +1,6 @@
 import { unreachable } from "../problem/unreachable.ts";
-import { type Command, parseArguments } from "./arguments.ts";
+import { type Command, helpText, parseArguments } from "./arguments.ts";
 import { restartWithKv } from "./restart_with_kv.ts";
-import { helpText } from "./help_text.ts";
 
 /** What the process says when it ends: stopped, failed while running, or wrongly started. */
 export const exitCodes = { stopped: 0, failed: 1, misused: 2 } as const;

@@ -1,9 +1,6 @@
 import { type Database, openDatabase } from "../db/open_database.ts";
-import {
-  resource,
-  type ResourceDefinition,
-  type ResourceOptions,
-} from "../resource/define/resource_options.ts";
+import { resource, type ResourceDefinition } from "../resource/define/resource_definition.ts";
+import type { ResourceOptions } from "../resource/define/resource_options.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { CliRights } from "./cli_rights.ts";

@@ -1,5 +1,5 @@
 import { type Database, openDatabase } from "../db/open_database.ts";
-import { resource } from "../resource/define/resource_options.ts";
+import { resource } from "../resource/define/resource_definition.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { boolean, date, integer, real, text } from "../schema/column_builder.ts";
 import { table } from "../schema/table.ts";

@@ -1,6 +1,6 @@
 import { Hono } from "@hono/hono";
 import type { User } from "../auth/user.ts";
-import type { Caller } from "../resource/http/resource_router.ts";
+import type { Caller } from "../resource/http/routed_request.ts";
 import { Problem } from "../problem/problem.ts";
 import type { ProblemSlug } from "../protocol/problem_codes.ts";
 import type { Middleware, Router } from "./middleware.ts";

@@ -2,7 +2,7 @@ import type { Driver } from "../db/driver.ts";
 import { Problem } from "../problem/problem.ts";
 import { problemTypeBase } from "../protocol/problem_codes.ts";
 import { jsonType, type Reply } from "../protocol/reply.ts";
-import type { RequestTarget } from "../resource/http/resource_router.ts";
+import type { RequestTarget } from "../resource/http/request_target.ts";
 import type { KeyValue } from "../kv/key_value.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { databaseCheck, liveness, readiness, storeCheck } from "./health.ts";

@@ -1,7 +1,7 @@
 import { columnInfoOf, isColumn } from "../../schema/table_like.ts";
 import { canRelate, type Relation } from "../../schema/relation.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import type { ServedTable } from "./resolve_relations.ts";
+import type { ServedTable } from "./resource_definition.ts";
 
 /**
  * The relations that foreign keys make: to one for each key of the table, to many for each key that

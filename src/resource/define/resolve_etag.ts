@@ -1,7 +1,7 @@
 import { deriveKey } from "../../runtime/derive_key.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ColumnResolver } from "./column_resolver.ts";
-import type { ResourceDefinition } from "./resource_options.ts";
+import type { ResourceDefinition } from "./resource_definition.ts";
 import type { EtagPolicy, TagKeys } from "../http/etag.ts";
 
 /** The keys of hash tags. */

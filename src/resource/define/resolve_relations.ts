@@ -2,16 +2,13 @@ import type { Driver } from "../../db/driver.ts";
 import { columnInfoOf } from "../../schema/table_like.ts";
 import { canRelate, type Relation, type Relations } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import type { AnyColumn, RelationOptions, ResourceDefinition } from "./resource_options.ts";
+import type { AnyColumn, RelationOptions } from "./resource_options.ts";
+import {
+  requireTableInfo,
+  type ResourceDefinition,
+  type ServedTable,
+} from "./resource_definition.ts";
 import { deriveRelations } from "./derive_relations.ts";
-import { tableInfoOf } from "./table_of.ts";
-
-/** A definition with what it stands for. */
-export interface ServedTable {
-  readonly definition: ResourceDefinition;
-  readonly table: TableInfo;
-  readonly driver: Driver;
-}
 
 /**
  * The relations of each resource: those that it declares, and those that its foreign keys make.
@@ -24,7 +21,7 @@ export function resolveRelations(
 ): ReadonlyMap<ResourceDefinition, Relations> {
   const served = definitions.map((definition): ServedTable => ({
     definition,
-    table: tableInfoOf(definition.table),
+    table: requireTableInfo(definition.table),
     driver: definition.options.db?.driver ?? driver,
   }));
   return new Map(served.map((from) => {
@@ -52,7 +49,7 @@ function resolveRelation(
   const tables = served.map(({ table }) => table);
   const target = typeof options.resource === "string"
     ? tables.find((table) => table.name === options.resource)
-    : tableInfoOf(options.resource);
+    : requireTableInfo(options.resource);
   if (target === undefined) throw fault(`no resource serves the table "${options.resource}"`);
   const relation: Relation = {
     name,
@@ -118,7 +115,7 @@ function stepsOf(options: RelationOptions, ends: Ends): Relation["steps"] {
       if (through === undefined || references === undefined) {
         throw fault("manyToMany needs through and references");
       }
-      const link = tableInfoOf(through);
+      const link = requireTableInfo(through);
       return [
         { table: link, own: column(undefined, owner), other: column(foreignKey, link) },
         { table: target, own: column(references, link), other: column(undefined, target) },

@@ -15,16 +15,16 @@ import type { Sealer } from "../../runtime/sealer.ts";
 import type { Relations } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { type ColumnResolver, createColumnResolver } from "./column_resolver.ts";
-import type { ColumnReferenceOf, ResourceDefinition } from "./resource_options.ts";
+import type { ColumnReferenceOf } from "./resource_options.ts";
+import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 import type { TagKeys } from "../http/etag.ts";
-import { requireReadableKey } from "./subscribable.ts";
+import { isSubscribable, requireReadableKey } from "./subscribable.ts";
 import { canGenerate } from "../write/complete_new_row.ts";
 import type { Computed } from "../output.ts";
 import type { BatchPolicy, FieldPolicy, Resource } from "./resource.ts";
 import { resolveEtag } from "./resolve_etag.ts";
 import { resolveProcedureProtections, resolveProcedures } from "./resolve_procedures.ts";
 import { resolveSoftDelete, type SoftDelete } from "./soft_delete.ts";
-import { tableInfoOf } from "./table_of.ts";
 
 /** What all resources of an app share. */
 export interface ResourceContext {
@@ -58,7 +58,7 @@ export function resolveResource(
 ): Resource {
   const { options } = definition;
   const { runtime, resourceOf, filters } = context;
-  const table = tableInfoOf(definition.table);
+  const table = requireTableInfo(definition.table);
   const find = createColumnResolver(table, runtime.observe);
   const operators = createOperatorRegistry(options.customOperators ?? {});
   const observeScope = observePlainTexts(table, runtime.observe);
@@ -96,6 +96,7 @@ export function resolveResource(
     generated: resolveGenerated(options, table, find),
     computed: resolveComputed(options, table, runtime.observe),
     capabilities: resolveCapabilities(options, softDelete),
+    isSubscribable: isSubscribable(options),
     page: resolvePage(options, table),
     batch: resolveBatch(options, table),
     etag: resolveEtag(options.etag, table, {

@@ -9,8 +9,7 @@ import {
 } from "../../filter/syntax/filter_syntax.ts";
 import { unreachable } from "../../problem/unreachable.ts";
 import type { Relation } from "../../schema/relation.ts";
-import { noResources } from "./related_grants.ts";
-import { reachedByRelation, readableLinks } from "./readable_links.ts";
+import { noResources, reachedByRelation, readableLinks } from "./related_grants.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
 

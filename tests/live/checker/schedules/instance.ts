@@ -14,7 +14,7 @@ import { createGuard } from "../../../../src/guard/guard.ts";
 import { openStore } from "../../../../src/kv/open_store.ts";
 import { Problem, problemReply } from "../../../../src/problem/problem.ts";
 import type { Reply } from "../../../../src/protocol/reply.ts";
-import type { ResourceDefinition } from "../../../../src/resource/define/resource_options.ts";
+import type { ResourceDefinition } from "../../../../src/resource/define/resource_definition.ts";
 import { createResourceRouter } from "../../../../src/resource/http/resource_router.ts";
 import { createTagKeys } from "../../../../src/resource/define/resolve_etag.ts";
 import { resolveRelations } from "../../../../src/resource/define/resolve_relations.ts";
