@@ -80,20 +80,19 @@ export type {
   TimestampFormat,
 } from "./src/schema/table_info.ts";
 
-export {
-  type AnyColumn,
-  type BatchOptions,
-  type Capabilities,
-  type ColumnReferenceOf,
-  type EtagOptions,
-  type FieldOptions,
-  type PaginationOptions,
-  type RelationOptions,
-  resource,
-  type ResourceDefinition,
-  type ResourceOptions,
-  type SoftDeleteOptions,
+export type {
+  AnyColumn,
+  BatchOptions,
+  Capabilities,
+  ColumnReferenceOf,
+  EtagOptions,
+  FieldOptions,
+  PaginationOptions,
+  RelationOptions,
+  ResourceOptions,
+  SoftDeleteOptions,
 } from "./src/resource/define/resource_options.ts";
+export { resource, type ResourceDefinition } from "./src/resource/define/resource_definition.ts";
 export {
   type Procedure,
   procedure,
@@ -124,7 +123,7 @@ export type {
   ProtectionOptions,
   RateLimitOptions,
 } from "./src/guard/protection_options.ts";
-export type { HookContext, Hooks, MaybePromise, RowId } from "./src/resource/define/hooks.ts";
+export type { HookContext, Hooks, RowId } from "./src/resource/define/hooks.ts";
 export type { ResourceSummary } from "./src/resource/define/resource_summary.ts";
 export type {
   Access,
@@ -181,6 +180,7 @@ export type {
 export { Problem, type ProblemOptions } from "./src/problem/problem.ts";
 export type { ProblemBody, problemCodes, ProblemSlug } from "./src/protocol/problem_codes.ts";
 export type { Clock, Random, Runtime } from "./src/runtime/runtime.ts";
+export type { MaybePromise } from "./src/runtime/maybe_promise.ts";
 export type {
   KeyValue,
   KeyValueCheck,

@@ -1,5 +1,6 @@
-import { createUserReader } from "./auth/user.ts";
-import { type AppConfig, resolveConfig, type ResolvedConfig } from "./config.ts";
+import { createUserParser } from "./auth/user.ts";
+import type { AppConfig } from "./config.ts";
+import { resolveConfig, type ResolvedConfig } from "./resolve_config.ts";
 import { checkTables } from "./db/check_tables.ts";
 import type { Driver } from "./db/driver.ts";
 import { leadingColumns } from "./db/leading_columns.ts";
@@ -7,22 +8,18 @@ import { createCachingFilterParser } from "./filter/syntax/caching_filter_parser
 import { createGuard, type Guard } from "./guard/guard.ts";
 import { Problem, problemReply } from "./problem/problem.ts";
 import type { Reply } from "./protocol/reply.ts";
-import { checkOptions } from "./resource/define/check_resource_options.ts";
+import { checkResourceOptions } from "./resource/define/check_resource_options.ts";
 import {
   createIdempotentAnswers,
   type IdempotentAnswers,
 } from "./resource/http/idempotent_answers.ts";
-import {
-  mountResources,
-  type ResourceTable,
-  type Target,
-} from "./resource/http/resource_router.ts";
-import { describeResource, type ResourceSummary } from "./resource/define/resource_summary.ts";
+import { createResourceRouter, type ResourceRouter } from "./resource/http/resource_router.ts";
+import { type ResourceSummary, summarizeResource } from "./resource/define/resource_summary.ts";
 import { LiveHubs } from "./resource/stream/live_hubs.ts";
 import {
-  type RecordedDriver,
-  recordedDrivers,
-} from "./resource/define/resolve_change_recording.ts";
+  type ChangeRecording,
+  resolveChangeRecordings,
+} from "./resource/define/resolve_change_recordings.ts";
 import type { Resource } from "./resource/define/resource.ts";
 import { createTagKeys } from "./resource/define/resolve_etag.ts";
 import { resolveNestedWrites } from "./resource/define/resolve_nested_writes.ts";
@@ -39,8 +36,8 @@ import type { ColumnInfo, TableInfo } from "./schema/table_info.ts";
 import { createHostCheck } from "./service/host_check.ts";
 import { createResponder, type Responder } from "./service/responder.ts";
 import { type ServiceRoutes, serviceRoutes } from "./service/service_routes.ts";
-import { parseTarget } from "./resource/http/request_target.ts";
-import { type RouterAnswer, throughMiddleware } from "./service/middleware_chain.ts";
+import { parseRequestTarget, type RequestTarget } from "./resource/http/request_target.ts";
+import { type AnswerRequest, createMiddlewareChain } from "./service/middleware_chain.ts";
 
 /** An assembled service without a listener. */
 export interface App {
@@ -59,8 +56,8 @@ export interface RequestInfo {
   /** The address of the socket at the other end. */
   readonly remoteAddr?: { readonly transport?: string; readonly hostname?: string } | undefined;
   /**
-   * Settles when the answer was sent, or can be sent no more. Where it is missing, the signal of
-   * the request tells that a client has left a live stream.
+   * Resolves or rejects when the answer was sent, or can no longer be sent. Without it, the abort
+   * signal of the request reports that a client has left a live stream.
    */
   readonly completed?: Promise<unknown> | undefined;
 }
@@ -104,13 +101,13 @@ async function open(config: AppConfig, resolved: ResolvedConfig, runtime: Runtim
   try {
     return await assemble(config, { resolved, runtime, store });
   } catch (error) {
-    // What was open before stays open, like the databases.
+    // A store that the caller opened stays open, as its databases do.
     if (typeof config.kv === "string") await store.close();
     throw error;
   }
 }
 
-/** Where a secret is random, each worker of a process would have one of its own. */
+/** With a random secret, each worker of a process would have a different one. */
 async function requireSoleWorker(
   { missingSecrets }: ResolvedConfig,
   { clock, observe }: Runtime,
@@ -136,20 +133,20 @@ interface AppContext {
 
 async function assemble(config: AppConfig, context: AppContext): Promise<App> {
   const { resolved, runtime, store } = context;
-  config.resources.forEach(checkOptions);
-  const recorded = await recordedDrivers(config, resolved.changes, runtime.random);
-  const hubs = new LiveHubs({ recorded, limits: resolved.subscribe, runtime });
+  config.resources.forEach(checkResourceOptions);
+  const recordings = await resolveChangeRecordings(config, resolved.changes, runtime.random);
+  const hubs = new LiveHubs({ recordings, limits: resolved.subscribe, runtime });
   const { abuse } = resolved;
   const guard = createGuard({ abuse, store, runtime });
   const indexed = new Set<ColumnInfo>();
-  const parts: AppOptions = { resolved, guard, hubs, recorded, indexed, runtime };
+  const parts: ResourceParts = { resolved, guard, hubs, recordings, indexed, runtime };
   const resources = resolveResources(config, parts);
   await checkTables(resources, runtime.observe);
   for (const column of await leadingColumns(resources)) indexed.add(column);
   await hubs.open(resources);
   const databases = driversOf(config);
-  const keys = idempotentAnswers(context);
-  await keys?.prepare(new Set(resources.map(({ driver }) => driver)));
+  const idempotency = idempotentAnswers(context);
+  await idempotency?.prepare(new Set(resources.map(({ driver }) => driver)));
   let draining = false;
   const service = serviceRoutes({
     health: resolved.health,
@@ -158,34 +155,34 @@ async function assemble(config: AppConfig, context: AppContext): Promise<App> {
     clock: runtime.clock,
     isDraining: () => draining,
   });
-  const table = mountResources(resources, {
+  const router = createResourceRouter(resources, {
     limits: resolved,
     guard,
-    keys,
+    idempotency,
     trustedProxies: abuse.trustProxy,
     clock: runtime.clock,
   });
   const responder = createResponder(resolved.securityHeaders, runtime.observe);
-  const answer = answering(table, service, responder, runtime);
+  const answer = createAnswer({ router, service, responder, runtime });
   const fail = (error: unknown, request: Request): Response => {
-    const reply = failure(error, request.method, parseTarget(request.url), runtime);
+    const reply = failure(error, request.method, parseRequestTarget(request.url), runtime);
     return responder.respond(reply, request.method);
   };
-  const answerAll = throughMiddleware({
-    before: resolved.middleware,
+  const fetch = createMiddlewareChain({
+    middleware: resolved.middleware,
     routes: config.auth?.routes,
     routesPath: `${resolved.basePath}/auth`,
     answer,
-    readUser: createUserReader(runtime.observe),
+    parseUser: createUserParser(runtime.observe),
     fail,
     adopt: responder.adopt,
   });
   const hasPlainHost = createHostCheck();
   return {
-    // Before any middleware: those look at the path, too.
+    // Before any middleware, because middlewares decide by the path, too.
     fetch: (request, info) =>
       hasPlainHost(request)
-        ? answerAll(request, info)
+        ? fetch(request, info)
         : Promise.resolve(fail(new Problem("invalid-parameter", strangeHost), request)),
     drain() {
       draining = true;
@@ -195,13 +192,13 @@ async function assemble(config: AppConfig, context: AppContext): Promise<App> {
       await Promise.all([hubs.close(), guard.close()]);
       await Promise.all([...databases, store].map((one) => one.close()));
     },
-    resources: resources.map(describeResource),
+    resources: resources.map(summarizeResource),
   };
 }
 
 const strangeHost = "Cannot answer under this Host: it must be a host with an optional port";
 
-/** Well within the time that a listener gives to requests in flight. */
+/** Well within the time that a listener waits for requests in flight. */
 const drainWindowMs = 5_000;
 
 function driversOf({ db, resources }: AppConfig): ReadonlySet<Driver> {
@@ -213,27 +210,27 @@ function idempotentAnswers({ resolved, runtime, store }: AppContext): Idempotent
   return options === null ? null : createIdempotentAnswers({ options, store, runtime });
 }
 
-/** What resources are settled with, beside the configuration. */
-interface AppOptions {
+/** What resources are resolved with, beside the configuration. */
+interface ResourceParts {
   readonly resolved: ResolvedConfig;
   readonly guard: Guard;
   readonly hubs: LiveHubs;
-  readonly recorded: ReadonlyMap<Driver, RecordedDriver>;
-  /** The columns that indexes begin with; filled once the database was asked. */
+  readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
+  /** The columns that indexes begin with; filled once the database was queried. */
   readonly indexed: ReadonlySet<ColumnInfo>;
   readonly runtime: Runtime;
 }
 
 function resolveResources(
   config: AppConfig,
-  { resolved, guard, hubs, recorded, indexed, runtime }: AppOptions,
+  { resolved, guard, hubs, recordings, indexed, runtime }: ResourceParts,
 ): readonly Resource[] {
   const relations = resolveRelations(config.resources, config.db.driver);
   const byTable = new Map<TableInfo, Resource>();
   const context = {
     basePath: resolved.basePath,
     driver: config.db.driver,
-    writeBy: (driver: Driver) => recorded.get(driver)?.driver ?? driver,
+    writeBy: (driver: Driver) => recordings.get(driver)?.driver ?? driver,
     guard,
     filters: createCachingFilterParser(),
     sealer: createSealer(resolved.secrets, runtime.random),
@@ -252,17 +249,19 @@ function resolveResources(
   return resources;
 }
 
-function answering(
-  table: ResourceTable,
-  service: ServiceRoutes,
-  responder: Responder,
-  runtime: Runtime,
-): RouterAnswer {
+interface AnswerParts {
+  readonly router: ResourceRouter;
+  readonly service: ServiceRoutes;
+  readonly responder: Responder;
+  readonly runtime: Runtime;
+}
+
+function createAnswer({ router, service, responder, runtime }: AnswerParts): AnswerRequest {
   return async function answer(request, caller) {
-    const target = parseTarget(request.url);
+    const target = parseRequestTarget(request.url);
     try {
       const reply =
-        await (table.answer(request, target, caller) ?? service(request.method, target));
+        await (router.answer(request, target, caller) ?? service(request.method, target));
       return responder.respond(reply, request.method);
     } catch (error) {
       return responder.respond(failure(error, request.method, target, runtime), request.method);
@@ -270,7 +269,7 @@ function answering(
   };
 }
 
-function failure(thrown: unknown, method: string, target: Target, runtime: Runtime): Reply {
+function failure(thrown: unknown, method: string, target: RequestTarget, runtime: Runtime): Reply {
   const error = storeProblem(thrown);
   if (error instanceof Problem && error.status < 500) return problemReply(error);
   runtime.observe({ kind: "request_failed", method, path: target.path, error });

@@ -1,12 +1,11 @@
-import type { AuthOptions, SubscribeOptions } from "./config.ts";
+import type { AppConfig, AuthOptions, ServiceConfig, SubscribeOptions } from "./config.ts";
 import type { ChangesOptions } from "./db/changes/changes_options.ts";
 import { requireDatabase } from "./db/require_database.ts";
 import { requireKnownOptions } from "./problem/require_known_options.ts";
 import { showValue } from "./problem/show_value.ts";
 import { isLoopback } from "./protocol/loopback.ts";
+import type { ListenOptions } from "./listener.ts";
 import { tableInfoKey } from "./schema/table_like.ts";
-import type { AppConfig } from "./config.ts";
-import type { ServeConfig } from "./serve.ts";
 
 /**
  * Refuses what the types refuse, for those who write JavaScript or are new here: one sentence that
@@ -27,7 +26,9 @@ export function checkConfig(config: AppConfig): void {
 }
 
 /** With those of a listener: `serve` and the command line hand over the whole configuration. */
-const knownOptions: Readonly<Record<keyof ServeConfig, true>> = {
+const knownOptions: Readonly<
+  Record<keyof ServiceConfig | keyof ListenOptions, true>
+> = {
   db: true,
   resources: true,
   basePath: true,

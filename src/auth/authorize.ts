@@ -47,7 +47,7 @@ async function authorizeUser(
  * Throws a 401 where only a user gets on, and a 403 where no user does: before a body is read or a
  * name is looked up. What depends on the user is left to {@link authorize}.
  */
-export function admitCaller(access: Access, user: User | null, policy: AccessPolicy): void {
+export function requireAccess(access: Access, user: User | null, policy: AccessPolicy): void {
   if (policy.public.has(access)) return;
   requireUser(access, user);
   if (!policy.scopes.has(access)) throw forbidden(access);

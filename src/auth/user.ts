@@ -18,10 +18,10 @@ export interface User {
  * Reads users, and tells the observer once when one has a number for an id: the caller then is
  * anonymous, and nothing else would say why.
  */
-export function createUserReader(observe: Observer): (value: unknown) => User | null {
+export function createUserParser(observe: Observer): (value: unknown) => User | null {
   let told = false;
   return (value) => {
-    const user = readUser(value);
+    const user = parseUser(value);
     if (user === null && !told && hasNumericId(value)) {
       told = true;
       const message =
@@ -33,7 +33,7 @@ export function createUserReader(observe: Observer): (value: unknown) => User | 
 }
 
 /** What a middleware set as `user` → the user, or null for an anonymous caller. */
-export function readUser(value: unknown): User | null {
+export function parseUser(value: unknown): User | null {
   if (typeof value !== "object" || value === null || !("id" in value)) return null;
   if (typeof value.id !== "string" || value.id === "") return null;
   // The deployer owns the shape beyond `id`; its scopes and hooks get back what it set.

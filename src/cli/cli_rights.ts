@@ -9,13 +9,13 @@ export interface CliRights {
   readonly token: string | null;
   /** Whether reading needs it too. */
   readonly readsNeedToken: boolean;
-  /** Whether only this machine may ask, and only by its own name: see `hostGuard`. */
+  /** Whether only this machine may ask, and only by its own name: see `dnsRebindingGuard`. */
   readonly localOnly: boolean;
   readonly writable: boolean;
 }
 
 /** What decides about {@link CliRights}. */
-export interface AccessFacts {
+export interface CliRightsOptions {
   readonly host: string;
   /** The reads are for everybody, wherever they come from. */
   readonly public: boolean;
@@ -26,7 +26,7 @@ export interface AccessFacts {
  * Reads are open where only this machine can ask. On any other address they need the token, unless
  * they were said to be public. Writes always need it.
  */
-export function decideAccess(facts: AccessFacts, random: Random): CliRights {
+export function decideCliRights(facts: CliRightsOptions, random: Random): CliRights {
   const localOnly = !facts.public && isLoopback(facts.host);
   const readsNeedToken = !facts.public && !localOnly;
   const token = facts.writable || readsNeedToken ? makeToken(random) : null;
@@ -34,10 +34,10 @@ export function decideAccess(facts: AccessFacts, random: Random): CliRights {
 }
 
 /** What the `Authorization` header of a request says about `token`. */
-export type Credentials = "absent" | "right" | "wrong";
+export type TokenCheck = "absent" | "right" | "wrong";
 
 /** Compares the bearer token of a request with the one that was printed, in constant time. */
-export function credentialsOf(authorization: string | undefined, token: string): Credentials {
+export function checkToken(authorization: string | undefined, token: string): TokenCheck {
   if (authorization === undefined) return "absent";
   const presented = /^Bearer +([^ ]+) *$/i.exec(authorization)?.[1];
   return presented !== undefined && sameText(presented, token) ? "right" : "wrong";

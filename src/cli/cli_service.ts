@@ -4,10 +4,10 @@ import { problemTypeBase } from "../protocol/problem_codes.ts";
 import type { AuthOptions, ServiceConfig } from "../config.ts";
 import type { ResourceOptions } from "../resource/define/resource_options.ts";
 import type { Middleware, MiddlewareContext } from "../service/middleware.ts";
-import { type CliRights, credentialsOf } from "./cli_rights.ts";
+import { checkToken, type CliRights } from "./cli_rights.ts";
 
 /** What the command line found to serve, and what its first output says about it. */
-export interface Served {
+export interface CliService {
   readonly config: ServiceConfig;
   /** Completes "Serving …", e.g. `shop.db, read-only`. */
   readonly subject: string;
@@ -18,7 +18,7 @@ export interface Served {
 }
 
 /** What one token decides about a resource, and what all resources of the command line share. */
-export function grantedBy(
+export function resourceOptionsFor(
   access: CliRights,
 ): Pick<ResourceOptions<unknown>, "auth" | "capabilities" | "strictInput"> {
   const { readsNeedToken, writable } = access;
@@ -66,7 +66,7 @@ export function tokenAuth(access: CliRights): AuthOptions | undefined {
   const { token, readsNeedToken } = access;
   if (token === null) return undefined;
   const middleware: Middleware = async function identify(context, next) {
-    const credentials = credentialsOf(context.req.header("authorization"), token);
+    const credentials = checkToken(context.req.header("authorization"), token);
     if (credentials === "wrong") throw unauthorized("This is not the token that was printed");
     if (credentials === "right") context.set("user", { id: "operator" });
     // Descriptions of the tables are kept back like their rows.

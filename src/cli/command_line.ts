@@ -1,7 +1,6 @@
 import { unreachable } from "../problem/unreachable.ts";
-import { type Command, parseArguments } from "./arguments.ts";
-import { runAgainWithStore } from "./restart_with_kv.ts";
-import { helpText } from "./help_text.ts";
+import { type Command, helpText, parseArguments } from "./arguments.ts";
+import { restartWithKv } from "./restart_with_kv.ts";
 
 /** What the process says when it ends: stopped, failed while running, or wrongly started. */
 export const exitCodes = { stopped: 0, failed: 1, misused: 2 } as const;
@@ -26,10 +25,10 @@ export async function runCommandLine(args: readonly string[], program: Program):
       console.error(`${command.message}\nTry --help.`);
       return exitCodes.misused;
     case "serve": {
-      const exitCode = await runAgainWithStore(program.url, args);
+      const exitCode = await restartWithKv(program.url, args);
       if (exitCode !== null) return exitCode;
       // Only here: the whole service is behind this import.
-      const { runService } = await import("./run_serve_command.ts");
+      const { runServeCommand: runService } = await import("./run_serve_command.ts");
       return await runService(command, program.version);
     }
     default:

@@ -1,13 +1,13 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ServiceConfig } from "../config.ts";
-import { exists } from "./path_exists.ts";
+import { pathExists } from "./path_exists.ts";
 
 /** The path of the configuration in the current folder, or null when there is none. */
 export async function findConfiguration(): Promise<string | null> {
-  if (await exists(typescriptName)) return typescriptName;
+  if (await pathExists(typescriptName)) return typescriptName;
   for (const name of yamlNames) {
-    if (await exists(name)) {
+    if (await pathExists(name)) {
       throw new Error(`Cannot read ${name}: so far only ${typescriptName} is understood`);
     }
   }
@@ -19,7 +19,7 @@ export async function loadConfiguration(path: string): Promise<ServiceConfig> {
   if (/\.ya?ml$/i.test(path)) {
     throw new Error(`Cannot read ${path}: so far only TypeScript configurations are understood`);
   }
-  if (!await exists(path)) throw new Error(`Cannot read ${path}: there is no such file`);
+  if (!await pathExists(path)) throw new Error(`Cannot read ${path}: there is no such file`);
   const { default: config } = await importModule(path);
   if (typeof config !== "object" || config === null) {
     throw new Error(`Cannot serve ${path}: it has no default export that is a configuration`);

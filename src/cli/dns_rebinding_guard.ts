@@ -1,7 +1,7 @@
 import { Problem } from "../problem/problem.ts";
 import { isLoopback } from "../protocol/loopback.ts";
 import type { Middleware } from "../service/middleware.ts";
-import { type CliRights, credentialsOf } from "./cli_rights.ts";
+import { checkToken, type CliRights } from "./cli_rights.ts";
 
 /**
  * Where only this machine may ask, refuses what asks for it by another name than its own, unless
@@ -9,11 +9,11 @@ import { type CliRights, credentialsOf } from "./cli_rights.ts";
  * rebinding): to a browser that has it open, this service is then of the page's origin, and what
  * everybody on this machine may read, the page may read as well. The name gives it away.
  */
-export function hostGuard({ localOnly, token }: CliRights): readonly Middleware[] {
+export function dnsRebindingGuard({ localOnly, token }: CliRights): readonly Middleware[] {
   if (!localOnly) return [];
   const requireOwnHost: Middleware = async (context, next) => {
     const hasToken = token !== null &&
-      credentialsOf(context.req.header("authorization"), token) === "right";
+      checkToken(context.req.header("authorization"), token) === "right";
     if (!hasToken && !isLoopback(hostOf(context.req.raw.url))) {
       throw new Problem(
         "forbidden",

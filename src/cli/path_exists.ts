@@ -1,5 +1,5 @@
 /** Whether there is something at this path, of whatever kind. */
-export async function exists(path: string): Promise<boolean> {
+export async function pathExists(path: string): Promise<boolean> {
   try {
     await Deno.stat(path);
     return true;

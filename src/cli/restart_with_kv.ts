@@ -6,7 +6,7 @@ import type { Clock } from "../runtime/runtime.ts";
  * `deno.json`, which asks for them, is found beside local files only. Null where there is nothing
  * to gain or where it may not be done; then the store is in memory, and says so.
  */
-export async function runAgainWithStore(
+export async function restartWithKv(
   program: string,
   args: readonly string[],
 ): Promise<number | null> {
@@ -31,7 +31,7 @@ export async function runAgainWithStore(
  * Stops this process when the one that ran it again is gone: nobody would stop it otherwise. Its
  * own children are none of that one's.
  */
-export function leaveWithParent(clock: Clock): void {
+export function exitWithParent(clock: Clock): void {
   const parent = Deno.env.get(parentVariable);
   if (parent === undefined) return;
   Deno.env.delete(parentVariable);

@@ -5,18 +5,18 @@ import { consoleObserver } from "../runtime/console_observer.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import { serveApp } from "../serve.ts";
-import { decideAccess } from "./cli_rights.ts";
+import { decideCliRights } from "./cli_rights.ts";
 import type { ServeCommand } from "./arguments.ts";
 import { banner } from "./banner.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
-import { leaveWithParent } from "./restart_with_kv.ts";
-import type { Served } from "./cli_service.ts";
+import { exitWithParent } from "./restart_with_kv.ts";
+import type { CliService } from "./cli_service.ts";
 
 /** Serves until the process is told to stop; gives the exit code. */
-export async function runService(command: ServeCommand, version: string): Promise<number> {
+export async function runServeCommand(command: ServeCommand, version: string): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
-  leaveWithParent(runtime.clock);
-  let served: Served;
+  exitWithParent(runtime.clock);
+  let served: CliService;
   let app: App;
   try {
     served = await prepare(command, runtime);
@@ -33,7 +33,7 @@ export async function runService(command: ServeCommand, version: string): Promis
   }
 }
 
-async function prepare(command: ServeCommand, runtime: Runtime): Promise<Served> {
+async function prepare(command: ServeCommand, runtime: Runtime): Promise<CliService> {
   const { database } = command;
   const path = command.config ?? (database === null ? await findConfiguration() : null);
   if (path !== null) {
@@ -48,7 +48,7 @@ async function prepare(command: ServeCommand, runtime: Runtime): Promise<Served>
       exampleQuery: "?limit=3",
     };
   }
-  const access = decideAccess({
+  const access = decideCliRights({
     host: command.host ?? defaultHost,
     public: command.public,
     // The demonstration is in memory, so that its writes need no leave but the token.
@@ -58,14 +58,14 @@ async function prepare(command: ServeCommand, runtime: Runtime): Promise<Served>
     const { serveDemonstration } = await import("./serve_demonstration.ts");
     return await serveDemonstration(access, runtime);
   }
-  const { serveInstantly } = await import("./serve_database.ts");
+  const { serveDatabase: serveInstantly } = await import("./serve_database.ts");
   return await serveInstantly(database, access, runtime);
 }
 
 const defaultHost = "127.0.0.1";
 
 interface Circumstances {
-  readonly served: Served;
+  readonly served: CliService;
   readonly command: ServeCommand;
   readonly runtime: Runtime;
   readonly version: string;

@@ -1,25 +1,22 @@
 import { type Database, openDatabase } from "../db/open_database.ts";
-import {
-  resource,
-  type ResourceDefinition,
-  type ResourceOptions,
-} from "../resource/define/resource_options.ts";
+import { resource, type ResourceDefinition } from "../resource/define/resource_definition.ts";
+import type { ResourceOptions } from "../resource/define/resource_options.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { CliRights } from "./cli_rights.ts";
-import { exists } from "./path_exists.ts";
-import { hostGuard } from "./dns_rebinding_guard.ts";
-import { grantedBy, refuseWrites, type Served, tokenAuth } from "./cli_service.ts";
+import { pathExists } from "./path_exists.ts";
+import { dnsRebindingGuard } from "./dns_rebinding_guard.ts";
+import { type CliService, refuseWrites, resourceOptionsFor, tokenAuth } from "./cli_service.ts";
 
 /**
  * Every table of a live database becomes a resource. Without `writable` the database is opened
  * read-only. Throws an Error with one sentence when there is nothing to serve.
  */
-export async function serveInstantly(
+export async function serveDatabase(
   place: string,
   access: CliRights,
   runtime: Runtime,
-): Promise<Served> {
+): Promise<CliService> {
   const db = await openDatabase(await toUrl(place), {
     readOnly: !access.writable,
     observe: runtime.observe,
@@ -30,7 +27,7 @@ export async function serveInstantly(
       db,
       runtime,
       auth: tokenAuth(access),
-      middleware: [...hostGuard(access), ...(access.writable ? [] : [refuseWrites])],
+      middleware: [...dnsRebindingGuard(access), ...(access.writable ? [] : [refuseWrites])],
       resources: tables.map((table) => definition(table, access)),
     },
     subject: `${db.label}, ${access.writable ? "with writes" : "read-only"}`,
@@ -44,7 +41,7 @@ async function toUrl(place: string): Promise<string> {
   // One letter before the colon is a drive.
   const isUrl = /^[a-z][a-z0-9+.-]+:/i.test(place);
   const path = isUrl ? filePathOf(place) : place;
-  if (path !== null && !await exists(path)) {
+  if (path !== null && !await pathExists(path)) {
     throw new Error(`Cannot open ${place}: there is no such file`);
   }
   return isUrl ? place : `sqlite:${place}`;
@@ -66,7 +63,7 @@ async function introspect(db: Database, runtime: Runtime): Promise<readonly Tabl
 
 function definition(table: TableInfo, access: CliRights): ResourceDefinition {
   const options: ResourceOptions<Record<string, unknown>> = {
-    ...grantedBy(access),
+    ...resourceOptionsFor(access),
     id: table.primaryKey.map((column) => column.name),
     // Which column counts versions is not known here; a hash of the row needs none.
     etag: {},

@@ -1,23 +1,23 @@
 import { type Database, openDatabase } from "../db/open_database.ts";
-import { resource } from "../resource/define/resource_options.ts";
+import { resource } from "../resource/define/resource_definition.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { boolean, date, integer, real, text } from "../schema/column_builder.ts";
 import { table } from "../schema/table.ts";
 import { tableInfoOf, type TableLike } from "../schema/table_like.ts";
 import { identifier, join, sql, toStatement } from "../sql/fragment.ts";
 import type { CliRights } from "./cli_rights.ts";
-import { hostGuard } from "./dns_rebinding_guard.ts";
-import { grantedBy, type Served, tokenAuth } from "./cli_service.ts";
+import { dnsRebindingGuard } from "./dns_rebinding_guard.ts";
+import { type CliService, resourceOptionsFor, tokenAuth } from "./cli_service.ts";
 
 /** A reading club in memory: four linked tables with rows to play with, gone when it stops. */
-export async function serveDemonstration(access: CliRights, runtime: Runtime): Promise<Served> {
+export async function serveDemonstration(access: CliRights, runtime: Runtime): Promise<CliService> {
   const db = await openDatabase("sqlite::memory:", { observe: runtime.observe });
   await db.createTables([authors, books, members, loans]);
   await insertRows(db, authors, authorRows);
   await insertRows(db, books, bookRows);
   await insertRows(db, members, memberRows);
   await insertRows(db, loans, loanRows);
-  const granted = { ...grantedBy(access), autoRelations: true };
+  const granted = { ...resourceOptionsFor(access), autoRelations: true };
   return {
     config: {
       db,
@@ -25,7 +25,7 @@ export async function serveDemonstration(access: CliRights, runtime: Runtime): P
       // Its cursors need not outlive it, and nobody has to be told so.
       secret: runtime.random.bytes(32).toBase64(),
       auth: tokenAuth(access),
-      middleware: hostGuard(access),
+      middleware: dnsRebindingGuard(access),
       resources: [
         resource(books, {
           ...granted,

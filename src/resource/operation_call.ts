@@ -2,7 +2,8 @@ import type { Grant } from "../auth/authorize.ts";
 import type { User } from "../auth/user.ts";
 import type { Connection } from "../db/driver.ts";
 import type { Key } from "../plan/key.ts";
-import { type HookContext, type MaybePromise, type RowId, withinTime } from "./define/hooks.ts";
+import type { MaybePromise } from "../runtime/maybe_promise.ts";
+import { type HookContext, type RowId, withinTime } from "./define/hooks.ts";
 import type { ResourceRequest } from "./operation.ts";
 import type { Resource } from "./define/resource.ts";
 

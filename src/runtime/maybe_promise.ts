@@ -1,4 +1,4 @@
-/** What is there at once, or later. */
+/** A value, or a promise of it. */
 export type MaybePromise<T> = T | Promise<T>;
 
 /** Goes on with a value at once where it is there: a promise costs turns of the queue. */

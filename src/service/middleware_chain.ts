@@ -1,23 +1,23 @@
 import { Hono } from "@hono/hono";
 import type { User } from "../auth/user.ts";
-import type { Caller } from "../resource/http/resource_router.ts";
+import type { Caller } from "../resource/http/routed_request.ts";
 import { Problem } from "../problem/problem.ts";
 import type { ProblemSlug } from "../protocol/problem_codes.ts";
 import type { Middleware, Router } from "./middleware.ts";
 
 /** Answers a request that has passed the middleware; never rejects. */
-export type RouterAnswer = (request: Request, caller: Caller) => Promise<Response>;
+export type AnswerRequest = (request: Request, caller: Caller) => Promise<Response>;
 
 /** What stands before the resources, and what becomes of its failures. */
 export interface MiddlewareOptions {
   /** In the order in which they run. */
-  readonly before: readonly Middleware[];
+  readonly middleware: readonly Middleware[];
   /** A foreign router, and the path that it is mounted at. */
   readonly routes: Router | undefined;
   readonly routesPath: string;
-  readonly answer: RouterAnswer;
+  readonly answer: AnswerRequest;
   /** What a middleware set as `user` → the user. */
-  readonly readUser: (value: unknown) => User | null;
+  readonly parseUser: (value: unknown) => User | null;
   /** The answer to what was thrown on the way. */
   readonly fail: (error: unknown, request: Request) => Response;
   /** Mends a response that was made or touched by others. */
@@ -25,10 +25,11 @@ export interface MiddlewareOptions {
 }
 
 /** A `fetch` that never rejects, through any Hono middleware. */
-export function throughMiddleware(
+export function createMiddlewareChain(
   options: MiddlewareOptions,
 ): (request: Request, info?: unknown) => Promise<Response> {
-  const { before, routes, routesPath, answer, readUser, fail, adopt } = options;
+  const { middleware: before, routes, routesPath, answer, parseUser: readUser, fail, adopt } =
+    options;
   // Nobody else makes or touches these answers: there is no header in them that was not checked.
   if (before.length === 0 && routes === undefined) {
     return (request, info) => answer(request, new AnonymousCaller(info));

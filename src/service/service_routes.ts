@@ -2,14 +2,14 @@ import type { Driver } from "../db/driver.ts";
 import { Problem } from "../problem/problem.ts";
 import { problemTypeBase } from "../protocol/problem_codes.ts";
 import { jsonType, type Reply } from "../protocol/reply.ts";
-import type { Target } from "../resource/http/resource_router.ts";
+import type { RequestTarget } from "../resource/http/request_target.ts";
 import type { KeyValue } from "../kv/key_value.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { databaseCheck, liveness, readiness, storeCheck } from "./health.ts";
 import { problemIndexPage, problemPage, problemPageSecurityPolicy } from "./problem_page.ts";
 
 /** Answers whatever is not a resource. Throws a 404 or 405. */
-export type ServiceRoutes = (method: string, target: Target) => Promise<Reply>;
+export type ServiceRoutes = (method: string, target: RequestTarget) => Promise<Reply>;
 
 /** What the service's own routes speak about. */
 export interface ServiceRoutesOptions {

@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { createUserReader } from "../../src/auth/user.ts";
+import { createUserParser } from "../../src/auth/user.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 
 Deno.test("a user is an object with an id that is a text and not empty", () => {
-  const read = createUserReader((observation) => assertEquals(observation, null));
+  const read = createUserParser((observation) => assertEquals(observation, null));
   assertEquals(read({ id: "1", roles: ["editor"] }), { id: "1", roles: ["editor"] });
   for (const value of [undefined, null, "ada", 1, {}, { id: "" }, { id: null }, { id: {} }]) {
     assertEquals(read(value), null);
@@ -12,7 +12,7 @@ Deno.test("a user is an object with an id that is a text and not empty", () => {
 
 Deno.test("a number for an id is an anonymous caller, and observed once", () => {
   const observations: Observation[] = [];
-  const read = createUserReader((observation) => observations.push(observation));
+  const read = createUserParser((observation) => observations.push(observation));
   for (const id of [1, 2, 0, 3n]) assertEquals(read({ id }), null);
   assertEquals(observations, [{
     kind: "notice",

@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { type AccessFacts, credentialsOf, decideAccess } from "../../src/cli/cli_rights.ts";
+import { checkToken, type CliRightsOptions, decideCliRights } from "../../src/cli/cli_rights.ts";
 import type { Random } from "../../src/runtime/runtime.ts";
 
 const random: Random = { bytes: (length) => new Uint8Array(length).fill(255) };
 
-function decided(facts: AccessFacts): string {
-  const { token, readsNeedToken, localOnly } = decideAccess(facts, random);
+function decided(facts: CliRightsOptions): string {
+  const { token, readsNeedToken, localOnly } = decideCliRights(facts, random);
   const reads = readsNeedToken ? "closed" : localOnly ? "local" : "open";
   return `${reads}, ${token === null ? "no token" : "token"}`;
 }
@@ -24,15 +24,15 @@ Deno.test("reads are open on the loopback alone, unless they were said to be pub
 });
 
 Deno.test("only the whole token is the right one", () => {
-  const { token } = decideAccess({ host: "::", public: false, writable: false }, random);
+  const { token } = decideCliRights({ host: "::", public: false, writable: false }, random);
   assert(token !== null);
   assertMatch(token, /^t_[\w-]{32}$/);
-  assertEquals(credentialsOf(undefined, token), "absent");
-  assertEquals(credentialsOf(`Bearer ${token}`, token), "right");
-  assertEquals(credentialsOf(`bearer  ${token} `, token), "right");
+  assertEquals(checkToken(undefined, token), "absent");
+  assertEquals(checkToken(`Bearer ${token}`, token), "right");
+  assertEquals(checkToken(`bearer  ${token} `, token), "right");
   for (
     const wrong of ["", "Bearer", `Bearer ${token}x`, `Bearer ${token.slice(1)}`, `Basic ${token}`]
   ) {
-    assertEquals(credentialsOf(wrong, token), "wrong", wrong);
+    assertEquals(checkToken(wrong, token), "wrong", wrong);
   }
 });

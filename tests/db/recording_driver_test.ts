@@ -4,7 +4,7 @@ import { resolveChangesOptions } from "../../src/db/changes/changes_options.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { openRecordingDriver } from "../../src/db/changes/recording_driver.ts";
 import { all } from "../../src/filter/builders.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
+import { resource } from "../../src/resource/define/resource_definition.ts";
 import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";

@@ -3,7 +3,7 @@ import { createApp } from "../../src/app.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
 import { trackMutations } from "../../src/db/changes/track_mutations.ts";
 import { all } from "../../src/filter/builders.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
+import { resource } from "../../src/resource/define/resource_definition.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { testOnEngines } from "../support/http.ts";

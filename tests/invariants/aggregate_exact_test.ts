@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { resource } from "../../src/resource/define/resource_options.ts";
+import { resource } from "../../src/resource/define/resource_definition.ts";
 import { bigint, decimal, integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";

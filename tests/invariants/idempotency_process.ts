@@ -3,7 +3,7 @@ import { createApp } from "../../src/app.ts";
 import type { Driver } from "../../src/db/driver.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
 import { all } from "../../src/filter/builders.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
+import { resource } from "../../src/resource/define/resource_definition.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";

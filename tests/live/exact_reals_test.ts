@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { createApp } from "../../src/app.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
+import { resource } from "../../src/resource/define/resource_definition.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { openEventStream } from "../support/event_stream.ts";
 import { run, scratchFolder } from "../support/scratch.ts";

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { ScopeFunction, ScopeResult } from "../../src/auth/scope.ts";
 import { all, eq, rsql } from "../../src/filter/builders.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
+import { resource } from "../../src/resource/define/resource_definition.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { boolean, integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { helpText } from "../../src/cli/help_text.ts";
+import { helpText } from "../../src/cli/arguments.ts";
 import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";
 import { problemCodes, type ProblemSlug } from "../../src/protocol/problem_codes.ts";
 import { problemExplanations, problemsToCome } from "../../src/protocol/problem_explanations.ts";

@@ -6,8 +6,8 @@ import { eq, rsql } from "../../src/filter/builders.ts";
 import {
   resource,
   type ResourceDefinition,
-  type ResourceOptions,
-} from "../../src/resource/define/resource_options.ts";
+} from "../../src/resource/define/resource_definition.ts";
+import type { ResourceOptions } from "../../src/resource/define/resource_options.ts";
 import { resolveRelations } from "../../src/resource/define/resolve_relations.ts";
 import {
   bytes,

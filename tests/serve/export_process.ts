@@ -3,7 +3,7 @@ import { createApp } from "../../src/app.ts";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import { type Database, openDatabase } from "../../src/db/open_database.ts";
 import { listen, type Listenable } from "../../src/listener.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
+import { resource } from "../../src/resource/define/resource_definition.ts";
 import { consoleObserver } from "../../src/runtime/console_observer.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";

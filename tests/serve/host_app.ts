@@ -1,7 +1,7 @@
 /** For `deno serve`: one empty table that everybody may read. */
 import { createApp } from "../../src/app.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
+import { resource } from "../../src/resource/define/resource_definition.ts";
 import { text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 

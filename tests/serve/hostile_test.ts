@@ -4,7 +4,7 @@ import type { AppConfig } from "../../src/config.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
 import { all } from "../../src/filter/builders.ts";
 import { listen, type Server } from "../../src/listener.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
+import { resource } from "../../src/resource/define/resource_definition.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";

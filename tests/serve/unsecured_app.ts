@@ -1,7 +1,7 @@
 /** For `deno serve`: an app without a secret, in the memory of its worker. */
 import { createApp } from "../../src/app.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
+import { resource } from "../../src/resource/define/resource_definition.ts";
 import { integer } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 

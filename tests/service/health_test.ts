@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { resource } from "../../src/resource/define/resource_options.ts";
+import { resource } from "../../src/resource/define/resource_definition.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import type { Clock } from "../../src/runtime/runtime.ts";

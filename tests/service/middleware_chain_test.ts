@@ -6,7 +6,7 @@ import { createApp, type RequestInfo } from "../../src/app.ts";
 import type { AppConfig } from "../../src/config.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
-import { resource } from "../../src/resource/define/resource_options.ts";
+import { resource } from "../../src/resource/define/resource_definition.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";

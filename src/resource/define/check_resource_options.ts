@@ -11,18 +11,17 @@ import type {
   FieldOptions,
   PaginationOptions,
   RelationOptions,
-  ResourceDefinition,
   ResourceOptions,
 } from "./resource_options.ts";
+import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 import type { AnyHooks } from "./hooks.ts";
-import { tableOf } from "./table_of.ts";
 
 /**
  * Refuses what the types refuse, for those who write JavaScript or are new here: one sentence that
  * names the table and the option. What the values mean is checked where they are settled.
  */
-export function checkOptions({ table, options }: ResourceDefinition): void {
-  const info = tableOf(table);
+export function checkResourceOptions({ table, options }: ResourceDefinition): void {
+  const info = requireTableInfo(table);
   const subject = `Cannot serve "${info.name}"`;
   requireObject(options, `${subject}: it has no options, like { id: ${idOf(info)} }`);
   requireKnownOptions(options, knownOptions, `${subject}: a resource`);

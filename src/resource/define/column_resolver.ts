@@ -4,13 +4,13 @@ import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ColumnReferenceOf } from "./resource_options.ts";
 
 /** A reference to a column → the column. Throws a plain Error that names the option. */
-export type ColumnFinder = (
+export type ColumnResolver = (
   reference: ColumnReferenceOf<Record<string, unknown>>,
   option: string,
 ) => ColumnInfo;
 
 /** Finds columns of one table; a name where an object could stand is observed once. */
-export function columnFinder(table: TableInfo, observe: Observer): ColumnFinder {
+export function createColumnResolver(table: TableInfo, observe: Observer): ColumnResolver {
   let warned = false;
   return (reference, option) => {
     const name = typeof reference === "string" ? reference : columnInfoOf(reference).name;

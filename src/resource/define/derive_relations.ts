@@ -1,7 +1,7 @@
 import { columnInfoOf, isColumn } from "../../schema/table_like.ts";
 import { canRelate, type Relation } from "../../schema/relation.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import type { DefinedTable } from "./resolve_relations.ts";
+import type { ServedTable } from "./resource_definition.ts";
 
 /**
  * The relations that foreign keys make: to one for each key of the table, to many for each key that
@@ -9,8 +9,8 @@ import type { DefinedTable } from "./resolve_relations.ts";
  * whose column is not readable, which would show what it hides, and names that nobody could write.
  */
 export function deriveRelations(
-  from: DefinedTable,
-  served: readonly DefinedTable[],
+  from: ServedTable,
+  served: readonly ServedTable[],
 ): readonly Relation[] {
   // Of a table that is served twice a relation leads to the first, and so do its foreign keys.
   const others = served.filter((one, index) =>
@@ -43,7 +43,7 @@ interface LoneKey {
   readonly other: ColumnInfo;
 }
 
-function foreignKeys(from: DefinedTable, to: DefinedTable): readonly LoneKey[] {
+function foreignKeys(from: ServedTable, to: ServedTable): readonly LoneKey[] {
   if (from.table.schema !== to.table.schema) return [];
   return from.table.foreignKeys.flatMap(({ columns, table, references }) => {
     if (table !== to.table.name || columns.length !== 1) return [];
@@ -54,7 +54,7 @@ function foreignKeys(from: DefinedTable, to: DefinedTable): readonly LoneKey[] {
   });
 }
 
-function isReadable(column: ColumnInfo, { definition }: DefinedTable): boolean {
+function isReadable(column: ColumnInfo, { definition }: ServedTable): boolean {
   const readable = definition.options.fields?.readable;
   return readable === undefined ||
     readable.some((reference) =>
@@ -62,7 +62,7 @@ function isReadable(column: ColumnInfo, { definition }: DefinedTable): boolean {
     );
 }
 
-function toOne(from: DefinedTable, to: DefinedTable, { own, other }: LoneKey): Candidate {
+function toOne(from: ServedTable, to: ServedTable, { own, other }: LoneKey): Candidate {
   const name = own.name.replace(/(?<=.)(?:_id|Id)$/, "");
   return {
     relation: {
@@ -78,7 +78,7 @@ function toOne(from: DefinedTable, to: DefinedTable, { own, other }: LoneKey): C
   };
 }
 
-function toMany(from: DefinedTable, other: DefinedTable, key: LoneKey): Candidate {
+function toMany(from: ServedTable, other: ServedTable, key: LoneKey): Candidate {
   return {
     relation: {
       owner: from.table,

@@ -1,5 +1,6 @@
 import type { User } from "../../auth/user.ts";
 import type { Connection } from "../../db/driver.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
 /** What a hook is told beside the row. */
@@ -42,9 +43,6 @@ export interface Hooks<S, I> {
 
 /** A primary key as hooks and events see it: the value, or the values of a composite key. */
 export type RowId = string | number | bigint | readonly (string | number | bigint)[];
-
-/** A value, or a promise of it. */
-export type MaybePromise<T> = T | Promise<T>;
 
 /** The hooks of a resource, settled; rows are plain records in process. */
 export type AnyHooks = Hooks<Record<string, unknown>, Record<string, unknown>>;

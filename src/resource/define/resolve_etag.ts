@@ -1,7 +1,7 @@
 import { deriveKey } from "../../runtime/derive_key.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import type { ColumnFinder } from "./column_resolver.ts";
-import type { ResourceDefinition } from "./resource_options.ts";
+import type { ColumnResolver } from "./column_resolver.ts";
+import type { ResourceDefinition } from "./resource_definition.ts";
 import type { EtagPolicy, TagKeys } from "../http/etag.ts";
 
 /** The keys of hash tags. */
@@ -15,7 +15,7 @@ export function createTagKeys(secrets: readonly string[]): TagKeys {
 export interface EtagContext {
   readonly keys: TagKeys;
   readonly readable: readonly ColumnInfo[];
-  readonly find: ColumnFinder;
+  readonly find: ColumnResolver;
 }
 
 /** The tags of a resource; null where it has none. Throws a plain Error for a mistake in them. */

@@ -1,7 +1,6 @@
 import type { Relation, Relations } from "../../schema/relation.ts";
 import { type ColumnInfo, isRequired, type TableInfo } from "../../schema/table_info.ts";
-import type { ResourceDefinition } from "./resource_options.ts";
-import { tableOf } from "./table_of.ts";
+import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 
 /**
  * The columns that nested writes fill in: foreign keys of related rows, which nobody else needs to
@@ -12,11 +11,11 @@ export function resolveNestedWrites(
   definitions: readonly ResourceDefinition[],
   relations: ReadonlyMap<ResourceDefinition, Relations>,
 ): ReadonlySet<ColumnInfo> {
-  const served = new Set(definitions.map(({ table }) => tableOf(table)));
+  const served = new Set(definitions.map(({ table }) => requireTableInfo(table)));
   const filledByRelation = new Set<ColumnInfo>();
   for (const definition of definitions) {
     if (definition.options.nestedWrites !== true) continue;
-    const owner = tableOf(definition.table);
+    const owner = requireTableInfo(definition.table);
     const own = [...relations.get(definition)?.values() ?? []];
     if (own.length === 0) {
       throw new Error(`Cannot serve "${owner.name}": nestedWrites needs relations to write along`);

@@ -2,16 +2,13 @@ import type { Driver } from "../../db/driver.ts";
 import { columnInfoOf } from "../../schema/table_like.ts";
 import { canRelate, type Relation, type Relations } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import type { AnyColumn, RelationOptions, ResourceDefinition } from "./resource_options.ts";
+import type { AnyColumn, RelationOptions } from "./resource_options.ts";
+import {
+  requireTableInfo,
+  type ResourceDefinition,
+  type ServedTable,
+} from "./resource_definition.ts";
 import { deriveRelations } from "./derive_relations.ts";
-import { tableOf } from "./table_of.ts";
-
-/** A definition with what it stands for. */
-export interface DefinedTable {
-  readonly definition: ResourceDefinition;
-  readonly table: TableInfo;
-  readonly driver: Driver;
-}
 
 /**
  * The relations of each resource: those that it declares, and those that its foreign keys make.
@@ -22,9 +19,9 @@ export function resolveRelations(
   definitions: readonly ResourceDefinition[],
   driver: Driver,
 ): ReadonlyMap<ResourceDefinition, Relations> {
-  const served = definitions.map((definition): DefinedTable => ({
+  const served = definitions.map((definition): ServedTable => ({
     definition,
-    table: tableOf(definition.table),
+    table: requireTableInfo(definition.table),
     driver: definition.options.db?.driver ?? driver,
   }));
   return new Map(served.map((from) => {
@@ -41,9 +38,9 @@ export function resolveRelations(
 
 function resolveRelation(
   name: string,
-  from: DefinedTable,
+  from: ServedTable,
   options: RelationOptions,
-  served: readonly DefinedTable[],
+  served: readonly ServedTable[],
 ): Relation {
   const owner = from.table;
   const fault = (message: string) =>
@@ -52,7 +49,7 @@ function resolveRelation(
   const tables = served.map(({ table }) => table);
   const target = typeof options.resource === "string"
     ? tables.find((table) => table.name === options.resource)
-    : tableOf(options.resource);
+    : requireTableInfo(options.resource);
   if (target === undefined) throw fault(`no resource serves the table "${options.resource}"`);
   const relation: Relation = {
     name,
@@ -82,7 +79,7 @@ const unusableName = /[,.;()]|^\s|\s$|^$|^__proto__$/;
 
 function requireName(
   name: string,
-  { table, definition }: DefinedTable,
+  { table, definition }: ServedTable,
   fault: (message: string) => Error,
 ): void {
   if (table.byName.has(name)) throw fault("a column has this name");
@@ -118,7 +115,7 @@ function stepsOf(options: RelationOptions, ends: Ends): Relation["steps"] {
       if (through === undefined || references === undefined) {
         throw fault("manyToMany needs through and references");
       }
-      const link = tableOf(through);
+      const link = requireTableInfo(through);
       return [
         { table: link, own: column(undefined, owner), other: column(foreignKey, link) },
         { table: target, own: column(references, link), other: column(undefined, target) },

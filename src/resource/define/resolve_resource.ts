@@ -14,17 +14,17 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
 import type { Relations } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import { type ColumnFinder, columnFinder } from "./column_resolver.ts";
-import type { ColumnReferenceOf, ResourceDefinition } from "./resource_options.ts";
+import { type ColumnResolver, createColumnResolver } from "./column_resolver.ts";
+import type { ColumnReferenceOf } from "./resource_options.ts";
+import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 import type { TagKeys } from "../http/etag.ts";
-import { requireReadableKey } from "./subscribable.ts";
+import { isSubscribable, requireReadableKey } from "./subscribable.ts";
 import { canGenerate } from "../write/complete_new_row.ts";
 import type { Computed } from "../output.ts";
 import type { BatchPolicy, FieldPolicy, Resource } from "./resource.ts";
 import { resolveEtag } from "./resolve_etag.ts";
 import { resolveProcedureProtections, resolveProcedures } from "./resolve_procedures.ts";
 import { resolveSoftDelete, type SoftDelete } from "./soft_delete.ts";
-import { tableOf } from "./table_of.ts";
 
 /** What all resources of an app share. */
 export interface ResourceContext {
@@ -58,8 +58,8 @@ export function resolveResource(
 ): Resource {
   const { options } = definition;
   const { runtime, resourceOf, filters } = context;
-  const table = tableOf(definition.table);
-  const find = columnFinder(table, runtime.observe);
+  const table = requireTableInfo(definition.table);
+  const find = createColumnResolver(table, runtime.observe);
   const operators = createOperatorRegistry(options.customOperators ?? {});
   const observeScope = observePlainTexts(table, runtime.observe);
   const driver = context.writeBy(options.db?.driver ?? context.driver);
@@ -96,6 +96,7 @@ export function resolveResource(
     generated: resolveGenerated(options, table, find),
     computed: resolveComputed(options, table, runtime.observe),
     capabilities: resolveCapabilities(options, softDelete),
+    isSubscribable: isSubscribable(options),
     page: resolvePage(options, table),
     batch: resolveBatch(options, table),
     etag: resolveEtag(options.etag, table, {
@@ -154,7 +155,7 @@ function observeMisfits(table: TableInfo, observe: Observer): Misfit {
 function checkKey(
   id: Options["id"],
   table: TableInfo,
-  find: ColumnFinder,
+  find: ColumnResolver,
 ): void {
   const named = [id].flat().map((reference) => find(reference, "id"));
   const same = named.length === table.primaryKey.length &&
@@ -169,7 +170,7 @@ function resolveFields(
   options: Options,
   table: TableInfo,
   softDelete: SoftDelete | null,
-  find: ColumnFinder,
+  find: ColumnResolver,
 ): FieldPolicy {
   const { readable, writable, filterable, sortable } = options.fields ?? {};
   const pick = (
@@ -205,7 +206,7 @@ function requireCreatable(
   { auth, capabilities, fields, generatedFields = [], hooks }: Options,
   table: TableInfo,
   filledByRelation: ReadonlySet<ColumnInfo>,
-  find: ColumnFinder,
+  find: ColumnResolver,
 ): void {
   const isCreated = auth?.create !== undefined && capabilities?.enableCreate !== false;
   if (!isCreated || hooks?.onBeforeCreate !== undefined || fields?.writable === undefined) return;
@@ -254,7 +255,7 @@ function resolveCapabilities(
 function resolveGenerated(
   { generatedFields = [], auth, hooks }: Options,
   table: TableInfo,
-  find: ColumnFinder,
+  find: ColumnResolver,
 ): ReadonlySet<ColumnInfo> {
   const generated = new Set(generatedFields.map((field) => find(field, "generatedFields")));
   const isFilledElsewhere = auth?.create !== undefined || hooks?.onBeforeCreate !== undefined;

@@ -66,6 +66,8 @@ export interface Resource {
   readonly generated: ReadonlySet<ColumnInfo>;
   readonly computed: Computed;
   readonly capabilities: ResolvedCapabilities;
+  /** Whether any user, or everyone, may subscribe to its rows. */
+  readonly isSubscribable: boolean;
   readonly page: PageLimits;
   readonly batch: BatchPolicy;
   readonly etag: EtagPolicy | null;

@@ -158,30 +158,3 @@ export interface ResourceOptions<S, I = S, U extends User = User> extends Protec
   /** Further filter operators, by whole symbol, e.g. `"=near="`. */
   readonly customOperators?: Readonly<Record<string, CustomOperator>> | undefined;
 }
-
-/** A table and how it is served, not yet settled. Made by {@link resource}. */
-export interface ResourceDefinition {
-  /** As it was declared or described. */
-  readonly table: TableLike<unknown, unknown> | TableInfo;
-  /** As they were given. */
-  readonly options: ResourceOptions<Record<string, unknown>>;
-}
-
-/**
- * Declares that a table is served, and how. Nothing happens until the app is created.
- *
- * @example
- * ```ts
- * import { all, integer, resource, table, text } from "@svc/resource-api";
- *
- * const notes = table("notes", { id: integer().primaryKey(), title: text().notNull() });
- * resource(notes, { id: notes.id, auth: { public: { read: true }, create: () => all() } });
- * ```
- */
-export function resource<S, I, U extends User = User>(
-  table: TableLike<S, I> | TableInfo,
-  options: ResourceOptions<S, I, U>,
-): ResourceDefinition {
-  // The row and user types serve whoever writes the options; in process a row is a plain record.
-  return { table, options: options as unknown as ResourceOptions<Record<string, unknown>> };
-}

@@ -16,7 +16,7 @@ export interface ResourceSummary {
 }
 
 /** Resource → what may be shown of it. */
-export function describeResource(resource: Resource): ResourceSummary {
+export function summarizeResource(resource: Resource): ResourceSummary {
   return {
     name: resource.name,
     url: resource.url,

@@ -1,4 +1,4 @@
-import type { MaybePromise } from "./hooks.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
 /**
  * What validates a value and may change it on the way: a schema of zod, valibot, arktype, or any

@@ -39,14 +39,14 @@ export function tagOf(row: Row, policy: EtagPolicy): string {
  * byte, weakness mark included. Strong comparison (RFC 9110, 13.1.1) would never let a weak tag
  * through, and weak ones are the default.
  */
-export function passesIfMatch(header: string, row: Row, policy: EtagPolicy): boolean {
+export function matchesIfMatch(header: string, row: Row, policy: EtagPolicy): boolean {
   if (header.trim() === "*") return true;
   const tags = tagsOf(row, policy);
   return listedTags(header).some((listed) => tags.includes(listed));
 }
 
 /** Whether `If-None-Match` names the row's tag: weak comparison (RFC 9110, 13.1.2). */
-export function namesTag(header: string, row: Row, policy: EtagPolicy): boolean {
+export function matchesIfNoneMatch(header: string, row: Row, policy: EtagPolicy): boolean {
   if (header.trim() === "*") return true;
   const tags = tagsOf(row, policy).map(withoutWeakness);
   return listedTags(header).some((listed) => tags.includes(withoutWeakness(listed)));

@@ -15,7 +15,7 @@ import type { IdempotencyClaim, IdempotencyStore } from "../../idempotency/idemp
 import type { AppStore } from "../../kv/open_store.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { StoreError } from "../../kv/store_error.ts";
-import type { IncomingRequest } from "./routed_request.ts";
+import type { RoutedRequest } from "./routed_request.ts";
 import type { RecordReply } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
 
@@ -28,7 +28,7 @@ export type AnswerIdempotently = (
 /** Looks for the `Idempotency-Key` of requests. */
 export interface IdempotentAnswers {
   /** Null for a write that has no key. Throws a 400 for a key that is none. */
-  find(request: IncomingRequest, resource: Resource): AnswerIdempotently | null;
+  find(request: RoutedRequest, resource: Resource): AnswerIdempotently | null;
   /** Makes room in these databases, where that is where answers are kept. */
   prepare(drivers: Iterable<Driver>): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import { Problem } from "../../problem/problem.ts";
 import type { Row } from "../../schema/table_info.ts";
-import { passesIfMatch, tagOf } from "./etag.ts";
+import { matchesIfMatch, tagOf } from "./etag.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** What a caller believes about the row it writes: the text of an `If-Match`, or nothing. */
@@ -25,7 +25,7 @@ export function requirePrecondition(
   resource: Resource,
 ): void {
   if (precondition === null || resource.etag === null) return;
-  if (passesIfMatch(precondition, row, resource.etag)) return;
+  if (matchesIfMatch(precondition, row, resource.etag)) return;
   throw preconditionFailed(tagOf(row, resource.etag));
 }
 

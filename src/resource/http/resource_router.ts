@@ -1,53 +1,37 @@
-import type { User } from "../../auth/user.ts";
-import type { Guard } from "../../guard/guard.ts";
+import type { Admission } from "../../guard/admission.ts";
 import { noDebit } from "../../guard/budget/debit.ts";
+import type { Guard } from "../../guard/guard.ts";
+import type { Protection } from "../../guard/protection.ts";
 import type { Reply } from "../../protocol/reply.ts";
-import type { Clock } from "../../runtime/runtime.ts";
-import { passGuard } from "./pass_guard.ts";
-import { type IdentifiedRequest, IncomingRequest } from "./routed_request.ts";
-import type { BodyLimits } from "./request_body.ts";
-import type { IdempotentAnswers } from "./idempotent_answers.ts";
-import type { AnswerDelivery } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
+import type { AnswerIdempotently, IdempotentAnswers } from "./idempotent_answers.ts";
+import type { RequestTarget } from "./request_target.ts";
+import {
+  type Caller,
+  type ReceivedRequest,
+  RoutedRequest,
+  type RoutedRequestOptions,
+} from "./routed_request.ts";
 import { findEndpoint } from "./routes.ts";
 
-/** A request path and its raw query, taken from the request target once. */
-export interface Target {
-  /** As it came, still percent-encoded, from the first slash on. */
-  readonly path: string;
-  /** Without the question mark. */
-  readonly query: string;
-}
-
-/** Who sends a request, as far as anybody has asked. */
-export interface Caller extends AnswerDelivery {
-  user(): User | null;
-  /** Where its socket ends; null where the listener does not say. */
-  address(): string | null;
-}
-
 /** The resources of an app, found by path. */
-export interface ResourceTable {
+export interface ResourceRouter {
   /** The answer of the resource that the path leads to, or null where it leads to none. */
-  answer(request: Request, target: Target, caller: Caller): Promise<Reply> | null;
+  answer(request: Request, target: RequestTarget, caller: Caller): Promise<Reply> | null;
 }
 
 /** What resources need of the app to answer. */
-export interface MountOptions {
-  readonly limits: BodyLimits;
+export interface ResourceRouterOptions extends RoutedRequestOptions {
   readonly guard: Guard;
-  /** Null where `Idempotency-Key` is not looked at. */
-  readonly keys: IdempotentAnswers | null;
-  /** How many proxies stand before the service, whose word on the client's address counts. */
-  readonly trustedProxies: number;
-  readonly clock: Clock;
+  /** Null where the `Idempotency-Key` header is ignored. */
+  readonly idempotency: IdempotentAnswers | null;
 }
 
-/** Puts the resources at their paths. Throws a plain Error when two want the same one. */
-export function mountResources(
+/** Maps paths to resources. Throws a plain Error when two resources have the same path. */
+export function createResourceRouter(
   resources: readonly Resource[],
-  options: MountOptions,
-): ResourceTable {
+  options: ResourceRouterOptions,
+): ResourceRouter {
   const byUrl = new Map<string, Resource>();
   for (const resource of resources) {
     if (byUrl.has(resource.url)) {
@@ -68,17 +52,17 @@ export function mountResources(
   function answerFrom(
     resource: Resource,
     segments: readonly string[],
-    identified: IdentifiedRequest,
+    received: ReceivedRequest,
   ): Promise<Reply> {
-    const { method } = identified.request;
+    const { method } = received.request;
     const endpoint = findEndpoint(method, segments, resource);
     const match = { endpoint, resource, segments };
-    const request = new IncomingRequest(identified, match, options);
-    endpoint.admit(request.user, resource);
-    const byKey = isRead(method) ? null : options.keys?.find(request, resource) ?? null;
+    const request = new RoutedRequest(received, match, options);
+    endpoint.requireAccess(request.user, resource);
+    const byKey = isRead(method) ? null : options.idempotency?.find(request, resource) ?? null;
     const protection = endpoint.protection(resource);
     if (protection !== undefined) {
-      return passGuard(request, { guard: options.guard, protection, byKey });
+      return answerGuarded(request, { guard: options.guard, protection, byKey });
     }
     if (byKey === null) return request.run(noDebit, null);
     return byKey((record) => request.run(noDebit, record), null);
@@ -87,6 +71,43 @@ export function mountResources(
 
 function isRead(method: string): boolean {
   return method === "GET" || method === "HEAD";
+}
+
+interface GuardedAnswer {
+  readonly guard: Guard;
+  readonly protection: Protection;
+  /** Answers by the request's `Idempotency-Key`; null where it has none. */
+  readonly byKey: AnswerIdempotently | null;
+}
+
+/**
+ * Answers a request once the guard admits it: counted first, then debited, then run. Awaits only
+ * what is a promise: most admissions are synchronous.
+ */
+async function answerGuarded(
+  request: RoutedRequest,
+  { guard, protection, byKey }: GuardedAnswer,
+): Promise<Reply> {
+  const admission = guard.admission(protection, request);
+  let reply: Reply;
+  try {
+    const entering = admission.enter();
+    if (entering instanceof Promise) await entering;
+    // An answer that was stored under the request's Idempotency-Key is counted, and costs nothing.
+    reply = byKey === null
+      ? await admitAndRun(request, admission)
+      : await byKey((record) => request.run(admission, record), admission);
+  } catch (error) {
+    throw admission.failed(error);
+  }
+  return admission.served(reply);
+}
+
+function admitAndRun(request: RoutedRequest, admission: Admission): Promise<Reply> {
+  const admitting = admission.admit();
+  return admitting instanceof Promise
+    ? admitting.then(() => request.run(admission, null))
+    : request.run(admission, null);
 }
 
 /** A resource's path is the longest known beginning of the path that ends at a slash. */
@@ -104,13 +125,13 @@ function find(
   return null;
 }
 
-/** One spelling for a path, whatever a client chose to percent-encode. A malformed one is itself. */
+/** One spelling for a path, whichever characters a client percent-encodes. */
 function canonicalPath(path: string): string {
   if (!path.includes("%")) return path;
   try {
     return path.split("/").map((part) => encodeURIComponent(decodeURIComponent(part))).join("/");
   } catch (error) {
-    // Such a path is nobody's; what is behind a resource's own path is looked at later.
+    // No resource has a malformed path; the segments after a resource's path are checked later.
     if (error instanceof URIError) return path;
     throw error;
   }

@@ -1,47 +1,71 @@
 import type { User } from "../../auth/user.ts";
-import { clientAddress } from "../../guard/client_address.ts";
 import { type Debit, noDebit } from "../../guard/budget/debit.ts";
+import { clientAddress } from "../../guard/client_address.ts";
+import { formatKey, parseKey, reservedSegments } from "../../plan/key.ts";
 import type { Reply } from "../../protocol/reply.ts";
-import { parseBody, readBody } from "./request_body.ts";
-import { operationPath } from "./operation_path.ts";
-import type { Caller, MountOptions, Target } from "./resource_router.ts";
-import type { RecordReply, ResourceRequest } from "../operation.ts";
-import { parseQuery } from "./query_parameters.ts";
+import type { Clock } from "../../runtime/runtime.ts";
 import type { Resource } from "../define/resource.ts";
+import type { AnswerDelivery, RecordReply, ResourceRequest } from "../operation.ts";
+import { parseQuery } from "./query_parameters.ts";
+import { type BodyLimits, parseBody, readBody } from "./request_body.ts";
+import type { RequestTarget } from "./request_target.ts";
 import type { Endpoint } from "./routes.ts";
 
-/** Where a request arrives. */
+/** Who sends a request; each part is looked up only when it is needed. */
+export interface Caller extends AnswerDelivery {
+  user(): User | null;
+  /** The address of the socket's peer; null where the listener does not report it. */
+  address(): string | null;
+}
+
+/** A request as the middleware passed it on. */
+export interface ReceivedRequest {
+  readonly request: Request;
+  readonly target: RequestTarget;
+  readonly caller: Caller;
+}
+
+/** The endpoint that a request's method and path lead to. */
 export interface RouteMatch {
   readonly endpoint: Endpoint;
   readonly resource: Resource;
-  /** The raw path segments behind the resource's own path. */
+  /** The raw path segments after the resource's own path. */
   readonly segments: readonly string[];
 }
 
+/** What a request is read with. */
+export interface RoutedRequestOptions {
+  readonly limits: BodyLimits;
+  /** How many proxies stand in front of the service: so many forwarded addresses are trusted. */
+  readonly trustedProxies: number;
+  readonly clock: Clock;
+}
+
 /**
- * A request at its endpoint, before it is let in: what the guard and the keys ask of it, and the way
- * on. A class, because functions of its own for every request cost more than what they do.
+ * A request whose endpoint is known and whose operation has not run: what the guard and the
+ * idempotency records need of it, and {@link RoutedRequest.run}. A class, because closures for
+ * every request cost more than what they do.
  */
-export class IncomingRequest {
+export class RoutedRequest {
   readonly request: Request;
-  readonly target: Target;
+  readonly target: RequestTarget;
   readonly user: User | null;
   readonly #caller: Caller;
-  readonly #destination: RouteMatch;
-  readonly #options: MountOptions;
+  readonly #match: RouteMatch;
+  readonly #options: RoutedRequestOptions;
   #reading: Promise<Uint8Array<ArrayBuffer>> | null = null;
 
-  /** Asks who sends it, and nothing else. */
-  constructor(incoming: IdentifiedRequest, destination: RouteMatch, options: MountOptions) {
-    this.request = incoming.request;
-    this.target = incoming.target;
-    this.user = incoming.caller.user();
-    this.#caller = incoming.caller;
-    this.#destination = destination;
+  /** Identifies the user; the address and the body are read later. */
+  constructor(received: ReceivedRequest, match: RouteMatch, options: RoutedRequestOptions) {
+    this.request = received.request;
+    this.target = received.target;
+    this.user = received.caller.user();
+    this.#caller = received.caller;
+    this.#match = match;
     this.#options = options;
   }
 
-  /** The client's address; null where nobody tells it. */
+  /** The client's address; null where neither the listener nor a trusted proxy reports it. */
   address(): string | null {
     return clientAddress(
       this.request.headers,
@@ -50,11 +74,11 @@ export class IncomingRequest {
     );
   }
 
-  /** The body as it came, read once; empty for operations that take none. Fails with 408 to 415. */
+  /** The raw body, read once; empty for operations that take none. Fails with 408 to 415. */
   body(): Promise<Uint8Array<ArrayBuffer>> {
     if (this.#reading === null) {
       const { limits, clock } = this.#options;
-      this.#reading = this.#destination.endpoint.takesBody
+      this.#reading = this.#match.endpoint.takesBody
         ? readBody(this.request, limits, clock)
         : Promise.resolve(new Uint8Array());
     }
@@ -63,24 +87,31 @@ export class IncomingRequest {
 
   /** Runs the operation. Not `async`: one promise less between request and answer. */
   run(debit: Debit, record: RecordReply | null): Promise<Reply> {
-    return this.#destination.endpoint.takesBody
+    return this.#match.endpoint.takesBody
       ? this.body().then((bytes) => this.#runWith(parseBody(bytes), debit, record))
       : this.#runWith(undefined, debit, record);
   }
 
-  /** Throws where the caller has no right to the operation, as {@link run} would; does nothing. */
+  /** Throws where the caller has no right to the operation, as {@link run} would; runs nothing. */
   async authorize(): Promise<void> {
-    const { endpoint, resource } = this.#destination;
+    const { endpoint, resource } = this.#match;
     const bytes = await this.body();
     const request = () =>
-      this.#asked(endpoint.takesBody ? parseBody(bytes) : undefined, noDebit, null);
+      this.#resourceRequest(endpoint.takesBody ? parseBody(bytes) : undefined, noDebit, null);
     await endpoint.authorize(request, this.user, resource);
   }
 
-  /** The path in one spelling, which another that leads to the same operation and row shares. */
+  /**
+   * One spelling for all paths that lead to the same operation and row: without a slash at the end,
+   * the id as answers spell it. An id that is malformed stays as it is. Throws a 400 for a
+   * malformed percent sequence.
+   */
   operationPath(): string {
-    const { segments, resource } = this.#destination;
-    return operationPath(segments, resource);
+    const { segments: [first, ...rest], resource: { url, table } } = this.#match;
+    if (first === undefined) return url;
+    // Reserved segments are looked up as they were sent.
+    const key = reservedSegments.has(first) ? null : parseKey(first, table);
+    return [url, key === null ? first : formatKey(key), ...rest].join("/");
   }
 
   #runWith(
@@ -88,14 +119,14 @@ export class IncomingRequest {
     debit: Debit,
     record: RecordReply | null,
   ): Promise<Reply> {
-    const { endpoint, resource } = this.#destination;
-    return endpoint.run(this.#asked(body, debit, record), this.user, resource);
+    const { endpoint, resource } = this.#match;
+    return endpoint.run(this.#resourceRequest(body, debit, record), this.user, resource);
   }
 
-  #asked(body: unknown, debit: Debit, record: RecordReply | null): ResourceRequest {
+  #resourceRequest(body: unknown, debit: Debit, record: RecordReply | null): ResourceRequest {
     const { request, target } = this;
     return {
-      segment: this.#destination.segments[0] ?? "",
+      segment: this.#match.segments[0] ?? "",
       query: parseQuery(target.query),
       body,
       header: (name) => request.headers.get(name),
@@ -106,11 +137,4 @@ export class IncomingRequest {
       record,
     };
   }
-}
-
-/** A request from somebody. */
-export interface IdentifiedRequest {
-  readonly request: Request;
-  readonly target: Target;
-  readonly caller: Caller;
 }

@@ -1,4 +1,4 @@
-import { admitCaller, requireUser } from "../../auth/authorize.ts";
+import { requireAccess, requireUser } from "../../auth/authorize.ts";
 import type { User } from "../../auth/user.ts";
 import type { Protection } from "../../guard/protection.ts";
 import { reservedSegments as reserved } from "../../plan/key.ts";
@@ -39,7 +39,7 @@ export interface Endpoint {
   /** The capabilities that must be on, all of them; none for what is always there. */
   readonly capabilities: readonly (keyof ResolvedCapabilities)[];
   /** Throws the 401 or 403 that is certain before a body is read or a name is looked up. */
-  admit(user: User | null, resource: Resource): void;
+  requireAccess(user: User | null, resource: Resource): void;
   /** Throws where the caller has no right to what `request` asks for, and does nothing else. */
   authorize(request: () => ResourceRequest, user: User | null, resource: Resource): Promise<void>;
   run(request: ResourceRequest, user: User | null, resource: Resource): Promise<Reply>;
@@ -155,7 +155,7 @@ function procedureMethodsAt(name: string | undefined, resource: Resource): Metho
     takesBody: true,
     capabilities: [],
     protection: ({ procedureProtections }) => procedureProtections.get(name),
-    admit: (user) => {
+    requireAccess: (user) => {
       if (procedure.public !== true) requireUser(`call ${name}`, user);
     },
     // Nothing but a user is needed, which was looked at before.
@@ -193,9 +193,9 @@ function mount<Intent, Plan, Outcome>(
     takesBody: operation.takesBody,
     capabilities,
     protection: ({ protections }) => protections.get(operation.access),
-    admit(user, { policy }) {
-      admitCaller(operation.access, user, policy);
-      if (operation.alsoAccess !== undefined) admitCaller(operation.alsoAccess, user, policy);
+    requireAccess(user, { policy }) {
+      requireAccess(operation.access, user, policy);
+      if (operation.alsoAccess !== undefined) requireAccess(operation.alsoAccess, user, policy);
     },
     authorize: (request, user, resource) => authorizeAgain(operation, request, user, resource),
     run: (request, user, resource) => runOperation(operation, request, user, resource),

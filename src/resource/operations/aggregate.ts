@@ -7,10 +7,10 @@ import { type AggregateQuery, parseAggregateQuery } from "../read/aggregate_quer
 import type { Operation } from "../operation.ts";
 import { presentGroups } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
-import { type WalkingFilter, walkingFilter } from "../read/user_filter.ts";
+import { parseRelationFilter, type RelationFilter } from "../read/user_filter.ts";
 
 interface AggregateIntent {
-  readonly filter: WalkingFilter;
+  readonly filter: RelationFilter;
   readonly question: AggregateQuery;
 }
 
@@ -22,7 +22,7 @@ export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Aggre
 
   parse({ query }, resource) {
     return {
-      filter: walkingFilter(query.get("filter"), resource),
+      filter: parseRelationFilter(query.get("filter"), resource),
       question: parseAggregateQuery(query, resource),
     };
   },
@@ -32,7 +32,7 @@ export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Aggre
   },
 
   plan({ filter, question }, grant, resource, { related }) {
-    const where = and(grant.rows, filter.within(related), resource.live);
+    const where = and(grant.rows, filter.restrictTo(related), resource.live);
     return { ...groupPlan(question, resource), where };
   },
 

@@ -3,10 +3,10 @@ import { and, type Filter } from "../../filter/filter.ts";
 import type { CountPlan } from "../../plan/plan.ts";
 import { jsonReply } from "../http/json_reply.ts";
 import type { Operation } from "../operation.ts";
-import { shownRows, type WalkingFilter, walkingFilter } from "../read/user_filter.ts";
+import { parseRelationFilter, type RelationFilter, softDeleteFilter } from "../read/user_filter.ts";
 
 interface CountIntent {
-  readonly filter: WalkingFilter;
+  readonly filter: RelationFilter;
   readonly shown: Filter;
 }
 
@@ -18,8 +18,8 @@ export const count: Operation<CountIntent, CountPlan, number> = {
 
   parse({ query }, resource) {
     return {
-      filter: walkingFilter(query.get("filter"), resource),
-      shown: shownRows(query, resource),
+      filter: parseRelationFilter(query.get("filter"), resource),
+      shown: softDeleteFilter(query, resource),
     };
   },
 
@@ -28,7 +28,7 @@ export const count: Operation<CountIntent, CountPlan, number> = {
   },
 
   plan({ filter, shown }, grant, { table }, { related }) {
-    return { kind: "count", table, where: and(grant.rows, filter.within(related), shown) };
+    return { kind: "count", table, where: and(grant.rows, filter.restrictTo(related), shown) };
   },
 
   execute(plan, { resource }) {

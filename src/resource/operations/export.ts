@@ -10,10 +10,10 @@ import { exportPages, firstPageRows } from "../read/export_pages.ts";
 import type { Operation } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
 import type { RowFormat } from "../read/row_format.ts";
-import { parseSelection, planSelection, reachOf, type Selection } from "../read/list_query.ts";
+import { type ListQuery, parseListQuery, planList, reachedByList } from "../read/list_query.ts";
 
 interface ExportIntent {
-  readonly selection: Selection;
+  readonly selection: ListQuery;
   /** Of all rows together. */
   readonly limit: number;
 }
@@ -38,17 +38,17 @@ export function exportRows(
         throw new Problem("invalid-parameter", `Cannot use "include" in an export: ask for JSON`);
       }
       return {
-        selection: parseSelection(query, resource),
+        selection: parseListQuery(query, resource),
         limit: parseLimit(query.get("limit") ?? null, unlimited),
       };
     },
 
     reaches({ selection }) {
-      return reachOf(selection);
+      return reachedByList(selection);
     },
 
     plan({ selection }, grant, resource, { related }) {
-      return planSelection(selection, { grant, related }, resource, firstPageRows);
+      return planList(selection, { grant, related }, resource, firstPageRows);
     },
 
     async execute(plan, { resource }) {

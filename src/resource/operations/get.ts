@@ -4,9 +4,9 @@ import { type Key, keyFilter, parseKey } from "../../plan/key.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { cacheControl, jsonReply, tagHeaders } from "../http/json_reply.ts";
-import { namesTag } from "../http/etag.ts";
+import { matchesIfNoneMatch } from "../http/etag.ts";
 import { notFound } from "../read/not_found_or_forbidden.ts";
-import { type Include, reachedBy, resolveInclude } from "../read/resolve_include.ts";
+import { type Include, reachedByIncludes, resolveInclude } from "../read/resolve_include.ts";
 import { loadIncluded } from "../read/load_included.ts";
 import type { Operation, RelatedGrants } from "../operation.ts";
 import {
@@ -58,7 +58,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
   },
 
   reaches({ view }) {
-    return reachedBy(view.include);
+    return reachedByIncludes(view.include);
   },
 
   plan({ key, segment, view }, grant, resource, { related }) {
@@ -88,7 +88,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
     const [shown] = presentRows([row], readFor(view, resource), view, included);
     if (resource.etag === null) return jsonReply(200, shown);
     const headers = tagHeaders(row, resource.etag);
-    const isKnown = ifNoneMatch !== null && namesTag(ifNoneMatch, row, resource.etag);
+    const isKnown = ifNoneMatch !== null && matchesIfNoneMatch(ifNoneMatch, row, resource.etag);
     return isKnown
       ? { status: 304, headers: { "cache-control": cacheControl, ...headers }, body: null }
       : jsonReply(200, shown, headers);

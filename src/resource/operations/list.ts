@@ -10,7 +10,7 @@ import { loadIncluded } from "../read/load_included.ts";
 import type { Operation, RelatedGrants } from "../operation.ts";
 import { type Included, noneIncluded, presentRows, type View } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
-import { parseSelection, planSelection, reachOf, type Selection } from "../read/list_query.ts";
+import { type ListQuery, parseListQuery, planList, reachedByList } from "../read/list_query.ts";
 import {
   fetchTotalCount,
   parseTotalCount,
@@ -21,7 +21,7 @@ import {
 } from "../read/total_count.ts";
 
 interface ListIntent {
-  readonly selection: Selection;
+  readonly selection: ListQuery;
   readonly limit: number;
   readonly total: TotalCountMode;
 }
@@ -49,19 +49,19 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
 
   parse({ query }, resource) {
     return {
-      selection: parseSelection(query, resource),
+      selection: parseListQuery(query, resource),
       limit: parseLimit(query.get("limit") ?? null, resource.page),
       total: parseTotalCount(query),
     };
   },
 
   reaches({ selection }) {
-    return reachOf(selection);
+    return reachedByList(selection);
   },
 
   plan({ selection, limit, total }, grant, resource, { related }) {
     // One more than asked for tells whether there is another page.
-    const read = planSelection(selection, { grant, related }, resource, limit + 1);
+    const read = planList(selection, { grant, related }, resource, limit + 1);
     return {
       read,
       total: total === "none" ? null : planTotalCount(read.where, total, grant, resource),

@@ -1,14 +1,14 @@
 import { allRows, and, type Filter } from "../../filter/filter.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
 import type { LiveView } from "../../live/live_view.ts";
-import { reachedBy, resolveInclude } from "../read/resolve_include.ts";
+import { reachedByIncludes, resolveInclude } from "../read/resolve_include.ts";
 import { createLiveView } from "../stream/create_live_view.ts";
-import { requireSubscribable } from "../read/load_included.ts";
+import { requireSubscribableIncludes } from "../read/load_included.ts";
 import type { Operation } from "../operation.ts";
 import { type View, viewOf } from "../output.ts";
 import { parseFlag } from "../http/query_parameters.ts";
-import { hubOf, openStream, type Stream, streamReply } from "../stream/open_stream.ts";
-import { userFilter } from "../read/user_filter.ts";
+import { hubOf, openStream, type StreamBody, streamReply } from "../stream/open_stream.ts";
+import { parseUserFilter } from "../read/user_filter.ts";
 
 interface SubscribeIntent {
   /** What must hold beside the scope. */
@@ -25,16 +25,16 @@ interface SubscribePlan extends Omit<SubscribeIntent, "view"> {
 }
 
 /** `GET /subscribe`: the rows, and every change of them as it happens. */
-export const subscribe: Operation<SubscribeIntent, SubscribePlan, Stream> = {
+export const subscribe: Operation<SubscribeIntent, SubscribePlan, StreamBody> = {
   name: "subscribe",
   access: "subscribe",
   takesBody: false,
 
   parse({ query, header }, resource) {
     const include = resolveInclude(query.get("include"), resource);
-    requireSubscribable(include);
+    requireSubscribableIncludes(include);
     return {
-      filter: and(userFilter(query.get("filter"), resource) ?? allRows, resource.live),
+      filter: and(parseUserFilter(query.get("filter"), resource) ?? allRows, resource.live),
       view: viewOf(resource, query.get("select"), include),
       resumeFrom: (header("last-event-id") ?? query.get("resumeFrom")) || null,
       skipExisting: parseFlag(query, "skipExisting"),
@@ -42,7 +42,7 @@ export const subscribe: Operation<SubscribeIntent, SubscribePlan, Stream> = {
   },
 
   reaches({ view }) {
-    return reachedBy(view.include);
+    return reachedByIncludes(view.include);
   },
 
   plan(intent, grant, resource, { related }) {

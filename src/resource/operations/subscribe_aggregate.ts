@@ -9,8 +9,8 @@ import { parseAggregateQuery } from "../read/aggregate_query.ts";
 import type { Operation } from "../operation.ts";
 import type { Query } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
-import { hubOf, openStream, type Stream, streamReply } from "../stream/open_stream.ts";
-import { userFilter } from "../read/user_filter.ts";
+import { hubOf, openStream, type StreamBody, streamReply } from "../stream/open_stream.ts";
+import { parseUserFilter } from "../read/user_filter.ts";
 
 interface SubscribeIntent {
   /** What must hold beside the scope. */
@@ -24,14 +24,14 @@ interface SubscribePlan extends SubscribeIntent {
 }
 
 /** `GET /aggregate/subscribe`: the answer of an aggregate, and again whenever it is another. */
-export const subscribeAggregate: Operation<SubscribeIntent, SubscribePlan, Stream> = {
+export const subscribeAggregate: Operation<SubscribeIntent, SubscribePlan, StreamBody> = {
   name: "subscribe-aggregate",
   access: "subscribe",
   takesBody: false,
 
   parse({ query }, resource) {
     return {
-      filter: and(userFilter(query.get("filter"), resource) ?? allRows, resource.live),
+      filter: and(parseUserFilter(query.get("filter"), resource) ?? allRows, resource.live),
       question: liveAggregateQuery(query, resource),
     };
   },

@@ -5,25 +5,25 @@ import { parseOrder } from "../../plan/order.ts";
 import type { OrderKey, ReadPlan } from "../../plan/plan.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
-import { reachedBy, resolveInclude } from "./resolve_include.ts";
+import { reachedByIncludes, resolveInclude } from "./resolve_include.ts";
 import type { RelatedGrants } from "../operation.ts";
 import { columnsOf, type View, viewOf } from "../output.ts";
 import type { Query } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
-import { shownRows, type WalkingFilter, walkingFilter } from "./user_filter.ts";
+import { parseRelationFilter, type RelationFilter, softDeleteFilter } from "./user_filter.ts";
 
 /** Which rows are asked for, in which order, and what is shown of them: for lists and exports. */
-export interface Selection {
-  readonly filter: WalkingFilter;
+export interface ListQuery {
+  readonly filter: RelationFilter;
   /** All, or those that are not marked deleted. */
-  readonly shown: Filter;
+  readonly softDeleteFilter: Filter;
   readonly view: View;
   readonly order: readonly OrderKey[];
   readonly after: readonly SqlValue[] | null;
 }
 
 /** The parameters that lists and exports share. */
-export function parseSelection(query: Query, resource: Resource): Selection {
+export function parseListQuery(query: Query, resource: Resource): ListQuery {
   const order = parseOrder(
     query.get("orderBy") ?? null,
     resource.table,
@@ -31,8 +31,8 @@ export function parseSelection(query: Query, resource: Resource): Selection {
   );
   const cursor = query.get("cursor") ?? "";
   return {
-    filter: walkingFilter(query.get("filter"), resource),
-    shown: shownRows(query, resource),
+    filter: parseRelationFilter(query.get("filter"), resource),
+    softDeleteFilter: softDeleteFilter(query, resource),
     view: viewOf(resource, query.get("select"), resolveInclude(query.get("include"), resource)),
     order,
     after: cursor === "" ? null : openCursor(cursor, resource.url, order, resource.sealer),
@@ -40,29 +40,29 @@ export function parseSelection(query: Query, resource: Resource): Selection {
 }
 
 /** The other resources that a selection reads. */
-export function reachOf({ filter, view }: Selection): ReadonlySet<Resource> {
+export function reachedByList({ filter, view }: ListQuery): ReadonlySet<Resource> {
   if (view.include.length === 0) return filter.reached;
-  return new Set([...filter.reached, ...reachedBy(view.include)]);
+  return new Set([...filter.reached, ...reachedByIncludes(view.include)]);
 }
 
 /** The rights that a selection is planned with. */
-export interface SelectionRights extends Pick<RelatedGrants, "related"> {
+export interface ListRights extends Pick<RelatedGrants, "related"> {
   readonly grant: Grant;
 }
 
 /** The rows of a selection that may be touched, `limit` of them. */
-export function planSelection(
-  selection: Selection,
-  { grant, related }: SelectionRights,
+export function planList(
+  selection: ListQuery,
+  { grant, related }: ListRights,
   { table }: Resource,
   limit: number,
 ): ReadPlan {
-  const { filter, shown, order, after } = selection;
+  const { filter, softDeleteFilter: shown, order, after } = selection;
   return {
     kind: "read",
     table,
     columns: columnsFor(selection, table),
-    where: and(grant.rows, filter.within(related), shown),
+    where: and(grant.rows, filter.restrictTo(related), shown),
     order,
     after,
     limit,
@@ -70,7 +70,7 @@ export function planSelection(
 }
 
 /** What is shown, and what a position in the order is made of. */
-function columnsFor({ view, order }: Selection, table: TableInfo): readonly ColumnInfo[] {
+function columnsFor({ view, order }: ListQuery, table: TableInfo): readonly ColumnInfo[] {
   const columns = columnsOf(view, table);
   const missing = order.map(({ column }) => column).filter((column) => !columns.includes(column));
   return missing.length === 0 ? columns : [...columns, ...missing];

@@ -6,7 +6,7 @@ import type { RelatedPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { Include } from "./resolve_include.ts";
-import { shownLinks } from "./readable_links.ts";
+import { readableLinks } from "./related_grants.ts";
 import { columnsOf, type Included } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
 
@@ -42,7 +42,7 @@ interface Around {
   readonly times: readonly number[];
 }
 
-/** The same for one row of a stream: {@link requireSubscribable} has seen that it is not too much. */
+/** The same for one row of a stream: {@link requireSubscribableIncludes} has seen that it is not too much. */
 export function loadIncludedOfOne(
   row: Row,
   includes: readonly Include[],
@@ -60,7 +60,7 @@ export function loadIncludedOfOne(
  * A stream has no smaller page to ask for when a row alone includes too much, and must not end when
  * it comes to that. Throws a 422 for what may include too much by its limits.
  */
-export function requireSubscribable(includes: readonly Include[]): void {
+export function requireSubscribableIncludes(includes: readonly Include[]): void {
   const most = maxRowsUnder(includes);
   if (most <= maxIncludedPerRow) return;
   throw new Problem(
@@ -109,7 +109,7 @@ async function loadOne(
   const { relation, target, view } = include;
   const { keys, placeOf } = distinctKeys(rows, relation.steps[0].own);
   const read = columnsOf(view, target.table);
-  const right = rightTo(include, loading.related);
+  const right = relatedRight(include, loading.related);
   const found = right === null || keys.length === 0 ? nothing : await fetchRelated(
     loading.connection,
     planFor(include, keys, read, right, loading),
@@ -182,14 +182,14 @@ function planFor(
 }
 
 /** What is shown of a relation to a caller: null where nothing can be. */
-export function rightTo(
+export function relatedRight(
   { relation, target, filter }: Include,
   related: ReadonlyMap<Resource, Grant>,
 ): RelatedRight | null {
   const grant = related.get(target);
-  const links = shownLinks(relation, target, related);
+  const links = readableLinks(relation, target, related);
   if (grant === undefined || links.kind === "none") return null;
-  return { where: and(grant.rows, target.live, filter.within(related)), links };
+  return { where: and(grant.rows, target.live, filter.restrictTo(related)), links };
 }
 
 function tooMuch(): Problem {

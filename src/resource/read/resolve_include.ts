@@ -6,17 +6,16 @@ import type { OrderKey } from "../../plan/plan.ts";
 import { nearestName } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Relation } from "../../schema/relation.ts";
-import { noResources } from "./related_grants.ts";
-import { resourcesAlong } from "./readable_links.ts";
+import { noResources, reachedByRelation } from "./related_grants.ts";
 import { noIncludes, type View, viewOf } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
-import { type WalkingFilter, walkingFilter } from "./user_filter.ts";
+import { parseRelationFilter, type RelationFilter } from "./user_filter.ts";
 
 /** One relation to load with the rows of a resource, by the rules of the resource it leads to. */
 export interface Include {
   readonly relation: Relation;
   readonly target: Resource;
-  readonly filter: WalkingFilter;
+  readonly filter: RelationFilter;
   readonly order: readonly OrderKey[];
   /** The most rows for one row. */
   readonly limit: number;
@@ -35,13 +34,13 @@ export function resolveInclude(text: string | undefined, resource: Resource): re
 }
 
 /** The resources whose rows are loaded, or walked over or to. */
-export function reachedBy(includes: readonly Include[]): ReadonlySet<Resource> {
+export function reachedByIncludes(includes: readonly Include[]): ReadonlySet<Resource> {
   if (includes.length === 0) return noResources;
   return new Set(
     includes.flatMap(({ relation, target, filter, view }) => [
-      ...resourcesAlong(relation, target),
+      ...reachedByRelation(relation, target),
       ...filter.reached,
-      ...reachedBy(view.include),
+      ...reachedByIncludes(view.include),
     ]),
   );
 }
@@ -100,9 +99,9 @@ function resolveOne(
 }
 
 /** A position in a filter counts from the filter's own beginning: the problem says which one. */
-function readFilter(text: string | undefined, target: Resource, path: string): WalkingFilter {
+function readFilter(text: string | undefined, target: Resource, path: string): RelationFilter {
   try {
-    return walkingFilter(text, target);
+    return parseRelationFilter(text, target);
   } catch (cause) {
     if (!(cause instanceof Problem)) throw cause;
     throw new Problem(cause.slug, `In the filter of include ${path}: ${cause.message}`, {

@@ -9,30 +9,29 @@ import {
 } from "../../filter/syntax/filter_syntax.ts";
 import { unreachable } from "../../problem/unreachable.ts";
 import type { Relation } from "../../schema/relation.ts";
-import { noResources } from "./related_grants.ts";
-import { resourcesAlong, shownLinks } from "./readable_links.ts";
+import { noResources, reachedByRelation, readableLinks } from "./related_grants.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** A user's filter text → a filter under the field policy; null when it holds none. Throws a 400. */
-export function userFilter(text: string | undefined, resource: Resource): Filter | null {
+export function parseUserFilter(text: string | undefined, resource: Resource): Filter | null {
   const syntax = text === undefined ? null : resource.filters.parse(text);
   return syntax === null ? null : resolveFilter(syntax, ownColumns(resource));
 }
 
 /** A user's filter that may walk relations: no filter yet, but what becomes one by rights. */
-export interface WalkingFilter {
+export interface RelationFilter {
   /** The resources that it walks to, and those of the links on its way. */
   readonly reached: ReadonlySet<Resource>;
   /**
    * What it passes when of those resources only the rows count that the caller may read. Without
    * the right to one of them nothing passes there.
    */
-  within(related: ReadonlyMap<Resource, Grant>): Filter;
+  restrictTo(related: ReadonlyMap<Resource, Grant>): Filter;
 }
 
-/** As {@link userFilter}, and dotted names may walk the relations that are marked filterable. */
-export function walkingFilter(text: string | undefined, resource: Resource): WalkingFilter {
+/** As {@link parseUserFilter}, and dotted names may walk the relations that are marked filterable. */
+export function parseRelationFilter(text: string | undefined, resource: Resource): RelationFilter {
   const syntax = text === undefined ? null : resource.filters.parse(text);
   if (syntax === null) return everyRow;
   const filter = resolveFilter(syntax, columnsInReach(resource, maxSteps));
@@ -41,16 +40,16 @@ export function walkingFilter(text: string | undefined, resource: Resource): Wal
   if (reached.size > 0) requireFewWalks(syntax, resource);
   return {
     reached,
-    within: (related) => reached.size === 0 ? filter : restricted(filter, resource, related),
+    restrictTo: (related) => reached.size === 0 ? filter : restricted(filter, resource, related),
   };
 }
 
 /** The rows that a list or count speaks of: those marked deleted only with `withDeleted=true`. */
-export function shownRows(query: Query, resource: Resource): Filter {
+export function softDeleteFilter(query: Query, resource: Resource): Filter {
   return parseFlag(query, "withDeleted") ? allRows : resource.live;
 }
 
-const everyRow: WalkingFilter = Object.freeze({ reached: noResources, within: () => allRows });
+const everyRow: RelationFilter = Object.freeze({ reached: noResources, restrictTo: () => allRows });
 
 /** As deep as `include` goes: each step is a query within the query. */
 const maxSteps = 3;
@@ -76,7 +75,7 @@ function collectReached(filter: Filter, resource: Resource, reached: Set<Resourc
     for (const term of filter.terms) collectReached(term, resource, reached);
   } else if (filter.kind === "related") {
     const target = targetOf(filter.relation, resource);
-    for (const one of resourcesAlong(filter.relation, resource)) reached.add(one);
+    for (const one of reachedByRelation(filter.relation, resource)) reached.add(one);
     collectReached(filter.filter, target, reached);
   }
 }
@@ -111,7 +110,7 @@ function restricted(
       const grant = related.get(target);
       if (grant === undefined) return noRows;
       const inner = and(restricted(filter.filter, target, related), grant.rows, target.live);
-      const links = shownLinks(filter.relation, resource, related);
+      const links = readableLinks(filter.relation, resource, related);
       if (inner.kind === "none" || links.kind === "none") return noRows;
       return { ...filter, filter: inner, links };
     }

@@ -5,8 +5,8 @@ import type { LiveView, ShownRelation, ViewRight } from "../../live/live_view.ts
 import { Problem } from "../../problem/problem.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { tagOf } from "../http/etag.ts";
-import { type Include, reachedBy } from "../read/resolve_include.ts";
-import { loadIncluded, loadIncludedOfOne, rightTo } from "../read/load_included.ts";
+import { type Include, reachedByIncludes } from "../read/resolve_include.ts";
+import { loadIncluded, loadIncludedOfOne, relatedRight } from "../read/load_included.ts";
 import { presentRows, type View } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
 
@@ -30,7 +30,9 @@ export function createLiveView(view: View, resource: Resource, rights: LiveRight
     key: JSON.stringify([shape, rightsKey(include, related)]),
     shape: JSON.stringify(shape),
     shown: shownUnder(resource, include, related),
-    rights: [...reachedBy(include)].map((target) => viewRight(target, view, resource, rights)),
+    rights: [...reachedByIncludes(include)].map((target) =>
+      viewRight(target, view, resource, rights)
+    ),
     present: include.length === 0
       ? (rows) => tagged(presentRows(rows, table.columns, view), rows)
       : async (rows) => tagged(await presentIncluding(rows, view, resource, related), rows),
@@ -40,7 +42,7 @@ export function createLiveView(view: View, resource: Resource, rights: LiveRight
 /** Which rows are shown under others. */
 function rightsKey(includes: readonly Include[], related: LiveRights["related"]): unknown {
   return includes.map((include) => {
-    const right = rightTo(include, related);
+    const right = relatedRight(include, related);
     if (right === null) return null;
     return [
       canonicalFilterText(right.where),
@@ -69,7 +71,7 @@ function shownUnder(
 ): readonly ShownRelation[] {
   return includes.flatMap((include) => {
     const { relation, target, view } = include;
-    const right = rightTo(include, related);
+    const right = relatedRight(include, related);
     if (right === null) return [];
     return [{
       relation,

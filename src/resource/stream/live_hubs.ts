@@ -8,18 +8,18 @@ import { StreamQuota, type StreamQuotaLimits } from "../../live/stream/stream_qu
 import { unrecordedIn } from "../../live/feed/require_recorded.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import type { RecordedDriver } from "../define/resolve_change_recording.ts";
+import type { ChangeRecording } from "../define/resolve_change_recordings.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** What the hubs of an app are made of. */
+/** What the hubs of an app are opened with. */
 export interface LiveHubsOptions {
-  /** By the drivers that the configuration names. */
-  readonly recorded: ReadonlyMap<Driver, RecordedDriver>;
+  /** Keyed by the driver that the configuration names. */
+  readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
   readonly limits: StreamQuotaLimits;
   readonly runtime: Runtime;
 }
 
-/** The hubs of an app: one for each database with a resource that somebody may subscribe to. */
+/** The hubs of an app: one for each database with a subscribable resource. */
 export class LiveHubs {
   readonly #options: LiveHubsOptions;
   readonly #quota: StreamQuota;
@@ -31,21 +31,21 @@ export class LiveHubs {
     this.#quota = new StreamQuota(options.limits);
   }
 
-  /** The hub of a database; null where nobody may subscribe, or no changes are recorded. */
+  /** The hub of a database; null without a subscribable resource or without recorded changes. */
   of(driver: Driver): LiveHub | null {
     return this.#hubs.get(driver) ?? null;
   }
 
   /**
-   * Lets changes be recorded. A database that only gives has no streams; one that cannot be reached
-   * now has them once it can.
+   * Sets up the recording of changes. A read-only database has no streams; one that cannot be
+   * reached yet has streams once it can be.
    */
   async open(resources: readonly Resource[]): Promise<void> {
     await Promise.all(
-      [...this.#options.recorded.values()].map((recorded) => {
-        const some = resources.filter(({ driver }) => driver === recorded.driver);
-        for (const one of some.filter(isFollowed)) requireDeletionRecorded(one, recorded);
-        return this.#openOne(recorded, tablesOf(some));
+      [...this.#options.recordings.values()].map((recording) => {
+        const some = resources.filter(({ driver }) => driver === recording.driver);
+        for (const one of some.filter(isSubscribable)) requireDeletionRecorded(one, recording);
+        return this.#openHub(recording, recordedTables(some));
       }),
     );
   }
@@ -60,8 +60,8 @@ export class LiveHubs {
     await Promise.all([...this.#hubs.values()].map((hub) => hub.close()));
   }
 
-  async #openOne(
-    { driver, changes }: RecordedDriver,
+  async #openHub(
+    { driver, changes }: ChangeRecording,
     tables: ReadonlySet<TableInfo>,
   ): Promise<void> {
     const { runtime } = this.#options;
@@ -87,13 +87,12 @@ export class LiveHubs {
   }
 }
 
-function isFollowed({ capabilities, policy }: Resource): boolean {
-  return capabilities.enableSubscribe &&
-    (policy.public.has("subscribe") || policy.scopes.has("subscribe"));
+function isSubscribable(resource: Resource): boolean {
+  return resource.isSubscribable;
 }
 
-/** Whether a row is marked deleted decides about every stream. */
-function requireDeletionRecorded({ live, table }: Resource, { changes }: RecordedDriver): void {
+/** Every stream depends on whether a row is marked deleted, so the column must be recorded. */
+function requireDeletionRecorded({ live, table }: Resource, { changes }: ChangeRecording): void {
   const column = unrecordedIn(live, changes.exclude);
   if (column === null) return;
   throw new Error(
@@ -102,11 +101,11 @@ function requireDeletionRecorded({ live, table }: Resource, { changes }: Recorde
   );
 }
 
-/** What may be followed, with the tables that relations lead to: scopes may walk them. */
-function tablesOf(resources: readonly Resource[]): ReadonlySet<TableInfo> {
+/** The subscribable tables and those that their relations lead to, which scopes may walk. */
+function recordedTables(resources: readonly Resource[]): ReadonlySet<TableInfo> {
   const byTable = Map.groupBy(resources, ({ table }) => table);
-  const tables = new Set(resources.filter(isFollowed).map(({ table }) => table));
-  // The set grows while it is walked, until no relation leads out of it.
+  const tables = new Set(resources.filter(isSubscribable).map(({ table }) => table));
+  // The set grows during the iteration, until no relation leads out of it.
   for (const table of tables) {
     const relations = byTable.get(table)?.flatMap((one) => [...one.relations.values()]) ?? [];
     for (const { steps } of relations) for (const step of steps) tables.add(step.table);

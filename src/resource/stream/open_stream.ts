@@ -7,7 +7,7 @@ import type { Call } from "../operation_call.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** The bytes of a live stream; null where nobody will read them. */
-export type Stream = ReadableStream<Uint8Array> | null;
+export type StreamBody = ReadableStream<Uint8Array> | null;
 
 /** Where a resource may be followed. Throws a 404 where it may not. */
 export function hubOf(resource: Resource): LiveHub {
@@ -23,7 +23,7 @@ export async function openStream(
   open: (
     caller: Omit<StreamRequest, "view" | "scope" | "filter">,
   ) => Promise<ReadableStream<Uint8Array>>,
-): Promise<Stream> {
+): Promise<StreamBody> {
   // A stream that nobody will read must not be opened.
   if (request.raw.method === "HEAD") return null;
   const { url, policy, table, reader } = resource;
@@ -40,7 +40,7 @@ export async function openStream(
 }
 
 /** The answer that a stream is. */
-export function streamReply(body: Stream): Reply {
+export function streamReply(body: StreamBody): Reply {
   return { status: 200, headers: streamHeaders, body };
 }
 

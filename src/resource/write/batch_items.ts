@@ -7,7 +7,7 @@ import { InvalidFields, parseColumns, parseKeyFields, requireObject } from "./pa
 import { itemPath, within, withinAsync } from "./body_path.ts";
 import type { Precondition } from "../http/precondition.ts";
 import type { Resource } from "../define/resource.ts";
-import { userFilter } from "../read/user_filter.ts";
+import { parseUserFilter } from "../read/user_filter.ts";
 
 /** An item of a batch that names its row. */
 export interface NamedItem {
@@ -59,7 +59,7 @@ export function parseNamedItems(
 /** The rows that a batch is about. There must be a filter: nobody means every row by saying nothing. */
 export function parseBatchFilter(body: unknown, resource: Resource): Filter {
   const text = member(body, "filter");
-  const filter = typeof text === "string" ? userFilter(text, resource) : null;
+  const filter = typeof text === "string" ? parseUserFilter(text, resource) : null;
   if (filter === null) {
     throw filterError(0, "a comparison", "Cannot write a batch without a filter: name its rows");
   }

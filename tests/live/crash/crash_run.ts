@@ -1,7 +1,6 @@
-import type { Database } from "../../../src/db/open_database.ts";
-import { openDatabase } from "../../../src/db/open_database.ts";
+import { type Database, openDatabase } from "../../../src/db/open_database.ts";
 import { all } from "../../../src/filter/builders.ts";
-import { resource } from "../../../src/resource/define/resource_options.ts";
+import { resource } from "../../../src/resource/define/resource_definition.ts";
 import { integer, text } from "../../../src/schema/column_builder.ts";
 import { table } from "../../../src/schema/table.ts";
 import { createScratchDatabase } from "../../support/engines.ts";

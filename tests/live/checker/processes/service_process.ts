@@ -3,7 +3,7 @@ import { createApp } from "../../../../src/app.ts";
 import { openDatabase } from "../../../../src/db/open_database.ts";
 import { all } from "../../../../src/filter/builders.ts";
 import { Problem } from "../../../../src/problem/problem.ts";
-import { resource } from "../../../../src/resource/define/resource_options.ts";
+import { resource } from "../../../../src/resource/define/resource_definition.ts";
 import { text } from "../../../../src/schema/column_builder.ts";
 import { table } from "../../../../src/schema/table.ts";
 

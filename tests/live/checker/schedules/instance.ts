@@ -14,8 +14,8 @@ import { createGuard } from "../../../../src/guard/guard.ts";
 import { openStore } from "../../../../src/kv/open_store.ts";
 import { Problem, problemReply } from "../../../../src/problem/problem.ts";
 import type { Reply } from "../../../../src/protocol/reply.ts";
-import type { ResourceDefinition } from "../../../../src/resource/define/resource_options.ts";
-import { mountResources } from "../../../../src/resource/http/resource_router.ts";
+import type { ResourceDefinition } from "../../../../src/resource/define/resource_definition.ts";
+import { createResourceRouter } from "../../../../src/resource/http/resource_router.ts";
 import { createTagKeys } from "../../../../src/resource/define/resolve_etag.ts";
 import { resolveRelations } from "../../../../src/resource/define/resolve_relations.ts";
 import type { Resource } from "../../../../src/resource/define/resource.ts";
@@ -25,7 +25,7 @@ import {
 } from "../../../../src/resource/define/resolve_resource.ts";
 import { createSealer } from "../../../../src/runtime/sealer.ts";
 import type { Runtime } from "../../../../src/runtime/runtime.ts";
-import { parseTarget } from "../../../../src/resource/http/request_target.ts";
+import { parseRequestTarget } from "../../../../src/resource/http/request_target.ts";
 import { type Gate, gatedLog, limitedMatcher } from "./gate.ts";
 import { tables } from "./world.ts";
 
@@ -134,10 +134,10 @@ async function answering(
   };
   const resources: readonly Resource[] = definitions.map((one) => resolveResource(one, context));
   const limits = { bodyLimit: 1_000_000, bodyTimeoutMs: 10_000 };
-  const mounted = mountResources(resources, {
+  const mounted = createResourceRouter(resources, {
     limits,
     guard,
-    keys: null,
+    idempotency: null,
     trustedProxies: 0,
     clock: runtime.clock,
   });
@@ -145,7 +145,7 @@ async function answering(
     const id = request.headers.get("x-user");
     const user: User | null = id === null ? null : { id };
     try {
-      const answer = mounted.answer(request, parseTarget(request.url), {
+      const answer = mounted.answer(request, parseRequestTarget(request.url), {
         user: () => user,
         address: () => null,
         delivered: () => gone ?? null,

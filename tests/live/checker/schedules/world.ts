@@ -4,7 +4,7 @@ import type { Database } from "../../../../src/db/open_database.ts";
 import {
   resource,
   type ResourceDefinition,
-} from "../../../../src/resource/define/resource_options.ts";
+} from "../../../../src/resource/define/resource_definition.ts";
 import {
   bigint,
   boolean,

@@ -4,7 +4,7 @@ import type { Observation } from "../../../../src/runtime/observation.ts";
 import type { Runtime } from "../../../../src/runtime/runtime.ts";
 import { handClock } from "../../../db/hand_clock.ts";
 import type { Chance } from "../chance.ts";
-import type { ResourceDefinition } from "../../../../src/resource/define/resource_options.ts";
+import type { ResourceDefinition } from "../../../../src/resource/define/resource_definition.ts";
 import type { WorldOptions } from "./options.ts";
 import { definitions } from "./rights.ts";
 

@@ -6,7 +6,7 @@ import { all, rsql } from "../../../../src/filter/builders.ts";
 import {
   resource,
   type ResourceDefinition,
-} from "../../../../src/resource/define/resource_options.ts";
+} from "../../../../src/resource/define/resource_definition.ts";
 import { run } from "../../../support/scratch.ts";
 import { testUnless } from "../../../support/skip.ts";
 import type { Sabotage } from "./cast.ts";

@@ -3,7 +3,7 @@ import { procedure } from "../../../../src/resource/define/procedure.ts";
 import {
   resource,
   type ResourceDefinition,
-} from "../../../../src/resource/define/resource_options.ts";
+} from "../../../../src/resource/define/resource_definition.ts";
 import { z } from "zod";
 import type { WorldOptions } from "./options.ts";
 import type { Row, State } from "./history.ts";

@@ -6,45 +6,44 @@ import {
 import type { Driver } from "../../db/driver.ts";
 import { openRecordingDriver } from "../../db/changes/recording_driver.ts";
 import type { Random } from "../../runtime/runtime.ts";
-import type { ResourceDefinition } from "./resource_options.ts";
+import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 import { isSubscribable } from "./subscribable.ts";
-import { tableOf } from "./table_of.ts";
 
 /** How a database is written to, and how its changes are recorded. */
-export interface RecordedDriver {
-  /** The one to write by: it may record what it writes. */
+export interface ChangeRecording {
+  /** The driver to write with, which may record what it writes. */
   readonly driver: Driver;
   readonly changes: ResolvedChangesOptions;
 }
 
-/** What an app serves, and from where. */
+/** The resources of an app and its database. */
 export interface ServedDefinitions {
   readonly resources: readonly ResourceDefinition[];
-  /** Of definitions without a database of their own. */
+  /** The database of definitions without `db`. */
   readonly db: { readonly driver: Driver };
 }
 
 /**
- * How each database is written to, and recorded, by the drivers that the configuration names.
- * Tables of somebody else get no triggers unless the options say so; there the service's own writes
- * record themselves. Nothing is recorded where nobody may subscribe.
+ * How each database is written to and recorded, keyed by the driver that the configuration names.
+ * Introspected tables get no triggers unless the options say so: there the service records its own
+ * writes. A database without a subscribable resource is not recorded, and is left out.
  */
-export async function recordedDrivers(
+export async function resolveChangeRecordings(
   { resources, db }: ServedDefinitions,
   options: ChangesOptions,
   random: Random,
-): Promise<ReadonlyMap<Driver, RecordedDriver>> {
-  const recorded = new Map<Driver, RecordedDriver>();
+): Promise<ReadonlyMap<Driver, ChangeRecording>> {
+  const recordings = new Map<Driver, ChangeRecording>();
   const driverOf = ({ options }: ResourceDefinition) => (options.db ?? db).driver;
   for (const [driver, served] of Map.groupBy(resources, driverOf)) {
     if (!served.some(({ options }) => isSubscribable(options))) continue;
-    const tables = served.map(({ table }) => tableOf(table));
+    const tables = served.map(({ table }) => requireTableInfo(table));
     const mode = tables.every(({ own }) => own) ? "triggers" : "service";
     const changes = resolveChangesOptions({ ...options, mode: options.mode ?? mode });
     const writeBy = changes.mode === "triggers"
       ? driver
       : await openRecordingDriver({ driver, tables, changes, random });
-    recorded.set(driver, { driver: writeBy, changes });
+    recordings.set(driver, { driver: writeBy, changes });
   }
-  return recorded;
+  return recordings;
 }

@@ -1,0 +1,107 @@
+import { checkConfig } from "./check_config.ts";
+import type { AppConfig } from "./config.ts";
+import { type ChangesOptions, resolveChangesOptions } from "./db/changes/changes_options.ts";
+import { resolveAbuseProtection, type ResolvedAbuseProtection } from "./guard/abuse_options.ts";
+import {
+  type ResolvedIdempotencyOptions,
+  resolveIdempotencyOptions,
+} from "./idempotency/idempotency_options.ts";
+import type { StreamQuotaLimits } from "./live/stream/stream_quota.ts";
+import { isRandomSecret, resolveSecrets } from "./runtime/resolve_secrets.ts";
+import type { Runtime } from "./runtime/runtime.ts";
+import { corsMiddleware } from "./service/cors.ts";
+import type { Middleware } from "./service/middleware.ts";
+import type { SecurityHeaders } from "./service/responder.ts";
+
+/** An app's options with every default in its place. */
+export interface ResolvedConfig {
+  readonly basePath: string;
+  readonly secrets: readonly string[];
+  /** The variables that would set what is random instead. */
+  readonly missingSecrets: readonly string[];
+  readonly health: boolean;
+  readonly securityHeaders: SecurityHeaders;
+  readonly bodyLimit: number;
+  readonly bodyTimeoutMs: number;
+  readonly abuse: ResolvedAbuseProtection;
+  readonly idempotency: ResolvedIdempotencyOptions | null;
+  readonly middleware: readonly Middleware[];
+  readonly changes: ChangesOptions;
+  readonly subscribe: StreamQuotaLimits;
+}
+
+/** Checks the options once, at start. Throws a plain Error that names the option at fault. */
+export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConfig {
+  checkConfig(config);
+  const {
+    basePath = "/api",
+    health = true,
+    securityHeaders = true,
+    bodyLimit = 1024 * 1024,
+    bodyTimeoutMs = 10_000,
+    middleware = [],
+    auth = {},
+    subscribe: { maxPerUser = 10, maxPerAddress = 50 } = {},
+  } = config;
+  if (!/^(\/[\w.~-]+)*$/.test(basePath)) {
+    throw new Error(
+      `Cannot use basePath "${basePath}": it is "" or like "/api", with no slash behind`,
+    );
+  }
+  const own = auth.middleware === undefined ? [] : [auth.middleware];
+  requirePositive(bodyLimit, "bodyLimit");
+  requirePositive(bodyTimeoutMs, "bodyTimeoutMs");
+  requirePositive(maxPerUser, "subscribe.maxPerUser");
+  requirePositive(maxPerAddress, "subscribe.maxPerAddress");
+  resolveChangesOptions(config.changes);
+  return {
+    basePath,
+    secrets: resolveSecrets({
+      given: config.secret,
+      option: "secret",
+      variable: "SERVICE_SECRET",
+      consequence: "cursors end with this process",
+      isProduction: isProduction(config, runtime),
+    }, runtime),
+    missingSecrets: missingSecrets(config, runtime),
+    health,
+    securityHeaders,
+    bodyLimit,
+    bodyTimeoutMs,
+    abuse: resolveAbuseProtection(config.abuseProtection, isProduction(config, runtime), runtime),
+    idempotency: resolveIdempotencyOptions(config.idempotency),
+    middleware: [...corsBefore(config), ...middleware, ...own],
+    changes: config.changes ?? {},
+    subscribe: { maxPerUser, maxPerAddress },
+  };
+}
+
+function missingSecrets(
+  { secret, abuseProtection }: AppConfig,
+  runtime: Runtime,
+): readonly string[] {
+  const pow = abuseProtection?.pow;
+  const sources = [
+    { given: secret, variable: "SERVICE_SECRET" },
+    ...(pow === undefined ? [] : [{ given: pow.secret, variable: "SERVICE_POW_SECRET" }]),
+  ];
+  return sources.filter((source) => isRandomSecret(source, runtime))
+    .map(({ variable }) => variable);
+}
+
+/** First of all, so that what is refused by the others can be read by a page as well. */
+function corsBefore({ cors = false, abuseProtection }: AppConfig): readonly Middleware[] {
+  const { tokenHeader } = abuseProtection?.captcha ?? {};
+  return cors === false ? [] : [corsMiddleware(cors, tokenHeader)];
+}
+
+function isProduction(config: AppConfig, runtime: Runtime): boolean {
+  const env = config.env ?? runtime.environment("SERVICE_ENV");
+  return env === "production" || runtime.environment("DENO_DEPLOYMENT_ID") !== undefined ||
+    runtime.environment("DENO_DEPLOY") !== undefined;
+}
+
+function requirePositive(value: number, option: string): void {
+  if (Number.isSafeInteger(value) && value > 0) return;
+  throw new Error(`Cannot use ${option} ${value}: it must be a whole number over 0`);
+}

@@ -1,0 +1,51 @@
+import type { User } from "../../auth/user.ts";
+import type { Driver } from "../../db/driver.ts";
+import { showValue } from "../../problem/show_value.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import { isTableInfo, tableInfoOf, type TableLike } from "../../schema/table_like.ts";
+import type { ResourceOptions } from "./resource_options.ts";
+
+/** A table and how it is served, as declared. Made by {@link resource}. */
+export interface ResourceDefinition {
+  /** As it was declared or described. */
+  readonly table: TableLike<unknown, unknown> | TableInfo;
+  /** As they were given. */
+  readonly options: ResourceOptions<Record<string, unknown>>;
+}
+
+/**
+ * Declares that a table is served, and how. Nothing happens until the app is created.
+ *
+ * @example
+ * ```ts
+ * import { all, integer, resource, table, text } from "@svc/resource-api";
+ *
+ * const notes = table("notes", { id: integer().primaryKey(), title: text().notNull() });
+ * resource(notes, { id: notes.id, auth: { public: { read: true }, create: () => all() } });
+ * ```
+ */
+export function resource<S, I, U extends User = User>(
+  table: TableLike<S, I> | TableInfo,
+  options: ResourceOptions<S, I, U>,
+): ResourceDefinition {
+  // The row and user types check the options that are written here; in process a row is a record.
+  return { table, options: options as unknown as ResourceOptions<Record<string, unknown>> };
+}
+
+/** A resource's definition with its table's description and its database. */
+export interface ServedTable {
+  readonly definition: ResourceDefinition;
+  readonly table: TableInfo;
+  readonly driver: Driver;
+}
+
+/**
+ * The description of a declared table, or of one that was introspected. Throws a plain Error for
+ * another value, which only an unchecked program can pass.
+ */
+export function requireTableInfo(table: TableLike<unknown, unknown> | TableInfo): TableInfo {
+  if (typeof table !== "object" || table === null) {
+    throw new Error(`Cannot serve this: resource() takes a table first, not ${showValue(table)}`);
+  }
+  return isTableInfo(table) ? table : tableInfoOf(table);
+}
