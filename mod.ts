@@ -29,7 +29,7 @@ export { serve, type ServeConfig } from "./src/serve.ts";
 export type { ListenOptions, Server } from "./src/listener.ts";
 
 export { type Database, openDatabase, type OpenDatabaseOptions } from "./src/db/open_database.ts";
-export { trackMutations } from "./src/db/changes/track_mutations.ts";
+export { trackMutations } from "./src/track_mutations.ts";
 export type { ChangesOptions } from "./src/db/changes/changes_options.ts";
 export type { Connection, Driver, QueryResult, SignalChannel, Signals } from "./src/db/driver.ts";
 export { DatabaseError, type DatabaseErrorKind } from "./src/db/database_error.ts";

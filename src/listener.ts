@@ -1,7 +1,7 @@
 import { ResponseAborted } from "./problem/response_aborted.ts";
 import { Problem } from "./problem/problem.ts";
 import type { Runtime } from "./runtime/runtime.ts";
-import { pause } from "./runtime/system_runtime.ts";
+import { sleep } from "./runtime/event_loop.ts";
 
 /** What can stand behind a listener; an app is one. */
 export interface Listenable {
@@ -58,7 +58,7 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
       } catch (error) {
         socket = null;
         runtime.observe({ kind: "listener_failed", error, retryInMs });
-        await pause(retryInMs);
+        await sleep(retryInMs);
       }
     }
   }

@@ -2,7 +2,8 @@ import { isIn, isSource, projectPath } from "./project_path.ts";
 
 /**
  * Time, chance, the environment and the console come in through the Runtime, so that a test can
- * move the clock, seed the dice and read what was observed.
+ * move the clock, fix the random bytes and read what was observed. `systemRuntime`, which reads the
+ * machine, is for the ways into the package only: anywhere else it would be a way around this rule.
  */
 export const noAmbient: Deno.lint.Rule = {
   create(context) {
@@ -19,7 +20,34 @@ export const noAmbient: Deno.lint.Rule = {
       });
     }
 
+    function checkSystemImport(node: Deno.lint.Node, source: unknown, name: string): void {
+      if (typeof source !== "string" || !source.endsWith("/system_runtime.ts")) return;
+      if (isIn(path, mayImport[name] ?? [])) return;
+      context.report({
+        node,
+        message: `${name} is ambient: take it from the Runtime that is handed in`,
+        hint: "Only the ways into the package take the Runtime of the machine, as a default.",
+      });
+    }
+
     return {
+      ImportDeclaration({ source, specifiers }) {
+        for (const specifier of specifiers) {
+          const name = specifier.type === "ImportSpecifier" ? nameOf(specifier.imported) : "*";
+          checkSystemImport(specifier, source.value, name);
+        }
+      },
+      ExportNamedDeclaration({ source, specifiers }) {
+        for (const specifier of specifiers) {
+          checkSystemImport(specifier, source?.value, nameOf(specifier.local));
+        }
+      },
+      ExportAllDeclaration(node) {
+        checkSystemImport(node, node.source.value, "*");
+      },
+      ImportExpression(node) {
+        if (node.source.type === "Literal") checkSystemImport(node, node.source.value, "*");
+      },
       MemberExpression(node) {
         if (node.object.type !== "Identifier") return;
         const property = memberName(node);
@@ -51,6 +79,13 @@ export const noAmbient: Deno.lint.Rule = {
   },
 };
 
+/** The exports of `system_runtime.ts`, and where each may be imported. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  systemRuntime: ["src/app.ts", "src/track_mutations.ts", "src/cli/"],
+  // A driver that is opened without an app has no Runtime; it waits, and leaves nothing to chance.
+  systemClock: ["src/db/sqlite/", "src/db/postgres/"],
+};
+
 const ambientMembers: ReadonlySet<string> = new Set([
   "Date.now",
   "Math.random",
@@ -70,6 +105,10 @@ const ambientFunctions: ReadonlySet<string> = new Set([
 ]);
 
 const commandLineMayUse: ReadonlySet<string> = new Set(["console", "Deno.env", "process.env"]);
+
+function nameOf(node: Deno.lint.Identifier | Deno.lint.StringLiteral): string {
+  return node.type === "Identifier" ? node.name : node.value;
+}
 
 function memberName(node: Deno.lint.MemberExpression): string | null {
   if (node.property.type === "Identifier" && !node.computed) return node.property.name;

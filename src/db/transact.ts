@@ -1,11 +1,15 @@
-import { pause, systemRuntime } from "../runtime/system_runtime.ts";
+import { type Backoff, waitBackoff } from "../runtime/backoff.ts";
+import type { Runtime } from "../runtime/runtime.ts";
 import { DatabaseError } from "./database_error.ts";
 import type { Connection, Driver } from "./driver.ts";
 
-const tries = 3;
+const maxTries = 3;
 
-/** Waits after the n-th try, counted from 1, and before the next. */
-export type Pause = (attempt: number) => Promise<void>;
+/** At most 10 ms after the first try and 40 ms after the second. */
+const backoff: Backoff = { firstMs: 10, factor: 4, maxMs: 40 };
+
+/** What the waits between tries are drawn from. */
+export type RetryRuntime = Pick<Runtime, "random">;
 
 /**
  * Runs `work` in a transaction, again when the database gave way to other writers (serialisation
@@ -13,10 +17,10 @@ export type Pause = (attempt: number) => Promise<void>;
  */
 export function transact<T>(
   driver: Driver,
+  runtime: RetryRuntime,
   work: (connection: Connection) => Promise<T>,
-  pauseAfter: Pause = jittered,
 ): Promise<T> {
-  return patiently(() => driver.transaction(work), pauseAfter);
+  return retry(() => driver.transaction(work), runtime);
 }
 
 /**
@@ -25,31 +29,26 @@ export function transact<T>(
  *
  * @example
  * ```ts ignore
- * const row = await retrying(resource.driver, (connection) => write(plan, connection));
+ * const { driver, runtime } = resource;
+ * const row = await retryOnConflict(driver, runtime, (connection) => write(plan, connection));
  * ```
  */
 export function retryOnConflict<T>(
   driver: Driver,
+  runtime: RetryRuntime,
   work: (connection: Connection) => Promise<T>,
-  pauseAfter: Pause = jittered,
 ): Promise<T> {
-  return patiently(() => work(driver), pauseAfter);
+  return retry(() => work(driver), runtime);
 }
 
-async function patiently<T>(work: () => Promise<T>, pauseAfter: Pause): Promise<T> {
-  for (let attempt = 1;; attempt++) {
+async function retry<T>(work: () => Promise<T>, runtime: RetryRuntime): Promise<T> {
+  for (let tries = 1;; tries++) {
     try {
       return await work();
     } catch (error) {
-      const again = error instanceof DatabaseError && error.kind === "retryable";
-      if (!again || attempt === tries) throw error;
+      const isRetryable = error instanceof DatabaseError && error.kind === "retryable";
+      if (!isRetryable || tries === maxTries) throw error;
     }
-    await pauseAfter(attempt);
+    await waitBackoff(tries, runtime, backoff);
   }
-}
-
-/** Up to 10 ms after the first try, 40 ms after the second: those who clashed part by chance. */
-function jittered(attempt: number): Promise<void> {
-  const [chance = 0] = systemRuntime(() => {}).random.bytes(1);
-  return pause(chance / 255 * 10 * 4 ** (attempt - 1));
 }

@@ -6,7 +6,7 @@ import {
   type IdempotencyStore,
   type StoredAnswer,
 } from "./idempotency_store.ts";
-import type { Clock } from "../runtime/runtime.ts";
+import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "../kv/store_error.ts";
 import { integer, text } from "../schema/column_builder.ts";
 import { table } from "../schema/table.ts";
@@ -26,10 +26,9 @@ import type { Connection, Driver, QueryResult } from "../db/driver.ts";
 import { retryOnConflict } from "../db/transact.ts";
 
 /** What {@link TableIdempotency} works with. */
-export interface TableIdempotencyOptions {
+export interface TableIdempotencyOptions extends Pick<Runtime, "clock" | "random"> {
   readonly driver: Driver;
   readonly ttlMs: number;
-  readonly clock: Clock;
 }
 
 /** Keeps answers beside what was written, in a table of its own: `_service_idempotency`. */
@@ -182,7 +181,9 @@ export class TableIdempotency implements IdempotencyStore {
   #run(fragment: Fragment): Promise<QueryResult> {
     const { driver } = this.#options;
     const statement = this.#statement(fragment);
-    return asStore(() => retryOnConflict(driver, (connection) => connection.query(statement)));
+    return asStore(() =>
+      retryOnConflict(driver, this.#options, (connection) => connection.query(statement))
+    );
   }
 
   #statement(fragment: Fragment): Statement {

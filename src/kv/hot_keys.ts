@@ -4,7 +4,7 @@ import { encodeKey } from "./key_encoding.ts";
 import type { KeyValue, KeyValueKey, KeyValueMutation } from "./key_value.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
-import { soon } from "../runtime/system_runtime.ts";
+import { afterPendingIo } from "../runtime/event_loop.ts";
 
 /** What became of a record, and what its change found. */
 export interface KeyChange<Result> {
@@ -106,7 +106,7 @@ export class HotKeys {
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    soon(() => {
+    afterPendingIo(() => {
       this.#isScheduled = false;
       this.#startFlights();
     });
@@ -136,7 +136,7 @@ export class HotKeys {
 
   async #fly(lines: readonly Line[]): Promise<void> {
     this.#flights++;
-    await this.#attempt(lines, 0);
+    await this.#attempt(lines, 1);
     this.#flights--;
     for (const line of lines) {
       if (line.callers.length === 0) this.#lines.delete(line.code);
@@ -195,7 +195,7 @@ export class HotKeys {
       ]);
       return;
     }
-    await waitBackoff(tries, this.#options.random);
+    await waitBackoff(tries, this.#options);
     for (const line of lines) this.#dismissLate(line);
     await this.#attempt(lines, tries + 1);
   }

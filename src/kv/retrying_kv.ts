@@ -54,7 +54,7 @@ export class RetryingKv {
    * says that, too. With any other error it may have been done, or may still be.
    */
   async run<T>(operation: (kv: DenoKv) => Promise<T>, limit: Deadline): Promise<T> {
-    for (let tries = 0;; tries++) {
+    for (let tries = 1;; tries++) {
       for (let waiting; (waiting = this.#breaker.ready(limit)) !== null;) await waiting;
       const work = operation(this.#kv);
       const begun = this.#breaker.begin();
@@ -66,7 +66,7 @@ export class RetryingKv {
         if (error instanceof NoAnswer) this.#missed(work, begun);
         else this.#breaker.answered(begun);
         if (!isLocked(error)) throw error;
-        await waitBackoff(tries, this.#options.random);
+        await waitBackoff(tries, this.#options);
         if (limit.leftMs() === 0) throw new StoreError("unavailable", error);
       }
     }

@@ -1,6 +1,6 @@
 import type { Runtime } from "./runtime.ts";
 
-/** A number between two, so that those who came together do not come again together. */
+/** A random number between two, so that clients that came together do not come back together. */
 export function jitteredBetween(
   { random }: Pick<Runtime, "random">,
   least: number,

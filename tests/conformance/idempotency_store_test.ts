@@ -6,6 +6,8 @@ import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { everyEngine } from "../support/engines.ts";
 import { testIdempotencyStore, ttlMs } from "./idempotency_store.ts";
 
+const { random } = systemRuntime(() => {});
+
 testIdempotencyStore("in the key-value store", (clock) => {
   const store = createMemoryKeyValue(clock);
   return Promise.resolve({
@@ -16,7 +18,7 @@ testIdempotencyStore("in the key-value store", (clock) => {
 
 testIdempotencyStore("in a Deno KV", async (clock) => {
   const kv = await Deno.openKv(":memory:");
-  const store = createDenoKeyValue(kv, { clock, random: systemRuntime(() => {}).random });
+  const store = createDenoKeyValue(kv, { clock, random });
   return {
     sibling: (keptMs = ttlMs) => new KvIdempotency({ store, ttlMs: keptMs, clock }),
     [Symbol.asyncDispose]: () => store.close(),
@@ -28,7 +30,7 @@ for (const engine of everyEngine.filter(({ ignore }) => ignore === undefined)) {
     const db = await engine.open();
     return {
       sibling: (keptMs = ttlMs) =>
-        new TableIdempotency({ driver: db.driver, ttlMs: keptMs, clock }),
+        new TableIdempotency({ driver: db.driver, ttlMs: keptMs, clock, random }),
       [Symbol.asyncDispose]: () => db.close(),
     };
   });

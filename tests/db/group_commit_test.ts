@@ -4,7 +4,7 @@ import { DatabaseError } from "../../src/db/database_error.ts";
 import { GroupCommit, maxJobsPerCommit } from "../../src/db/sqlite/group_commit.ts";
 import type { SqliteConnection } from "../../src/db/sqlite/sqlite_connection.ts";
 import { transactionGuard } from "../../src/db/transaction_guard.ts";
-import { soon } from "../../src/runtime/system_runtime.ts";
+import { afterPendingIo } from "../../src/runtime/event_loop.ts";
 import { fails } from "../conformance/driver.ts";
 import { gate } from "../support/scratch.ts";
 import { handClock } from "./hand_clock.ts";
@@ -243,7 +243,7 @@ function scene(errors: { lost?: string; broken?: string } = {}): Scene {
 }
 
 async function turns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn++) await new Promise<void>(soon);
+  for (let turn = 0; turn < count; turn++) await new Promise<void>(afterPendingIo);
 }
 
 function statement(text: string) {

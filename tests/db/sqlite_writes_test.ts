@@ -5,7 +5,10 @@ import { openNodeSqlite } from "../../src/db/sqlite/node_sqlite_driver.ts";
 import { transact } from "../../src/db/transact.ts";
 import type { SqlValue } from "../../src/sql/fragment.ts";
 import { fails } from "../conformance/driver.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { gate, runScript, scratchFolder } from "../support/scratch.ts";
+
+const runtime = systemRuntime(() => {});
 
 for (
   const [name, open] of [["better-sqlite3", openBetterSqlite3], [
@@ -96,13 +99,13 @@ for (
     let runs = 0;
     const results = await Promise.allSettled([
       query(driver, "INSERT INTO t VALUES (1, '')"),
-      transact(driver, async (connection) => {
+      transact(driver, runtime, async (connection) => {
         runs++;
         await query(connection, "INSERT INTO t VALUES (2, '')");
       }),
       query(driver, "INSERT INTO t VALUES (3, zeroblob(1000000))"),
       query(driver, "INSERT INTO t VALUES (4, '')"),
-      transact(driver, (connection) => query(connection, "INSERT INTO t VALUES (5, '')")),
+      transact(driver, runtime, (connection) => query(connection, "INSERT INTO t VALUES (5, '')")),
     ]);
     assertEquals(results.map(({ status }) => status === "fulfilled"), [
       ...[true, true, false, true, true],
@@ -116,9 +119,10 @@ for (
     await driver.transaction((connection) => query(connection, "PRAGMA max_page_count = 20"));
     await Promise.all(Array.from({ length: 30 }, (_, n) => {
       const text = "INSERT INTO t VALUES (?, zeroblob(1000000))";
-      return n % 2 === 0
-        ? fails(query(driver, text, n), "unavailable")
-        : fails(transact(driver, (connection) => query(connection, text, n)), "unavailable");
+      return n % 2 === 0 ? fails(query(driver, text, n), "unavailable") : fails(
+        transact(driver, runtime, (connection) => query(connection, text, n)),
+        "unavailable",
+      );
     }));
     await query(driver, "INSERT INTO t VALUES (1, '')");
     assertEquals(await numbers(driver), [1]);
@@ -134,6 +138,7 @@ for (
     const refused = fails(query(driver, "INSERT INTO t VALUES (2, 'refused')"), "check");
     const last = transact(
       driver,
+      runtime,
       (connection) => query(connection, "INSERT INTO t VALUES (3, '')"),
     );
     await Promise.all([first, refused, last]);
@@ -147,13 +152,13 @@ for (
          parent INTEGER REFERENCES t (n) DEFERRABLE INITIALLY DEFERRED);`,
     );
     const first = query(driver, "INSERT INTO t VALUES (1, '')");
-    const whole = transact(driver, async (connection) => {
+    const whole = transact(driver, runtime, async (connection) => {
       await query(connection, "INSERT INTO child VALUES (2, 2)");
       await query(connection, "INSERT INTO t VALUES (2, '')");
     });
     const orphan = fails(query(driver, "INSERT INTO child VALUES (3, 77)"), "foreign-key");
     const orphans = fails(
-      transact(driver, async (connection) => {
+      transact(driver, runtime, async (connection) => {
         await query(connection, "INSERT INTO t VALUES (4, '')");
         await query(connection, "INSERT INTO child VALUES (4, 78)");
       }),

@@ -3,6 +3,8 @@ import { DatabaseError, type DatabaseErrorKind } from "../../src/db/database_err
 import type { Connection, Driver } from "../../src/db/driver.ts";
 import { openPostgres } from "../../src/db/postgres/postgres_js_driver.ts";
 import { retryOnConflict, transact } from "../../src/db/transact.ts";
+import type { Random } from "../../src/runtime/runtime.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { sqliteDialect } from "../../src/sql/sqlite/dialect.ts";
 import { sqliteText } from "../../src/sql/sqlite/text_operators.ts";
 import { fails } from "../conformance/driver.ts";
@@ -10,16 +12,20 @@ import { createScratchDatabase } from "../support/engines.ts";
 import { runScript } from "../support/scratch.ts";
 import { testPostgres, testUnless } from "../support/skip.ts";
 
+const runtime = systemRuntime(() => {});
 const ways = { transact, retrying: retryOnConflict };
 
 for (const [name, way] of Object.entries(ways)) {
   Deno.test(`${name}: work that gave way twice is done at the third try, after a pause each`, async () => {
     const pauses: number[] = [];
+    const random: Random = {
+      bytes(length) {
+        pauses.push(pauses.length + 1);
+        return new Uint8Array(length);
+      },
+    };
     const driver = failing("retryable", 2);
-    const result = await way(driver, (connection) => connection.query(nothing), (attempt) => {
-      pauses.push(attempt);
-      return Promise.resolve();
-    });
+    const result = await way(driver, { random }, (connection) => connection.query(nothing));
     assertEquals(result.changed, 3);
     assertEquals(pauses, [1, 2]);
   });
@@ -33,7 +39,7 @@ for (const [name, way] of Object.entries(ways)) {
     ];
     for (const [kind, tries] of cases) {
       let tried = 0;
-      const work = way(failing(kind, 9), (connection) => {
+      const work = way(failing(kind, 9), runtime, (connection) => {
         tried++;
         return connection.query(nothing);
       });
@@ -56,8 +62,8 @@ testUnless(
       await runScript(driver, givesWay.replaceAll(";;", ";\n"));
       const insert = { text: "INSERT INTO t VALUES (1)", values: [] };
       await assertRejects(() => driver.query(insert), DatabaseError, "retryable");
-      await retryOnConflict(driver, (connection) => connection.query(insert));
-      await transact(driver, (connection) => connection.query(insert));
+      await retryOnConflict(driver, runtime, (connection) => connection.query(insert));
+      await transact(driver, runtime, (connection) => connection.query(insert));
       const { rows } = await driver.query({ text: "SELECT count(*) FROM t", values: [] });
       assertEquals(rows, [["2"]]);
     } finally {

@@ -6,7 +6,8 @@ import type { KeyValue } from "../../src/kv/key_value.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
-import { soon, systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { afterPendingIo } from "../../src/runtime/event_loop.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { handClock } from "../db/hand_clock.ts";
 
 /** A world whose time is moved by hand, with one store that counts what it is asked. */
@@ -83,7 +84,7 @@ export function limitWorld(): LimitWorld {
 }
 
 async function settle(): Promise<void> {
-  for (let turn = 0; turn < 5; turn++) await new Promise<void>(soon);
+  for (let turn = 0; turn < 5; turn++) await new Promise<void>(afterPendingIo);
 }
 
 /** A budget that is refilled `perSecond`. */

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { all, integer, resource, table, text } from "../../mod.ts";
-import { soon, systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { afterPendingIo } from "../../src/runtime/event_loop.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { solve } from "../../src/client/solve.ts";
 import { handClock } from "../db/hand_clock.ts";
 import { startDenokv } from "../support/denokv.ts";
@@ -96,7 +97,9 @@ for (const [what, refusal, config, prepare] of kinds) {
           network.goDown(outage);
           const asked = network.sent.commits;
           const refusing = Promise.all(requests.map((send) => send()));
-          while (network.sent.commits < asked + requests.length) await new Promise<void>(soon);
+          while (network.sent.commits < asked + requests.length) {
+            await new Promise<void>(afterPendingIo);
+          }
           // A deadline, and the look whether it was done after all.
           for (const ms of [3_000, 500]) {
             await new Promise((resolve) => setTimeout(resolve, 0));

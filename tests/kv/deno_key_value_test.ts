@@ -3,7 +3,8 @@ import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
 import { HotKeys } from "../../src/kv/hot_keys.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
 import { StoreError, storeProblem } from "../../src/kv/store_error.ts";
-import { soon, systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { afterPendingIo } from "../../src/runtime/event_loop.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { claim, set } from "../conformance/key_value.ts";
 import { handClock } from "../db/hand_clock.ts";
@@ -26,7 +27,7 @@ async function withFault(
   try {
     await work(store, async (ms) => {
       // What the operation does at once is done before its time is over.
-      await new Promise<void>(soon);
+      await new Promise<void>(afterPendingIo);
       advance(ms);
     });
   } finally {

@@ -40,6 +40,34 @@ Deno.test("no-ambient lets the command line print and read the environment, noth
   check("src/cli/init.ts", "Date.now();", ["no-ambient"]);
 });
 
+Deno.test("no-ambient finds chance and time that a file takes from systemRuntime by itself", () => {
+  const file = "../runtime/system_runtime.ts";
+  const sources = [
+    `import { systemRuntime } from "${file}";`,
+    `import { systemRuntime as world } from "${file}";`,
+    `import { systemClock } from "${file}";`,
+    `import * as world from "${file}";`,
+    `export { systemRuntime } from "${file}";`,
+    `export * from "${file}";`,
+    `const { systemRuntime } = await import("${file}");`,
+  ];
+  for (const source of sources) check("src/db/transact.ts", source, ["no-ambient"]);
+  check("mod.ts", 'export { systemRuntime } from "./src/runtime/system_runtime.ts";', [
+    "no-ambient",
+  ]);
+});
+
+Deno.test("no-ambient lets the ways into the package take the system's Runtime, and drivers its clock", () => {
+  const runtime = 'import { systemRuntime } from "./runtime/system_runtime.ts";';
+  for (const path of ["src/app.ts", "src/serve.ts", "src/track_mutations.ts", "src/cli/init.ts"]) {
+    check(path, runtime, []);
+  }
+  const clock = 'import { systemClock } from "../../runtime/system_runtime.ts";';
+  check("src/db/postgres/postgres_driver.ts", clock, []);
+  check("src/db/sqlite/sqlite_driver.ts", clock, []);
+  check("src/db/sqlite/sqlite_driver.ts", runtime, ["no-ambient"]);
+});
+
 Deno.test("engine-blind finds the engines' names outside the folders that may know them", () => {
   check("src/resource/operations/list.ts", 'if (dialect.engine === "sqlite") run();', [
     "engine-blind",

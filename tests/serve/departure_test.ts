@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { pause } from "../../src/runtime/system_runtime.ts";
+import { sleep } from "../../src/runtime/event_loop.ts";
 import { type Child, startChild } from "./child_process.ts";
 
 const processFile = new URL("./departure_process.ts", import.meta.url).pathname;
@@ -72,7 +72,7 @@ async function openStream(port: number, name: string, rest = ""): Promise<Deno.T
     if (status === "200") return connection;
     connection.close();
     assert(performance.now() < deadline, `the place is not free: ${status}`);
-    await pause(20);
+    await sleep(20);
   }
 }
 

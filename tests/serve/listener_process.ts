@@ -1,7 +1,8 @@
 /** What the listener's tests start: the listener over an app of a few routes. */
 import { listen, type Listenable } from "../../src/listener.ts";
 import { consoleObserver } from "../../src/runtime/console_observer.ts";
-import { pause, systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { sleep } from "../../src/runtime/event_loop.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 
 const app: Listenable = {
   async fetch(request) {
@@ -10,7 +11,7 @@ const app: Listenable = {
         throw new Error("the secret of the house");
       case "/slow":
         console.log("slow request");
-        await pause(300);
+        await sleep(300);
         return new Response("slow but whole");
       case "/stream":
         return new Response(new ReadableStream({ start: (c) => c.enqueue(new Uint8Array(1)) }));

@@ -2,7 +2,8 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { type Child, startChild } from "./child_process.ts";
 import { listen, type Listenable, urlOf } from "../../src/listener.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
-import { pause, systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { sleep } from "../../src/runtime/event_loop.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { assertThrows } from "@std/assert";
 
 const processFile = new URL("./listener_process.ts", import.meta.url).pathname;
@@ -22,7 +23,7 @@ Deno.test("the same process answers again soon after a flood of idle connections
   assertEquals(await textOf(url), String(child.pid));
 
   const idle = await openIdleConnections(Number(new URL(url).port), 120);
-  await pause(500);
+  await sleep(500);
   for (const connection of idle) connection.close();
 
   const deadline = performance.now() + 2_000;
@@ -30,7 +31,7 @@ Deno.test("the same process answers again soon after a flood of idle connections
   while (answer === "" && performance.now() < deadline) {
     answer = await fetch(url, { signal: AbortSignal.timeout(500) })
       .then((response) => response.text(), () => "");
-    if (answer === "") await pause(50);
+    if (answer === "") await sleep(50);
   }
   assertEquals(answer, String(child.pid), child.stderr());
   assertStringIncludes(child.stderr(), '"event":"listener_failed"');
@@ -70,7 +71,7 @@ Deno.test("an app that throws shows no stack to the client, and all of it to the
   assertEquals(response.headers.get("content-type"), "application/problem+json");
   const body = await response.text();
   assert(!body.includes("secret"), body);
-  while (!child.stderr().includes("\n")) await pause(20);
+  while (!child.stderr().includes("\n")) await sleep(20);
   assertStringIncludes(child.stderr(), "the secret of the house");
 });
 

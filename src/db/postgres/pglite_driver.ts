@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { PGlite } from "@electric-sql/pglite";
 import type { Clock } from "../../runtime/runtime.ts";
-import { systemRuntime } from "../../runtime/system_runtime.ts";
+import { systemClock } from "../../runtime/system_runtime.ts";
 import type { Driver } from "../driver.ts";
 import {
   type PostgresConnection,
@@ -38,7 +38,7 @@ export async function openPglite(path: string, options: PgliteOptions = {}): Pro
     label: `${path} (pglite)`,
     sessions: [sessionOf(library)],
     waitLimitMs: options.waitLimitMs ?? 5_000,
-    clock: options.clock ?? systemRuntime(() => {}).clock,
+    clock: options.clock ?? systemClock,
     // One process alone can have the folder open.
     isShared: false,
     signals: null,

@@ -1,7 +1,7 @@
 import postgres from "postgres";
 import type { Observer } from "../../runtime/observation.ts";
 import type { Clock } from "../../runtime/runtime.ts";
-import { pause } from "../../runtime/system_runtime.ts";
+import { sleep } from "../../runtime/event_loop.ts";
 import { announcesSetting } from "../../sql/postgres/change_log_schema.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { PostgresConnection, PostgresResult } from "./postgres_driver.ts";
@@ -194,7 +194,7 @@ export class PostgresJsConnection implements PostgresConnection {
   async #stopConnecting(): Promise<void> {
     await this.#client.end({ timeout: 0 });
     // An attempt to connect that was due already is made nevertheless, and has to be ended too.
-    await pause(10);
+    await sleep(10);
     // The declarations lack it. Unlike a second end(), it looks at the connection once more; the
     // promise may stay open for ever when the first end has rejected a statement.
     void (this.#client as postgres.Sql & { close(): Promise<void> }).close();

@@ -1,4 +1,4 @@
-import { systemRuntime } from "../../runtime/system_runtime.ts";
+import { systemClock } from "../../runtime/system_runtime.ts";
 import { DatabaseError, reasonOf } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
 import {
@@ -20,7 +20,7 @@ export type { PostgresOptions };
  * statements and locks have to be set on the role.
  */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Driver> {
-  const clock = options.clock ?? systemRuntime(() => {}).clock;
+  const clock = options.clock ?? systemClock;
   const waitLimitMs = options.waitLimitMs ?? 5_000;
   const parts: PostgresJsConnectionOptions = {
     url,

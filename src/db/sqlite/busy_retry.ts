@@ -1,5 +1,5 @@
 import type { Clock } from "../../runtime/runtime.ts";
-import { pause } from "../../runtime/system_runtime.ts";
+import { sleep } from "../../runtime/event_loop.ts";
 
 /** How long to wait for locks of other processes, and how to tell them from other errors. */
 export interface BusyRetry {
@@ -24,7 +24,7 @@ export async function retryWhileBusy<T>(busyRetry: BusyRetry, attempt: () => T):
       const waitedMs = busyRetry.clock.elapsedMs() - start;
       if (!busyRetry.isBusy(error) || waitedMs >= busyRetry.waitLimitMs) throw error;
     }
-    await pause(delayMs);
+    await sleep(delayMs);
   }
 }
 

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { pause, soon } from "../../runtime/system_runtime.ts";
+import { afterPendingIo, sleep } from "../../runtime/event_loop.ts";
 import type { Statement } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, QueryResult } from "../driver.ts";
@@ -129,14 +129,14 @@ export class GroupCommit {
     this.#queue.enqueue(job);
     if (this.#running) return;
     this.#running = true;
-    soon(() => this.#drain());
+    afterPendingIo(() => this.#drain());
   }
 
   async #drain(): Promise<void> {
     while (this.#queue.length > 0) {
       await this.#runNext();
       // Between two groups the requests that have come are read: they make the next one.
-      if (this.#queue.length > 0) await new Promise<void>(soon);
+      if (this.#queue.length > 0) await new Promise<void>(afterPendingIo);
     }
     this.#running = false;
     this.#idle?.();
@@ -205,7 +205,7 @@ export class GroupCommit {
   async #watch(work: Promise<Acknowledge>, group: Group): Promise<Acknowledge> {
     if (!this.#turnIsWatched) {
       this.#turnIsWatched = true;
-      soon(() => {
+      afterPendingIo(() => {
         this.#turn++;
         this.#turnIsWatched = false;
       });
@@ -284,7 +284,7 @@ export class GroupCommit {
           return false;
         }
       }
-      await pause(delayMs);
+      await sleep(delayMs);
     }
     return false;
   }

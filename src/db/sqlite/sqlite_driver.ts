@@ -1,5 +1,5 @@
 import { unreachable } from "../../problem/unreachable.ts";
-import { systemRuntime } from "../../runtime/system_runtime.ts";
+import { systemClock } from "../../runtime/system_runtime.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { fold } from "../../sql/fold.ts";
@@ -39,7 +39,7 @@ export async function sqliteDriver(
   path: string,
   options: SqliteOptions = {},
 ): Promise<Driver> {
-  const clock = options.clock ?? systemRuntime(() => {}).clock;
+  const clock = options.clock ?? systemClock;
   const waitLimitMs = options.waitLimitMs ?? 5_000;
   const busyRetry: BusyRetry = { clock, waitLimitMs, isBusy: (e) => isBusy(library.errorName(e)) };
   requireSqliteFile(path, options.readOnly === true);

@@ -1,3 +1,4 @@
+import { Problem } from "../../problem/problem.ts";
 import { type Bucket, roundingTolerance, type TokenLimit } from "./token_bucket.ts";
 
 /** A limit, and what is left of it. */
@@ -19,7 +20,7 @@ export function withRateHeaders(
   const one = rate ?? budget;
   if (one === null) return headers;
   if (rate === null || budget === null) {
-    // Written out, because it is done for every answer, and headers are what an answer costs.
+    // Spelled out without a list of limits: this runs for every reply, and headers are most of it.
     return { ...headers, "ratelimit-policy": one.limit.policy, "ratelimit": stateOf(one, now) };
   }
   return {
@@ -27,6 +28,23 @@ export function withRateHeaders(
     "ratelimit-policy": `${rate.limit.policy}, ${budget.limit.policy}`,
     "ratelimit": `${stateOf(rate, now)}, ${stateOf(budget, now)}`,
   };
+}
+
+const details = {
+  "rate-limit-exceeded": "Too many requests to this resource",
+  "budget-exhausted": "The budget for this request is used up",
+} as const;
+
+/** The 429 of a limit that lacks `amount`; without Retry-After where waiting does not help. */
+export function limitProblem(
+  slug: keyof typeof details,
+  state: RateLimitState | null,
+  amount: number,
+  now: number,
+): Problem {
+  const seconds = state === null ? null : secondsUntil(amount, state, now);
+  const headers = seconds === null ? {} : { "retry-after": String(Math.max(1, seconds)) };
+  return new Problem(slug, details[slug], { headers });
 }
 
 /** The whole seconds until so much is there; null where it never will be. */
@@ -40,10 +58,10 @@ export function secondsUntil(
 }
 
 /** `t` is when there will be more; Retry-After is never earlier. */
-function stateOf(standing: RateLimitState, now: number): string {
-  const { limit, left } = standing;
+function stateOf(state: RateLimitState, now: number): string {
+  const { limit, left } = state;
   const remaining = Math.max(0, Math.floor(left.tokens + roundingTolerance));
-  const seconds = secondsUntil(Math.min(limit.capacity, remaining + 1), standing, now);
+  const seconds = secondsUntil(Math.min(limit.capacity, remaining + 1), state, now);
   return seconds === null
     ? `"${limit.name}";r=${remaining}`
     : `"${limit.name}";r=${remaining};t=${seconds}`;

@@ -13,6 +13,7 @@ import type { LeaseHolder, LimitStore } from "./limit_store.ts";
 
 /** What became of an attempt to take tokens. */
 export interface TakeResult {
+  readonly limit: TokenLimit;
   readonly isGranted: boolean;
   /** How many were taken; negative where they were brought back. */
   readonly amount: number;
@@ -66,7 +67,7 @@ export class TokenLease implements LeaseHolder {
     }
     // What a request brings back others may be waiting for, in other processes as well.
     if (!toFloor && taken === 0 && this.isKnownShort(amount)) {
-      return { isGranted: false, amount: 0, left: this.#total };
+      return this.#result(false, 0);
     }
     return this.#ask(demand);
   }
@@ -85,7 +86,7 @@ export class TokenLease implements LeaseHolder {
     this.#total = { tokens: Math.min(limit.capacity, tokens + amount), at };
     this.#hold(this.#held + amount, memoryMs);
     if (this.#held > 0) store.watch(this);
-    return { isGranted: true, amount: -amount, left: this.#total };
+    return this.#result(true, -amount);
   }
 
   returnIdle(): boolean {
@@ -120,7 +121,7 @@ export class TokenLease implements LeaseHolder {
   #spend(amount: number): TakeResult {
     const { tokens, at } = this.#total;
     this.#total = { tokens: Math.max(0, tokens - amount), at };
-    return { isGranted: true, amount, left: this.#total };
+    return this.#result(true, amount);
   }
 
   async #ask(demand: TokenDemand): Promise<TakeResult> {
@@ -138,9 +139,10 @@ export class TokenLease implements LeaseHolder {
       const whole = demand.amount + demand.taken;
       if (!drawn.isGranted && this.#held + roundingTolerance >= whole) {
         this.#held -= whole;
-        return { ...this.#spend(whole), amount: demand.amount };
+        this.#spend(whole);
+        return this.#result(true, demand.amount);
       }
-      return { isGranted: drawn.isGranted, amount: drawn.amount, left: this.#total };
+      return this.#result(drawn.isGranted, drawn.amount);
     } catch (error) {
       // Observed by the store. What may have gone back is not held any longer.
       if (error instanceof StoreError && error.kind === "unavailable") this.#held += held;
@@ -205,7 +207,11 @@ export class TokenLease implements LeaseHolder {
     if (toFloor) return this.#spend(Math.min(amount, tokens));
     if (tokens + roundingTolerance >= amount) return this.#spend(amount);
     this.#total = { tokens: Math.min(this.#context.limit.capacity, tokens + taken), at };
-    return { isGranted: false, amount: -taken, left: this.#total };
+    return this.#result(false, -taken);
+  }
+
+  #result(isGranted: boolean, amount: number): TakeResult {
+    return { limit: this.#context.limit, isGranted, amount, left: this.#total };
   }
 
   #now(): number {

@@ -1,5 +1,5 @@
 import type { Position } from "../../db/changes/change_log.ts";
-import { soon } from "../../runtime/system_runtime.ts";
+import { afterPendingIo } from "../../runtime/event_loop.ts";
 import type { Member, SubscriberGroup } from "./subscriber_group.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
@@ -60,7 +60,7 @@ export class FanOut {
         for (const member of group.members) {
           if (served.has(member)) continue;
           if (left-- === 0) {
-            await new Promise<void>(soon);
+            await new Promise<void>(afterPendingIo);
             left = maxAtOnce - 1;
           }
           member.deliver(chunk, to);

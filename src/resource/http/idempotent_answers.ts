@@ -50,7 +50,7 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
 
   function tableOf(driver: Driver): TableIdempotency {
     const known = tables.get(driver);
-    const table = known ?? new TableIdempotency({ driver, ttlMs, clock });
+    const table = known ?? new TableIdempotency({ driver, ttlMs, clock, random });
     tables.set(driver, table);
     return table;
   }

@@ -3,7 +3,7 @@ import { type RowPages, rowPages } from "../../db/row_pages.ts";
 import { type PageLimits, parseLimit } from "../../plan/page_limit.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
-import { createYielding } from "../../runtime/yielding.ts";
+import { createYieldTurn } from "../../runtime/event_loop.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { cacheControl, variesByAccept } from "../http/json_reply.ts";
 import { exportPages, firstPageRows } from "../read/export_pages.ts";
@@ -64,7 +64,7 @@ export function exportRows(
         limit,
         view: selection.view,
         writer: format.writer(selection.view),
-        giveTurn: createYielding(resource.runtime.clock),
+        giveTurn: createYieldTurn(resource.runtime.clock),
         failed: (error) =>
           resource.runtime.observe({ kind: "answer_broke_off", path: resource.url, error }),
       });

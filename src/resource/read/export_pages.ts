@@ -1,7 +1,7 @@
 import type { FetchedRows } from "../../db/rows.ts";
 import type { RowPages } from "../../db/row_pages.ts";
 import { ResponseAborted } from "../../problem/response_aborted.ts";
-import type { Yielding } from "../../runtime/yielding.ts";
+import type { YieldTurn } from "../../runtime/event_loop.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { presentRows, type View } from "../output.ts";
 import type { RowWriter } from "./row_format.ts";
@@ -14,7 +14,7 @@ export interface ExportOptions {
   /** The most rows of all pages together. */
   readonly limit: number;
   readonly writer: RowWriter;
-  readonly giveTurn: Yielding;
+  readonly giveTurn: YieldTurn;
   /** Told of what ended it early. */
   failed(error: unknown): void;
 }

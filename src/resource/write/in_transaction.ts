@@ -7,11 +7,11 @@ import type { OperationCall } from "../operation_call.ts";
  * where one has to be stored.
  */
 export function inTransaction<Outcome>(
-  { resource: { driver }, record }: OperationCall<Outcome>,
+  { resource: { driver, runtime }, record }: OperationCall<Outcome>,
   work: (connection: Connection) => Promise<Outcome>,
 ): Promise<Outcome> {
-  if (record === null) return transact(driver, work);
-  return transact(driver, async (connection) => {
+  if (record === null) return transact(driver, runtime, work);
+  return transact(driver, runtime, async (connection) => {
     const outcome = await work(connection);
     await record(outcome, connection);
     return outcome;

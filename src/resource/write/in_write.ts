@@ -15,5 +15,7 @@ export function inWrite<T>(
   const { grant, resource, record } = write;
   const isAlone = record === null && grant.rows.kind === "all" && grant.visible.kind === "all" &&
     resource.etag === null && resource.hooks[afterHook] === undefined;
-  return isAlone ? retryOnConflict(resource.driver, work) : inTransaction(write, work);
+  return isAlone
+    ? retryOnConflict(resource.driver, resource.runtime, work)
+    : inTransaction(write, work);
 }

@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
-import { createYielding } from "../../src/runtime/yielding.ts";
+import { createYieldTurn } from "../../src/runtime/event_loop.ts";
 import { handClock } from "../db/hand_clock.ts";
 
 Deno.test("long work goes on at once until 5 ms are over, then others come first", async () => {
   const { clock, advance } = handClock();
-  const giveTurn = createYielding(clock);
+  const giveTurn = createYieldTurn(clock);
   const waits = async () => {
     let othersCame = false;
     const others = setTimeout(() => othersCame = true, 0);

@@ -1,0 +1,105 @@
+import { type MaybePromise, then } from "../../runtime/maybe_promise.ts";
+import type { RateLimiter } from "./rate_limiter.ts";
+import { roundingTolerance } from "./token_bucket.ts";
+import type { TakeResult } from "./token_lease.ts";
+
+/** What one request has taken from its caller's budget, and how much of its cost is paid. */
+export class RequestBudget {
+  readonly #limiter: RateLimiter;
+  readonly #caller: string;
+  readonly #itemCost: number;
+  #lastTake: TakeResult | null = null;
+  /** Tokens taken from the bucket and not refunded. */
+  #taken = 0;
+  /** The cost of all items, which may exceed the capacity of the bucket. */
+  #cost = 0;
+  /** The part of the cost that is paid, by tokens or by a solved challenge. */
+  #paid = 0;
+
+  /** Takes nothing yet. `caller` names the bucket. */
+  constructor(limiter: RateLimiter, caller: string, itemCost: number) {
+    this.#limiter = limiter;
+    this.#caller = caller;
+    this.#itemCost = itemCost;
+  }
+
+  /** The last answer of the limiter, for the headers; null before the first. */
+  get lastTake(): TakeResult | null {
+    return this.#lastTake;
+  }
+
+  get capacity(): number {
+    return this.#limiter.limit.capacity;
+  }
+
+  /** The tokens still to take: no request takes more than its bucket holds. */
+  get due(): number {
+    return Math.min(this.#cost, this.capacity) - this.#taken;
+  }
+
+  /**
+   * What the bucket lacks for the whole cost. The cost of a batch counts in full here, however
+   * little the bucket holds: otherwise the largest batches would be the cheapest.
+   */
+  get deficit(): number {
+    return this.#cost - this.#taken - Math.max(0, this.#lastTake?.left.tokens ?? 0);
+  }
+
+  /** Whether the first item is refused without a call of the store. */
+  isKnownShort(): boolean {
+    return this.#limiter.isKnownShort(this.#caller, this.#itemCost);
+  }
+
+  /** Whether so many items are paid for. A whole bucket pays for any number. */
+  covers(items: number): boolean {
+    return this.#costOf(items) <= this.#paid + roundingTolerance ||
+      this.#taken + roundingTolerance >= this.capacity;
+  }
+
+  /** Takes what is missing for so many items, all of it or nothing: whether it was granted. */
+  take(items: number): MaybePromise<boolean> {
+    this.#cost = this.#costOf(items);
+    const taking = this.#limiter.takeMore(this.#caller, this.due, this.#taken);
+    return then(taking, (taken) => this.#record(taken));
+  }
+
+  /** Takes what is left, up to the cost; a solved challenge pays for the rest. */
+  takeRest(): MaybePromise<boolean> {
+    return then(this.#limiter.takeToFloor(this.#caller, this.due), (taken) => this.#record(taken));
+  }
+
+  /** The cost is paid. */
+  markPaid(): void {
+    this.#paid = this.#cost;
+  }
+
+  /** Refunds what was taken for more items than these. */
+  refundExcess(items: number): void {
+    const cost = this.#costOf(items);
+    if (cost >= this.#paid) return;
+    this.#paid = cost;
+    this.#refund(this.#taken - cost);
+  }
+
+  /** Refunds all tokens. What a solved challenge paid for was not taken, and is not refunded. */
+  refundAll(): void {
+    this.#refund(this.#taken);
+  }
+
+  #refund(amount: number): void {
+    if (amount <= 0) return;
+    this.#lastTake = this.#limiter.giveBack(this.#caller, amount);
+    this.#taken -= amount;
+  }
+
+  /** An empty batch is a request, too, and costs as much as one item. */
+  #costOf(items: number): number {
+    return Math.max(1, items) * this.#itemCost;
+  }
+
+  #record(taken: TakeResult): boolean {
+    this.#lastTake = taken;
+    this.#taken += taken.amount;
+    return taken.isGranted;
+  }
+}

@@ -1,0 +1,74 @@
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { ResolvedAbuseProtection } from "../abuse_options.ts";
+import type { RequestBudget } from "../budget/request_budget.ts";
+import type { GuardedRequest } from "../guarded_request.ts";
+import type { Protection } from "../protection.ts";
+import { callTrust, overflowDifficulty } from "./difficulty.ts";
+import type { ProofOfWork } from "./proof_of_work.ts";
+import type { FingerprintedRequest } from "./request_fingerprint.ts";
+
+/** What {@link RequestWork} needs. */
+export interface RequestWorkOptions {
+  readonly abuse: ResolvedAbuseProtection;
+  readonly runtime: Runtime;
+  /** Called once a request needs proof of work: without one, no secret has to be configured. */
+  proofOfWork(): ProofOfWork;
+}
+
+/** What demands proof of work: the gate of the operation, a budget that has run out, or both. */
+export interface WorkDemand {
+  readonly gate: boolean;
+  readonly overflow: boolean;
+}
+
+/** The proof of work of one request: how difficult it must be, and that it is claimed once. */
+export class RequestWork {
+  readonly #options: RequestWorkOptions;
+  readonly #gate: Protection["pow"];
+  readonly #guarded: GuardedRequest;
+  /** One request claims its solution once; a later demand only checks it against its difficulty. */
+  #isClaimed = false;
+
+  /** Checks nothing yet. */
+  constructor(options: RequestWorkOptions, gate: Protection["pow"], guarded: GuardedRequest) {
+    this.#options = options;
+    this.#gate = gate;
+    this.#guarded = guarded;
+  }
+
+  /** Returns once the work is proved, or where the trust hook waives it; else throws a 428. */
+  async require(demand: WorkDemand, budget: RequestBudget | null): Promise<void> {
+    const difficulty = Math.max(
+      demand.gate ? await this.#gateDifficulty() : 0,
+      demand.overflow ? await this.#overflowDifficulty(budget) : 0,
+    );
+    if (difficulty === 0) return;
+    const { request: { method, headers }, target: { path, query }, user } = this.#guarded;
+    const body = await this.#guarded.body();
+    const facts: FingerprintedRequest = { method, path, query, body, userId: user?.id ?? null };
+    const pow = this.#options.proofOfWork();
+    const isProved = this.#isClaimed &&
+      typeof pow.checkSolution(headers, facts, difficulty) !== "string";
+    if (isProved) return;
+    await pow.requireSolution(headers, facts, difficulty);
+    this.#isClaimed = true;
+  }
+
+  async #gateDifficulty(): Promise<number> {
+    if (this.#gate === null) return 0;
+    const { difficulty: base, trust } = this.#gate;
+    const { user, request } = this.#guarded;
+    const question = { user, request, reason: "endpoint", deficit: 0, base } as const;
+    return await callTrust(trust, question, this.#options.runtime);
+  }
+
+  async #overflowDifficulty(budget: RequestBudget | null): Promise<number> {
+    if (budget === null) return 0;
+    const { difficulty, trust } = this.#options.abuse.pow();
+    const { deficit, capacity } = budget;
+    const base = overflowDifficulty(difficulty, deficit, capacity);
+    const { user, request } = this.#guarded;
+    const question = { user, request, reason: "budget", deficit, base } as const;
+    return await callTrust(trust, question, this.#options.runtime);
+  }
+}

@@ -1,0 +1,38 @@
+import { setImmediate } from "node:timers";
+import type { Clock } from "./runtime.ts";
+
+/**
+ * Waits, and keeps the process alive while it does, which a timer of the {@link Clock} does not:
+ * for waits in which nothing else keeps it alive, as between two attempts to listen.
+ */
+export function sleep(delayMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, delayMs));
+}
+
+/**
+ * Runs `work` once the event loop has handled the I/O that is ready: a microtask would run before
+ * the requests that wait to be read, a timer a millisecond too late.
+ */
+export function afterPendingIo(work: () => void): void {
+  setImmediate(work);
+}
+
+/** Called between two parts of long work: waits for other requests where they are due. */
+export type YieldTurn = () => Promise<void>;
+
+/** The longest time that long work keeps other requests waiting. */
+const maxTurnMs = 5;
+
+/**
+ * Makes a {@link YieldTurn} for one piece of work. While anything is left to run, Deno polls its
+ * sockets only now and then, which delayed other requests by 30 ms during an export: only a real
+ * timer lets them in. A timer costs a millisecond, so it is set only once a turn is over.
+ */
+export function createYieldTurn(clock: Clock): YieldTurn {
+  let turnBeganAt = clock.elapsedMs();
+  return async () => {
+    if (clock.elapsedMs() - turnBeganAt < maxTurnMs) return;
+    await sleep(0);
+    turnBeganAt = clock.elapsedMs();
+  };
+}
