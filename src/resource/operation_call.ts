@@ -7,14 +7,14 @@ import type { ResourceRequest } from "./operation.ts";
 import type { Resource } from "./define/resource.ts";
 
 /** One request to one resource, by somebody. */
-export interface Call {
+export interface ResourceCall {
   readonly resource: Resource;
   readonly request: ResourceRequest;
   readonly user: User | null;
 }
 
 /** A call of an operation, and what becomes of its outcome. */
-export interface OperationCall<Outcome> extends Call {
+export interface OperationCall<Outcome> extends ResourceCall {
   /**
    * Stores the answer to an outcome in the transaction that makes it true; null where nothing is
    * stored there.
@@ -23,13 +23,13 @@ export interface OperationCall<Outcome> extends Call {
 }
 
 /** A call that may write, and under which right. */
-export interface WriteCall extends Call {
+export interface WriteCall extends ResourceCall {
   readonly grant: Grant;
 }
 
 /** Runs one hook with its time limit; `db` is what the hook may write with. */
 export function runHook<T>(
-  { resource, request, user }: Call,
+  { resource, request, user }: ResourceCall,
   db: Connection,
   work: (context: HookContext) => MaybePromise<T>,
 ): Promise<T> {

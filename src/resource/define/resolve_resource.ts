@@ -18,7 +18,7 @@ import { type ColumnFinder, columnFinder } from "./column_resolver.ts";
 import type { ColumnReferenceOf, ResourceDefinition } from "./resource_options.ts";
 import type { TagKeys } from "../http/etag.ts";
 import { requireReadableKey } from "./subscribable.ts";
-import { canGenerate } from "../write/complete_new_row.ts";
+import { canGenerate } from "../write/new_row_values.ts";
 import type { Computed } from "../output.ts";
 import type { BatchPolicy, FieldPolicy, Resource } from "./resource.ts";
 import { resolveEtag } from "./resolve_etag.ts";

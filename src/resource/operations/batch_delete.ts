@@ -6,12 +6,12 @@ import { jsonReply } from "../http/json_reply.ts";
 import { parseBatchFilter } from "../write/batch_items.ts";
 import { deleteByKeys, reachableRows } from "../write/update_locked_rows.ts";
 import { type MatchingRows, readByKeys, readMatching } from "../write/read_rows_to_write.ts";
-import { hookedDelete } from "../write/before_hooks.ts";
+import { hookedDelete } from "../write/run_hooks.ts";
 import type { WriteCall } from "../operation_call.ts";
 import { inPaidTransaction, paidMatching, payMatching } from "../write/in_paid_transaction.ts";
 import type { Operation } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
-import { afterDelete } from "../write/write_row.ts";
+import { afterDelete } from "../write/update_row.ts";
 
 interface BatchDeletePlan {
   readonly filter: Filter;

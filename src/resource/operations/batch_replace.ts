@@ -6,7 +6,7 @@ import { rowsReply } from "../http/json_reply.ts";
 import { eachItem, inTurn, type NamedItem, parseNamedItems } from "../write/batch_items.ts";
 import { type ItemUpdate, reachableRows, updateItems } from "../write/update_locked_rows.ts";
 import { readByKeys } from "../write/read_rows_to_write.ts";
-import { hookedUpdate } from "../write/before_hooks.ts";
+import { hookedUpdate } from "../write/run_hooks.ts";
 import type { WriteCall } from "../operation_call.ts";
 import { withoutKey } from "../write/requested_update.ts";
 import { inTransaction } from "../write/in_transaction.ts";

@@ -12,7 +12,7 @@ import {
   updateLockedRows,
 } from "../write/update_locked_rows.ts";
 import { type MatchingRows, readByKeys, readMatching } from "../write/read_rows_to_write.ts";
-import { hookedUpdate } from "../write/before_hooks.ts";
+import { hookedUpdate } from "../write/run_hooks.ts";
 import type { WriteCall } from "../operation_call.ts";
 import { withoutKey } from "../write/requested_update.ts";
 import { inPaidTransaction, paidMatching, payMatching } from "../write/in_paid_transaction.ts";

@@ -1,19 +1,19 @@
 import type { Connection } from "../../db/driver.ts";
 import { formatKey, keyOf } from "../../plan/key.ts";
 import { rowReply } from "../http/json_reply.ts";
-import { beforeCreate } from "../write/before_hooks.ts";
+import { beforeCreate } from "../write/run_hooks.ts";
 import { createdBy, foundBy, type NestedRow, type NestedRows } from "../write/nested_rows.ts";
 import type { OperationCall, WriteCall } from "../operation_call.ts";
 import { type CreatedRows, createNestedRows, type RowsPlan } from "../write/create_nested_rows.ts";
 import { inTransaction } from "../write/in_transaction.ts";
 import { inWrite } from "../write/in_write.ts";
-import { completeNewRow } from "../write/complete_new_row.ts";
+import { newRowValues } from "../write/new_row_values.ts";
 import type { Operation } from "../operation.ts";
 import { attachOptimisticId, parseOptimisticId } from "../http/optimistic_id.ts";
 import { noneIncluded } from "../output.ts";
 import { wholeBody } from "../write/body_path.ts";
 import { parseNestedRows } from "../write/parse_nested_rows.ts";
-import { insertRow } from "../write/write_row.ts";
+import { insertRow } from "../write/update_row.ts";
 
 interface CreateIntent {
   readonly body: NestedRows;
@@ -64,7 +64,7 @@ async function createRow(
   optimisticId: string | null,
   write: WriteCall & OperationCall<CreatedRows>,
 ): Promise<CreatedRows> {
-  const values = completeNewRow(await beforeCreate(given, write), write.grant, write.resource);
+  const values = newRowValues(await beforeCreate(given, write), write.grant, write.resource);
   const insert = async (connection: Connection): Promise<CreatedRows> => {
     const row = await insertRow(values, write, connection);
     if (optimisticId !== null) {

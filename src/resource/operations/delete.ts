@@ -1,9 +1,9 @@
 import type { Grant } from "../../auth/authorize.ts";
-import { beforeDelete } from "../write/before_hooks.ts";
+import { beforeDelete } from "../write/run_hooks.ts";
 import { inWrite } from "../write/in_write.ts";
 import type { Operation } from "../operation.ts";
-import { type NamedRow, parseNamedRow, type RowTarget, rowTarget } from "../write/row_target.ts";
-import { removeRow } from "../write/write_row.ts";
+import { type NamedRow, parseNamedRow, planTarget, type RowTarget } from "../write/row_target.ts";
+import { deleteRow } from "../write/update_row.ts";
 
 interface RemovePlan {
   readonly target: RowTarget;
@@ -19,13 +19,13 @@ export const remove: Operation<NamedRow, RemovePlan, void> = {
   parse: parseNamedRow,
 
   plan(named, grant, resource) {
-    return { target: rowTarget(named, resource), grant };
+    return { target: planTarget(named, resource), grant };
   },
 
   async execute({ target, grant }, call) {
     const write = { ...call, grant };
     await beforeDelete(target, write);
-    await inWrite(write, "onAfterDelete", (connection) => removeRow(target, write, connection));
+    await inWrite(write, "onAfterDelete", (connection) => deleteRow(target, write, connection));
   },
 
   shape() {

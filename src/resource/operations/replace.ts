@@ -8,7 +8,7 @@ import {
   type RequestedUpdate,
   type RequestedUpdatePlan,
 } from "../write/requested_update.ts";
-import { completeRow, parseColumns } from "../write/parse_fields.ts";
+import { parseColumns, withDefaults } from "../write/parse_fields.ts";
 import type { Operation } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
 
@@ -37,7 +37,7 @@ export function wholeRow(
   const resettable = (column: ColumnInfo) =>
     fields.writable.has(column) && !column.primaryKey && !column.generated &&
     !generated.has(column) && column !== etag?.versionField && column !== etag?.updatedAtField;
-  const replaced = completeRow(given, resource, resettable);
+  const replaced = withDefaults(given, resource, resettable);
   for (const column of table.columns.filter(resettable)) {
     if (replaced.has(column)) continue;
     replaced.set(column, column.default === null ? null : databaseDefault);

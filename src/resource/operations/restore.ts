@@ -3,8 +3,8 @@ import type { Row } from "../../schema/table_info.ts";
 import { rowReply } from "../http/json_reply.ts";
 import { inTransaction } from "../write/in_transaction.ts";
 import type { Operation } from "../operation.ts";
-import { type NamedRow, parseNamedRow, type RowTarget, rowTarget } from "../write/row_target.ts";
-import { restoreRow } from "../write/write_row.ts";
+import { type NamedRow, parseNamedRow, planTarget, type RowTarget } from "../write/row_target.ts";
+import { restoreRow } from "../write/update_row.ts";
 
 interface RestorePlan {
   readonly target: RowTarget;
@@ -20,7 +20,7 @@ export const restore: Operation<NamedRow, RestorePlan, Row> = {
   parse: parseNamedRow,
 
   plan(named, grant, resource) {
-    return { target: rowTarget(named, resource), grant };
+    return { target: planTarget(named, resource), grant };
   },
 
   execute({ target, grant }, call) {

@@ -2,7 +2,7 @@ import type { Connection } from "../../db/driver.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { type MatchingRows, readMatching } from "./read_rows_to_write.ts";
-import type { Call, OperationCall } from "../operation_call.ts";
+import type { OperationCall, ResourceCall } from "../operation_call.ts";
 import { inTransaction } from "./in_transaction.ts";
 
 const tries = 3;
@@ -46,7 +46,7 @@ export async function inPaidTransaction<Found, Outcome>(
 /** The rows as they are now, not locked, and paid for. */
 export async function paidMatching(
   what: MatchingRows,
-  { resource, request }: Call,
+  { resource, request }: ResourceCall,
 ): Promise<readonly Row[]> {
   const rows = await readMatching(what, resource, resource.driver);
   await request.debit.debit(rows.length);
@@ -54,7 +54,7 @@ export async function paidMatching(
 }
 
 /** Pays for them in advance, where they have a price, so that hardly ever more is found later. */
-export async function payMatching(what: MatchingRows, call: Call): Promise<void> {
+export async function payMatching(what: MatchingRows, call: ResourceCall): Promise<void> {
   if (call.request.debit.covers(what.limit)) return;
   await paidMatching({ ...what, columns: call.resource.table.primaryKey }, call);
 }

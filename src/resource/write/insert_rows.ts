@@ -8,7 +8,7 @@ import type { WriteCall } from "../operation_call.ts";
 import { type BodyPath, wholeBody, withinAsync } from "./body_path.ts";
 import type { Resource } from "../define/resource.ts";
 import { requireWithinScope } from "./within_scope.ts";
-import { afterHook } from "./write_row.ts";
+import { afterHook } from "./update_row.ts";
 
 /**
  * Inserts many rows, holds them against the scope and runs the after-hooks. The rows come back in

@@ -62,7 +62,7 @@ export function parseColumns(body: unknown, resource: Resource): Map<ColumnInfo,
  * Fills in the defaults of the `wanted` columns that a whole row omits. Throws a 422 for a
  * required one that has none.
  */
-export function completeRow(
+export function withDefaults(
   values: ReadonlyMap<ColumnInfo, unknown>,
   { table }: Pick<Resource, "table">,
   wanted: (column: ColumnInfo) => boolean = () => true,

@@ -2,14 +2,14 @@ import type { Grant } from "../../auth/authorize.ts";
 import type { Key } from "../../plan/key.ts";
 import { kindOf } from "../../schema/kinds.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
-import { beforeUpdate } from "./before_hooks.ts";
+import { beforeUpdate } from "./run_hooks.ts";
 import type { OperationCall } from "../operation_call.ts";
 import { inWrite } from "./in_write.ts";
 import { InvalidFields } from "./parse_fields.ts";
 import type { ResourceRequest } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
-import { type NamedRow, parseNamedRow, type RowTarget, rowTarget } from "./row_target.ts";
-import { changeRow } from "./write_row.ts";
+import { type NamedRow, parseNamedRow, planTarget, type RowTarget } from "./row_target.ts";
+import { updateRow } from "./update_row.ts";
 
 /** What a PATCH or PUT wants: which row, and the new values of some of its columns. */
 export interface RequestedUpdate {
@@ -39,7 +39,7 @@ export function planUpdate(
   grant: Grant,
   resource: Resource,
 ): RequestedUpdatePlan {
-  const target = rowTarget(named, resource);
+  const target = planTarget(named, resource);
   return { target, values: withoutKey(values, target.key, resource), grant };
 }
 
@@ -55,7 +55,7 @@ export async function executeUpdate(
   return await inWrite(
     write,
     "onAfterUpdate",
-    (connection) => changeRow(target, set, write, connection),
+    (connection) => updateRow(target, set, write, connection),
   );
 }
 

@@ -25,7 +25,7 @@ export function parseNamedRow({ segment, header }: ResourceRequest, { table }: R
 }
 
 /** The row to write to. Throws a 404 for an impossible id, and a 428 where `If-Match` is required. */
-export function rowTarget({ segment, key, ifMatch }: NamedRow, resource: Resource): RowTarget {
+export function planTarget({ segment, key, ifMatch }: NamedRow, resource: Resource): RowTarget {
   if (key === null) throw notFound(resource, segment);
   return { key, segment, precondition: parsePrecondition(ifMatch, resource) };
 }

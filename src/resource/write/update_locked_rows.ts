@@ -9,9 +9,9 @@ import { keysPerStatement, readByKeys, type RowsByKey } from "./read_rows_to_wri
 import type { WriteCall } from "../operation_call.ts";
 import { itemPath } from "./body_path.ts";
 import type { Resource } from "../define/resource.ts";
-import { nextVersion, withNextVersion, withUpdateTime } from "./next_version.ts";
+import { nextVersion, withNextVersion, withUpdateTime } from "./row_version.ts";
 import { requireWithinScope } from "./within_scope.ts";
-import { afterHook, removal, updateRow } from "./write_row.ts";
+import { afterHook, deletePlan, updateReturning } from "./update_row.ts";
 
 /** A locked row, as far as it was read, and what it is to become. */
 export interface LockedRowUpdate {
@@ -79,7 +79,7 @@ export async function updateItems(
   const changed = await inTurn(items, async ({ key, values, current, precondition }) => {
     const next = batch.incrementVersion || precondition !== null ? withNextVersion : withUpdateTime;
     const set = next(values, current, resource);
-    const row = await updateRow(keyFilter(key, table), set, resource, connection);
+    const row = await updateReturning(keyFilter(key, table), set, resource, connection);
     // The row is locked, so that only a trigger can have kept it as it was.
     if (row === null) {
       throw new Problem("validation-error", "Cannot update: the database did not keep the change");
@@ -100,7 +100,7 @@ export async function deleteByKeys(
 ): Promise<number> {
   let count = 0;
   for (const some of chunksOf(keys, keysPerStatement(resource))) {
-    const plan = removal(keysFilter(some, resource.table), resource);
+    const plan = deletePlan(keysFilter(some, resource.table), resource);
     count += (await connection.query(resource.reader.compile(plan))).changed;
   }
   return count;

@@ -4,7 +4,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import { rowId, runHook, type WriteCall } from "../operation_call.ts";
 import { parseHookValues, toRecord } from "./parse_fields.ts";
 import type { RowTarget } from "./row_target.ts";
-import { lockRow } from "./write_row.ts";
+import { lockTarget } from "./update_row.ts";
 
 /** The values of a new row, after the before-hook had its say. */
 export async function beforeCreate(
@@ -70,5 +70,5 @@ export async function hookedDelete(key: Key, write: WriteCall): Promise<void> {
 
 /** Looked at once more, and then locked, in the transaction: this spares the hook what must fail. */
 async function requireTarget(target: RowTarget, write: WriteCall): Promise<void> {
-  await lockRow(target, write, write.resource.driver);
+  await lockTarget(target, write, write.resource.driver);
 }

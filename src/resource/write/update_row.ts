@@ -15,7 +15,7 @@ import { notFound, notFoundOrForbidden } from "../read/not_found_or_forbidden.ts
 import { preconditionFailed, requirePrecondition } from "../http/precondition.ts";
 import type { Resource } from "../define/resource.ts";
 import type { RowTarget } from "./row_target.ts";
-import { withNextVersion } from "./next_version.ts";
+import { withNextVersion } from "./row_version.ts";
 import { requireWithinScope } from "./within_scope.ts";
 
 /** Inserts one row, holds it against the scope and runs the after-hook. */
@@ -42,7 +42,7 @@ export async function insertRow(
  * Changes one row and gives it back. A row that the caller may not know of is a 404, one outside
  * the scope, before or after the change, a 403, one in another state than expected a 412.
  */
-export async function changeRow(
+export async function updateRow(
   target: RowTarget,
   set: Assignments,
   write: WriteCall,
@@ -50,7 +50,7 @@ export async function changeRow(
 ): Promise<Row> {
   const { resource } = write;
   const where = reachable(target, write);
-  const current = resource.etag === null ? null : await lockRow(target, write, connection);
+  const current = resource.etag === null ? null : await lockTarget(target, write, connection);
   return await rewriteRow({ target, current, where, set }, write, connection);
 }
 
@@ -68,7 +68,7 @@ async function rewriteRow(
   connection: Connection,
 ): Promise<Row> {
   const { resource } = write;
-  const row = await updateRow(
+  const row = await updateReturning(
     and(where, unchanged(current, resource)),
     withNextVersion(set, current, resource),
     resource,
@@ -80,22 +80,22 @@ async function rewriteRow(
   return row;
 }
 
-/** Deletes one row, or marks it deleted. Fails like {@link changeRow}. */
-export async function removeRow(
+/** Deletes one row, or marks it deleted. Fails like {@link updateRow}. */
+export async function deleteRow(
   target: RowTarget,
   write: WriteCall,
   connection: Connection,
 ): Promise<void> {
   const { resource } = write;
-  const current = target.precondition === null ? null : await lockRow(target, write, connection);
+  const current = target.precondition === null ? null : await lockTarget(target, write, connection);
   const where = and(reachable(target, write), unchanged(current, resource));
-  const { changed } = await connection.query(resource.reader.compile(removal(where, resource)));
+  const { changed } = await connection.query(resource.reader.compile(deletePlan(where, resource)));
   if (changed === 0) throw await lostRow(target, current, write, connection);
   await afterDelete(target.key, write, connection);
 }
 
 /** What DELETE does to rows: it takes them away, or marks them. */
-export function removal(where: Filter, resource: Resource): DeletePlan | UpdatePlan {
+export function deletePlan(where: Filter, resource: Resource): DeletePlan | UpdatePlan {
   const { softDelete, table, runtime } = resource;
   if (softDelete === null) return { kind: "delete", table, where };
   const set = new Map([[softDelete.field, softDelete.mark(instantOf(runtime.clock.now()))]]);
@@ -129,7 +129,7 @@ export async function restoreRow(
  * The stored row, locked until the transaction ends, after it was held against the precondition.
  * Throws 404, 403 or 412.
  */
-export async function lockRow(
+export async function lockTarget(
   target: RowTarget,
   write: WriteCall,
   connection: Connection,
@@ -164,7 +164,7 @@ async function readRow(
 }
 
 /** A change of nothing is allowed and answers with the row as it stands. */
-export async function updateRow(
+export async function updateReturning(
   where: Filter,
   set: Assignments,
   resource: Resource,
