@@ -2,54 +2,51 @@ import { pause, systemRuntime } from "../runtime/system_runtime.ts";
 import { DatabaseError } from "./database_error.ts";
 import type { Connection, Driver } from "./driver.ts";
 
-const tries = 3;
-
 /** Waits after the n-th try, counted from 1, and before the next. */
 export type Pause = (attempt: number) => Promise<void>;
 
-/**
- * Runs `work` in a transaction, again when the database gave way to other writers (serialisation
- * failure, deadlock): such work has changed nothing. So `work` may run up to three times.
- */
-export function transact<T>(
-  driver: Driver,
-  work: (connection: Connection) => Promise<T>,
-  pauseAfter: Pause = jittered,
-): Promise<T> {
-  return patiently(() => driver.transaction(work), pauseAfter);
+/** How {@link transact} runs its work. */
+export interface TransactOptions {
+  /**
+   * The work is one statement, which is a transaction by itself: it runs on the driver. With two
+   * statements that write, another try would repeat the first.
+   */
+  readonly isLoneStatement?: boolean;
+  /** Up to 10 ms after the first try and 40 ms after the second, unless set. */
+  readonly pauseAfter?: Pause;
 }
 
+const maxTries = 3;
+
 /**
- * Runs `work` on the driver itself, again as {@link transact} does: for work of a single statement,
- * which is a transaction of its own. Of two statements that write, the first would be done twice.
+ * Runs `work` in a transaction, again when the database rolled it back for the sake of other
+ * writers (serialisation failure, deadlock). So `work` may run up to three times.
  *
  * @example
  * ```ts ignore
- * const row = await retrying(resource.driver, (connection) => write(plan, connection));
+ * const rows = await transact(driver, (connection) => connection.query(insert), {
+ *   isLoneStatement: true,
+ * });
  * ```
  */
-export function retryOnConflict<T>(
+export async function transact<T>(
   driver: Driver,
   work: (connection: Connection) => Promise<T>,
-  pauseAfter: Pause = jittered,
+  { isLoneStatement = false, pauseAfter = jitteredPause }: TransactOptions = {},
 ): Promise<T> {
-  return patiently(() => work(driver), pauseAfter);
-}
-
-async function patiently<T>(work: () => Promise<T>, pauseAfter: Pause): Promise<T> {
   for (let attempt = 1;; attempt++) {
     try {
-      return await work();
+      return await (isLoneStatement ? work(driver) : driver.transaction(work));
     } catch (error) {
-      const again = error instanceof DatabaseError && error.kind === "retryable";
-      if (!again || attempt === tries) throw error;
+      const isRetryable = error instanceof DatabaseError && error.kind === "retryable";
+      if (!isRetryable || attempt === maxTries) throw error;
     }
     await pauseAfter(attempt);
   }
 }
 
-/** Up to 10 ms after the first try, 40 ms after the second: those who clashed part by chance. */
-function jittered(attempt: number): Promise<void> {
+/** The writers that clashed pause for different times, so that they do not clash again. */
+function jitteredPause(attempt: number): Promise<void> {
   const [chance = 0] = systemRuntime(() => {}).random.bytes(1);
   return pause(chance / 255 * 10 * 4 ** (attempt - 1));
 }

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DatabaseError, type DatabaseErrorKind } from "../../src/db/database_error.ts";
 import type { Connection, Driver } from "../../src/db/driver.ts";
 import { openPostgres } from "../../src/db/postgres/postgres_js_driver.ts";
-import { retryOnConflict, transact } from "../../src/db/transact.ts";
+import { transact } from "../../src/db/transact.ts";
 import { sqliteDialect } from "../../src/sql/sqlite/dialect.ts";
 import { sqliteText } from "../../src/sql/sqlite/text_operators.ts";
 import { fails } from "../conformance/driver.ts";
@@ -10,15 +10,19 @@ import { createScratchDatabase } from "../support/engines.ts";
 import { runScript } from "../support/scratch.ts";
 import { testPostgres, testUnless } from "../support/skip.ts";
 
-const ways = { transact, retrying: retryOnConflict };
+for (const isLoneStatement of [false, true]) {
+  const name = isLoneStatement ? "lone statement" : "transact";
 
-for (const [name, way] of Object.entries(ways)) {
   Deno.test(`${name}: work that gave way twice is done at the third try, after a pause each`, async () => {
     const pauses: number[] = [];
     const driver = failing("retryable", 2);
-    const result = await way(driver, (connection) => connection.query(nothing), (attempt) => {
+    const pauseAfter = (attempt: number) => {
       pauses.push(attempt);
       return Promise.resolve();
+    };
+    const result = await transact(driver, (connection) => connection.query(nothing), {
+      isLoneStatement,
+      pauseAfter,
     });
     assertEquals(result.changed, 3);
     assertEquals(pauses, [1, 2]);
@@ -33,10 +37,10 @@ for (const [name, way] of Object.entries(ways)) {
     ];
     for (const [kind, tries] of cases) {
       let tried = 0;
-      const work = way(failing(kind, 9), (connection) => {
+      const work = transact(failing(kind, 9), (connection) => {
         tried++;
         return connection.query(nothing);
-      });
+      }, { isLoneStatement });
       await fails(work, kind);
       assertEquals(tried, tries, kind);
     }
@@ -56,7 +60,7 @@ testUnless(
       await runScript(driver, givesWay.replaceAll(";;", ";\n"));
       const insert = { text: "INSERT INTO t VALUES (1)", values: [] };
       await assertRejects(() => driver.query(insert), DatabaseError, "retryable");
-      await retryOnConflict(driver, (connection) => connection.query(insert));
+      await transact(driver, (connection) => connection.query(insert), { isLoneStatement: true });
       await transact(driver, (connection) => connection.query(insert));
       const { rows } = await driver.query({ text: "SELECT count(*) FROM t", values: [] });
       assertEquals(rows, [["2"]]);

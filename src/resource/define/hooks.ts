@@ -1,6 +1,5 @@
 import type { User } from "../../auth/user.ts";
 import type { Connection } from "../../db/driver.ts";
-import type { Clock } from "../../runtime/runtime.ts";
 
 /** What a hook is told beside the row. */
 export interface HookContext {
@@ -48,21 +47,3 @@ export type MaybePromise<T> = T | Promise<T>;
 
 /** The hooks of a resource, settled; rows are plain records in process. */
 export type AnyHooks = Hooks<Record<string, unknown>, Record<string, unknown>>;
-
-/** Waits for a hook as long as it may take. Throws a plain Error past that. */
-export async function withinTime<T>(
-  work: () => MaybePromise<T>,
-  timeoutMs: number,
-  clock: Clock,
-): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const cancel = clock.after(
-    timeoutMs,
-    () => late.reject(new Error(`A hook took longer than ${timeoutMs} ms`)),
-  );
-  try {
-    return await Promise.race([work(), late.promise]);
-  } finally {
-    cancel();
-  }
-}

@@ -3,7 +3,7 @@ import type { LiveHub } from "../../live/live_hub.ts";
 import type { StreamRequest } from "../../live/stream/stream_request.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
-import type { ResourceCall } from "../operation_call.ts";
+import type { ResourceCall } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** The bytes of a live stream; null where nobody will read them. */

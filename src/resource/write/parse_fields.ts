@@ -120,6 +120,23 @@ export function parseKeyFields(body: object, resource: Resource): Key {
   return [...values.values()];
 }
 
+/** The values without the key, which no update changes. Throws a 422 where they hold another key. */
+export function withoutKey(
+  values: ReadonlyMap<ColumnInfo, unknown>,
+  key: Key,
+  { table }: Resource,
+): ReadonlyMap<ColumnInfo, unknown> {
+  const rest = new Map(values);
+  table.primaryKey.forEach((column, index) => {
+    if (!rest.has(column)) return;
+    if (kindOf(column.kind).compare?.(rest.get(column), key[index]) !== 0) {
+      throw new InvalidFields([{ path: column.name, message: "must be the id of the path" }]);
+    }
+    rest.delete(column);
+  });
+  return rest;
+}
+
 /** Throws a 400 for a body that is no JSON object. */
 export function requireObject(body: unknown): object {
   if (typeof body === "object" && body !== null && !Array.isArray(body)) return body;

@@ -1,12 +1,13 @@
+import type { Connection } from "../../db/driver.ts";
 import type { Key } from "../../plan/key.ts";
 import { databaseDefault } from "../../plan/plan.ts";
-import type { ColumnInfo } from "../../schema/table_info.ts";
-import { rowId, runHook, type WriteCall } from "../operation_call.ts";
-import { parseHookValues, toRecord } from "./parse_fields.ts";
-import type { RowTarget } from "./row_target.ts";
-import { lockTarget } from "./update_row.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+import type { ColumnInfo, Row } from "../../schema/table_info.ts";
+import type { HookContext, MaybePromise, RowId } from "../define/hooks.ts";
+import type { WriteCall } from "../operation.ts";
+import { parseHookValues, toRecord, withoutKey } from "./parse_fields.ts";
 
-/** The values of a new row, after the before-hook had its say. */
+/** The values of a row to create as the before-hook leaves them. */
 export async function beforeCreate(
   values: ReadonlyMap<ColumnInfo, unknown>,
   write: WriteCall,
@@ -14,35 +15,18 @@ export async function beforeCreate(
   const { hooks, driver } = write.resource;
   if (hooks.onBeforeCreate === undefined) return values;
   const data = toRecord(values);
-  const changed = await runHook(
-    write,
-    driver,
-    (context) => hooks.onBeforeCreate?.(context, data),
-  );
+  const changed = await runHook(write, driver, (context) => hooks.onBeforeCreate?.(context, data));
   return parseHookValues(changed ?? data, write.resource);
 }
 
-/**
- * The values of a change, after the before-hook had its say. It runs only for a row that the
- * caller may change, in the state that the caller expects.
- */
+/** The values of an update as the before-hook leaves them. Throws a 422 where it changes the key. */
 export async function beforeUpdate(
-  target: RowTarget,
-  values: ReadonlyMap<ColumnInfo, unknown>,
-  write: WriteCall,
-): Promise<ReadonlyMap<ColumnInfo, unknown>> {
-  if (write.resource.hooks.onBeforeUpdate === undefined) return values;
-  await requireTarget(target, write);
-  return await hookedUpdate(target.key, values, write);
-}
-
-/** The same for a row that was looked at already. */
-export async function hookedUpdate(
   key: Key,
   values: ReadonlyMap<ColumnInfo, unknown>,
   write: WriteCall,
 ): Promise<ReadonlyMap<ColumnInfo, unknown>> {
-  const { hooks, driver } = write.resource;
+  const { resource } = write;
+  const { hooks, driver } = resource;
   if (hooks.onBeforeUpdate === undefined) return values;
   const patch = toRecord(values);
   const changed = await runHook(
@@ -50,25 +34,83 @@ export async function hookedUpdate(
     driver,
     (context) => hooks.onBeforeUpdate?.(context, rowId(key), patch),
   );
-  // What a PUT leaves to the database is no value that a hook could see or return.
-  const left = [...values].filter(([, value]) => value === databaseDefault);
-  return new Map([...left, ...parseHookValues(changed ?? patch, write.resource)]);
+  // A PUT leaves columns to the database: hooks can neither see nor return such a value.
+  const kept = [...values].filter(([, value]) => value === databaseDefault);
+  const hooked = new Map([...kept, ...parseHookValues(changed ?? patch, resource)]);
+  return withoutKey(hooked, key, resource);
 }
 
-/** The same for a row that is to be deleted. */
-export async function beforeDelete(target: RowTarget, write: WriteCall): Promise<void> {
-  if (write.resource.hooks.onBeforeDelete === undefined) return;
-  await requireTarget(target, write);
-  await hookedDelete(target.key, write);
-}
-
-/** The same for a row that was looked at already. */
-export async function hookedDelete(key: Key, write: WriteCall): Promise<void> {
+/** Runs the before-hook of a row to delete. */
+export async function beforeDelete(key: Key, write: WriteCall): Promise<void> {
   const { hooks, driver } = write.resource;
+  if (hooks.onBeforeDelete === undefined) return;
   await runHook(write, driver, (context) => hooks.onBeforeDelete?.(context, rowId(key)));
 }
 
-/** Looked at once more, and then locked, in the transaction: this spares the hook what must fail. */
-async function requireTarget(target: RowTarget, write: WriteCall): Promise<void> {
-  await lockTarget(target, write, write.resource.driver);
+/** Runs the after-hook of a created row in its transaction. */
+export async function afterCreate(
+  row: Row,
+  write: WriteCall,
+  connection: Connection,
+): Promise<void> {
+  const { hooks } = write.resource;
+  if (hooks.onAfterCreate === undefined) return;
+  await runHook(write, connection, (context) => hooks.onAfterCreate?.(context, row));
+}
+
+/** Runs the after-hook of an updated or restored row in its transaction. */
+export async function afterUpdate(
+  row: Row,
+  write: WriteCall,
+  connection: Connection,
+): Promise<void> {
+  const { hooks } = write.resource;
+  if (hooks.onAfterUpdate === undefined) return;
+  await runHook(write, connection, (context) => hooks.onAfterUpdate?.(context, row));
+}
+
+/** Runs the after-hook of a deleted row in its transaction. */
+export async function afterDelete(
+  key: Key,
+  write: WriteCall,
+  connection: Connection,
+): Promise<void> {
+  const { hooks } = write.resource;
+  if (hooks.onAfterDelete === undefined) return;
+  await runHook(write, connection, (context) => hooks.onAfterDelete?.(context, rowId(key)));
+}
+
+/** Runs one hook with its time limit; `db` is the connection that the hook may write with. */
+function runHook<T>(
+  { resource, request, user }: WriteCall,
+  db: Connection,
+  hook: (context: HookContext) => MaybePromise<T>,
+): Promise<T> {
+  const { name, url, runtime, hookTimeoutMs } = resource;
+  const context = { db, user, request: request.raw, resource: { name, url } };
+  return withinTime(() => hook(context), hookTimeoutMs, runtime.clock);
+}
+
+/** Waits for a hook until its time limit. Throws a plain Error past that. */
+async function withinTime<T>(
+  work: () => MaybePromise<T>,
+  timeoutMs: number,
+  clock: Clock,
+): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const cancel = clock.after(
+    timeoutMs,
+    () => late.reject(new Error(`A hook took longer than ${timeoutMs} ms`)),
+  );
+  try {
+    return await Promise.race([work(), late.promise]);
+  } finally {
+    cancel();
+  }
+}
+
+/** A key as hooks receive it: a value, or a list of them. */
+function rowId(key: Key): RowId {
+  // The values of a primary key are texts and numbers: `parseKey` and the database made them.
+  return (key.length === 1 ? key[0] : key) as RowId;
 }
