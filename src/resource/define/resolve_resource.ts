@@ -19,7 +19,7 @@ import type { ColumnReferenceOf, ResourceDefinition } from "./resource_options.t
 import type { TagKeys } from "../http/etag.ts";
 import { requireReadableKey } from "./subscribable.ts";
 import { canGenerate } from "../write/new_row_values.ts";
-import type { Computed } from "../output.ts";
+import type { Computed } from "./resource.ts";
 import type { BatchPolicy, FieldPolicy, Resource } from "./resource.ts";
 import { resolveEtag } from "./resolve_etag.ts";
 import { resolveProcedureProtections, resolveProcedures } from "./resolve_procedures.ts";
