@@ -23,7 +23,7 @@ import {
 import { createTables } from "../db/create_tables.ts";
 import { DatabaseError } from "../db/database_error.ts";
 import type { Connection, Driver, QueryResult } from "../db/driver.ts";
-import { retryOnConflict } from "../db/transact.ts";
+import { transact } from "../db/transact.ts";
 
 /** What {@link TableIdempotency} works with. */
 export interface TableIdempotencyOptions extends Pick<Runtime, "clock" | "random"> {
@@ -182,7 +182,9 @@ export class TableIdempotency implements IdempotencyStore {
     const { driver } = this.#options;
     const statement = this.#statement(fragment);
     return asStore(() =>
-      retryOnConflict(driver, this.#options, (connection) => connection.query(statement))
+      transact(driver, this.#options, (connection) => connection.query(statement), {
+        isLoneStatement: true,
+      })
     );
   }
 

@@ -1,61 +1,66 @@
 import type { AggregateGroup } from "../db/aggregate_groups.ts";
-import type { GroupKey, Metric } from "../plan/plan.ts";
+import type { GroupKey, Metric, OrderKey } from "../plan/plan.ts";
 import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
-import type { Include } from "./read/resolve_include.ts";
-import type { Resource } from "./define/resource.ts";
+import type { Computed, Resource } from "./define/resource.ts";
+import type { RelationFilter } from "./read/user_filter.ts";
 
-/** The virtual fields of a resource. */
-export interface Computed {
-  readonly fields: readonly (readonly [name: string, compute: (row: Row) => unknown])[];
-  /** Told of a function that threw: its field is null. */
-  failed(field: string, error: unknown): void;
-}
-
-/** What an answer shows of its rows. */
+/** The fields of rows that an answer shows. */
 export interface View {
   /** Taken from the readable columns by `parseSelect`. */
   readonly visible: readonly ColumnInfo[];
   readonly computed: Computed;
-  /** The relations that were asked for, whose rows stand beside the columns. */
+  /** The included relations, whose rows stand beside the columns. */
   readonly include: readonly Include[];
 }
 
-/** What an answer shows of groups, in the order in which they were read. */
+/** One relation to load with the rows of a resource, by the rules of the resource it leads to. */
+export interface Include {
+  readonly relation: Relation;
+  readonly target: Resource;
+  readonly filter: RelationFilter;
+  readonly order: readonly OrderKey[];
+  /** The most rows for one row. */
+  readonly limit: number;
+  /** The fields of the related rows, and the relations that are loaded with them in turn. */
+  readonly view: View;
+}
+
+/** The parts of groups that an answer shows, in the order in which they were read. */
 export interface GroupView {
   readonly keys: readonly GroupKey[];
-  /** The first of those that were computed: the others only served to choose and to sort. */
+  /** The first of the computed metrics: the others only filter and sort the groups. */
   readonly metrics: readonly Metric[];
-  /** The columns that may be seen. */
+  /** The readable columns. */
   readonly readable: readonly ColumnInfo[];
 }
 
-/** The related rows that stand in some rows under the name of one relation. */
+/** The rows of one relation that are nested in the rows that they relate to. */
 export interface Included {
   readonly relation: Relation;
   readonly view: View;
-  /** All of them, each once for every place that it stands at. */
+  /** A row that is nested at several places stands here once for each of them. */
   readonly rows: readonly Row[];
-  /** The columns that they were read with. */
+  /** The columns that the rows were read with. */
   readonly read: readonly ColumnInfo[];
-  /** For each of them its place. Rows of one relation that have the same key share one. */
+  /** For each row its place. Parents with the same key share a place. */
   readonly places: readonly number[];
   /**
-   * For each row around them the place of those that stand in it; -1 where none can, and null where
-   * the name of the relation shall not stand in it at all.
+   * For each parent row the place of the rows nested in it; -1 where there can be none, and null
+   * where the parent does not get the relation's name at all.
    */
   readonly placeOf: readonly (number | null)[];
-  /** What stands in them in turn. */
+  /** The rows nested in the rows in turn. */
   readonly included: readonly Included[];
 }
 
-/** For rows that come alone. */
+/** For rows without related rows. */
 export const noneIncluded: readonly Included[] = Object.freeze([]);
 
-/** For rows that come alone. */
+/** For views without relations. */
 export const noIncludes: readonly Include[] = Object.freeze([]);
 
-/** The readable fields that `select` names, all of them without one, and the computed ones. */
+/** The readable fields that `select` names, or all without a `select`, and the computed fields. */
 export function viewOf(
   { fields, computed }: Pick<Resource, "fields" | "computed">,
   select?: string,
@@ -78,8 +83,8 @@ function parseSelect(
 }
 
 /**
- * The columns to read for a view: virtual fields are made from the whole row, and related rows are
- * found by columns that need not be shown. A select that names nothing still has to read something.
+ * The columns to read for a view: computed fields take the whole row, and related rows are found by
+ * columns that need not be shown. A `select` that names no column reads the primary key.
  */
 export function columnsOf(
   { visible, computed, include }: View,
@@ -92,9 +97,9 @@ export function columnsOf(
 }
 
 /**
- * The only door for rows: list, get and writes all answer through it, so that masking cannot be
- * forgotten. Rows that were read with the columns `read` come out with exactly the visible ones,
- * the virtual fields and what was included with them.
+ * Masks rows: list, get and writes all answer through this function, so that no endpoint can forget
+ * it. Rows that were read with the columns `read` leave with exactly the visible columns, the
+ * computed fields and the included rows.
  */
 export function presentRows(
   rows: readonly Row[],
@@ -103,7 +108,7 @@ export function presentRows(
   included: readonly Included[] = noneIncluded,
 ): readonly Row[] {
   if (included.length === 0) {
-    // Most lists show what they read: then there is nothing to take away and nothing to add.
+    // Most lists show the columns that they read: these rows need no copy.
     return isShownAsRead(read, view) ? rows : rows.map((row) => present(row, view));
   }
   const shown = rows.map((row) => present(row, view));
@@ -112,9 +117,8 @@ export function presentRows(
 }
 
 /**
- * The only door for groups, whose keys and metrics are made of the values of rows. Nothing but
- * readable columns is asked for in the first place; a column that came so far all the same would
- * end the request.
+ * Shows groups, whose keys and metrics are values of rows. The parsing of the request lets only
+ * readable columns through; a hidden column that reached this function would fail the request.
  */
 export function presentGroups(
   groups: readonly AggregateGroup[],
@@ -137,7 +141,7 @@ export function presentGroups(
   });
 }
 
-/** `count` is a number, every other metric an object by column. */
+/** `count` is a number, each other metric an object by column. */
 function presentMetric(
   name: Metric["name"],
   group: AggregateGroup,
@@ -158,7 +162,7 @@ function isShownAsRead(read: readonly ColumnInfo[], { visible, computed }: View)
   return read === visible || read.every((column, index) => column === visible[index]);
 }
 
-/** Puts related rows into the rows around them, which are shown already. */
+/** Nests related rows in their parents, which are masked already. */
 function presentIncluded(
   { relation: { name, toMany }, view, rows, read, places, placeOf, included }: Included,
   around: readonly Record<string, unknown>[],

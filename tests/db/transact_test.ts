@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DatabaseError, type DatabaseErrorKind } from "../../src/db/database_error.ts";
 import type { Connection, Driver } from "../../src/db/driver.ts";
 import { openPostgres } from "../../src/db/postgres/postgres_js_driver.ts";
-import { retryOnConflict, transact } from "../../src/db/transact.ts";
+import { transact } from "../../src/db/transact.ts";
 import type { Random } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { sqliteDialect } from "../../src/sql/sqlite/dialect.ts";
@@ -13,9 +13,10 @@ import { runScript } from "../support/scratch.ts";
 import { testPostgres, testUnless } from "../support/skip.ts";
 
 const runtime = systemRuntime(() => {});
-const ways = { transact, retrying: retryOnConflict };
 
-for (const [name, way] of Object.entries(ways)) {
+for (const isLoneStatement of [false, true]) {
+  const name = isLoneStatement ? "lone statement" : "transact";
+
   Deno.test(`${name}: work that gave way twice is done at the third try, after a pause each`, async () => {
     const pauses: number[] = [];
     const random: Random = {
@@ -25,7 +26,9 @@ for (const [name, way] of Object.entries(ways)) {
       },
     };
     const driver = failing("retryable", 2);
-    const result = await way(driver, { random }, (connection) => connection.query(nothing));
+    const result = await transact(driver, { random }, (connection) => connection.query(nothing), {
+      isLoneStatement,
+    });
     assertEquals(result.changed, 3);
     assertEquals(pauses, [1, 2]);
   });
@@ -39,10 +42,10 @@ for (const [name, way] of Object.entries(ways)) {
     ];
     for (const [kind, tries] of cases) {
       let tried = 0;
-      const work = way(failing(kind, 9), runtime, (connection) => {
+      const work = transact(failing(kind, 9), runtime, (connection) => {
         tried++;
         return connection.query(nothing);
-      });
+      }, { isLoneStatement });
       await fails(work, kind);
       assertEquals(tried, tries, kind);
     }
@@ -62,7 +65,9 @@ testUnless(
       await runScript(driver, givesWay.replaceAll(";;", ";\n"));
       const insert = { text: "INSERT INTO t VALUES (1)", values: [] };
       await assertRejects(() => driver.query(insert), DatabaseError, "retryable");
-      await retryOnConflict(driver, runtime, (connection) => connection.query(insert));
+      await transact(driver, runtime, (connection) => connection.query(insert), {
+        isLoneStatement: true,
+      });
       await transact(driver, runtime, (connection) => connection.query(insert));
       const { rows } = await driver.query({ text: "SELECT count(*) FROM t", values: [] });
       assertEquals(rows, [["2"]]);

@@ -1,7 +1,6 @@
 import type { User } from "../../auth/user.ts";
 import type { Connection } from "../../db/driver.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
-import type { Clock } from "../../runtime/runtime.ts";
 
 /** What a hook is told beside the row. */
 export interface HookContext {
@@ -46,21 +45,3 @@ export type RowId = string | number | bigint | readonly (string | number | bigin
 
 /** The hooks of a resource, settled; rows are plain records in process. */
 export type AnyHooks = Hooks<Record<string, unknown>, Record<string, unknown>>;
-
-/** Waits for a hook as long as it may take. Throws a plain Error past that. */
-export async function withinTime<T>(
-  work: () => MaybePromise<T>,
-  timeoutMs: number,
-  clock: Clock,
-): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const cancel = clock.after(
-    timeoutMs,
-    () => late.reject(new Error(`A hook took longer than ${timeoutMs} ms`)),
-  );
-  try {
-    return await Promise.race([work(), late.promise]);
-  } finally {
-    cancel();
-  }
-}

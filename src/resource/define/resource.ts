@@ -11,10 +11,9 @@ import type { PageLimits } from "../../plan/page_limit.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
 import type { Relations } from "../../schema/relation.ts";
-import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { EtagPolicy } from "../http/etag.ts";
 import type { AnyHooks } from "./hooks.ts";
-import type { Computed } from "../output.ts";
 import type { Procedure } from "./procedure.ts";
 import type { SoftDelete } from "./soft_delete.ts";
 
@@ -25,6 +24,13 @@ export interface FieldPolicy {
   readonly writable: ReadonlySet<ColumnInfo>;
   readonly filterable: ReadonlySet<ColumnInfo>;
   readonly sortable: ReadonlySet<ColumnInfo>;
+}
+
+/** The virtual fields of a resource. */
+export interface Computed {
+  readonly fields: readonly (readonly [name: string, compute: (row: Row) => unknown])[];
+  /** Reports a function that threw: its field is null. */
+  failed(field: string, error: unknown): void;
 }
 
 /** What may be done at all, whoever asks. */

@@ -4,14 +4,14 @@ import { formatKey, keyId } from "../../plan/key.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { rowsReply } from "../http/json_reply.ts";
 import { eachItem, inTurn, type NamedItem, parseNamedItems } from "../write/batch_items.ts";
-import { type ItemUpdate, reachableRows, updateItems } from "../write/update_locked_rows.ts";
+import { type ItemUpdate, updateItems } from "../write/update_locked_rows.ts";
 import { readByKeys } from "../write/read_rows_to_write.ts";
-import { hookedUpdate } from "../write/before_hooks.ts";
-import type { WriteCall } from "../operation_call.ts";
-import { withoutKey } from "../write/requested_update.ts";
+import { writableRows } from "../write/row_target.ts";
+import { beforeUpdate } from "../write/run_hooks.ts";
+import { withoutKey } from "../write/parse_fields.ts";
 import { inTransaction } from "../write/in_transaction.ts";
 import { notFoundOrForbidden } from "../read/not_found_or_forbidden.ts";
-import type { Operation } from "../operation.ts";
+import type { Operation, WriteCall } from "../operation.ts";
 import { requirePrecondition } from "../http/precondition.ts";
 import { wholeRow } from "./replace.ts";
 
@@ -58,13 +58,12 @@ export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, rea
   },
 };
 
-/** An item after the before-hook had its say. */
+/** An item with its values as the before-hook leaves them. */
 export async function hookedItem(item: NamedItem, write: WriteCall): Promise<NamedItem> {
-  const values = await hookedUpdate(item.key, item.values, write);
-  return { ...item, values: withoutKey(values, item.key, write.resource) };
+  return { ...item, values: await beforeUpdate(item.key, item.values, write) };
 }
 
-/** The stored rows of the items, locked. Throws 404, 403 or 412, and says for which. */
+/** The stored rows of the items, locked. Throws a 404, 403 or 412 that names the item. */
 async function lockItems(
   items: readonly NamedItem[],
   write: WriteCall,
@@ -74,7 +73,7 @@ async function lockItems(
   const { table } = resource;
   const what = {
     keys: items.map(({ key }) => key),
-    where: reachableRows(write),
+    where: writableRows(write),
     columns: table.columns,
     lock: true as const,
   };

@@ -12,13 +12,11 @@ import { type ItemUpdate, updateItems } from "../write/update_locked_rows.ts";
 import { insertRows } from "../write/insert_rows.ts";
 import { readByKeys } from "../write/read_rows_to_write.ts";
 import { hookedItem } from "./batch_replace.ts";
-import { beforeCreate } from "../write/before_hooks.ts";
-import type { Call, OperationCall } from "../operation_call.ts";
-import { withoutKey } from "../write/requested_update.ts";
+import { beforeCreate } from "../write/run_hooks.ts";
 import { inTransaction } from "../write/in_transaction.ts";
-import { InvalidFields } from "../write/parse_fields.ts";
-import { completeNewRow } from "../write/complete_new_row.ts";
-import type { Operation } from "../operation.ts";
+import { InvalidFields, withoutKey } from "../write/parse_fields.ts";
+import { newRowValues } from "../write/new_row_values.ts";
+import type { Operation, OperationCall, ResourceCall } from "../operation.ts";
 import { itemPath } from "../write/body_path.ts";
 import { preconditionFailed, requirePrecondition } from "../http/precondition.ts";
 import type { Resource } from "../define/resource.ts";
@@ -105,7 +103,7 @@ interface HookedPlan extends UpsertPlan {
   readonly existing?: ReadonlySet<number>;
 }
 
-async function runBeforeHooks(plan: UpsertPlan, call: Call): Promise<HookedPlan> {
+async function runBeforeHooks(plan: UpsertPlan, call: ResourceCall): Promise<HookedPlan> {
   const { existing, fresh } = await sortItems(plan, call, call.resource.driver);
   const update = { ...call, grant: plan.update };
   const create = { ...call, grant: plan.create };
@@ -127,7 +125,7 @@ async function runBeforeHooks(plan: UpsertPlan, call: Call): Promise<HookedPlan>
  */
 async function sortItems(
   { items, update, existing: expected }: HookedPlan,
-  { resource }: Call,
+  { resource }: ResourceCall,
   connection: Connection,
 ): Promise<Sorted> {
   const { table } = resource;
@@ -189,7 +187,7 @@ function requireCreatable({ precondition }: NamedItem, { table }: Resource): voi
 async function writeSorted(
   { existing, fresh }: Sorted,
   { items, create, update }: UpsertPlan,
-  call: Call,
+  call: ResourceCall,
   connection: Connection,
 ): Promise<readonly Row[]> {
   const { resource } = call;
@@ -199,7 +197,7 @@ async function writeSorted(
   const creation = { ...call, grant: create };
   const values = await inTurn(
     creations,
-    (item) => completeNewRow(withKey(item, resource), create, resource),
+    (item) => newRowValues(withKey(item, resource), create, resource),
   );
   const created = await insertRows(
     values,

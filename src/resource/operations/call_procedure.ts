@@ -1,7 +1,7 @@
 import { databaseProblem } from "../../db/database_problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import { jsonReply } from "../http/json_reply.ts";
-import type { Call } from "../operation_call.ts";
+import type { ResourceCall } from "../operation.ts";
 import { type FieldError, InvalidFields } from "../write/parse_fields.ts";
 import type { Procedure } from "../define/procedure.ts";
 import { issuePath, type SchemaIssue } from "../define/standard_schema.ts";
@@ -9,7 +9,7 @@ import { issuePath, type SchemaIssue } from "../define/standard_schema.ts";
 /** One call of a procedure under its name. */
 export interface ProcedureCall {
   readonly name: string;
-  readonly call: Call;
+  readonly call: ResourceCall;
 }
 
 /**

@@ -1,23 +1,21 @@
 import type { Connection } from "../../db/driver.ts";
 import { formatKey, keyOf } from "../../plan/key.ts";
 import { rowReply } from "../http/json_reply.ts";
-import { beforeCreate } from "../write/before_hooks.ts";
+import { beforeCreate } from "../write/run_hooks.ts";
 import { createdBy, foundBy, type NestedRow, type NestedRows } from "../write/nested_rows.ts";
-import type { OperationCall, WriteCall } from "../operation_call.ts";
 import { type CreatedRows, createNestedRows, type RowsPlan } from "../write/create_nested_rows.ts";
-import { inTransaction } from "../write/in_transaction.ts";
-import { inWrite } from "../write/in_write.ts";
-import { completeNewRow } from "../write/complete_new_row.ts";
-import type { Operation } from "../operation.ts";
+import { inTransaction, isLoneStatement } from "../write/in_transaction.ts";
+import { newRowValues } from "../write/new_row_values.ts";
+import type { Operation, OperationCall, WriteCall } from "../operation.ts";
 import { attachOptimisticId, parseOptimisticId } from "../http/optimistic_id.ts";
 import { noneIncluded } from "../output.ts";
 import { wholeBody } from "../write/body_path.ts";
 import { parseNestedRows } from "../write/parse_nested_rows.ts";
-import { insertRow } from "../write/write_row.ts";
+import { insertRows } from "../write/insert_rows.ts";
 
 interface CreateIntent {
   readonly body: NestedRows;
-  /** What the client calls the new row. */
+  /** The client's own name for the new row. */
   readonly optimisticId: string | null;
 }
 
@@ -39,7 +37,7 @@ export const create: Operation<CreateIntent, RowsPlan, CreatedRows> = {
   creates: ({ body }) => createdBy(body),
 
   plan({ body, optimisticId }, grant, resource, { created, related }) {
-    // Where nothing is recorded nobody could be told.
+    // Only recorded changes carry the name to streams.
     const named = resource.hub() === null ? null : optimisticId;
     return { body, grant, created, related, optimisticId: named };
   },
@@ -58,21 +56,22 @@ export const create: Operation<CreateIntent, RowsPlan, CreatedRows> = {
   },
 };
 
-/** A row that stands alone may be a single statement, where it is not to be named as well. */
+/** Creates a row without embedded ones, where possible by one statement. */
 async function createRow(
   { given }: NestedRow,
   optimisticId: string | null,
   write: WriteCall & OperationCall<CreatedRows>,
 ): Promise<CreatedRows> {
-  const values = completeNewRow(await beforeCreate(given, write), write.grant, write.resource);
+  const values = newRowValues(await beforeCreate(given, write), write.grant, write.resource);
   const insert = async (connection: Connection): Promise<CreatedRows> => {
-    const row = await insertRow(values, write, connection);
-    if (optimisticId !== null) {
+    const rows = await insertRows([values], [wholeBody], write, connection);
+    const [row] = rows;
+    if (optimisticId !== null && row !== undefined) {
       await attachOptimisticId(row, optimisticId, write.resource, connection);
     }
-    return { rows: [row], included: noneIncluded };
+    return { rows, included: noneIncluded };
   };
-  return optimisticId === null
-    ? await inWrite(write, "onAfterCreate", insert)
-    : await inTransaction(write, insert);
+  return await inTransaction(write, insert, {
+    isLoneStatement: optimisticId === null && isLoneStatement(write, "onAfterCreate"),
+  });
 }

@@ -1,17 +1,23 @@
 import type { Grant } from "../../auth/authorize.ts";
-import { beforeDelete } from "../write/before_hooks.ts";
-import { inWrite } from "../write/in_write.ts";
 import type { Operation } from "../operation.ts";
-import { type NamedRow, parseNamedRow, type RowTarget, rowTarget } from "../write/row_target.ts";
-import { removeRow } from "../write/write_row.ts";
+import { deleteRow } from "../write/delete_rows.ts";
+import { inTransaction, isLoneStatement } from "../write/in_transaction.ts";
+import {
+  lockTarget,
+  type NamedRow,
+  parseNamedRow,
+  planTarget,
+  type RowTarget,
+} from "../write/row_target.ts";
+import { beforeDelete } from "../write/run_hooks.ts";
 
-interface RemovePlan {
+interface DeletePlan {
   readonly target: RowTarget;
   readonly grant: Grant;
 }
 
 /** `DELETE /:id`: removes the row, or marks it deleted. */
-export const remove: Operation<NamedRow, RemovePlan, void> = {
+export const remove: Operation<NamedRow, DeletePlan, void> = {
   name: "delete",
   access: "delete",
   takesBody: false,
@@ -19,13 +25,22 @@ export const remove: Operation<NamedRow, RemovePlan, void> = {
   parse: parseNamedRow,
 
   plan(named, grant, resource) {
-    return { target: rowTarget(named, resource), grant };
+    return { target: planTarget(named, resource), grant };
   },
 
   async execute({ target, grant }, call) {
     const write = { ...call, grant };
-    await beforeDelete(target, write);
-    await inWrite(write, "onAfterDelete", (connection) => removeRow(target, write, connection));
+    const { driver, hooks } = call.resource;
+    if (hooks.onBeforeDelete !== undefined) {
+      // The row is locked again in the transaction: this spares the hook a delete that must fail.
+      await lockTarget(target, write, driver);
+      await beforeDelete(target.key, write);
+    }
+    await inTransaction(
+      write,
+      (connection) => deleteRow(target, write, connection),
+      { isLoneStatement: isLoneStatement(write, "onAfterDelete") },
+    );
   },
 
   shape() {

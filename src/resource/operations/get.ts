@@ -6,11 +6,12 @@ import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { cacheControl, jsonReply, tagHeaders } from "../http/json_reply.ts";
 import { matchesIfNoneMatch } from "../http/etag.ts";
 import { notFound } from "../read/not_found_or_forbidden.ts";
-import { type Include, reachedByIncludes, resolveInclude } from "../read/resolve_include.ts";
+import { reachedByIncludes, resolveInclude } from "../read/resolve_include.ts";
 import { loadIncluded } from "../read/load_included.ts";
 import type { Operation, RelatedGrants } from "../operation.ts";
 import {
   columnsOf,
+  type Include,
   type Included,
   noneIncluded,
   presentRows,

@@ -1,34 +1,22 @@
 import { databaseDefault } from "../../plan/plan.ts";
-import type { ColumnInfo, Row } from "../../schema/table_info.ts";
-import { rowReply } from "../http/json_reply.ts";
-import {
-  executeUpdate,
-  parseUpdate,
-  planUpdate,
-  type RequestedUpdate,
-  type RequestedUpdatePlan,
-} from "../write/requested_update.ts";
-import { completeRow, parseColumns } from "../write/parse_fields.ts";
-import type { Operation } from "../operation.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
+import { parseColumns, withDefaults } from "../write/parse_fields.ts";
+import { parseNamedRow } from "../write/row_target.ts";
+import { update } from "./update.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** `PUT /:id`: the whole row. Omitted writable fields go back to their default or to null. */
-export const replace: Operation<RequestedUpdate, RequestedUpdatePlan, Row> = {
+export const replace: typeof update = {
+  ...update,
   name: "replace",
-  access: "update",
-  takesBody: true,
 
   parse(request, resource) {
-    return parseUpdate(request, wholeRow(parseColumns(request.body, resource), resource), resource);
-  },
-  plan: planUpdate,
-  execute: executeUpdate,
-  shape(row, _change, resource) {
-    return rowReply(200, row, resource);
+    const values = wholeRow(parseColumns(request.body, resource), resource);
+    return { named: parseNamedRow(request, resource), values };
   },
 };
 
-/** Resets what is omitted. Only what a caller may set is reset: a protected column keeps its value. */
+/** Resets the omitted columns that the client may set; a protected column keeps its value. */
 export function wholeRow(
   given: ReadonlyMap<ColumnInfo, unknown>,
   resource: Resource,
@@ -37,7 +25,7 @@ export function wholeRow(
   const resettable = (column: ColumnInfo) =>
     fields.writable.has(column) && !column.primaryKey && !column.generated &&
     !generated.has(column) && column !== etag?.versionField && column !== etag?.updatedAtField;
-  const replaced = completeRow(given, resource, resettable);
+  const replaced = withDefaults(given, resource, resettable);
   for (const column of table.columns.filter(resettable)) {
     if (replaced.has(column)) continue;
     replaced.set(column, column.default === null ? null : databaseDefault);

@@ -1,10 +1,23 @@
 import type { Grant } from "../../auth/authorize.ts";
+import type { Connection } from "../../db/driver.ts";
+import { allRows, and } from "../../filter/filter.ts";
+import { rowMatches } from "../../filter/match/row_matches.ts";
+import { keyFilter } from "../../plan/key.ts";
+import { Problem } from "../../problem/problem.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { rowReply } from "../http/json_reply.ts";
+import { requirePrecondition } from "../http/precondition.ts";
+import type { Operation, WriteCall } from "../operation.ts";
+import { notFound, notFoundOrForbidden } from "../read/not_found_or_forbidden.ts";
 import { inTransaction } from "../write/in_transaction.ts";
-import type { Operation } from "../operation.ts";
-import { type NamedRow, parseNamedRow, type RowTarget, rowTarget } from "../write/row_target.ts";
-import { restoreRow } from "../write/write_row.ts";
+import {
+  lockRow,
+  type NamedRow,
+  parseNamedRow,
+  planTarget,
+  type RowTarget,
+} from "../write/row_target.ts";
+import { updateSameVersion } from "../write/update_row.ts";
 
 interface RestorePlan {
   readonly target: RowTarget;
@@ -20,7 +33,7 @@ export const restore: Operation<NamedRow, RestorePlan, Row> = {
   parse: parseNamedRow,
 
   plan(named, grant, resource) {
-    return { target: rowTarget(named, resource), grant };
+    return { target: planTarget(named, resource), grant };
   },
 
   execute({ target, grant }, call) {
@@ -32,3 +45,26 @@ export const restore: Operation<NamedRow, RestorePlan, Row> = {
     return rowReply(200, row, resource);
   },
 };
+
+/** Fails as an update does; a row that is not marked deleted is a 409. */
+async function restoreRow(
+  target: RowTarget,
+  write: WriteCall,
+  connection: Connection,
+): Promise<Row> {
+  const { resource, grant } = write;
+  const { softDelete, table } = resource;
+  if (softDelete === null) throw notFound(resource, target.segment);
+  const where = and(keyFilter(target.key, table), grant.visible, grant.rows);
+  const current = await lockRow(where, resource, connection);
+  if (current === null) throw await notFoundOrForbidden(target, write, connection, allRows);
+  requirePrecondition(target.precondition, current, resource);
+  if (rowMatches(softDelete.live, current)) {
+    throw new Problem(
+      "conflict",
+      `Cannot restore ${target.segment.slice(0, 100)}: it is not deleted`,
+    );
+  }
+  const set = new Map([[softDelete.field, softDelete.unmarked]]);
+  return await updateSameVersion({ target, current, where, set }, write, connection);
+}

@@ -1,27 +1,70 @@
-import type { Row } from "../../schema/table_info.ts";
+import type { Grant } from "../../auth/authorize.ts";
+import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { rowReply } from "../http/json_reply.ts";
+import type { Operation, WriteCall } from "../operation.ts";
+import { inTransaction, isLoneStatement } from "../write/in_transaction.ts";
+import { parseColumns, withoutKey } from "../write/parse_fields.ts";
 import {
-  executeUpdate,
-  parseUpdate,
-  planUpdate,
-  type RequestedUpdate,
-  type RequestedUpdatePlan,
-} from "../write/requested_update.ts";
-import { parseColumns } from "../write/parse_fields.ts";
-import type { Operation } from "../operation.ts";
+  lockTarget,
+  type NamedRow,
+  parseNamedRow,
+  planTarget,
+  type RowTarget,
+} from "../write/row_target.ts";
+import { beforeUpdate } from "../write/run_hooks.ts";
+import { updateRow } from "../write/update_row.ts";
 
-/** `PATCH /:id`: changes the fields that the body names. */
-export const update: Operation<RequestedUpdate, RequestedUpdatePlan, Row> = {
+/** The row that a PATCH or PUT names, and the new values of some of its columns. */
+interface UpdateIntent {
+  readonly named: NamedRow;
+  readonly values: ReadonlyMap<ColumnInfo, unknown>;
+}
+
+interface UpdatePlan {
+  readonly target: RowTarget;
+  readonly values: ReadonlyMap<ColumnInfo, unknown>;
+  readonly grant: Grant;
+}
+
+/** `PATCH /:id`: updates the fields that the body names. */
+export const update: Operation<UpdateIntent, UpdatePlan, Row> = {
   name: "update",
   access: "update",
   takesBody: true,
 
   parse(request, resource) {
-    return parseUpdate(request, parseColumns(request.body, resource), resource);
+    const values = parseColumns(request.body, resource);
+    return { named: parseNamedRow(request, resource), values };
   },
-  plan: planUpdate,
-  execute: executeUpdate,
-  shape(row, _change, resource) {
+
+  plan({ named, values }, grant, resource) {
+    const target = planTarget(named, resource);
+    return { target, values: withoutKey(values, target.key, resource), grant };
+  },
+
+  async execute(plan, call) {
+    const { target, grant } = plan;
+    const write = { ...call, grant };
+    const values = call.resource.hooks.onBeforeUpdate === undefined
+      ? plan.values
+      : await hookedValues(plan, write);
+    return await inTransaction(
+      write,
+      (connection) => updateRow(target, values, write, connection),
+      { isLoneStatement: isLoneStatement(write, "onAfterUpdate") },
+    );
+  },
+
+  shape(row, _update, resource) {
     return rowReply(200, row, resource);
   },
 };
+
+/** The row is locked again in the transaction: this spares the hook an update that must fail. */
+async function hookedValues(
+  { target, values }: UpdatePlan,
+  write: WriteCall,
+): Promise<ReadonlyMap<ColumnInfo, unknown>> {
+  await lockTarget(target, write, write.resource.driver);
+  return await beforeUpdate(target.key, values, write);
+}

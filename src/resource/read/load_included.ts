@@ -5,9 +5,8 @@ import { and } from "../../filter/filter.ts";
 import type { RelatedPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
-import type { Include } from "./resolve_include.ts";
 import { readableLinks } from "./related_grants.ts";
-import { columnsOf, type Included } from "../output.ts";
+import { columnsOf, type Include, type Included } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
 
 /**

@@ -3,7 +3,7 @@ import { fetchCount } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import { type Key, keyFilter } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
-import type { WriteCall } from "../operation_call.ts";
+import type { WriteCall } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** One answer for "is not there" and "is not yours": nobody learns which. */

@@ -2,26 +2,13 @@ import { excerptOf } from "../../filter/syntax/filter_error.ts";
 import { type IncludeSyntax, parseInclude } from "../../plan/parse_include.ts";
 import { parseOrder } from "../../plan/order.ts";
 import { parseLimit } from "../../plan/page_limit.ts";
-import type { OrderKey } from "../../plan/plan.ts";
 import { nearestName } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Relation } from "../../schema/relation.ts";
 import { noResources, reachedByRelation } from "./related_grants.ts";
-import { noIncludes, type View, viewOf } from "../output.ts";
+import { type Include, noIncludes, viewOf } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
 import { parseRelationFilter, type RelationFilter } from "./user_filter.ts";
-
-/** One relation to load with the rows of a resource, by the rules of the resource it leads to. */
-export interface Include {
-  readonly relation: Relation;
-  readonly target: Resource;
-  readonly filter: RelationFilter;
-  readonly order: readonly OrderKey[];
-  /** The most rows for one row. */
-  readonly limit: number;
-  /** What is shown of the related rows, and what is loaded with them in turn. */
-  readonly view: View;
-}
 
 /**
  * The `include` of a request → what to load. What a list of the target would refuse is refused

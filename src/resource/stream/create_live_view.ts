@@ -5,9 +5,9 @@ import type { LiveView, ShownRelation, ViewRight } from "../../live/live_view.ts
 import { Problem } from "../../problem/problem.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { tagOf } from "../http/etag.ts";
-import { type Include, reachedByIncludes } from "../read/resolve_include.ts";
+import { reachedByIncludes } from "../read/resolve_include.ts";
 import { loadIncluded, loadIncludedOfOne, relatedRight } from "../read/load_included.ts";
-import { presentRows, type View } from "../output.ts";
+import { type Include, presentRows, type View } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** By which rights a view shows what is included. */

@@ -3,7 +3,7 @@ import type { LiveHub } from "../../live/live_hub.ts";
 import type { StreamRequest } from "../../live/stream/stream_request.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
-import type { Call } from "../operation_call.ts";
+import type { ResourceCall } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** The bytes of a live stream; null where nobody will read them. */
@@ -19,7 +19,7 @@ export function hubOf(resource: Resource): LiveHub {
 
 /** Opens a stream for a call, unless it asks for the head alone. */
 export async function openStream(
-  { resource, request, user }: Call,
+  { resource, request, user }: ResourceCall,
   open: (
     caller: Omit<StreamRequest, "view" | "scope" | "filter">,
   ) => Promise<ReadableStream<Uint8Array>>,

@@ -12,14 +12,13 @@ import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { insertRows } from "./insert_rows.ts";
 import { readByKeys } from "./read_rows_to_write.ts";
-import { beforeCreate } from "./before_hooks.ts";
+import { beforeCreate } from "./run_hooks.ts";
 import type { NestedRow, NestedRows, RowsStep } from "./nested_rows.ts";
-import type { Call, OperationCall, WriteCall } from "../operation_call.ts";
-import { completeRow, InvalidFields } from "./parse_fields.ts";
+import { InvalidFields, withDefaults } from "./parse_fields.ts";
 import { inTransaction } from "./in_transaction.ts";
-import { completeNewRow } from "./complete_new_row.ts";
+import { newRowValues } from "./new_row_values.ts";
 import { attachOptimisticId } from "../http/optimistic_id.ts";
-import type { RelatedGrants } from "../operation.ts";
+import type { OperationCall, RelatedGrants, ResourceCall, WriteCall } from "../operation.ts";
 import { type Included, viewOf } from "../output.ts";
 import { atBodyPath, type BodyPath, withinAsync } from "./body_path.ts";
 import type { Resource } from "../define/resource.ts";
@@ -75,7 +74,7 @@ type PreparedRows = Map<NestedRow, Assignments>;
 interface Preparing {
   readonly values: PreparedRows;
   readonly plan: RowsPlan;
-  readonly call: Call;
+  readonly call: ResourceCall;
 }
 
 interface Writing extends Preparing {
@@ -94,7 +93,7 @@ async function prepareRow(
     const isKnown = known !== undefined && known !== databaseDefault;
     return [column, isKnown ? valueFor(column, known, source) : databaseDefault] as const;
   });
-  if (step.kind === "link") return completeRow(new Map(foreignKeySources), step);
+  if (step.kind === "link") return withDefaults(new Map(foreignKeySources), step);
   const write = writeTo(step.resource, plan, call);
   const given = foreignKeySources.length === 0
     ? row.given
@@ -103,13 +102,13 @@ async function prepareRow(
   const filledByRelation = foreignKeySources.length === 0
     ? hooked
     : new Map([...hooked, ...foreignKeySources]);
-  const complete = completeNewRow(filledByRelation, write.grant, step.resource);
+  const complete = newRowValues(filledByRelation, write.grant, step.resource);
   // Neither a hook nor the server's own values lead a row away from where it stands.
   for (const [column, value] of foreignKeySources) complete.set(column, value);
   return complete;
 }
 
-function writeTo(resource: Resource, { grant, created }: RowsPlan, call: Call): WriteCall {
+function writeTo(resource: Resource, { grant, created }: RowsPlan, call: ResourceCall): WriteCall {
   const right = resource === call.resource ? grant : created.get(resource);
   if (right === undefined) throw new Error(`Nobody asked for the right to create ${resource.name}`);
   return { ...call, resource, grant: right };
@@ -194,7 +193,7 @@ async function findRows(
 async function insertLinks(
   rows: readonly Assignments[],
   { table }: Extract<RowsStep, { readonly kind: "link" }>,
-  { resource: { driver, reader } }: Call,
+  { resource: { driver, reader } }: ResourceCall,
   connection: Connection,
 ): Promise<void> {
   const columns = [...rows[0]?.keys() ?? []];

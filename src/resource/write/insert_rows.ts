@@ -4,15 +4,15 @@ import { chunksOf, compareKeys, type Key, keyId, keyOf } from "../../plan/key.ts
 import { type Assignments, databaseDefault } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
-import type { WriteCall } from "../operation_call.ts";
+import type { WriteCall } from "../operation.ts";
 import { type BodyPath, wholeBody, withinAsync } from "./body_path.ts";
 import type { Resource } from "../define/resource.ts";
 import { requireWithinScope } from "./within_scope.ts";
-import { afterHook } from "./write_row.ts";
+import { afterCreate } from "./run_hooks.ts";
 
 /**
- * Inserts many rows, holds them against the scope and runs the after-hooks. The rows come back in
- * the order of `rows`; `places` say where in the body each of them stands.
+ * Inserts rows, checks them against the scope and runs the after-hooks. The rows come back in the
+ * order of `rows`; `bodyPaths` are where each of them stands in the body.
  */
 export async function insertRows(
   rows: readonly Assignments[],
@@ -20,27 +20,29 @@ export async function insertRows(
   write: WriteCall,
   connection: Connection,
 ): Promise<readonly Row[]> {
-  const { table, reader } = write.resource;
+  const { table, reader, hooks } = write.resource;
   const columns = columnsOf(rows, table);
   const inserted: Row[] = [];
   for (const some of chunksOf(rows, rowsPerStatement(rows, columns, write.resource))) {
     const plan = { kind: "insert" as const, table, columns, rows: some, returning: table.columns };
-    const answered = (await fetchRows(connection, plan, reader)).rows;
-    inserted.push(...inOrderOf(some, answered, table));
+    const returned = (await fetchRows(connection, plan, reader)).rows;
+    inserted.push(...inOrderOf(some, returned, table));
   }
   await requireWithinScope(write, inserted.map((row) => keyOf(row, table)), connection, bodyPaths);
+  if (hooks.onAfterCreate === undefined) return inserted;
   for (const [index, row] of inserted.entries()) {
-    const place = bodyPaths[index] ?? wholeBody;
-    await withinAsync(place, () => afterHook("onAfterCreate", row, write, connection));
+    await withinAsync(bodyPaths[index] ?? wholeBody, () => afterCreate(row, write, connection));
   }
   return inserted;
 }
 
 /** A statement names columns once for all its rows. */
 function columnsOf(rows: readonly Assignments[], table: TableInfo): readonly ColumnInfo[] {
+  const [first, ...others] = rows;
+  if (first !== undefined && others.length === 0) return [...first.keys()];
   const columns = [...new Set(rows.flatMap((row) => [...row.keys()]))];
-  // Several rows of nothing but defaults can only be said by naming a column.
-  return columns.length === 0 && rows.length > 1 ? table.primaryKey : columns;
+  // An INSERT of several rows that hold nothing but defaults has to name a column.
+  return columns.length === 0 ? table.primaryKey : columns;
 }
 
 function rowsPerStatement(
@@ -54,21 +56,22 @@ function rowsPerStatement(
 }
 
 /**
- * Puts the rows that an INSERT answered with into the order of what was inserted, because no
- * engine promises an order. A row is known by the key it was given. A key that the database made
- * tells which row it is only where keys are counted up; others are inserted one by one.
+ * Puts the rows that an INSERT returned into the order of its VALUES, which no engine promises. A
+ * row is found by the key it was given. Keys that the database made identify rows only where they
+ * are counted up; rows with other such keys are inserted one by one.
  */
 function inOrderOf(
   rows: readonly Assignments[],
-  answered: readonly Row[],
+  returned: readonly Row[],
   table: TableInfo,
 ): readonly Row[] {
-  // A trigger of a foreign table may drop what is inserted, without an error.
-  if (answered.length !== rows.length) {
-    throw new Problem("validation-error", "Cannot create: the database did not keep every row");
+  // A trigger of an existing table may drop an inserted row without an error.
+  if (returned.length !== rows.length) {
+    const lost = rows.length === 1 ? "the row" : "every row";
+    throw new Problem("validation-error", `Cannot create: the database did not keep ${lost}`);
   }
-  if (rows.length === 1) return answered;
-  const byKey = new Map(answered.map((row) => [keyId(keyOf(row, table), table), row]));
+  if (rows.length === 1) return returned;
+  const byKey = new Map(returned.map((row) => [keyId(keyOf(row, table), table), row]));
   const named = rows.map((row) => {
     const key = givenKey(row, table);
     const id = key === null ? null : keyId(key, table);
@@ -80,7 +83,7 @@ function inOrderOf(
     .sort((left, right) => compareKeys(keyOf(left, table), keyOf(right, table), table)).values();
   return named.map((row) => {
     const next = row ?? counted.next().value;
-    if (next === undefined) throw new Error("An insert answered with the same row twice");
+    if (next === undefined) throw new Error("An insert returned the same row twice");
     return next;
   });
 }

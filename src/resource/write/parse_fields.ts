@@ -62,7 +62,7 @@ export function parseColumns(body: unknown, resource: Resource): Map<ColumnInfo,
  * Fills in the defaults of the `wanted` columns that a whole row omits. Throws a 422 for a
  * required one that has none.
  */
-export function completeRow(
+export function withDefaults(
   values: ReadonlyMap<ColumnInfo, unknown>,
   { table }: Pick<Resource, "table">,
   wanted: (column: ColumnInfo) => boolean = () => true,
@@ -118,6 +118,23 @@ export function parseKeyFields(body: object, resource: Resource): Key {
   }
   refuse(errors);
   return [...values.values()];
+}
+
+/** The values without the key, which no update changes. Throws a 422 where they hold another key. */
+export function withoutKey(
+  values: ReadonlyMap<ColumnInfo, unknown>,
+  key: Key,
+  { table }: Resource,
+): ReadonlyMap<ColumnInfo, unknown> {
+  const rest = new Map(values);
+  table.primaryKey.forEach((column, index) => {
+    if (!rest.has(column)) return;
+    if (kindOf(column.kind).compare?.(rest.get(column), key[index]) !== 0) {
+      throw new InvalidFields([{ path: column.name, message: "must be the id of the path" }]);
+    }
+    rest.delete(column);
+  });
+  return rest;
 }
 
 /** Throws a 400 for a body that is no JSON object. */

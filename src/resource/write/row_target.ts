@@ -1,31 +1,98 @@
-import { type Key, parseKey } from "../../plan/key.ts";
-import { notFound } from "../read/not_found_or_forbidden.ts";
-import type { ResourceRequest } from "../operation.ts";
-import { parsePrecondition, type Precondition } from "../http/precondition.ts";
+import type { Connection } from "../../db/driver.ts";
+import { fetchRows } from "../../db/rows.ts";
+import { and, type Filter } from "../../filter/filter.ts";
+import { type Key, keyFilter, parseKey } from "../../plan/key.ts";
+import type { Row } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
+import { tagOf } from "../http/etag.ts";
+import {
+  parsePrecondition,
+  type Precondition,
+  preconditionFailed,
+  requirePrecondition,
+} from "../http/precondition.ts";
+import type { ResourceRequest, WriteCall } from "../operation.ts";
+import { notFound, notFoundOrForbidden } from "../read/not_found_or_forbidden.ts";
 
-/** The row that a request names, and what it says about it; `key` is null for an impossible id. */
+/** The row that a request names in its path; `key` is null for an impossible id. */
 export interface NamedRow {
   readonly segment: string;
   readonly key: Key | null;
   readonly ifMatch: string | null;
 }
 
-/** One row to change or remove, and what the caller believes about it. */
+/** One row to write to, and the state that the client expects it in. */
 export interface RowTarget {
   readonly key: Key;
-  /** The id as it stood in the request, for messages. */
+  /** The id as it stands in the request, for messages. */
   readonly segment: string;
   readonly precondition: Precondition;
 }
 
-/** The row that the request names. */
+/** Parses the id in the path. */
 export function parseNamedRow({ segment, header }: ResourceRequest, { table }: Resource): NamedRow {
   return { segment, key: parseKey(segment, table), ifMatch: header("if-match") };
 }
 
 /** The row to write to. Throws a 404 for an impossible id, and a 428 where `If-Match` is required. */
-export function rowTarget({ segment, key, ifMatch }: NamedRow, resource: Resource): RowTarget {
+export function planTarget({ segment, key, ifMatch }: NamedRow, resource: Resource): RowTarget {
   if (key === null) throw notFound(resource, segment);
   return { key, segment, precondition: parsePrecondition(ifMatch, resource) };
+}
+
+/** The rows that a grant lets a request write to: within its scope, visible and not deleted. */
+export function writableRows({ grant, resource }: WriteCall): Filter {
+  return and(grant.rows, grant.visible, resource.live);
+}
+
+/** The row of the target, where the request may write to it. */
+export function writableTarget(target: RowTarget, write: WriteCall): Filter {
+  return and(keyFilter(target.key, write.resource.table), writableRows(write));
+}
+
+/**
+ * The stored row, locked until the transaction ends and checked against the precondition. Throws
+ * 404, 403 or 412.
+ */
+export async function lockTarget(
+  target: RowTarget,
+  write: WriteCall,
+  connection: Connection,
+): Promise<Row> {
+  const row = await lockRow(writableTarget(target, write), write.resource, connection);
+  if (row === null) throw await notFoundOrForbidden(target, write, connection);
+  requirePrecondition(target.precondition, row, write.resource);
+  return row;
+}
+
+/** The one row that the condition holds for, locked until the transaction ends; null for none. */
+export async function lockRow(
+  where: Filter,
+  { table, reader }: Resource,
+  connection: Connection,
+): Promise<Row | null> {
+  const { rows } = await fetchRows(connection, {
+    kind: "read",
+    table,
+    columns: table.columns,
+    where,
+    order: [],
+    after: null,
+    limit: null,
+    lock: true,
+  }, reader);
+  return rows[0] ?? null;
+}
+
+/** Why a write met no row: `current` was read before and has changed since, or is out of reach. */
+export async function targetNotWritten(
+  target: RowTarget,
+  current: Row | null,
+  write: WriteCall,
+  connection: Connection,
+): Promise<Error> {
+  const { etag } = write.resource;
+  return current === null || etag === null
+    ? await notFoundOrForbidden(target, write, connection)
+    : preconditionFailed(tagOf(current, etag));
 }

@@ -1,33 +1,27 @@
 import type { Connection } from "../../db/driver.ts";
-import { allRows, and, type Filter } from "../../filter/filter.ts";
+import { allRows } from "../../filter/filter.ts";
 import { chunksOf, type Key, keyFilter, keyId, keyOf, keysFilter } from "../../plan/key.ts";
 import { type Assignments, oneMore } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { inTurn, type NamedItem } from "./batch_items.ts";
 import { keysPerStatement, readByKeys, type RowsByKey } from "./read_rows_to_write.ts";
-import type { WriteCall } from "../operation_call.ts";
+import type { WriteCall } from "../operation.ts";
 import { itemPath } from "./body_path.ts";
 import type { Resource } from "../define/resource.ts";
-import { nextVersion, withNextVersion, withUpdateTime } from "./next_version.ts";
+import { nextVersion, withNextVersion, withUpdateTime } from "./row_version.ts";
+import type { LockedRow } from "./write_matching_rows.ts";
 import { requireWithinScope } from "./within_scope.ts";
-import { afterHook, removal, updateRow } from "./write_row.ts";
+import { afterUpdate } from "./run_hooks.ts";
+import { updateReturning } from "./update_row.ts";
 
-/** A locked row, as far as it was read, and what it is to become. */
-export interface LockedRowUpdate {
-  readonly current: Row;
-  readonly values: ReadonlyMap<ColumnInfo, unknown>;
-}
+/** The update of a locked row. */
+export type LockedRowUpdate = LockedRow<ReadonlyMap<ColumnInfo, unknown>>;
 
-/** The same for a row that an item of a batch names. */
+/** The update of a locked row that an item of a batch names. */
 export type ItemUpdate = LockedRowUpdate & NamedItem;
 
-/** The rows that a right reaches for a change: those it covers, can see, and that are not deleted. */
-export function reachableRows({ grant, resource }: WriteCall): Filter {
-  return and(grant.rows, grant.visible, resource.live);
-}
-
-/** What has to be read of rows before they are changed together. */
+/** The columns to read of rows that are then updated together. */
 export function columnsToUpdate({ table, etag }: Resource): readonly ColumnInfo[] {
   return table.columns.filter((column) =>
     table.primaryKey.includes(column) || column === etag?.versionField ||
@@ -36,11 +30,11 @@ export function columnsToUpdate({ table, etag }: Resource): readonly ColumnInfo[
 }
 
 /**
- * Changes locked rows, holds them against the scope and runs the after-hooks. Rows that become the
- * same share a statement. Gives the number of rows that were changed.
+ * Updates locked rows, checks them against the scope and runs the after-hooks. Rows that take the
+ * same values share a statement. Gives the number of updated rows.
  */
 export async function updateLockedRows(
-  changes: readonly LockedRowUpdate[],
+  updates: readonly LockedRowUpdate[],
   write: WriteCall,
   connection: Connection,
 ): Promise<number> {
@@ -49,25 +43,25 @@ export async function updateLockedRows(
   const returning = hooks.onAfterUpdate === undefined ? [] : table.columns;
   const changed = new Map<string, Row>();
   let count = 0;
-  for (const { set, keys } of sharedChanges(changes, resource)) {
+  for (const { set, keys } of sharedUpdates(updates, resource)) {
     for (const some of chunksOf(keys, keysPerStatement(resource))) {
-      const result = await changeByKeys(some, set, returning, resource, connection);
+      const result = await updateByKeys(some, set, returning, resource, connection);
       count += result.count;
       for (const [id, row] of result.rows) changed.set(id, row);
     }
   }
-  const keys = changes.map(({ current }) => keyOf(current, table));
+  const keys = updates.map(({ current }) => keyOf(current, table));
   await requireWithinScope(write, keys, connection);
   for (const key of keys) {
     const row = changed.get(keyId(key, table));
-    if (row !== undefined) await afterHook("onAfterUpdate", row, write, connection);
+    if (row !== undefined) await afterUpdate(row, write, connection);
   }
   return count;
 }
 
 /**
- * Changes the locked rows of items, each in its own way, holds them against the scope and runs the
- * after-hooks. The rows come back in the order of the items.
+ * Updates the locked rows of items, each with a statement, checks them against the scope and runs
+ * the after-hooks. The rows come back in the order of the items.
  */
 export async function updateItems(
   items: readonly ItemUpdate[],
@@ -79,8 +73,8 @@ export async function updateItems(
   const changed = await inTurn(items, async ({ key, values, current, precondition }) => {
     const next = batch.incrementVersion || precondition !== null ? withNextVersion : withUpdateTime;
     const set = next(values, current, resource);
-    const row = await updateRow(keyFilter(key, table), set, resource, connection);
-    // The row is locked, so that only a trigger can have kept it as it was.
+    const row = await updateReturning(keyFilter(key, table), set, resource, connection);
+    // The row is locked: only a trigger can have kept it as it was.
     if (row === null) {
       throw new Problem("validation-error", "Cannot update: the database did not keep the change");
     }
@@ -88,48 +82,34 @@ export async function updateItems(
   });
   const bodyPaths = items.map(({ index }) => itemPath(index));
   await requireWithinScope(write, items.map(({ key }) => key), connection, bodyPaths);
-  for (const row of changed) await afterHook("onAfterUpdate", row, write, connection);
+  for (const row of changed) await afterUpdate(row, write, connection);
   return changed;
 }
 
-/** Deletes locked rows, or marks them deleted, and gives their number. */
-export async function deleteByKeys(
-  keys: readonly Key[],
-  resource: Resource,
-  connection: Connection,
-): Promise<number> {
-  let count = 0;
-  for (const some of chunksOf(keys, keysPerStatement(resource))) {
-    const plan = removal(keysFilter(some, resource.table), resource);
-    count += (await connection.query(resource.reader.compile(plan))).changed;
-  }
-  return count;
-}
-
-interface SharedChange {
+interface SharedUpdate {
   readonly set: Assignments;
   readonly keys: Key[];
 }
 
 /**
- * Rows that become the same, together. Their values are one object, and most rows have an older
- * time of update than now, so that most batches are one statement.
+ * The updates grouped by the values that they set. A batch by filter has one object of values, and
+ * most rows have a time of update before now, so that most batches are one statement.
  */
-function sharedChanges(
-  changes: readonly LockedRowUpdate[],
+function sharedUpdates(
+  updates: readonly LockedRowUpdate[],
   resource: Resource,
-): readonly SharedChange[] {
+): readonly SharedUpdate[] {
   const { etag, batch, table, runtime } = resource;
   const version = batch.incrementVersion ? etag?.versionField ?? null : null;
   const moment = etag?.updatedAtField ?? null;
   const nowMs = runtime.clock.now();
-  const byValues = new Map<LockedRowUpdate["values"], Map<string, SharedChange>>();
-  for (const { current, values } of changes) {
+  const byValues = new Map<LockedRowUpdate["values"], Map<string, SharedUpdate>>();
+  for (const { current, values } of updates) {
     const isCounted = version !== null && !values.has(version) &&
       nextVersion(current[version.name]) !== null;
     const counted = isCounted ? new Map([...values, [version, oneMore]]) : values;
     const set = withUpdateTime(counted, current, resource, nowMs);
-    const shared = byValues.get(values) ?? new Map<string, SharedChange>();
+    const shared = byValues.get(values) ?? new Map<string, SharedUpdate>();
     const likeness = `${isCounted} ${moment === null ? "" : set.get(moment)}`;
     const same = shared.get(likeness) ?? { set, keys: [] };
     same.keys.push(keyOf(current, table));
@@ -138,8 +118,8 @@ function sharedChanges(
   return [...byValues.values()].flatMap((shared) => [...shared.values()]);
 }
 
-/** `returning` is empty where nobody wants the rows. */
-async function changeByKeys(
+/** Updates the rows with these keys; `returning` is empty where the rows are not needed. */
+async function updateByKeys(
   keys: readonly Key[],
   set: Assignments,
   returning: readonly ColumnInfo[],

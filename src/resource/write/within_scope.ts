@@ -2,7 +2,7 @@ import type { Connection } from "../../db/driver.ts";
 import { type Key, keyId } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
 import { readByKeys } from "./read_rows_to_write.ts";
-import type { WriteCall } from "../operation_call.ts";
+import type { WriteCall } from "../operation.ts";
 import { atBodyPath, type BodyPath, wholeBody } from "./body_path.ts";
 
 /**

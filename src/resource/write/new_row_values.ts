@@ -5,14 +5,14 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { uuidV7 } from "../../runtime/uuid_v7.ts";
 import { instantOf } from "../../schema/instant.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { completeRow } from "./parse_fields.ts";
+import { withDefaults } from "./parse_fields.ts";
 import type { Resource } from "../define/resource.ts";
 
 /**
  * The values of a row to insert: what the server generates, over what the caller sent, and the
  * defaults of the rest. The caller's primary key stands. Throws a 422 for what is missing.
  */
-export function completeNewRow(
+export function newRowValues(
   given: ReadonlyMap<ColumnInfo, unknown>,
   grant: Grant,
   resource: Resource,
@@ -23,7 +23,7 @@ export function completeNewRow(
     const value = generate(column, grant, resource.runtime);
     if (value !== undefined) values.set(column, value);
   }
-  return completeRow(values, resource);
+  return withDefaults(values, resource);
 }
 
 /** Whether the server can fill the column of a new row, whoever creates it. */

@@ -1,3 +1,6 @@
+import { allRows, type Filter } from "../../filter/filter.ts";
+import { comparison } from "../../filter/operators/comparison.ts";
+import { equalOperator } from "../../filter/operators/value_operators.ts";
 import type { Assignments } from "../../plan/plan.ts";
 import {
   compareInstants,
@@ -11,7 +14,17 @@ import type { Row } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
 
 /**
- * What a change also sets: the next version, unless the caller sets one, and the time of update.
+ * The swap half of compare-and-swap: the stored version is still the one of `current`, which was
+ * read before; every row where it was not.
+ */
+export function sameVersion(current: Row | null, { etag }: Resource): Filter {
+  const field = etag?.versionField ?? etag?.updatedAtField ?? null;
+  const value = field === null ? null : current?.[field.name] ?? null;
+  return field === null || value === null ? allRows : comparison(equalOperator, field, [value]);
+}
+
+/**
+ * The values of an update with the next version, unless they hold one, and the time of update.
  * `current` is the stored row, locked, so that two writers cannot count from the same version.
  */
 export function withNextVersion(
@@ -28,7 +41,7 @@ export function withNextVersion(
   return withUpdateTime(counted, current, resource);
 }
 
-/** The same without the version, which batches leave as it is unless somebody asks for more. */
+/** With the time of update alone: batches leave the version as it is unless configured. */
 export function withUpdateTime(
   set: Assignments,
   current: Row | null,
@@ -42,7 +55,7 @@ export function withUpdateTime(
   return new Map([...set, [field, moment]]);
 }
 
-/** One more; null leaves a missing or odd value as it is. */
+/** The next version; null leaves a missing or odd value as it is. */
 export function nextVersion(stored: unknown): unknown {
   if (typeof stored === "number") return Number.isSafeInteger(stored + 1) ? stored + 1 : null;
   if (typeof stored === "bigint") return stored + 1n;
@@ -50,7 +63,7 @@ export function nextVersion(stored: unknown): unknown {
   return typeof stored === "string" && /^-?\d+$/.test(stored) ? String(BigInt(stored) + 1n) : null;
 }
 
-/** Now, or one step after the stored moment where the clock has not passed it: tags never repeat. */
+/** Now, or one step after the stored time where the clock has not passed it: tags never repeat. */
 function nextMoment(stored: unknown, nowMs: number, stepMicros: number): string {
   const now = instantOf(nowMs);
   if (typeof stored !== "string" || !isInstant(stored) || compareInstants(now, stored) > 0) {

@@ -1,0 +1,105 @@
+/**
+ * How many files of `src/` a warm request runs: `deno task files-touched [--list]`. A file counts
+ * when any of its functions ran between the request and its answer, by the coverage counters of V8;
+ * what runs at import or at start does not count.
+ */
+import { Session } from "node:inspector/promises";
+import { all, createApp, integer, openDatabase, resource, table, text } from "../mod.ts";
+
+/** The most files that a request of each kind may run. */
+const limits = { GET: 40, PATCH: 45 } as const;
+
+const authors = table("authors", { id: integer().primaryKey(), name: text().notNull() });
+const notes = table("notes", {
+  id: integer().primaryKey(),
+  authorId: integer().notNull().references(() => authors.id),
+  title: text().notNull(),
+  rank: integer(),
+  version: integer().notNull().default(1),
+});
+
+const db = await openDatabase("sqlite::memory:");
+await db.createTables([authors, notes]);
+const auth = { public: { read: true }, create: () => all(), update: () => all() };
+const authorResource = resource(authors, { id: authors.id, auth });
+const noteResource = resource(notes, {
+  id: notes.id,
+  auth,
+  etag: { versionField: notes.version },
+  relations: {
+    author: { type: "belongsTo", resource: authors, foreignKey: notes.authorId },
+  },
+});
+const app = await createApp({
+  db,
+  secret: "sixteen or more characters",
+  resources: [authorResource, noteResource],
+  auth: {
+    middleware: async (context, next) => {
+      context.set("user", { id: "somebody" });
+      await next();
+    },
+  },
+});
+
+const title = "Another title";
+const requests = {
+  GET: () => send("GET", "/notes?filter=rank%3E1;title==*o*&include=author&limit=20"),
+  PATCH: async () => {
+    tag = await send("PATCH", "/notes/1", { body: { title }, ifMatch: tag });
+  },
+};
+await send("POST", "/authors", { body: { name: "Ada" } });
+await send("POST", "/notes", { body: { authorId: 1, title: "One", rank: 2 } });
+let tag = await send("GET", "/notes/1");
+
+const root = new URL("../src/", import.meta.url).href;
+const session = new Session();
+session.connect();
+await session.post("Profiler.enable");
+await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
+let isWithin = true;
+for (const method of ["GET", "PATCH"] as const) {
+  const files = await filesTouchedBy(requests[method]);
+  if (files.length > limits[method]) isWithin = false;
+  console.log(`${method}: ${files.length} files of src (at most ${limits[method]})`);
+  if (Deno.args.includes("--list")) console.log(files.map((file) => `  ${file}`).join("\n"));
+}
+session.disconnect();
+await app.close();
+if (!isWithin) Deno.exit(1);
+
+/** Sends one request and gives the tag of the answer. */
+async function send(
+  method: string,
+  path: string,
+  { body, ifMatch }: { readonly body?: unknown; readonly ifMatch?: string } = {},
+): Promise<string> {
+  const headers = new Headers({ "content-type": "application/json" });
+  if (ifMatch !== undefined) headers.set("if-match", ifMatch);
+  const response = await app.fetch(
+    new Request(`http://localhost/api${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    }),
+  );
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+  return response.headers.get("etag") ?? "";
+}
+
+/** The second of two requests counts: the first one fills what is remembered between them. */
+async function filesTouchedBy(work: () => Promise<unknown>): Promise<readonly string[]> {
+  await work();
+  await session.post("Profiler.takePreciseCoverage");
+  await work();
+  const { result } = await session.post("Profiler.takePreciseCoverage");
+  return result
+    .filter(({ url, functions }) =>
+      url.startsWith(root) &&
+      functions.some(({ ranges: [range] }) => (range?.count ?? 0) > 0)
+    )
+    .map(({ url }) => url.slice(root.length))
+    .sort();
+}

@@ -1,0 +1,117 @@
+import type { Connection } from "../../db/driver.ts";
+import type { Key } from "../../plan/key.ts";
+import { databaseDefault } from "../../plan/plan.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+import type { ColumnInfo, Row } from "../../schema/table_info.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
+import type { HookContext, RowId } from "../define/hooks.ts";
+import type { WriteCall } from "../operation.ts";
+import { parseHookValues, toRecord, withoutKey } from "./parse_fields.ts";
+
+/** The values of a row to create as the before-hook leaves them. */
+export async function beforeCreate(
+  values: ReadonlyMap<ColumnInfo, unknown>,
+  write: WriteCall,
+): Promise<ReadonlyMap<ColumnInfo, unknown>> {
+  const { hooks, driver } = write.resource;
+  if (hooks.onBeforeCreate === undefined) return values;
+  const data = toRecord(values);
+  const changed = await runHook(write, driver, (context) => hooks.onBeforeCreate?.(context, data));
+  return parseHookValues(changed ?? data, write.resource);
+}
+
+/** The values of an update as the before-hook leaves them. Throws a 422 where it changes the key. */
+export async function beforeUpdate(
+  key: Key,
+  values: ReadonlyMap<ColumnInfo, unknown>,
+  write: WriteCall,
+): Promise<ReadonlyMap<ColumnInfo, unknown>> {
+  const { resource } = write;
+  const { hooks, driver } = resource;
+  if (hooks.onBeforeUpdate === undefined) return values;
+  const patch = toRecord(values);
+  const changed = await runHook(
+    write,
+    driver,
+    (context) => hooks.onBeforeUpdate?.(context, rowId(key), patch),
+  );
+  // A PUT leaves columns to the database: hooks can neither see nor return such a value.
+  const kept = [...values].filter(([, value]) => value === databaseDefault);
+  const hooked = new Map([...kept, ...parseHookValues(changed ?? patch, resource)]);
+  return withoutKey(hooked, key, resource);
+}
+
+/** Runs the before-hook of a row to delete. */
+export async function beforeDelete(key: Key, write: WriteCall): Promise<void> {
+  const { hooks, driver } = write.resource;
+  if (hooks.onBeforeDelete === undefined) return;
+  await runHook(write, driver, (context) => hooks.onBeforeDelete?.(context, rowId(key)));
+}
+
+/** Runs the after-hook of a created row in its transaction. */
+export async function afterCreate(
+  row: Row,
+  write: WriteCall,
+  connection: Connection,
+): Promise<void> {
+  const { hooks } = write.resource;
+  if (hooks.onAfterCreate === undefined) return;
+  await runHook(write, connection, (context) => hooks.onAfterCreate?.(context, row));
+}
+
+/** Runs the after-hook of an updated or restored row in its transaction. */
+export async function afterUpdate(
+  row: Row,
+  write: WriteCall,
+  connection: Connection,
+): Promise<void> {
+  const { hooks } = write.resource;
+  if (hooks.onAfterUpdate === undefined) return;
+  await runHook(write, connection, (context) => hooks.onAfterUpdate?.(context, row));
+}
+
+/** Runs the after-hook of a deleted row in its transaction. */
+export async function afterDelete(
+  key: Key,
+  write: WriteCall,
+  connection: Connection,
+): Promise<void> {
+  const { hooks } = write.resource;
+  if (hooks.onAfterDelete === undefined) return;
+  await runHook(write, connection, (context) => hooks.onAfterDelete?.(context, rowId(key)));
+}
+
+/** Runs one hook with its time limit; `db` is the connection that the hook may write with. */
+function runHook<T>(
+  { resource, request, user }: WriteCall,
+  db: Connection,
+  hook: (context: HookContext) => MaybePromise<T>,
+): Promise<T> {
+  const { name, url, runtime, hookTimeoutMs } = resource;
+  const context = { db, user, request: request.raw, resource: { name, url } };
+  return withinTime(() => hook(context), hookTimeoutMs, runtime.clock);
+}
+
+/** Waits for a hook until its time limit. Throws a plain Error past that. */
+async function withinTime<T>(
+  work: () => MaybePromise<T>,
+  timeoutMs: number,
+  clock: Clock,
+): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const cancel = clock.after(
+    timeoutMs,
+    () => late.reject(new Error(`A hook took longer than ${timeoutMs} ms`)),
+  );
+  try {
+    return await Promise.race([work(), late.promise]);
+  } finally {
+    cancel();
+  }
+}
+
+/** A key as hooks receive it: a value, or a list of them. */
+function rowId(key: Key): RowId {
+  // The values of a primary key are texts and numbers: `parseKey` and the database made them.
+  return (key.length === 1 ? key[0] : key) as RowId;
+}

@@ -1,0 +1,73 @@
+import type { Connection } from "../../db/driver.ts";
+import { fetchRows } from "../../db/rows.ts";
+import { and, type Filter } from "../../filter/filter.ts";
+import type { Assignments } from "../../plan/plan.ts";
+import type { Row } from "../../schema/table_info.ts";
+import type { Resource } from "../define/resource.ts";
+import type { WriteCall } from "../operation.ts";
+import {
+  lockRow,
+  lockTarget,
+  type RowTarget,
+  targetNotWritten,
+  writableTarget,
+} from "./row_target.ts";
+import { sameVersion, withNextVersion } from "./row_version.ts";
+import { afterUpdate } from "./run_hooks.ts";
+import { requireWithinScope } from "./within_scope.ts";
+
+/**
+ * Updates the row that a request names and gives it back. A row that the user may not see is a 404,
+ * one outside the scope, before or after the update, a 403, one in another state than expected a
+ * 412.
+ */
+export async function updateRow(
+  target: RowTarget,
+  set: Assignments,
+  write: WriteCall,
+  connection: Connection,
+): Promise<Row> {
+  const where = writableTarget(target, write);
+  const current = write.resource.etag === null ? null : await lockTarget(target, write, connection);
+  return await updateSameVersion({ target, current, where, set }, write, connection);
+}
+
+/** An update of one row: `current` is its state where it was read before, else null. */
+export interface RowUpdate {
+  readonly target: RowTarget;
+  readonly current: Row | null;
+  readonly where: Filter;
+  readonly set: Assignments;
+}
+
+/** Updates the row where it still has the version of `current`, and runs the after-hook. */
+export async function updateSameVersion(
+  { target, current, where, set }: RowUpdate,
+  write: WriteCall,
+  connection: Connection,
+): Promise<Row> {
+  const { resource } = write;
+  const row = await updateReturning(
+    and(where, sameVersion(current, resource)),
+    withNextVersion(set, current, resource),
+    resource,
+    connection,
+  );
+  if (row === null) throw await targetNotWritten(target, current, write, connection);
+  await requireWithinScope(write, [target.key], connection);
+  await afterUpdate(row, write, connection);
+  return row;
+}
+
+/** Runs the UPDATE of one row. An update of nothing is allowed: it gives the row as it is. */
+export async function updateReturning(
+  where: Filter,
+  set: Assignments,
+  resource: Resource,
+  connection: Connection,
+): Promise<Row | null> {
+  if (set.size === 0) return await lockRow(where, resource, connection);
+  const { table, reader } = resource;
+  const plan = { kind: "update" as const, table, set, where, returning: table.columns };
+  return (await fetchRows(connection, plan, reader)).rows[0] ?? null;
+}
