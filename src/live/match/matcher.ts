@@ -24,7 +24,7 @@ export interface Matcher {
     filters: readonly Filter[],
   ): Promise<readonly (readonly boolean[])[]>;
   /** True for one decision of a thousand, which is to be checked. */
-  isToBeChecked(): boolean;
+  shouldCheck(): boolean;
   /**
    * Asks the database what memory has decided already. False where they differ: then that kind of
    * comparison is never decided in memory again, and what was compiled must be compiled anew.
@@ -46,12 +46,12 @@ export function createMatcher(
     isCertain: (comparison) => certification.isCertain(comparison),
     knowsKeyOrder: (table) => hasComparableKey(table, dialect),
     evaluateInDatabase,
-    isToBeChecked: createSampler(random),
+    shouldCheck: createSampler(random),
     async check(table, image, filter) {
-      const questions = shadowQuestions(filter, image, certification);
-      if (questions.length === 0) return true;
-      const [answers = []] = await evaluateInDatabase(table, [image], questions);
-      const faults = shadowFaults(questions, image, answers, certification);
+      const deferred = shadowQuestions(filter, image, certification);
+      if (deferred.length === 0) return true;
+      const [answers = []] = await evaluateInDatabase(table, [image], deferred);
+      const faults = shadowFaults(deferred, image, answers, certification);
       for (const fault of faults) {
         certification.demote(fault);
         const { column, operator: { symbols: [operator] } } = fault;
