@@ -33,13 +33,13 @@ export async function measureRouting(
   const log = await openChangeLog({ driver: db.driver, tables: [table], changes, runtime });
   let delivered = 0;
   const resumeTokens = new ResumeTokens(log.secret);
-  const router = new ChangeDispatcher({ matcher, log, resumeTokens, check: () => {} });
+  const dispatcher = new ChangeDispatcher({ matcher, log, resumeTokens, check: () => {} });
   const reader = createRowReader(db.driver.dialect, () => {});
   const operators = createOperatorRegistry({});
   for (let number = 0; number < filterCount; number++) {
     const filter = parseFilter(filterOf(number));
     if (filter === null) throw new Error("A filter of the benchmark is empty");
-    const group = router.enter({
+    const group = dispatcher.enter({
       resource: "/api/ticks",
       table,
       reader,
@@ -52,8 +52,12 @@ export async function measureRouting(
         throw error;
       },
     };
-    if (end === "event") group.watchers.add({ ...follower, take: () => void delivered++ });
-    else group.join({ ...follower, deliver: () => void delivered++ }, null);
+    if (end === "event") {
+      group.transitionListeners.add({
+        ...follower,
+        receive: () => void delivered++,
+      });
+    } else group.join({ ...follower, deliver: () => void delivered++ }, null);
   }
   const publish = (seq: number) => {
     const row = { id: 1, topic: seq * 7919 % filterCount, stamp: seq, body: tickBody };
@@ -67,7 +71,7 @@ export async function measureRouting(
       optimisticId: null,
       sizeBytes: 500,
     };
-    return router.publish({ changes: [change], to: { kind: "sequence", epoch: "bench", seq } });
+    return dispatcher.publish({ changes: [change], to: { kind: "sequence", epoch: "bench", seq } });
   };
   let seq = 0;
   let fastest = Infinity;

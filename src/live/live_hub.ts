@@ -3,20 +3,24 @@ import { Problem } from "../problem/problem.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { AggregateStream } from "./aggregate/aggregate_stream.ts";
 import { HeartbeatTimer } from "./stream/heartbeat_timer.ts";
-import { type Channel, type ChannelOptions, openChannel } from "./channel.ts";
+import {
+  openStreamContext,
+  type StreamContext,
+  type StreamContextOptions,
+} from "./stream_context.ts";
 import { commentText, retryText, toBytes, tokenText } from "./dispatch/server_sent_events.ts";
 import { ExpiryTimer, requireUnexpired } from "./stream/expiry_timer.ts";
-import type { Interest, SubscriberGroup } from "./dispatch/subscriber_group.ts";
+import type { LiveQuery, SubscriberGroup } from "./dispatch/subscriber_group.ts";
 import { jitteredBetween } from "../runtime/jitter.ts";
 import type { LiveStream } from "./stream/live_stream.ts";
 import { parseResumeToken } from "./stream/resume_token.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { StreamQuota } from "./stream/stream_quota.ts";
-import { requireRecorded } from "./feed/require_recorded.ts";
+import { requireRecorded } from "./stream/require_recorded.ts";
 import { ScopeRecheck } from "./stream/scope_recheck.ts";
 import {
   type AggregateRequest,
-  interestOf,
+  liveQueryOf,
   type StreamRequest,
   type SubscribeRequest,
 } from "./stream/stream_request.ts";
@@ -24,7 +28,7 @@ import { type StreamStart, Subscription } from "./stream/subscription.ts";
 import { StreamSession } from "./stream/stream_session.ts";
 
 /** What a hub is made of. */
-export interface LiveHubOptions extends ChannelOptions {
+export interface LiveHubOptions extends StreamContextOptions {
   /** The log of the database. Asked again where it failed. */
   openLog(): Promise<ChangeLog>;
   readonly quota: StreamQuota;
@@ -44,7 +48,7 @@ export class LiveHub {
   readonly #sessions = new Map<LiveStream, StreamSession>();
   readonly #strategy: ByteLengthQueuingStrategy;
   #log: Promise<ChangeLog> | null = null;
-  #channel: Promise<Channel> | null = null;
+  #channel: Promise<StreamContext> | null = null;
   /** One for all streams. */
   readonly #ended = (stream: LiveStream) => this.#forget(stream);
   #isClosing = false;
@@ -54,12 +58,12 @@ export class LiveHub {
   constructor(options: LiveHubOptions) {
     this.#options = options;
     this.#strategy = new ByteLengthQueuingStrategy({
-      highWaterMark: options.sizes.maxUnreadBytes,
+      highWaterMark: options.limits.maxUnreadBytes,
     });
     this.#scopes = new ScopeRecheck(options.runtime);
     this.#heartbeats = new HeartbeatTimer(
       options.runtime,
-      (some) => void this.#checkSessions(some),
+      (streams) => void this.#checkSessions(streams),
     );
     this.#expiries = new ExpiryTimer(options.runtime.clock, (stream) => stream.expire());
   }
@@ -79,30 +83,30 @@ export class LiveHub {
   /** Makes sure that changes are recorded from now on, and forgotten in time. */
   async start(): Promise<void> {
     this.#every(purgeMs, async () => await (await this.#openLog()).purge());
-    this.#every(rescopeMs, () => this.#scopes.look());
+    this.#every(rescopeMs, () => this.#scopes.recheck());
     await this.#openLog();
   }
 
   /** A stream of rows. Throws a 429 or a 503 before it opens. */
   subscribe(request: SubscribeRequest): Promise<ReadableStream<Uint8Array>> {
     return this.#open(request, async (channel) => {
-      const interest = interestOf(request);
-      const beginning = await beginningOf(request, interest, channel);
-      return (ended) => new Subscription(channel, interest, beginning, ended);
+      const query = liveQueryOf(request);
+      const start = await streamStartOf(request, query, channel);
+      return (ended) => new Subscription(channel, query, start, ended);
     });
   }
 
   /** A stream of groups. Throws as {@link subscribe}. */
   subscribeAggregate(request: AggregateRequest): Promise<ReadableStream<Uint8Array>> {
     return this.#open(request, (channel) => {
-      const interest = interestOf(request);
-      return (ended) => new AggregateStream(channel, interest, request.question, ended);
+      const query = liveQueryOf(request);
+      return (ended) => new AggregateStream(channel, query, request.aggregateQuery, ended);
     });
   }
 
   async #open(
     request: StreamRequest,
-    prepare: (channel: Channel) => MaybePromise<MakeStream>,
+    prepare: (channel: StreamContext) => MaybePromise<MakeStream>,
   ): Promise<ReadableStream<Uint8Array>> {
     if (this.#isClosing) throw overloaded("the service is stopping");
     const { quota, runtime, excluded } = this.#options;
@@ -128,7 +132,7 @@ export class LiveHub {
       stream.expireAt(session.expiresAt);
       this.#expiries.add(stream, session.expiresAt);
       session.watch(this.#scopes);
-      endWhen(request.gone, stream);
+      endWhen(request.disconnected, stream);
       return new ReadableStream(stream, this.#strategy);
     } catch (error) {
       quota.free(quotaSlot);
@@ -143,8 +147,8 @@ export class LiveHub {
     const perStep = Math.ceil(this.#sessions.size / steps);
     const { clock } = this.#options.runtime;
     while (this.#sessions.size > 0) {
-      const some = [...this.#sessions.keys()].slice(0, perStep);
-      await this.#endAll(some, windowMs);
+      const streams = [...this.#sessions.keys()].slice(0, perStep);
+      await this.#endAll(streams, windowMs);
       if (this.#sessions.size === 0) return;
       await new Promise<void>((resolve) =>
         this.#cancelTimers.push(clock.after(drainStepMs, resolve))
@@ -165,15 +169,15 @@ export class LiveHub {
   }
 
   /** Those whose time is over end; the others get a sign of life. */
-  async #checkSessions(some: ReadonlySet<LiveStream>): Promise<void> {
+  async #checkSessions(streams: ReadonlySet<LiveStream>): Promise<void> {
     const channel = await this.#channel;
     if (channel === null) return;
     const { clock } = this.#options.runtime;
     const now = clock.elapsedMs();
-    channel.pages.forgetOld();
+    channel.snapshots.forgetOldPages();
     // The position of the feed is that of but some while a step is on its way to many.
-    const trailerOf = channel.router.isDelivering ? comment : this.#trailers(channel);
-    for (const stream of [...some]) {
+    const trailerOf = channel.dispatcher.isDelivering ? comment : this.#trailers(channel);
+    for (const stream of [...streams]) {
       const session = this.#sessions.get(stream);
       if (session === undefined) continue;
       if (now >= session.endsAt) this.#end(stream, channel, 1_000);
@@ -182,28 +186,28 @@ export class LiveHub {
   }
 
   /** The tokens of where live readers stand, each made once. */
-  #trailers({ log, feed, resumeTokens }: Channel): (group: SubscriberGroup) => Uint8Array {
+  #trailers({ log, feed, resumeTokens }: StreamContext): (group: SubscriberGroup) => Uint8Array {
     const position = log.print(feed.position);
     const known = new Map<SubscriberGroup, Uint8Array>();
     return (group) => {
       const trailer = known.get(group) ??
-        toBytes(tokenText(resumeTokens.token(position, group.resumeToken)));
+        toBytes(tokenText(resumeTokens.create(position, group.queryDigest)));
       known.set(group, trailer);
       return trailer;
     };
   }
 
-  async #endAll(some: readonly LiveStream[], withinMs: number): Promise<void> {
-    if (some.length === 0) return;
+  async #endAll(streams: readonly LiveStream[], withinMs: number): Promise<void> {
+    if (streams.length === 0) return;
     const channel = await this.#channel;
     if (channel === null) return;
-    for (const stream of some) this.#end(stream, channel, withinMs);
+    for (const stream of streams) this.#end(stream, channel, withinMs);
   }
 
   /** Its client comes back, with where it stands. */
-  #end(stream: LiveStream, { feed, router }: Channel, withinMs: number): void {
+  #end(stream: LiveStream, { feed, dispatcher }: StreamContext, withinMs: number): void {
     const delayMs = jitteredBetween(this.#options.runtime, 0, Math.max(withinMs, shortestRetryMs));
-    const token = router.isDelivering ? "" : stream.tokenAt(feed.position);
+    const token = dispatcher.isDelivering ? "" : stream.tokenAt(feed.position);
     stream.end(token + retryText(delayMs));
   }
 
@@ -224,13 +228,14 @@ export class LiveHub {
     });
   }
 
-  #openChannel(): Promise<Channel> {
-    return this.#channel ??= this.#openLog().then((log) => openChannel(log, this.#options)).catch(
-      (error) => {
-        this.#channel = null;
-        throw error;
-      },
-    );
+  #openChannel(): Promise<StreamContext> {
+    return this.#channel ??= this.#openLog().then((log) => openStreamContext(log, this.#options))
+      .catch(
+        (error) => {
+          this.#channel = null;
+          throw error;
+        },
+      );
   }
 
   /** Runs `work` again and again; what goes wrong is observed and tried again the next time. */
@@ -265,19 +270,19 @@ function comment(): Uint8Array {
   return toBytes(commentText);
 }
 
-async function beginningOf(
+async function streamStartOf(
   { resumeFrom, skipExisting }: SubscribeRequest,
-  interest: Interest,
-  { log, feed, resumeTokens }: Channel,
+  query: LiveQuery,
+  { log, feed, resumeTokens }: StreamContext,
 ): Promise<StreamStart> {
   if (resumeFrom === null) return skipExisting ? "now" : "everything";
   const token = parseResumeToken(resumeFrom);
   const position = token === null ? null : log.parse(token.position);
   // A position that nobody can get to belongs to a future that a restored database has lost.
-  if (token === null || position === null || !await feed.reach(position)) {
+  if (token === null || position === null || !await feed.readUpTo(position)) {
     return { kind: "anew", reason: "history_lost" };
   }
-  const reason = resumeTokens.reasonAgainst(token, interest);
+  const reason = resumeTokens.invalidationReason(token, query);
   return reason === null ? position : { kind: "anew", reason };
 }
 

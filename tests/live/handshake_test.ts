@@ -30,7 +30,7 @@ testOnEngines(
   async (engine) => {
     let onMoment = () => Promise.resolve();
     const wrap = (log: ChangeLog) => spied(log, () => onMoment());
-    await withHub(engine, rows, { sizes: { rowsPerPage: 3 }, wrap }, async (test) => {
+    await withHub(engine, rows, { limits: { maxRowsPerPage: 3 }, wrap }, async (test) => {
       for (const write of writes) {
         let moments = 0;
         for (let when = 0; when === 0 || when < moments; when++) {

@@ -10,7 +10,7 @@ import { createMatcher, type Matcher } from "../../src/live/match/matcher.ts";
 import { LiveHub } from "../../src/live/live_hub.ts";
 import type { LiveAggregateQuery } from "../../src/live/aggregate/live_aggregate_query.ts";
 import { StreamQuota } from "../../src/live/stream/stream_quota.ts";
-import { type LiveSizes, liveSizes } from "../../src/live/live_sizes.ts";
+import { type LiveLimits, liveLimits } from "../../src/live/live_limits.ts";
 import type { AggregateRequest, SubscribeRequest } from "../../src/live/stream/stream_request.ts";
 import { noRowsShown } from "../../src/live/live_view.ts";
 import { aggregateSchema } from "../../src/plan/aggregate_schema.ts";
@@ -53,7 +53,7 @@ export interface TestHubOptions {
   readonly excluded?: ReadonlySet<ColumnInfo>;
   /** Tables beside the one that is followed. */
   readonly related?: readonly TableLike<unknown, unknown>[];
-  readonly sizes?: Partial<LiveSizes>;
+  readonly limits?: Partial<LiveLimits>;
   /** Puts itself around the log. */
   wrap?(log: ChangeLog): ChangeLog;
   /** Puts itself around what decides. */
@@ -88,7 +88,7 @@ export async function withHub(
       openLog: () => Promise.resolve(log),
       matcher: options.wrapMatcher?.(matcher) ?? matcher,
       runtime,
-      sizes: { ...liveSizes, ...options.sizes },
+      limits: { ...liveLimits, ...options.limits },
       excluded: options.excluded ?? new Set(),
       quota: new StreamQuota({ maxPerUser: 10_000, maxPerAddress: 10_000 }),
     });
@@ -133,7 +133,7 @@ export async function withHub(
           hub.subscribeAggregate({
             ...requestFor(info, db),
             view: noRowsShown,
-            question: questionAbout(info, query),
+            aggregateQuery: questionAbout(info, query),
             ...request,
           }),
         ),
@@ -230,7 +230,7 @@ function requestFor(table: TableInfo, db: Database): SubscribeRequest {
     filter: allRows,
     resumeFrom: null,
     skipExisting: false,
-    gone: new Promise(() => {}),
+    disconnected: new Promise(() => {}),
   };
 }
 

@@ -85,7 +85,7 @@ testOnEngines(
     const wrap = (log: ChangeLog) => spied(log, () => onMoment());
     // The slowest engine is given a part of the moments.
     const stride = engine.name === "pglite" ? 5 : 1;
-    await withHub(engine, rows, { sizes: { rowsPerPage: 6 }, wrap }, async (test) => {
+    await withHub(engine, rows, { limits: { maxRowsPerPage: 6 }, wrap }, async (test) => {
       for (const [index, then] of meanwhile.entries()) {
         const first = beneath[index % beneath.length] ?? then;
         for (const phase of [duringSnapshot, live, afterwards]) {

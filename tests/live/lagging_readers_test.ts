@@ -46,8 +46,8 @@ Deno.test("a log that begins anew behind a page starts the stream over, and does
 testOnEngines(
   "who is told of a step in parts hears nothing of a row that came and went within it",
   (engine) => {
-    const sizes = { changesAtOnce: 4, maxUnreadBytes: 300 };
-    return withHub(engine, rows, { sizes }, async ({ db, sql, subscribe }) => {
+    const limits = { maxChangesAtOnce: 4, maxUnreadBytes: 300 };
+    return withHub(engine, rows, { limits }, async ({ db, sql, subscribe }) => {
       const stream = await subscribe();
       await stream.untilSynced();
       await settled();
@@ -71,12 +71,12 @@ testOnEngines(
 );
 
 Deno.test("what was told of a step is not told again when memory forgets the step", () => {
-  const sizes = {
-    changesAtOnce: 4,
+  const limits = {
+    maxChangesAtOnce: 4,
     maxUnreadBytes: 300,
     ringBuffer: { changes: 30, bytes: 100_000 },
   };
-  return withHub(sqlite, rows, { sizes }, async ({ sql, open }) => {
+  return withHub(sqlite, rows, { limits }, async ({ sql, open }) => {
     const client = new Client();
     const parser = new EventSourceParser(({ event }) => {
       if (event !== null) client.take({ type: event.type, data: JSON.parse(event.data) });
@@ -102,12 +102,12 @@ Deno.test("what was told of a step is not told again when memory forgets the ste
 });
 
 Deno.test("no change is lost between two pages where the log is full of changes of others", () => {
-  const sizes = {
-    rowsPerPage: 1,
+  const limits = {
+    maxRowsPerPage: 1,
     maxUnreadBytes: 100,
     ringBuffer: { changes: 10, bytes: 100_000 },
   };
-  return withHub(sqlite, rows, { sizes }, async ({ sql, open }) => {
+  return withHub(sqlite, rows, { limits }, async ({ sql, open }) => {
     await sql(many(1, 20));
     const client = new Client();
     const parser = new EventSourceParser(({ event }) => {

@@ -5,7 +5,7 @@ import { eq, gt } from "../../src/filter/builders.ts";
 import { noRows } from "../../src/filter/filter.ts";
 import { integer, real, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
-import type { LiveSizes } from "../../src/live/live_sizes.ts";
+import type { LiveLimits } from "../../src/live/live_limits.ts";
 import { engines } from "../support/engines.ts";
 import type { EventStream, ServerEvent } from "../support/event_stream.ts";
 import {
@@ -54,12 +54,12 @@ function listen(stream: EventStream): Told<string> {
 function withReadings(
   readingMs: number,
   work: (test: TestHub, readings: () => number) => Promise<void>,
-  sizes: Partial<LiveSizes> = {},
+  limits: Partial<LiveLimits> = {},
 ): Promise<void> {
   let readings = 0;
   let pass = (_ms: number): Promise<void> => Promise.resolve();
   return withHub(engine, rows, {
-    sizes,
+    limits,
     wrap: (log) => ({
       ...logMethods(log),
       readAt: async (statement) => {
@@ -182,7 +182,7 @@ Deno.test("all who ask the same share one reading", () =>
   }));
 
 Deno.test("who reads slowly is told the latest answer, and none of those before", () =>
-  withHub(engine, rows, { sizes: { maxUnreadBytes: 10 } }, async (test) => {
+  withHub(engine, rows, { limits: { maxUnreadBytes: 10 } }, async (test) => {
     const stream = await test.aggregate("count=true");
     await settled();
     for (let id = 1; id <= 20; id++) await coalesced(test, insert(id));
@@ -225,7 +225,7 @@ Deno.test("after so many events a tally is held against the database, and nothin
     await coalesced(test, insert(99));
     assertEquals([readings(), client.sent], [2, ["0", "25", "26"]]);
     await close(client);
-  }, { eventsUntilCheck: 10 }));
+  }, { maxUncheckedEvents: 10 }));
 
 Deno.test("more groups than memory keeps are read again, and no less right", () =>
   withReadings(0, async (test, readings) => {
@@ -237,7 +237,7 @@ Deno.test("more groups than memory keeps are read again, and no less right", () 
     // At the fourth group memory was tried once more, and from then on no more.
     assertEquals(readings(), 1 + 2 + 1);
     await close(client);
-  }, { groupsInMemory: 3 }));
+  }, { maxGroupsInMemory: 3 }));
 
 Deno.test("a step of thousands of rows is told whole, and a table that is emptied as well", () =>
   withReadings(0, async (test) => {

@@ -124,11 +124,11 @@ const habits: readonly Habit[] = ["reads on", "is slow", "comes back"];
 
 /** Of more rows than these nothing is remembered, so that there is little to go on by. */
 const cases = [
-  { seed: 1, rowsHeld: 10_000, memory: "of all rows" },
-  { seed: 2, rowsHeld: 3, memory: "of few rows" },
+  { seed: 1, maxHeldRows: 10_000, memory: "of all rows" },
+  { seed: 2, maxHeldRows: 3, memory: "of few rows" },
 ];
 
-for (const { seed, rowsHeld, memory } of cases) {
+for (const { seed, maxHeldRows, memory } of cases) {
   testOnEngines(
     `what a right along relations lets through could be listed, and is in the end, by memory ${memory}`,
     async (engine) => {
@@ -138,9 +138,9 @@ for (const { seed, rowsHeld, memory } of cases) {
       };
       await withHub(engine, items, {
         related: [projects, members, placements],
-        sizes: {
-          rowsHeld,
-          rowsPerPage: 2,
+        limits: {
+          maxHeldRows,
+          maxRowsPerPage: 2,
           maxUnreadBytes: 400,
           ringBuffer: { changes: 40, bytes: 1_000_000 },
         },

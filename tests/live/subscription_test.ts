@@ -77,8 +77,8 @@ function decode(bytes: Uint8Array | undefined): string {
 testOnEngines(
   "who does not read is left behind, and catches up with what is left of it",
   (engine) => {
-    const sizes = { maxUnreadBytes: 300, changesAtOnce: 50 };
-    return withHub(engine, rows, { sizes }, async ({ subscribe, sql, hub }) => {
+    const limits = { maxUnreadBytes: 300, maxChangesAtOnce: 50 };
+    return withHub(engine, rows, { limits }, async ({ subscribe, sql, hub }) => {
       const stream = await subscribe();
       await stream.untilSynced();
       await settled();
@@ -107,12 +107,12 @@ testOnEngines(
 );
 
 testOnEngines("who is far behind is told from the log, and the same way", (engine) => {
-  const sizes = {
+  const limits = {
     maxUnreadBytes: 300,
-    changesAtOnce: 20,
+    maxChangesAtOnce: 20,
     ringBuffer: { changes: 10, bytes: 10_000 },
   };
-  return withHub(engine, rows, { sizes }, async ({ subscribe, sql }) => {
+  return withHub(engine, rows, { limits }, async ({ subscribe, sql }) => {
     const stream = await subscribe();
     await stream.untilSynced();
     await settled();
@@ -237,8 +237,8 @@ testOnEngines(
 testOnEngines(
   "who resumes in the middle of what it had got keeps no row that is gone",
   (engine) => {
-    const sizes = { changesAtOnce: 10 };
-    return withHub(engine, rows, { sizes }, async ({ subscribe, sql }) => {
+    const limits = { maxChangesAtOnce: 10 };
+    return withHub(engine, rows, { limits }, async ({ subscribe, sql }) => {
       const stream = await subscribe();
       await stream.untilSynced();
       const token = await stream.untilToken();
@@ -259,8 +259,8 @@ testOnEngines(
 );
 
 Deno.test("a client whose place in history was forgotten starts over", () => {
-  const sizes = { maxUnreadBytes: 300, ringBuffer: { changes: 2, bytes: 10_000 } };
-  return withHub(sqlite, rows, { sizes }, async ({ subscribe, sql }) => {
+  const limits = { maxUnreadBytes: 300, ringBuffer: { changes: 2, bytes: 10_000 } };
+  return withHub(sqlite, rows, { limits }, async ({ subscribe, sql }) => {
     const stream = await subscribe();
     await stream.untilSynced();
     await settled();
@@ -499,13 +499,16 @@ Deno.test("a draining service ends its streams one after the other, with their p
     for (let count = 0; count < 200; count++) streams.push(await subscribe());
     for (const stream of streams) await stream.untilSynced();
     const drained = hub.drain(5_000);
-    const sizes = [];
+    const openCounts = [];
     for (let step = 0; step < 110; step++) {
       await advance(50);
-      sizes.push(hub.size);
+      openCounts.push(hub.size);
     }
     await drained;
-    assert((sizes[48] ?? 0) > 80 && (sizes[48] ?? 0) < 120, `${sizes[48]} are left at half time`);
+    assert(
+      (openCounts[48] ?? 0) > 80 && (openCounts[48] ?? 0) < 120,
+      `${openCounts[48]} are left at half time`,
+    );
     assertEquals(hub.size, 0);
     await assertRejects(() => subscribe(), Error, "stopping");
     for (const stream of streams) {
@@ -521,8 +524,8 @@ Deno.test("who goes away leaves nothing behind", () =>
     const breaking = Promise.withResolvers<void>();
     const streams = [
       await open(),
-      await open({ gone: leaving.promise }),
-      await open({ gone: breaking.promise }),
+      await open({ disconnected: leaving.promise }),
+      await open({ disconnected: breaking.promise }),
     ];
     assertEquals(hub.size, 3);
     await streams[0]?.cancel();
@@ -543,9 +546,9 @@ Deno.test("a crowd that begins at once shares its pages, and reads few at a time
   let reading = 0;
   let most = 0;
   let reads = 0;
-  const sizes = { rowsPerPage: 10, readers: 3 };
+  const limits = { maxRowsPerPage: 10, maxConcurrentReads: 3 };
   return withHub(sqlite, rows, {
-    sizes,
+    limits,
     wrap: (log) => ({
       ...logMethods(log),
       readAt: async (statement) => {
@@ -576,7 +579,7 @@ Deno.test("a stream that ends with bytes unread while it reads a page reads noth
   const gone = Promise.withResolvers<void>();
   let reads = 0;
   return withHub(sqlite, rows, {
-    sizes: { rowsPerPage: 1 },
+    limits: { maxRowsPerPage: 1 },
     wrap: (log) => ({
       ...logMethods(log),
       readAt: async (statement) => {
@@ -587,7 +590,7 @@ Deno.test("a stream that ends with bytes unread while it reads a page reads noth
     }),
   }, async ({ open, sql, hub }) => {
     for (let id = 1; id <= 5; id++) await sql(insert(id, id));
-    const stream = await open({ gone: gone.promise });
+    const stream = await open({ disconnected: gone.promise });
     await settled();
     assertEquals([reads, hub.size], [1, 0]);
     await stream.cancel();
@@ -598,7 +601,7 @@ Deno.test("a step of thousands of rows reaches everybody whole", () =>
   withHub(
     sqlite,
     rows,
-    { sizes: { ringBuffer: { changes: 800, bytes: 10_000_000 } } },
+    { limits: { ringBuffer: { changes: 800, bytes: 10_000_000 } } },
     async (test) => {
       const stream = await test.subscribe();
       await stream.untilSynced();

@@ -1,10 +1,10 @@
-import type { Channel } from "../channel.ts";
+import type { StreamContext } from "../stream_context.ts";
 import {
   commentText,
   invalidateText,
   type InvalidationReason,
 } from "../dispatch/server_sent_events.ts";
-import type { Interest } from "../dispatch/subscriber_group.ts";
+import type { LiveQuery } from "../dispatch/subscriber_group.ts";
 import type { AggregateListener, LiveAggregate } from "./live_aggregate.ts";
 import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
 import { LiveStream } from "../stream/live_stream.ts";
@@ -20,17 +20,17 @@ export class AggregateStream extends LiveStream implements AggregateListener {
 
   /** `ended` is called once, whoever ends it. */
   constructor(
-    channel: Channel,
-    interest: Interest,
-    question: LiveAggregateQuery,
+    channel: StreamContext,
+    query: LiveQuery,
+    aggregateQuery: LiveAggregateQuery,
     ended: (stream: LiveStream) => void,
   ) {
     super(channel, ended);
-    this.#aggregate = channel.aggregates.enter(channel, interest, question, this);
+    this.#aggregate = channel.aggregates.enter(channel, query, aggregateQuery, this);
   }
 
-  override get interest(): Interest {
-    return this.#aggregate.interest;
+  override get query(): LiveQuery {
+    return this.#aggregate.query;
   }
 
   override get isLive(): boolean {
@@ -49,12 +49,12 @@ export class AggregateStream extends LiveStream implements AggregateListener {
     return "";
   }
 
-  override move(interest: Interest, reason: InvalidationReason): void {
+  override switchQuery(query: LiveQuery, reason: InvalidationReason): void {
     if (this.isClosed) return;
     const { channel } = this;
-    const { question } = this.#aggregate;
+    const { aggregateQuery } = this.#aggregate;
     channel.aggregates.leave(this.#aggregate, this);
-    this.#aggregate = channel.aggregates.enter(channel, interest, question, this);
+    this.#aggregate = channel.aggregates.enter(channel, query, aggregateQuery, this);
     this.#sent = null;
     this.send(invalidateText(reason));
     this.show();
@@ -67,7 +67,7 @@ export class AggregateStream extends LiveStream implements AggregateListener {
     this.enqueue(frame);
   }
 
-  protected override leave(): void {
+  protected override release(): void {
     this.channel.aggregates.leave(this.#aggregate, this);
   }
 }

@@ -60,8 +60,8 @@ export class IncrementalAggregate {
   apply({ kind, rowChange: { before, after } }: Transition): boolean {
     const from = kind === "added" ? null : before?.row ?? null;
     const to = kind === "removed" ? null : after?.row ?? null;
-    const left = from === null ? null : this.#placeOf(from);
-    const right = to === null ? null : this.#placeOf(to);
+    const left = from === null ? null : this.#keyOf(from);
+    const right = to === null ? null : this.#keyOf(to);
     if (left === undefined || right === undefined) return false;
     const stays = left?.id === right?.id;
     // What comes is counted first: then an extreme that becomes a further one leaves no gap.
@@ -83,14 +83,14 @@ export class IncrementalAggregate {
   }
 
   /** The group of a row; undefined where memory does not know. */
-  #placeOf(row: Row): Place | undefined {
+  #keyOf(row: Row): RowGroupKey | undefined {
     const columns = this.#plan.requested.keys.map(({ column }) => column);
     const key = columns.map((column) => knownValue(row, column));
     return key.includes(undefined) ? undefined : { key, id: idOf(key, columns) };
   }
 
   /** Adds a row to its group or takes it away, but for what it shares with `other`. */
-  #count(row: Row, by: 1 | -1, { key, id }: Place, other: Row | null): boolean {
+  #count(row: Row, by: 1 | -1, { key, id }: RowGroupKey, other: Row | null): boolean {
     const { requested: { keys }, base: { limit }, isRanked } = this.#plan;
     const known = this.#entries.get(id);
     if (known === undefined && (by < 0 || isRanked || this.#entries.size >= limit - 1)) {
@@ -140,7 +140,7 @@ export class IncrementalAggregate {
 }
 
 /** The group that a row belongs to. */
-interface Place {
+interface RowGroupKey {
   readonly id: string;
   readonly key: readonly unknown[];
 }

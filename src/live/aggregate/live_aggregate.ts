@@ -2,9 +2,13 @@ import type { Position } from "../../db/changes/change_log.ts";
 import { type AggregateGroup as RowGroup, decodeGroups } from "../../db/aggregate_groups.ts";
 import type { AggregatePlan } from "../../plan/plan.ts";
 import { evaluateChanges } from "../stream/catch_up.ts";
-import type { Channel } from "../channel.ts";
+import type { StreamContext } from "../stream_context.ts";
 import { eventText, type InvalidationReason, toBytes } from "../dispatch/server_sent_events.ts";
-import type { Interest, SubscriberGroup, Watcher } from "../dispatch/subscriber_group.ts";
+import type {
+  LiveQuery,
+  SubscriberGroup,
+  TransitionListener,
+} from "../dispatch/subscriber_group.ts";
 import { cursorAt } from "../feed/change_history.ts";
 import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
 import type { Transition } from "../match/row_change.ts";
@@ -32,18 +36,18 @@ interface Reading {
  * position; from there a tally goes on by what happens to the rows. Where memory cannot tell what
  * an event comes to, the database is read again, so often that it is at rest four times as long.
  */
-export class LiveAggregate implements Watcher {
-  readonly interest: Interest;
-  readonly question: LiveAggregateQuery;
+export class LiveAggregate implements TransitionListener {
+  readonly query: LiveQuery;
+  readonly aggregateQuery: LiveAggregateQuery;
   readonly listeners: Set<AggregateListener> = new Set();
-  readonly #channel: Channel;
+  readonly #channel: StreamContext;
   readonly #group: SubscriberGroup;
   readonly #plan: AggregatePlan;
   /** Null where memory is not even tried. */
   #maintenancePlan: MaintenancePlan | null;
   #incremental: IncrementalAggregate | null = null;
   /** Whether what was read and tallied is the answer where the feed stands. */
-  #isSure = false;
+  #isExact = false;
   /** Events since the last reading. */
   #events = 0;
   /** What the last answer knows of. */
@@ -58,20 +62,20 @@ export class LiveAggregate implements Watcher {
   /** When the next reading is due; infinite where none is. */
   #readsAt = Infinity;
   #cancelReading: (() => void) | null = null;
-  #cancelIncludeGroup: (() => void) | null = null;
+  #cancelShow: (() => void) | null = null;
 
   /** Begins with a reading. */
-  constructor(channel: Channel, interest: Interest, question: LiveAggregateQuery) {
-    this.interest = interest;
-    this.question = question;
+  constructor(channel: StreamContext, query: LiveQuery, aggregateQuery: LiveAggregateQuery) {
+    this.query = query;
+    this.aggregateQuery = aggregateQuery;
     this.#channel = channel;
-    this.#plan = { ...question.plan, where: interest.filter };
-    this.#maintenancePlan = maintenancePlan(this.#plan, question.groups, {
-      dialect: interest.reader.dialect,
-      maxGroups: channel.sizes.groupsInMemory,
+    this.#plan = { ...aggregateQuery.plan, where: query.filter };
+    this.#maintenancePlan = maintenancePlan(this.#plan, aggregateQuery.groups, {
+      dialect: query.reader.dialect,
+      maxGroups: channel.limits.maxGroupsInMemory,
     });
-    this.#group = channel.router.enter(interest);
-    this.#group.watchers.add(this);
+    this.#group = channel.dispatcher.enter(query);
+    this.#group.transitionListeners.add(this);
     void this.#read();
   }
 
@@ -80,19 +84,19 @@ export class LiveAggregate implements Watcher {
     return this.#frame;
   }
 
-  take(events: readonly Transition[]): void {
+  receive(events: readonly Transition[]): void {
     // What is not sure is read again: then these events are in it, or told once more.
-    if (!this.#isSure) return;
+    if (!this.#isExact) return;
     this.#count(events);
-    if (!this.#isSure) return this.#readIn(coalesceMs);
-    this.#readIn(this.#events < this.#channel.sizes.eventsUntilCheck ? checkMs : coalesceMs);
+    if (!this.#isExact) return this.#readIn(coalesceMs);
+    this.#readIn(this.#events < this.#channel.limits.maxUncheckedEvents ? checkMs : coalesceMs);
     this.#showIn(coalesceMs);
   }
 
   invalidate(reason: InvalidationReason): void {
     // What another life of the log knew of is no more than what this one does.
     if (reason === "history_lost") this.#shownAt = null;
-    this.#doubt();
+    this.#invalidateCount();
   }
 
   fail(error: unknown): void {
@@ -103,13 +107,13 @@ export class LiveAggregate implements Watcher {
   close(): void {
     this.#isClosed = true;
     this.#cancelReading?.();
-    this.#cancelIncludeGroup?.();
-    this.#group.watchers.delete(this);
-    this.#channel.router.leave(this.#group);
+    this.#cancelShow?.();
+    this.#group.transitionListeners.delete(this);
+    this.#channel.dispatcher.leave(this.#group);
   }
 
-  #doubt(): void {
-    this.#isSure = false;
+  #invalidateCount(): void {
+    this.#isExact = false;
     this.#round++;
     this.#readIn(coalesceMs);
   }
@@ -117,13 +121,13 @@ export class LiveAggregate implements Watcher {
   #count(events: readonly Transition[]): void {
     const incremental = this.#incremental;
     this.#events += events.length;
-    this.#isSure &&= incremental !== null && events.every((event) => incremental.apply(event));
+    this.#isExact &&= incremental !== null && events.every((event) => incremental.apply(event));
   }
 
   #showIn(delayMs: number, tries = 1): void {
     if (this.#isClosed) return;
-    this.#cancelIncludeGroup ??= this.#channel.runtime.clock.after(delayMs, () => {
-      this.#cancelIncludeGroup = null;
+    this.#cancelShow ??= this.#channel.runtime.clock.after(delayMs, () => {
+      this.#cancelShow = null;
       // What is read in several steps may be one transaction, and half of it is no answer.
       if (tries < maxTries && !this.#channel.feed.isIdle) this.#showIn(coalesceMs, tries + 1);
       else void this.#showIncremental();
@@ -133,10 +137,10 @@ export class LiveAggregate implements Watcher {
   async #showIncremental(): Promise<void> {
     const { feed } = this.#channel;
     try {
-      await feed.between(() => {
-        const groups = this.#isSure ? this.#incremental?.groups() : undefined;
+      await feed.whilePaused(() => {
+        const groups = this.#isExact ? this.#incremental?.groups() : undefined;
         // Null is what memory cannot compare; the reading that follows can.
-        if (groups === null) this.#doubt();
+        if (groups === null) this.#invalidateCount();
         else if (groups !== undefined) this.#show(groups, feed.position);
       });
     } catch (error) {
@@ -154,7 +158,7 @@ export class LiveAggregate implements Watcher {
   }
 
   #print(groups: readonly RowGroup[]): string {
-    return eventText("aggregate", this.question.present(groups));
+    return eventText("aggregate", this.aggregateQuery.present(groups));
   }
 
   #readIn(delayMs: number): void {
@@ -173,16 +177,16 @@ export class LiveAggregate implements Watcher {
     this.#readsAt = Infinity;
     try {
       const reading = await semaphore.pass(() => this.#readTimed());
-      const isReached = this.#isClosed || await feed.reach(reading.position);
+      const isReached = this.#isClosed || await feed.readUpTo(reading.position);
       // Another life of the log has begun behind the reading.
       if (!isReached) this.invalidate("history_lost");
-      else if (!this.#isClosed) await feed.between(() => this.#adopt(reading));
+      else if (!this.#isClosed) await feed.whilePaused(() => this.#adopt(reading));
     } catch (error) {
       // Whoever closes the database while this is read has ended all streams before.
       this.fail(error);
     }
     this.#isReading = false;
-    if (!this.#isSure) this.#readIn(coalesceMs);
+    if (!this.#isExact) this.#readIn(coalesceMs);
     else if (this.#events > 0) this.#readIn(checkMs);
   }
 
@@ -212,7 +216,7 @@ export class LiveAggregate implements Watcher {
   }
 
   async #fetch(plan: AggregatePlan): Promise<Omit<Reading, "incremental">> {
-    const { reader } = this.interest;
+    const { reader } = this.query;
     const { rows, position } = await this.#channel.log.readAt(reader.compile(plan));
     return { groups: decodeGroups(rows, plan, reader), position };
   }
@@ -221,25 +225,25 @@ export class LiveAggregate implements Watcher {
   async #adopt({ groups, incremental, position }: Reading): Promise<void> {
     const { log, history, matcher, runtime } = this.#channel;
     const round = this.#round;
-    const window = history.readMemory(cursorAt(position), Infinity);
+    const window = history.readFromMemory(cursorAt(position), Infinity);
     const events = window === null
       ? null
       : await evaluateChanges(window.changes, { group: this.#group, matcher });
-    const counted = this.#isSure ? this.#incremental?.groups() ?? null : null;
+    const counted = this.#isExact ? this.#incremental?.groups() ?? null : null;
     this.#incremental = incremental;
     this.#events = 0;
-    this.#isSure = events !== null && this.#round === round;
+    this.#isExact = events !== null && this.#round === round;
     if (events !== null && events.length > 0) this.#count(events);
-    const isLatest = this.#isSure && this.#events === 0;
-    const latest = isLatest ? groups : this.#isSure ? incremental?.groups() ?? null : null;
+    const isLatest = this.#isExact && this.#events === 0;
+    const latest = isLatest ? groups : this.#isExact ? incremental?.groups() ?? null : null;
     if (counted !== null && latest !== null && this.#print(counted) !== this.#print(latest)) {
-      runtime.observe({ kind: "aggregate_mismatch", resource: this.interest.resource });
+      runtime.observe({ kind: "aggregate_mismatch", resource: this.query.resource });
     }
     // It was the answer at that position, whatever has happened since: to wait for a moment without
     // changes could take for ever.
     const isNewer = this.#shownAt === null || log.includes(position, this.#shownAt);
     if (isLatest || isNewer) this.#show(groups, position);
-    if (this.#isSure && !isLatest) this.#showIn(coalesceMs);
+    if (this.#isExact && !isLatest) this.#showIn(coalesceMs);
   }
 }
 

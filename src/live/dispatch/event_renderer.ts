@@ -1,6 +1,6 @@
 import type { Row } from "../../schema/table_info.ts";
-import { eventId, eventText } from "./server_sent_events.ts";
-import type { Interest } from "./subscriber_group.ts";
+import { eventRowId, eventText } from "./server_sent_events.ts";
+import type { LiveQuery } from "./subscriber_group.ts";
 import { type MaybePromise, then } from "../../runtime/maybe_promise.ts";
 import { type RowChange, rowChangeKey, type Transition } from "../match/row_change.ts";
 
@@ -9,12 +9,12 @@ import { type RowChange, rowChangeKey, type Transition } from "../match/row_chan
  * filters show a row alike.
  */
 export class EventRenderer {
-  readonly #interest: Pick<Interest, "table" | "view">;
+  readonly #interest: Pick<LiveQuery, "table" | "view">;
   readonly #seq: number | null;
   readonly #wanted = new Set<Row>();
   readonly #shown = new Map<Row, Row>();
   /** Whether not all of them could be presented at once. */
-  isTooMuch = false;
+  isIncomplete = false;
   readonly #frames: Readonly<Record<Transition["kind"], Map<RowChange, string>>> = {
     added: new Map(),
     changed: new Map(),
@@ -22,13 +22,13 @@ export class EventRenderer {
   };
 
   /** For rows of a table as a view shows them; `seq` is said of all events where it is given. */
-  constructor(interest: Pick<Interest, "table" | "view">, seq: number | null) {
-    this.#interest = interest;
+  constructor(query: Pick<LiveQuery, "table" | "view">, seq: number | null) {
+    this.#interest = query;
     this.#seq = seq;
   }
 
   /** Says which rows will be shown. */
-  want({ kind, rowChange: { after } }: Transition): void {
+  add({ kind, rowChange: { after } }: Transition): void {
     if (kind !== "removed" && after !== null) this.#wanted.add(after.row);
   }
 
@@ -37,7 +37,7 @@ export class EventRenderer {
     const rows = [...this.#wanted];
     if (rows.length === 0) return;
     return then(this.#interest.view.present(rows), (shown) => {
-      this.isTooMuch = shown.length < rows.length;
+      this.isIncomplete = shown.length < rows.length;
       rows.forEach((row, index) => this.#shown.set(row, shown[index] ?? {}));
     });
   }
@@ -55,7 +55,7 @@ export class EventRenderer {
   #dataOf(kind: Transition["kind"], rowChange: RowChange): Readonly<Record<string, unknown>> {
     const { after, optimisticId } = rowChange;
     const seq = this.#seq ?? rowChange.seq;
-    const id = eventId(rowChangeKey(rowChange, this.#interest.table));
+    const id = eventRowId(rowChangeKey(rowChange, this.#interest.table));
     if (kind === "removed") return { seq, id };
     const item = after === null ? {} : this.#shown.get(after.row) ?? {};
     const isNamed = kind === "added" && optimisticId !== null;

@@ -1,6 +1,6 @@
 import type { Position } from "../../db/changes/change_log.ts";
 import { afterPendingIo } from "../../runtime/event_loop.ts";
-import type { Member, SubscriberGroup } from "./subscriber_group.ts";
+import type { LiveSubscriber, SubscriberGroup } from "./subscriber_group.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
 /** What the members of a group are sent, shared by all of them; null where it is nothing. */
@@ -10,7 +10,7 @@ export type ChunkFor = (group: SubscriberGroup) => Uint8Array | null;
 export interface Delivery {
   readonly chunkFor: ChunkFor;
   /** Those who have been told otherwise already. */
-  readonly served: ReadonlySet<Member>;
+  readonly alreadyServed: ReadonlySet<LiveSubscriber>;
 }
 
 /**
@@ -35,20 +35,22 @@ export class FanOut {
     to: Position | null,
     delivery: Delivery,
   ): MaybePromise<void> {
-    const { chunkFor, served } = delivery;
-    const count = groups.reduce((sum, { members }) => sum + members.size, 0);
+    const { chunkFor, alreadyServed } = delivery;
+    const count = groups.reduce((sum, { liveSubscribers: members }) => sum + members.size, 0);
     if (count > maxAtOnce) return this.#deliverInSlices(groups, to, delivery);
     for (const group of groups) {
       const chunk = chunkFor(group);
       if (chunk === null) continue;
-      for (const member of group.members) if (!served.has(member)) member.deliver(chunk, to);
+      for (const subscriber of group.liveSubscribers) {
+        if (!alreadyServed.has(subscriber)) subscriber.deliver(chunk, to);
+      }
     }
   }
 
   async #deliverInSlices(
     groups: readonly SubscriberGroup[],
     to: Position | null,
-    { chunkFor, served }: Delivery,
+    { chunkFor, alreadyServed }: Delivery,
   ): Promise<void> {
     this.#isUnderway = true;
     try {
@@ -57,13 +59,13 @@ export class FanOut {
       for (const group of groups) {
         const chunk = chunkFor(group);
         if (chunk === null) continue;
-        for (const member of group.members) {
-          if (served.has(member)) continue;
+        for (const subscriber of group.liveSubscribers) {
+          if (alreadyServed.has(subscriber)) continue;
           if (left-- === 0) {
             await new Promise<void>(afterPendingIo);
             left = maxAtOnce - 1;
           }
-          member.deliver(chunk, to);
+          subscriber.deliver(chunk, to);
         }
       }
     } finally {

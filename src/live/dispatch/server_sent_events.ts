@@ -27,7 +27,7 @@ export function eventText(type: EventType, data: Readonly<Record<string, unknown
 }
 
 /** What events call a row: the key, which is a list where it has several columns. */
-export function eventId(key: Key): unknown {
+export function eventRowId(key: Key): unknown {
   return key.length === 1 ? key[0] : key;
 }
 

@@ -5,7 +5,7 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { RingBuffer, type RingBufferLimits } from "./ring_buffer.ts";
 
 /** A step of the log on its way to the subscribers, or a part of a large one. */
-export interface Tick {
+export interface ChangeBatch {
   readonly changes: readonly Change[];
   /** Where one stands behind it; null where more parts of the step follow. */
   readonly to: Position | null;
@@ -17,9 +17,9 @@ export interface ChangeFeedOptions {
   readonly runtime: Runtime;
   readonly ringLimits: RingBufferLimits;
   /** Takes each tick, in order. The feed's position moves once it is done. */
-  publish(tick: Tick): MaybePromise<void>;
+  publish(tick: ChangeBatch): MaybePromise<void>;
   /** History ended before it was read: nobody knows what has changed. */
-  lost(): void;
+  onHistoryLost(): void;
 }
 
 /**
@@ -42,14 +42,14 @@ export class ChangeFeed {
   private constructor(options: ChangeFeedOptions, start: Position) {
     this.#options = options;
     this.ringBuffer = new RingBuffer(options.log, start, options.ringLimits);
-    this.#stopHints = options.log.onHint(() => this.look());
+    this.#stopHints = options.log.onHint(() => this.wake());
   }
 
   /** Begins where the log ends now. */
   static async start(options: ChangeFeedOptions): Promise<ChangeFeed> {
     const feed = new ChangeFeed(options, await options.log.end());
     // What was committed before hints could come.
-    feed.look();
+    feed.wake();
     return feed;
   }
 
@@ -64,24 +64,24 @@ export class ChangeFeed {
   }
 
   /** There may be something new. Never rejects, and never waits. */
-  look(): void {
+  wake(): void {
     this.#isWanted = true;
     if (!this.#isReading && this.#cancelRetry === null) void this.#read();
   }
 
   /** Reads until it covers a position; false where it cannot get there. */
-  async reach(position: Position): Promise<boolean> {
+  async readUpTo(position: Position): Promise<boolean> {
     for (let tries = 0; tries < maxTries; tries++) {
       if (this.#options.log.includes(this.position, position)) return true;
       if (this.#isClosed) return false;
-      await this.#alone(() => this.#publishNext());
+      await this.#exclusively(() => this.#publishNext());
     }
     return this.#options.log.includes(this.position, position);
   }
 
   /** Runs `work` while nothing is being published: what it sees as the position stays that. */
-  between<T>(work: () => MaybePromise<T>): Promise<T> {
-    return this.#alone(work);
+  whilePaused<T>(work: () => MaybePromise<T>): Promise<T> {
+    return this.#exclusively(work);
   }
 
   /** Reads nothing more. */
@@ -97,7 +97,7 @@ export class ChangeFeed {
       while (this.#isWanted && !this.#isClosed) {
         this.#isWanted = false;
         // Hints that come meanwhile are for what may follow the last step read.
-        while (await this.#alone(() => this.#publishNext())) { /* until nothing is new */ }
+        while (await this.#exclusively(() => this.#publishNext())) { /* until nothing is new */ }
       }
       this.#failures = 0;
     } catch (error) {
@@ -110,7 +110,7 @@ export class ChangeFeed {
   /** One whole step; answers whether there was anything in it. */
   async #publishNext(): Promise<boolean> {
     if (this.#isClosed) return false;
-    const { log, publish, lost, ringLimits } = this.#options;
+    const { log, publish, onHistoryLost: lost, ringLimits } = this.#options;
     const changes: Change[] = [];
     let count = 0;
     let bytes = 0;
@@ -146,11 +146,11 @@ export class ChangeFeed {
     observe({ kind: "changes_unread", error, retryInMs });
     this.#cancelRetry = clock.after(retryInMs, () => {
       this.#cancelRetry = null;
-      this.look();
+      this.wake();
     });
   }
 
-  async #alone<T>(work: () => MaybePromise<T>): Promise<T> {
+  async #exclusively<T>(work: () => MaybePromise<T>): Promise<T> {
     while (this.#busy !== null) await this.#busy;
     const done = Promise.withResolvers<void>();
     this.#busy = done.promise;

@@ -26,7 +26,7 @@ export interface HistoryWindow {
   /** Whether this is all that there is now. */
   readonly isEnd: boolean;
   /** Whether it begins a step again of which a part was read before. */
-  readonly isAgain: boolean;
+  readonly isRepeated: boolean;
 }
 
 /** A cursor between steps. */
@@ -47,11 +47,11 @@ export class ChangeHistory {
 
   /** About `most` changes behind a cursor, in order; null where they are forgotten. */
   read(cursor: HistoryCursor, most: number): MaybePromise<HistoryWindow | null> {
-    return this.readMemory(cursor, most) ?? this.#readLog(cursor, most);
+    return this.readFromMemory(cursor, most) ?? this.#readFromLog(cursor, most);
   }
 
   /** The same from memory alone; null where it does not reach back so far. */
-  readMemory({ position, within }: HistoryCursor, most: number): HistoryWindow | null {
+  readFromMemory({ position, within }: HistoryCursor, most: number): HistoryWindow | null {
     const isInLog = within !== null && "changes" in within;
     const start = within === null || isInLog ? this.#ringBuffer.find(position) : within.entry;
     if (start === null || isInLog) return null;
@@ -72,22 +72,25 @@ export class ChangeHistory {
           changes,
           cursor: {
             position: reached,
-            within: { entry: number, offset, position: behind(entry, offset, reached) },
+            within: { entry: number, offset, position: positionWithin(entry, offset, reached) },
           },
           isEnd: false,
-          isAgain: false,
+          isRepeated: false,
         };
       }
       reached = this.#later(entry.to, reached);
       if (changes.length >= most && number + 1 < this.#ringBuffer.next) {
-        return { changes, cursor: cursorAt(reached), isEnd: false, isAgain: false };
+        return { changes, cursor: cursorAt(reached), isEnd: false, isRepeated: false };
       }
     }
     const cursor = cursorAt(this.#later(this.#ringBuffer.end, reached));
-    return { changes, cursor, isEnd: true, isAgain: false };
+    return { changes, cursor, isEnd: true, isRepeated: false };
   }
 
-  async #readLog({ position, within }: HistoryCursor, most: number): Promise<HistoryWindow | null> {
+  async #readFromLog(
+    { position, within }: HistoryCursor,
+    most: number,
+  ): Promise<HistoryWindow | null> {
     const part = within !== null && "changes" in within ? within : null;
     const exact = within !== null && "entry" in within ? within.position : position;
     const step = await this.#log.next(part ?? exact ?? position);
@@ -98,7 +101,7 @@ export class ChangeHistory {
       cursor: to === null ? { position: exact ?? position, within: step } : cursorAt(to),
       // A log gives what it has, up to some number. Who joins the live readers looks once more.
       isEnd: to !== null && changes.length < most,
-      isAgain: exact === null,
+      isRepeated: exact === null,
     };
   }
 
@@ -108,7 +111,11 @@ export class ChangeHistory {
   }
 }
 
-function behind({ changes }: RingBufferEntry, offset: number, reached: Position): Position | null {
+function positionWithin(
+  { changes }: RingBufferEntry,
+  offset: number,
+  reached: Position,
+): Position | null {
   const last = changes[offset - 1];
   return last === undefined ? reached : positionAfter(reached, last);
 }

@@ -3,13 +3,13 @@ import type { Connection } from "../../db/driver.ts";
 import { fetchRelated, type RowReader } from "../../db/rows.ts";
 import { keyId, keyOf } from "../../plan/key.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
-import type { Interest } from "../dispatch/subscriber_group.ts";
+import type { LiveQuery } from "../dispatch/subscriber_group.ts";
 import { rowChangeKey, rowChangesOf } from "./row_change.ts";
-import { type IncludePath, leadingValues, type ParentStep } from "./include_path.ts";
+import { type IncludePath, linkValuesOf, type ParentStep } from "./include_path.ts";
 
 /** Those to whom the changes of related rows are something, and how one gets to their rows. */
-export interface ParentSeeker {
-  readonly reading: Pick<Interest, "resource" | "table" | "reader">;
+export interface AffectedGroup {
+  readonly query: Pick<LiveQuery, "resource" | "table" | "reader">;
   readonly includePaths: readonly IncludePath[];
 }
 
@@ -17,7 +17,7 @@ export interface ParentSeeker {
 export interface AffectedParent<S> {
   readonly row: Row;
   /** To whom something has changed under it. */
-  readonly seekers: ReadonlySet<S>;
+  readonly groups: ReadonlySet<S>;
 }
 
 /** What was found above the changes. */
@@ -35,28 +35,28 @@ export const maxAffectedParents = 500;
  * who get there by the same relations share the search: one statement for each step up, however
  * many changes and subscribers there are.
  */
-export class AffectedParents<S extends ParentSeeker> {
-  readonly #trails = new Map<string, Trail<S>>();
+export class AffectedParents<S extends AffectedGroup> {
+  readonly #searches = new Map<string, ParentSearch<S>>();
 
   /** Whether nothing has changed under any row. */
   get isEmpty(): boolean {
-    return this.#trails.size === 0;
+    return this.#searches.size === 0;
   }
 
   /** All to whom something may have changed. */
-  get seekers(): ReadonlySet<S> {
-    const seekers = new Set<S>();
-    for (const { keys } of this.#trails.values()) addAll(seekers, keys.values());
-    return seekers;
+  get groups(): ReadonlySet<S> {
+    const groups = new Set<S>();
+    for (const { keys } of this.#searches.values()) addAll(groups, keys.values());
+    return groups;
   }
 
   /** Follows a change to the rows above its own. */
-  add(change: Change, seeker: S): void {
-    for (const path of seeker.includePaths) {
+  add(change: Change, group: S): void {
+    for (const path of group.includePaths) {
       if (path.table !== change.table) continue;
-      for (const value of leadingValues(change, path)) {
-        const { keys } = this.#trail(path, seeker);
-        keys.set(value, (keys.get(value) ?? new Set()).add(seeker));
+      for (const value of linkValuesOf(change, path)) {
+        const { keys } = this.#searchOf(path, group);
+        keys.set(value, (keys.get(value) ?? new Set()).add(group));
       }
     }
   }
@@ -70,7 +70,7 @@ export class AffectedParents<S extends ParentSeeker> {
     changes: readonly Change[],
     position: Position,
   ): Promise<FoundParents<S>> {
-    const parentRows = await this.#toParents(log);
+    const parentRows = await this.#readParents(log);
     // They may have been read later than the changes.
     const isAhead = parentRows.some(({ rows, at }) =>
       rows !== null && rows.size > 0 && !log.includes(position, at)
@@ -81,47 +81,47 @@ export class AffectedParents<S extends ParentSeeker> {
 
   /** The same with those that have changed themselves. */
   async findAll(log: ChangeLog): Promise<FoundParents<S>> {
-    return this.#gather(await this.#toParents(log), new ChangedRows([]));
+    return this.#gather(await this.#readParents(log), new ChangedRows([]));
   }
 
-  #toParents(log: ChangeLog): Promise<readonly ParentRows<S>[]> {
-    return Promise.all([...this.#trails.values()].map((trail) => toParents(trail, log)));
+  #readParents(log: ChangeLog): Promise<readonly ParentRows<S>[]> {
+    return Promise.all([...this.#searches.values()].map((search) => parentStep(search, log)));
   }
 
   #gather(parentRows: readonly ParentRows<S>[], changed: ChangedRows): FoundParents<S> {
-    const affected = new Map<string, { readonly row: Row; readonly seekers: Set<S> }>();
+    const affected = new Map<string, { readonly row: Row; readonly groups: Set<S> }>();
     const overflowing = new Set<S>();
-    const trails = [...this.#trails.values()];
-    for (const [index, { keys, seeker: { reading: { resource, table } } }] of trails.entries()) {
+    const searches = [...this.#searches.values()];
+    for (const [index, { keys, group: { query: { resource, table } } }] of searches.entries()) {
       const rows = parentRows[index]?.rows ?? null;
       if (rows === null) addAll(overflowing, keys.values());
-      for (const [row, seekers] of rows ?? []) {
+      for (const [row, groups] of rows ?? []) {
         if (changed.has(row, table)) continue;
         // Several ways may lead to one row.
         const id = `${resource} ${keyId(keyOf(row, table), table)}`;
-        const known = affected.get(id) ?? { row, seekers: new Set() };
-        addAll(known.seekers, [seekers]);
+        const known = affected.get(id) ?? { row, groups: new Set() };
+        addAll(known.groups, [groups]);
         affected.set(id, known);
       }
     }
     return { rows: [...affected.values()], overflowing };
   }
 
-  #trail({ name, parentSteps }: IncludePath, seeker: S): Trail<S> {
-    const id = `${seeker.reading.resource} ${name}`;
-    const known = this.#trails.get(id);
+  #searchOf({ name, parentSteps }: IncludePath, group: S): ParentSearch<S> {
+    const id = `${group.query.resource} ${name}`;
+    const known = this.#searches.get(id);
     if (known !== undefined) return known;
-    const trail: Trail<S> = { parentSteps, seeker, keys: new Map() };
-    this.#trails.set(id, trail);
-    return trail;
+    const search: ParentSearch<S> = { parentSteps, group, keys: new Map() };
+    this.#searches.set(id, search);
+    return search;
   }
 }
 
 /** One way up, and where it begins. */
-interface Trail<S> {
+interface ParentSearch<S> {
   readonly parentSteps: readonly ParentStep[];
   /** One of those who go this way. */
-  readonly seeker: S;
+  readonly group: S;
   /** The values that lead up, and for whom. */
   readonly keys: Map<unknown, Set<S>>;
 }
@@ -133,11 +133,11 @@ interface ParentRows<S> {
   readonly at: Position;
 }
 
-async function toParents<S extends ParentSeeker>(
-  { parentSteps, seeker, keys: first }: Trail<S>,
+async function parentStep<S extends AffectedGroup>(
+  { parentSteps, group, keys: first }: ParentSearch<S>,
   log: ChangeLog,
 ): Promise<ParentRows<S>> {
-  const { table, reader } = seeker.reading;
+  const { table, reader } = group.query;
   let keys: ReadonlyMap<unknown, ReadonlySet<S>> = first;
   for (const [index, step] of parentSteps.entries()) {
     const above = parentSteps[index + 1]?.relation.steps[0].own;
@@ -185,9 +185,9 @@ async function readAbove<S>(
   }, reader);
   if (at === null) throw new Error("Nothing was read");
   if (found.rows.length > maxAffectedParents) return { rows: null, at };
-  const seekers = [...keys.values()];
+  const groups = [...keys.values()];
   const rows = new Map(found.rows.map((row, index) => {
-    return [row, seekers[found.places[index] ?? -1] ?? new Set<S>()] as const;
+    return [row, groups[found.places[index] ?? -1] ?? new Set<S>()] as const;
   }));
   return { rows, at };
 }
@@ -197,11 +197,11 @@ function keysOf<S>(
   { name }: ColumnInfo,
 ): ReadonlyMap<unknown, ReadonlySet<S>> {
   const keys = new Map<unknown, Set<S>>();
-  for (const [row, seekers] of rows) {
+  for (const [row, groups] of rows) {
     const key = row[name] ?? null;
     if (key === null) continue;
     const known = keys.get(key) ?? new Set();
-    addAll(known, [seekers]);
+    addAll(known, [groups]);
     keys.set(key, known);
   }
   return keys;

@@ -4,16 +4,16 @@ import type { RowImage } from "../../filter/match/row_image.ts";
 import { type Key, keyId } from "../../plan/key.ts";
 import { fitsKind } from "../../schema/fits_kind.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
-import { allColumns } from "./column_bits.ts";
+import { allColumns } from "./column_mask.ts";
 import type { Matcher } from "./matcher.ts";
 import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
 import type { HeldRows } from "./held_rows.ts";
 import { type RowChange, rowChangeKey, type Transition, transitionKind } from "./row_change.ts";
-import { reachesRows } from "./relation_reach.ts";
+import { mayAffectFilters } from "./may_affect_filters.ts";
 import { readCurrentRows } from "./read_current_rows.ts";
 
 /** Rows that changes concern, for readers of a group whose filter walks along relations. */
-export interface ConcernedRows {
+export interface RowsToEvaluate {
   readonly group: SubscriberGroup;
   /** One for each row. */
   readonly rowChanges: readonly RowChange[];
@@ -53,51 +53,53 @@ export interface EvaluationContext {
  * that nothing is ever shown that the reader could not have listed, whatever the row was when its
  * right was another. Null for those who must begin anew, because nobody knows what they hold.
  */
-export async function evaluateCurrentRows<C extends ConcernedRows>(
-  concernedRows: readonly C[],
+export async function evaluateCurrentRows<C extends RowsToEvaluate>(
+  requests: readonly C[],
   context: EvaluationContext,
 ): Promise<ReadonlyMap<C, readonly RowEvaluation[] | null>> {
   const { log, matcher, to } = context;
-  const open = concernedRows.map(openConcernedRows);
-  const sought = open.filter(({ rows }) =>
-    rows.length > 0 && rows.every(({ isSearched }) => isSearched)
+  const open = requests.map(pendingRowsOf);
+  const searchable = open.filter(({ rows }) =>
+    rows.length > 0 && rows.every(({ isSearchable }) => isSearchable)
   );
-  const unknown = sought.filter(({ images }) => images.size > 0);
+  const unknown = searchable.filter(({ images }) => images.size > 0);
   await evaluateBefore(unknown, matcher);
-  const readings = await readAll(sought, log);
+  const readings = await readAll(searchable, log);
   const moved = unknown.length === 0 ? unknown : await movedSince(unknown, context);
-  const lost = new Set([
+  const unknowable = new Set([
     ...moved,
-    ...open.filter(({ rows }) => rows.some(({ isSearched }) => !isSearched)),
+    ...open.filter(({ rows }) => rows.some(({ isSearchable }) => !isSearchable)),
   ]);
   return new Map(open.map((one) => {
-    const { concerned } = one;
-    const evaluations = lost.has(one) ? null : decideRows(one, readings.get(one) ?? new Map(), to);
-    concerned.held.settle(to);
-    return [concerned, evaluations];
+    const { request } = one;
+    const evaluations = unknowable.has(one)
+      ? null
+      : decideRows(one, readings.get(one) ?? new Map(), to);
+    request.held.advance(to);
+    return [request, evaluations];
   }));
 }
 
-interface OpenRow {
+interface PendingRow {
   readonly id: string;
   readonly key: Key;
   /** Whether the key finds the row. */
-  readonly isSearched: boolean;
+  readonly isSearchable: boolean;
   readonly rowChange: RowChange;
   /** Whether it passed the last time; null where that is not remembered. */
   readonly was: boolean | null;
 }
 
-interface OpenConcernedRows<C> {
-  readonly concerned: C;
-  readonly rows: readonly OpenRow[];
+interface PendingRows<C> {
+  readonly request: C;
+  readonly rows: readonly PendingRow[];
   /** What rows were of which nobody remembers whether they passed; then what is said of them. */
   readonly images: Map<RowImage, boolean>;
 }
 
-function openConcernedRows<C extends ConcernedRows>(concerned: C): OpenConcernedRows<C> {
-  const { group: { decide, interest: { table } }, rowChanges, held, isRepeat } = concerned;
-  const rows: OpenRow[] = [];
+function pendingRowsOf<C extends RowsToEvaluate>(request: C): PendingRows<C> {
+  const { group: { decide, query: { table } }, rowChanges, held, isRepeat } = request;
+  const rows: PendingRow[] = [];
   const images = new Map<RowImage, boolean>();
   for (const rowChange of rowChanges) {
     const { before, after, between } = rowChange;
@@ -106,17 +108,17 @@ function openConcernedRows<C extends ConcernedRows>(concerned: C): OpenConcerned
     const key = rowChangeKey(rowChange, table);
     const id = keyId(key, table);
     const was = held.has(id);
-    rows.push({ id, key, isSearched: isSearched(key, table), rowChange, was });
+    rows.push({ id, key, isSearchable: isSearchable(key, table), rowChange, was });
     if (was !== null) continue;
     for (const image of isRepeat ? [before, ...between] : [before]) {
       if (image !== null && decide(image) !== false) images.set(image, false);
     }
   }
-  return { concerned, rows, images };
+  return { request, rows, images };
 }
 
 /** A key that is not stored as it is in process is not found by it. */
-function isSearched(key: Key, { primaryKey, own }: TableInfo): boolean {
+function isSearchable(key: Key, { primaryKey, own }: TableInfo): boolean {
   return primaryKey.every((column, index) => {
     const value = key[index] ?? null;
     const isExact = own || !inexactKinds.has(column.kind);
@@ -127,14 +129,14 @@ function isSearched(key: Key, { primaryKey, own }: TableInfo): boolean {
 const inexactKinds: ReadonlySet<string> = new Set(["timestamp", "json", "bytes"]);
 
 /** Whether the rows passed before: as long as no related row changes, those of now decide it. */
-async function evaluateBefore<C extends ConcernedRows>(
-  concernedRows: readonly OpenConcernedRows<C>[],
+async function evaluateBefore<C extends RowsToEvaluate>(
+  requests: readonly PendingRows<C>[],
   matcher: Matcher,
 ): Promise<void> {
-  const byTable = Map.groupBy(concernedRows, ({ concerned }) => concerned.group.interest.table);
+  const byTable = Map.groupBy(requests, ({ request }) => request.group.query.table);
   for (const [table, some] of byTable) {
     const images = [...new Set(some.flatMap(({ images }) => [...images.keys()]))];
-    const filters = some.map(({ concerned }) => concerned.group.interest.filter);
+    const filters = some.map(({ request }) => request.group.query.filter);
     const answers = await matcher.evaluateInDatabase(table, images, filters);
     images.forEach((image, place) => {
       some.forEach(({ images }, index) => {
@@ -152,19 +154,19 @@ interface Reading {
 }
 
 /** By the ids of the rows. */
-type Readings = ReadonlyMap<string, Reading>;
+type ReadingsById = ReadonlyMap<string, Reading>;
 
 /** Those who ask about the same rows share the statement, and what is made of its rows. */
-async function readAll<C extends ConcernedRows>(
-  concernedRows: readonly OpenConcernedRows<C>[],
+async function readAll<C extends RowsToEvaluate>(
+  requests: readonly PendingRows<C>[],
   log: ChangeLog,
-): Promise<ReadonlyMap<OpenConcernedRows<C>, Readings>> {
-  const readings = new Map<OpenConcernedRows<C>, Map<string, Reading>>();
-  for (const { rows, concernedRows: some, reader, table } of batchesOf(concernedRows)) {
+): Promise<ReadonlyMap<PendingRows<C>, ReadingsById>> {
+  const readings = new Map<PendingRows<C>, Map<string, Reading>>();
+  for (const { rows, requests: some, reader, table } of batchesOf(requests)) {
     for (const one of some) readings.set(one, new Map());
     const rowChanges = new Map(rows.map(({ id, rowChange }) => [id, rowChange]));
     const keys = rows.map(({ key }) => key);
-    const filters = some.map(({ concerned }) => concerned.group.interest.filter);
+    const filters = some.map(({ request }) => request.group.query.filter);
     for (const found of await readCurrentRows(log, { table, reader, keys, filters })) {
       const { at, ids, from } = found;
       for (const id of ids) {
@@ -184,21 +186,21 @@ async function readAll<C extends ConcernedRows>(
 interface Batch<C> {
   readonly table: TableInfo;
   readonly reader: RowReader;
-  readonly rows: readonly OpenRow[];
-  readonly concernedRows: OpenConcernedRows<C>[];
+  readonly rows: readonly PendingRow[];
+  readonly requests: PendingRows<C>[];
 }
 
-function batchesOf<C extends ConcernedRows>(
-  concernedRows: readonly OpenConcernedRows<C>[],
+function batchesOf<C extends RowsToEvaluate>(
+  requests: readonly PendingRows<C>[],
 ): readonly Batch<C>[] {
   const byReader = new Map<RowReader, Map<string, Batch<C>>>();
-  for (const one of concernedRows) {
-    const { rows, concerned: { group: { interest: { table, reader } } } } = one;
+  for (const one of requests) {
+    const { rows, request: { group: { query: { table, reader } } } } = one;
     const byRows = byReader.get(reader) ?? new Map<string, Batch<C>>();
     byReader.set(reader, byRows);
     const same = JSON.stringify([table.name, ...rows.map(({ id }) => id)]);
-    const batch = byRows.get(same) ?? { table, reader, rows, concernedRows: [] };
-    batch.concernedRows.push(one);
+    const batch = byRows.get(same) ?? { table, reader, rows, requests: [] };
+    batch.requests.push(one);
     byRows.set(same, batch);
   }
   return [...byReader.values()].flatMap((byRows) => [...byRows.values()]);
@@ -218,41 +220,41 @@ function currentRowChange(rowChange: RowChange | undefined, row: Row | null): Ro
 }
 
 /** Those to whose rows related ones have changed meanwhile: what was asked may be wrong. */
-async function movedSince<C extends ConcernedRows>(
-  concernedRows: readonly OpenConcernedRows<C>[],
+async function movedSince<C extends RowsToEvaluate>(
+  requests: readonly PendingRows<C>[],
   { log, matcher, to }: EvaluationContext,
-): Promise<ReadonlySet<OpenConcernedRows<C>>> {
-  const moved = new Set<OpenConcernedRows<C>>();
+): Promise<ReadonlySet<PendingRows<C>>> {
+  const moved = new Set<PendingRows<C>>();
   let from: Position | Step = to;
   for (let looks = 0; looks < maxReads; looks++) {
     const step: Step | null = await log.next(from);
     if (step === null) break;
     for (const change of step.changes) {
-      for (const one of concernedRows) {
-        const { filter } = one.concerned.group.interest;
-        if (reachesRows(change, [filter], matcher)) moved.add(one);
+      for (const one of requests) {
+        const { filter } = one.request.group.query;
+        if (mayAffectFilters(change, [filter], matcher)) moved.add(one);
       }
     }
     if (step.to !== null && step.changes.length === 0) return moved;
     from = step.to ?? step;
   }
   // So much is being written that nobody knows.
-  return new Set(concernedRows);
+  return new Set(requests);
 }
 
 const maxReads = 5;
 
-function decideRows<C extends ConcernedRows>(
-  { concerned, rows, images }: OpenConcernedRows<C>,
-  readings: Readings,
+function decideRows<C extends RowsToEvaluate>(
+  { request, rows, images }: PendingRows<C>,
+  readings: ReadingsById,
   to: Position,
 ): readonly RowEvaluation[] {
-  const { held, isRepeat } = concerned;
+  const { held, isRepeat } = request;
   const passed = (image: RowImage | null) => image !== null && images.get(image) === true;
   return rows.flatMap(({ id, was: isHeld, rowChange: { before, between } }) => {
-    const reading = readings.get(id);
-    if (reading === undefined) return [];
-    const { rowChange, passes, at } = reading;
+    const query = readings.get(id);
+    if (query === undefined) return [];
+    const { rowChange, passes, at } = query;
     // Who may have seen the row come and not go again must be told that it is gone.
     const was = isHeld ??
       (passed(before) || (isRepeat && !passes && between.some(passed)));

@@ -33,7 +33,7 @@ export class HeldRows {
   }
 
   /** Of a client that holds nothing yet; of more than `most` rows nothing is kept. */
-  static none(log: Pick<ChangeLog, "includes">, most: number): HeldRows {
+  static empty(log: Pick<ChangeLog, "includes">, most: number): HeldRows {
     return new HeldRows(log, new Set(), most);
   }
 
@@ -70,7 +70,7 @@ export class HeldRows {
   }
 
   /** The client has been sent all changes up to a position. */
-  settle(to: Position): void {
+  advance(to: Position): void {
     for (const [id, { at }] of this.#found) {
       if (this.#log.includes(to, at)) this.#found.delete(id);
     }
@@ -89,7 +89,7 @@ export class HeldRows {
   }
 
   /** The rows that may not be the same for two clients who were sent the same changes. */
-  idsApart(other: HeldRows): ReadonlySet<string> {
+  divergentIds(other: HeldRows): ReadonlySet<string> {
     const ids = new Set([...this.idsAhead(), ...other.idsAhead()]);
     if (this.#all !== null && other.#all !== null) {
       for (const id of this.#all.symmetricDifference(other.#all)) ids.add(id);

@@ -5,7 +5,7 @@ import type { Relation } from "../../schema/relation.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 import type { Change } from "../../db/changes/change_log.ts";
 import type { Matcher } from "./matcher.ts";
-import { backwards, includePathsAlong, stepBack } from "./relation_paths.ts";
+import { includePathsOfFilter, reversedRelation, reversedStep } from "./include_paths_of_filter.ts";
 import type { ShownRelation } from "../live_view.ts";
 
 /** How one leads from a row of a table that has changed to the rows under which it is shown. */
@@ -16,7 +16,7 @@ export interface IncludePath {
   /** Whether a row of the table is shown; null where only the database can tell. */
   readonly decide: InMemoryMatcher;
   /** Whether a change of such a row can matter; null where every change of a shown one does. */
-  readonly reaches: ((change: Change) => boolean) | null;
+  readonly mayMatter: ((change: Change) => boolean) | null;
   /** One step up after the other, from the table to that of the rows. Never empty. */
   readonly parentSteps: readonly ParentStep[];
 }
@@ -33,7 +33,7 @@ export interface ParentStep {
 }
 
 /** All ways to the rows of a view. */
-export function includePathsOf(
+export function includePathsOfView(
   shown: readonly ShownRelation[],
   matcher: Matcher,
 ): readonly IncludePath[] {
@@ -41,9 +41,9 @@ export function includePathsOf(
 }
 
 /** The values by which a change leads on: those of the row before and after, where it is shown. */
-export function leadingValues(
+export function linkValuesOf(
   change: Change,
-  { decide, reaches, parentSteps }: IncludePath,
+  { decide, mayMatter: reaches, parentSteps }: IncludePath,
 ): ReadonlySet<unknown> {
   const { before, after } = change;
   const column = parentSteps[0]?.relation.steps[0].own;
@@ -80,29 +80,29 @@ function includePathsBelow(
     ];
     const { owner, target, steps: [near, far] } = relation;
     const fromTarget = far === undefined
-      ? [stepBack(near, owner)]
-      : [stepBack(far, near.table), stepBack(near, owner)];
-    const toParents = {
-      relation: backwards(relation, target, fromTarget),
+      ? [reversedStep(near, owner)]
+      : [reversedStep(far, near.table), reversedStep(near, owner)];
+    const parentStep = {
+      relation: reversedRelation(relation, target, fromTarget),
       where,
       links,
       isIndexed,
     };
-    const parentSteps = [toParents, ...above.parentSteps];
+    const parentSteps = [parentStep, ...above.parentSteps];
     const includePaths: IncludePath[] = [
       {
         name: JSON.stringify(name),
         table: target,
         decide: matcher.compile(filter),
-        reaches: null,
+        mayMatter: null,
         parentSteps,
       },
       // What decides which rows are shown may stand further on.
-      ...includePathsAlong(filter, { name, parentSteps }, matcher),
+      ...includePathsOfFilter(filter, { name, parentSteps }, matcher),
       ...includePathsBelow(shown, { name, where: filter, parentSteps }, matcher),
     ];
     if (far === undefined) return includePaths;
-    const fromLinks = backwards(relation, near.table, [stepBack(near, owner)]);
+    const fromLinks = reversedRelation(relation, near.table, [reversedStep(near, owner)]);
     const linked = {
       name: [...name, ""],
       parentSteps: [
@@ -116,10 +116,10 @@ function includePathsBelow(
         name: JSON.stringify(linked.name),
         table: near.table,
         decide: matcher.compile(links),
-        reaches: null,
+        mayMatter: null,
         parentSteps: linked.parentSteps,
       },
-      ...includePathsAlong(links, linked, matcher),
+      ...includePathsOfFilter(links, linked, matcher),
     ];
   });
 }

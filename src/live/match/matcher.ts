@@ -31,7 +31,7 @@ export interface Matcher {
     filters: readonly Filter[],
   ): Promise<readonly (readonly boolean[])[]>;
   /** True for one decision of a thousand, which is to be checked. */
-  isToBeChecked(): boolean;
+  shouldCheck(): boolean;
   /**
    * Asks the database what memory has decided already. False where they differ: then that kind of
    * comparison is never decided in memory again, and what was compiled must be compiled anew.
@@ -53,12 +53,12 @@ export function createMatcher(
     isCertain: (comparison) => certification.isCertain(comparison),
     knowsKeyOrder: (table) => hasComparableKey(table, dialect),
     evaluateInDatabase,
-    isToBeChecked: createSampler(random),
+    shouldCheck: createSampler(random),
     async check(table, image, filter) {
-      const questions = comparisonsToCheck(filter, image, certification);
-      if (questions.length === 0) return true;
-      const [answers = []] = await evaluateInDatabase(table, [image], questions);
-      const faults = mismatchedComparisons(questions, image, answers, certification);
+      const deferred = comparisonsToCheck(filter, image, certification);
+      if (deferred.length === 0) return true;
+      const [answers = []] = await evaluateInDatabase(table, [image], deferred);
+      const faults = mismatchedComparisons(deferred, image, answers, certification);
       for (const fault of faults) {
         certification.demote(fault);
         const { column, operator: { symbols: [operator] } } = fault;

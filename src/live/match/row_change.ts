@@ -1,6 +1,6 @@
 import type { Change } from "../../db/changes/change_log.ts";
 import type { RowImage } from "../../filter/match/row_image.ts";
-import { allColumns, type ColumnBits, differingColumns } from "./column_bits.ts";
+import { allColumns, type ColumnMask, differingColumns } from "./column_mask.ts";
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 
@@ -13,7 +13,7 @@ export interface RowChange {
   /** Null where the row is gone. */
   readonly after: RowImage | null;
   /** In which columns they differ: who looks at others only sees no difference. */
-  readonly changed: ColumnBits;
+  readonly changed: ColumnMask;
   /** What the row was in between, where several were taken together. */
   readonly between: readonly RowImage[];
   /** How the client that created the row calls it. */

@@ -17,7 +17,7 @@ import {
   transitionKind,
   unchangedRow,
 } from "../match/row_change.ts";
-import { reachesRows, tablesReachedBy } from "../match/relation_reach.ts";
+import { mayAffectFilters, relatedTables } from "../match/may_affect_filters.ts";
 import type { IncludeGroup } from "../dispatch/include_group.ts";
 import { AffectedParents, type FoundParents } from "../match/affected_parents.ts";
 
@@ -28,7 +28,7 @@ export interface Evaluation {
 }
 
 /** How changes are told to somebody who did not read them live. */
-export interface CatchUp extends Evaluation {
+export interface RenderOptions extends Evaluation {
   /** What the reader holds, where that is kept. */
   readonly held: HeldRows | null;
   readonly log: ChangeLog;
@@ -43,14 +43,14 @@ export interface CatchUp extends Evaluation {
 }
 
 /** The text of the events of some changes, or why the reader must begin anew. */
-export async function renderChanges(
+export async function renderMissedChanges(
   changes: readonly Change[],
-  { group, matcher, log, to, held, isNet, isRepeat, upTo }: CatchUp,
+  { group, matcher, log, to, held, isNet, isRepeat, upTo }: RenderOptions,
 ): Promise<{ readonly text: string } | { readonly reason: InvalidationReason }> {
   // Most who look have missed nothing.
   if (changes.length === 0) return { text: "" };
-  const { interest, rows } = group;
-  const { table } = interest;
+  const { query, heldRows: rows } = group;
+  const { table } = query;
   const rowChanges = rowChangesFor(group, changes, { matcher, held });
   if ("reason" in rowChanges) return rowChanges;
   const affected = await affectedRowChanges(group, changes, { log, to });
@@ -58,19 +58,19 @@ export async function renderChanges(
   if (affected === null || reachedBy === null) return { reason: "relation_overflow" };
   const all = [...rowChanges.list, ...affected, ...reachedBy];
   // What is read now is told of the last change only.
-  const sent = isNet || group.isSentByStep ? netRowChanges(all, table) : all;
+  const net = isNet || group.isSentByStep ? netRowChanges(all, table) : all;
   const reached = upTo === null
-    ? sent
-    : sent.filter((rowChange) => compareKeys(rowChangeKey(rowChange, table), upTo, table) <= 0);
-  const events = rows === null || held === null
+    ? net
+    : net.filter((rowChange) => compareKeys(rowChangeKey(rowChange, table), upTo, table) <= 0);
+  const transitions = rows === null || held === null
     ? await evaluate(reached, { group, matcher, isRepeat })
     : await evaluateRelated(reached, { group, matcher, log, to, held, isRepeat });
-  if (events === null) return { reason: "relation_overflow" };
-  const maker = new EventRenderer(interest, group.isSentByStep ? positionOrdinal(to) : null);
-  for (const event of events) maker.want(event);
-  await maker.prepare();
-  if (maker.isTooMuch) return { reason: "relation_overflow" };
-  return { text: events.map((event) => maker.text(event)).join("") };
+  if (transitions === null) return { reason: "relation_overflow" };
+  const renderer = new EventRenderer(query, group.isSentByStep ? positionOrdinal(to) : null);
+  for (const event of transitions) renderer.add(event);
+  await renderer.prepare();
+  if (renderer.isIncomplete) return { reason: "relation_overflow" };
+  return { text: transitions.map((event) => renderer.text(event)).join("") };
 }
 
 /** The events of some changes, one by one; null where what is known must be read anew. */
@@ -85,11 +85,11 @@ export async function evaluateChanges(
 
 /** What the changes are to the rows that a group follows. */
 function rowChangesFor(
-  { interest: { table, filter }, includeGroup }: SubscriberGroup,
+  { query: { table, filter }, includeGroup }: SubscriberGroup,
   changes: readonly Change[],
-  { matcher, held }: Pick<CatchUp, "matcher" | "held">,
+  { matcher, held }: Pick<RenderOptions, "matcher" | "held">,
 ): { readonly list: readonly RowChange[] } | { readonly reason: InvalidationReason } {
-  const behind = tablesReachedBy([filter]);
+  const behind = relatedTables([filter]);
   const beneath = new Set(includeGroup?.includePaths.map(({ table }) => table));
   const list: RowChange[] = [];
   for (const change of changes) {
@@ -98,7 +98,7 @@ function rowChangesFor(
     // With memory of what is held, the rows at the other end are found and judged one by one.
     const isUnevaluated = isUntold || held?.isComplete !== true;
     if (
-      (isUnevaluated && behind.has(change.table) && reachesRows(change, [filter], matcher)) ||
+      (isUnevaluated && behind.has(change.table) && mayAffectFilters(change, [filter], matcher)) ||
       (isUntold && beneath.has(change.table))
     ) {
       return { reason: "relation_overflow" };
@@ -114,26 +114,24 @@ function rowChangesFor(
 async function affectedRowChanges(
   { includeGroup }: SubscriberGroup,
   changes: readonly Change[],
-  { log, to }: Pick<CatchUp, "log" | "to">,
+  { log, to }: Pick<RenderOptions, "log" | "to">,
 ): Promise<readonly RowChange[] | null> {
   if (includeGroup === null) return [];
-  const affectedParents = new AffectedParents<IncludeGroup>();
-  for (const change of changes) affectedParents.add(change, includeGroup);
-  return affectedParents.isEmpty
-    ? []
-    : rowChangesOfRows(await affectedParents.find(log, changes, to), to);
+  const parents = new AffectedParents<IncludeGroup>();
+  for (const change of changes) parents.add(change, includeGroup);
+  return parents.isEmpty ? [] : rowChangesOfRows(await parents.find(log, changes, to), to);
 }
 
 /** The rows at the other end of related ones that have changed; null where there are too many. */
 async function reachedRowChanges(
   group: SubscriberGroup,
   changes: readonly Change[],
-  { log, to, held }: Pick<CatchUp, "log" | "to" | "held">,
+  { log, to, held }: Pick<RenderOptions, "log" | "to" | "held">,
 ): Promise<readonly RowChange[] | null> {
-  if (group.rows === null || held?.isComplete !== true) return [];
-  const affectedParents = new AffectedParents<SubscriberGroup>();
-  for (const change of changes) affectedParents.add(change, group);
-  return affectedParents.isEmpty ? [] : rowChangesOfRows(await affectedParents.findAll(log), to);
+  if (group.heldRows === null || held?.isComplete !== true) return [];
+  const parents = new AffectedParents<SubscriberGroup>();
+  for (const change of changes) parents.add(change, group);
+  return parents.isEmpty ? [] : rowChangesOfRows(await parents.findAll(log), to);
 }
 
 function rowChangesOfRows<S>(
@@ -149,7 +147,7 @@ function rowChangesOfRows<S>(
 async function evaluateRelated(
   rowChanges: readonly RowChange[],
   { group, matcher, log, to, held, isRepeat }:
-    & Pick<CatchUp, "group" | "matcher" | "log" | "to" | "isRepeat">
+    & Pick<RenderOptions, "group" | "matcher" | "log" | "to" | "isRepeat">
     & { readonly held: HeldRows },
 ): Promise<readonly Transition[] | null> {
   const concerned = { group, rowChanges, held, isRepeat };
@@ -163,7 +161,7 @@ async function evaluateRelated(
 /** What the passages are to a group. */
 async function evaluate(
   rowChanges: readonly RowChange[],
-  { group, matcher, isRepeat }: Evaluation & Pick<CatchUp, "isRepeat">,
+  { group, matcher, isRepeat }: Evaluation & Pick<RenderOptions, "isRepeat">,
 ): Promise<readonly Transition[]> {
   const images = new Set<RowImage>();
   for (const { before, after, between } of rowChanges) {
@@ -173,20 +171,20 @@ async function evaluate(
   }
   const passes = await decide([...images], group, matcher);
   const isIn = (image: RowImage | null) => image !== null && passes.get(image) === true;
-  const events: Transition[] = [];
+  const transitions: Transition[] = [];
   for (const rowChange of rowChanges) {
     // Whoever may have seen the row come and not go again must be told that it is gone.
     const was = isIn(rowChange.before) ||
       (isRepeat && !isIn(rowChange.after) && rowChange.between.some(isIn));
     const kind = transitionKind(was, isIn(rowChange.after));
-    if (kind !== null) events.push({ kind, rowChange });
+    if (kind !== null) transitions.push({ kind, rowChange });
   }
-  return events;
+  return transitions;
 }
 
 async function decide(
   images: readonly RowImage[],
-  { decide, interest: { filter, table } }: SubscriberGroup,
+  { decide, query: { filter, table } }: SubscriberGroup,
   matcher: Matcher,
 ): Promise<ReadonlyMap<RowImage, boolean>> {
   const decided = new Map<RowImage, boolean>();

@@ -7,7 +7,7 @@ import { jitteredBetween } from "../../runtime/jitter.ts";
  */
 export class HeartbeatTimer<T> {
   readonly #runtime: Pick<Runtime, "clock" | "random">;
-  readonly #checkSessions: (members: ReadonlySet<T>) => void;
+  readonly #visit: (members: ReadonlySet<T>) => void;
   readonly #slots: readonly Set<T>[] = Array.from({ length: slotCount }, () => new Set<T>());
   #next = 0;
   #turn = 0;
@@ -20,7 +20,7 @@ export class HeartbeatTimer<T> {
     checkSessions: (members: ReadonlySet<T>) => void,
   ) {
     this.#runtime = runtime;
-    this.#checkSessions = checkSessions;
+    this.#visit = checkSessions;
   }
 
   /** Visits a member from now on; the answer is the slot to remove it from. */
@@ -51,7 +51,7 @@ export class HeartbeatTimer<T> {
     this.#cancel = this.#runtime.clock.after(delayMs, () => {
       this.#wait();
       const slot = this.#slots[this.#turn++ % slotCount];
-      if (slot !== undefined && slot.size > 0) this.#checkSessions(slot);
+      if (slot !== undefined && slot.size > 0) this.#visit(slot);
     });
   }
 }

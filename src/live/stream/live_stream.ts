@@ -1,5 +1,5 @@
 import type { Position } from "../../db/changes/change_log.ts";
-import type { Channel } from "../channel.ts";
+import type { StreamContext } from "../stream_context.ts";
 import {
   commentText,
   invalidateText,
@@ -7,7 +7,7 @@ import {
   retryText,
   toBytes,
 } from "../dispatch/server_sent_events.ts";
-import type { Interest, SubscriberGroup } from "../dispatch/subscriber_group.ts";
+import type { LiveQuery, SubscriberGroup } from "../dispatch/subscriber_group.ts";
 import { jitteredBetween } from "../../runtime/jitter.ts";
 
 /**
@@ -15,7 +15,7 @@ import { jitteredBetween } from "../../runtime/jitter.ts";
  * stream, because a stream has to be cheap: no closures, no timers.
  */
 export abstract class LiveStream {
-  protected readonly channel: Channel;
+  protected readonly channel: StreamContext;
   readonly #ended: (stream: LiveStream) => void;
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
   #isClosed = false;
@@ -25,7 +25,7 @@ export abstract class LiveStream {
   #opening: string;
 
   /** `ended` is called once, whoever ends it. */
-  constructor(channel: Channel, ended: (stream: LiveStream) => void) {
+  constructor(channel: StreamContext, ended: (stream: LiveStream) => void) {
     this.channel = channel;
     this.#ended = ended;
     // The first bytes go at once: some proxies, and some clients, wait for them.
@@ -33,7 +33,7 @@ export abstract class LiveStream {
   }
 
   /** Which rows are followed. */
-  abstract get interest(): Interest;
+  abstract get query(): LiveQuery;
 
   /** Whether its client knows of all that the feed has published. */
   abstract get isLive(): boolean;
@@ -42,7 +42,7 @@ export abstract class LiveStream {
   abstract pull(): Promise<void> | undefined;
 
   /** Follows other rows from now on. */
-  abstract move(interest: Interest, reason: InvalidationReason): void;
+  abstract switchQuery(query: LiveQuery, reason: InvalidationReason): void;
 
   /** A sign of life; `trailerOf` gives the token of where the live readers of a group stand. */
   abstract heartbeat(trailerOf: (group: SubscriberGroup) => Uint8Array): void;
@@ -51,7 +51,7 @@ export abstract class LiveStream {
   abstract tokenAt(position: Position): string;
 
   /** Gives up what it has of the channel. Called once. */
-  protected abstract leave(): void;
+  protected abstract release(): void;
 
   /** Sends nothing more from that moment on, by the clock that never jumps. */
   expireAt(at: number): void {
@@ -80,7 +80,7 @@ export abstract class LiveStream {
   /** Ends because of an error of ours. */
   fail(error: unknown): void {
     if (this.#isClosed) return;
-    const { resource } = this.interest;
+    const { resource } = this.query;
     this.channel.runtime.observe({ kind: "stream_failed", resource, error });
     this.end("");
   }
@@ -120,7 +120,7 @@ export abstract class LiveStream {
   #close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.leave();
+    this.release();
     this.#ended(this);
   }
 }

@@ -1,6 +1,6 @@
 import { createHmacSha256, type HmacSha256 } from "../../protocol/hmac_sha256.ts";
 import type { InvalidationReason } from "../dispatch/server_sent_events.ts";
-import { groupKey, type Interest } from "../dispatch/subscriber_group.ts";
+import { type LiveQuery, liveQueryKey } from "../dispatch/subscriber_group.ts";
 
 /**
  * Makes the tokens of streams, and tells what they are good for: a position says what a client
@@ -17,19 +17,19 @@ export class ResumeTokens {
   }
 
   /** The mark of an interest: first how its rows look, then which they are. */
-  of(interest: Interest): string {
-    const { resource, view } = interest;
-    return this.#digest(`${resource} ${view.shape}`) + this.#digest(groupKey(interest));
+  digestOf(query: LiveQuery): string {
+    const { resource, view } = query;
+    return this.#digest(`${resource} ${view.shape}`) + this.#digest(liveQueryKey(query));
   }
 
   /** The token of a position for those whose interest has a mark. */
-  token(position: string, resumeToken: string): string {
+  create(position: string, resumeToken: string): string {
     return `${position}${separator}${this.#seal(position, resumeToken)}`;
   }
 
   /** Why a client with such a token must begin anew; null where it may go on. */
-  reasonAgainst({ position, seal }: ResumeToken, interest: Interest): InvalidationReason | null {
-    const own = this.#seal(position, this.of(interest));
+  invalidationReason({ position, seal }: ResumeToken, query: LiveQuery): InvalidationReason | null {
+    const own = this.#seal(position, this.digestOf(query));
     if (seal === own) return null;
     const looksAlike = seal.length === own.length &&
       seal.slice(0, digestLetters) === own.slice(0, digestLetters);

@@ -75,7 +75,7 @@ export class ScopeRecheck {
   }
 
   /** Looks at everybody's right again, a few at a time. */
-  async look(): Promise<void> {
+  async recheck(): Promise<void> {
     const waiting = [...this.#entries.values()].flatMap((own) => [...own.values()]).values();
     const lookOn = async () => {
       for (const entry of waiting) await this.#lookAt(entry);

@@ -4,9 +4,9 @@ import type { OrderKey } from "../../plan/plan.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
-import { eventId, eventText, toBytes } from "../dispatch/server_sent_events.ts";
+import { eventRowId, eventText, toBytes } from "../dispatch/server_sent_events.ts";
 import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
-import type { LiveSizes } from "../live_sizes.ts";
+import type { LiveLimits } from "../live_limits.ts";
 import type { Semaphore } from "../../runtime/semaphore.ts";
 
 /** One page of a snapshot, ready to be sent. */
@@ -43,7 +43,7 @@ export interface SnapshotProgress {
 export interface SnapshotReaderOptions {
   readonly log: ChangeLog;
   readonly clock: Clock;
-  readonly sizes: LiveSizes;
+  readonly limits: LiveLimits;
   readonly semaphore: Semaphore;
 }
 
@@ -70,7 +70,7 @@ export class SnapshotReader {
     start: SnapshotStart | null,
     atLeast: Position | null,
   ): Promise<SnapshotPage> {
-    this.forgetOld();
+    this.forgetOldPages();
     const id = `${group.key}${JSON.stringify(start?.stored.map(String) ?? null)}`;
     const recent = this.#recent.get(id);
     if (recent !== undefined) {
@@ -89,7 +89,7 @@ export class SnapshotReader {
   }
 
   /** Lets go of the pages that are too old to be shared. */
-  forgetOld(): void {
+  forgetOldPages(): void {
     const oldest = this.#options.clock.elapsedMs() - sharedForMs;
     for (const [id, { at }] of this.#recent) {
       if (at > oldest) return;
@@ -98,11 +98,11 @@ export class SnapshotReader {
   }
 
   async #readPage(
-    { interest, rows: held }: SubscriberGroup,
+    { query, heldRows: held }: SubscriberGroup,
     start: SnapshotStart | null,
   ): Promise<SnapshotPage> {
-    const { table, filter, reader, view } = interest;
-    const { log, sizes: { rowsPerPage } } = this.#options;
+    const { table, filter, reader, view } = query;
+    const { log, limits: { maxRowsPerPage } } = this.#options;
     const statement = reader.compile({
       kind: "read",
       table,
@@ -110,18 +110,18 @@ export class SnapshotReader {
       where: filter,
       order: table.primaryKey.map((column): OrderKey => ({ column, descending: false })),
       after: start?.stored ?? null,
-      limit: rowsPerPage,
+      limit: maxRowsPerPage,
     });
     const { rows: cells, position } = await log.readAt(statement);
     const rows = reader.toRows(cells, table.columns);
     const items = rows.length === 0 ? [] : await view.present(rows);
     // Those that were not presented with the others begin the next page.
-    const isLast = rows.length < rowsPerPage && items.length === rows.length;
+    const isLast = rows.length < maxRowsPerPage && items.length === rows.length;
     const end = items.length - 1;
     const last = isLast ? undefined : rows[end];
-    const next = last === undefined ? null : pageStart(last, cells[end] ?? [], interest.table);
+    const next = last === undefined ? null : pageStart(last, cells[end] ?? [], query.table);
     const shown = rows.slice(0, items.length);
-    const ids = showsKey(items, table) ? null : shown.map((row) => eventId(keyOf(row, table)));
+    const ids = showsKey(items, table) ? null : shown.map((row) => eventRowId(keyOf(row, table)));
     return {
       bytes: toBytes(snapshotPageText(items, ids, next !== null)),
       position,
@@ -154,7 +154,7 @@ const maxRemembered = 64;
 function pageStart(
   row: Row,
   cells: readonly SqlValue[],
-  table: SubscriberGroup["interest"]["table"],
+  table: SubscriberGroup["query"]["table"],
 ): SnapshotStart {
   const stored = table.primaryKey.map((column) => cells[table.columns.indexOf(column)] ?? null);
   return { key: keyOf(row, table), stored };

@@ -1,7 +1,7 @@
 import type { RowReader } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import type { Interest } from "../dispatch/subscriber_group.ts";
+import type { LiveQuery } from "../dispatch/subscriber_group.ts";
 import type { LiveAggregateQuery } from "../aggregate/live_aggregate_query.ts";
 import type { ScopedRequest } from "./scope_recheck.ts";
 import type { LiveView } from "../live_view.ts";
@@ -18,7 +18,7 @@ export interface StreamRequest extends ScopedRequest {
   /** What must hold beside the scope. */
   readonly filter: Filter;
   /** Settles when the caller is gone. */
-  readonly gone: Promise<unknown>;
+  readonly disconnected: Promise<unknown>;
 }
 
 /** The rows, and what happens to them. */
@@ -30,14 +30,14 @@ export interface SubscribeRequest extends StreamRequest {
 
 /** What the rows come to. */
 export interface AggregateRequest extends StreamRequest {
-  readonly question: LiveAggregateQuery;
+  readonly aggregateQuery: LiveAggregateQuery;
 }
 
 /** Which rows a request is about, and how they are shown. */
-export function interestOf(
+export function liveQueryOf(
   { resource, table, reader, view, scope, filter }:
     & Pick<StreamRequest, "table" | "reader" | "view" | "scope" | "filter">
     & Pick<ScopedRequest, "resource">,
-): Interest {
+): LiveQuery {
   return { resource, table, reader, view, filter: and(scope, filter) };
 }

@@ -1,12 +1,12 @@
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Grant } from "../../auth/authorize.ts";
 import { noRows } from "../../filter/filter.ts";
-import { groupKey } from "../dispatch/subscriber_group.ts";
+import { liveQueryKey } from "../dispatch/subscriber_group.ts";
 import type { LiveStream } from "./live_stream.ts";
 import type { StreamSlot } from "./stream_quota.ts";
-import { requireRecorded } from "../feed/require_recorded.ts";
+import { requireRecorded } from "./require_recorded.ts";
 import { hasFixedScope, type ScopeHolder, type ScopeRecheck } from "./scope_recheck.ts";
-import { interestOf, type StreamRequest } from "./stream_request.ts";
+import { liveQueryOf, type StreamRequest } from "./stream_request.ts";
 
 /** When a stream ends, and what it takes up until then. */
 export interface StreamSessionOptions {
@@ -19,7 +19,7 @@ export interface StreamSessionOptions {
 }
 
 /** What a stream was opened by, as far as its rights may become others. */
-type Claim = Omit<StreamRequest, "address" | "gone">;
+type GrantedRequest = Omit<StreamRequest, "address" | "disconnected">;
 
 /**
  * What a hub knows of a stream. It holds the right to the rows, which may become another one, and
@@ -33,9 +33,9 @@ export class StreamSession implements ScopeHolder {
   readonly stream: LiveStream;
   readonly #excluded: ReadonlySet<ColumnInfo>;
   /** Null where nothing can change what is seen. */
-  readonly #claim: Claim | null;
+  readonly #claim: GrantedRequest | null;
   /** What is seen by the rights of now. */
-  #grantedView: Pick<Claim, "scope" | "view"> | null;
+  #grantedView: Pick<GrantedRequest, "scope" | "view"> | null;
   readonly #related: readonly RelatedHolder[];
 
   constructor(request: StreamRequest, stream: LiveStream, facts: StreamSessionOptions) {
@@ -91,15 +91,15 @@ export class StreamSession implements ScopeHolder {
     this.stream.expire();
   }
 
-  #see({ scope, view }: Pick<Claim, "scope" | "view">): void {
+  #see({ scope, view }: Pick<GrantedRequest, "scope" | "view">): void {
     if (this.#claim === null) return;
     this.#grantedView = { scope, view };
     const grantedView = { ...this.#claim, scope, view };
     // What this throws ends the stream: asked of another column, it would be silent.
     requireRecorded(grantedView, this.#excluded);
-    const interest = interestOf(grantedView);
-    if (groupKey(interest) === groupKey(this.stream.interest)) return;
-    this.stream.move(interest, "scope_changed");
+    const query = liveQueryOf(grantedView);
+    if (liveQueryKey(query) === liveQueryKey(this.stream.query)) return;
+    this.stream.switchQuery(query, "scope_changed");
   }
 }
 
@@ -107,8 +107,8 @@ const none: readonly RelatedHolder[] = Object.freeze([]);
 
 function claimOf(
   { resource, access, policy, user, table, reader, scope, filter, view }: StreamRequest,
-  { interest }: LiveStream,
-): Claim {
+  { query }: LiveStream,
+): GrantedRequest {
   return {
     resource,
     access,
@@ -119,7 +119,7 @@ function claimOf(
     scope,
     filter,
     // Without rights, those who see the same share the view as well.
-    view: view.rights.length === 0 ? interest.view : view,
+    view: view.rights.length === 0 ? query.view : view,
   };
 }
 

@@ -1,13 +1,13 @@
 import type { Change, Position } from "../../db/changes/change_log.ts";
-import { renderChanges } from "./catch_up.ts";
-import type { Channel } from "../channel.ts";
+import { renderMissedChanges } from "./catch_up.ts";
+import type { StreamContext } from "../stream_context.ts";
 import {
   commentText,
   invalidateText,
   type InvalidationReason,
   tokenText,
 } from "../dispatch/server_sent_events.ts";
-import type { Interest, Member, SubscriberGroup } from "../dispatch/subscriber_group.ts";
+import type { LiveQuery, LiveSubscriber, SubscriberGroup } from "../dispatch/subscriber_group.ts";
 import { HeldRows } from "../match/held_rows.ts";
 import { cursorAt, type HistoryCursor, type HistoryWindow } from "../feed/change_history.ts";
 import { LiveStream } from "./live_stream.ts";
@@ -29,7 +29,7 @@ export interface FreshStart {
  * that it missed after that. So a slow client costs what it has not yet taken of one chunk, and a
  * position.
  */
-export class Subscription extends LiveStream implements Member {
+export class Subscription extends LiveStream implements LiveSubscriber {
   #group: SubscriberGroup;
   #phase: "behind" | "live" = "behind";
   #walk: SnapshotProgress | null = null;
@@ -47,18 +47,18 @@ export class Subscription extends LiveStream implements Member {
 
   /** `ended` is called once, whoever ends it. */
   constructor(
-    channel: Channel,
-    interest: Interest,
+    channel: StreamContext,
+    query: LiveQuery,
     beginning: StreamStart,
     ended: (stream: LiveStream) => void,
   ) {
     super(channel, ended);
-    this.#group = channel.router.enter(interest);
+    this.#group = channel.dispatcher.enter(query);
     this.#begin(beginning);
   }
 
-  override get interest(): Interest {
-    return this.#group.interest;
+  override get query(): LiveQuery {
+    return this.#group.query;
   }
 
   override get isLive(): boolean {
@@ -76,7 +76,7 @@ export class Subscription extends LiveStream implements Member {
     if (this.hasRoom()) return;
     // Parked: it takes no more part, and catches up when its client has read.
     this.#held = this.#group.leave(this);
-    const isUnsure = this.#group.rows !== null && this.#held === null;
+    const isUnsure = this.#group.heldRows !== null && this.#held === null;
     if (isUnsure) this.#held = HeldRows.unknown(this.channel.log);
     this.#phase = "behind";
     this.#cursor = cursorAt(to ?? this.channel.feed.position);
@@ -93,12 +93,12 @@ export class Subscription extends LiveStream implements Member {
     this.#begin({ kind: "anew", reason });
   }
 
-  override move(interest: Interest, reason: InvalidationReason): void {
+  override switchQuery(query: LiveQuery, reason: InvalidationReason): void {
     if (this.isClosed) return;
-    const { router } = this.channel;
+    const { dispatcher: router } = this.channel;
     this.#group.leave(this);
     router.leave(this.#group);
-    this.#group = router.enter(interest);
+    this.#group = router.enter(query);
     this.invalidate(reason);
   }
 
@@ -112,10 +112,10 @@ export class Subscription extends LiveStream implements Member {
     return this.#phase === "live" ? this.#tokenText(position) : "";
   }
 
-  protected override leave(): void {
+  protected override release(): void {
     this.#round++;
     this.#group.leave(this);
-    this.channel.router.leave(this.#group);
+    this.channel.dispatcher.leave(this.#group);
   }
 
   #begin(beginning: StreamStart): void {
@@ -123,9 +123,9 @@ export class Subscription extends LiveStream implements Member {
     this.#isRepeat = false;
     this.#cursor = null;
     this.#walk = null;
-    const { log, feed, sizes: { rowsHeld } } = this.channel;
+    const { log, feed, limits: { maxHeldRows } } = this.channel;
     // Nothing until the snapshot begins, and what an earlier stream has sent where there is none.
-    this.#held = this.#group.rows === null ? null : HeldRows.none(log, rowsHeld);
+    this.#held = this.#group.heldRows === null ? null : HeldRows.empty(log, maxHeldRows);
     if (beginning === "everything") {
       this.#walk = { start: null, page: null, isFreshStart: false };
       return;
@@ -162,10 +162,10 @@ export class Subscription extends LiveStream implements Member {
   /** One page of the snapshot, once what was sent before is as new as the page. */
   async #walkOn(walk: SnapshotProgress): Promise<void> {
     const round = this.#round;
-    const { log, feed, pages } = this.channel;
+    const { log, feed, snapshots: pages } = this.channel;
     if (walk.page === null) {
       const page = await pages.read(this.#group, walk.start, await this.#minKnown(walk));
-      const isReached = await feed.reach(page.position);
+      const isReached = await feed.readUpTo(page.position);
       if (this.#round !== round) return;
       // Another life of the log has begun behind the page.
       if (!isReached) return this.invalidate("history_lost");
@@ -201,7 +201,7 @@ export class Subscription extends LiveStream implements Member {
     if (this.#cursor !== null) return this.#cursor.position;
     const { feed } = this.channel;
     // The change that brought the invalidation may be on its way still.
-    return isFreshStart ? await feed.between(() => feed.position) : null;
+    return isFreshStart ? await feed.whilePaused(() => feed.position) : null;
   }
 
   /** Some of the changes behind the cursor; at their end the stream is live. */
@@ -218,16 +218,16 @@ export class Subscription extends LiveStream implements Member {
       this.send(this.#tokenText(window.cursor.position));
     }
     if (!window.isEnd) return;
-    const isReached = await feed.reach(window.cursor.position);
+    const isReached = await feed.readUpTo(window.cursor.position);
     if (this.#round !== round) return;
     // A database that was set back: nobody will ever get to that position.
     if (!isReached) return this.invalidate("history_lost");
-    await feed.between(() => this.#join(round));
+    await feed.whilePaused(() => this.#join(round));
   }
 
   #tokenText(position: Position): string {
     const { log, resumeTokens } = this.channel;
-    return tokenText(resumeTokens.token(log.print(position), this.#group.resumeToken));
+    return tokenText(resumeTokens.create(log.print(position), this.#group.queryDigest));
   }
 
   /** The next changes; null where the stream goes another way. */
@@ -236,10 +236,10 @@ export class Subscription extends LiveStream implements Member {
     lossReason: InvalidationReason,
     round: number,
   ): Promise<HistoryWindow | null> {
-    const { history, sizes } = this.channel;
+    const { history, limits } = this.channel;
     // With what is shown under rows, a step is told whole or not at all.
     const isWhole = this.#group.isSentByStep;
-    const window = await history.read(cursor, isWhole ? Infinity : sizes.changesAtOnce);
+    const window = await history.read(cursor, isWhole ? Infinity : limits.maxChangesAtOnce);
     if (this.#round !== round) return null;
     const isTorn = isWhole && window !== null && window.cursor.within !== null;
     if (window === null || isTorn) {
@@ -248,7 +248,7 @@ export class Subscription extends LiveStream implements Member {
     }
     // A few changes are told one by one, as they would have been; many only by what is left.
     if (!window.isEnd) this.#isNet = true;
-    if (window.isAgain) this.#isRepeat = true;
+    if (window.isRepeated) this.#isRepeat = true;
     return window;
   }
 
@@ -262,8 +262,8 @@ export class Subscription extends LiveStream implements Member {
     const { matcher, log } = this.channel;
     // The order of a foreign key may be its collation's: then rows that are still to come in a page
     // are told of as well, and the page says the same once more.
-    const upTo = start !== null && matcher.knowsKeyOrder(this.interest.table) ? start.key : null;
-    const sent = await renderChanges(changes, {
+    const upTo = start !== null && matcher.knowsKeyOrder(this.query.table) ? start.key : null;
+    const net = await renderMissedChanges(changes, {
       group: this.#group,
       matcher,
       log,
@@ -274,20 +274,20 @@ export class Subscription extends LiveStream implements Member {
       upTo,
     });
     if (this.#round !== round) return false;
-    if ("reason" in sent) {
-      this.invalidate(sent.reason);
+    if ("reason" in net) {
+      this.invalidate(net.reason);
       return false;
     }
-    if (sent.text !== "") this.send(sent.text);
+    if (net.text !== "") this.send(net.text);
     return true;
   }
 
   /** Joins the live readers, once it has told the little that has happened since. */
   async #join(round: number): Promise<void> {
     if (this.#round !== round || this.#cursor === null) return;
-    const { history, sizes } = this.channel;
+    const { history, limits } = this.channel;
     const isWhole = this.#group.isSentByStep;
-    const rest = history.readMemory(this.#cursor, isWhole ? Infinity : sizes.changesAtOnce);
+    const rest = history.readFromMemory(this.#cursor, isWhole ? Infinity : limits.maxChangesAtOnce);
     if (rest === null || !rest.isEnd) return;
     if (rest.changes.length > 0) {
       if (!await this.#sendChanges(rest.changes, rest.cursor.position, null, round)) return;

@@ -15,7 +15,7 @@ import { parseUserFilter } from "../read/user_filter.ts";
 interface SubscribeIntent {
   /** What must hold beside the scope. */
   readonly filter: Filter;
-  readonly question: LiveAggregateQuery;
+  readonly aggregateQuery: LiveAggregateQuery;
 }
 
 interface SubscribePlan extends SubscribeIntent {
@@ -32,7 +32,7 @@ export const subscribeAggregate: Operation<SubscribeIntent, SubscribePlan, Strea
   parse({ query }, resource) {
     return {
       filter: and(parseUserFilter(query.get("filter"), resource) ?? allRows, resource.live),
-      question: liveAggregateQuery(query, resource),
+      aggregateQuery: liveAggregateQuery(query, resource),
     };
   },
 

@@ -3,9 +3,9 @@ import type { Driver } from "../../db/driver.ts";
 import { openChangeLog } from "../../db/changes/open_change_log.ts";
 import { createMatcher } from "../../live/match/matcher.ts";
 import { LiveHub } from "../../live/live_hub.ts";
-import { liveSizes } from "../../live/live_sizes.ts";
+import { liveLimits } from "../../live/live_limits.ts";
 import { StreamQuota, type StreamQuotaLimits } from "../../live/stream/stream_quota.ts";
-import { unrecordedIn } from "../../live/feed/require_recorded.ts";
+import { unrecordedIn } from "../../live/stream/require_recorded.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { ChangeRecording } from "../define/resolve_change_recordings.ts";
@@ -69,7 +69,7 @@ export class LiveHubs {
       openLog: () => openChangeLog({ driver, tables, changes, runtime }),
       matcher: createMatcher(driver, runtime),
       runtime,
-      sizes: liveSizes,
+      limits: liveLimits,
       excluded: changes.exclude,
       quota: this.#quota,
     });

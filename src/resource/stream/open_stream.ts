@@ -35,7 +35,7 @@ export async function openStream(
     reader,
     user,
     address: addressGroup(request.address()),
-    gone: request.delivery.delivered() ?? aborted(request.raw),
+    disconnected: request.delivery.delivered() ?? aborted(request.raw),
   });
 }
 

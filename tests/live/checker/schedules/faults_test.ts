@@ -12,7 +12,7 @@ import {
 } from "../../../../src/filter/operators/value_operators.ts";
 import type { InMemoryMatcher } from "../../../../src/filter/match/in_memory_matcher.ts";
 import { EventRenderer } from "../../../../src/live/dispatch/event_renderer.ts";
-import { GroupIndex } from "../../../../src/live/dispatch/group_index.ts";
+import { EqualityIndex } from "../../../../src/live/match/equality_index.ts";
 import { ChangeHistory } from "../../../../src/live/feed/change_history.ts";
 import { type SnapshotPage, SnapshotReader } from "../../../../src/live/stream/snapshot_reader.ts";
 import type { Row } from "../../../../src/schema/table_info.ts";
@@ -45,10 +45,10 @@ const wrongs: readonly Wrong[] = [
     what: "groups are found by what a row is and not by what it was",
     replace: () =>
       replaced(
-        GroupIndex.prototype,
+        EqualityIndex.prototype,
         "visit",
         (visit) =>
-          function (this: GroupIndex, rowChange, each) {
+          function (this: EqualityIndex, rowChange, each) {
             // A row that is gone is all that there is to find by.
             const { before, after } = rowChange;
             visit.call(
@@ -106,7 +106,7 @@ const wrongs: readonly Wrong[] = [
         (read) =>
           async function (this: SnapshotReader, group, start, atLeast): Promise<SnapshotPage> {
             const page = await read.call(this, group, start, atLeast);
-            const [column] = group.interest.table.primaryKey;
+            const [column] = group.query.table.primaryKey;
             const key = start?.key ?? [column?.kind === "text" ? "" : -1];
             return page.next === null ? page : { ...page, next: { ...page.next, key } };
           },

@@ -7,7 +7,7 @@ import { createCachingFilterParser } from "../../../../src/filter/syntax/caching
 import { createMatcher, type Matcher } from "../../../../src/live/match/matcher.ts";
 import { LiveHub, type LiveHubOptions } from "../../../../src/live/live_hub.ts";
 import { StreamQuota } from "../../../../src/live/stream/stream_quota.ts";
-import type { LiveSizes } from "../../../../src/live/live_sizes.ts";
+import type { LiveLimits } from "../../../../src/live/live_limits.ts";
 import type { SubscribeRequest } from "../../../../src/live/stream/stream_request.ts";
 import { resolveAbuseProtection } from "../../../../src/guard/abuse_options.ts";
 import { createGuard } from "../../../../src/guard/guard.ts";
@@ -53,7 +53,7 @@ export interface Fault {
 export interface InstanceOptions {
   readonly db: Database;
   readonly resources: readonly ResourceDefinition[];
-  readonly sizes: LiveSizes;
+  readonly limits: LiveLimits;
   readonly runtime: Runtime;
   readonly semaphore: Gate;
   readonly fault: Fault;
@@ -61,7 +61,7 @@ export interface InstanceOptions {
 
 /** Assembled as `createApp` does it, but for a hub whose sizes and log are the test's. */
 export async function openInstance(options: InstanceOptions): Promise<Instance> {
-  const { db, sizes, runtime, semaphore, fault } = options;
+  const { db, limits, runtime, semaphore, fault } = options;
   const changes = resolveChangesOptions();
   const log = await openChangeLog({
     driver: db.driver,
@@ -75,7 +75,7 @@ export async function openInstance(options: InstanceOptions): Promise<Instance> 
     openLog: () => Promise.resolve(gatedLog(faultyLog, semaphore)),
     matcher: limitedMatcher(fault.matcher?.(matcher) ?? matcher, semaphore),
     runtime,
-    sizes,
+    limits,
     excluded: new Set(),
     quota: new StreamQuota({ maxPerUser: 1_000, maxPerAddress: 1_000 }),
   }, fault);
@@ -103,7 +103,7 @@ class WatchedHub extends LiveHub {
   }
 
   override async subscribe(request: SubscribeRequest): Promise<ReadableStream<Uint8Array>> {
-    this.requests.set(request.gone, request);
+    this.requests.set(request.disconnected, request);
     const { request: change, stream: pipe } = this.#fault;
     const stream = await super.subscribe(change?.(request) ?? request);
     return pipe?.(stream) ?? stream;

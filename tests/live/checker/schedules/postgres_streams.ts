@@ -5,7 +5,7 @@ import { type Database, openDatabase } from "../../../../src/db/open_database.ts
 import type { Observation } from "../../../../src/runtime/observation.ts";
 import type { Runtime } from "../../../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../../../src/runtime/system_runtime.ts";
-import { type LiveSizes, liveSizes } from "../../../../src/live/live_sizes.ts";
+import { type LiveLimits, liveLimits } from "../../../../src/live/live_limits.ts";
 import { run } from "../../../support/scratch.ts";
 import { Chance } from "../chance.ts";
 import { Client } from "./client.ts";
@@ -59,15 +59,15 @@ const clientCount = 24;
 const constantCount = 10;
 const restMs = 20_000;
 
-const sizes: readonly LiveSizes[] = [
+const limits: readonly LiveLimits[] = [
   {
-    ...liveSizes,
+    ...liveLimits,
     ringBuffer: { changes: 100, bytes: 1_000_000 },
-    rowsPerPage: 4,
-    changesAtOnce: 10,
+    maxRowsPerPage: 4,
+    maxChangesAtOnce: 10,
     maxUnreadBytes: 2_000,
   },
-  { ...liveSizes, rowsPerPage: 4, maxUnreadBytes: 10_000_000 },
+  { ...liveLimits, maxRowsPerPage: 4, maxUnreadBytes: 10_000_000 },
 ];
 
 class PostgresCheck {
@@ -144,12 +144,12 @@ class PostgresCheck {
     const { url, seed, fault = {} } = this.#options;
     const observe = (observation: Observation) => this.#observations.push(observation);
     const runtime: Runtime = { ...systemRuntime(observe), clock: hurriedClock };
-    for (const size of sizes) {
+    for (const size of limits) {
       this.#instances.push(
         await openInstance({
           db: await openDatabase(url),
           resources: definitions(this.#grants),
-          sizes: size,
+          limits: size,
           runtime,
           semaphore: new Gate(),
           fault,

@@ -1,5 +1,5 @@
 import { openDatabase } from "../../../../src/db/open_database.ts";
-import type { LiveSizes } from "../../../../src/live/live_sizes.ts";
+import type { LiveLimits } from "../../../../src/live/live_limits.ts";
 import { run } from "../../../support/scratch.ts";
 import { Chance } from "../chance.ts";
 import { writeByApi } from "./api_writes.ts";
@@ -12,14 +12,14 @@ import { listOracle } from "./oracle.ts";
 import type { Positions } from "./replica.ts";
 import {
   beginParts,
-  crampedSizes,
+  crampedLimits,
   forgetSome,
+  limits,
   type Outcome,
   type SimulationOptions,
   type SimulationParts,
-  sizes,
   turns,
-  wideSizes,
+  wideLimits,
 } from "./simulation_parts.ts";
 import { writeBySql } from "./sql_writes.ts";
 import { positionsOf } from "./token_position.ts";
@@ -103,11 +103,11 @@ class Simulation {
   }
 
   async #start(): Promise<void> {
-    for (const size of sizes) {
+    for (const size of limits) {
       const semaphore = new Gate();
       this.#servers.push({
         semaphore,
-        isWide: size === wideSizes,
+        isWide: size === wideLimits,
         instance: await this.#open(size, semaphore),
       });
     }
@@ -123,14 +123,14 @@ class Simulation {
     await this.#parts.truth.learn();
   }
 
-  async #open(size: LiveSizes, semaphore: Gate): Promise<Instance> {
+  async #open(size: LiveLimits, semaphore: Gate): Promise<Instance> {
     const { clock } = this.#parts.runtime;
     const db = await openDatabase(this.#parts.url, { clock });
     await this.#options.spoil?.(db);
     return await openInstance({
       db,
       resources: definitions(this.#grants),
-      sizes: size,
+      limits: size,
       runtime: this.#parts.runtime,
       semaphore,
       fault: this.#options.fault ?? {},
@@ -223,7 +223,7 @@ class Simulation {
     for (const client of this.#clients) if (client.instance === instance) client.disconnect();
     await turns(5);
     await instance.close();
-    server.instance = await this.#open(isWide ? wideSizes : crampedSizes, semaphore);
+    server.instance = await this.#open(isWide ? wideLimits : crampedLimits, semaphore);
   }
 
   /** As when a file is put back from a copy: no position of before counts. */

@@ -2,7 +2,7 @@ import type { ChangeLog } from "../../../../src/db/changes/change_log.ts";
 import { resolveChangesOptions } from "../../../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../../../src/db/changes/open_change_log.ts";
 import { type Database, openDatabase } from "../../../../src/db/open_database.ts";
-import { type LiveSizes, liveSizes } from "../../../../src/live/live_sizes.ts";
+import { type LiveLimits, liveLimits } from "../../../../src/live/live_limits.ts";
 import type { Observation } from "../../../../src/runtime/observation.ts";
 import type { Runtime } from "../../../../src/runtime/runtime.ts";
 import { handClock } from "../../../db/hand_clock.ts";
@@ -37,24 +37,24 @@ export interface Outcome {
 }
 
 /** Of two servers with little room for anything. */
-export const crampedSizes: LiveSizes = {
-  ...liveSizes,
+export const crampedLimits: LiveLimits = {
+  ...liveLimits,
   ringBuffer: { changes: 12, bytes: 100_000 },
-  rowsPerPage: 3,
-  readers: 2,
-  maxWaiting: 50,
-  changesAtOnce: 4,
+  maxRowsPerPage: 3,
+  maxConcurrentReads: 2,
+  maxWaitingReads: 50,
+  maxChangesAtOnce: 4,
   maxUnreadBytes: 700,
 };
 /** In it every reader can keep up. */
-export const wideSizes: LiveSizes = {
-  ...liveSizes,
-  rowsPerPage: 4,
-  readers: 3,
+export const wideLimits: LiveLimits = {
+  ...liveLimits,
+  maxRowsPerPage: 4,
+  maxConcurrentReads: 3,
   maxUnreadBytes: 10_000_000,
 };
 /** Of the servers. */
-export const sizes = [crampedSizes, crampedSizes, wideSizes];
+export const limits = [crampedLimits, crampedLimits, wideLimits];
 
 /** What a run is about. */
 export interface SimulationParts {

@@ -1,7 +1,7 @@
 import { assert } from "@std/assert";
 import { EventRenderer } from "../../../../src/live/dispatch/event_renderer.ts";
 import type { RowChange, Transition } from "../../../../src/live/match/row_change.ts";
-import { RelatedDispatch } from "../../../../src/live/dispatch/related_dispatch.ts";
+import { RelatedFilterDispatch } from "../../../../src/live/dispatch/related_filter_dispatch.ts";
 import { all, rsql } from "../../../../src/filter/builders.ts";
 import {
   resource,
@@ -231,13 +231,13 @@ async function requireCaught(
 
 /** What is judged by the database of now is told as the step has it. */
 function tellingTheStep(): Disposable {
-  const { meet, evaluate } = RelatedDispatch.prototype;
-  const met = new WeakMap<RelatedDispatch, RowChange[]>();
-  RelatedDispatch.prototype.meet = function (group, rowChange) {
+  const { matchRow: meet, evaluate } = RelatedFilterDispatch.prototype;
+  const met = new WeakMap<RelatedFilterDispatch, RowChange[]>();
+  RelatedFilterDispatch.prototype.matchRow = function (group, rowChange) {
     met.set(this, [...met.get(this) ?? [], rowChange]);
     return meet.call(this, group, rowChange);
   };
-  RelatedDispatch.prototype.evaluate = async function (to) {
+  RelatedFilterDispatch.prototype.evaluate = async function (to) {
     const first = new Map<unknown, RowChange>();
     for (const rowChange of met.get(this) ?? []) {
       const id = rowChange.after?.row["id"];
@@ -256,14 +256,14 @@ function tellingTheStep(): Disposable {
   };
   return {
     [Symbol.dispose]: () => {
-      Object.assign(RelatedDispatch.prototype, { meet, evaluate });
+      Object.assign(RelatedFilterDispatch.prototype, { meet, evaluate });
     },
   };
 }
 
 function tellingThePast(): Disposable {
-  const sound = EventRenderer.prototype.want;
-  EventRenderer.prototype.want = function (event) {
+  const sound = EventRenderer.prototype.add;
+  EventRenderer.prototype.add = function (event) {
     const { rowChange } = event;
     const { before, after } = rowChange;
     // Passages are readonly for everybody but this fault.
@@ -272,7 +272,7 @@ function tellingThePast(): Disposable {
   };
   return {
     [Symbol.dispose]: () => {
-      EventRenderer.prototype.want = sound;
+      EventRenderer.prototype.add = sound;
     },
   };
 }

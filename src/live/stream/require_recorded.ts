@@ -2,7 +2,7 @@ import type { Filter } from "../../filter/filter.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import type { StreamRequest } from "../stream/stream_request.ts";
+import type { StreamRequest } from "./stream_request.ts";
 import type { ShownRelation } from "../live_view.ts";
 
 /**

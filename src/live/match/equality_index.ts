@@ -5,14 +5,14 @@ import { fitsKind } from "../../schema/fits_kind.ts";
 import { shortestInteger } from "../../schema/number_kinds.ts";
 import { canonicalValueText } from "../../schema/canonical_value.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import type { SubscriberGroup } from "./subscriber_group.ts";
-import type { RowChange } from "../match/row_change.ts";
+import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
+import type { RowChange } from "./row_change.ts";
 
 /**
  * The groups of one table, found by what a row holds: a filter that asks for `ownerId==7` is not
  * even looked at for the rows of others. Groups without such a term are tried on every row.
  */
-export class GroupIndex {
+export class EqualityIndex {
   readonly #byColumn = new Map<ColumnInfo, Map<IndexKey, Set<SubscriberGroup>>>();
   readonly #others = new Set<SubscriberGroup>();
   /** What each group is found by: what may serve for that can change. */
@@ -26,7 +26,7 @@ export class GroupIndex {
 
   /** Adds a group. */
   add(group: SubscriberGroup): void {
-    const terms = equalityTerms(group.interest.filter, this.#isCertain);
+    const terms = equalityTerms(group.query.filter, this.#isCertain);
     this.#terms.set(group, terms);
     if (terms === null) this.#others.add(group);
     for (const { column, value } of terms ?? []) {

@@ -1,5 +1,5 @@
 import type { ChangeLog } from "../../db/changes/change_log.ts";
-import type { Member } from "./subscriber_group.ts";
+import type { LiveSubscriber } from "./subscriber_group.ts";
 import { HeldRows } from "../match/held_rows.ts";
 import { type RowEvaluation, transitionsOf } from "../match/evaluate_current_rows.ts";
 import type { Transition } from "../match/row_change.ts";
@@ -8,18 +8,18 @@ import type { Transition } from "../match/row_change.ts";
 export interface GroupEvents {
   readonly events: readonly Transition[];
   /** To those who held some of the rows otherwise; null where they must begin anew. */
-  readonly apart: ReadonlyMap<Member, readonly Transition[] | null>;
+  readonly individual: ReadonlyMap<LiveSubscriber, readonly Transition[] | null>;
 }
 
 /**
  * Which rows the live readers of a group hold, where its filter walks along relations. They hold
  * the same, but for rows that were read ahead of the changes when one of them joined.
  */
-export class RowsOfGroup {
+export class GroupHeldRows {
   readonly #log: Pick<ChangeLog, "includes">;
   #held: HeldRows;
   /** What some of them hold otherwise; null where nobody knows. */
-  readonly #apart = new Map<Member, Map<string, boolean | null>>();
+  readonly #individual = new Map<LiveSubscriber, Map<string, boolean | null>>();
 
   /** Without readers. */
   constructor(log: Pick<ChangeLog, "includes">) {
@@ -33,18 +33,18 @@ export class RowsOfGroup {
   }
 
   /** One more, who holds `own`; `others` were there before. */
-  join(member: Member, own: HeldRows, others: ReadonlySet<Member>): void {
+  join(subscriber: LiveSubscriber, own: HeldRows, others: ReadonlySet<LiveSubscriber>): void {
     const held = this.#held;
     if (others.size === 0) this.#held = own;
     else if (own.isComplete && !held.isComplete) {
       this.#held = own;
-      for (const other of others) this.#sendApart(other, held);
-    } else this.#sendApart(member, own);
+      for (const other of others) this.#addIndividual(other, held);
+    } else this.#addIndividual(subscriber, own);
   }
 
   /** One less; gives what stays known of what it holds, and null where that could be wrong. */
-  leave(member: Member, others: ReadonlySet<Member>): HeldRows | null {
-    const rest = this.#apart.delete(member) ? null : this.#held.aheadOnly();
+  leave(subscriber: LiveSubscriber, others: ReadonlySet<LiveSubscriber>): HeldRows | null {
+    const rest = this.#individual.delete(subscriber) ? null : this.#held.aheadOnly();
     // Without readers nothing is kept up to date.
     if (others.size === 0) this.#held = HeldRows.unknown(this.#log);
     return rest;
@@ -53,8 +53,8 @@ export class RowsOfGroup {
   /** What is told of some rows. Afterwards everybody holds these alike. */
   eventsOf(evaluations: readonly RowEvaluation[]): GroupEvents {
     const events = evaluations.flatMap((evaluation) => transitionsOf(evaluation, evaluation.was));
-    const apart = new Map<Member, readonly Transition[] | null>();
-    for (const [member, held] of this.#apart) {
+    const individual = new Map<LiveSubscriber, readonly Transition[] | null>();
+    for (const [subscriber, held] of this.#individual) {
       if (!evaluations.some(({ id }) => held.has(id))) continue;
       const own = evaluations.map((evaluation) => {
         const { id, was, passes } = evaluation;
@@ -64,18 +64,18 @@ export class RowsOfGroup {
         // The others hold it, so that it may be named; else it may be a row that was never theirs.
         return passes || was ? transitionsOf(evaluation, was) : null;
       });
-      apart.set(member, own.includes(null) ? null : own.flatMap((event) => event ?? []));
-      if (held.size === 0) this.#apart.delete(member);
+      individual.set(subscriber, own.includes(null) ? null : own.flatMap((event) => event ?? []));
+      if (held.size === 0) this.#individual.delete(subscriber);
     }
-    return { events, apart };
+    return { events, individual };
   }
 
-  #sendApart(member: Member, own: HeldRows): void {
-    const apart = this.#apart.get(member) ?? new Map<string, boolean | null>();
-    for (const id of own.idsApart(this.#held)) {
+  #addIndividual(subscriber: LiveSubscriber, own: HeldRows): void {
+    const individual = this.#individual.get(subscriber) ?? new Map<string, boolean | null>();
+    for (const id of own.divergentIds(this.#held)) {
       const isHeld = own.has(id);
-      if (!apart.has(id) && isHeld !== this.#held.has(id)) apart.set(id, isHeld);
+      if (!individual.has(id) && isHeld !== this.#held.has(id)) individual.set(id, isHeld);
     }
-    if (apart.size > 0) this.#apart.set(member, apart);
+    if (individual.size > 0) this.#individual.set(subscriber, individual);
   }
 }

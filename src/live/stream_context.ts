@@ -1,7 +1,7 @@
 import type { ChangeLog } from "../db/changes/change_log.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Matcher } from "./match/matcher.ts";
-import { LiveAggregates } from "./aggregate/live_aggregates.ts";
+import { SharedAggregates } from "./aggregate/shared_aggregates.ts";
 import { ChangeFeed } from "./feed/change_feed.ts";
 import type { SubscriberGroup } from "./dispatch/subscriber_group.ts";
 import { ChangeHistory } from "./feed/change_history.ts";
@@ -9,78 +9,79 @@ import { ResumeTokens } from "./stream/resume_token.ts";
 import { SnapshotReader } from "./stream/snapshot_reader.ts";
 import type { RowChange } from "./match/row_change.ts";
 import { ChangeDispatcher } from "./dispatch/change_dispatcher.ts";
-import type { LiveSizes } from "./live_sizes.ts";
+import type { LiveLimits } from "./live_limits.ts";
 import { Semaphore } from "../runtime/semaphore.ts";
 
 /** What all streams over one database share. */
-export interface Channel {
+export interface StreamContext {
   readonly log: ChangeLog;
   readonly resumeTokens: ResumeTokens;
   readonly feed: ChangeFeed;
   readonly history: ChangeHistory;
-  readonly pages: SnapshotReader;
-  readonly aggregates: LiveAggregates;
+  readonly snapshots: SnapshotReader;
+  readonly aggregates: SharedAggregates;
   /** Of all who read more than a few rows. */
   readonly semaphore: Semaphore;
-  readonly router: ChangeDispatcher;
+  readonly dispatcher: ChangeDispatcher;
   readonly matcher: Matcher;
   readonly runtime: Runtime;
-  readonly sizes: LiveSizes;
+  readonly limits: LiveLimits;
 }
 
 /** What a channel is made of beside its log. */
-export interface ChannelOptions {
+export interface StreamContextOptions {
   readonly matcher: Matcher;
   readonly runtime: Runtime;
-  readonly sizes: LiveSizes;
+  readonly limits: LiveLimits;
 }
 
 /** What all streams over a log share, ready to serve. */
-export async function openChannel(
+export async function openStreamContext(
   log: ChangeLog,
-  options: ChannelOptions,
-): Promise<Channel> {
-  const { matcher, runtime, sizes } = options;
+  options: StreamContextOptions,
+): Promise<StreamContext> {
+  const { matcher, runtime, limits } = options;
   const resumeTokens = new ResumeTokens(log.secret);
-  const router = new ChangeDispatcher({
+  const dispatcher = new ChangeDispatcher({
     matcher,
     log,
     resumeTokens,
-    check: (group, rowChange) => void checkDecision(group, rowChange, { matcher, router, runtime }),
+    check: (group, rowChange) =>
+      void checkDecision(group, rowChange, { matcher, dispatcher, runtime }),
   });
   const feed = await ChangeFeed.start({
     log,
     runtime,
-    ringLimits: sizes.ringBuffer,
-    publish: (tick) => router.publish(tick),
-    lost: () => router.invalidateAll("history_lost"),
+    ringLimits: limits.ringBuffer,
+    publish: (tick) => dispatcher.publish(tick),
+    onHistoryLost: () => dispatcher.invalidateAll("history_lost"),
   });
-  const semaphore = new Semaphore(sizes.readers, sizes.maxWaiting);
+  const semaphore = new Semaphore(limits.maxConcurrentReads, limits.maxWaitingReads);
   return {
     log,
     resumeTokens,
     feed,
     history: new ChangeHistory(log, feed.ringBuffer),
-    pages: new SnapshotReader({ log, clock: runtime.clock, sizes, semaphore }),
-    aggregates: new LiveAggregates(),
+    snapshots: new SnapshotReader({ log, clock: runtime.clock, limits, semaphore }),
+    aggregates: new SharedAggregates(),
     semaphore,
-    router,
+    dispatcher,
     matcher,
     runtime,
-    sizes,
+    limits,
   };
 }
 
 /** What memory decides is checked now and then; where it errs, the streams begin anew. */
 async function checkDecision(
-  { interest: { table, filter } }: SubscriberGroup,
+  { query: { table, filter } }: SubscriberGroup,
   { before, after }: RowChange,
-  { matcher, router, runtime }: Pick<Channel, "matcher" | "router" | "runtime">,
+  { matcher, dispatcher, runtime }: Pick<StreamContext, "matcher" | "dispatcher" | "runtime">,
 ): Promise<void> {
   const image = after ?? before;
   if (image === null) return;
   try {
-    if (!await matcher.check(table, image, filter)) router.recompile(table);
+    if (!await matcher.check(table, image, filter)) dispatcher.recompile(table);
   } catch (error) {
     // A check that could not be made says nothing about the decision.
     runtime.observe({ kind: "live_upkeep_failed", error });

@@ -7,13 +7,13 @@ import type { Row, TableInfo } from "../../schema/table_info.ts";
  * Some columns of a table, a bit for each. Of many columns some share a bit: then two sets may seem
  * to meet that do not, and never the other way round.
  */
-export type ColumnBits = number;
+export type ColumnMask = number;
 
 /** Every column. */
-export const allColumns: ColumnBits = -1;
+export const allColumns: ColumnMask = -1;
 
 /** The columns that decide whether a row passes. */
-export function columnsReadBy(filter: Filter, table: TableInfo): ColumnBits {
+export function columnsReadBy(filter: Filter, table: TableInfo): ColumnMask {
   switch (filter.kind) {
     case "all":
     case "none":
@@ -31,7 +31,7 @@ export function columnsReadBy(filter: Filter, table: TableInfo): ColumnBits {
 }
 
 /** The columns whose values may differ between two rows. */
-export function differingColumns(before: Row, after: Row, { columns }: TableInfo): ColumnBits {
+export function differingColumns(before: Row, after: Row, { columns }: TableInfo): ColumnMask {
   let bits = 0;
   let index = 0;
   for (const column of columns) {
@@ -42,6 +42,6 @@ export function differingColumns(before: Row, after: Row, { columns }: TableInfo
 }
 
 /** Of a column that is not the table's, which no filter should have, nothing is known. */
-function bitAt(index: number): ColumnBits {
+function bitAt(index: number): ColumnMask {
   return index < 0 ? allColumns : 1 << index % 32;
 }

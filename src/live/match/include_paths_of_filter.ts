@@ -3,7 +3,7 @@ import type { Change } from "../../db/changes/change_log.ts";
 import type { Relation, RelationStep } from "../../schema/relation.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { Matcher } from "./matcher.ts";
-import { reachesBy, walksOf } from "./relation_reach.ts";
+import { mayAffectTerm, relatedTerms } from "./may_affect_filters.ts";
 import type { IncludePath, ParentStep } from "./include_path.ts";
 
 /** From where ways go on: the steps up from the rows of a filter, and how they are called. */
@@ -20,48 +20,51 @@ export const ownRows: PathStart = Object.freeze({ name: [], parentSteps: [] });
  * there. Nothing is asked of the rows between: one that no longer passes has let others through
  * before.
  */
-export function includePathsAlong(
+export function includePathsOfFilter(
   filter: Filter,
   above: PathStart,
   matcher: Matcher,
 ): readonly IncludePath[] {
-  return walksOf(filter).flatMap((walk) => includePathsOfWalk(walk, above, matcher));
+  return relatedTerms(filter).flatMap((term) => includePathsOfWalk(term, above, matcher));
 }
 
 function includePathsOfWalk(
-  walk: Related,
+  term: Related,
   above: PathStart,
   matcher: Matcher,
 ): readonly IncludePath[] {
-  const { relation, filter, links } = walk;
-  const reaches = (change: Change) => reachesBy(change, walk, matcher);
+  const { relation, filter, links } = term;
+  const mayMatter = (change: Change) => mayAffectTerm(change, term, matcher);
   const { owner, target, steps: [near, far] } = relation;
-  const home = stepBack(near, owner);
-  const back = far === undefined ? [home] : [stepBack(far, near.table), home];
-  const behind = {
+  const home = reversedStep(near, owner);
+  const back = far === undefined ? [home] : [reversedStep(far, near.table), home];
+  const beyond = {
     // No step of an include is called so.
     name: [...above.name, `?${relation.name}`],
-    parentSteps: [parentStepOf(backwards(relation, target, back)), ...above.parentSteps],
+    parentSteps: [parentStepOf(reversedRelation(relation, target, back)), ...above.parentSteps],
   };
   const includePaths = [
-    pathOf(behind, { table: target, decide: matcher.compile(filter), reaches }),
-    ...includePathsAlong(filter, behind, matcher),
+    pathOf(beyond, { table: target, decide: matcher.compile(filter), mayMatter }),
+    ...includePathsOfFilter(filter, beyond, matcher),
   ];
   if (far === undefined) return includePaths;
   const linked = {
-    name: [...behind.name, ""],
-    parentSteps: [parentStepOf(backwards(relation, near.table, [home])), ...above.parentSteps],
+    name: [...beyond.name, ""],
+    parentSteps: [
+      parentStepOf(reversedRelation(relation, near.table, [home])),
+      ...above.parentSteps,
+    ],
   };
   return [
     ...includePaths,
-    pathOf(linked, { table: near.table, decide: matcher.compile(links), reaches }),
-    ...includePathsAlong(links, linked, matcher),
+    pathOf(linked, { table: near.table, decide: matcher.compile(links), mayMatter }),
+    ...includePathsOfFilter(links, linked, matcher),
   ];
 }
 
 function pathOf(
   { name, parentSteps }: PathStart,
-  path: Pick<IncludePath, "table" | "decide" | "reaches">,
+  path: Pick<IncludePath, "table" | "decide" | "mayMatter">,
 ): IncludePath {
   return { ...path, name: JSON.stringify(name), parentSteps };
 }
@@ -71,12 +74,12 @@ function parentStepOf(relation: ParentStep["relation"]): ParentStep {
 }
 
 /** A step the other way round, to `table`. */
-export function stepBack({ own, other }: RelationStep, table: TableInfo): RelationStep {
+export function reversedStep({ own, other }: RelationStep, table: TableInfo): RelationStep {
   return { table, own: other, other: own };
 }
 
 /** A relation the other way round, by the steps that lead back. */
-export function backwards(
+export function reversedRelation(
   relation: Relation,
   from: TableInfo,
   steps: readonly RelationStep[],

@@ -4,9 +4,9 @@ import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { Matcher } from "./matcher.ts";
 
 /** The tables whose rows decide about those of the filters' own: the ones that they walk to. */
-export function tablesReachedBy(filters: readonly Filter[]): ReadonlySet<TableInfo> {
+export function relatedTables(filters: readonly Filter[]): ReadonlySet<TableInfo> {
   const tables = new Set<TableInfo>();
-  for (const { relation } of filters.flatMap(allWalksOf)) {
+  for (const { relation } of filters.flatMap(allRelatedTerms)) {
     for (const { table } of relation.steps) tables.add(table);
   }
   return tables;
@@ -16,30 +16,30 @@ export function tablesReachedBy(filters: readonly Filter[]): ReadonlySet<TableIn
  * Whether a change of a related row may move other rows into one of the filters or out of it. Most
  * do not: neither whether the related row passes nor what it is linked by is another than before.
  */
-export function reachesRows(
+export function mayAffectFilters(
   change: Change,
   filters: readonly Filter[],
   matcher: Matcher,
 ): boolean {
-  return filters.flatMap(allWalksOf).some((walk) => reachesBy(change, walk, matcher));
+  return filters.flatMap(allRelatedTerms).some((term) => mayAffectTerm(change, term, matcher));
 }
 
 /** The walks of a filter, without those within walks. */
-export function walksOf(filter: Filter): readonly Related[] {
-  if (filter.kind === "and" || filter.kind === "or") return filter.terms.flatMap(walksOf);
+export function relatedTerms(filter: Filter): readonly Related[] {
+  if (filter.kind === "and" || filter.kind === "or") return filter.terms.flatMap(relatedTerms);
   return filter.kind === "related" ? [filter] : [];
 }
 
-function allWalksOf(filter: Filter): readonly Related[] {
-  return walksOf(filter).flatMap((walk) => [
-    walk,
-    ...allWalksOf(walk.filter),
-    ...allWalksOf(walk.links),
+function allRelatedTerms(filter: Filter): readonly Related[] {
+  return relatedTerms(filter).flatMap((term) => [
+    term,
+    ...allRelatedTerms(term.filter),
+    ...allRelatedTerms(term.links),
   ]);
 }
 
 /** The same for one walk, without those within it. */
-export function reachesBy(
+export function mayAffectTerm(
   change: Change,
   { relation, filter, links }: Related,
   matcher: Matcher,
