@@ -4,7 +4,7 @@
  * wait for who share one bucket on disk and are near its limit, so that each asks the store.
  */
 import { tokenBucket } from "../src/guard/budget/token_bucket.ts";
-import { LimitStore } from "../src/guard/budget/limit_store.ts";
+import { LimitStore } from "../src/guard/budget/bucket_store.ts";
 import { RateLimiter } from "../src/guard/budget/rate_limiter.ts";
 import { createDenoKeyValue } from "../src/kv/deno_key_value.ts";
 import { createMemoryKeyValue } from "../src/kv/memory_key_value.ts";

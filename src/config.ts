@@ -5,7 +5,7 @@ import {
   type AbuseProtectionOptions,
   resolveAbuseProtection,
   type ResolvedAbuseProtection,
-} from "./guard/abuse_options.ts";
+} from "./guard/abuse_protection_options.ts";
 import {
   type IdempotencyOptions,
   type ResolvedIdempotencyOptions,
@@ -13,7 +13,7 @@ import {
 } from "./idempotency/idempotency_options.ts";
 import type { StreamQuotaLimits } from "./live/stream/stream_quota.ts";
 import type { ResourceDefinition } from "./resource/define/definition.ts";
-import type { KeyValueOption } from "./kv/open_store.ts";
+import type { KeyValueOption } from "./kv/open_key_value_store.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { isRandomSecret, resolveSecrets } from "./runtime/resolve_secrets.ts";
 import { corsMiddleware, type CorsOptions } from "./service/cors.ts";

@@ -1,6 +1,6 @@
 import type { NonceRange } from "./nonce_range.ts";
-import { type Scan, zeroBits } from "./scan.ts";
-import { simdMemory, simdModule } from "./simd_module.ts";
+import { type Scan, zeroBits } from "./plain_scan.ts";
+import { simdMemory, simdModule } from "./simd_wasm_module.ts";
 
 /**
  * Compiles the search that hashes four nonces at a time, for ranges whose word `at` varies. Null

@@ -1,6 +1,6 @@
 import { nonceRange } from "./nonce_range.ts";
-import { type Challenge, createSearch } from "./search.ts";
-import { startCrew } from "./search_crew.ts";
+import { type Challenge, createSearch } from "./nonce_search.ts";
+import { startCrew } from "./search_workers.ts";
 import { compileSearch, createSimdScan } from "./simd_scan.ts";
 
 /** How to search. */

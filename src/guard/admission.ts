@@ -4,22 +4,22 @@ import { Problem } from "../problem/problem.ts";
 import { powHeaders } from "../protocol/proof_of_work.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { type MaybePromise, then } from "../runtime/maybe_promise.ts";
-import type { ResolvedAbuseProtection } from "./abuse_options.ts";
+import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
 import {
   type AdmissionFacts,
   type AdmissionVerdict,
   admissionVerdict,
 } from "./admission_verdict.ts";
 import type { Debit } from "./budget/debit.ts";
-import { limitProblem, withRateHeaders } from "./budget/rate_headers.ts";
+import { limitProblem, withRateHeaders } from "./budget/rate_limit_headers.ts";
 import type { RateLimiter } from "./budget/rate_limiter.ts";
 import { RequestBudget } from "./budget/request_budget.ts";
 import type { TakeResult } from "./budget/token_lease.ts";
-import type { CaptchaChallenge } from "./captcha/captcha.ts";
+import type { CaptchaChallenge } from "./captcha/captcha_challenge.ts";
 import { addressGroup } from "./client_address.ts";
 import type { GuardedRequest } from "./guarded_request.ts";
 import { RequestWork, type RequestWorkOptions } from "./pow/request_work.ts";
-import type { Protection } from "./protection.ts";
+import type { Protection } from "./operation_protection.ts";
 
 /** What all admissions of an app share. */
 export interface AdmissionOptions extends RequestWorkOptions {

@@ -1,20 +1,20 @@
 import type { Access } from "../auth/scope.ts";
-import type { AppStore } from "../kv/open_store.ts";
+import type { AppStore } from "../kv/open_key_value_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { ResolvedAbuseProtection } from "./abuse_options.ts";
+import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
 import { Admission, type AdmissionOptions } from "./admission.ts";
 import { anonymousClass, authenticatedClass } from "./budget/budget_options.ts";
-import { createCaptcha } from "./captcha/captcha.ts";
+import { createCaptcha } from "./captcha/captcha_challenge.ts";
 import { fixedWindow, tokenBucket, type TokenLimit } from "./budget/token_bucket.ts";
-import { LimitStore } from "./budget/limit_store.ts";
+import { LimitStore } from "./budget/bucket_store.ts";
 import { createProofOfWork, type ProofOfWork } from "./pow/proof_of_work.ts";
 import {
   type ProtectedOperation,
   type Protection,
   resolveProcedureProtection,
   resolveProtections,
-} from "./protection.ts";
-import type { ProtectionOptions, RateLimitOptions } from "./protection_options.ts";
+} from "./operation_protection.ts";
+import type { ProtectionOptions, RateLimitOptions } from "./resource_protection_options.ts";
 import { RateLimiter } from "./budget/rate_limiter.ts";
 import type { GuardedRequest } from "./guarded_request.ts";
 

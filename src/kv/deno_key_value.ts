@@ -1,4 +1,4 @@
-import { checkPage } from "./check_commit.ts";
+import { checkPage } from "./validate_commit.ts";
 import type { DenoKv } from "./deno_kv.ts";
 import type { KeyValue } from "./key_value.ts";
 import { commitToKv } from "./deno_kv_commit.ts";

@@ -1,4 +1,4 @@
-import { checkCommit, serializeValue } from "./check_commit.ts";
+import { checkCommit, serializeValue } from "./validate_commit.ts";
 import type { Deadline } from "../runtime/deadline.ts";
 import type { DenoKv, DenoKvAtomic } from "./deno_kv.ts";
 import { encodeKey } from "./key_encoding.ts";

@@ -1,5 +1,5 @@
 import { waitBackoff } from "../runtime/backoff.ts";
-import { maxChecks } from "./check_commit.ts";
+import { maxChecks } from "./validate_commit.ts";
 import { encodeKey } from "./key_encoding.ts";
 import type { KeyValue, KeyValueKey, KeyValueMutation } from "./key_value.ts";
 import type { Runtime } from "../runtime/runtime.ts";

@@ -1,5 +1,5 @@
 import { deserialize } from "node:v8";
-import { checkCommit, checkPage, serializeValue } from "./check_commit.ts";
+import { checkCommit, checkPage, serializeValue } from "./validate_commit.ts";
 import { encodeKey, encodePrefix, isBelow } from "./key_encoding.ts";
 import type {
   KeyValue,

@@ -2,10 +2,10 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import {
   type AbuseProtectionOptions,
   resolveAbuseProtection,
-} from "../../src/guard/abuse_options.ts";
+} from "../../src/guard/abuse_protection_options.ts";
 import { createGuard } from "../../src/guard/guard.ts";
 import type { GuardedRequest } from "../../src/guard/guarded_request.ts";
-import type { Protection } from "../../src/guard/protection.ts";
+import type { Protection } from "../../src/guard/operation_protection.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";

@@ -1,5 +1,5 @@
 import { fixedWindow, tokenBucket, type TokenLimit } from "../../src/guard/budget/token_bucket.ts";
-import { LimitStore } from "../../src/guard/budget/limit_store.ts";
+import { LimitStore } from "../../src/guard/budget/bucket_store.ts";
 import type { TakeResult } from "../../src/guard/budget/token_lease.ts";
 import { RateLimiter } from "../../src/guard/budget/rate_limiter.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { roundingTolerance } from "../../src/guard/budget/token_bucket.ts";
-import { secondsUntil } from "../../src/guard/budget/rate_headers.ts";
+import { secondsUntil } from "../../src/guard/budget/rate_limit_headers.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
 import { StoreError } from "../../src/kv/store_error.ts";
 import { bucket, limitWorld, window } from "./rate_limiter_support.ts";

@@ -3,7 +3,7 @@ import type { AppConfig } from "../../src/config.ts";
 import { all } from "../../src/filter/builders.ts";
 import type { CaptchaQuestion, CaptchaVerifier } from "../../src/guard/captcha/captcha_verifier.ts";
 import { turnstile } from "../../src/guard/captcha/turnstile.ts";
-import type { ProtectionOptions } from "../../src/guard/protection_options.ts";
+import type { ProtectionOptions } from "../../src/guard/resource_protection_options.ts";
 import { resource } from "../../src/resource/define/definition.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/define.ts";

@@ -2,7 +2,7 @@ import type { AppConfig } from "../../src/config.ts";
 import { type App, createApp } from "../../src/app.ts";
 import { type Database, openDatabase } from "../../src/db/open_database.ts";
 import { all } from "../../src/filter/builders.ts";
-import type { AbuseProtectionOptions } from "../../src/guard/abuse_options.ts";
+import type { AbuseProtectionOptions } from "../../src/guard/abuse_protection_options.ts";
 import { resource, type ResourceOptions } from "../../src/resource/define/definition.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";

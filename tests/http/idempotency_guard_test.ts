@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { AbuseProtectionOptions } from "../../src/guard/abuse_options.ts";
+import type { AbuseProtectionOptions } from "../../src/guard/abuse_protection_options.ts";
 import type { TrustQuestion } from "../../src/guard/pow/difficulty.ts";
 import { resource, type ResourceOptions } from "../../src/resource/define/definition.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";

@@ -3,7 +3,7 @@ import { type BoundedMap, boundedMap } from "../../runtime/bounded_map.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { type TakeResult, TokenLease } from "./token_lease.ts";
 import type { TokenLimit } from "./token_bucket.ts";
-import type { LimitStore } from "./limit_store.ts";
+import type { LimitStore } from "./bucket_store.ts";
 
 /**
  * One limit, for all callers, in all processes. Exact where little is left. Where there is much, a

@@ -1,5 +1,5 @@
 import type { BudgetClassOptions } from "./budget_options.ts";
-import type { RateLimitOptions } from "../protection_options.ts";
+import type { RateLimitOptions } from "../resource_protection_options.ts";
 
 /** What is left of a limit for one caller, and when that was so. */
 export interface Bucket {

@@ -9,7 +9,7 @@ import {
   type TokenDemand,
 } from "./draw_tokens.ts";
 import { type Bucket, fullBucket, roundingTolerance, type TokenLimit } from "./token_bucket.ts";
-import type { LeaseHolder, LimitStore } from "./limit_store.ts";
+import type { LeaseHolder, LimitStore } from "./bucket_store.ts";
 
 /** What became of an attempt to take tokens. */
 export interface TakeResult {

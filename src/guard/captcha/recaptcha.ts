@@ -1,5 +1,5 @@
 import type { CaptchaVerifier } from "./captcha_verifier.ts";
-import { siteVerifier, type SiteVerifyOptions } from "./site_verify.ts";
+import { siteVerifier, type SiteVerifyOptions } from "./siteverify_protocol.ts";
 
 /** What {@link recaptcha} is told. */
 export interface RecaptchaOptions extends SiteVerifyOptions {

@@ -1,8 +1,8 @@
 import type { Runtime } from "../../runtime/runtime.ts";
-import type { ResolvedAbuseProtection } from "../abuse_options.ts";
+import type { ResolvedAbuseProtection } from "../abuse_protection_options.ts";
 import type { RequestBudget } from "../budget/request_budget.ts";
 import type { GuardedRequest } from "../guarded_request.ts";
-import type { Protection } from "../protection.ts";
+import type { Protection } from "../operation_protection.ts";
 import { callTrust, overflowDifficulty } from "./difficulty.ts";
 import type { ProofOfWork } from "./proof_of_work.ts";
 import type { FingerprintedRequest } from "./request_fingerprint.ts";

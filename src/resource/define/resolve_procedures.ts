@@ -1,4 +1,4 @@
-import type { Protection } from "../../guard/protection.ts";
+import type { Protection } from "../../guard/operation_protection.ts";
 import { requireKnownOptions } from "../../problem/known_options.ts";
 import { showValue } from "../../problem/show_value.ts";
 import type { TableInfo } from "../../schema/table_info.ts";

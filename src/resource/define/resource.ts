@@ -5,7 +5,7 @@ import type { Filter } from "../../filter/filter.ts";
 import type { Operators } from "../../filter/operators/operators.ts";
 import type { FilterParser } from "../../filter/syntax/filter_parser.ts";
 import type { GroupTable } from "../../plan/group_table.ts";
-import type { Protection } from "../../guard/protection.ts";
+import type { Protection } from "../../guard/operation_protection.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
 import type { PageLimits } from "../../plan/page.ts";
 import type { Runtime } from "../../runtime/runtime.ts";

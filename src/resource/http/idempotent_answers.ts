@@ -12,7 +12,7 @@ import type { ResolvedIdempotencyOptions } from "../../idempotency/idempotency_o
 import { KvIdempotency } from "../../idempotency/kv_idempotency.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import type { IdempotencyClaim, IdempotencyStore } from "../../idempotency/idempotency_store.ts";
-import type { AppStore } from "../../kv/open_store.ts";
+import type { AppStore } from "../../kv/open_key_value_store.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { StoreError } from "../../kv/store_error.ts";
 import type { IncomingRequest } from "./incoming_request.ts";

@@ -1,6 +1,6 @@
 import type { Admission } from "../../guard/admission.ts";
 import type { Guard } from "../../guard/guard.ts";
-import type { Protection } from "../../guard/protection.ts";
+import type { Protection } from "../../guard/operation_protection.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import type { IncomingRequest } from "./incoming_request.ts";
 import type { AnswerIdempotently } from "./idempotent_answers.ts";

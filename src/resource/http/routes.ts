@@ -1,6 +1,6 @@
 import { admitCaller, requireUser } from "../../auth/authorize.ts";
 import type { User } from "../../auth/user.ts";
-import type { Protection } from "../../guard/protection.ts";
+import type { Protection } from "../../guard/operation_protection.ts";
 import { reservedSegments as reserved } from "../../plan/reserved_segments.ts";
 import { Problem } from "../../problem/problem.ts";
 import { jsonType, type Reply } from "../../protocol/reply.ts";

@@ -7,7 +7,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { uuidV7 } from "../../runtime/uuid_v7.ts";
 import type { ResolvedCaptchaOptions } from "./captcha_options.ts";
 import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
-import { createClaimedSolutions } from "../pow/claimed_solutions.ts";
+import { createClaimedSolutions } from "./claimed_tokens.ts";
 
 /** The gate and the overflow of CAPTCHAs, as far as admission has to know them. */
 export interface CaptchaChallenge {

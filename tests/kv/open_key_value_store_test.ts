@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import type { Observation } from "../../src/runtime/observation.ts";
-import { openStore } from "../../src/kv/open_store.ts";
+import { openStore } from "../../src/kv/open_key_value_store.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { set } from "../conformance/key_value.ts";
 import { scratchFolder } from "../support/scratch.ts";

@@ -1,7 +1,7 @@
 import type { Access } from "../auth/scope.ts";
 import { requireKnownOptions } from "../problem/known_options.ts";
 import { showValue } from "../problem/show_value.ts";
-import type { ResolvedAbuseProtection } from "./abuse_options.ts";
+import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
 import { requireCaptchaAction } from "./captcha/captcha_options.ts";
 import { maxDifficulty, type Trust } from "./pow/difficulty.ts";
 import {
@@ -12,7 +12,7 @@ import {
   type PowGateOptions,
   type ProtectionOptions,
   type RateLimitOptions,
-} from "./protection_options.ts";
+} from "./resource_protection_options.ts";
 import type { RateLimiter } from "./budget/rate_limiter.ts";
 
 /** What stands before one operation, every option settled. */

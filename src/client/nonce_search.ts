@@ -1,7 +1,7 @@
 import { hasLeadingZeroBits } from "../protocol/proof_of_work.ts";
 import { createSha256 } from "../protocol/sha256.ts";
 import { nonceAt, nonceRange, rangeSize } from "./nonce_range.ts";
-import { createPlainScan, type Scan } from "./scan.ts";
+import { createPlainScan, type Scan } from "./plain_scan.ts";
 
 /** A challenge, as the headers of a 428 tell it. */
 export interface Challenge {

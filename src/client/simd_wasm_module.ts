@@ -11,7 +11,7 @@ import {
   sized,
   v128,
   vector,
-} from "./simd_code.ts";
+} from "./wasm_instructions.ts";
 
 /** Where the search finds what it works on, in bytes of its memory; see `searchInput`. */
 export const simdMemory = { state: 0, block: 32, mask: 96 } as const;
