@@ -12,7 +12,7 @@ export interface Challenge {
 }
 
 /** The state of one search, which this thread and the workers share. */
-export interface Search {
+export interface NonceSearch {
   /** The nonce, once there is one. */
   found(): string | null;
   /** Gives a range that nobody else searches. */
@@ -24,7 +24,7 @@ export interface Search {
   /** False once a proposal was wrong: then only the plain search is believed. */
   isTrusted(): boolean;
   /** Resolves at the next {@link wake}. */
-  news(): Promise<void>;
+  nextEvent(): Promise<void>;
   wake(): void;
 }
 
@@ -35,7 +35,10 @@ export interface FastScan {
 }
 
 /** Begins a search. */
-export function createSearch({ token, difficulty }: Challenge, fast: FastScan | null): Search {
+export function createNonceSearch(
+  { token, difficulty }: Challenge,
+  fast: FastScan | null,
+): NonceSearch {
   const plain = createPlainScan();
   let nonce: string | null = null;
   let isTrusted = true;
@@ -69,7 +72,7 @@ export function createSearch({ token, difficulty }: Challenge, fast: FastScan | 
       const index = (isFast ? fast.scan : plain)(range, { difficulty, from, to });
       if (index >= 0) propose(part.counter, index);
     },
-    news: () =>
+    nextEvent: () =>
       new Promise((resolve) => {
         wake = resolve;
       }),

@@ -2,15 +2,15 @@ import { nonceRange, rangeSize } from "./nonce_range.ts";
 import { searchInput } from "./simd_scan.ts";
 
 /** Workers that search, each in ranges of its own. */
-export interface SearchCrew {
+export interface SearchWorkers {
   /** Workers that have said that they are ready and were not lost since. */
-  readonly atWork: number;
+  readonly readyCount: number;
   /** Lets all of them go. */
   stop(): void;
 }
 
 /** What to search for, and whom to tell. */
-export interface CrewOrders {
+export interface SearchWorkersOptions {
   readonly token: string;
   readonly difficulty: number;
   /** The search, compiled for the ranges of this token. */
@@ -30,7 +30,7 @@ export interface CrewOrders {
  * Starts workers. One that cannot be made, fails or falls silent costs its part of the speed and
  * nothing else: there are more nonces than anybody searches, so no range has to be searched again.
  */
-export function startCrew(orders: CrewOrders): SearchCrew {
+export function startSearchWorkers(orders: SearchWorkersOptions): SearchWorkers {
   const ready = new Set<Worker>();
   const all = new Set<Worker>();
   for (let i = 0; i < orders.workers; i++) {
@@ -62,7 +62,7 @@ export function startCrew(orders: CrewOrders): SearchCrew {
   }
 
   return {
-    get atWork() {
+    get readyCount() {
       return ready.size;
     },
     stop() {
@@ -100,7 +100,7 @@ onmessage = ({ data: { module, ranges = [] } }) => {
 };
 `;
 
-function makeWorker(orders: CrewOrders): Worker | null {
+function makeWorker(orders: SearchWorkersOptions): Worker | null {
   try {
     return orders.makeWorker(script);
   } catch {
@@ -109,7 +109,7 @@ function makeWorker(orders: CrewOrders): Worker | null {
   }
 }
 
-function takeRanges({ token, difficulty, takeCounter }: CrewOrders): readonly unknown[] {
+function takeRanges({ token, difficulty, takeCounter }: SearchWorkersOptions): readonly unknown[] {
   return Array.from({ length: rangesAtOnce }, () => {
     const counter = takeCounter();
     return { counter, input: searchInput(nonceRange(token, counter), difficulty) };

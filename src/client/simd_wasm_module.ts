@@ -1,7 +1,6 @@
 import { roundConstants } from "../protocol/sha256.ts";
 import { firstWord } from "./nonce_range.ts";
 import {
-  type Code,
   flatten,
   i32,
   localGet,
@@ -11,6 +10,7 @@ import {
   sized,
   v128,
   vector,
+  type WasmCode,
 } from "./wasm_instructions.ts";
 
 /** Where the search finds what it works on, in bytes of its memory; see `searchInput`. */
@@ -68,13 +68,15 @@ function varyingWords(at: number): readonly boolean[] {
 }
 
 /** What a word of the schedule is the sum of: earlier words, as they are or through a sigma. */
-function sources(t: number): readonly (readonly [source: number, form: (x: Code) => Code])[] {
-  const itself = (x: Code) => x;
+function sources(
+  t: number,
+): readonly (readonly [source: number, form: (x: WasmCode) => WasmCode])[] {
+  const itself = (x: WasmCode) => x;
   return [[t - 16, itself], [t - 15, smallSigma0], [t - 7, itself], [t - 2, smallSigma1]];
 }
 
 /** What is the same for all nonces of a call. */
-function prologue(at: number, varies: readonly boolean[]): Code {
+function prologue(at: number, varies: readonly boolean[]): WasmCode {
   const code = [
     eachLetter((letter) =>
       localSet(startLetters + letter, v128.loadSplat(simdMemory.state + 4 * letter))
@@ -95,8 +97,8 @@ function prologue(at: number, varies: readonly boolean[]): Code {
 }
 
 /** The rounds that come after a word that varies is known. */
-function mainRounds(at: number, varies: readonly boolean[]): Code {
-  const code: Code[] = [];
+function mainRounds(at: number, varies: readonly boolean[]): WasmCode {
+  const code: WasmCode[] = [];
   for (let t = at; t < 64; t++) {
     const word = ring + t % 16;
     if (varies[t] && t !== at) {
@@ -114,7 +116,7 @@ function mainRounds(at: number, varies: readonly boolean[]): Code {
 }
 
 /** One round; instead of moving the letters on, it counts on where they stand. */
-function round(t: number, base: number, term: Code): Code {
+function round(t: number, base: number, term: WasmCode): WasmCode {
   const place = (letter: number) => base + (letter - t + 64) % 8;
   const [a, b, c] = [localGet(place(0)), localGet(place(1)), localGet(place(2))];
   const [e, f, g] = [localGet(place(4)), localGet(place(5)), localGet(place(6))];
@@ -130,7 +132,7 @@ function round(t: number, base: number, term: Code): Code {
 }
 
 /** Four neighbours: the index is a multiple of four, and its last bits are the last letter's. */
-function fourWords(): Code {
+function fourWords(): WasmCode {
   const nibble = (mask: number, shift: number) =>
     i32.shiftLeft(i32.and(localGet(index), i32.constant(mask)), shift);
   const word = [nibble(0xf000, 12), nibble(0xf00, 8), nibble(0xf0, 4), nibble(0xf, 0)]
@@ -143,40 +145,40 @@ function fourWords(): Code {
 }
 
 /** One bit for each of the four whose digest begins with zeros enough. */
-function solved(): Code {
+function solved(): WasmCode {
   const digest = v128.add(localGet(letters), v128.loadSplat(simdMemory.state));
   const bits = v128.and(digest, v128.loadSplat(simdMemory.mask));
   return v128.bitmask(v128.areEqual(bits, v128.splat(i32.constant(0))));
 }
 
-function smallSigma0(x: Code): Code {
+function smallSigma0(x: WasmCode): WasmCode {
   return v128.xor(turns(x, [7, 18]), v128.shiftRight(x, 3));
 }
 
-function smallSigma1(x: Code): Code {
+function smallSigma1(x: WasmCode): WasmCode {
   return v128.xor(turns(x, [17, 19]), v128.shiftRight(x, 10));
 }
 
 /** The exclusive or of a value turned right by each of these numbers of bits. */
-function turns(x: Code, bits: readonly number[]): Code {
+function turns(x: WasmCode, bits: readonly number[]): WasmCode {
   return bits.map((n) => v128.or(v128.shiftRight(x, n), v128.shiftLeft(x, 32 - n)))
     .reduce(v128.xor);
 }
 
-function roundConstant(t: number): Code {
+function roundConstant(t: number): WasmCode {
   return v128.loadSplat(constants + 4 * t);
 }
 
-function sum(terms: readonly Code[]): Code {
+function sum(terms: readonly WasmCode[]): WasmCode {
   return terms.reduce(v128.add);
 }
 
-function eachLetter(write: (letter: number) => Code): Code {
+function eachLetter(write: (letter: number) => WasmCode): WasmCode {
   return [0, 1, 2, 3, 4, 5, 6, 7].map(write);
 }
 
 /** A module with one page of memory and one function, `memory` and `scan` (chapter 5.5). */
-function moduleOf(body: Code): Uint8Array<ArrayBuffer> {
+function moduleOf(body: WasmCode): Uint8Array<ArrayBuffer> {
   const i32Type = 0x7f;
   const v128Type = 0x7b;
   const locals = vector([[1, i32Type], [vectors, v128Type]]);
@@ -193,12 +195,12 @@ function moduleOf(body: Code): Uint8Array<ArrayBuffer> {
 }
 
 /** Little-endian, as WebAssembly reads them. */
-function constantBytes(): Code[] {
+function constantBytes(): WasmCode[] {
   return Array.from(roundConstants, (word) => [0, 8, 16, 24].map((bits) => word >>> bits & 255))
     .flat().map((byte) => [byte]);
 }
 
 /** A section with one entry. */
-function section(id: number, entry: Code): Code {
+function section(id: number, entry: WasmCode): WasmCode {
   return [id, sized(vector([entry]))];
 }

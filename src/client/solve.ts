@@ -1,6 +1,6 @@
 import { nonceRange } from "./nonce_range.ts";
-import { type Challenge, createSearch } from "./nonce_search.ts";
-import { startCrew } from "./search_workers.ts";
+import { type Challenge, createNonceSearch } from "./nonce_search.ts";
+import { startSearchWorkers } from "./search_workers.ts";
 import { compileSearch, createSimdScan } from "./simd_scan.ts";
 
 /** How to search. */
@@ -28,10 +28,10 @@ export async function solve(challenge: Challenge, options: SolveOptions = {}): P
   const { at } = nonceRange(token, 0);
   const module = difficulty < worthCompiling ? null : await compileSearch(at);
   const fast = module === null ? null : await createSimdScan(module);
-  const search = createSearch(challenge, fast === null ? null : { at, scan: fast });
+  const search = createNonceSearch(challenge, fast === null ? null : { at, scan: fast });
   const wake = () => search.wake();
   signal?.addEventListener("abort", wake);
-  const crew = module === null ? null : startCrew({
+  const crew = module === null ? null : startSearchWorkers({
     ...challenge,
     module,
     workers: difficulty < worthWorkers ? 0 : options.workers ?? usualWorkers(),
@@ -45,7 +45,7 @@ export async function solve(challenge: Challenge, options: SolveOptions = {}): P
       signal?.throwIfAborted();
       const nonce = search.found();
       if (nonce !== null) return nonce;
-      if (search.isTrusted() && crew !== null && crew.atWork > 0) await search.news();
+      if (search.isTrusted() && crew !== null && crew.readyCount > 0) await search.nextEvent();
       else {
         search.searchPart();
         await nextTurn();

@@ -3,16 +3,16 @@
  * bytes (WebAssembly 2.0, chapter 5), so that an expression is written as it is read. The bytes of an
  * operand stay in a list of their own until the end.
  */
-export type Code = readonly (number | Code)[];
+export type WasmCode = readonly (number | WasmCode)[];
 
 /** All the bytes in a row. */
-export function flatten(code: Code): number[] {
+export function flatten(code: WasmCode): number[] {
   const bytes: number[] = [];
   collect(code, bytes);
   return bytes;
 }
 
-function collect(code: Code, bytes: number[]): void {
+function collect(code: WasmCode, bytes: number[]): void {
   for (const part of code) {
     if (typeof part === "number") bytes.push(part);
     else collect(part, bytes);
@@ -20,80 +20,83 @@ function collect(code: Code, bytes: number[]): void {
 }
 
 /** A number without a sign, as LEB128. */
-export function unsigned(value: number): Code {
+export function unsigned(value: number): WasmCode {
   return value < 128 ? [value] : [value & 127 | 128, ...unsigned(value >>> 7)];
 }
 
-function signed(value: number): Code {
+function signed(value: number): WasmCode {
   return value >= -64 && value < 64 ? [value & 127] : [value & 127 | 128, ...signed(value >> 7)];
 }
 
 /** What a list of things is written as: their number, then they. */
-export function vector(items: readonly Code[]): Code {
+export function vector(items: readonly WasmCode[]): WasmCode {
   return [unsigned(items.length), items];
 }
 
 /** A section of a module, or a body: its length in bytes, then it. */
-export function sized(content: Code): Code {
+export function sized(content: WasmCode): WasmCode {
   const bytes = flatten(content);
   return [unsigned(bytes.length), bytes];
 }
 
 /** The value of a local. */
-export const localGet = (local: number): Code => [0x20, unsigned(local)];
+export const localGet = (local: number): WasmCode => [0x20, unsigned(local)];
 /** Sets a local. */
-export const localSet = (local: number, value: Code): Code => [value, 0x21, unsigned(local)];
+export const localSet = (
+  local: number,
+  value: WasmCode,
+): WasmCode => [value, 0x21, unsigned(local)];
 
 /** Instructions on whole numbers of 32 bits. */
 export const i32 = {
-  constant: (value: number): Code => [0x41, signed(value)],
-  add: (x: Code, y: Code): Code => [x, y, 0x6a],
-  and: (x: Code, y: Code): Code => [x, y, 0x71],
-  or: (x: Code, y: Code): Code => [x, y, 0x72],
-  shiftLeft: (x: Code, bits: number): Code => [x, i32.constant(bits), 0x74],
-  isLess: (x: Code, y: Code): Code => [x, y, 0x49],
-  trailingZeros: (x: Code): Code => [x, 0x68],
+  constant: (value: number): WasmCode => [0x41, signed(value)],
+  add: (x: WasmCode, y: WasmCode): WasmCode => [x, y, 0x6a],
+  and: (x: WasmCode, y: WasmCode): WasmCode => [x, y, 0x71],
+  or: (x: WasmCode, y: WasmCode): WasmCode => [x, y, 0x72],
+  shiftLeft: (x: WasmCode, bits: number): WasmCode => [x, i32.constant(bits), 0x74],
+  isLess: (x: WasmCode, y: WasmCode): WasmCode => [x, y, 0x49],
+  trailingZeros: (x: WasmCode): WasmCode => [x, 0x68],
 };
 
 /** Instructions on vectors of four such numbers. */
 export const v128 = {
-  load: (address: number): Code => [atZero, simd(0x00), 4, unsigned(address)],
+  load: (address: number): WasmCode => [atZero, simd(0x00), 4, unsigned(address)],
   /** One number in memory, in all four places. */
-  loadSplat: (address: number): Code => [atZero, simd(0x09), 2, unsigned(address)],
-  store: (address: number, value: Code): Code => [
+  loadSplat: (address: number): WasmCode => [atZero, simd(0x09), 2, unsigned(address)],
+  store: (address: number, value: WasmCode): WasmCode => [
     atZero,
     value,
     simd(0x0b),
     4,
     unsigned(address),
   ],
-  constant: (bytes: Code): Code => [simd(0x0c), bytes],
-  splat: (x: Code): Code => [x, simd(0x11)],
-  add: (x: Code, y: Code): Code => [x, y, simd(0xae)],
-  and: (x: Code, y: Code): Code => [x, y, simd(0x4e)],
-  or: (x: Code, y: Code): Code => [x, y, simd(0x50)],
-  xor: (x: Code, y: Code): Code => [x, y, simd(0x51)],
+  constant: (bytes: WasmCode): WasmCode => [simd(0x0c), bytes],
+  splat: (x: WasmCode): WasmCode => [x, simd(0x11)],
+  add: (x: WasmCode, y: WasmCode): WasmCode => [x, y, simd(0xae)],
+  and: (x: WasmCode, y: WasmCode): WasmCode => [x, y, simd(0x4e)],
+  or: (x: WasmCode, y: WasmCode): WasmCode => [x, y, simd(0x50)],
+  xor: (x: WasmCode, y: WasmCode): WasmCode => [x, y, simd(0x51)],
   /** Bits of `x` where the mask has ones, of `y` elsewhere. */
-  select: (x: Code, y: Code, mask: Code): Code => [x, y, mask, simd(0x52)],
-  shiftLeft: (x: Code, bits: number): Code => [x, i32.constant(bits), simd(0xab)],
-  shiftRight: (x: Code, bits: number): Code => [x, i32.constant(bits), simd(0xad)],
-  areEqual: (x: Code, y: Code): Code => [x, y, simd(0x37)],
+  select: (x: WasmCode, y: WasmCode, mask: WasmCode): WasmCode => [x, y, mask, simd(0x52)],
+  shiftLeft: (x: WasmCode, bits: number): WasmCode => [x, i32.constant(bits), simd(0xab)],
+  shiftRight: (x: WasmCode, bits: number): WasmCode => [x, i32.constant(bits), simd(0xad)],
+  areEqual: (x: WasmCode, y: WasmCode): WasmCode => [x, y, simd(0x37)],
   /** One bit for each of the four that is all ones. */
-  bitmask: (x: Code): Code => [x, simd(0xa4)],
+  bitmask: (x: WasmCode): WasmCode => [x, simd(0xa4)],
 };
 
-const atZero: Code = [0x41, 0];
+const atZero: WasmCode = [0x41, 0];
 
-function simd(instruction: number): Code {
+function simd(instruction: number): WasmCode {
   return [0xfd, unsigned(instruction)];
 }
 
 /** Repeats while `condition` is not zero, once at least. */
-export function repeat(body: Code, condition: Code): Code {
+export function repeat(body: WasmCode, condition: WasmCode): WasmCode {
   return [0x03, 0x40, body, condition, 0x0d, 0, 0x0b];
 }
 
 /** Leaves the function with a value if the condition is not zero. */
-export function returnIf(condition: Code, value: Code): Code {
+export function returnIf(condition: WasmCode, value: WasmCode): WasmCode {
   return [condition, 0x04, 0x40, value, 0x0f, 0x0b];
 }

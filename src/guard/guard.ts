@@ -4,13 +4,13 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
 import { Admission, type AdmissionOptions } from "./admission.ts";
 import { anonymousClass, authenticatedClass } from "./budget/budget_options.ts";
-import { createCaptcha } from "./captcha/captcha_challenge.ts";
-import { fixedWindow, tokenBucket, type TokenLimit } from "./budget/token_bucket.ts";
-import { LimitStore } from "./budget/bucket_store.ts";
+import { createCaptchaChallenge } from "./captcha/captcha_challenge.ts";
+import { type BucketPolicy, fixedWindow, tokenBucket } from "./budget/token_bucket.ts";
+import { BucketStore } from "./budget/bucket_store.ts";
 import { createProofOfWork, type ProofOfWork } from "./pow/proof_of_work.ts";
 import {
-  type ProtectedOperation,
-  type Protection,
+  type OperationProtection,
+  type ProtectedResource,
   resolveProcedureProtection,
   resolveProtections,
 } from "./operation_protection.ts";
@@ -21,15 +21,18 @@ import type { GuardedRequest } from "./guarded_request.ts";
 /** Stands before the operations of a service. */
 export interface Guard {
   /** What protects the operations of a resource; an access without anything is absent. */
-  protect(options: ProtectionOptions, place: ProtectedOperation): ReadonlyMap<Access, Protection>;
+  protect(
+    options: ProtectionOptions,
+    place: ProtectedResource,
+  ): ReadonlyMap<Access, OperationProtection>;
   /** What protects one of its procedures; null for nothing. */
   protectProcedure(
     own: ProcedureProtectionOptions,
     options: ProtectionOptions,
-    place: ProtectedOperation,
-  ): Protection | null;
+    place: ProtectedResource,
+  ): OperationProtection | null;
   /** Lets one request through, or not. */
-  admission(protection: Protection, guarded: GuardedRequest): Admission;
+  admission(protection: OperationProtection, guarded: GuardedRequest): Admission;
   /** Puts back what is held of the limits. The store must still be open. */
   close(): Promise<void>;
 }
@@ -47,10 +50,10 @@ export interface GuardOptions {
 
 /** One guard for one app: what is counted in it is counted for all resources together. */
 export function createGuard({ abuse, store, runtime }: GuardOptions): Guard {
-  let limits: LimitStore | null = null;
+  let limits: BucketStore | null = null;
   let proofOfWork: ProofOfWork | null = null;
-  function rateLimiterOf(id: string, limit: TokenLimit): RateLimiter {
-    limits ??= new LimitStore(store.need("limits"), runtime);
+  function rateLimiterOf(id: string, limit: BucketPolicy): RateLimiter {
+    limits ??= new BucketStore(store.need("limits"), runtime);
     return new RateLimiter(id, limit, limits, runtime.clock);
   }
   const rateLimits = new Map<string, RateLimiter>();
@@ -67,7 +70,7 @@ export function createGuard({ abuse, store, runtime }: GuardOptions): Guard {
     abuse,
     captcha: abuse.captcha === null
       ? null
-      : createCaptcha({ ...abuse.captcha, store: store.need("limits"), runtime }),
+      : createCaptchaChallenge({ ...abuse.captcha, store: store.need("limits"), runtime }),
     runtime,
     budgetOf: budgetFinder(abuse, rateLimiterOf, runtime),
     proofOfWork: () =>
@@ -86,7 +89,7 @@ export function createGuard({ abuse, store, runtime }: GuardOptions): Guard {
 
 function budgetFinder(
   { budget }: ResolvedAbuseProtection,
-  rateLimiterOf: (id: string, limit: TokenLimit) => RateLimiter,
+  rateLimiterOf: (id: string, limit: BucketPolicy) => RateLimiter,
   { observe }: Runtime,
 ): AdmissionOptions["budgetOf"] {
   if (budget === null) return () => null;

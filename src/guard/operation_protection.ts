@@ -16,7 +16,7 @@ import {
 import type { RateLimiter } from "./budget/rate_limiter.ts";
 
 /** What stands before one operation, every option settled. */
-export interface Protection {
+export interface OperationProtection {
   /** All operations of a resource share one. */
   readonly rateLimit: RateLimiter | null;
   /** Tokens for each item; 0 where no budget has anything to say. */
@@ -28,7 +28,7 @@ export interface Protection {
 }
 
 /** Where protections stand, for messages and for the store. */
-export interface ProtectedOperation {
+export interface ProtectedResource {
   /** Begins messages: `Cannot serve "notes"`. */
   readonly subject: string;
   /** The path of the resource. */
@@ -45,9 +45,9 @@ export interface ProtectionContext {
 /** What protects the operations of a resource; an access without anything is absent. */
 export function resolveProtections(
   options: ProtectionOptions,
-  place: ProtectedOperation,
+  place: ProtectedResource,
   context: ProtectionContext,
-): ReadonlyMap<Access, Protection> {
+): ReadonlyMap<Access, OperationProtection> {
   checkRateLimit(options.rateLimit, place);
   checkCosts(options.cost ?? {}, place, context.abuse);
   checkGates(options, place, context.abuse);
@@ -62,9 +62,9 @@ export function resolveProtections(
 export function resolveProcedureProtection(
   own: { readonly cost?: number | undefined; readonly pow?: ProtectionOptions["pow"] },
   { rateLimit, overflow }: ProtectionOptions,
-  place: ProtectedOperation,
+  place: ProtectedResource,
   context: ProtectionContext,
-): Protection | null {
+): OperationProtection | null {
   const { cost, pow } = own;
   const options: ProtectionOptions = {
     rateLimit,
@@ -80,9 +80,9 @@ export function resolveProcedureProtection(
 function protectionOf(
   access: Access,
   options: ProtectionOptions,
-  { url }: ProtectedOperation,
+  { url }: ProtectedResource,
   { abuse, rateLimitOf }: ProtectionContext,
-): Protection | null {
+): OperationProtection | null {
   const kind = guardedKind(access);
   const isStream = access === "subscribe";
   const { pow = false, captcha, rateLimit } = options;
@@ -109,12 +109,12 @@ function covers({ operations }: PowGateOptions | CaptchaGateOptions, kind: Guard
 function powGate(
   { difficulty, trust }: PowGateOptions,
   abuse: ResolvedAbuseProtection,
-): Protection["pow"] {
+): OperationProtection["pow"] {
   const settled = abuse.pow();
   return { difficulty: difficulty ?? settled.difficulty, trust: trust ?? settled.trust };
 }
 
-function checkRateLimit(rateLimit: unknown, { subject }: ProtectedOperation): void {
+function checkRateLimit(rateLimit: unknown, { subject }: ProtectedResource): void {
   if (rateLimit === undefined) return;
   const known: Readonly<Record<keyof RateLimitOptions, true>> = {
     windowMs: true,
@@ -141,7 +141,7 @@ const minCost = 0.001;
 /** What costs more than a bucket holds could never be paid for. */
 function checkCosts(
   costs: unknown,
-  { subject }: ProtectedOperation,
+  { subject }: ProtectedResource,
   { budget }: ResolvedAbuseProtection,
 ): void {
   const given = requireOptions(costs, `${subject}: cost`, kinds);
@@ -168,7 +168,7 @@ function checkCosts(
 
 function checkGates(
   { pow, captcha, overflow }: ProtectionOptions,
-  { subject }: ProtectedOperation,
+  { subject }: ProtectedResource,
   abuse: ResolvedAbuseProtection,
 ): void {
   if (pow !== undefined && typeof pow !== "boolean") {

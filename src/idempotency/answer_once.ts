@@ -54,7 +54,7 @@ export interface IdempotentAdmission {
   /** Throws a 428 or 429 where the request may not pass. */
   admit(): void | Promise<void>;
   /** Gives back what was taken: an answer that is given again costs nothing. */
-  giveBack(): void;
+  refund(): void;
 }
 
 /**
@@ -75,36 +75,36 @@ export async function answerOnce(
   const isDoubtful = gate !== null && await gate.isDoubtful();
   if (isDoubtful) {
     const found = await keeping.store.find(claim);
-    if (found !== null) return await repeated(found, claim, work);
+    if (found !== null) return await replay(found, claim, work);
     await gate.admit();
   }
   // Nothing is done before the store has said that nobody else does it.
   const result = await keeping.store.claim(claim);
   if (result.kind !== "claimed") {
-    gate?.giveBack();
-    return await repeated(result, claim, work);
+    gate?.refund();
+    return await replay(result, claim, work);
   }
-  const letGo = hold(claim, keeping);
+  const letGo = keepRenewing(claim, keeping);
   let answered: RequestOutcome;
   try {
-    answered = await refusalsAnswered(async () => {
+    answered = await refusalsAsReplies(async () => {
       if (!isDoubtful) await gate?.admit();
       return await work.execute(claim);
     });
   } catch (error) {
     await letGo();
-    await settle("release", claim, keeping);
+    await storeOutcome("release", claim, keeping);
     throw error;
   }
   await letGo();
   const { reply, isStored } = answered;
-  const answer = isStored ? null : storable(reply);
-  if (!isStored) await settle(answer ?? "release", claim, keeping);
+  const answer = isStored ? null : storableAnswer(reply);
+  if (!isStored) await storeOutcome(answer ?? "release", claim, keeping);
   return reply;
 }
 
 /** The 409 of a request that somebody else is answering. */
-export function inFlight(): Problem {
+export function inFlightProblem(): Problem {
   return new Problem(
     "idempotency-in-flight",
     "A request with this Idempotency-Key is still running",
@@ -130,7 +130,7 @@ function hashOf(...parts: readonly (string | Uint8Array)[]): string {
   return hash.digest("base64url");
 }
 
-async function repeated(
+async function replay(
   result: FoundAnswer,
   { fingerprint }: IdempotencyClaim,
   work: IdempotentWork,
@@ -141,7 +141,7 @@ async function repeated(
       "This Idempotency-Key was used for another request: take a new key",
     );
   }
-  if (result.kind === "in-flight") throw inFlight();
+  if (result.kind === "in-flight") throw inFlightProblem();
   // The answer shows rows, and a right may have been withdrawn since it was given first.
   await work.authorize();
   const { status, headers, body } = result.answer;
@@ -149,7 +149,7 @@ async function repeated(
 }
 
 /** Renews the claim until the answer is there; what is given back ends that. */
-function hold(claim: IdempotencyClaim, { store, clock, observe }: IdempotencyContext) {
+function keepRenewing(claim: IdempotencyClaim, { store, clock, observe }: IdempotencyContext) {
   let isOver = false;
   let cancel = () => {};
   let renewal = Promise.resolve();
@@ -176,26 +176,26 @@ function hold(claim: IdempotencyClaim, { store, clock, observe }: IdempotencyCon
 }
 
 /** A refusal that would be the same the next time is an answer like any other. */
-async function refusalsAnswered(work: () => Promise<RequestOutcome>): Promise<RequestOutcome> {
+async function refusalsAsReplies(work: () => Promise<RequestOutcome>): Promise<RequestOutcome> {
   try {
     return await work();
   } catch (error) {
     const reply = error instanceof Problem ? problemReply(error) : null;
-    if (reply === null || storable(reply) === null) throw error;
+    if (reply === null || storableAnswer(reply) === null) throw error;
     return { reply, isStored: false };
   }
 }
 
 /** Statuses below 500 that say nothing about the request itself. */
-const passing: ReadonlySet<number> = new Set([401, 403, 408, 428, 429]);
+const transientStatuses: ReadonlySet<number> = new Set([401, 403, 408, 428, 429]);
 
 /** What can be given again; the others tell of the moment or the connection. */
-const keptHeaders = ["content-type", "etag", "location", "cache-control", "allow"] as const;
+const replayedHeaders = ["content-type", "etag", "location", "cache-control", "allow"] as const;
 
 /** What is kept of a reply; null where it is not to be given again. */
-export function storable({ status, headers, body }: Reply): StoredAnswer | null {
-  if (status >= 500 || passing.has(status) || body instanceof ReadableStream) return null;
-  const kept = keptHeaders.flatMap((name) => {
+export function storableAnswer({ status, headers, body }: Reply): StoredAnswer | null {
+  if (status >= 500 || transientStatuses.has(status) || body instanceof ReadableStream) return null;
+  const kept = replayedHeaders.flatMap((name) => {
     const value = headers[name];
     return value === undefined ? [] : [[name, value] as const];
   });
@@ -206,7 +206,7 @@ export function storable({ status, headers, body }: Reply): StoredAnswer | null 
  * Stores an answer or gives the key back. What was done is done by now: a store that fails here is
  * observed, and the caller is told what came of its request all the same.
  */
-async function settle(
+async function storeOutcome(
   outcome: StoredAnswer | "release",
   claim: IdempotencyClaim,
   { store, observe }: IdempotencyContext,

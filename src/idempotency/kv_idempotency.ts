@@ -25,7 +25,7 @@ export interface KvIdempotencyOptions {
 export class KvIdempotency implements IdempotencyStore {
   readonly #options: KvIdempotencyOptions;
   /** Owners that gave their key back while the store did not answer: they hold it no longer. */
-  readonly #gone = boundedMap<string, true>(10_000);
+  readonly #releasedOwners = boundedMap<string, true>(10_000);
 
   /** Asks nobody yet. */
   constructor(options: KvIdempotencyOptions) {
@@ -76,7 +76,7 @@ export class KvIdempotency implements IdempotencyStore {
 
   async release(claim: IdempotencyClaim): Promise<void> {
     // Before the store is asked: whatever it answers, the request is over.
-    this.#gone.set(claim.owner, true);
+    this.#releasedOwners.set(claim.owner, true);
     await this.#whileClaimed(claim, async (key, versionstamp) => {
       const checks = [{ key, versionstamp }];
       const mutations = [{ kind: "delete", key }] as const;
@@ -85,14 +85,15 @@ export class KvIdempotency implements IdempotencyStore {
   }
 
   async #foundIn(value: unknown, claim: IdempotencyClaim): Promise<FoundAnswer | null> {
-    const record = readRecord(value);
+    const record = asRecord(value);
     if (record === null) return null;
     const { fingerprint, owner, answer, leaseUntilMs } = record;
     if (answer !== null) {
       const stored = await this.#readAnswer({ ...claim, owner }, answer);
       return { kind: "finished", fingerprint, answer: stored };
     }
-    const isHeld = leaseUntilMs > this.#options.clock.now() && this.#gone.get(owner) !== true;
+    const isHeld = leaseUntilMs > this.#options.clock.now() &&
+      this.#releasedOwners.get(owner) !== true;
     return isHeld ? { kind: "in-flight", fingerprint } : null;
   }
 
@@ -124,7 +125,7 @@ export class KvIdempotency implements IdempotencyStore {
     const key = keyOf(claim);
     for (;;) {
       const { value, versionstamp } = await this.#options.store.get(key);
-      const record = readRecord(value);
+      const record = asRecord(value);
       if (record === null || record.owner !== claim.owner || record.answer !== null) return;
       if (await change(key, versionstamp)) return;
     }
@@ -136,7 +137,7 @@ export class KvIdempotency implements IdempotencyStore {
   ): Promise<StoredAnswer> {
     const keys = Array.from({ length: parts }, (_, index) => partKey(owner, index));
     const rest = keys.length === 0 ? [] : await this.#options.store.getMany(keys);
-    return joined([first, ...rest.map(({ value }) => readPart(value))]);
+    return joined([first, ...rest.map(({ value }) => asPart(value))]);
   }
 }
 
@@ -171,12 +172,12 @@ function partKey({ id, owner }: IdempotencyClaim, index: number): KeyValueKey {
   return ["idempotency", id, owner, index];
 }
 
-function readRecord(value: unknown): KeyRecord | null {
+function asRecord(value: unknown): KeyRecord | null {
   // Nobody else writes below this prefix.
   return value === undefined ? null : value as KeyRecord;
 }
 
-function readPart(value: unknown): Uint8Array {
+function asPart(value: unknown): Uint8Array {
   if (value instanceof Uint8Array) return value;
   throw new StoreError("unavailable", new Error("A part of a stored answer is missing"));
 }

@@ -62,7 +62,7 @@ export class TableIdempotency implements IdempotencyStore {
       if (await this.#insert(claim)) return { kind: "claimed" };
       const found = await this.#read(claim);
       if (found === null) continue;
-      const standing = this.#standing(found);
+      const standing = this.#claimState(found);
       if (standing !== null) return standing;
       if (await this.#takeOver(claim, found)) return { kind: "claimed" };
     }
@@ -71,7 +71,7 @@ export class TableIdempotency implements IdempotencyStore {
   async find(claim: IdempotencyClaim): Promise<FoundAnswer | null> {
     await this.prepare();
     const found = await this.#read(claim);
-    return found === null ? null : this.#standing(found);
+    return found === null ? null : this.#claimState(found);
   }
 
   async renew(claim: IdempotencyClaim): Promise<void> {
@@ -137,12 +137,12 @@ export class TableIdempotency implements IdempotencyStore {
   }
 
   /** Null where its time is over. */
-  #standing({ fingerprint, answer, leaseUntil, expiresAt }: Found): FoundAnswer | null {
+  #claimState({ fingerprint, answer, leaseUntil, expiresAt }: Found): FoundAnswer | null {
     const end = answer === null ? leaseUntil : expiresAt;
     if (Number(end) <= this.#options.clock.now()) return null;
     return answer === null
       ? { kind: "in-flight", fingerprint }
-      : { kind: "finished", fingerprint, answer: readAnswer(answer) };
+      : { kind: "finished", fingerprint, answer: parseAnswer(answer) };
   }
 
   /** Only from whom it was found to be, in the state it was found in. */
@@ -227,7 +227,7 @@ function whereHeld({ id, owner }: IdempotencyClaim): Fragment {
   return sql`WHERE id = ${id} AND owner = ${owner} AND answer IS NULL`;
 }
 
-function readAnswer(answer: string): StoredAnswer {
+function parseAnswer(answer: string): StoredAnswer {
   // Nobody else writes this table.
   return JSON.parse(answer) as StoredAnswer;
 }

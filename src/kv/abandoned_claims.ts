@@ -6,7 +6,7 @@
 export class AbandonedClaims {
   readonly #ids = new Set<string>();
   #open = 0;
-  #whenNone: (() => void) | null = null;
+  #onEmpty: (() => void) | null = null;
 
   /** Whether a record with this id counts for nothing. */
   has(id: string): boolean {
@@ -23,15 +23,15 @@ export class AbandonedClaims {
     const settled = async () => {
       await takeBack().then(() => this.#ids.delete(id), stays);
       this.#open--;
-      if (this.#open === 0) this.#whenNone?.();
+      if (this.#open === 0) this.#onEmpty?.();
     };
     sent.then(settled, settled);
   }
 
   /** Runs `work` as soon as none of them can leave anything behind any more. */
-  whenNone(work: () => void): void {
+  onceEmpty(work: () => void): void {
     if (this.#open === 0) work();
-    else this.#whenNone = work;
+    else this.#onEmpty = work;
   }
 }
 

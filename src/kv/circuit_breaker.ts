@@ -4,7 +4,7 @@ import { StoreError } from "./store_error.ts";
 
 /** An operation that was begun. */
 export interface StartedOperation {
-  readonly since: number;
+  readonly startedAt: number;
 }
 
 /**
@@ -22,12 +22,12 @@ export class CircuitBreaker {
   /** A read of the store, of whatever there is. */
   readonly #probe: () => Promise<unknown>;
   /** In the order in which they were begun; those before one that was answered do not count. */
-  readonly #waiting = new Set<StartedOperation>();
+  readonly #pending = new Set<StartedOperation>();
   #answeredAt = -Infinity;
-  #begunSinceAnswer = 0;
-  #isDown = false;
+  #sentSinceAnswer = 0;
+  #isOpen = false;
   /** Settles with the next answer; null while nobody waits for one. */
-  #news: PromiseWithResolvers<void> | null = null;
+  #nextAnswer: PromiseWithResolvers<void> | null = null;
   #probedAt = -Infinity;
   #openProbes = 0;
 
@@ -41,65 +41,65 @@ export class CircuitBreaker {
    * Null where an operation may be sent now; else resolves when it is to ask again. Rejects with a
    * `StoreError` where the store stays silent: then nothing was sent.
    */
-  ready(limit: Deadline): Promise<void> | null {
-    const [oldest] = this.#waiting;
+  waitUntilReady(limit: Deadline): Promise<void> | null {
+    const [oldest] = this.#pending;
     if (oldest === undefined) return null;
     const now = this.#clock.elapsedMs();
-    const isSilent = now - oldest.since >= silenceMs && now - this.#answeredAt >= silenceMs;
-    if (!isSilent && this.#begunSinceAnswer < maxBetweenAnswers) return null;
-    if (isSilent) this.#ask(now);
-    return this.#waitForNews(now, limit);
+    const isSilent = now - oldest.startedAt >= silenceMs && now - this.#answeredAt >= silenceMs;
+    if (!isSilent && this.#sentSinceAnswer < maxBetweenAnswers) return null;
+    if (isSilent) this.#sendProbe(now);
+    return this.#waitForAnswer(now, limit);
   }
 
-  begin(): StartedOperation {
-    const begun = { since: this.#clock.elapsedMs() };
-    this.#waiting.add(begun);
-    this.#begunSinceAnswer++;
+  start(): StartedOperation {
+    const begun = { startedAt: this.#clock.elapsedMs() };
+    this.#pending.add(begun);
+    this.#sentSinceAnswer++;
     return begun;
   }
 
   /** Also for an operation whose caller has gone. */
-  answered(begun: StartedOperation): void {
+  recordAnswer(begun: StartedOperation): void {
     this.#answeredAt = this.#clock.elapsedMs();
-    this.#isDown = false;
-    this.#begunSinceAnswer = 0;
-    this.#news?.resolve();
-    this.#news = null;
-    if (!this.#waiting.has(begun)) return;
-    for (const earlier of this.#waiting) {
-      this.#waiting.delete(earlier);
+    this.#isOpen = false;
+    this.#sentSinceAnswer = 0;
+    this.#nextAnswer?.resolve();
+    this.#nextAnswer = null;
+    if (!this.#pending.has(begun)) return;
+    for (const earlier of this.#pending) {
+      this.#pending.delete(earlier);
       if (earlier === begun) return;
     }
   }
 
   /** Its deadline is over; it may still be answered. */
-  missed(begun: StartedOperation): void {
-    if (this.#waiting.has(begun)) this.#isDown = true;
+  recordTimeout(begun: StartedOperation): void {
+    if (this.#pending.has(begun)) this.#isOpen = true;
   }
 
-  async #waitForNews(now: number, limit: Deadline): Promise<void> {
-    const busyTimeoutMs = this.#isDown ? this.#probedAt + silenceMs - now : Infinity;
+  async #waitForAnswer(now: number, limit: Deadline): Promise<void> {
+    const busyTimeoutMs = this.#isOpen ? this.#probedAt + silenceMs - now : Infinity;
     const waitMs = Math.min(busyTimeoutMs, limit.leftMs());
     if (waitMs <= 0) throw silent();
-    this.#news ??= Promise.withResolvers();
+    this.#nextAnswer ??= Promise.withResolvers();
     try {
-      await deadline(waitMs, this.#clock, silent).within(this.#news.promise);
+      await deadline(waitMs, this.#clock, silent).within(this.#nextAnswer.promise);
     } catch (error) {
-      this.#isDown = true;
+      this.#isOpen = true;
       throw error;
     }
   }
 
   /** Those that stay open are answered after the outage, and say that it is over. */
-  #ask(now: number): void {
+  #sendProbe(now: number): void {
     const pauseMs = this.#openProbes < maxProbes ? probePauseMs : longPauseMs;
     if (now - this.#probedAt < pauseMs) return;
     this.#probedAt = now;
     this.#openProbes++;
-    const begun = this.begin();
+    const begun = this.start();
     const answered = () => {
       this.#openProbes--;
-      this.answered(begun);
+      this.recordAnswer(begun);
     };
     this.#probe().then(answered, answered);
   }

@@ -1,7 +1,7 @@
-import { checkPage } from "./validate_commit.ts";
+import { validatePage } from "./validate_commit.ts";
 import type { DenoKv } from "./deno_kv.ts";
 import type { KeyValue } from "./key_value.ts";
-import { commitToKv } from "./deno_kv_commit.ts";
+import { commitToDenoKv } from "./deno_kv_commit.ts";
 import { RetryingKv, type RetryingKvOptions } from "./retrying_kv.ts";
 
 /**
@@ -14,17 +14,17 @@ export function createDenoKeyValue(kv: DenoKv, options: RetryingKvOptions): KeyV
   const patient = new RetryingKv(kv, options);
   return {
     async get(key) {
-      return (await patient.readOne(key, patient.limit())).entry;
+      return (await patient.readOne(key, patient.startDeadline())).entry;
     },
     async getMany(keys) {
-      return (await patient.readAll(keys, patient.limit())).map(({ entry }) => entry);
+      return (await patient.readAll(keys, patient.startDeadline())).map(({ entry }) => entry);
     },
     async list(page) {
-      checkPage(page);
-      return await patient.list(page, patient.limit());
+      validatePage(page);
+      return await patient.list(page, patient.startDeadline());
     },
     async commit(commit) {
-      return await commitToKv(patient, commit, options);
+      return await commitToDenoKv(patient, commit, options);
     },
     close() {
       patient.close();

@@ -1,4 +1,4 @@
-import { checkCommit, serializeValue } from "./validate_commit.ts";
+import { serializeValue, validateCommit } from "./validate_commit.ts";
 import type { Deadline } from "../runtime/deadline.ts";
 import type { DenoKv, DenoKvAtomic } from "./deno_kv.ts";
 import { encodeKey } from "./key_encoding.ts";
@@ -19,12 +19,12 @@ interface Unit {
 }
 
 /** Does a commit in a Deno KV, and finds out what became of it. */
-export async function commitToKv(
+export async function commitToDenoKv(
   kv: RetryingKv,
   commit: KeyValueCommit,
   { clock, random }: Pick<Runtime, "clock" | "random">,
 ): Promise<KeyValueCommitResult> {
-  checkCommit(commit);
+  validateCommit(commit);
   for (const mutation of commit.mutations) {
     if (mutation.kind === "set") serializeValue(mutation.key, mutation.value);
   }
@@ -35,7 +35,7 @@ export async function commitToKv(
     claimId: claim === undefined ? null : random.bytes(12).toBase64(),
     now: clock.now(),
   };
-  const limit = kv.limit();
+  const limit = kv.startDeadline();
   for (let asked = checks;;) {
     const result = await attempt(kv, unit, asked, limit);
     if (result.ok) return result;
@@ -73,8 +73,8 @@ async function attempt(
 function giveUp(kv: RetryingKv, unit: Unit, sent: Promise<unknown>): void {
   const { commit: { claim, isProvisional = false }, claimId } = unit;
   if (claim === undefined || claimId === null || !isProvisional) return;
-  kv.givenUp.add(claimId, sent, async () => {
-    const limit = kv.lateLimit();
+  kv.abandonedClaims.add(claimId, sent, async () => {
+    const limit = kv.cleanupDeadline();
     const found = await kv.readOne(claim, limit);
     const { versionstamp } = found.entry;
     if (found.claimId !== claimId || versionstamp === null) return;
@@ -108,7 +108,7 @@ async function proof(kv: RetryingKv, unit: Unit): Promise<KeyValueCommitResult |
   const { claim } = unit.commit;
   if (claim === undefined) return null;
   try {
-    return doneBy(await kv.readOne(claim, kv.limit(proofMs)), unit);
+    return doneBy(await kv.readOne(claim, kv.startDeadline(proofMs)), unit);
   } catch (error) {
     // The store still does not answer: the outcome stays unknown, and the caller says so.
     if (error instanceof StoreError) return null;

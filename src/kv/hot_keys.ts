@@ -24,31 +24,31 @@ export interface HotKeysOptions extends Pick<Runtime, "clock" | "random"> {
 }
 
 /** A change that waits, without the type of what it finds. */
-interface Caller {
+interface PendingUpdate {
   readonly enteredAt: number;
-  readonly run: (value: unknown) => Change;
+  readonly run: (value: unknown) => ComputedUpdate;
   readonly reject: (error: unknown) => void;
 }
 
-interface Change {
+interface ComputedUpdate {
   readonly record: KeyChange<unknown>["record"];
-  readonly tell: () => void;
+  readonly resolve: () => void;
 }
 
 /** Everybody who wants to change one key. */
-interface Line {
+interface KeyQueue {
   readonly key: KeyValueKey;
   readonly code: string;
-  callers: Caller[];
+  updates: PendingUpdate[];
   readySince: number;
 }
 
 /** What the callers of one line make of its record. */
-interface Draft {
-  readonly line: Line;
+interface QueueDraft {
+  readonly queue: KeyQueue;
   readonly versionstamp: string | null;
   readonly mutation: KeyValueMutation | null;
-  readonly tellers: readonly (() => void)[];
+  readonly resolvers: readonly (() => void)[];
 }
 
 /**
@@ -59,10 +59,10 @@ interface Draft {
 export class HotKeys {
   readonly #store: KeyValue;
   readonly #options: HotKeysOptions;
-  readonly #lines = new Map<string, Line>();
+  readonly #queues = new Map<string, KeyQueue>();
   /** Lines that are in no flight. */
-  #ready: Line[] = [];
-  #flights = 0;
+  #ready: KeyQueue[] = [];
+  #openBatches = 0;
   #isScheduled = false;
   #cancelTimer: (() => void) | null = null;
 
@@ -80,25 +80,25 @@ export class HotKeys {
   update<Result>(key: KeyValueKey, change: (value: unknown) => KeyChange<Result>): Promise<Result> {
     const code = encodeKey(key);
     return new Promise((resolve, reject) => {
-      this.#enter(key, code, {
+      this.#enqueue(key, code, {
         enteredAt: this.#now(),
         run(value) {
           const { result, record } = change(value);
-          return { record, tell: () => resolve(result) };
+          return { record, resolve: () => resolve(result) };
         },
         reject,
       });
     });
   }
 
-  #enter(key: KeyValueKey, code: string, caller: Caller): void {
-    const line = this.#lines.get(code);
+  #enqueue(key: KeyValueKey, code: string, caller: PendingUpdate): void {
+    const line = this.#queues.get(code);
     if (line !== undefined) {
-      line.callers.push(caller);
+      line.updates.push(caller);
       return;
     }
-    const first: Line = { key, code, callers: [caller], readySince: caller.enteredAt };
-    this.#lines.set(code, first);
+    const first: KeyQueue = { key, code, updates: [caller], readySince: caller.enteredAt };
+    this.#queues.set(code, first);
     this.#ready.push(first);
     this.#schedule();
   }
@@ -108,18 +108,18 @@ export class HotKeys {
     this.#isScheduled = true;
     afterPendingIo(() => {
       this.#isScheduled = false;
-      this.#startFlights();
+      this.#startBatches();
     });
   }
 
-  #startFlights(): void {
-    while (this.#mayStart()) this.#fly(this.#ready.splice(0, maxChecks));
+  #startBatches(): void {
+    while (this.#mayStartBatch()) this.#runBatch(this.#ready.splice(0, maxChecks));
     this.#cancelTimer?.();
     this.#cancelTimer = null;
     if (this.#ready.length === 0) return;
     this.#cancelTimer = this.#options.clock.after(busyTimeoutMs, () => {
       this.#cancelTimer = null;
-      this.#startFlights();
+      this.#startBatches();
     });
   }
 
@@ -127,19 +127,19 @@ export class HotKeys {
    * While something is in flight, keys wait for company: a commit costs the same for ten. A store
    * that is far away is not waited for, though.
    */
-  #mayStart(): boolean {
+  #mayStartBatch(): boolean {
     const [first] = this.#ready;
-    if (first === undefined || this.#flights >= maxFlights) return false;
-    return this.#flights === 0 || this.#ready.length >= maxChecks ||
+    if (first === undefined || this.#openBatches >= maxFlights) return false;
+    return this.#openBatches === 0 || this.#ready.length >= maxChecks ||
       this.#now() - first.readySince >= busyTimeoutMs;
   }
 
-  async #fly(lines: readonly Line[]): Promise<void> {
-    this.#flights++;
+  async #runBatch(lines: readonly KeyQueue[]): Promise<void> {
+    this.#openBatches++;
     await this.#attempt(lines, 1);
-    this.#flights--;
+    this.#openBatches--;
     for (const line of lines) {
-      if (line.callers.length === 0) this.#lines.delete(line.code);
+      if (line.updates.length === 0) this.#queues.delete(line.code);
       else {
         line.readySince = this.#now();
         this.#ready.push(line);
@@ -149,36 +149,36 @@ export class HotKeys {
   }
 
   /** Ends when everybody who was there at the beginning has an answer; never rejects. */
-  async #attempt(lines: readonly Line[], tries: number): Promise<void> {
-    const asked = lines.filter((line) => line.callers.length > 0);
-    const callers = asked.map((line) => line.callers.splice(0));
+  async #attempt(lines: readonly KeyQueue[], tries: number): Promise<void> {
+    const asked = lines.filter((line) => line.updates.length > 0);
+    const callers = asked.map((line) => line.updates.splice(0));
     if (asked.length === 0) return;
     try {
       const entries = await this.#store.getMany(asked.map(({ key }) => key));
       const drafts = asked.map((line, index) => {
         const { value, versionstamp = null } = entries[index] ?? {};
-        return draft(line, callers[index] ?? [], value, versionstamp);
+        return draftChanges(line, callers[index] ?? [], value, versionstamp);
       });
       if (await this.#commit(drafts)) {
-        for (const { tellers } of drafts) for (const tell of tellers) tell();
+        for (const { resolvers: tellers } of drafts) for (const tell of tellers) tell();
         return;
       }
     } catch (error) {
       // Alone each may succeed: the fault can be that of one record.
       if (error instanceof StoreError || asked.length === 1) {
-        return refuse(asked, callers.flat(), error);
+        return rejectUpdates(asked, callers.flat(), error);
       }
     }
-    asked.forEach((line, index) => line.callers.unshift(...callers[index] ?? []));
-    await this.#attemptAgain(asked, tries);
+    asked.forEach((line, index) => line.updates.unshift(...callers[index] ?? []));
+    await this.#retry(asked, tries);
   }
 
-  async #commit(drafts: readonly Draft[]): Promise<boolean> {
+  async #commit(drafts: readonly QueueDraft[]): Promise<boolean> {
     const changed = drafts.filter(({ mutation }) => mutation !== null);
     if (changed.length === 0) return true;
     const mutations = changed.flatMap(({ mutation }) => mutation ?? []);
     const { ok } = await this.#store.commit({
-      checks: changed.map(({ line, versionstamp }) => ({ key: line.key, versionstamp })),
+      checks: changed.map(({ queue: line, versionstamp }) => ({ key: line.key, versionstamp })),
       mutations,
       claim: mutations.find(({ kind }) => kind === "set")?.key,
     });
@@ -186,7 +186,7 @@ export class HotKeys {
   }
 
   /** Another process was faster at one of the keys, and nobody says at which. */
-  async #attemptAgain(lines: readonly Line[], tries: number): Promise<void> {
+  async #retry(lines: readonly KeyQueue[], tries: number): Promise<void> {
     if (lines.length > 1) {
       const half = Math.ceil(lines.length / 2);
       await Promise.all([
@@ -196,19 +196,19 @@ export class HotKeys {
       return;
     }
     await waitBackoff(tries, this.#options);
-    for (const line of lines) this.#dismissLate(line);
+    for (const line of lines) this.#rejectOverdue(line);
     await this.#attempt(lines, tries + 1);
   }
 
-  #dismissLate(line: Line): void {
+  #rejectOverdue(line: KeyQueue): void {
     const { deadlineMs = 3_000 } = this.#options;
     const latest = this.#now() - deadlineMs;
     const error = new StoreError(
       "unavailable",
       new Error(`Others were faster for ${deadlineMs} ms`),
     );
-    for (const caller of line.callers) if (caller.enteredAt <= latest) caller.reject(error);
-    line.callers = line.callers.filter(({ enteredAt }) => enteredAt > latest);
+    for (const caller of line.updates) if (caller.enteredAt <= latest) caller.reject(error);
+    line.updates = line.updates.filter(({ enteredAt }) => enteredAt > latest);
   }
 
   #now(): number {
@@ -223,18 +223,18 @@ const busyTimeoutMs = 5;
 const maxFlights = 16;
 
 /** Lets the callers change the value one after the other. */
-function draft(
-  line: Line,
-  callers: readonly Caller[],
+function draftChanges(
+  line: KeyQueue,
+  callers: readonly PendingUpdate[],
   value: unknown,
   versionstamp: string | null,
-): Draft {
+): QueueDraft {
   const tellers: (() => void)[] = [];
   let current = value;
   let mutation: KeyValueMutation | null = null;
   for (const caller of callers) {
     try {
-      const { record, tell } = caller.run(current);
+      const { record, resolve: tell } = caller.run(current);
       tellers.push(tell);
       if (record === undefined) continue;
       current = record?.value;
@@ -246,12 +246,16 @@ function draft(
       tellers.push(() => caller.reject(error));
     }
   }
-  return { line, versionstamp, mutation, tellers };
+  return { queue: line, versionstamp, mutation, resolvers: tellers };
 }
 
 /** Whoever waits behind those whom the store failed would only wait for the same. */
-function refuse(lines: readonly Line[], callers: readonly Caller[], error: unknown): void {
+function rejectUpdates(
+  lines: readonly KeyQueue[],
+  callers: readonly PendingUpdate[],
+  error: unknown,
+): void {
   for (const caller of callers) caller.reject(error);
   if (!(error instanceof StoreError)) return;
-  for (const line of lines) for (const caller of line.callers.splice(0)) caller.reject(error);
+  for (const line of lines) for (const caller of line.updates.splice(0)) caller.reject(error);
 }

@@ -1,5 +1,5 @@
 import { deserialize } from "node:v8";
-import { checkCommit, checkPage, serializeValue } from "./validate_commit.ts";
+import { serializeValue, validateCommit, validatePage } from "./validate_commit.ts";
 import { encodeKey, encodePrefix, isBelow } from "./key_encoding.ts";
 import type {
   KeyValue,
@@ -56,7 +56,7 @@ class MemoryRecords {
   /** At this size the expired ones are thrown away: seldom enough to cost a write nothing. */
   #sweepAt = firstSweep;
   /** When it was looked for room last. */
-  #searchedAt = -Infinity;
+  #sweptForRoomAt = -Infinity;
 
   constructor(clock: Clock, maxBytes: number) {
     this.#clock = clock;
@@ -70,7 +70,7 @@ class MemoryRecords {
 
   /** Walks through all of them, which is what a store of this kind can afford to do. */
   page(page: KeyValuePage): readonly KeyValueEntry[] {
-    checkPage(page);
+    validatePage(page);
     const { prefix, after, limit, reverse = false } = page;
     const prefixCode = encodePrefix(prefix);
     const start = after === undefined ? null : encodeKey(after);
@@ -84,7 +84,7 @@ class MemoryRecords {
   }
 
   apply(commit: KeyValueCommit): KeyValueCommitResult {
-    checkCommit(commit);
+    validateCommit(commit);
     const { checks = [], mutations } = commit;
     const holds = checks.every(({ key, versionstamp }) =>
       (this.#live(encodeKey(key))?.versionstamp ?? null) === versionstamp
@@ -132,8 +132,8 @@ class MemoryRecords {
     if (more === 0 || this.#bytes + more <= this.#maxBytes) return;
     const now = this.#clock.now();
     // It takes as long as there are records: whoever filled the store must not make all others slow.
-    if (Math.abs(now - this.#searchedAt) >= searchPauseMs) {
-      this.#searchedAt = now;
+    if (Math.abs(now - this.#sweptForRoomAt) >= searchPauseMs) {
+      this.#sweptForRoomAt = now;
       this.#sweep();
       if (this.#bytes + more <= this.#maxBytes) return;
     }

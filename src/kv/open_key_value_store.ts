@@ -21,7 +21,7 @@ export interface AppStore {
 }
 
 /** Opens the store of an app. Throws a plain Error when it cannot be opened. */
-export async function openStore(
+export async function openKeyValueStore(
   option: KeyValueOption | undefined,
   runtime: Runtime,
 ): Promise<AppStore> {

@@ -25,7 +25,7 @@ export class RetryingKv {
   readonly #breaker: CircuitBreaker;
   #isClosed = false;
   /** What their commits leave is read as if it had expired. */
-  readonly givenUp = new AbandonedClaims();
+  readonly abandonedClaims = new AbandonedClaims();
 
   /** Owns the store: closes it at the end. */
   constructor(kv: DenoKv, options: RetryingKvOptions) {
@@ -35,13 +35,13 @@ export class RetryingKv {
   }
 
   /** The limit of an operation that begins now. Throws when the store is closed. */
-  limit(limitMs?: number): Deadline {
+  startDeadline(limitMs?: number): Deadline {
     if (this.#isClosed) throw new StoreError("unavailable", new Error("The store is closed"));
-    return this.lateLimit(limitMs);
+    return this.cleanupDeadline(limitMs);
   }
 
   /** The same for what is still to be put right when the store is closed. */
-  lateLimit(limitMs: number = this.#options.deadlineMs ?? 3_000): Deadline {
+  cleanupDeadline(limitMs: number = this.#options.deadlineMs ?? 3_000): Deadline {
     return deadline(
       limitMs,
       this.#options.clock,
@@ -55,16 +55,16 @@ export class RetryingKv {
    */
   async run<T>(operation: (kv: DenoKv) => Promise<T>, limit: Deadline): Promise<T> {
     for (let tries = 1;; tries++) {
-      for (let waiting; (waiting = this.#breaker.ready(limit)) !== null;) await waiting;
+      for (let waiting; (waiting = this.#breaker.waitUntilReady(limit)) !== null;) await waiting;
       const work = operation(this.#kv);
-      const begun = this.#breaker.begin();
+      const begun = this.#breaker.start();
       try {
         const answer = await limit.within(work);
-        this.#breaker.answered(begun);
+        this.#breaker.recordAnswer(begun);
         return answer;
       } catch (error) {
         if (error instanceof NoAnswer) this.#missed(work, begun);
-        else this.#breaker.answered(begun);
+        else this.#breaker.recordAnswer(begun);
         if (!isLocked(error)) throw error;
         await waitBackoff(tries, this.#options);
         if (limit.leftMs() === 0) throw new StoreError("unavailable", error);
@@ -104,19 +104,19 @@ export class RetryingKv {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.givenUp.whenNone(() => this.#kv.close());
+    this.abandonedClaims.onceEmpty(() => this.#kv.close());
   }
 
   #missed(work: Promise<unknown>, begun: StartedOperation): void {
-    this.#breaker.missed(begun);
-    const answered = () => this.#breaker.answered(begun);
+    this.#breaker.recordTimeout(begun);
+    const answered = () => this.#breaker.recordAnswer(begun);
     work.then(answered, answered);
   }
 
   #decode(key: KeyValueKey, stored: DenoKvEntry, now: number): KvRecord {
     const record = decodeRecord(key, stored, now);
     const { entry, claimId } = record;
-    return claimId !== null && this.givenUp.has(claimId)
+    return claimId !== null && this.abandonedClaims.has(claimId)
       ? { entry: { ...entry, value: undefined }, claimId }
       : record;
   }

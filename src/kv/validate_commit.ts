@@ -3,7 +3,7 @@ import { encodeKey, encodePrefix, isBelow, keyName } from "./key_encoding.ts";
 import type { KeyValueCommit, KeyValueKey, KeyValuePage } from "./key_value.ts";
 
 /** Refuses, as a plain Error, a commit that not every store takes. Values are looked at apart. */
-export function checkCommit({ checks = [], mutations, claim }: KeyValueCommit): void {
+export function validateCommit({ checks = [], mutations, claim }: KeyValueCommit): void {
   for (const { key } of [...checks, ...mutations]) encodeKey(key);
   if (checks.length > maxChecks) {
     throw new Error(`Cannot commit ${checks.length} checks: ${maxChecks} are the most`);
@@ -44,7 +44,7 @@ export function serializeValue(key: KeyValueKey, value: unknown): Uint8Array {
 }
 
 /** Refuses a page that not every store gives. */
-export function checkPage({ prefix, after, limit }: KeyValuePage): void {
+export function validatePage({ prefix, after, limit }: KeyValuePage): void {
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > maxEntries) {
     throw new Error(`Cannot list ${limit} entries: the limit is a whole number from 1 to 1,000`);
   }

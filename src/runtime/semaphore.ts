@@ -1,13 +1,13 @@
 /** Lets a few through at a time, first come, first served: a crowd does not take the database. */
 export class Semaphore {
-  readonly #most: number;
+  readonly #maxRunning: number;
   readonly #maxWaiting: number;
   readonly #waiting: (() => void)[] = [];
-  #working = 0;
+  #running = 0;
 
   /** Nobody works yet. */
   constructor(most: number, maxWaiting: number) {
-    this.#most = most;
+    this.#maxRunning = most;
     this.#maxWaiting = maxWaiting;
   }
 
@@ -17,16 +17,16 @@ export class Semaphore {
   }
 
   /** Does some work once it is let through. */
-  async pass<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#working >= this.#most) {
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#running >= this.#maxRunning) {
       // Whoever leaves hands its place over, so that nobody slips in between.
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    } else this.#working++;
+    } else this.#running++;
     try {
       return await work();
     } finally {
       const next = this.#waiting.shift();
-      if (next === undefined) this.#working--;
+      if (next === undefined) this.#running--;
       else next();
     }
   }

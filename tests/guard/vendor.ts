@@ -1,4 +1,4 @@
-import { type Captcha, createCaptcha } from "../../src/guard/captcha/captcha_challenge.ts";
+import { type Captcha, createCaptchaChallenge } from "../../src/guard/captcha/captcha_challenge.ts";
 import { resolveCaptchaOptions } from "../../src/guard/captcha/captcha_options.ts";
 import type { CaptchaVerifier } from "../../src/guard/captcha/captcha_verifier.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
@@ -53,6 +53,10 @@ export function captchaOf(
   const system = systemRuntime((observation) => observations.push(observation));
   const runtime = { ...system, clock: parts.clock ?? system.clock };
   const store = parts.store ?? createMemoryKeyValue(runtime.clock);
-  const captcha = createCaptcha({ ...resolveCaptchaOptions({ verifier }, false), store, runtime });
+  const captcha = createCaptchaChallenge({
+    ...resolveCaptchaOptions({ verifier }, false),
+    store,
+    runtime,
+  });
   return { ...captcha, observations };
 }

@@ -16,7 +16,7 @@ export interface LeaseHolder {
  * The store as limits use it: changes in groups, an end to waiting, and no waiting at all for a
  * store that has just failed. Tokens that are held and not used go back within two seconds.
  */
-export class LimitStore {
+export class BucketStore {
   readonly #hot: HotKeys;
   readonly #runtime: Runtime;
   readonly #holders = new Set<LeaseHolder>();

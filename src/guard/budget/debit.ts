@@ -7,14 +7,14 @@ export interface Debit {
    * is written. It may wait for a store, a hook or a CAPTCHA provider, so that no transaction may
    * wait for it.
    */
-  debit(items: number): void | Promise<void>;
+  charge(items: number): void | Promise<void>;
   /** Takes back what was paid for more items than these. */
-  settle(items: number): void;
+  refundExcess(items: number): void;
 }
 
 /** Where nothing has a price. */
 export const noDebit: Debit = {
   covers: () => true,
-  debit() {},
-  settle() {},
+  charge() {},
+  refundExcess() {},
 };

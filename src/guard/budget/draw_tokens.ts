@@ -1,5 +1,5 @@
 import type { KeyChange } from "../../kv/hot_keys.ts";
-import { type Bucket, fullBucket, roundingTolerance, type TokenLimit } from "./token_bucket.ts";
+import { type Bucket, type BucketPolicy, fullBucket, roundingTolerance } from "./token_bucket.ts";
 
 /** How many tokens to take; to the floor means: as many of them as there are. */
 export interface TokenDemand {
@@ -46,12 +46,12 @@ export interface DrawResult {
 export function drawTokens(
   value: unknown,
   draft: DrawRequest,
-  limit: TokenLimit,
+  limit: BucketPolicy,
   now: number,
 ): KeyChange<DrawResult> {
   const { amount, toFloor, taken, held, shareFor } = draft;
   const stored = isRecord(value) ? value : null;
-  const { tokens, at } = whole(stored, draft, limit, now);
+  const { tokens, at } = availableBucket(stored, draft, limit, now);
   const isGranted = toFloor || tokens + roundingTolerance >= amount;
   const back = isGranted ? 0 : taken;
   const rest = isGranted ? Math.max(0, tokens - amount) : Math.min(limit.capacity, tokens + back);
@@ -70,10 +70,10 @@ export function drawTokens(
 }
 
 /** All that is there now: in the store, and in the hands of the process that asks. */
-function whole(
+function availableBucket(
   stored: BucketRecord | null,
   { total, held, kept, record }: DrawRequest,
-  limit: TokenLimit,
+  limit: BucketPolicy,
   now: number,
 ): Bucket {
   // Nobody else has written since, so that this process knows better when it has spent what. Where
@@ -106,7 +106,7 @@ function shareOf(left: number, amount: number): number {
 }
 
 /** Without a record a bucket is full, which it is by then. */
-function keepMs(bucket: Bucket, limit: TokenLimit, now: number): number | undefined {
+function keepMs(bucket: Bucket, limit: BucketPolicy, now: number): number | undefined {
   const waitMs = limit.waitMs(bucket, limit.capacity, now);
   return waitMs > maxKeepMs ? undefined : Math.max(1, Math.ceil(waitMs));
 }

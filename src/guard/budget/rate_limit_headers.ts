@@ -1,9 +1,9 @@
 import { Problem } from "../../problem/problem.ts";
-import { type Bucket, roundingTolerance, type TokenLimit } from "./token_bucket.ts";
+import { type Bucket, type BucketPolicy, roundingTolerance } from "./token_bucket.ts";
 
 /** A limit, and what is left of it. */
 export interface RateLimitState {
-  readonly limit: TokenLimit;
+  readonly limit: BucketPolicy;
   readonly left: Bucket;
 }
 
@@ -21,11 +21,11 @@ export function withRateHeaders(
   if (one === null) return headers;
   if (rate === null || budget === null) {
     // Spelled out without a list of limits: this runs for every reply, and headers are most of it.
-    return { ...headers, "ratelimit-policy": one.limit.policy, "ratelimit": stateOf(one, now) };
+    return { ...headers, "ratelimit-policy": one.limit.header, "ratelimit": stateOf(one, now) };
   }
   return {
     ...headers,
-    "ratelimit-policy": `${rate.limit.policy}, ${budget.limit.policy}`,
+    "ratelimit-policy": `${rate.limit.header}, ${budget.limit.header}`,
     "ratelimit": `${stateOf(rate, now)}, ${stateOf(budget, now)}`,
   };
 }

@@ -2,22 +2,22 @@ import { createHash } from "node:crypto";
 import { type BoundedMap, boundedMap } from "../../runtime/bounded_map.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { type TakeResult, TokenLease } from "./token_lease.ts";
-import type { TokenLimit } from "./token_bucket.ts";
-import type { LimitStore } from "./bucket_store.ts";
+import type { BucketPolicy } from "./token_bucket.ts";
+import type { BucketStore } from "./bucket_store.ts";
 
 /**
  * One limit, for all callers, in all processes. Exact where little is left. Where there is much, a
  * process takes a small share at once and answers from it without the store and without waiting.
  */
 export class RateLimiter {
-  readonly limit: TokenLimit;
+  readonly limit: BucketPolicy;
   readonly #id: string;
-  readonly #store: LimitStore;
+  readonly #store: BucketStore;
   readonly #clock: Clock;
   readonly #leases: BoundedMap<string, TokenLease> = boundedMap(50_000);
 
   /** `id` names the limit in the store, for all processes alike. */
-  constructor(id: string, limit: TokenLimit, store: LimitStore, clock: Clock) {
+  constructor(id: string, limit: BucketPolicy, store: BucketStore, clock: Clock) {
     this.limit = limit;
     this.#id = id;
     this.#store = store;
@@ -45,8 +45,8 @@ export class RateLimiter {
   }
 
   /** Gives tokens back that were taken for nothing. Never lifts what is left over the capacity. */
-  giveBack(who: string, amount: number): TakeResult {
-    return this.#leaseOf(who).giveBack(amount);
+  refund(who: string, amount: number): TakeResult {
+    return this.#leaseOf(who).refund(amount);
   }
 
   #leaseOf(who: string): TokenLease {

@@ -9,12 +9,12 @@ export interface Bucket {
 }
 
 /** How much there is for each caller, and how it comes back. Pure: a bucket is a value. */
-export interface TokenLimit {
+export interface BucketPolicy {
   /** Names it in headers. */
   readonly name: string;
   readonly capacity: number;
   /** How headers tell of it: `"budget";q=100;w=60`. */
-  readonly policy: string;
+  readonly header: string;
   /** What of the bucket is there now. Never more than the capacity, whichever way a clock jumps. */
   refill(bucket: Bucket, now: number): Bucket;
   /** How long after `now` so much will be there, of a bucket that was refilled now. */
@@ -24,7 +24,7 @@ export interface TokenLimit {
 }
 
 /** The bucket of somebody who has taken nothing yet. */
-export function fullBucket({ capacity }: TokenLimit, now: number): Bucket {
+export function fullBucket({ capacity }: BucketPolicy, now: number): Bucket {
   return { tokens: capacity, at: now };
 }
 
@@ -35,12 +35,12 @@ export const roundingTolerance = 1e-6;
 export function tokenBucket(
   name: string,
   { capacity, refillPerMinute }: BudgetClassOptions,
-): TokenLimit {
+): BucketPolicy {
   const perMs = refillPerMinute / 60_000;
   return {
     name,
     capacity,
-    policy: policyOf(name, capacity, perMs === 0 ? Infinity : capacity / perMs),
+    header: policyOf(name, capacity, perMs === 0 ? Infinity : capacity / perMs),
     refill({ tokens, at }, now) {
       if (now < at) return { tokens: Math.min(capacity, tokens), at: afterJump(at, now) };
       return { tokens: Math.min(capacity, tokens + (now - at) * perMs), at: now };
@@ -54,11 +54,14 @@ export function tokenBucket(
 }
 
 /** So many in each window, which begins with the first. */
-export function fixedWindow(name: string, { windowMs, maxRequests }: RateLimitOptions): TokenLimit {
+export function fixedWindow(
+  name: string,
+  { windowMs, maxRequests }: RateLimitOptions,
+): BucketPolicy {
   return {
     name,
     capacity: maxRequests,
-    policy: policyOf(name, maxRequests, windowMs),
+    header: policyOf(name, maxRequests, windowMs),
     refill({ tokens, at }, now) {
       if (now >= at + windowMs) return { tokens: maxRequests, at: now };
       return { tokens: Math.min(maxRequests, tokens), at: now < at ? afterJump(at, now) : at };

@@ -8,12 +8,12 @@ import {
   drawTokens,
   type TokenDemand,
 } from "./draw_tokens.ts";
-import { type Bucket, fullBucket, roundingTolerance, type TokenLimit } from "./token_bucket.ts";
-import type { LeaseHolder, LimitStore } from "./bucket_store.ts";
+import { type Bucket, type BucketPolicy, fullBucket, roundingTolerance } from "./token_bucket.ts";
+import type { BucketStore, LeaseHolder } from "./bucket_store.ts";
 
 /** What became of an attempt to take tokens. */
 export interface TakeResult {
-  readonly limit: TokenLimit;
+  readonly limit: BucketPolicy;
   readonly isGranted: boolean;
   /** How many were taken; negative where they were brought back. */
   readonly amount: number;
@@ -23,8 +23,8 @@ export interface TakeResult {
 
 /** What an account works with. */
 export interface TokenLeaseOptions {
-  readonly limit: TokenLimit;
-  readonly store: LimitStore;
+  readonly limit: BucketPolicy;
+  readonly store: BucketStore;
   readonly clock: Clock;
 }
 
@@ -40,8 +40,8 @@ export class TokenLease implements LeaseHolder {
   #share = 0;
   /** By the clock that never jumps, as the others. */
   #heldUntil = 0;
-  #askedAt = -Infinity;
-  #heardAt = -Infinity;
+  #storeCalledAt = -Infinity;
+  #storeRepliedAt = -Infinity;
   /** The record as it was left or found. */
   #record: BucketRecord | null = null;
   #isLeasing = false;
@@ -62,24 +62,24 @@ export class TokenLease implements LeaseHolder {
       this.#isUsed = true;
       const spent = this.#spend(amount);
       // In time, so that nobody has to wait when it is spent.
-      if (2 * this.#held < this.#share && !this.#isLeasing) void this.#renew(amount);
+      if (2 * this.#held < this.#share && !this.#isLeasing) void this.#prefetchShare(amount);
       return spent;
     }
     // What a request brings back others may be waiting for, in other processes as well.
     if (!toFloor && taken === 0 && this.isKnownShort(amount)) {
       return this.#result(false, 0);
     }
-    return this.#ask(demand);
+    return this.#takeFromStore(demand);
   }
 
   /** What refills meanwhile is counted here as well; what others give back is seen a second later. */
   isKnownShort(amount: number): boolean {
     this.#refill();
     return this.#total.tokens + roundingTolerance < amount &&
-      this.#now() - this.#heardAt < memoryMs;
+      this.#now() - this.#storeRepliedAt < memoryMs;
   }
 
-  giveBack(amount: number): TakeResult {
+  refund(amount: number): TakeResult {
     const { limit, store } = this.#context;
     this.#refill();
     const { tokens, at } = this.#total;
@@ -102,7 +102,7 @@ export class TokenLease implements LeaseHolder {
 
   async returnAll(): Promise<void> {
     this.#refill();
-    if (this.#held > 0) await this.#ask({ amount: 0, toFloor: false, taken: 0 });
+    if (this.#held > 0) await this.#takeFromStore({ amount: 0, toFloor: false, taken: 0 });
   }
 
   #refill(): void {
@@ -124,12 +124,12 @@ export class TokenLease implements LeaseHolder {
     return this.#result(true, amount);
   }
 
-  async #ask(demand: TokenDemand): Promise<TakeResult> {
-    if (this.#context.store.isDown) return this.#takeAlone(demand);
+  async #takeFromStore(demand: TokenDemand): Promise<TakeResult> {
+    if (this.#context.store.isDown) return this.#takeWithoutStore(demand);
     const now = this.#now();
     // One request alone takes what it needs; only who comes again and again is worth a share.
-    const isRegular = now - this.#askedAt < memoryMs;
-    this.#askedAt = now;
+    const isRegular = now - this.#storeCalledAt < memoryMs;
+    this.#storeCalledAt = now;
     const shareFor = isRegular && !this.#isLeasing ? demand.amount : 0;
     const held = this.#held;
     this.#held = 0;
@@ -146,12 +146,12 @@ export class TokenLease implements LeaseHolder {
     } catch (error) {
       // Observed by the store. What may have gone back is not held any longer.
       if (error instanceof StoreError && error.kind === "unavailable") this.#held += held;
-      return this.#takeAlone(demand);
+      return this.#takeWithoutStore(demand);
     }
   }
 
   /** Fetches another share for requests of this amount, while the rest of the last one is spent. */
-  async #renew(amount: number): Promise<void> {
+  async #prefetchShare(amount: number): Promise<void> {
     if (this.#context.store.isDown) return;
     this.#share = 0;
     try {
@@ -173,7 +173,7 @@ export class TokenLease implements LeaseHolder {
         this.#key,
         (value) => drawTokens(value, draft, limit, clock.now()),
       );
-      this.#learn(drawn);
+      this.#applyDraw(drawn);
       return drawn;
     } finally {
       if (isLeasing) this.#isLeasing = false;
@@ -185,12 +185,12 @@ export class TokenLease implements LeaseHolder {
    * like the rest of the bucket. A second longer it may be more than the bucket holds, by so much as
    * refills in a second, so that callers who never get near a limit do not ask all the time.
    */
-  #learn({ bucket, record, share }: DrawResult): void {
+  #applyDraw({ bucket, record, share }: DrawResult): void {
     const { limit, store, clock } = this.#context;
     const held = this.#held + share;
     this.#total = { tokens: Math.min(limit.capacity, bucket.tokens + held), at: bucket.at };
     this.#record = record;
-    this.#heardAt = this.#now();
+    this.#storeRepliedAt = this.#now();
     if (share > 0) this.#share = held;
     if (held === 0) return;
     const fullInMs = limit.waitMs(bucket, limit.capacity, clock.now());
@@ -200,7 +200,7 @@ export class TokenLease implements LeaseHolder {
   }
 
   /** By the contract a limit goes on without its store: each process then limits by itself. */
-  #takeAlone({ amount, toFloor, taken }: TokenDemand): TakeResult {
+  #takeWithoutStore({ amount, toFloor, taken }: TokenDemand): TakeResult {
     this.#refill();
     this.#held = 0;
     const { tokens, at } = this.#total;

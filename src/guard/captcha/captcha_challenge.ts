@@ -7,7 +7,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { uuidV7 } from "../../runtime/uuid_v7.ts";
 import type { ResolvedCaptchaOptions } from "./captcha_options.ts";
 import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
-import { createClaimedSolutions } from "./claimed_tokens.ts";
+import { createClaimedTokens } from "./claimed_tokens.ts";
 
 /** The gate and the overflow of CAPTCHAs, as far as admission has to know them. */
 export interface CaptchaChallenge {
@@ -33,8 +33,8 @@ export interface Captcha extends CaptchaChallenge {
 /** What a token must be good for. */
 export type CaptchaConditions = Pick<CaptchaQuestion, "action" | "remoteIp">;
 
-/** What {@link createCaptcha} needs. */
-export interface CreateCaptchaOptions extends ResolvedCaptchaOptions {
+/** What {@link createCaptchaChallenge} needs. */
+export interface CaptchaChallengeOptions extends ResolvedCaptchaOptions {
   /** Where uses are recorded, for all processes of the service together. */
   readonly store: KeyValue;
   readonly runtime: Runtime;
@@ -47,10 +47,10 @@ const limitMs = 5_000;
 const retryAfter = "5";
 
 /** The service's side of CAPTCHAs. Whatever is not clearly a pass is none. */
-export function createCaptcha(parts: CreateCaptchaOptions): Captcha {
+export function createCaptchaChallenge(parts: CaptchaChallengeOptions): Captcha {
   const { verifier, tokenHeader, store, runtime } = parts;
   const { provider, siteKey } = verifier;
-  const claims = createClaimedSolutions(store);
+  const claims = createClaimedTokens(store);
 
   function issueChallenge(action: string | undefined): Record<string, string> {
     return {
@@ -109,7 +109,7 @@ async function callVerifier(
   try {
     const asking = (async () => await verifier.verify(question))();
     const answer: unknown = await deadline(limitMs, clock, () => late).within(asking);
-    return readAnswer(answer);
+    return normalizeAnswer(answer);
   } catch (error) {
     if (error === late) return { kind: "unavailable", reason: "no answer in time" };
     // By contract a verifier that throws refuses; whoever runs it wants to know.
@@ -121,7 +121,7 @@ async function callVerifier(
 }
 
 /** Verifiers are also written by those whom no compiler checks. */
-function readAnswer(given: unknown): CaptchaAnswer {
+function normalizeAnswer(given: unknown): CaptchaAnswer {
   if (given === true) return { kind: "passed" };
   if (typeof given !== "object" || given === null || !("kind" in given)) {
     return { kind: "refused", reason: "not-passed" };

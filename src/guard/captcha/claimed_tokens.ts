@@ -3,7 +3,7 @@ import { claimOnce } from "../../kv/claim_once.ts";
 import type { KeyValue } from "../../kv/key_value.ts";
 
 /** Which tokens were used, by their hashes. Rejects with a `StoreError` where nobody can say. */
-export interface ClaimedSolutions {
+export interface ClaimedTokens {
   /** True for one caller, in one process. */
   claim(id: string): Promise<boolean>;
   /** Nobody has looked at it: the client need not solve another one. */
@@ -11,7 +11,7 @@ export interface ClaimedSolutions {
 }
 
 /** In the store of all processes. */
-export function createClaimedSolutions(store: KeyValue): ClaimedSolutions {
+export function createClaimedTokens(store: KeyValue): ClaimedTokens {
   // A flood of one token is answered from here, without the store. False: it may be sent again.
   const used = boundedMap<string, boolean>(20_000);
   return {

@@ -16,7 +16,7 @@ export interface SiteVerifyOptions {
 }
 
 /** In what the vendors differ. */
-export interface Vendor {
+export interface CaptchaVendor {
   readonly provider: string;
   readonly endpoint: string;
   /** What is sent beside secret, token and address. */
@@ -34,7 +34,7 @@ export interface Vendor {
 }
 
 /** The protocol that the vendors share: a form, and an answer whose `success` is exactly true. */
-export function siteVerifier(vendor: Vendor, options: SiteVerifyOptions): CaptchaVerifier {
+export function siteVerifier(vendor: CaptchaVendor, options: SiteVerifyOptions): CaptchaVerifier {
   const { provider, hasActions, testKeys, tries, maxTokenLength } = vendor;
   const { siteKey, secret, endpoint = vendor.endpoint, hostnames = null } = options;
   requireKey(siteKey, `${provider}.siteKey`);
@@ -56,7 +56,7 @@ export function siteVerifier(vendor: Vendor, options: SiteVerifyOptions): Captch
       const text = await readBytes(reply.body, maxAnswerLength);
       if (!reply.ok) return { kind: "unavailable", reason: `status ${reply.status}` };
       if (text === null) return { kind: "unavailable", reason: "an answer too long" };
-      return judge(readFields(text), { ...rules, action: question.action });
+      return judge(parseFields(text), { ...rules, action: question.action });
     } catch (cause) {
       // What a fetch throws when it fails, is redirected, or takes too long.
       const isKnown = cause instanceof TypeError || cause instanceof DOMException;
@@ -90,7 +90,7 @@ function requireKey(key: unknown, option: string): void {
 type Fields = ReadonlyMap<string, unknown>;
 
 /** The members of the answer; null where it is no JSON object. */
-function readFields(bytes: Uint8Array): Fields | null {
+function parseFields(bytes: Uint8Array): Fields | null {
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);

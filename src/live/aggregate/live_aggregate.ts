@@ -172,7 +172,7 @@ export class LiveAggregate implements Watcher {
     this.#isReading = true;
     this.#readsAt = Infinity;
     try {
-      const reading = await semaphore.pass(() => this.#readTimed());
+      const reading = await semaphore.run(() => this.#readTimed());
       const isReached = this.#isClosed || await feed.reach(reading.position);
       // Another life of the log has begun behind the reading.
       if (!isReached) this.invalidate("history_lost");

@@ -5,7 +5,7 @@ import type { Filter } from "../../filter/filter.ts";
 import type { Operators } from "../../filter/operators/operators.ts";
 import type { FilterParser } from "../../filter/syntax/filter_parser.ts";
 import type { GroupTable } from "../../plan/group_table.ts";
-import type { Protection } from "../../guard/operation_protection.ts";
+import type { OperationProtection } from "../../guard/operation_protection.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
 import type { PageLimits } from "../../plan/page.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
@@ -76,9 +76,9 @@ export interface Resource {
   readonly hookTimeoutMs: number;
   readonly procedures: ReadonlyMap<string, Procedure>;
   /** What stands before the operations, by what they do; nothing where one is absent. */
-  readonly protections: ReadonlyMap<Access, Protection>;
+  readonly protections: ReadonlyMap<Access, OperationProtection>;
   /** The same for procedures, by name. */
-  readonly procedureProtections: ReadonlyMap<string, Protection>;
+  readonly procedureProtections: ReadonlyMap<string, OperationProtection>;
   /** The named ways to rows of other tables. */
   readonly relations: Relations;
   /** Whether the body of a create may hold the rows of its relations. */

@@ -36,9 +36,9 @@ export async function inPaidTransaction<Found, Outcome>(
     } catch (error) {
       if (!(error instanceof Unpaid)) throw error;
     } finally {
-      debit.settle(count);
+      debit.refundExcess(count);
     }
-    if (attempt < tries) await debit.debit(count);
+    if (attempt < tries) await debit.charge(count);
   }
   throw new Problem("conflict", "Cannot write this batch: its filter kept matching more rows");
 }
@@ -49,7 +49,7 @@ export async function paidMatching(
   { resource, request }: Call,
 ): Promise<readonly Row[]> {
   const rows = await readMatching(what, resource, resource.driver);
-  await request.debit.debit(rows.length);
+  await request.debit.charge(rows.length);
   return rows;
 }
 

@@ -11,7 +11,7 @@ import type { LiveSizes } from "../../../../src/live/live_sizes.ts";
 import type { SubscribeRequest } from "../../../../src/live/stream/stream_request.ts";
 import { resolveAbuseProtection } from "../../../../src/guard/abuse_protection_options.ts";
 import { createGuard } from "../../../../src/guard/guard.ts";
-import { openStore } from "../../../../src/kv/open_key_value_store.ts";
+import { openKeyValueStore } from "../../../../src/kv/open_key_value_store.ts";
 import { Problem } from "../../../../src/problem/problem.ts";
 import { problemReply } from "../../../../src/problem/problem_reply.ts";
 import type { Reply } from "../../../../src/protocol/reply.ts";
@@ -116,7 +116,7 @@ async function answering(
   hub: LiveHub,
 ): Promise<Instance["answer"]> {
   const abuse = resolveAbuseProtection(undefined, false, runtime);
-  const guard = createGuard({ abuse, store: await openStore(undefined, runtime), runtime });
+  const guard = createGuard({ abuse, store: await openKeyValueStore(undefined, runtime), runtime });
   const secret = "a secret for the tests only";
   const context: ResourceContext = {
     basePath: "/api",
