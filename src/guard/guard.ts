@@ -18,43 +18,43 @@ import type { ProtectionOptions, RateLimitOptions } from "./resource_protection_
 import { RateLimiter } from "./budget/rate_limiter.ts";
 import type { GuardedRequest } from "./guarded_request.ts";
 
-/** Stands before the operations of a service. */
+/** Protects the operations of a service. */
 export interface Guard {
-  /** What protects the operations of a resource; an access without anything is absent. */
+  /** The protections of a resource's operations; an access without protection is absent. */
   protect(
     options: ProtectionOptions,
-    place: ProtectedResource,
+    target: ProtectedResource,
   ): ReadonlyMap<Access, OperationProtection>;
-  /** What protects one of its procedures; null for nothing. */
+  /** The protection of one of its procedures; null for none. */
   protectProcedure(
     own: ProcedureProtectionOptions,
     options: ProtectionOptions,
-    place: ProtectedResource,
+    target: ProtectedResource,
   ): OperationProtection | null;
-  /** Lets one request through, or not. */
+  /** Begins the admission of one request. */
   admission(protection: OperationProtection, guarded: GuardedRequest): Admission;
-  /** Puts back what is held of the limits. The store must still be open. */
+  /** Returns leased tokens to the store, which must still be open. */
   close(): Promise<void>;
 }
 
-/** What protects one procedure beside the limits of its resource. */
+/** The protection of one procedure beside the limits of its resource. */
 export type ProcedureProtectionOptions = Parameters<typeof resolveProcedureProtection>[0];
 
 /** What {@link createGuard} needs. */
 export interface GuardOptions {
   readonly abuse: ResolvedAbuseProtection;
-  /** Asked only once there is something to keep. */
+  /** Opened only once there is something to store. */
   readonly store: Pick<AppStore, "need">;
   readonly runtime: Runtime;
 }
 
-/** One guard for one app: what is counted in it is counted for all resources together. */
+/** Makes the guard of an app, which counts the requests of all its resources together. */
 export function createGuard({ abuse, store, runtime }: GuardOptions): Guard {
-  let limits: BucketStore | null = null;
+  let buckets: BucketStore | null = null;
   let proofOfWork: ProofOfWork | null = null;
   function rateLimiterOf(id: string, limit: BucketPolicy): RateLimiter {
-    limits ??= new BucketStore(store.need("limits"), runtime);
-    return new RateLimiter(id, limit, limits, runtime.clock);
+    buckets ??= new BucketStore(store.need("limits"), runtime);
+    return new RateLimiter(id, limit, buckets, runtime.clock);
   }
   const rateLimits = new Map<string, RateLimiter>();
   const context = {
@@ -77,12 +77,12 @@ export function createGuard({ abuse, store, runtime }: GuardOptions): Guard {
       proofOfWork ??= createProofOfWork({ ...abuse.pow(), store: store.need("limits"), runtime }),
   };
   return {
-    protect: (options, place) => resolveProtections(options, place, context),
-    protectProcedure: (own, options, place) =>
-      resolveProcedureProtection(own, options, place, context),
+    protect: (options, target) => resolveProtections(options, target, context),
+    protectProcedure: (own, options, target) =>
+      resolveProcedureProtection(own, options, target, context),
     admission: (protection, guarded) => new Admission(parts, protection, guarded),
     async close() {
-      await limits?.close();
+      await buckets?.close();
     },
   };
 }

@@ -15,11 +15,11 @@ import {
 } from "./resource_protection_options.ts";
 import type { RateLimiter } from "./budget/rate_limiter.ts";
 
-/** What stands before one operation, every option settled. */
+/** The protection of one operation, every option resolved. */
 export interface OperationProtection {
-  /** All operations of a resource share one. */
+  /** The one that all operations of a resource share. */
   readonly rateLimit: RateLimiter | null;
-  /** Tokens for each item; 0 where no budget has anything to say. */
+  /** Tokens for each item; 0 where no budget applies. */
   readonly cost: number;
   readonly pow: { readonly difficulty: number; readonly trust: Trust | undefined } | null;
   readonly captcha: { readonly action: string | undefined } | null;
@@ -27,7 +27,7 @@ export interface OperationProtection {
   readonly isStream: boolean;
 }
 
-/** Where protections stand, for messages and for the store. */
+/** The protected resource, for messages and for keys of the store. */
 export interface ProtectedResource {
   /** Begins messages: `Cannot serve "notes"`. */
   readonly subject: string;
@@ -35,34 +35,34 @@ export interface ProtectedResource {
   readonly url: string;
 }
 
-/** What protections are settled with, beside their options. */
+/** What protections are resolved with, beside their options. */
 export interface ProtectionContext {
   readonly abuse: ResolvedAbuseProtection;
-  /** The rate limit of a resource, by its path: always the same for the same one. */
+  /** The rate limit of the resource at this path; the same one at every call. */
   rateLimitOf(url: string, options: RateLimitOptions): RateLimiter;
 }
 
-/** What protects the operations of a resource; an access without anything is absent. */
+/** Resolves the protections of a resource's operations; an access without protection is absent. */
 export function resolveProtections(
   options: ProtectionOptions,
-  place: ProtectedResource,
+  target: ProtectedResource,
   context: ProtectionContext,
 ): ReadonlyMap<Access, OperationProtection> {
-  checkRateLimit(options.rateLimit, place);
-  checkCosts(options.cost ?? {}, place, context.abuse);
-  checkGates(options, place, context.abuse);
+  checkRateLimit(options.rateLimit, target);
+  checkCosts(options.cost ?? {}, target, context.abuse);
+  checkGates(options, target, context.abuse);
   const accesses = ["read", "create", "update", "delete", "subscribe"] as const;
   return new Map(accesses.flatMap((access) => {
-    const protection = protectionOf(access, options, place, context);
+    const protection = protectionOf(access, options, target, context);
     return protection === null ? [] : [[access, protection]];
   }));
 }
 
-/** What protects one procedure of a resource, which has a cost and a gate of its own. */
+/** Resolves the protection of one procedure, which has its own cost and gate. */
 export function resolveProcedureProtection(
   own: { readonly cost?: number | undefined; readonly pow?: ProtectionOptions["pow"] },
   { rateLimit, overflow }: ProtectionOptions,
-  place: ProtectedResource,
+  target: ProtectedResource,
   context: ProtectionContext,
 ): OperationProtection | null {
   const { cost, pow } = own;
@@ -72,9 +72,9 @@ export function resolveProcedureProtection(
     pow,
     ...(cost === undefined ? {} : { cost: { create: cost } }),
   };
-  checkCosts(options.cost ?? {}, place, context.abuse);
-  checkGates(options, place, context.abuse);
-  return protectionOf("create", options, place, context);
+  checkCosts(options.cost ?? {}, target, context.abuse);
+  checkGates(options, target, context.abuse);
+  return protectionOf("create", options, target, context);
 }
 
 function protectionOf(
@@ -110,8 +110,8 @@ function powGate(
   { difficulty, trust }: PowGateOptions,
   abuse: ResolvedAbuseProtection,
 ): OperationProtection["pow"] {
-  const settled = abuse.pow();
-  return { difficulty: difficulty ?? settled.difficulty, trust: trust ?? settled.trust };
+  const service = abuse.pow();
+  return { difficulty: difficulty ?? service.difficulty, trust: trust ?? service.trust };
 }
 
 function checkRateLimit(rateLimit: unknown, { subject }: ProtectedResource): void {
@@ -135,10 +135,10 @@ const kinds: Readonly<Record<keyof CostOptions & GuardedKind, true>> = {
   delete: true,
 };
 
-/** Less is lost among what sums of fractions are forgiven: it would be paid from an empty bucket. */
+/** A smaller cost is within the rounding tolerance: an empty bucket would pay for it. */
 const minCost = 0.001;
 
-/** What costs more than a bucket holds could never be paid for. */
+/** Refuses a cost that no bucket could pay, because it exceeds the capacity. */
 function checkCosts(
   costs: unknown,
   { subject }: ProtectedResource,

@@ -47,7 +47,7 @@ export function limitProblem(
   return new Problem(slug, details[slug], { headers });
 }
 
-/** The whole seconds until so much is there; null where it never will be. */
+/** The whole seconds until `amount` is available; null where it never will be. */
 export function secondsUntil(
   amount: number,
   { limit, left }: RateLimitState,
@@ -57,7 +57,7 @@ export function secondsUntil(
   return seconds === Infinity ? null : Math.max(0, Math.ceil(seconds - roundingTolerance));
 }
 
-/** `t` is when there will be more; Retry-After is never earlier. */
+/** `t` is the time until another token is available; Retry-After is never shorter. */
 function stateOf(state: RateLimitState, now: number): string {
   const { limit, left } = state;
   const remaining = Math.max(0, Math.floor(left.tokens + roundingTolerance));
