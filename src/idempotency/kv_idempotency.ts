@@ -19,15 +19,15 @@ export interface KvIdempotencyOptions {
 }
 
 /**
- * Keeps answers in the key-value store. The answer is stored after the write: a process that dies
- * in between leaves a key under which the request is executed again once the claim has run out.
+ * Stores answers in the key-value store. The answer is stored after the write: a process that dies
+ * in between leaves a key under which the request is executed again once the claim has expired.
  */
 export class KvIdempotency implements IdempotencyStore {
   readonly #options: KvIdempotencyOptions;
-  /** Owners that gave their key back while the store did not answer: they hold it no longer. */
+  /** Owners that released their key while the store did not answer: they hold it no longer. */
   readonly #releasedOwners = boundedMap<string, true>(10_000);
 
-  /** Asks nobody yet. */
+  /** Makes no call yet. */
   constructor(options: KvIdempotencyOptions) {
     this.#options = options;
   }
@@ -35,10 +35,10 @@ export class KvIdempotency implements IdempotencyStore {
   async claim(claim: IdempotencyClaim): Promise<ClaimResult> {
     const { store } = this.#options;
     const key = keyOf(claim);
-    // Most keys are new: one commit, and nobody has to be looked at.
+    // Most keys are new: one commit, without a read before it.
     for (let versionstamp: string | null = null;;) {
       const commit = this.#setting(key, this.#heldRecord(claim), versionstamp);
-      // A request that is refused here has done nothing, and may be sent again.
+      // A request that fails here has done nothing, and may be sent again.
       if ((await store.commit({ ...commit, isProvisional: true })).ok) return { kind: "claimed" };
       const entry = await store.get(key);
       versionstamp = entry.versionstamp;
@@ -63,7 +63,7 @@ export class KvIdempotency implements IdempotencyStore {
     const [first, ...parts] = split(given);
     for (const [index, value] of parts.entries()) {
       const key = partKey(claim, index);
-      // Longer than the record, so that whoever finds that one finds these.
+      // Longer than the record, so that a reader that finds the record finds these.
       const expireInMs = ttlMs + partMarginMs;
       await store.commit({ mutations: [{ kind: "set", key, value, expireInMs }] });
     }
@@ -75,7 +75,7 @@ export class KvIdempotency implements IdempotencyStore {
   }
 
   async release(claim: IdempotencyClaim): Promise<void> {
-    // Before the store is asked: whatever it answers, the request is over.
+    // Before the call of the store: whatever it answers, the request is over.
     this.#releasedOwners.set(claim.owner, true);
     await this.#whileClaimed(claim, async (key, versionstamp) => {
       const checks = [{ key, versionstamp }];
@@ -108,7 +108,7 @@ export class KvIdempotency implements IdempotencyStore {
 
   #setting(key: KeyValueKey, value: KeyRecord, versionstamp: string | null): KeyValueCommit {
     const { ttlMs } = this.#options;
-    // A claim is held as long as it is renewed, however short answers are kept.
+    // A claim is held as long as it is renewed, however short the ttl of answers is.
     const expireInMs = value.answer === null ? Math.max(ttlMs, idempotencyLeaseMs) : ttlMs;
     return {
       checks: [{ key, versionstamp }],
@@ -117,7 +117,7 @@ export class KvIdempotency implements IdempotencyStore {
     };
   }
 
-  /** Runs `change` as long as the claim holds the key and nobody has answered. */
+  /** Runs `change` as long as the claim holds the key and there is no answer. */
   async #whileClaimed(
     claim: IdempotencyClaim,
     change: (key: KeyValueKey, versionstamp: string | null) => Promise<boolean>,
@@ -141,24 +141,24 @@ export class KvIdempotency implements IdempotencyStore {
   }
 }
 
-/** What stands under a key. */
+/** The record under a key. */
 interface KeyRecord {
   readonly owner: string;
   readonly fingerprint: string;
   readonly leaseUntilMs: number;
-  /** Null while somebody is at work. */
+  /** Null while the request is executed. */
   readonly answer: AnswerHead | null;
 }
 
-/** An answer, but for what of it is too long for one record. */
+/** The beginning of an answer, whose rest may be in further records. */
 interface AnswerHead {
   /** The beginning of its bytes, or all of them. */
   readonly first: Uint8Array;
-  /** In how many records the rest stands. */
+  /** How many records hold the rest. */
   readonly parts: number;
 }
 
-/** A record takes 65,000 bytes, and the first has the claim beside its part. */
+/** A record holds 65,000 bytes, and the first has the claim beside its part. */
 const partBytes = 48_000;
 
 const partMarginMs = 60_000;
@@ -167,13 +167,13 @@ function keyOf({ id }: IdempotencyClaim): KeyValueKey {
   return ["idempotency", id];
 }
 
-/** With the owner, so that two who both believe to hold the key cannot mix their answers. */
+/** With the owner, so that two requests that both believe to hold the key cannot mix answers. */
 function partKey({ id, owner }: IdempotencyClaim, index: number): KeyValueKey {
   return ["idempotency", id, owner, index];
 }
 
 function asRecord(value: unknown): KeyRecord | null {
-  // Nobody else writes below this prefix.
+  // No other code writes below this prefix.
   return value === undefined ? null : value as KeyRecord;
 }
 
@@ -194,6 +194,6 @@ function joined(parts: readonly Uint8Array[]): StoredAnswer {
   const decoder = new TextDecoder();
   let text = "";
   for (const part of parts) text += decoder.decode(part, { stream: true });
-  // Nobody else writes below this prefix.
+  // No other code writes below this prefix.
   return JSON.parse(text + decoder.decode()) as StoredAnswer;
 }

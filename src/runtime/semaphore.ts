@@ -1,25 +1,25 @@
-/** Lets a few through at a time, first come, first served: a crowd does not take the database. */
+/** Runs a limited number of jobs at a time, in the order they came: a crowd cannot take the database. */
 export class Semaphore {
   readonly #maxRunning: number;
   readonly #maxWaiting: number;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  /** Nobody works yet. */
-  constructor(most: number, maxWaiting: number) {
-    this.#maxRunning = most;
+  /** Runs nothing yet. */
+  constructor(maxRunning: number, maxWaiting: number) {
+    this.#maxRunning = maxRunning;
     this.#maxWaiting = maxWaiting;
   }
 
-  /** Whether there are too many waiting for their turn. */
+  /** Whether the queue is full. */
   get isFull(): boolean {
     return this.#waiting.length >= this.#maxWaiting;
   }
 
-  /** Does some work once it is let through. */
+  /** Runs `work` once a slot is free. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#maxRunning) {
-      // Whoever leaves hands its place over, so that nobody slips in between.
+      // A job that ends hands its slot to the first in the queue, so that no newcomer takes it.
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     } else this.#running++;
     try {
