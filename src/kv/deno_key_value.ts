@@ -5,29 +5,28 @@ import { commitToDenoKv } from "./deno_kv_commit.ts";
 import { RetryingKv, type RetryingKvOptions } from "./retrying_kv.ts";
 
 /**
- * A {@link KeyValue} in a Deno KV. What that does not promise is added here: an end to waiting,
- * another try where two processes met at one file, records that are gone when their time is over
- * (it shows them for up to a minute more), and the knowledge that a commit was done although its
- * acknowledgement was lost.
+ * A {@link KeyValue} in a Deno KV. It adds what Deno KV does not promise: timeouts, retries where two
+ * processes collide at one file, records that are gone when they expire (Deno KV returns them for up
+ * to a minute more), and the outcome of a commit whose acknowledgement was lost.
  */
 export function createDenoKeyValue(kv: DenoKv, options: RetryingKvOptions): KeyValue {
-  const patient = new RetryingKv(kv, options);
+  const retrying = new RetryingKv(kv, options);
   return {
     async get(key) {
-      return (await patient.readOne(key, patient.startDeadline())).entry;
+      return (await retrying.readOne(key, retrying.startDeadline())).entry;
     },
     async getMany(keys) {
-      return (await patient.readAll(keys, patient.startDeadline())).map(({ entry }) => entry);
+      return (await retrying.readAll(keys, retrying.startDeadline())).map(({ entry }) => entry);
     },
     async list(page) {
       validatePage(page);
-      return await patient.list(page, patient.startDeadline());
+      return await retrying.list(page, retrying.startDeadline());
     },
     async commit(commit) {
-      return await commitToDenoKv(patient, commit, options);
+      return await commitToDenoKv(retrying, commit, options);
     },
     close() {
-      patient.close();
+      retrying.close();
       return Promise.resolve();
     },
   };
