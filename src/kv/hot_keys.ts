@@ -6,11 +6,11 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 import { afterPendingIo } from "../runtime/event_loop.ts";
 
-/** What became of a record, and what its change found. */
+/** The new state of a record, and the result of the change. */
 export interface KeyChange<Result> {
   /** What {@link HotKeys.update} resolves with once the change is stored. */
   readonly result: Result;
-  /** The record from now on: null removes it, and unless set it stays as it is. */
+  /** The new record: null deletes it, undefined leaves it as it is. */
   readonly record?:
     | { readonly value: unknown; readonly expireInMs?: number | undefined }
     | null
@@ -19,13 +19,13 @@ export interface KeyChange<Result> {
 
 /** What {@link HotKeys} works with. */
 export interface HotKeysOptions extends Pick<Runtime, "clock" | "random"> {
-  /** How long a change may meet those of other processes; 3,000 unless set. */
+  /** How long a change is retried against those of other processes; 3,000 unless set. */
   readonly deadlineMs?: number | undefined;
 }
 
-/** A change that waits, without the type of what it finds. */
+/** A change that waits, without the type of its result. */
 interface PendingUpdate {
-  readonly enteredAt: number;
+  readonly enqueuedAt: number;
   readonly run: (value: unknown) => ComputedUpdate;
   readonly reject: (error: unknown) => void;
 }
@@ -35,7 +35,7 @@ interface ComputedUpdate {
   readonly resolve: () => void;
 }
 
-/** Everybody who wants to change one key. */
+/** The changes that wait for one key. */
 interface KeyQueue {
   readonly key: KeyValueKey;
   readonly code: string;
@@ -43,7 +43,7 @@ interface KeyQueue {
   readySince: number;
 }
 
-/** What the callers of one line make of its record. */
+/** The outcome of all changes of one queue, before it is committed. */
 interface QueueDraft {
   readonly queue: KeyQueue;
   readonly versionstamp: string | null;
@@ -52,36 +52,36 @@ interface QueueDraft {
 }
 
 /**
- * Changes of records that many want to change at once. Alone, each would read, write and find that
- * another was faster: 64 callers of one key took 2 s. Here all who came meanwhile share one read
- * and one checked commit, up to ten keys together, in the order in which they came.
+ * Changes records that many requests change at once. If each read and wrote by itself, most would
+ * find that another was faster: 64 requests for one key took 2 s. Here all changes that wait share
+ * one read and one checked commit, up to ten keys together, in the order in which they came.
  */
 export class HotKeys {
   readonly #store: KeyValue;
   readonly #options: HotKeysOptions;
   readonly #queues = new Map<string, KeyQueue>();
-  /** Lines that are in no flight. */
+  /** Queues that are in no batch. */
   #ready: KeyQueue[] = [];
   #openBatches = 0;
   #isScheduled = false;
   #cancelTimer: (() => void) | null = null;
 
-  /** Begins nothing before the first change. */
+  /** Starts nothing before the first change. */
   constructor(store: KeyValue, options: HotKeysOptions) {
     this.#store = store;
     this.#options = options;
   }
 
   /**
-   * Changes the record of a key: `change` is given its value, undefined where there is none. It may
-   * be asked again, with another value, where somebody else was faster, so that it changes nothing
-   * outside. What it throws, this rejects with, and nothing is stored.
+   * Changes the record of a key: `change` gets its value, undefined where there is none. It may be
+   * called again, with another value, where another process was faster, so it must have no side
+   * effects. An error that it throws rejects the promise, and nothing is stored.
    */
   update<Result>(key: KeyValueKey, change: (value: unknown) => KeyChange<Result>): Promise<Result> {
     const code = encodeKey(key);
     return new Promise((resolve, reject) => {
       this.#enqueue(key, code, {
-        enteredAt: this.#now(),
+        enqueuedAt: this.#now(),
         run(value) {
           const { result, record } = change(value);
           return { record, resolve: () => resolve(result) };
@@ -91,13 +91,13 @@ export class HotKeys {
     });
   }
 
-  #enqueue(key: KeyValueKey, code: string, caller: PendingUpdate): void {
-    const line = this.#queues.get(code);
-    if (line !== undefined) {
-      line.updates.push(caller);
+  #enqueue(key: KeyValueKey, code: string, update: PendingUpdate): void {
+    const queue = this.#queues.get(code);
+    if (queue !== undefined) {
+      queue.updates.push(update);
       return;
     }
-    const first: KeyQueue = { key, code, updates: [caller], readySince: caller.enteredAt };
+    const first: KeyQueue = { key, code, updates: [update], readySince: update.enqueuedAt };
     this.#queues.set(code, first);
     this.#ready.push(first);
     this.#schedule();
@@ -117,60 +117,60 @@ export class HotKeys {
     this.#cancelTimer?.();
     this.#cancelTimer = null;
     if (this.#ready.length === 0) return;
-    this.#cancelTimer = this.#options.clock.after(busyTimeoutMs, () => {
+    this.#cancelTimer = this.#options.clock.after(maxGroupingMs, () => {
       this.#cancelTimer = null;
       this.#startBatches();
     });
   }
 
   /**
-   * While something is in flight, keys wait for company: a commit costs the same for ten. A store
-   * that is far away is not waited for, though.
+   * While a batch is running, keys wait for others to share a commit, which costs the same for ten
+   * keys; but not longer than {@link maxGroupingMs}, however slow the store is.
    */
   #mayStartBatch(): boolean {
     const [first] = this.#ready;
-    if (first === undefined || this.#openBatches >= maxFlights) return false;
+    if (first === undefined || this.#openBatches >= maxOpenBatches) return false;
     return this.#openBatches === 0 || this.#ready.length >= maxChecks ||
-      this.#now() - first.readySince >= busyTimeoutMs;
+      this.#now() - first.readySince >= maxGroupingMs;
   }
 
-  async #runBatch(lines: readonly KeyQueue[]): Promise<void> {
+  async #runBatch(queues: readonly KeyQueue[]): Promise<void> {
     this.#openBatches++;
-    await this.#attempt(lines, 1);
+    await this.#attempt(queues, 1);
     this.#openBatches--;
-    for (const line of lines) {
-      if (line.updates.length === 0) this.#queues.delete(line.code);
+    for (const queue of queues) {
+      if (queue.updates.length === 0) this.#queues.delete(queue.code);
       else {
-        line.readySince = this.#now();
-        this.#ready.push(line);
+        queue.readySince = this.#now();
+        this.#ready.push(queue);
       }
     }
     if (this.#ready.length > 0) this.#schedule();
   }
 
-  /** Ends when everybody who was there at the beginning has an answer; never rejects. */
-  async #attempt(lines: readonly KeyQueue[], tries: number): Promise<void> {
-    const asked = lines.filter((line) => line.updates.length > 0);
-    const callers = asked.map((line) => line.updates.splice(0));
-    if (asked.length === 0) return;
+  /** Resolves once all changes that waited at its start have an outcome; never rejects. */
+  async #attempt(queues: readonly KeyQueue[], tries: number): Promise<void> {
+    const waiting = queues.filter((queue) => queue.updates.length > 0);
+    const updates = waiting.map((queue) => queue.updates.splice(0));
+    if (waiting.length === 0) return;
     try {
-      const entries = await this.#store.getMany(asked.map(({ key }) => key));
-      const drafts = asked.map((line, index) => {
+      const entries = await this.#store.getMany(waiting.map(({ key }) => key));
+      const drafts = waiting.map((queue, index) => {
         const { value, versionstamp = null } = entries[index] ?? {};
-        return draftChanges(line, callers[index] ?? [], value, versionstamp);
+        return draftChanges(queue, updates[index] ?? [], value, versionstamp);
       });
       if (await this.#commit(drafts)) {
-        for (const { resolvers: tellers } of drafts) for (const tell of tellers) tell();
+        for (const { resolvers } of drafts) for (const resolve of resolvers) resolve();
         return;
       }
     } catch (error) {
-      // Alone each may succeed: the fault can be that of one record.
-      if (error instanceof StoreError || asked.length === 1) {
-        return rejectUpdates(asked, callers.flat(), error);
+      // Retried one by one: the fault may be that of a single record.
+      if (error instanceof StoreError || waiting.length === 1) {
+        return rejectUpdates(waiting, updates.flat(), error);
       }
     }
-    asked.forEach((line, index) => line.updates.unshift(...callers[index] ?? []));
-    await this.#retry(asked, tries);
+    waiting.forEach((queue, index) => queue.updates.unshift(...updates[index] ?? []));
+    await this.#retry(waiting, tries);
   }
 
   async #commit(drafts: readonly QueueDraft[]): Promise<boolean> {
@@ -178,37 +178,37 @@ export class HotKeys {
     if (changed.length === 0) return true;
     const mutations = changed.flatMap(({ mutation }) => mutation ?? []);
     const { ok } = await this.#store.commit({
-      checks: changed.map(({ queue: line, versionstamp }) => ({ key: line.key, versionstamp })),
+      checks: changed.map(({ queue, versionstamp }) => ({ key: queue.key, versionstamp })),
       mutations,
       claim: mutations.find(({ kind }) => kind === "set")?.key,
     });
     return ok;
   }
 
-  /** Another process was faster at one of the keys, and nobody says at which. */
-  async #retry(lines: readonly KeyQueue[], tries: number): Promise<void> {
-    if (lines.length > 1) {
-      const half = Math.ceil(lines.length / 2);
+  /** Another process changed one of the keys, and the store does not say which. */
+  async #retry(queues: readonly KeyQueue[], tries: number): Promise<void> {
+    if (queues.length > 1) {
+      const half = Math.ceil(queues.length / 2);
       await Promise.all([
-        this.#attempt(lines.slice(0, half), tries),
-        this.#attempt(lines.slice(half), tries),
+        this.#attempt(queues.slice(0, half), tries),
+        this.#attempt(queues.slice(half), tries),
       ]);
       return;
     }
     await waitBackoff(tries, this.#options);
-    for (const line of lines) this.#rejectOverdue(line);
-    await this.#attempt(lines, tries + 1);
+    for (const queue of queues) this.#rejectOverdue(queue);
+    await this.#attempt(queues, tries + 1);
   }
 
-  #rejectOverdue(line: KeyQueue): void {
+  #rejectOverdue(queue: KeyQueue): void {
     const { deadlineMs = 3_000 } = this.#options;
     const latest = this.#now() - deadlineMs;
     const error = new StoreError(
       "unavailable",
       new Error(`Others were faster for ${deadlineMs} ms`),
     );
-    for (const caller of line.updates) if (caller.enteredAt <= latest) caller.reject(error);
-    line.updates = line.updates.filter(({ enteredAt }) => enteredAt > latest);
+    for (const update of queue.updates) if (update.enqueuedAt <= latest) update.reject(error);
+    queue.updates = queue.updates.filter(({ enqueuedAt }) => enqueuedAt > latest);
   }
 
   #now(): number {
@@ -216,46 +216,46 @@ export class HotKeys {
   }
 }
 
-/** So long a key waits for company while others are in flight. */
-const busyTimeoutMs = 5;
+/** How long a key waits for others while a batch is running. */
+const maxGroupingMs = 5;
 
-/** A far store answers late, and each flight takes ten keys only. */
-const maxFlights = 16;
+/** More than one, because a remote store answers late and each batch takes only ten keys. */
+const maxOpenBatches = 16;
 
-/** Lets the callers change the value one after the other. */
+/** Applies the changes to the value one after the other. */
 function draftChanges(
-  line: KeyQueue,
-  callers: readonly PendingUpdate[],
+  queue: KeyQueue,
+  updates: readonly PendingUpdate[],
   value: unknown,
   versionstamp: string | null,
 ): QueueDraft {
-  const tellers: (() => void)[] = [];
+  const resolvers: (() => void)[] = [];
   let current = value;
   let mutation: KeyValueMutation | null = null;
-  for (const caller of callers) {
+  for (const update of updates) {
     try {
-      const { record, resolve: tell } = caller.run(current);
-      tellers.push(tell);
+      const { record, resolve } = update.run(current);
+      resolvers.push(resolve);
       if (record === undefined) continue;
       current = record?.value;
       mutation = record === null
-        ? { kind: "delete", key: line.key }
-        : { kind: "set", key: line.key, ...record };
+        ? { kind: "delete", key: queue.key }
+        : { kind: "set", key: queue.key, ...record };
     } catch (error) {
-      // The change refused by itself; the others do not depend on it.
-      tellers.push(() => caller.reject(error));
+      // This change failed by itself; the others do not depend on it.
+      resolvers.push(() => update.reject(error));
     }
   }
-  return { queue: line, versionstamp, mutation, resolvers: tellers };
+  return { queue, versionstamp, mutation, resolvers };
 }
 
-/** Whoever waits behind those whom the store failed would only wait for the same. */
+/** Rejects the changes; where the store failed, those that came later as well, which would fail too. */
 function rejectUpdates(
-  lines: readonly KeyQueue[],
-  callers: readonly PendingUpdate[],
+  queues: readonly KeyQueue[],
+  updates: readonly PendingUpdate[],
   error: unknown,
 ): void {
-  for (const caller of callers) caller.reject(error);
+  for (const update of updates) update.reject(error);
   if (!(error instanceof StoreError)) return;
-  for (const line of lines) for (const caller of line.updates.splice(0)) caller.reject(error);
+  for (const queue of queues) for (const update of queue.updates.splice(0)) update.reject(error);
 }
