@@ -3,7 +3,7 @@ import { createSha256 } from "../protocol/sha256.ts";
 import { nonceAt, nonceRange, rangeSize } from "./nonce_range.ts";
 import { createPlainScan, type Scan } from "./plain_scan.ts";
 
-/** A challenge, as the headers of a 428 tell it. */
+/** A challenge, from the headers of a 428. */
 export interface Challenge {
   /** `Service-PoW-Challenge`. */
   readonly token: string;
@@ -11,17 +11,17 @@ export interface Challenge {
   readonly difficulty: number;
 }
 
-/** The state of one search, which this thread and the workers share. */
+/** The state of one search, to which this thread and the workers contribute. */
 export interface NonceSearch {
-  /** The nonce, once there is one. */
+  /** The nonce, once it is found. */
   found(): string | null;
-  /** Gives a range that nobody else searches. */
+  /** Reserves a range that is not searched elsewhere. */
   takeCounter(): number;
-  /** Searches some milliseconds' worth here. */
+  /** Searches for some milliseconds in this thread. */
   searchPart(): void;
-  /** Takes what somebody holds for a solution, once it is proved. */
+  /** Takes the solution of a scan or a worker once it is verified. */
   propose(counter: number, index: number): void;
-  /** False once a proposal was wrong: then only the plain search is believed. */
+  /** False once a proposal was wrong: then only the plain scan is used. */
   isTrusted(): boolean;
   /** Resolves at the next {@link wake}. */
   nextEvent(): Promise<void>;
@@ -34,7 +34,7 @@ export interface FastScan {
   readonly scan: Scan;
 }
 
-/** Begins a search. */
+/** Starts a search. */
 export function createNonceSearch(
   { token, difficulty }: Challenge,
   fast: FastScan | null,
@@ -80,7 +80,7 @@ export function createNonceSearch(
   };
 }
 
-/** About ten milliseconds' worth; a whole range takes five with vectors. */
+/** The nonces of about ten milliseconds; with vectors a whole range takes five. */
 const plainPart = 32_768;
 
 function solves(token: string, nonce: string, difficulty: number): boolean {

@@ -1,15 +1,15 @@
 import { nonceRange, rangeSize } from "./nonce_range.ts";
 import { searchInput } from "./simd_scan.ts";
 
-/** Workers that search, each in ranges of its own. */
+/** Workers that search, each in its own ranges. */
 export interface SearchWorkers {
-  /** Workers that have said that they are ready and were not lost since. */
+  /** How many workers have reported that they are ready and were not lost since. */
   readonly readyCount: number;
-  /** Lets all of them go. */
+  /** Terminates all of them. */
   stop(): void;
 }
 
-/** What to search for, and whom to tell. */
+/** What to search for, and the callbacks. */
 export interface SearchWorkersOptions {
   readonly token: string;
   readonly difficulty: number;
@@ -18,47 +18,47 @@ export interface SearchWorkersOptions {
   readonly workers: number;
   /** Makes a worker that runs this script; may throw where there are none. */
   makeWorker(script: string): Worker;
-  /** Gives a range that nobody else searches. */
+  /** Reserves a range that is not searched elsewhere. */
   takeCounter(): number;
-  /** Called with what a worker takes for a solution: this index of this range. */
+  /** Called with the solution that a worker reports: this index of this range. */
   onFound(counter: number, index: number): void;
-  /** Called when the number of those at work has changed. */
+  /** Called when `readyCount` has changed. */
   onChange(): void;
 }
 
 /**
- * Starts workers. One that cannot be made, fails or falls silent costs its part of the speed and
- * nothing else: there are more nonces than anybody searches, so no range has to be searched again.
+ * Starts workers. One that cannot be made, fails or stops reporting costs only its part of the
+ * speed: there are more nonces than a search needs, so no range has to be searched again.
  */
-export function startSearchWorkers(orders: SearchWorkersOptions): SearchWorkers {
+export function startSearchWorkers(options: SearchWorkersOptions): SearchWorkers {
   const ready = new Set<Worker>();
   const all = new Set<Worker>();
-  for (let i = 0; i < orders.workers; i++) {
-    const worker = makeWorker(orders);
+  for (let i = 0; i < options.workers; i++) {
+    const worker = makeWorker(options);
     if (worker === null) break;
     all.add(worker);
-    worker.onmessage = ({ data }: MessageEvent<WorkerReport>) => hear(worker, data);
+    worker.onmessage = ({ data }: MessageEvent<WorkerReport>) => receive(worker, data);
     worker.onerror = (event) => {
       event.preventDefault();
-      lose(worker);
+      drop(worker);
     };
-    worker.onmessageerror = () => lose(worker);
-    worker.postMessage({ module: orders.module });
+    worker.onmessageerror = () => drop(worker);
+    worker.postMessage({ module: options.module });
   }
 
-  function hear(worker: Worker, report: WorkerReport): void {
+  function receive(worker: Worker, report: WorkerReport): void {
     if (!ready.has(worker)) {
       ready.add(worker);
-      orders.onChange();
+      options.onChange();
     }
-    if (report === "more") worker.postMessage({ ranges: takeRanges(orders) });
-    else orders.onFound(report.counter, report.index);
+    if (report === "more") worker.postMessage({ ranges: takeRanges(options) });
+    else options.onFound(report.counter, report.index);
   }
 
-  function lose(worker: Worker): void {
+  function drop(worker: Worker): void {
     worker.terminate();
     all.delete(worker);
-    if (ready.delete(worker)) orders.onChange();
+    if (ready.delete(worker)) options.onChange();
   }
 
   return {
@@ -73,15 +73,15 @@ export function startSearchWorkers(orders: SearchWorkersOptions): SearchWorkers 
   };
 }
 
-/** What a worker says: that it wants ranges, or where it found something. */
+/** A message of a worker: it wants ranges, or it has found a solution. */
 type WorkerReport = "more" | { readonly counter: number; readonly index: number };
 
-/** A message for each half million nonces: 40 ms of work. */
+/** One message for half a million nonces: 40 ms of work. */
 const rangesAtOnce = 8;
 
 /**
- * The whole of a worker. It is a text, so that it needs no address of its own, whatever bundles
- * this; the ranges it gets are ready to be written to the memory of the search.
+ * The script of a worker. It is a text, so that it needs no URL, whatever bundles this; the ranges
+ * it receives are ready to be written to the memory of the search.
  */
 const script = `
 let memory, scan;
@@ -100,11 +100,11 @@ onmessage = ({ data: { module, ranges = [] } }) => {
 };
 `;
 
-function makeWorker(orders: SearchWorkersOptions): Worker | null {
+function makeWorker(options: SearchWorkersOptions): Worker | null {
   try {
-    return orders.makeWorker(script);
+    return options.makeWorker(script);
   } catch {
-    // No workers here, or not for this page: the search goes on in this thread, by contract.
+    // No workers here, or not for this page: by contract the search then runs in this thread.
     return null;
   }
 }

@@ -1,11 +1,11 @@
 /**
- * The few instructions of WebAssembly that the search is made of, as functions from operands to
- * bytes (WebAssembly 2.0, chapter 5), so that an expression is written as it is read. The bytes of an
- * operand stay in a list of their own until the end.
+ * The WebAssembly instructions that the search needs, as functions from operands to bytes
+ * (WebAssembly 2.0, chapter 5), so that the code reads as an expression. The bytes of an operand stay
+ * a nested list until {@link flatten}.
  */
 export type WasmCode = readonly (number | WasmCode)[];
 
-/** All the bytes in a row. */
+/** All the bytes as a flat list. */
 export function flatten(code: WasmCode): number[] {
   const bytes: number[] = [];
   collect(code, bytes);
@@ -19,7 +19,7 @@ function collect(code: WasmCode, bytes: number[]): void {
   }
 }
 
-/** A number without a sign, as LEB128. */
+/** An unsigned number, as LEB128. */
 export function unsigned(value: number): WasmCode {
   return value < 128 ? [value] : [value & 127 | 128, ...unsigned(value >>> 7)];
 }
@@ -28,12 +28,12 @@ function signed(value: number): WasmCode {
   return value >= -64 && value < 64 ? [value & 127] : [value & 127 | 128, ...signed(value >> 7)];
 }
 
-/** What a list of things is written as: their number, then they. */
+/** Encodes a list: the number of its items, then the items. */
 export function vector(items: readonly WasmCode[]): WasmCode {
   return [unsigned(items.length), items];
 }
 
-/** A section of a module, or a body: its length in bytes, then it. */
+/** Encodes a section or a function body: its length in bytes, then its content. */
 export function sized(content: WasmCode): WasmCode {
   const bytes = flatten(content);
   return [unsigned(bytes.length), bytes];
@@ -61,7 +61,7 @@ export const i32 = {
 /** Instructions on vectors of four such numbers. */
 export const v128 = {
   load: (address: number): WasmCode => [atZero, simd(0x00), 4, unsigned(address)],
-  /** One number in memory, in all four places. */
+  /** One number of the memory, in all four lanes. */
   loadSplat: (address: number): WasmCode => [atZero, simd(0x09), 2, unsigned(address)],
   store: (address: number, value: WasmCode): WasmCode => [
     atZero,
@@ -81,7 +81,7 @@ export const v128 = {
   shiftLeft: (x: WasmCode, bits: number): WasmCode => [x, i32.constant(bits), simd(0xab)],
   shiftRight: (x: WasmCode, bits: number): WasmCode => [x, i32.constant(bits), simd(0xad)],
   areEqual: (x: WasmCode, y: WasmCode): WasmCode => [x, y, simd(0x37)],
-  /** One bit for each of the four that is all ones. */
+  /** One bit for each of the four lanes, set where the lane is all ones. */
   bitmask: (x: WasmCode): WasmCode => [x, simd(0xa4)],
 };
 
@@ -91,7 +91,7 @@ function simd(instruction: number): WasmCode {
   return [0xfd, unsigned(instruction)];
 }
 
-/** Repeats while `condition` is not zero, once at least. */
+/** Repeats while `condition` is not zero, at least once. */
 export function repeat(body: WasmCode, condition: WasmCode): WasmCode {
   return [0x03, 0x40, body, condition, 0x0d, 0, 0x0b];
 }
