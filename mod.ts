@@ -107,7 +107,7 @@ export type {
   SchemaResult,
   StandardSchema,
 } from "./src/resource/define/standard_schema.ts";
-export type { AbuseProtectionOptions } from "./src/guard/abuse_options.ts";
+export type { AbuseProtectionOptions } from "./src/guard/abuse_protection_options.ts";
 export type {
   BudgetClassOptions,
   BudgetOptions,
@@ -122,7 +122,7 @@ export type {
   PowGateOptions,
   ProtectionOptions,
   RateLimitOptions,
-} from "./src/guard/protection_options.ts";
+} from "./src/guard/resource_protection_options.ts";
 export type { HookContext, Hooks, RowId } from "./src/resource/define/hooks.ts";
 export type { ResourceSummary } from "./src/resource/define/resource_summary.ts";
 export type {
@@ -199,7 +199,7 @@ export type {
   DenoKvListOptions,
   DenoKvSelector,
 } from "./src/kv/deno_kv.ts";
-export type { KeyValueOption } from "./src/kv/open_store.ts";
+export type { KeyValueOption } from "./src/kv/open_key_value_store.ts";
 export { StoreError, type StoreErrorKind } from "./src/kv/store_error.ts";
 export type { Observation, Observer, PowRefusal } from "./src/runtime/observation.ts";
 export type { Middleware, MiddlewareContext, Router } from "./src/service/middleware.ts";
@@ -212,7 +212,7 @@ export type {
 export { hcaptcha } from "./src/guard/captcha/hcaptcha.ts";
 export type { IdempotencyOptions } from "./src/idempotency/idempotency_options.ts";
 export { recaptcha, type RecaptchaOptions } from "./src/guard/captcha/recaptcha.ts";
-export type { SiteVerifyOptions } from "./src/guard/captcha/site_verify.ts";
+export type { SiteVerifyOptions } from "./src/guard/captcha/siteverify_protocol.ts";
 export { turnstile } from "./src/guard/captcha/turnstile.ts";
 export type { CorsOptions } from "./src/service/cors.ts";
 export type { SecurityHeaders } from "./src/service/responder.ts";

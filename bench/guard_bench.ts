@@ -4,7 +4,7 @@
  * wait for who share one bucket on disk and are near its limit, so that each asks the store.
  */
 import { tokenBucket } from "../src/guard/budget/token_bucket.ts";
-import { LimitStore } from "../src/guard/budget/limit_store.ts";
+import { BucketStore } from "../src/guard/budget/bucket_store.ts";
 import { RateLimiter } from "../src/guard/budget/rate_limiter.ts";
 import { createDenoKeyValue } from "../src/kv/deno_key_value.ts";
 import { createMemoryKeyValue } from "../src/kv/memory_key_value.ts";
@@ -118,7 +118,7 @@ async function measureHotKey(): Promise<void> {
 }
 
 function quotaOver(store: KeyValue, capacity: number, refillPerMinute: number) {
-  const limits = new LimitStore(store, runtime);
+  const limits = new BucketStore(store, runtime);
   const limit = tokenBucket("budget", { capacity, refillPerMinute });
   return { limits, quota: new RateLimiter("bench", limit, limits, runtime.clock) };
 }

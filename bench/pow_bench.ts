@@ -6,7 +6,7 @@
  */
 import { createChallenge, solveChallenge, verifySolution } from "altcha-lib/v1";
 import { nonceRange } from "../src/client/nonce_range.ts";
-import { createPlainScan } from "../src/client/scan.ts";
+import { createPlainScan } from "../src/client/plain_scan.ts";
 import { compileSearch, createSimdScan } from "../src/client/simd_scan.ts";
 import { solve } from "../src/client/solve.ts";
 import { createProofOfWork } from "../src/guard/pow/proof_of_work.ts";

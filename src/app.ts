@@ -25,7 +25,7 @@ import { createTagKeys } from "./resource/define/resolve_etag.ts";
 import { resolveNestedWrites } from "./resource/define/resolve_nested_writes.ts";
 import { resolveRelations } from "./resource/define/resolve_relations.ts";
 import { resolveResource } from "./resource/define/resolve_resource.ts";
-import { type AppStore, openStore } from "./kv/open_store.ts";
+import { type AppStore, openKeyValueStore } from "./kv/open_key_value_store.ts";
 import { createSealer } from "./runtime/sealer.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { claimWorker, type WorkerClaim } from "./runtime/worker_claim.ts";
@@ -97,7 +97,7 @@ export async function createApp(config: AppConfig): Promise<App> {
 }
 
 async function open(config: AppConfig, resolved: ResolvedConfig, runtime: Runtime): Promise<App> {
-  const store = await openStore(config.kv, runtime);
+  const store = await openKeyValueStore(config.kv, runtime);
   try {
     return await assemble(config, { resolved, runtime, store });
   } catch (error) {

@@ -1,8 +1,8 @@
 import type { ChangesOptions } from "./db/changes/changes_options.ts";
 import type { Database } from "./db/open_database.ts";
-import type { AbuseProtectionOptions } from "./guard/abuse_options.ts";
+import type { AbuseProtectionOptions } from "./guard/abuse_protection_options.ts";
 import type { IdempotencyOptions } from "./idempotency/idempotency_options.ts";
-import type { KeyValueOption } from "./kv/open_store.ts";
+import type { KeyValueOption } from "./kv/open_key_value_store.ts";
 import type { ResourceDefinition } from "./resource/define/resource_definition.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import type { CorsOptions } from "./service/cors.ts";

@@ -1,6 +1,6 @@
 import { isIn, isSource, projectPath } from "./project_path.ts";
 
-/** What differs between the engines stands in the Dialect; nobody else asks which one it is. */
+/** Differences between the engines are in the Dialect; no other code depends on which one it is. */
 export const engineBlind: Deno.lint.Rule = {
   create(context) {
     const path = projectPath(context.filename);

@@ -1,6 +1,6 @@
 import { isSource, projectPath } from "./project_path.ts";
 
-const most = 4;
+const maxParameters = 4;
 
 /** A caller reads named fields, not the fifth position. */
 export const fewParameters: Deno.lint.Rule = {
@@ -8,11 +8,11 @@ export const fewParameters: Deno.lint.Rule = {
     if (!isSource(projectPath(context.filename))) return {};
     return {
       "ExportNamedDeclaration > FunctionDeclaration"(node: Deno.lint.FunctionDeclaration) {
-        if (node.params.length <= most) return;
+        if (node.params.length <= maxParameters) return;
         context.report({
           node,
           message:
-            `An exported function takes at most ${most} parameters, this one ${node.params.length}`,
+            `An exported function takes at most ${maxParameters} parameters, this one ${node.params.length}`,
           hint: "Pass the rest as an object with named fields.",
         });
       },

@@ -24,8 +24,8 @@ export const noModuleState: Deno.lint.Rule = {
 };
 
 /**
- * A collection that starts empty is there to be filled, unless its declared type forbids that; one
- * made from values is a table.
+ * A collection that starts empty is meant to be filled, unless its declared type forbids that; one
+ * made from values is a constant table.
  */
 function isMutableCollection({ id, init }: Deno.lint.VariableDeclarator): boolean {
   if (init?.type !== "NewExpression" || init.callee.type !== "Identifier") return false;

@@ -1,4 +1,4 @@
-/** The project's own lint rules: what its architecture forbids, said while the code is written. */
+/** The project's own lint rules, which enforce its architecture while the code is written. */
 import { engineBlind } from "./engine_blind.ts";
 import { fewParameters } from "./few_parameters.ts";
 import { noAmbient } from "./no_ambient.ts";

@@ -1,11 +1,11 @@
 const root = new URL("../../", import.meta.url).pathname;
 
-/** The path as the rules speak of it, `src/db/driver.ts`; `deno lint` hands over absolute ones. */
+/** The path from the root, `src/db/driver.ts`; `deno lint` passes absolute ones. */
 export function projectPath(filename: string): string {
   return filename.startsWith(root) ? filename.slice(root.length) : filename;
 }
 
-/** Whether the file belongs to what is published as the service. */
+/** Whether the file is published as part of the service. */
 export function isSource(path: string): boolean {
   return path.startsWith("src/") || path === "mod.ts";
 }

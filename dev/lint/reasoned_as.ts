@@ -14,7 +14,7 @@ export const reasonedAs: Deno.lint.Rule = {
       for (let line = last; line >= first; line--) {
         if (isComment(lines[line - 1])) return;
       }
-      // One reason serves the lines that follow each other: columns of a row, read one by one.
+      // One reason covers successive lines: the columns of a row, read one by one.
       let line = first - 1;
       while (line > 0 && / as (?!const\b)/.test(lines[line] ?? "")) line--;
       if (isComment(lines[line])) return;
@@ -25,7 +25,7 @@ export const reasonedAs: Deno.lint.Rule = {
       });
     }
 
-    /** The nearest thing around the expression that a comment would stand above. */
+    /** The nearest statement around the expression, above which a comment would be. */
     function statementAround(node: Deno.lint.Node): Deno.lint.Node {
       const ancestors = context.sourceCode.getAncestors(node);
       return ancestors.findLast((ancestor) =>

@@ -3,12 +3,12 @@ import { blockBytes, type Midstate, midstateAfter } from "../protocol/sha256.ts"
 
 /**
  * 65,536 nonces that differ in their last four characters only. These are one word of the last
- * block: all the rest of the hash is worked out once for the whole range.
+ * block: the rest of the hash is computed once for the whole range.
  */
 export interface NonceRange {
-  /** What the nonces begin with. */
+  /** The common beginning of the nonces. */
   readonly prefix: string;
-  /** After the blocks before the last. */
+  /** The state of the hash after all blocks but the last. */
   readonly midstate: Midstate;
   /** The 16 words of the last block, padding and length included. */
   readonly block: Int32Array;
@@ -16,26 +16,26 @@ export interface NonceRange {
   readonly at: number;
 }
 
-/** Nonces in a range. */
+/** The number of nonces in a range. */
 export const rangeSize = 65_536;
 
 /** One of the ranges of a token; other counters give other nonces. */
 export function nonceRange(token: string, counter: number): NonceRange {
   const start = token.length + 1;
-  // Three characters do for 2^34 nonces; hardly anybody comes further.
-  const place = wordPlace(start + (counter < 64 ** 3 ? 3 : 8));
-  const prefix = spell(counter, place - start);
-  const bytes = new Uint8Array((Math.floor(place / blockBytes) + 1) * blockBytes);
+  // Three characters suffice for 2^34 nonces; longer searches are rare.
+  const offset = wordOffset(start + (counter < 64 ** 3 ? 3 : 8));
+  const prefix = spell(counter, offset - start);
+  const bytes = new Uint8Array((Math.floor(offset / blockBytes) + 1) * blockBytes);
   new TextEncoder().encodeInto(`${token}:${prefix}`, bytes);
-  bytes[place + wordBytes] = 0x80;
+  bytes[offset + wordBytes] = 0x80;
   const view = new DataView(bytes.buffer);
-  view.setUint32(bytes.length - wordBytes, (place + wordBytes) * 8);
+  view.setUint32(bytes.length - wordBytes, (offset + wordBytes) * 8);
   const blockStart = bytes.length - blockBytes;
   return {
     prefix,
     midstate: midstateAfter(bytes.subarray(0, blockStart)),
     block: Int32Array.from({ length: 16 }, (_, i) => view.getInt32(blockStart + wordBytes * i)),
-    at: (place - blockStart) / wordBytes,
+    at: (offset - blockStart) / wordBytes,
   };
 }
 
@@ -57,11 +57,11 @@ export const firstWord = 0x61616161;
 
 const wordBytes = 4;
 
-/** Where a whole word begins that leaves room in its block for the padding of nine bytes. */
-function wordPlace(from: number): number {
-  const place = Math.ceil(from / wordBytes) * wordBytes;
-  const room = blockBytes - place % blockBytes;
-  return room >= wordBytes + 9 ? place : place + room;
+/** The offset of a whole word that leaves room in its block for the padding of nine bytes. */
+function wordOffset(from: number): number {
+  const offset = Math.ceil(from / wordBytes) * wordBytes;
+  const room = blockBytes - offset % blockBytes;
+  return room >= wordBytes + 9 ? offset : offset + room;
 }
 
 function spell(counter: number, width: number): string {

@@ -1,17 +1,17 @@
 import type { NonceRange } from "./nonce_range.ts";
-import { type Scan, zeroBits } from "./scan.ts";
-import { simdMemory, simdModule } from "./simd_module.ts";
+import { type Scan, zeroBits } from "./plain_scan.ts";
+import { simdMemory, simdModule } from "./simd_wasm_module.ts";
 
 /**
  * Compiles the search that hashes four nonces at a time, for ranges whose word `at` varies. Null
  * where WebAssembly with vectors is missing, as in old browsers, or forbidden, as by the rules of a
- * page: the caller then searches without, by contract.
+ * page: by contract the caller then searches without it.
  */
 export async function compileSearch(at: number): Promise<WebAssembly.Module | null> {
   try {
     return await WebAssembly.compile(simdModule(at));
   } catch {
-    // The plain search does the same, only slower.
+    // The plain scan finds the same nonces, more slowly.
     return null;
   }
 }
@@ -31,7 +31,7 @@ export async function createSimdScan(module: WebAssembly.Module): Promise<Scan> 
   };
 }
 
-/** What the search reads at the beginning of its memory: state, block and mask. */
+/** The input at the beginning of the search's memory: state, block and mask. */
 export function searchInput({ midstate, block }: NonceRange, difficulty: number): Int32Array {
   const input = new Int32Array(simdMemory.mask / 4 + 1);
   input.set(midstate.state, simdMemory.state / 4);

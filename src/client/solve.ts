@@ -1,13 +1,13 @@
 import { nonceRange } from "./nonce_range.ts";
-import { type Challenge, createSearch } from "./search.ts";
-import { startCrew } from "./search_crew.ts";
+import { type Challenge, createNonceSearch } from "./nonce_search.ts";
+import { startSearchWorkers } from "./search_workers.ts";
 import { compileSearch, createSimdScan } from "./simd_scan.ts";
 
-/** How to search. */
+/** Options of {@link solve}. */
 export interface SolveOptions {
   /** Ends the search; the promise then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Workers for a challenge that is worth it: one core less than there are, at most 8. */
+  /** Workers for a difficult challenge; one less than there are cores, at most 8, unless set. */
   readonly workers?: number | undefined;
   /** Makes a worker that runs a script; from a `data:` URL unless set. */
   readonly makeWorker?: ((script: string) => Worker) | undefined;
@@ -15,26 +15,26 @@ export interface SolveOptions {
 
 /**
  * Finds the nonce for a challenge: `sha256(token + ":" + nonce)` begins with so many zero bits. It
- * searches with workers and vectors where it can, and without where it must; this thread goes on
- * with other work meanwhile. Throws a RangeError for a difficulty over 32, which nobody solves in time.
+ * searches with workers and vectors where they are available, and does not block this thread. Throws
+ * a RangeError for a difficulty over 32, which no client solves in time.
  */
 export async function solve(challenge: Challenge, options: SolveOptions = {}): Promise<string> {
   const { token, difficulty } = challenge;
   const { signal } = options;
-  if (!Number.isInteger(difficulty) || difficulty < 0 || difficulty > max) {
+  if (!Number.isInteger(difficulty) || difficulty < 0 || difficulty > maxDifficulty) {
     throw new RangeError(`Cannot solve a challenge of difficulty ${difficulty}`);
   }
   signal?.throwIfAborted();
   const { at } = nonceRange(token, 0);
-  const module = difficulty < worthCompiling ? null : await compileSearch(at);
+  const module = difficulty < minForModule ? null : await compileSearch(at);
   const fast = module === null ? null : await createSimdScan(module);
-  const search = createSearch(challenge, fast === null ? null : { at, scan: fast });
+  const search = createNonceSearch(challenge, fast === null ? null : { at, scan: fast });
   const wake = () => search.wake();
   signal?.addEventListener("abort", wake);
-  const crew = module === null ? null : startCrew({
+  const workers = module === null ? null : startSearchWorkers({
     ...challenge,
     module,
-    workers: difficulty < worthWorkers ? 0 : options.workers ?? usualWorkers(),
+    workers: difficulty < minForWorkers ? 0 : options.workers ?? defaultWorkers(),
     makeWorker: options.makeWorker ?? dataWorker,
     takeCounter: search.takeCounter,
     onFound: search.propose,
@@ -45,27 +45,28 @@ export async function solve(challenge: Challenge, options: SolveOptions = {}): P
       signal?.throwIfAborted();
       const nonce = search.found();
       if (nonce !== null) return nonce;
-      if (search.isTrusted() && crew !== null && crew.atWork > 0) await search.news();
-      else {
+      if (search.isTrusted() && workers !== null && workers.readyCount > 0) {
+        await search.nextEvent();
+      } else {
         search.searchPart();
         await nextTurn();
       }
     }
   } finally {
     signal?.removeEventListener("abort", wake);
-    crew?.stop();
+    workers?.stop();
   }
 }
 
-const max = 32;
+const maxDifficulty = 32;
 
-/** Below it the plain search is done before a module is compiled. */
-const worthCompiling = 14;
+/** Below this difficulty the plain scan ends before a module is compiled. */
+const minForModule = 14;
 
-/** Below it one thread is done before a worker has started. */
-const worthWorkers = 19;
+/** Below this difficulty one thread ends before a worker has started. */
+const minForWorkers = 19;
 
-function usualWorkers(): number {
+function defaultWorkers(): number {
   return Math.min(Math.max(navigator.hardwareConcurrency - 1, 1), 8);
 }
 
@@ -74,8 +75,8 @@ function dataWorker(script: string): Worker {
 }
 
 /**
- * Lets the thread do what waits. A message to itself would come sooner than a timer, but Deno takes
- * dozens of messages before it looks at anything else.
+ * Yields to other work of the thread. A message to itself would arrive sooner than a timer, but Deno
+ * handles dozens of messages before anything else.
  */
 function nextTurn(): Promise<void> {
   // deno-lint-ignore project/no-ambient -- a client has no Runtime: it lives in browsers too

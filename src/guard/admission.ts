@@ -4,22 +4,22 @@ import { Problem } from "../problem/problem.ts";
 import { powHeaders } from "../protocol/proof_of_work.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { type MaybePromise, then } from "../runtime/maybe_promise.ts";
-import type { ResolvedAbuseProtection } from "./abuse_options.ts";
+import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
 import {
   type AdmissionFacts,
   type AdmissionVerdict,
   admissionVerdict,
 } from "./admission_verdict.ts";
 import type { Debit } from "./budget/debit.ts";
-import { limitProblem, withRateHeaders } from "./budget/rate_headers.ts";
+import { limitProblem, withRateHeaders } from "./budget/rate_limit_headers.ts";
 import type { RateLimiter } from "./budget/rate_limiter.ts";
 import { RequestBudget } from "./budget/request_budget.ts";
 import type { TakeResult } from "./budget/token_lease.ts";
-import type { CaptchaChallenge } from "./captcha/captcha.ts";
+import type { CaptchaChallenge } from "./captcha/captcha_challenge.ts";
 import { addressGroup } from "./client_address.ts";
 import type { GuardedRequest } from "./guarded_request.ts";
 import { RequestWork, type RequestWorkOptions } from "./pow/request_work.ts";
-import type { Protection } from "./protection.ts";
+import type { OperationProtection } from "./operation_protection.ts";
 
 /** What all admissions of an app share. */
 export interface AdmissionOptions extends RequestWorkOptions {
@@ -30,14 +30,14 @@ export interface AdmissionOptions extends RequestWorkOptions {
 }
 
 /**
- * One request on its way through the limits: first {@link enter}, then {@link admit}, and
- * {@link debit} once the number of its items is known. Each throws a 428 or 429, and returns a
- * promise only where it has to wait. At the end {@link served} or {@link failed} adds the headers
+ * One request on its way through the limits: first {@link countRequest}, then {@link admit}, and
+ * {@link charge} once the number of its items is known. Each throws a 428 or 429, and returns a
+ * promise only where it has to wait. At the end {@link finishReply} or {@link finishError} adds the headers
  * and refunds what the request did not use. {@link admissionVerdict} owns the order of the limits.
  */
 export class Admission implements IdempotentAdmission, Debit {
   readonly #options: AdmissionOptions;
-  readonly #protection: Protection;
+  readonly #protection: OperationProtection;
   readonly #guarded: GuardedRequest;
   readonly #caller: string;
   readonly #facts: { -readonly [Name in keyof AdmissionFacts]: AdmissionFacts[Name] };
@@ -49,7 +49,7 @@ export class Admission implements IdempotentAdmission, Debit {
   #work: RequestWork | null = null;
 
   /** Takes nothing yet. */
-  constructor(options: AdmissionOptions, protection: Protection, guarded: GuardedRequest) {
+  constructor(options: AdmissionOptions, protection: OperationProtection, guarded: GuardedRequest) {
     const { user } = guarded;
     this.#options = options;
     this.#protection = protection;
@@ -71,7 +71,7 @@ export class Admission implements IdempotentAdmission, Debit {
   }
 
   /** Counts the request against the rate limit. After this, a stored reply may be replayed. */
-  enter(): MaybePromise<void> {
+  countRequest(): MaybePromise<void> {
     const { rateLimit } = this.#protection;
     if (rateLimit === null) return;
     return then(rateLimit.take(this.#caller, 1), (taken) => {
@@ -97,7 +97,7 @@ export class Admission implements IdempotentAdmission, Debit {
     return (await this.#findBudget())?.isKnownShort() ?? false;
   }
 
-  giveBack(): void {
+  refund(): void {
     this.#budget?.refundAll();
   }
 
@@ -105,25 +105,25 @@ export class Admission implements IdempotentAdmission, Debit {
     return this.#budget?.covers(items) ?? true;
   }
 
-  debit(items: number): MaybePromise<void> {
+  charge(items: number): MaybePromise<void> {
     if (this.#budget === null || this.#budget.covers(items)) return;
     return this.#take(this.#budget, items);
   }
 
-  settle(items: number): void {
+  refundExcess(items: number): void {
     this.#budget?.refundExcess(items);
   }
 
   /** The reply, with what is left in its headers. */
-  served({ status, headers, body }: Reply): Reply {
-    if (status >= 500) this.giveBack();
+  finishReply({ status, headers, body }: Reply): Reply {
+    if (status >= 500) this.refund();
     return { status, headers: this.#withHeaders(headers), body };
   }
 
   /** What to throw in place of the error: a Problem has what is left in its headers. */
-  failed(error: unknown): unknown {
+  finishError(error: unknown): unknown {
     const status = error instanceof Problem ? error.status : 500;
-    if (status >= 500 || status === 428 || status === 429) this.giveBack();
+    if (status >= 500 || status === 428 || status === 429) this.refund();
     return error instanceof Problem && status < 500
       ? error.withHeaders(this.#withHeaders(error.headers))
       : error;
@@ -188,7 +188,7 @@ export class Admission implements IdempotentAdmission, Debit {
     });
   }
 
-  /** The gates are passed once for a request: a later {@link debit} is for the budget alone. */
+  /** The gates are passed once for a request: a later {@link charge} is for the budget alone. */
   #pass(): void {
     this.#budget?.markPaid();
     this.#facts.hasPowGate = false;

@@ -1,32 +1,32 @@
-/** What is known of a request when it asks to be let in. */
+/** What is known about a request when its admission is decided. */
 export interface AdmissionFacts {
-  /** A live stream: it cannot be challenged, because nothing can be asked once it has begun. */
+  /** A live stream, which cannot be challenged: nothing can be demanded once it has begun. */
   readonly isStream: boolean;
   /** The resource's `rateLimit` has no request left for the caller. */
   readonly isRateLimited: boolean;
-  /** What the caller's budget says to the cost; `none` where there is no budget or no cost. */
+  /** Whether the caller's budget covers the cost; `none` where there is no budget or no cost. */
   readonly budget: "none" | "enough" | "short";
-  /** `abuseProtection.pow` is there, so that work can stand in for budget. */
+  /** `abuseProtection.pow` is set: proof of work is accepted in place of budget. */
   readonly powIsOn: boolean;
-  /** `abuseProtection.captcha` is there. */
+  /** `abuseProtection.captcha` is set. */
   readonly captchaIsOn: boolean;
-  /** The resource sends those whose budget is short to a CAPTCHA. */
+  /** The resource accepts a CAPTCHA in place of budget. */
   readonly overflowsToCaptcha: boolean;
-  /** The resource always asks for proof of work here. */
+  /** The resource always demands proof of work for this operation. */
   readonly hasPowGate: boolean;
-  /** The resource always asks for a CAPTCHA here. */
+  /** The resource always demands a CAPTCHA for this operation. */
   readonly hasCaptchaGate: boolean;
-  /** The work that is asked for was done, or nothing is asked of this caller. */
+  /** The work was proved, or the trust hook waived it. */
   readonly hasWorked: boolean;
-  /** The CAPTCHA that is asked for was solved. */
+  /** The CAPTCHA was solved. */
   readonly hasPassedCaptcha: boolean;
 }
 
-/** What becomes of a request. */
+/** The next step of an admission. */
 export type AdmissionVerdict =
-  /** `floor` takes what is left where that is less than the cost: something else was given for it. */
+  /** `floor` takes what is left, where that is less than the cost: a challenge paid for the rest. */
   | { readonly kind: "serve"; readonly debit: "none" | "whole" | "floor" }
-  /** `gate` and `overflow` say what asks for it: each may want another difficulty. */
+  /** `gate` and `overflow` say what demands it: their difficulties may differ. */
   | {
     readonly kind: "challenge";
     readonly by: "pow" | "captcha";
@@ -36,40 +36,46 @@ export type AdmissionVerdict =
   | { readonly kind: "refuse"; readonly limit: "rateLimit" | "budget" };
 
 /**
- * The order of enforcement, here and nowhere else: the rate limit, then the budget, then what can
- * stand in for it, then the gates that always stand. A CAPTCHA goes before proof of work where both
- * apply, and one solution serves the gate and the overflow.
+ * The order of enforcement, which is written here only: the rate limit, then the budget, then its
+ * substitute, then the gates that always apply. Where both apply, a CAPTCHA takes precedence over
+ * proof of work, and one solution serves the gate and the overflow.
  */
 export function admissionVerdict(facts: AdmissionFacts): AdmissionVerdict {
   if (facts.isRateLimited) return { kind: "refuse", limit: "rateLimit" };
   const isShort = facts.budget === "short";
-  const valve = isShort ? valveOf(facts) : "none";
-  if (isShort && valve === "none") return { kind: "refuse", limit: "budget" };
+  const substitute = isShort ? substituteFor(facts) : "none";
+  if (isShort && substitute === "none") return { kind: "refuse", limit: "budget" };
   const gate = gateOf(facts);
-  if (gate === "captcha" || valve === "captcha") {
-    if (!facts.hasPassedCaptcha) return challenge("captcha", gate, valve);
-  } else if ((gate === "pow" || valve === "pow") && !facts.hasWorked) {
-    return challenge("pow", gate, valve);
+  if (gate === "captcha" || substitute === "captcha") {
+    if (!facts.hasPassedCaptcha) return challenge("captcha", gate, substitute);
+  } else if ((gate === "pow" || substitute === "pow") && !facts.hasWorked) {
+    return challenge("pow", gate, substitute);
   }
   if (facts.budget === "none") return { kind: "serve", debit: "none" };
   return { kind: "serve", debit: isShort ? "floor" : "whole" };
 }
 
-type Means = "none" | "pow" | "captcha";
+type ChallengeKind = "none" | "pow" | "captcha";
 
-/** What can stand in for a budget that is short. */
-function valveOf({ isStream, overflowsToCaptcha, captchaIsOn, powIsOn }: AdmissionFacts): Means {
+/** What is accepted in place of a budget that is short. */
+function substituteFor(
+  { isStream, overflowsToCaptcha, captchaIsOn, powIsOn }: AdmissionFacts,
+): ChallengeKind {
   if (isStream) return "none";
   if (overflowsToCaptcha && captchaIsOn) return "captcha";
   return powIsOn ? "pow" : "none";
 }
 
-function gateOf({ isStream, hasCaptchaGate, hasPowGate }: AdmissionFacts): Means {
+function gateOf({ isStream, hasCaptchaGate, hasPowGate }: AdmissionFacts): ChallengeKind {
   if (isStream) return "none";
   if (hasCaptchaGate) return "captcha";
   return hasPowGate ? "pow" : "none";
 }
 
-function challenge(by: "pow" | "captcha", gate: Means, valve: Means): AdmissionVerdict {
-  return { kind: "challenge", by, gate: gate !== "none", overflow: valve !== "none" };
+function challenge(
+  by: "pow" | "captcha",
+  gate: ChallengeKind,
+  substitute: ChallengeKind,
+): AdmissionVerdict {
+  return { kind: "challenge", by, gate: gate !== "none", overflow: substitute !== "none" };
 }

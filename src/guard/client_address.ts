@@ -1,8 +1,8 @@
 /**
- * The address of the client, null where nobody tells it. Only as many entries of `X-Forwarded-For`
- * are believed as there are proxies of one's own: whatever stands further left was written by the
- * client. Where the header is malformed, or shorter than those proxies would have made it, the
- * address is the socket's.
+ * The address of the client, null where it is unknown. Only as many entries of `X-Forwarded-For`
+ * are trusted as there are own proxies: an entry further left may be written by the client. Where
+ * the header is malformed, or shorter than those proxies would have made it, the address is the
+ * socket's.
  */
 export function clientAddress(
   headers: Headers,
@@ -14,19 +14,19 @@ export function clientAddress(
 }
 
 /**
- * What an address counts as: an IPv4 address, or the /64 of an IPv6 address, which is what one
- * customer of a provider gets. Whatever is no address counts as one and the same.
+ * The group that an address is limited in: an IPv4 address, or the /64 of an IPv6 address, which is
+ * what one customer of a provider gets. All texts that are no address share one group.
  */
 export function addressGroup(address: string | null): string {
-  if (address === null) return nobody;
+  if (address === null) return unknownGroup;
   if (ipv4.test(address)) return address;
   const groups = ipv6Groups(address);
-  if (groups === null) return nobody;
+  if (groups === null) return unknownGroup;
   const mapped = mappedIpv4(groups);
   return mapped ?? `${groups.slice(0, 4).map((group) => group.toString(16)).join(":")}::/64`;
 }
 
-const nobody = "unknown";
+const unknownGroup = "unknown";
 
 function forwardedFor(headers: Headers, trustedProxies: number): string | null {
   const entries = headers.get("x-forwarded-for")?.split(",") ?? [];
@@ -35,7 +35,7 @@ function forwardedFor(headers: Headers, trustedProxies: number): string | null {
   return ipv4.test(address) || ipv6Groups(address) !== null ? address : null;
 }
 
-/** Some proxies write the port behind the address. */
+/** Some proxies write the port after the address. */
 function withoutPort(entry: string): string {
   const [, v6, v4] = /^\[([^\]]*)\](?::\d{1,5})?$|^([\d.]+):\d{1,5}$/.exec(entry) ?? [];
   return v6 ?? v4 ?? entry;
@@ -72,7 +72,7 @@ function partGroups(text: string): number[] | null {
   return groups;
 }
 
-/** `::ffff:192.0.2.1` is how a socket for both families tells of an IPv4 client. */
+/** `::ffff:192.0.2.1` is how a socket for both families writes the address of an IPv4 client. */
 function mappedIpv4(groups: readonly number[]): string | null {
   const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
   if (!isMapped) return null;

@@ -1,57 +1,60 @@
 import type { Access } from "../auth/scope.ts";
-import type { AppStore } from "../kv/open_store.ts";
+import type { AppStore } from "../kv/open_key_value_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { ResolvedAbuseProtection } from "./abuse_options.ts";
+import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
 import { Admission, type AdmissionOptions } from "./admission.ts";
 import { anonymousClass, authenticatedClass } from "./budget/budget_options.ts";
-import { createCaptcha } from "./captcha/captcha.ts";
-import { fixedWindow, tokenBucket, type TokenLimit } from "./budget/token_bucket.ts";
-import { LimitStore } from "./budget/limit_store.ts";
+import { createCaptchaChallenge } from "./captcha/captcha_challenge.ts";
+import { type BucketPolicy, fixedWindow, tokenBucket } from "./budget/token_bucket.ts";
+import { BucketStore } from "./budget/bucket_store.ts";
 import { createProofOfWork, type ProofOfWork } from "./pow/proof_of_work.ts";
 import {
-  type ProtectedOperation,
-  type Protection,
+  type OperationProtection,
+  type ProtectedResource,
   resolveProcedureProtection,
   resolveProtections,
-} from "./protection.ts";
-import type { ProtectionOptions, RateLimitOptions } from "./protection_options.ts";
+} from "./operation_protection.ts";
+import type { ProtectionOptions, RateLimitOptions } from "./resource_protection_options.ts";
 import { RateLimiter } from "./budget/rate_limiter.ts";
 import type { GuardedRequest } from "./guarded_request.ts";
 
-/** Stands before the operations of a service. */
+/** Protects the operations of a service. */
 export interface Guard {
-  /** What protects the operations of a resource; an access without anything is absent. */
-  protect(options: ProtectionOptions, place: ProtectedOperation): ReadonlyMap<Access, Protection>;
-  /** What protects one of its procedures; null for nothing. */
+  /** The protections of a resource's operations; an access without protection is absent. */
+  protect(
+    options: ProtectionOptions,
+    target: ProtectedResource,
+  ): ReadonlyMap<Access, OperationProtection>;
+  /** The protection of one of its procedures; null for none. */
   protectProcedure(
     own: ProcedureProtectionOptions,
     options: ProtectionOptions,
-    place: ProtectedOperation,
-  ): Protection | null;
-  /** Lets one request through, or not. */
-  admission(protection: Protection, guarded: GuardedRequest): Admission;
-  /** Puts back what is held of the limits. The store must still be open. */
+    target: ProtectedResource,
+  ): OperationProtection | null;
+  /** Begins the admission of one request. */
+  admission(protection: OperationProtection, guarded: GuardedRequest): Admission;
+  /** Returns leased tokens to the store, which must still be open. */
   close(): Promise<void>;
 }
 
-/** What protects one procedure beside the limits of its resource. */
+/** The protection of one procedure beside the limits of its resource. */
 export type ProcedureProtectionOptions = Parameters<typeof resolveProcedureProtection>[0];
 
 /** What {@link createGuard} needs. */
 export interface GuardOptions {
   readonly abuse: ResolvedAbuseProtection;
-  /** Asked only once there is something to keep. */
+  /** Opened only once there is something to store. */
   readonly store: Pick<AppStore, "need">;
   readonly runtime: Runtime;
 }
 
-/** One guard for one app: what is counted in it is counted for all resources together. */
+/** Makes the guard of an app, which counts the requests of all its resources together. */
 export function createGuard({ abuse, store, runtime }: GuardOptions): Guard {
-  let limits: LimitStore | null = null;
+  let buckets: BucketStore | null = null;
   let proofOfWork: ProofOfWork | null = null;
-  function rateLimiterOf(id: string, limit: TokenLimit): RateLimiter {
-    limits ??= new LimitStore(store.need("limits"), runtime);
-    return new RateLimiter(id, limit, limits, runtime.clock);
+  function rateLimiterOf(id: string, limit: BucketPolicy): RateLimiter {
+    buckets ??= new BucketStore(store.need("limits"), runtime);
+    return new RateLimiter(id, limit, buckets, runtime.clock);
   }
   const rateLimits = new Map<string, RateLimiter>();
   const context = {
@@ -67,26 +70,26 @@ export function createGuard({ abuse, store, runtime }: GuardOptions): Guard {
     abuse,
     captcha: abuse.captcha === null
       ? null
-      : createCaptcha({ ...abuse.captcha, store: store.need("limits"), runtime }),
+      : createCaptchaChallenge({ ...abuse.captcha, store: store.need("limits"), runtime }),
     runtime,
     budgetOf: budgetFinder(abuse, rateLimiterOf, runtime),
     proofOfWork: () =>
       proofOfWork ??= createProofOfWork({ ...abuse.pow(), store: store.need("limits"), runtime }),
   };
   return {
-    protect: (options, place) => resolveProtections(options, place, context),
-    protectProcedure: (own, options, place) =>
-      resolveProcedureProtection(own, options, place, context),
+    protect: (options, target) => resolveProtections(options, target, context),
+    protectProcedure: (own, options, target) =>
+      resolveProcedureProtection(own, options, target, context),
     admission: (protection, guarded) => new Admission(parts, protection, guarded),
     async close() {
-      await limits?.close();
+      await buckets?.close();
     },
   };
 }
 
 function budgetFinder(
   { budget }: ResolvedAbuseProtection,
-  rateLimiterOf: (id: string, limit: TokenLimit) => RateLimiter,
+  rateLimiterOf: (id: string, limit: BucketPolicy) => RateLimiter,
   { observe }: Runtime,
 ): AdmissionOptions["budgetOf"] {
   if (budget === null) return () => null;

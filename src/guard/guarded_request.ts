@@ -1,13 +1,13 @@
 import type { User } from "../auth/user.ts";
 
-/** A request that wants to be let in. */
+/** A request that is to be admitted. */
 export interface GuardedRequest {
   readonly request: Request;
-  /** Raw, the query without the question mark. */
+  /** As the client sent it, the query without the question mark. */
   readonly target: { readonly path: string; readonly query: string };
   readonly user: User | null;
-  /** The client's address; null where nobody tells it. */
+  /** The client's address; null where it is unknown. */
   address(): string | null;
-  /** The body as it came, read once; empty for operations that take none. */
+  /** The raw body, read once; empty for operations that take none. */
   body(): Promise<Uint8Array>;
 }

@@ -10,100 +10,100 @@ import {
 } from "./idempotency_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
-/** A request that says by which key it may be known again. */
+/** A request with an Idempotency-Key, by which its repetition is recognised. */
 export interface IdempotentRequest {
   readonly key: string;
-  /** Who sends it: nobody is given what another was answered. */
+  /** Identifies the caller: no caller is sent the answer of another. */
   readonly identity: string;
   readonly method: string;
   /** In one spelling, however the request target was percent-encoded. */
   readonly path: string;
   /** Raw, without the question mark. */
   readonly query: string;
-  /** The condition that it carries; null where it has none. */
+  /** The If-Match condition; null where it has none. */
   readonly ifMatch: string | null;
-  /** As it came; empty where there is none. */
+  /** The raw bytes; empty where there is none. */
   readonly body: Uint8Array;
 }
 
-/** What a request was answered. */
+/** The outcome of a request. */
 export interface RequestOutcome {
   readonly reply: Reply;
-  /** Whether the reply was stored together with what it tells. */
+  /** Whether the reply was stored in the transaction of the write that it reports. */
   readonly isStored: boolean;
 }
 
-/** Where answers are kept. */
+/** What {@link answerOnce} works with. */
 export interface IdempotencyContext extends Pick<Runtime, "clock" | "random" | "observe"> {
   readonly store: IdempotencyStore;
 }
 
-/** A keyed request at its operation. */
+/** The operation of a request with a key. */
 export interface IdempotentWork {
   /** Executes it. */
   execute(claim: IdempotencyClaim): Promise<RequestOutcome>;
-  /** Throws where its caller has no right to the operation any more. */
+  /** Throws where the caller no longer has the right to the operation. */
   authorize(): Promise<void>;
 }
 
-/** What a keyed request has to pass before it is worked on. */
+/** The limits that a request with a key has to pass before it is executed. */
 export interface IdempotentAdmission {
-  /** Whether it will refuse the request, as far as it can say without asking or taking anything. */
+  /** Whether it will probably refuse the request, judged without taking anything. */
   isDoubtful(): Promise<boolean>;
   /** Throws a 428 or 429 where the request may not pass. */
   admit(): void | Promise<void>;
-  /** Gives back what was taken: an answer that is given again costs nothing. */
-  giveBack(): void;
+  /** Refunds what was taken: a replayed answer costs nothing. */
+  refund(): void;
 }
 
 /**
- * Answers a request, or says again what was answered to it before. Of any number of the same
- * requests one is at work at a time. Throws `idempotency-key-reused` (422) for another request
+ * Answers a request, or replays the answer that was given to it before. Of any number of the same
+ * requests one is executed at a time. Throws `idempotency-key-reused` (422) for another request
  * under the same key, `idempotency-in-flight` (409) while the first one runs, and what
  * {@link IdempotentWork.authorize} throws.
  */
 export async function answerOnce(
   request: IdempotentRequest,
-  keeping: IdempotencyContext,
+  context: IdempotencyContext,
   work: IdempotentWork,
-  gate: IdempotentAdmission | null,
+  admission: IdempotentAdmission | null,
 ): Promise<Reply> {
-  const claim = claimFor(request, keeping);
-  // A flood that is refused writes nothing to the store. Others are admitted once they hold the
-  // key, so that of the same requests only one uses up a solution or the last token.
-  const isDoubtful = gate !== null && await gate.isDoubtful();
+  const claim = claimFor(request, context);
+  // A flood of refused requests writes nothing to the store. Other requests are admitted once they
+  // hold the key, so that of the same requests only one uses up a solution or the last token.
+  const isDoubtful = admission !== null && await admission.isDoubtful();
   if (isDoubtful) {
-    const found = await keeping.store.find(claim);
-    if (found !== null) return await repeated(found, claim, work);
-    await gate.admit();
+    const found = await context.store.find(claim);
+    if (found !== null) return await replay(found, claim, work);
+    await admission.admit();
   }
-  // Nothing is done before the store has said that nobody else does it.
-  const result = await keeping.store.claim(claim);
+  // Nothing is executed before the store has confirmed that no other request holds the key.
+  const result = await context.store.claim(claim);
   if (result.kind !== "claimed") {
-    gate?.giveBack();
-    return await repeated(result, claim, work);
+    admission?.refund();
+    return await replay(result, claim, work);
   }
-  const letGo = hold(claim, keeping);
-  let answered: RequestOutcome;
+  const stopRenewing = keepRenewing(claim, context);
+  let outcome: RequestOutcome;
   try {
-    answered = await refusalsAnswered(async () => {
-      if (!isDoubtful) await gate?.admit();
+    outcome = await refusalsAsReplies(async () => {
+      if (!isDoubtful) await admission?.admit();
       return await work.execute(claim);
     });
   } catch (error) {
-    await letGo();
-    await settle("release", claim, keeping);
+    await stopRenewing();
+    await storeOutcome("release", claim, context);
     throw error;
   }
-  await letGo();
-  const { reply, isStored } = answered;
-  const answer = isStored ? null : storable(reply);
-  if (!isStored) await settle(answer ?? "release", claim, keeping);
+  await stopRenewing();
+  const { reply, isStored } = outcome;
+  const answer = isStored ? null : storableAnswer(reply);
+  if (!isStored) await storeOutcome(answer ?? "release", claim, context);
   return reply;
 }
 
-/** The 409 of a request that somebody else is answering. */
-export function inFlight(): Problem {
+/** The 409 of a request whose repetition is still being executed. */
+export function inFlightProblem(): Problem {
   return new Problem(
     "idempotency-in-flight",
     "A request with this Idempotency-Key is still running",
@@ -111,13 +111,13 @@ export function inFlight(): Problem {
   );
 }
 
-/** As JSON, no part can run over into the next, and no text is taken for a missing one. */
+/** JSON delimits the parts, and keeps an empty text apart from a missing one. */
 function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): IdempotencyClaim {
   const { key, identity, method, path, query, ifMatch, body } = request;
   const head = JSON.stringify([method, path, query, ifMatch]);
   return {
     id: hashOf(JSON.stringify([identity, method, path, key])),
-    // JSON holds no line break, so that the body begins behind the first one.
+    // JSON contains no line break, so the body begins after the first one.
     fingerprint: hashOf(`${head}\n`, body),
     owner: random.bytes(16).toHex(),
   };
@@ -129,7 +129,7 @@ function hashOf(...parts: readonly (string | Uint8Array)[]): string {
   return hash.digest("base64url");
 }
 
-async function repeated(
+async function replay(
   result: FoundAnswer,
   { fingerprint }: IdempotencyClaim,
   work: IdempotentWork,
@@ -140,16 +140,16 @@ async function repeated(
       "This Idempotency-Key was used for another request: take a new key",
     );
   }
-  if (result.kind === "in-flight") throw inFlight();
-  // The answer shows rows, and a right may have been withdrawn since it was given first.
+  if (result.kind === "in-flight") throw inFlightProblem();
+  // The answer shows rows, and the right to them may have been withdrawn since.
   await work.authorize();
   const { status, headers, body } = result.answer;
   return { status, headers: { ...headers, "idempotency-replayed": "true" }, body };
 }
 
-/** Renews the claim until the answer is there; what is given back ends that. */
-function hold(claim: IdempotencyClaim, { store, clock, observe }: IdempotencyContext) {
-  let isOver = false;
+/** Renews the claim until the returned function is called. */
+function keepRenewing(claim: IdempotencyClaim, { store, clock, observe }: IdempotencyContext) {
+  let isStopped = false;
   let cancel = () => {};
   let renewal = Promise.resolve();
   const schedule = () => {
@@ -161,51 +161,51 @@ function hold(claim: IdempotencyClaim, { store, clock, observe }: IdempotencyCon
     try {
       await store.renew(claim);
     } catch (error) {
-      // There are two more before the claim runs out.
+      // Two more renewals are due before the claim expires.
       observe({ kind: "idempotency_store_failed", error });
     }
-    if (!isOver) schedule();
+    if (!isStopped) schedule();
   };
   schedule();
   return async () => {
-    isOver = true;
+    isStopped = true;
     cancel();
     await renewal;
   };
 }
 
-/** A refusal that would be the same the next time is an answer like any other. */
-async function refusalsAnswered(work: () => Promise<RequestOutcome>): Promise<RequestOutcome> {
+/** A refusal that would be the same at the next try is stored like any other answer. */
+async function refusalsAsReplies(work: () => Promise<RequestOutcome>): Promise<RequestOutcome> {
   try {
     return await work();
   } catch (error) {
     const reply = error instanceof Problem ? problemReply(error) : null;
-    if (reply === null || storable(reply) === null) throw error;
+    if (reply === null || storableAnswer(reply) === null) throw error;
     return { reply, isStored: false };
   }
 }
 
-/** Statuses below 500 that say nothing about the request itself. */
-const passing: ReadonlySet<number> = new Set([401, 403, 408, 428, 429]);
+/** Statuses below 500 that do not depend on the request alone. */
+const transientStatuses: ReadonlySet<number> = new Set([401, 403, 408, 428, 429]);
 
-/** What can be given again; the others tell of the moment or the connection. */
-const keptHeaders = ["content-type", "etag", "location", "cache-control", "allow"] as const;
+/** Headers that are replayed; the others describe the moment or the connection. */
+const replayedHeaders = ["content-type", "etag", "location", "cache-control", "allow"] as const;
 
-/** What is kept of a reply; null where it is not to be given again. */
-export function storable({ status, headers, body }: Reply): StoredAnswer | null {
-  if (status >= 500 || passing.has(status) || body instanceof ReadableStream) return null;
-  const kept = keptHeaders.flatMap((name) => {
+/** The part of a reply that is stored; null where the reply must not be replayed. */
+export function storableAnswer({ status, headers, body }: Reply): StoredAnswer | null {
+  if (status >= 500 || transientStatuses.has(status) || body instanceof ReadableStream) return null;
+  const stored = replayedHeaders.flatMap((name) => {
     const value = headers[name];
     return value === undefined ? [] : [[name, value] as const];
   });
-  return { status, headers: Object.fromEntries(kept), body };
+  return { status, headers: Object.fromEntries(stored), body };
 }
 
 /**
- * Stores an answer or gives the key back. What was done is done by now: a store that fails here is
- * observed, and the caller is told what came of its request all the same.
+ * Stores an answer or releases the key. The request is executed by now: a store that fails here is
+ * observed, and the client is sent its answer all the same.
  */
-async function settle(
+async function storeOutcome(
   outcome: StoredAnswer | "release",
   claim: IdempotencyClaim,
   { store, observe }: IdempotencyContext,

@@ -1,14 +1,14 @@
 import { requireKnownOptions } from "../problem/require_known_options.ts";
 import { showValue } from "../problem/show_value.ts";
 
-/** How requests with an `Idempotency-Key` are told from their repetitions. */
+/** How repetitions of requests with an `Idempotency-Key` are recognised. */
 export interface IdempotencyOptions {
   /**
-   * Where keys and answers are kept: in the key-value store, or in the database of the resource, in
+   * Where keys and answers are stored: in the key-value store, or in the database of the resource, in
    * the transaction of the write itself. `kv` unless set.
    */
   readonly storage?: "kv" | "db" | undefined;
-  /** How long an answer is given again, in milliseconds; a day unless set. */
+  /** How long an answer is replayed, in milliseconds; a day unless set. */
   readonly ttlMs?: number | undefined;
 }
 
@@ -18,7 +18,7 @@ export interface ResolvedIdempotencyOptions {
   readonly ttlMs: number;
 }
 
-/** Checks the options once, at start; null where the header is not looked at. */
+/** Checks the options once, at start; null where the header is ignored. */
 export function resolveIdempotencyOptions(
   options: false | IdempotencyOptions | undefined,
 ): ResolvedIdempotencyOptions | null {
@@ -34,7 +34,7 @@ export function resolveIdempotencyOptions(
   if (storage !== "kv" && storage !== "db") {
     throw new Error(`Cannot use idempotency.storage ${showValue(storage)}: it is "kv" or "db"`);
   }
-  // Beyond all dates no store knows when a record expires.
+  // An expiry beyond the range of dates could not be stored.
   if (!Number.isSafeInteger(ttlMs) || ttlMs <= 0 || ttlMs > maxTtlMs) {
     throw new Error(
       `Cannot use idempotency.ttlMs ${ttlMs}: it must be a whole number over 0, and at most a year`,

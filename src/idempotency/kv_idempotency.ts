@@ -19,15 +19,15 @@ export interface KvIdempotencyOptions {
 }
 
 /**
- * Keeps answers in the key-value store. The answer is stored after the write: a process that dies
- * in between leaves a key under which the request is executed again once the claim has run out.
+ * Stores answers in the key-value store. The answer is stored after the write: a process that dies
+ * in between leaves a key under which the request is executed again once the claim has expired.
  */
 export class KvIdempotency implements IdempotencyStore {
   readonly #options: KvIdempotencyOptions;
-  /** Owners that gave their key back while the store did not answer: they hold it no longer. */
-  readonly #gone = boundedMap<string, true>(10_000);
+  /** Owners that released their key while the store did not answer: they hold it no longer. */
+  readonly #releasedOwners = boundedMap<string, true>(10_000);
 
-  /** Asks nobody yet. */
+  /** Makes no call yet. */
   constructor(options: KvIdempotencyOptions) {
     this.#options = options;
   }
@@ -35,10 +35,10 @@ export class KvIdempotency implements IdempotencyStore {
   async claim(claim: IdempotencyClaim): Promise<ClaimResult> {
     const { store } = this.#options;
     const key = keyOf(claim);
-    // Most keys are new: one commit, and nobody has to be looked at.
+    // Most keys are new: one commit, without a read before it.
     for (let versionstamp: string | null = null;;) {
       const commit = this.#setting(key, this.#heldRecord(claim), versionstamp);
-      // A request that is refused here has done nothing, and may be sent again.
+      // A request that fails here has done nothing, and may be sent again.
       if ((await store.commit({ ...commit, isProvisional: true })).ok) return { kind: "claimed" };
       const entry = await store.get(key);
       versionstamp = entry.versionstamp;
@@ -63,7 +63,7 @@ export class KvIdempotency implements IdempotencyStore {
     const [first, ...parts] = split(given);
     for (const [index, value] of parts.entries()) {
       const key = partKey(claim, index);
-      // Longer than the record, so that whoever finds that one finds these.
+      // Longer than the record, so that a reader that finds the record finds these.
       const expireInMs = ttlMs + partMarginMs;
       await store.commit({ mutations: [{ kind: "set", key, value, expireInMs }] });
     }
@@ -75,8 +75,8 @@ export class KvIdempotency implements IdempotencyStore {
   }
 
   async release(claim: IdempotencyClaim): Promise<void> {
-    // Before the store is asked: whatever it answers, the request is over.
-    this.#gone.set(claim.owner, true);
+    // Before the call of the store: whatever it answers, the request is over.
+    this.#releasedOwners.set(claim.owner, true);
     await this.#whileClaimed(claim, async (key, versionstamp) => {
       const checks = [{ key, versionstamp }];
       const mutations = [{ kind: "delete", key }] as const;
@@ -85,14 +85,15 @@ export class KvIdempotency implements IdempotencyStore {
   }
 
   async #foundIn(value: unknown, claim: IdempotencyClaim): Promise<FoundAnswer | null> {
-    const record = readRecord(value);
+    const record = asRecord(value);
     if (record === null) return null;
     const { fingerprint, owner, answer, leaseUntilMs } = record;
     if (answer !== null) {
       const stored = await this.#readAnswer({ ...claim, owner }, answer);
       return { kind: "finished", fingerprint, answer: stored };
     }
-    const isHeld = leaseUntilMs > this.#options.clock.now() && this.#gone.get(owner) !== true;
+    const isHeld = leaseUntilMs > this.#options.clock.now() &&
+      this.#releasedOwners.get(owner) !== true;
     return isHeld ? { kind: "in-flight", fingerprint } : null;
   }
 
@@ -107,7 +108,7 @@ export class KvIdempotency implements IdempotencyStore {
 
   #setting(key: KeyValueKey, value: KeyRecord, versionstamp: string | null): KeyValueCommit {
     const { ttlMs } = this.#options;
-    // A claim is held as long as it is renewed, however short answers are kept.
+    // A claim is held as long as it is renewed, however short the ttl of answers is.
     const expireInMs = value.answer === null ? Math.max(ttlMs, idempotencyLeaseMs) : ttlMs;
     return {
       checks: [{ key, versionstamp }],
@@ -116,7 +117,7 @@ export class KvIdempotency implements IdempotencyStore {
     };
   }
 
-  /** Runs `change` as long as the claim holds the key and nobody has answered. */
+  /** Runs `change` as long as the claim holds the key and there is no answer. */
   async #whileClaimed(
     claim: IdempotencyClaim,
     change: (key: KeyValueKey, versionstamp: string | null) => Promise<boolean>,
@@ -124,7 +125,7 @@ export class KvIdempotency implements IdempotencyStore {
     const key = keyOf(claim);
     for (;;) {
       const { value, versionstamp } = await this.#options.store.get(key);
-      const record = readRecord(value);
+      const record = asRecord(value);
       if (record === null || record.owner !== claim.owner || record.answer !== null) return;
       if (await change(key, versionstamp)) return;
     }
@@ -136,28 +137,28 @@ export class KvIdempotency implements IdempotencyStore {
   ): Promise<StoredAnswer> {
     const keys = Array.from({ length: parts }, (_, index) => partKey(owner, index));
     const rest = keys.length === 0 ? [] : await this.#options.store.getMany(keys);
-    return joined([first, ...rest.map(({ value }) => readPart(value))]);
+    return joined([first, ...rest.map(({ value }) => asPart(value))]);
   }
 }
 
-/** What stands under a key. */
+/** The record under a key. */
 interface KeyRecord {
   readonly owner: string;
   readonly fingerprint: string;
   readonly leaseUntilMs: number;
-  /** Null while somebody is at work. */
+  /** Null while the request is executed. */
   readonly answer: AnswerHead | null;
 }
 
-/** An answer, but for what of it is too long for one record. */
+/** The beginning of an answer, whose rest may be in further records. */
 interface AnswerHead {
   /** The beginning of its bytes, or all of them. */
   readonly first: Uint8Array;
-  /** In how many records the rest stands. */
+  /** How many records hold the rest. */
   readonly parts: number;
 }
 
-/** A record takes 65,000 bytes, and the first has the claim beside its part. */
+/** A record holds 65,000 bytes, and the first has the claim beside its part. */
 const partBytes = 48_000;
 
 const partMarginMs = 60_000;
@@ -166,17 +167,17 @@ function keyOf({ id }: IdempotencyClaim): KeyValueKey {
   return ["idempotency", id];
 }
 
-/** With the owner, so that two who both believe to hold the key cannot mix their answers. */
+/** With the owner, so that two requests that both believe to hold the key cannot mix answers. */
 function partKey({ id, owner }: IdempotencyClaim, index: number): KeyValueKey {
   return ["idempotency", id, owner, index];
 }
 
-function readRecord(value: unknown): KeyRecord | null {
-  // Nobody else writes below this prefix.
+function asRecord(value: unknown): KeyRecord | null {
+  // No other code writes below this prefix.
   return value === undefined ? null : value as KeyRecord;
 }
 
-function readPart(value: unknown): Uint8Array {
+function asPart(value: unknown): Uint8Array {
   if (value instanceof Uint8Array) return value;
   throw new StoreError("unavailable", new Error("A part of a stored answer is missing"));
 }
@@ -193,6 +194,6 @@ function joined(parts: readonly Uint8Array[]): StoredAnswer {
   const decoder = new TextDecoder();
   let text = "";
   for (const part of parts) text += decoder.decode(part, { stream: true });
-  // Nobody else writes below this prefix.
+  // No other code writes below this prefix.
   return JSON.parse(text + decoder.decode()) as StoredAnswer;
 }

@@ -31,26 +31,26 @@ export interface TableIdempotencyOptions extends Pick<Runtime, "clock" | "random
   readonly ttlMs: number;
 }
 
-/** Keeps answers beside what was written, in a table of its own: `_service_idempotency`. */
+/** Stores answers in the database of the resource, in the table `_service_idempotency`. */
 export class TableIdempotency implements IdempotencyStore {
   readonly #options: TableIdempotencyOptions;
   #preparation: Promise<void> | null = null;
   #nextSweepAt = 0;
 
-  /** Asks nobody yet. */
+  /** Runs no statement yet. */
   constructor(options: TableIdempotencyOptions) {
     this.#options = options;
   }
 
-  /** Creates the table where it is not there; the first claim would do it, too. */
+  /** Creates the table if it is missing, as the first claim would. */
   async prepare(): Promise<void> {
-    this.#preparation ??= asStore(() =>
+    this.#preparation ??= asStoreErrors(() =>
       createTables(this.#options.driver, [tableInfoOf(records)], [index])
     );
     try {
       await this.#preparation;
     } catch (error) {
-      // Whoever comes next tries again.
+      // The next call tries again.
       this.#preparation = null;
       throw error;
     }
@@ -63,8 +63,8 @@ export class TableIdempotency implements IdempotencyStore {
       if (await this.#insert(claim)) return { kind: "claimed" };
       const found = await this.#read(claim);
       if (found === null) continue;
-      const standing = this.#standing(found);
-      if (standing !== null) return standing;
+      const state = this.#claimState(found);
+      if (state !== null) return state;
       if (await this.#takeOver(claim, found)) return { kind: "claimed" };
     }
   }
@@ -72,7 +72,7 @@ export class TableIdempotency implements IdempotencyStore {
   async find(claim: IdempotencyClaim): Promise<FoundAnswer | null> {
     await this.prepare();
     const found = await this.#read(claim);
-    return found === null ? null : this.#standing(found);
+    return found === null ? null : this.#claimState(found);
   }
 
   async renew(claim: IdempotencyClaim): Promise<void> {
@@ -86,8 +86,8 @@ export class TableIdempotency implements IdempotencyStore {
   }
 
   /**
-   * Keeps the answer in the transaction that it tells of: both are stored, or neither. False where
-   * somebody else has taken the key over; the transaction must then end without a commit.
+   * Stores the answer in the transaction that it reports: both are stored, or neither. False where
+   * another request has taken the key over; the transaction must then end without a commit.
    */
   async finishWithin(
     claim: IdempotencyClaim,
@@ -101,7 +101,7 @@ export class TableIdempotency implements IdempotencyStore {
     await this.#run(sql`DELETE FROM ${name} ${whereHeld(claim)}`);
   }
 
-  /** Seldom, because nobody finds an old answer anyway: they only take up room. */
+  /** Rarely, because an expired answer is never found: it only takes up space. */
   async #sweep(): Promise<void> {
     const now = this.#options.clock.now();
     if (now < this.#nextSweepAt) return;
@@ -137,16 +137,16 @@ export class TableIdempotency implements IdempotencyStore {
     };
   }
 
-  /** Null where its time is over. */
-  #standing({ fingerprint, answer, leaseUntil, expiresAt }: Found): FoundAnswer | null {
+  /** Null where the record has expired. */
+  #claimState({ fingerprint, answer, leaseUntil, expiresAt }: Found): FoundAnswer | null {
     const end = answer === null ? leaseUntil : expiresAt;
     if (Number(end) <= this.#options.clock.now()) return null;
     return answer === null
       ? { kind: "in-flight", fingerprint }
-      : { kind: "finished", fingerprint, answer: readAnswer(answer) };
+      : { kind: "finished", fingerprint, answer: parseAnswer(answer) };
   }
 
-  /** Only from whom it was found to be, in the state it was found in. */
+  /** Only from the owner, and in the state, that were found. */
   async #takeOver(
     { id, owner, fingerprint }: IdempotencyClaim,
     found: Found,
@@ -181,7 +181,7 @@ export class TableIdempotency implements IdempotencyStore {
   #run(fragment: Fragment): Promise<QueryResult> {
     const { driver } = this.#options;
     const statement = this.#statement(fragment);
-    return asStore(() =>
+    return asStoreErrors(() =>
       transact(driver, this.#options, (connection) => connection.query(statement), {
         isLoneStatement: true,
       })
@@ -193,7 +193,7 @@ export class TableIdempotency implements IdempotencyStore {
   }
 }
 
-/** Between two sweeps. */
+/** The time between two sweeps. */
 const sweepMs = 600_000;
 
 const records = table("_service_idempotency", {
@@ -202,7 +202,7 @@ const records = table("_service_idempotency", {
   fingerprint: text().notNull(),
   leaseUntil: integer().notNull().as("lease_until"),
   expiresAt: integer().notNull().as("expires_at"),
-  /** Null while somebody is at work. */
+  /** Null while the request is executed. */
   answer: text(),
 });
 
@@ -210,7 +210,7 @@ const name = identifier("_service_idempotency");
 const leaseUntil = rawSql("lease_until");
 const expiresAt = rawSql("expires_at");
 
-/** For the sweep: keys are no order of time. */
+/** For the sweep: the order of ids is not the order of time. */
 const index = {
   text: "CREATE INDEX IF NOT EXISTS _service_idempotency_end ON _service_idempotency (expires_at)",
   values: [],
@@ -225,18 +225,18 @@ interface Found {
   readonly answer: string | null;
 }
 
-/** Whoever lost the key, or has answered, changes nothing any more. */
+/** Matches the claim as long as it holds the key and has no answer. */
 function whereHeld({ id, owner }: IdempotencyClaim): Fragment {
   return sql`WHERE id = ${id} AND owner = ${owner} AND answer IS NULL`;
 }
 
-function readAnswer(answer: string): StoredAnswer {
-  // Nobody else writes this table.
+function parseAnswer(answer: string): StoredAnswer {
+  // No other code writes this table.
   return JSON.parse(answer) as StoredAnswer;
 }
 
-/** To its caller this is a store like any other. */
-async function asStore<T>(work: () => Promise<T>): Promise<T> {
+/** Turns errors of the database into those that every idempotency store throws. */
+async function asStoreErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -1,39 +1,39 @@
 /**
- * Claims whose callers were refused because the store did not answer. They may be carried out all
- * the same, and later: what they leave then counts for nothing in this process, and is removed for
- * the others, so that the same request can be sent again.
+ * Claims whose requests were refused because the store did not answer. The store may still carry
+ * them out, and later: this process ignores the records that they leave, and removes them for the
+ * other processes, so that the same request can be sent again.
  */
 export class AbandonedClaims {
   readonly #ids = new Set<string>();
   #open = 0;
-  #whenNone: (() => void) | null = null;
+  #onEmpty: (() => void) | null = null;
 
-  /** Whether a record with this id counts for nothing. */
+  /** Whether a record with this id is to be ignored. */
   has(id: string): boolean {
     return this.#ids.has(id);
   }
 
   /**
-   * From now on the id counts for nothing. Once `sent` is settled, which is after the outage,
-   * `takeBack` removes what it has left.
+   * Ignores the id from now on. Once `sent` has resolved or rejected, which is after the outage,
+   * `remove` deletes its record.
    */
-  add(id: string, sent: Promise<unknown>, takeBack: () => Promise<void>): void {
+  add(id: string, sent: Promise<unknown>, remove: () => Promise<void>): void {
     this.#ids.add(id);
     this.#open++;
-    const settled = async () => {
-      await takeBack().then(() => this.#ids.delete(id), stays);
+    const cleanUp = async () => {
+      await remove().then(() => this.#ids.delete(id), keepIgnoring);
       this.#open--;
-      if (this.#open === 0) this.#whenNone?.();
+      if (this.#open === 0) this.#onEmpty?.();
     };
-    sent.then(settled, settled);
+    sent.then(cleanUp, cleanUp);
   }
 
-  /** Runs `work` as soon as none of them can leave anything behind any more. */
-  whenNone(work: () => void): void {
+  /** Runs `work` once none of them can leave a record any more. */
+  onceEmpty(work: () => void): void {
     if (this.#open === 0) work();
-    else this.#whenNone = work;
+    else this.#onEmpty = work;
   }
 }
 
-/** By contract a record that cannot be removed stays until it expires; here it counts for nothing. */
-function stays(): void {}
+/** By contract a record that cannot be removed stays until it expires; this process ignores it. */
+function keepIgnoring(): void {}

@@ -1,121 +1,121 @@
-import { type Deadline, deadline } from "../runtime/deadline.ts";
+import { type Deadline, deadline as createDeadline } from "../runtime/deadline.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
-/** An operation that was begun. */
+/** An operation that was sent to the store. */
 export interface StartedOperation {
-  readonly since: number;
+  readonly startedAt: number;
 }
 
 /**
- * Keeps operations from a store that is silent. What was sent to one cannot be taken back: Deno's
- * client of KV Connect carries it out after the outage, however long ago its caller was refused. So
- * between two answers only some operations are sent: the others wait for the next answer, as long as
- * they may. And once an operation has waited for half a second and nothing else was answered
- * meanwhile, a read, which leaves nothing behind, has to be answered first. A store that is slow
- * delays operations; one in which an operation has missed its deadline is sent none.
+ * Withholds operations from a store that does not answer. An operation that was sent cannot be
+ * cancelled: Deno's client of KV Connect carries it out after the outage, however long ago its
+ * request was refused. So only a limited number of operations is sent between two answers; the others
+ * wait for the next answer until their deadline. Once an operation has waited for half a second
+ * without any answer of the store, a probe, which is a read and leaves no record, has to be answered
+ * first. A slow store delays operations; once an operation has missed its deadline, none is sent.
  *
- * An error is an answer: a store that says no does not keep anybody waiting.
+ * An error counts as an answer: a store that refuses does not keep requests waiting.
  */
 export class CircuitBreaker {
   readonly #clock: Clock;
-  /** A read of the store, of whatever there is. */
+  /** Reads any key of the store. */
   readonly #probe: () => Promise<unknown>;
-  /** In the order in which they were begun; those before one that was answered do not count. */
-  readonly #waiting = new Set<StartedOperation>();
+  /** Unanswered operations in the order they were sent, without those sent before an answered one. */
+  readonly #pending = new Set<StartedOperation>();
   #answeredAt = -Infinity;
-  #begunSinceAnswer = 0;
-  #isDown = false;
-  /** Settles with the next answer; null while nobody waits for one. */
-  #news: PromiseWithResolvers<void> | null = null;
+  #sentSinceAnswer = 0;
+  #isOpen = false;
+  /** Resolves with the next answer; null while no operation waits for one. */
+  #nextAnswer: PromiseWithResolvers<void> | null = null;
   #probedAt = -Infinity;
   #openProbes = 0;
 
-  /** Asks nothing yet. */
+  /** Sends nothing yet. */
   constructor(clock: Clock, probe: () => Promise<unknown>) {
     this.#clock = clock;
     this.#probe = probe;
   }
 
   /**
-   * Null where an operation may be sent now; else resolves when it is to ask again. Rejects with a
-   * `StoreError` where the store stays silent: then nothing was sent.
+   * Null where an operation may be sent now; else resolves when this is to be called again. Rejects
+   * with a `StoreError` where the store does not answer: then the operation was not sent.
    */
-  ready(limit: Deadline): Promise<void> | null {
-    const [oldest] = this.#waiting;
+  waitUntilReady(deadline: Deadline): Promise<void> | null {
+    const [oldest] = this.#pending;
     if (oldest === undefined) return null;
     const now = this.#clock.elapsedMs();
-    const isSilent = now - oldest.since >= silenceMs && now - this.#answeredAt >= silenceMs;
-    if (!isSilent && this.#begunSinceAnswer < maxBetweenAnswers) return null;
-    if (isSilent) this.#ask(now);
-    return this.#waitForNews(now, limit);
+    const isSilent = now - oldest.startedAt >= silenceMs && now - this.#answeredAt >= silenceMs;
+    if (!isSilent && this.#sentSinceAnswer < maxBetweenAnswers) return null;
+    if (isSilent) this.#sendProbe(now);
+    return this.#waitForAnswer(now, deadline);
   }
 
-  begin(): StartedOperation {
-    const begun = { since: this.#clock.elapsedMs() };
-    this.#waiting.add(begun);
-    this.#begunSinceAnswer++;
-    return begun;
+  start(): StartedOperation {
+    const operation = { startedAt: this.#clock.elapsedMs() };
+    this.#pending.add(operation);
+    this.#sentSinceAnswer++;
+    return operation;
   }
 
-  /** Also for an operation whose caller has gone. */
-  answered(begun: StartedOperation): void {
+  /** Also for an operation whose request was refused. */
+  recordAnswer(operation: StartedOperation): void {
     this.#answeredAt = this.#clock.elapsedMs();
-    this.#isDown = false;
-    this.#begunSinceAnswer = 0;
-    this.#news?.resolve();
-    this.#news = null;
-    if (!this.#waiting.has(begun)) return;
-    for (const earlier of this.#waiting) {
-      this.#waiting.delete(earlier);
-      if (earlier === begun) return;
+    this.#isOpen = false;
+    this.#sentSinceAnswer = 0;
+    this.#nextAnswer?.resolve();
+    this.#nextAnswer = null;
+    if (!this.#pending.has(operation)) return;
+    for (const earlier of this.#pending) {
+      this.#pending.delete(earlier);
+      if (earlier === operation) return;
     }
   }
 
-  /** Its deadline is over; it may still be answered. */
-  missed(begun: StartedOperation): void {
-    if (this.#waiting.has(begun)) this.#isDown = true;
+  /** The deadline of the operation has passed; it may still be answered. */
+  recordTimeout(operation: StartedOperation): void {
+    if (this.#pending.has(operation)) this.#isOpen = true;
   }
 
-  async #waitForNews(now: number, limit: Deadline): Promise<void> {
-    const busyTimeoutMs = this.#isDown ? this.#probedAt + silenceMs - now : Infinity;
-    const waitMs = Math.min(busyTimeoutMs, limit.leftMs());
+  async #waitForAnswer(now: number, deadline: Deadline): Promise<void> {
+    const probeLeftMs = this.#isOpen ? this.#probedAt + silenceMs - now : Infinity;
+    const waitMs = Math.min(probeLeftMs, deadline.leftMs());
     if (waitMs <= 0) throw silent();
-    this.#news ??= Promise.withResolvers();
+    this.#nextAnswer ??= Promise.withResolvers();
     try {
-      await deadline(waitMs, this.#clock, silent).within(this.#news.promise);
+      await createDeadline(waitMs, this.#clock, silent).within(this.#nextAnswer.promise);
     } catch (error) {
-      this.#isDown = true;
+      this.#isOpen = true;
       throw error;
     }
   }
 
-  /** Those that stay open are answered after the outage, and say that it is over. */
-  #ask(now: number): void {
+  /** Probes that stay open are answered after the outage, which shows that it is over. */
+  #sendProbe(now: number): void {
     const pauseMs = this.#openProbes < maxProbes ? probePauseMs : longPauseMs;
     if (now - this.#probedAt < pauseMs) return;
     this.#probedAt = now;
     this.#openProbes++;
-    const begun = this.begin();
+    const operation = this.start();
     const answered = () => {
       this.#openProbes--;
-      this.answered(begun);
+      this.recordAnswer(operation);
     };
     this.#probe().then(answered, answered);
   }
 }
 
-/** So long an operation may wait before the store is asked whether it is there. */
+/** How long an operation waits before the store is probed. */
 const silenceMs = 500;
 
-/** Of a store that answers each answer lets as many go on; of one that does not this is the loss. */
+/** Each answer lets as many operations be sent; in an outage this many are sent in vain. */
 const maxBetweenAnswers = 64;
 
-/** Between two probes, while there are few, and while there are many. */
+/** The time between two probes, while few are open, and while many are. */
 const probePauseMs = 1_000;
 const longPauseMs = 30_000;
 
-/** Each is sent again and again by the client, for as long as the outage lasts. */
+/** Deno's client retries each of them for as long as the outage lasts. */
 const maxProbes = 20;
 
 function silent(): StoreError {

@@ -1,9 +1,9 @@
 import type { KeyValue, KeyValueKey } from "./key_value.ts";
 
 /**
- * Writes the key down for so long; false where it was there already. Of any number of callers, in
- * any number of processes, one is told true. Rejects with a `StoreError` when the store does not
- * say: then nobody may take it for true, and the same caller may ask again.
+ * Stores the key for some time; false where it was stored already. Of any number of callers, in any
+ * number of processes, one gets true. Rejects with a `StoreError` when the store does not answer:
+ * then the key is not claimed, and the same caller may try again.
  */
 export async function claimOnce(
   store: KeyValue,

@@ -1,33 +1,32 @@
-import { checkPage } from "./check_commit.ts";
+import { validatePage } from "./validate_commit.ts";
 import type { DenoKv } from "./deno_kv.ts";
 import type { KeyValue } from "./key_value.ts";
-import { commitToKv } from "./deno_kv_commit.ts";
+import { commitToDenoKv } from "./deno_kv_commit.ts";
 import { RetryingKv, type RetryingKvOptions } from "./retrying_kv.ts";
 
 /**
- * A {@link KeyValue} in a Deno KV. What that does not promise is added here: an end to waiting,
- * another try where two processes met at one file, records that are gone when their time is over
- * (it shows them for up to a minute more), and the knowledge that a commit was done although its
- * acknowledgement was lost.
+ * A {@link KeyValue} in a Deno KV. It adds what Deno KV does not promise: timeouts, retries where two
+ * processes collide at one file, records that are gone when they expire (Deno KV returns them for up
+ * to a minute more), and the outcome of a commit whose acknowledgement was lost.
  */
 export function createDenoKeyValue(kv: DenoKv, options: RetryingKvOptions): KeyValue {
-  const patient = new RetryingKv(kv, options);
+  const retrying = new RetryingKv(kv, options);
   return {
     async get(key) {
-      return (await patient.readOne(key, patient.limit())).entry;
+      return (await retrying.readOne(key, retrying.startDeadline())).entry;
     },
     async getMany(keys) {
-      return (await patient.readAll(keys, patient.limit())).map(({ entry }) => entry);
+      return (await retrying.readAll(keys, retrying.startDeadline())).map(({ entry }) => entry);
     },
     async list(page) {
-      checkPage(page);
-      return await patient.list(page, patient.limit());
+      validatePage(page);
+      return await retrying.list(page, retrying.startDeadline());
     },
     async commit(commit) {
-      return await commitToKv(patient, commit, options);
+      return await commitToDenoKv(retrying, commit, options);
     },
     close() {
-      patient.close();
+      retrying.close();
       return Promise.resolve();
     },
   };

@@ -14,13 +14,13 @@ export interface DenoKv {
   close(): void;
 }
 
-/** What `Deno.Kv` reads; without a versionstamp there is nothing. */
+/** An entry as `Deno.Kv` reads it; without a versionstamp there is no record. */
 export interface DenoKvEntry {
-  /** Where it stands; the symbol is in the type only, for keys that are written. */
+  /** Its key; the symbol is in the type only, for keys that are written. */
   readonly key: readonly (KeyValueKeyPart | symbol)[];
-  /** Null, too, where there is nothing. */
+  /** Null also where there is no record. */
   readonly value: unknown;
-  /** Names the state of the key. */
+  /** Identifies the state of the key. */
   readonly versionstamp: string | null;
 }
 
@@ -30,7 +30,7 @@ export interface DenoKvSelector {
   readonly prefix: KeyValueKey;
   /** The first key. */
   readonly start?: KeyValueKey;
-  /** The first key that is not wanted any more. */
+  /** The first key after the range. */
   readonly end?: KeyValueKey;
 }
 
@@ -38,11 +38,11 @@ export interface DenoKvSelector {
 export interface DenoKvListOptions {
   /** The last key first. */
   readonly reverse: boolean;
-  /** How many are read at one moment. */
+  /** How many are read at once. */
   readonly batchSize: number;
 }
 
-/** A write in the making; every method but the last gives it back. */
+/** A write that is being built; every method but `commit` returns it. */
 export interface DenoKvAtomic {
   /** Adds conditions. */
   check(
@@ -52,7 +52,7 @@ export interface DenoKvAtomic {
   set(key: KeyValueKey, value: unknown, options?: { readonly expireIn?: number }): DenoKvAtomic;
   /** Adds the removal of a record. */
   delete(key: KeyValueKey): DenoKvAtomic;
-  /** Does it. */
+  /** Carries it out. */
   commit(): Promise<
     { readonly ok: true; readonly versionstamp: string } | { readonly ok: false }
   >;

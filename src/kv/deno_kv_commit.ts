@@ -1,4 +1,4 @@
-import { checkCommit, serializeValue } from "./check_commit.ts";
+import { serializeValue, validateCommit } from "./validate_commit.ts";
 import type { Deadline } from "../runtime/deadline.ts";
 import type { DenoKv, DenoKvAtomic } from "./deno_kv.ts";
 import { encodeKey } from "./key_encoding.ts";
@@ -8,77 +8,77 @@ import type { RetryingKv } from "./retrying_kv.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
-/** A commit, and what is decided once for all its tries. */
-interface Unit {
+/** A commit, and what is fixed for all its tries. */
+interface PreparedCommit {
   readonly commit: KeyValueCommit;
-  /** The code of the key whose record proves that the commit was done. */
+  /** The encoded key whose record proves that the commit was done. */
   readonly claimCode: string | null;
-  /** What stands in that record. */
+  /** The id in that record. */
   readonly claimId: string | null;
   readonly now: number;
 }
 
-/** Does a commit in a Deno KV, and finds out what became of it. */
-export async function commitToKv(
+/** Commits to a Deno KV, and finds out the outcome where no acknowledgement came. */
+export async function commitToDenoKv(
   kv: RetryingKv,
   commit: KeyValueCommit,
   { clock, random }: Pick<Runtime, "clock" | "random">,
 ): Promise<KeyValueCommitResult> {
-  checkCommit(commit);
+  validateCommit(commit);
   for (const mutation of commit.mutations) {
     if (mutation.kind === "set") serializeValue(mutation.key, mutation.value);
   }
   const { claim, checks = [] } = commit;
-  const unit: Unit = {
+  const prepared: PreparedCommit = {
     commit,
     claimCode: claim === undefined ? null : encodeKey(claim),
     claimId: claim === undefined ? null : random.bytes(12).toBase64(),
     now: clock.now(),
   };
-  const limit = kv.limit();
-  for (let asked = checks;;) {
-    const result = await attempt(kv, unit, asked, limit);
+  const limit = kv.startDeadline();
+  for (let current = checks;;) {
+    const result = await attempt(kv, prepared, current, limit);
     if (result.ok) return result;
-    const second = await secondLook(kv, unit, limit);
-    if (second.done !== null) return second.done;
-    const isConflict = !second.isFree && sameStates(second.checks, asked);
+    const rechecked = await recheck(kv, prepared, limit);
+    if (rechecked.done !== null) return rechecked.done;
+    const isConflict = !rechecked.isFree && sameStates(rechecked.checks, current);
     if (limit.leftMs() === 0 || isConflict) return result;
-    asked = second.checks;
+    current = rechecked.checks;
   }
 }
 
 async function attempt(
   kv: RetryingKv,
-  unit: Unit,
+  prepared: PreparedCommit,
   checks: readonly KeyValueCheck[],
   limit: Deadline,
 ): Promise<KeyValueCommitResult> {
   let sent: Promise<unknown> = Promise.resolve();
   try {
     return await kv.run((kv) => {
-      const committing = atomic(kv, unit, checks).commit();
+      const committing = atomic(kv, prepared, checks).commit();
       sent = committing;
       return committing;
     }, limit);
   } catch (error) {
     if (error instanceof StoreError) throw error;
-    const done = await proof(kv, unit);
+    const done = await findProof(kv, prepared);
     if (done !== null) return done;
-    giveUp(kv, unit, sent);
+    abandonClaim(kv, prepared, sent);
     throw new StoreError("unknown-outcome", error);
   }
 }
 
-/** What a commit leaves that nobody uses counts for nothing, and goes once it is settled. */
-function giveUp(kv: RetryingKv, unit: Unit, sent: Promise<unknown>): void {
-  const { commit: { claim, isProvisional = false }, claimId } = unit;
+/** The claim of a refused request is ignored, and removed once its commit has ended. */
+function abandonClaim(kv: RetryingKv, prepared: PreparedCommit, sent: Promise<unknown>): void {
+  const { commit: { claim, isProvisional = false }, claimId } = prepared;
   if (claim === undefined || claimId === null || !isProvisional) return;
-  kv.givenUp.add(claimId, sent, async () => {
-    const limit = kv.lateLimit();
+  kv.abandonedClaims.add(claimId, sent, async () => {
+    const limit = kv.cleanupDeadline();
     const found = await kv.readOne(claim, limit);
     const { versionstamp } = found.entry;
     if (found.claimId !== claimId || versionstamp === null) return;
-    // Whoever has taken the key over meanwhile has made another record of it.
+    // Another request that has taken the key over since has written a record of its own.
     await kv.run(
       (kv) => kv.atomic().check({ key: claim, versionstamp }).delete(claim).commit(),
       limit,
@@ -86,16 +86,20 @@ function giveUp(kv: RetryingKv, unit: Unit, sent: Promise<unknown>): void {
   });
 }
 
-function atomic(kv: DenoKv, unit: Unit, checks: readonly KeyValueCheck[]): DenoKvAtomic {
+function atomic(
+  kv: DenoKv,
+  prepared: PreparedCommit,
+  checks: readonly KeyValueCheck[],
+): DenoKvAtomic {
   const operation = kv.atomic().check(...checks);
-  for (const mutation of unit.commit.mutations) {
+  for (const mutation of prepared.commit.mutations) {
     const { key } = mutation;
     if (mutation.kind === "delete") {
       operation.delete(key);
       continue;
     }
-    const isClaim = unit.claimCode !== null && encodeKey(key) === unit.claimCode;
-    const record = encodeRecord(mutation, unit.now, isClaim ? unit.claimId : null);
+    const isClaim = prepared.claimCode !== null && encodeKey(key) === prepared.claimCode;
+    const record = encodeRecord(mutation, prepared.now, isClaim ? prepared.claimId : null);
     const { expireInMs } = mutation;
     if (expireInMs === undefined) operation.set(key, record);
     else operation.set(key, record, { expireIn: expireInMs });
@@ -103,14 +107,17 @@ function atomic(kv: DenoKv, unit: Unit, checks: readonly KeyValueCheck[]): DenoK
   return operation;
 }
 
-/** Null unless the commit's own record is there after all. */
-async function proof(kv: RetryingKv, unit: Unit): Promise<KeyValueCommitResult | null> {
-  const { claim } = unit.commit;
+/** The result of a commit whose own record is there after all, else null. */
+async function findProof(
+  kv: RetryingKv,
+  prepared: PreparedCommit,
+): Promise<KeyValueCommitResult | null> {
+  const { claim } = prepared.commit;
   if (claim === undefined) return null;
   try {
-    return doneBy(await kv.readOne(claim, kv.limit(proofMs)), unit);
+    return resultOf(await kv.readOne(claim, kv.startDeadline(proofMs)), prepared);
   } catch (error) {
-    // The store still does not answer: the outcome stays unknown, and the caller says so.
+    // The store still does not answer: the outcome stays unknown, which the caller reports.
     if (error instanceof StoreError) return null;
     throw error;
   }
@@ -119,35 +126,46 @@ async function proof(kv: RetryingKv, unit: Unit): Promise<KeyValueCommitResult |
 /** How long to look for the proof of a commit that was not acknowledged. */
 const proofMs = 500;
 
-function doneBy({ entry, claimId }: KvRecord, unit: Unit): KeyValueCommitResult | null {
+function resultOf(
+  { entry, claimId }: KvRecord,
+  prepared: PreparedCommit,
+): KeyValueCommitResult | null {
   const { versionstamp } = entry;
-  return versionstamp !== null && claimId === unit.claimId ? { ok: true, versionstamp } : null;
+  return versionstamp !== null && claimId === prepared.claimId ? { ok: true, versionstamp } : null;
 }
 
-/** Where it fails, nobody knows whether the check met the commit itself. */
-async function secondLook(kv: RetryingKv, unit: Unit, limit: Deadline): Promise<SecondLook> {
+/** Where it fails, it stays unknown whether the check failed because of the commit itself. */
+async function recheck(
+  kv: RetryingKv,
+  prepared: PreparedCommit,
+  limit: Deadline,
+): Promise<Recheck> {
   try {
-    return await lookAgain(kv, unit, limit);
+    return await rereadChecks(kv, prepared, limit);
   } catch (error) {
-    giveUp(kv, unit, Promise.resolve());
+    abandonClaim(kv, prepared, Promise.resolve());
     throw error;
   }
 }
 
-interface SecondLook {
+interface Recheck {
   readonly done: KeyValueCommitResult | null;
-  /** The checks once more, by the states that their keys are in now. */
+  /** The checks with the present states of their keys. */
   readonly checks: readonly KeyValueCheck[];
-  /** Whether nothing stands in the way any more: what did was removed between try and look. */
+  /** Whether the record that failed the check was removed between the try and this read. */
   readonly isFree: boolean;
 }
 
 /**
- * A check failed. That is no conflict where it met the commit itself, done by a try whose
- * acknowledgement was lost, nor where it met a record whose time is over.
+ * Reads the keys of a failed check. It is no conflict where the record is the commit's own, written
+ * by a try whose acknowledgement was lost, nor where the record has expired.
  */
-async function lookAgain(kv: RetryingKv, unit: Unit, limit: Deadline): Promise<SecondLook> {
-  const { checks = [], claim } = unit.commit;
+async function rereadChecks(
+  kv: RetryingKv,
+  prepared: PreparedCommit,
+  limit: Deadline,
+): Promise<Recheck> {
+  const { checks = [], claim } = prepared.commit;
   const absent = checks.filter(({ versionstamp }) => versionstamp === null);
   const keys = absent.map(({ key }) => key);
   const records = await kv.readAll(claim === undefined ? keys : [...keys, claim], limit);
@@ -157,7 +175,7 @@ async function lookAgain(kv: RetryingKv, unit: Unit, limit: Deadline): Promise<S
       .map(({ entry }) => [encodeKey(entry.key), entry.versionstamp]),
   );
   return {
-    done: own === undefined ? null : doneBy(own, unit),
+    done: own === undefined ? null : resultOf(own, prepared),
     isFree: absent.length === checks.length &&
       records.every(({ entry }) => entry.versionstamp === null),
     checks: checks.map(({ key, versionstamp }) => ({

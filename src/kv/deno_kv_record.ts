@@ -2,17 +2,17 @@ import type { DenoKvEntry } from "./deno_kv.ts";
 import { keyName } from "./key_encoding.ts";
 import type { KeyValueEntry, KeyValueKey, KeyValueMutation } from "./key_value.ts";
 
-/** What a record in a Deno KV says about itself beside its value. */
+/** A decoded record of a Deno KV. */
 export interface KvRecord {
-  /** Without a value where there is no record, or its time is over. */
+  /** Without a value where there is no record, or it has expired. */
   readonly entry: KeyValueEntry;
-  /** The id of the commit that made the record, where it was asked to leave one. */
+  /** The id of the commit that wrote the record, where the commit has a claim. */
   readonly claimId: string | null;
 }
 
 /**
- * What is stored for a value. Records carry their own expiry: the store's one is only the moment
- * after which it may tidy up.
+ * Encodes a value as a record. Records carry their own expiry: the store's is only the time after
+ * which it may delete them.
  */
 export function encodeRecord(
   { value, expireInMs }: KeyValueMutation & { readonly kind: "set" },
@@ -27,7 +27,7 @@ export function encodeRecord(
     : [value];
 }
 
-/** Reads it again. Throws a plain Error where another program has written something. */
+/** Decodes a record. Throws a plain Error for one that another program has written. */
 export function decodeRecord(key: KeyValueKey, stored: DenoKvEntry, now: number): KvRecord {
   const { value, versionstamp } = stored;
   if (versionstamp === null) {
@@ -37,9 +37,9 @@ export function decodeRecord(key: KeyValueKey, stored: DenoKvEntry, now: number)
     throw new Error(`Cannot read ${keyName(key)}: its record was written by another program`);
   }
   const [content, expiresAt, claimId]: readonly unknown[] = value;
-  const isOver = typeof expiresAt === "number" && expiresAt <= now;
+  const isExpired = typeof expiresAt === "number" && expiresAt <= now;
   return {
-    entry: { key, value: isOver ? undefined : content, versionstamp },
+    entry: { key, value: isExpired ? undefined : content, versionstamp },
     claimId: typeof claimId === "string" ? claimId : null,
   };
 }

@@ -1,16 +1,16 @@
 import { waitBackoff } from "../runtime/backoff.ts";
-import { maxChecks } from "./check_commit.ts";
+import { maxChecks } from "./validate_commit.ts";
 import { encodeKey } from "./key_encoding.ts";
 import type { KeyValue, KeyValueKey, KeyValueMutation } from "./key_value.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 import { afterPendingIo } from "../runtime/event_loop.ts";
 
-/** What became of a record, and what its change found. */
+/** The new state of a record, and the result of the change. */
 export interface KeyChange<Result> {
   /** What {@link HotKeys.update} resolves with once the change is stored. */
   readonly result: Result;
-  /** The record from now on: null removes it, and unless set it stays as it is. */
+  /** The new record: null deletes it, undefined leaves it as it is. */
   readonly record?:
     | { readonly value: unknown; readonly expireInMs?: number | undefined }
     | null
@@ -19,86 +19,86 @@ export interface KeyChange<Result> {
 
 /** What {@link HotKeys} works with. */
 export interface HotKeysOptions extends Pick<Runtime, "clock" | "random"> {
-  /** How long a change may meet those of other processes; 3,000 unless set. */
+  /** How long a change is retried against those of other processes; 3,000 unless set. */
   readonly deadlineMs?: number | undefined;
 }
 
-/** A change that waits, without the type of what it finds. */
-interface Caller {
-  readonly enteredAt: number;
-  readonly run: (value: unknown) => Change;
+/** A change that waits, without the type of its result. */
+interface PendingUpdate {
+  readonly enqueuedAt: number;
+  readonly run: (value: unknown) => ComputedUpdate;
   readonly reject: (error: unknown) => void;
 }
 
-interface Change {
+interface ComputedUpdate {
   readonly record: KeyChange<unknown>["record"];
-  readonly tell: () => void;
+  readonly resolve: () => void;
 }
 
-/** Everybody who wants to change one key. */
-interface Line {
+/** The changes that wait for one key. */
+interface KeyQueue {
   readonly key: KeyValueKey;
   readonly code: string;
-  callers: Caller[];
+  updates: PendingUpdate[];
   readySince: number;
 }
 
-/** What the callers of one line make of its record. */
-interface Draft {
-  readonly line: Line;
+/** The outcome of all changes of one queue, before it is committed. */
+interface QueueDraft {
+  readonly queue: KeyQueue;
   readonly versionstamp: string | null;
   readonly mutation: KeyValueMutation | null;
-  readonly tellers: readonly (() => void)[];
+  readonly resolvers: readonly (() => void)[];
 }
 
 /**
- * Changes of records that many want to change at once. Alone, each would read, write and find that
- * another was faster: 64 callers of one key took 2 s. Here all who came meanwhile share one read
- * and one checked commit, up to ten keys together, in the order in which they came.
+ * Changes records that many requests change at once. If each read and wrote by itself, most would
+ * find that another was faster: 64 requests for one key took 2 s. Here all changes that wait share
+ * one read and one checked commit, up to ten keys together, in the order in which they came.
  */
 export class HotKeys {
   readonly #store: KeyValue;
   readonly #options: HotKeysOptions;
-  readonly #lines = new Map<string, Line>();
-  /** Lines that are in no flight. */
-  #ready: Line[] = [];
-  #flights = 0;
+  readonly #queues = new Map<string, KeyQueue>();
+  /** Queues that are in no batch. */
+  #ready: KeyQueue[] = [];
+  #openBatches = 0;
   #isScheduled = false;
   #cancelTimer: (() => void) | null = null;
 
-  /** Begins nothing before the first change. */
+  /** Starts nothing before the first change. */
   constructor(store: KeyValue, options: HotKeysOptions) {
     this.#store = store;
     this.#options = options;
   }
 
   /**
-   * Changes the record of a key: `change` is given its value, undefined where there is none. It may
-   * be asked again, with another value, where somebody else was faster, so that it changes nothing
-   * outside. What it throws, this rejects with, and nothing is stored.
+   * Changes the record of a key: `change` gets its value, undefined where there is none. It may be
+   * called again, with another value, where another process was faster, so it must have no side
+   * effects. An error that it throws rejects the promise, and nothing is stored.
    */
   update<Result>(key: KeyValueKey, change: (value: unknown) => KeyChange<Result>): Promise<Result> {
     const code = encodeKey(key);
     return new Promise((resolve, reject) => {
-      this.#enter(key, code, {
-        enteredAt: this.#now(),
+      this.#enqueue(key, code, {
+        enqueuedAt: this.#now(),
         run(value) {
           const { result, record } = change(value);
-          return { record, tell: () => resolve(result) };
+          return { record, resolve: () => resolve(result) };
         },
         reject,
       });
     });
   }
 
-  #enter(key: KeyValueKey, code: string, caller: Caller): void {
-    const line = this.#lines.get(code);
-    if (line !== undefined) {
-      line.callers.push(caller);
+  #enqueue(key: KeyValueKey, code: string, update: PendingUpdate): void {
+    const queue = this.#queues.get(code);
+    if (queue !== undefined) {
+      queue.updates.push(update);
       return;
     }
-    const first: Line = { key, code, callers: [caller], readySince: caller.enteredAt };
-    this.#lines.set(code, first);
+    const first: KeyQueue = { key, code, updates: [update], readySince: update.enqueuedAt };
+    this.#queues.set(code, first);
     this.#ready.push(first);
     this.#schedule();
   }
@@ -108,107 +108,107 @@ export class HotKeys {
     this.#isScheduled = true;
     afterPendingIo(() => {
       this.#isScheduled = false;
-      this.#startFlights();
+      this.#startBatches();
     });
   }
 
-  #startFlights(): void {
-    while (this.#mayStart()) this.#fly(this.#ready.splice(0, maxChecks));
+  #startBatches(): void {
+    while (this.#mayStartBatch()) this.#runBatch(this.#ready.splice(0, maxChecks));
     this.#cancelTimer?.();
     this.#cancelTimer = null;
     if (this.#ready.length === 0) return;
-    this.#cancelTimer = this.#options.clock.after(busyTimeoutMs, () => {
+    this.#cancelTimer = this.#options.clock.after(maxGroupingMs, () => {
       this.#cancelTimer = null;
-      this.#startFlights();
+      this.#startBatches();
     });
   }
 
   /**
-   * While something is in flight, keys wait for company: a commit costs the same for ten. A store
-   * that is far away is not waited for, though.
+   * While a batch is running, keys wait for others to share a commit, which costs the same for ten
+   * keys; but not longer than {@link maxGroupingMs}, however slow the store is.
    */
-  #mayStart(): boolean {
+  #mayStartBatch(): boolean {
     const [first] = this.#ready;
-    if (first === undefined || this.#flights >= maxFlights) return false;
-    return this.#flights === 0 || this.#ready.length >= maxChecks ||
-      this.#now() - first.readySince >= busyTimeoutMs;
+    if (first === undefined || this.#openBatches >= maxOpenBatches) return false;
+    return this.#openBatches === 0 || this.#ready.length >= maxChecks ||
+      this.#now() - first.readySince >= maxGroupingMs;
   }
 
-  async #fly(lines: readonly Line[]): Promise<void> {
-    this.#flights++;
-    await this.#attempt(lines, 1);
-    this.#flights--;
-    for (const line of lines) {
-      if (line.callers.length === 0) this.#lines.delete(line.code);
+  async #runBatch(queues: readonly KeyQueue[]): Promise<void> {
+    this.#openBatches++;
+    await this.#attempt(queues, 1);
+    this.#openBatches--;
+    for (const queue of queues) {
+      if (queue.updates.length === 0) this.#queues.delete(queue.code);
       else {
-        line.readySince = this.#now();
-        this.#ready.push(line);
+        queue.readySince = this.#now();
+        this.#ready.push(queue);
       }
     }
     if (this.#ready.length > 0) this.#schedule();
   }
 
-  /** Ends when everybody who was there at the beginning has an answer; never rejects. */
-  async #attempt(lines: readonly Line[], tries: number): Promise<void> {
-    const asked = lines.filter((line) => line.callers.length > 0);
-    const callers = asked.map((line) => line.callers.splice(0));
-    if (asked.length === 0) return;
+  /** Resolves once all changes that waited at its start have an outcome; never rejects. */
+  async #attempt(queues: readonly KeyQueue[], tries: number): Promise<void> {
+    const waiting = queues.filter((queue) => queue.updates.length > 0);
+    const updates = waiting.map((queue) => queue.updates.splice(0));
+    if (waiting.length === 0) return;
     try {
-      const entries = await this.#store.getMany(asked.map(({ key }) => key));
-      const drafts = asked.map((line, index) => {
+      const entries = await this.#store.getMany(waiting.map(({ key }) => key));
+      const drafts = waiting.map((queue, index) => {
         const { value, versionstamp = null } = entries[index] ?? {};
-        return draft(line, callers[index] ?? [], value, versionstamp);
+        return draftChanges(queue, updates[index] ?? [], value, versionstamp);
       });
       if (await this.#commit(drafts)) {
-        for (const { tellers } of drafts) for (const tell of tellers) tell();
+        for (const { resolvers } of drafts) for (const resolve of resolvers) resolve();
         return;
       }
     } catch (error) {
-      // Alone each may succeed: the fault can be that of one record.
-      if (error instanceof StoreError || asked.length === 1) {
-        return refuse(asked, callers.flat(), error);
+      // Retried one by one: the fault may be that of a single record.
+      if (error instanceof StoreError || waiting.length === 1) {
+        return rejectUpdates(waiting, updates.flat(), error);
       }
     }
-    asked.forEach((line, index) => line.callers.unshift(...callers[index] ?? []));
-    await this.#attemptAgain(asked, tries);
+    waiting.forEach((queue, index) => queue.updates.unshift(...updates[index] ?? []));
+    await this.#retry(waiting, tries);
   }
 
-  async #commit(drafts: readonly Draft[]): Promise<boolean> {
+  async #commit(drafts: readonly QueueDraft[]): Promise<boolean> {
     const changed = drafts.filter(({ mutation }) => mutation !== null);
     if (changed.length === 0) return true;
     const mutations = changed.flatMap(({ mutation }) => mutation ?? []);
     const { ok } = await this.#store.commit({
-      checks: changed.map(({ line, versionstamp }) => ({ key: line.key, versionstamp })),
+      checks: changed.map(({ queue, versionstamp }) => ({ key: queue.key, versionstamp })),
       mutations,
       claim: mutations.find(({ kind }) => kind === "set")?.key,
     });
     return ok;
   }
 
-  /** Another process was faster at one of the keys, and nobody says at which. */
-  async #attemptAgain(lines: readonly Line[], tries: number): Promise<void> {
-    if (lines.length > 1) {
-      const half = Math.ceil(lines.length / 2);
+  /** Another process changed one of the keys, and the store does not say which. */
+  async #retry(queues: readonly KeyQueue[], tries: number): Promise<void> {
+    if (queues.length > 1) {
+      const half = Math.ceil(queues.length / 2);
       await Promise.all([
-        this.#attempt(lines.slice(0, half), tries),
-        this.#attempt(lines.slice(half), tries),
+        this.#attempt(queues.slice(0, half), tries),
+        this.#attempt(queues.slice(half), tries),
       ]);
       return;
     }
     await waitBackoff(tries, this.#options);
-    for (const line of lines) this.#dismissLate(line);
-    await this.#attempt(lines, tries + 1);
+    for (const queue of queues) this.#rejectOverdue(queue);
+    await this.#attempt(queues, tries + 1);
   }
 
-  #dismissLate(line: Line): void {
+  #rejectOverdue(queue: KeyQueue): void {
     const { deadlineMs = 3_000 } = this.#options;
     const latest = this.#now() - deadlineMs;
     const error = new StoreError(
       "unavailable",
       new Error(`Others were faster for ${deadlineMs} ms`),
     );
-    for (const caller of line.callers) if (caller.enteredAt <= latest) caller.reject(error);
-    line.callers = line.callers.filter(({ enteredAt }) => enteredAt > latest);
+    for (const update of queue.updates) if (update.enqueuedAt <= latest) update.reject(error);
+    queue.updates = queue.updates.filter(({ enqueuedAt }) => enqueuedAt > latest);
   }
 
   #now(): number {
@@ -216,42 +216,46 @@ export class HotKeys {
   }
 }
 
-/** So long a key waits for company while others are in flight. */
-const busyTimeoutMs = 5;
+/** How long a key waits for others while a batch is running. */
+const maxGroupingMs = 5;
 
-/** A far store answers late, and each flight takes ten keys only. */
-const maxFlights = 16;
+/** More than one, because a remote store answers late and each batch takes only ten keys. */
+const maxOpenBatches = 16;
 
-/** Lets the callers change the value one after the other. */
-function draft(
-  line: Line,
-  callers: readonly Caller[],
+/** Applies the changes to the value one after the other. */
+function draftChanges(
+  queue: KeyQueue,
+  updates: readonly PendingUpdate[],
   value: unknown,
   versionstamp: string | null,
-): Draft {
-  const tellers: (() => void)[] = [];
+): QueueDraft {
+  const resolvers: (() => void)[] = [];
   let current = value;
   let mutation: KeyValueMutation | null = null;
-  for (const caller of callers) {
+  for (const update of updates) {
     try {
-      const { record, tell } = caller.run(current);
-      tellers.push(tell);
+      const { record, resolve } = update.run(current);
+      resolvers.push(resolve);
       if (record === undefined) continue;
       current = record?.value;
       mutation = record === null
-        ? { kind: "delete", key: line.key }
-        : { kind: "set", key: line.key, ...record };
+        ? { kind: "delete", key: queue.key }
+        : { kind: "set", key: queue.key, ...record };
     } catch (error) {
-      // The change refused by itself; the others do not depend on it.
-      tellers.push(() => caller.reject(error));
+      // This change failed by itself; the others do not depend on it.
+      resolvers.push(() => update.reject(error));
     }
   }
-  return { line, versionstamp, mutation, tellers };
+  return { queue, versionstamp, mutation, resolvers };
 }
 
-/** Whoever waits behind those whom the store failed would only wait for the same. */
-function refuse(lines: readonly Line[], callers: readonly Caller[], error: unknown): void {
-  for (const caller of callers) caller.reject(error);
+/** Rejects the changes; where the store failed, those that came later as well, which would fail too. */
+function rejectUpdates(
+  queues: readonly KeyQueue[],
+  updates: readonly PendingUpdate[],
+  error: unknown,
+): void {
+  for (const update of updates) update.reject(error);
   if (!(error instanceof StoreError)) return;
-  for (const line of lines) for (const caller of line.callers.splice(0)) caller.reject(error);
+  for (const queue of queues) for (const update of queue.updates.splice(0)) update.reject(error);
 }

@@ -2,8 +2,8 @@ import { Buffer } from "node:buffer";
 import type { KeyValueKey, KeyValueKeyPart } from "./key_value.ts";
 
 /**
- * A key as a text of bytes that orders as keys do and equals for equal keys only: the tuple
- * encoding of FoundationDB, which Deno KV uses too. Throws a plain Error where there is none.
+ * Encodes a key as a text of bytes, in the order of the keys and unique for each: the tuple encoding
+ * of FoundationDB, which Deno KV uses too. Throws a plain Error for an invalid key.
  */
 export function encodeKey(key: KeyValueKey): string {
   if (!Array.isArray(key) || key.length === 0) {
@@ -16,25 +16,25 @@ export function encodeKey(key: KeyValueKey): string {
   return code;
 }
 
-/** The part of the code that all keys below a prefix share; a prefix may be empty. */
+/** Encodes what all keys below a prefix begin with; a prefix may be empty. */
 export function encodePrefix(prefix: KeyValueKey): string {
   return encodeParts(prefix);
 }
 
-/** Whether the code of a key begins with these parts and goes on. */
+/** Whether an encoded key begins with the parts of the prefix and has more. */
 export function isBelow(prefixCode: string, code: string): boolean {
-  // Behind the last part may stand the 0xff of an escaped zero: then the part itself goes on.
+  // A 0xff after the last part is that of an escaped zero: the part itself is longer then.
   return code.length > prefixCode.length && code.startsWith(prefixCode) &&
     code.charCodeAt(prefixCode.length) !== 0xff;
 }
 
-/** A key in a message: its first part only, since the others may be somebody's name or secret. */
+/** A key in a message: its first part only, since the others may be a user's name or a secret. */
 export function keyName(key: KeyValueKey): string {
   const [first] = key;
   return `the key [${typeof first === "string" ? JSON.stringify(first) : typeof first}, …]`;
 }
 
-/** What Deno KV takes. */
+/** The limit of Deno KV. */
 const maxKeyBytes = 2_048;
 
 function encodeParts(key: KeyValueKey): string {
@@ -46,7 +46,7 @@ function encodeParts(key: KeyValueKey): string {
 function encodePart(part: KeyValueKeyPart, key: KeyValueKey): string {
   switch (typeof part) {
     case "string":
-      // It would become U+FFFD, and two keys one.
+      // In UTF-8 it would become U+FFFD, and two keys would be equal.
       if (!part.isWellFormed()) {
         throw new Error(`Cannot use ${keyName(key)}: a text in it holds half a character`);
       }
@@ -81,7 +81,7 @@ function escapeZeros(text: string): string {
   return text.includes("\0") ? text.replaceAll("\0", "\0\xff") : text;
 }
 
-/** The length of the magnitude, signed, then the magnitude; of a negative one all bits turned. */
+/** The length of the magnitude, signed, then the magnitude; all bits inverted if negative. */
 function encodeInteger(value: bigint, key: KeyValueKey): string {
   if (value === 0n) return "\x14";
   const hex = (value < 0n ? -value : value).toString(16);
@@ -97,7 +97,7 @@ function encodeInteger(value: bigint, key: KeyValueKey): string {
   return String.fromCharCode(...head) + bytesText(magnitude.map((byte) => byte ^ 0xff));
 }
 
-/** IEEE 754, with the sign turned so that the bytes order as the numbers do. */
+/** IEEE 754, with bits inverted so that the bytes order as the numbers do. */
 function encodeNumber(value: number): string {
   const bytes = Buffer.alloc(8);
   bytes.writeDoubleBE(value);

@@ -1,5 +1,5 @@
 import { deserialize } from "node:v8";
-import { checkCommit, checkPage, serializeValue } from "./check_commit.ts";
+import { serializeValue, validateCommit, validatePage } from "./validate_commit.ts";
 import { encodeKey, encodePrefix, isBelow } from "./key_encoding.ts";
 import type {
   KeyValue,
@@ -13,25 +13,25 @@ import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
 /**
- * A {@link KeyValue} in the memory of this process: gone when it ends, unseen by others. Once it
- * holds `maxBytes`, it refuses what would make it hold more: callers must not be able to fill the
+ * A {@link KeyValue} in the memory of this process: lost when it ends, invisible to others. Once it
+ * holds `maxBytes`, it refuses commits that would add to them: clients must not be able to fill the
  * memory of a service with records that are kept for a day.
  */
 export function createMemoryKeyValue(clock: Clock, maxBytes: number = 64 * 1024 ** 2): KeyValue {
   const records = new MemoryRecords(clock, maxBytes);
   let isClosed = false;
 
-  /** As a promise in every case, like a store that is somewhere else. */
-  async function open<T>(work: () => T): Promise<T> {
+  /** Errors reject, as with a remote store. */
+  async function ifOpen<T>(work: () => T): Promise<T> {
     if (isClosed) throw new StoreError("unavailable", new Error("The store is closed"));
     return await work();
   }
 
   return {
-    get: (key) => open(() => records.entry(key)),
-    getMany: (keys) => open(() => keys.map((key) => records.entry(key))),
-    list: (page) => open(() => records.page(page)),
-    commit: (commit) => open(() => records.apply(commit)),
+    get: (key) => ifOpen(() => records.entry(key)),
+    getMany: (keys) => ifOpen(() => keys.map((key) => records.entry(key))),
+    list: (page) => ifOpen(() => records.page(page)),
+    commit: (commit) => ifOpen(() => records.apply(commit)),
     close() {
       isClosed = true;
       return Promise.resolve();
@@ -41,7 +41,7 @@ export function createMemoryKeyValue(clock: Clock, maxBytes: number = 64 * 1024 
 
 interface MemoryRecord {
   readonly key: KeyValueKey;
-  /** Serialized, so that nobody can change what is stored by changing what was handed over. */
+  /** Serialized, so that later changes to the value that was passed do not reach the store. */
   readonly bytes: Uint8Array;
   readonly expiresAt: number;
   readonly versionstamp: string;
@@ -53,10 +53,10 @@ class MemoryRecords {
   #bytes = 0;
   readonly #records = new Map<string, MemoryRecord>();
   #commits = 0;
-  /** At this size the expired ones are thrown away: seldom enough to cost a write nothing. */
+  /** At this size expired records are removed: rarely enough to cost a write nothing. */
   #sweepAt = firstSweep;
-  /** When it was looked for room last. */
-  #searchedAt = -Infinity;
+  /** When records were last removed to make room. */
+  #sweptForRoomAt = -Infinity;
 
   constructor(clock: Clock, maxBytes: number) {
     this.#clock = clock;
@@ -65,12 +65,12 @@ class MemoryRecords {
 
   entry(key: KeyValueKey): KeyValueEntry {
     const record = this.#live(encodeKey(key));
-    return record === undefined ? { key, value: undefined, versionstamp: null } : read(record);
+    return record === undefined ? { key, value: undefined, versionstamp: null } : toEntry(record);
   }
 
-  /** Walks through all of them, which is what a store of this kind can afford to do. */
+  /** Reads through all records, which a store in memory can afford. */
   page(page: KeyValuePage): readonly KeyValueEntry[] {
-    checkPage(page);
+    validatePage(page);
     const { prefix, after, limit, reverse = false } = page;
     const prefixCode = encodePrefix(prefix);
     const start = after === undefined ? null : encodeKey(after);
@@ -80,16 +80,16 @@ class MemoryRecords {
     ).sort();
     if (reverse) codes.reverse();
     return codes.values().map((code) => this.#live(code)).filter((record) => record !== undefined)
-      .take(limit).map(read).toArray();
+      .take(limit).map(toEntry).toArray();
   }
 
   apply(commit: KeyValueCommit): KeyValueCommitResult {
-    checkCommit(commit);
+    validateCommit(commit);
     const { checks = [], mutations } = commit;
     const holds = checks.every(({ key, versionstamp }) =>
       (this.#live(encodeKey(key))?.versionstamp ?? null) === versionstamp
     );
-    // Whatever can be wrong with a mutation is wrong before the first is done.
+    // All mutations are prepared, and may throw, before the first is carried out.
     const versionstamp = (this.#commits + 1).toString(16).padStart(20, "0");
     const prepared = mutations.map((mutation) => this.#prepared(mutation, versionstamp));
     if (!holds) return { ok: false };
@@ -128,12 +128,12 @@ class MemoryRecords {
       (sum, [code, record]) => sum + (record === null ? 0 : sizeOf(code, record)),
       0,
     );
-    // Nothing is refused that only takes away.
+    // A commit that only deletes is never refused.
     if (more === 0 || this.#bytes + more <= this.#maxBytes) return;
     const now = this.#clock.now();
-    // It takes as long as there are records: whoever filled the store must not make all others slow.
-    if (Math.abs(now - this.#searchedAt) >= searchPauseMs) {
-      this.#searchedAt = now;
+    // A sweep visits all records: a client that filled the store must not slow down every write.
+    if (Math.abs(now - this.#sweptForRoomAt) >= sweepPauseMs) {
+      this.#sweptForRoomAt = now;
       this.#sweep();
       if (this.#bytes + more <= this.#maxBytes) return;
     }
@@ -157,18 +157,18 @@ class MemoryRecords {
 
 const firstSweep = 1_000;
 
-/** So long a store that was full is taken to be full. */
-const searchPauseMs = 1_000;
+/** How long a store that was full is assumed to be full. */
+const sweepPauseMs = 1_000;
 
-/** A key and what will stand there; null is nothing. */
+/** An encoded key and its new record; null deletes it. */
 type PreparedRecord = readonly [code: string, record: MemoryRecord | null];
 
-/** About what a record takes: its key stands in it as well. */
+/** About the memory that a record takes, with its key. */
 function sizeOf(code: string, { bytes }: MemoryRecord): number {
   return bytes.length + 4 * code.length + 200;
 }
 
-function read({ key, bytes, versionstamp }: MemoryRecord): KeyValueEntry {
+function toEntry({ key, bytes, versionstamp }: MemoryRecord): KeyValueEntry {
   return { key: copyOf(key), value: deserialize(bytes), versionstamp };
 }
 

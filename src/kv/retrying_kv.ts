@@ -9,23 +9,23 @@ import { decodeRecord, type KvRecord } from "./deno_kv_record.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
-/** How a Deno KV is used. */
+/** Options of {@link RetryingKv}. */
 export interface RetryingKvOptions extends Pick<Runtime, "clock" | "random"> {
   /** How long one operation may take with all its tries; 3,000 unless set. */
   readonly deadlineMs?: number | undefined;
 }
 
 /**
- * Operations of a Deno KV that try again while another process is in the way, and that end: its
- * client of KV Connect tries for ever, so that little is sent to it while it is silent.
+ * A Deno KV whose operations retry while another process holds the lock, and time out: Deno's client
+ * of KV Connect retries for ever, so few operations are sent while it does not answer.
  */
 export class RetryingKv {
   readonly #kv: DenoKv;
   readonly #options: RetryingKvOptions;
   readonly #breaker: CircuitBreaker;
   #isClosed = false;
-  /** What their commits leave is read as if it had expired. */
-  readonly givenUp = new AbandonedClaims();
+  /** Claims whose records are read as if they had expired. */
+  readonly abandonedClaims = new AbandonedClaims();
 
   /** Owns the store: closes it at the end. */
   constructor(kv: DenoKv, options: RetryingKvOptions) {
@@ -34,14 +34,14 @@ export class RetryingKv {
     this.#breaker = new CircuitBreaker(options.clock, () => kv.get(["probe"]));
   }
 
-  /** The limit of an operation that begins now. Throws when the store is closed. */
-  limit(limitMs?: number): Deadline {
+  /** The deadline of an operation that starts now. Throws when the store is closed. */
+  startDeadline(limitMs?: number): Deadline {
     if (this.#isClosed) throw new StoreError("unavailable", new Error("The store is closed"));
-    return this.lateLimit(limitMs);
+    return this.cleanupDeadline(limitMs);
   }
 
-  /** The same for what is still to be put right when the store is closed. */
-  lateLimit(limitMs: number = this.#options.deadlineMs ?? 3_000): Deadline {
+  /** The deadline of a clean-up, which may also run once the store is closed. */
+  cleanupDeadline(limitMs: number = this.#options.deadlineMs ?? 3_000): Deadline {
     return deadline(
       limitMs,
       this.#options.clock,
@@ -50,21 +50,22 @@ export class RetryingKv {
   }
 
   /**
-   * Runs an operation until no lock is in its way; a lock says that nothing was done. A `StoreError`
-   * says that, too. With any other error it may have been done, or may still be.
+   * Runs an operation, again while another process holds the lock, under which nothing was done.
+   * Nothing was done either where it rejects with a `StoreError`; with any other error the operation
+   * may have been done, or may still be.
    */
   async run<T>(operation: (kv: DenoKv) => Promise<T>, limit: Deadline): Promise<T> {
     for (let tries = 1;; tries++) {
-      for (let waiting; (waiting = this.#breaker.ready(limit)) !== null;) await waiting;
+      for (let waiting; (waiting = this.#breaker.waitUntilReady(limit)) !== null;) await waiting;
       const work = operation(this.#kv);
-      const begun = this.#breaker.begin();
+      const started = this.#breaker.start();
       try {
         const answer = await limit.within(work);
-        this.#breaker.answered(begun);
+        this.#breaker.recordAnswer(started);
         return answer;
       } catch (error) {
-        if (error instanceof NoAnswer) this.#missed(work, begun);
-        else this.#breaker.answered(begun);
+        if (error instanceof NoAnswer) this.#missed(work, started);
+        else this.#breaker.recordAnswer(started);
         if (!isLocked(error)) throw error;
         await waitBackoff(tries, this.#options);
         if (limit.leftMs() === 0) throw new StoreError("unavailable", error);
@@ -75,16 +76,16 @@ export class RetryingKv {
   /** The records under these keys. */
   async readAll(keys: readonly KeyValueKey[], limit: Deadline): Promise<readonly KvRecord[]> {
     for (const key of keys) encodeKey(key);
-    const lots: (readonly KeyValueKey[])[] = [];
+    const batches: (readonly KeyValueKey[])[] = [];
     for (let start = 0; start < keys.length; start += maxKeys) {
-      lots.push(keys.slice(start, start + maxKeys));
+      batches.push(keys.slice(start, start + maxKeys));
     }
     const read = await Promise.all(
-      lots.map((lot) => this.#read((kv) => kv.getMany(lot), limit)),
+      batches.map((batch) => this.#read((kv) => kv.getMany(batch), limit)),
     );
     const now = this.#options.clock.now();
-    return read.flatMap((entries, lot) =>
-      entries.map((entry, index) => this.#decode(lots[lot]?.[index] ?? [], entry, now))
+    return read.flatMap((entries, batch) =>
+      entries.map((entry, index) => this.#decode(batches[batch]?.[index] ?? [], entry, now))
     );
   }
 
@@ -100,23 +101,23 @@ export class RetryingKv {
     return this.#read((kv) => this.#collect(kv, page, limit), limit);
   }
 
-  /** Lets go of the store: at once, or when what was given up there is put right. */
+  /** Closes the store: at once, or when abandoned claims are removed. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.givenUp.whenNone(() => this.#kv.close());
+    this.abandonedClaims.onceEmpty(() => this.#kv.close());
   }
 
-  #missed(work: Promise<unknown>, begun: StartedOperation): void {
-    this.#breaker.missed(begun);
-    const answered = () => this.#breaker.answered(begun);
+  #missed(work: Promise<unknown>, started: StartedOperation): void {
+    this.#breaker.recordTimeout(started);
+    const answered = () => this.#breaker.recordAnswer(started);
     work.then(answered, answered);
   }
 
   #decode(key: KeyValueKey, stored: DenoKvEntry, now: number): KvRecord {
     const record = decodeRecord(key, stored, now);
     const { entry, claimId } = record;
-    return claimId !== null && this.givenUp.has(claimId)
+    return claimId !== null && this.abandonedClaims.has(claimId)
       ? { entry: { ...entry, value: undefined }, claimId }
       : record;
   }
@@ -135,13 +136,13 @@ export class RetryingKv {
     limit: Deadline,
   ): Promise<readonly KeyValueEntry[]> {
     const { prefix, after, reverse = false } = page;
-    const place = after === undefined ? {} : reverse ? { end: after } : { start: after };
+    const range = after === undefined ? {} : reverse ? { end: after } : { start: after };
     const known = after === undefined ? null : encodeKey(after);
     const now = this.#options.clock.now();
     const found: KeyValueEntry[] = [];
     const batchSize = Math.min(page.limit + 1, maxEntries);
-    for await (const stored of kv.list({ prefix, ...place }, { reverse, batchSize })) {
-      // A symbol stands for a versionstamp in keys that are written, never in those that are read.
+    for await (const stored of kv.list({ prefix, ...range }, { reverse, batchSize })) {
+      // A symbol stands for a versionstamp in keys that are written, never in keys that are read.
       const key = stored.key.filter((part) => typeof part !== "symbol");
       const { entry } = this.#decode(key, stored, now);
       if (entry.value !== undefined && encodeKey(key) !== known) found.push(entry);
@@ -151,14 +152,14 @@ export class RetryingKv {
   }
 }
 
-/** The deadline of an operation is over. */
+/** The deadline of an operation has passed. */
 class NoAnswer extends Error {}
 
-/** What a Deno KV reads at one moment. */
+/** How much a Deno KV reads at once. */
 const maxKeys = 10;
 const maxEntries = 1_000;
 
-/** Deno gives SQLite's words and no code. */
+/** Deno gives SQLite's message and no code. */
 function isLocked(error: unknown): boolean {
   return error instanceof TypeError && error.message.includes("database is locked");
 }

@@ -7,12 +7,12 @@ export type StoreErrorKind =
   /** A write that may have been done and may not. */
   | "unknown-outcome";
 
-/** The key-value store did not do what it was asked. The original is the `cause`. */
+/** The key-value store failed. The original error is the `cause`. */
 export class StoreError extends Error {
   /** What is known about the operation. */
   readonly kind: StoreErrorKind;
 
-  /** `cause` says why, for the observer. */
+  /** `cause` is for the observer. */
   constructor(kind: StoreErrorKind, cause: unknown) {
     super(`The key-value store answered: ${kind}`, { cause });
     this.name = "StoreError";
@@ -20,7 +20,7 @@ export class StoreError extends Error {
   }
 }
 
-/** What it means to the caller of the service, in fixed words; anything else comes back as it is. */
+/** The Problem that the client receives for a {@link StoreError}; any other value is returned as it is. */
 export function storeProblem(error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
   return new Problem("store-unavailable", details[error.kind], {

@@ -22,7 +22,7 @@ export async function runOperation<Intent, Plan, Outcome>(
   const seeking = relatedGrants(operation, intent, user, resource);
   const related = seeking instanceof Promise ? await seeking : seeking;
   if (operation.items !== undefined) {
-    const debiting = request.debit.debit(operation.items(intent));
+    const debiting = request.debit.charge(operation.items(intent));
     if (debiting instanceof Promise) await debiting;
   }
   const plan = operation.plan(intent, grant, resource, related);

@@ -6,10 +6,10 @@ export interface BoundedMap<K, V> {
 }
 
 /**
- * Makes a {@link BoundedMap} of two generations: what is used moves to the young one, and when
- * that is full the old one goes as a whole. One Map that deletes its oldest key at every `set`
- * would do the same on paper; but a Map steps over all the places of deleted keys to find its
- * first one, which cost 20 µs a request once such a cache was full.
+ * Makes a {@link BoundedMap} of two generations: entries in use move to the young one, and when that
+ * is full the old one is dropped as a whole. A single Map that deletes its oldest key at every `set`
+ * is slower: it steps over the slots of all deleted keys to find its first one, which cost 20 µs a
+ * request once such a cache was full.
  */
 export function boundedMap<K, V>(capacity: number): BoundedMap<K, V> {
   const generation = Math.max(1, Math.floor(capacity / 2));

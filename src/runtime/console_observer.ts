@@ -1,8 +1,8 @@
 import type { Observation, Observer } from "./observation.ts";
 
-/** Where and how {@link consoleObserver} writes; the parts that a test replaces. */
+/** Where and how {@link consoleObserver} writes. */
 export interface ConsoleObserverOptions {
-  /** One line of text for a person, or else one JSON object; by default a person reads a terminal. */
+  /** One line of text, or one JSON object. By default text on a terminal, else JSON. */
   readonly format?: "text" | "json" | undefined;
   /** Takes one line without its line break; by default it goes to the standard error. */
   readonly write?: ((line: string) => void) | undefined;
@@ -12,7 +12,7 @@ export interface ConsoleObserverOptions {
 
 /**
  * Writes every observation as one line: text on a terminal, JSON where a program collects it.
- * Errors come with their stack and their causes.
+ * Errors are written with their stack and their causes.
  */
 export function consoleObserver(options: ConsoleObserverOptions = {}): Observer {
   const {
@@ -60,7 +60,7 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
 function toText(observation: Observation): string {
   const line = `${levels[observation.kind]}: ${oneLine(describe(observation))}`;
   if (!("error" in observation)) return line;
-  // A stack is ours and has its own lines; indented, it cannot be taken for another observation.
+  // The lines of a stack are indented, so that none can be taken for another observation.
   const stack = stackOf(observation.error).split("\n").map((text) => `    ${oneLine(text)}`);
   return [`${line}: ${oneLine(reasonsOf(observation.error))}`, ...stack].join("\n");
 }
@@ -122,16 +122,16 @@ function describe(observation: Observation): string {
     case "stream_failed":
       return `a live stream of ${observation.resource} had to end`;
     default: {
-      // An observer must not throw, so a kind that got past the compiler is shown as it is.
+      // An observer must not throw, so an unknown kind is shown as it is.
       const never: never = observation;
       return Deno.inspect(never, { colors: false });
     }
   }
 }
 
-/** Paths and messages come from outside: a control character could rewrite the terminal. */
+/** Paths and messages are input: a control character in them could rewrite the terminal. */
 function oneLine(text: string): string {
-  // deno-lint-ignore no-control-regex -- control characters are what is looked for
+  // deno-lint-ignore no-control-regex -- matches control characters on purpose
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
   });
@@ -140,7 +140,7 @@ function oneLine(text: string): string {
 /** What went wrong and why, in one line: the message of the error, then that of each cause. */
 function reasonsOf(error: unknown): string {
   const reasons: string[] = [];
-  // Somebody's error may be its own cause.
+  // A foreign error may be its own cause.
   for (let cause = error; reasons.length < maxReasons; cause = cause.cause) {
     if (!(cause instanceof Error)) break;
     reasons.push(`${cause.name}: ${cause.message}`);
@@ -150,7 +150,7 @@ function reasonsOf(error: unknown): string {
 
 const maxReasons = 5;
 
-/** Stack, causes and whatever was thrown instead of an error; never throws itself. */
+/** Stack and causes, or the thrown value where it is no error; never throws. */
 function stackOf(error: unknown): string {
   return Deno.inspect(error, { colors: false });
 }

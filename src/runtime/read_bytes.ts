@@ -1,4 +1,4 @@
-/** All bytes of a stream; null once they are more than `limit`, and then the rest is not read. */
+/** Reads all bytes of a stream; null once they exceed `limit`, and then the rest is not read. */
 export async function readBytes(
   stream: ReadableStream<Uint8Array<ArrayBuffer>> | null,
   limit: number,
@@ -12,7 +12,7 @@ export async function readBytes(
     if (done) break;
     length += value.length;
     if (length > limit) {
-      // It ends the connection, and whether that succeeds changes nothing for the caller.
+      // Cancelling ends the connection; whether that succeeds does not matter to the caller.
       void reader.cancel().catch(() => undefined);
       return null;
     }

@@ -1,20 +1,20 @@
 import type { Runtime } from "./runtime.ts";
 
-/** Where a secret comes from, and what it means to have none. */
+/** Where a secret is read from, and the consequence of having none. */
 export interface SecretSource {
-  /** What the configuration says; a list rotates. */
+  /** The value of the option; a list rotates. */
   readonly given: string | readonly string[] | undefined;
-  /** The option, as errors name it. */
+  /** The name of the option, for errors. */
   readonly option: string;
-  /** The variable of the environment that is read where the option is not set. */
+  /** The environment variable that is read where the option is not set. */
   readonly variable: string;
-  /** What a random secret means, for the notice. */
+  /** The consequence of a random secret, for the notice. */
   readonly consequence: string;
-  /** In production the start fails where otherwise a random secret would do. */
+  /** In production the start fails instead of taking a random secret. */
   readonly isProduction: boolean;
 }
 
-/** Whether a random secret takes the place of one that nobody has set. */
+/** Whether the secret will be random, because none is set. */
 export function isRandomSecret(
   { given, variable }: Pick<SecretSource, "given" | "variable">,
   runtime: Runtime,
@@ -32,12 +32,12 @@ export function resolveSecrets(source: SecretSource, runtime: Runtime): readonly
     : typeof given === "string"
     ? [given]
     : given;
-  // For those who write JavaScript: a number would be signed with as it is printed.
+  // For callers in JavaScript: a number would be signed with as it is printed.
   if (!Array.isArray(secrets) || !secrets.every((secret) => typeof secret === "string")) {
     throw new Error(`Cannot use this ${option}: it must be a text or a list of texts`);
   }
-  if (secrets.some((secret) => secret.length < shortestSecret)) {
-    throw new Error(`Cannot use this ${option}: it is shorter than ${shortestSecret} characters`);
+  if (secrets.some((secret) => secret.length < minSecretLength)) {
+    throw new Error(`Cannot use this ${option}: it is shorter than ${minSecretLength} characters`);
   }
   if (secrets.length > 0) return secrets;
   if (source.isProduction) {
@@ -50,4 +50,4 @@ export function resolveSecrets(source: SecretSource, runtime: Runtime): readonly
   return [runtime.random.bytes(32).toBase64()];
 }
 
-const shortestSecret = 16;
+const minSecretLength = 16;

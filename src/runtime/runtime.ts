@@ -1,29 +1,29 @@
 import type { Observer } from "./observation.ts";
 
-/** Time, as the service sees it. A test moves it by hand. */
+/** The source of time. A test moves it by hand. */
 export interface Clock {
-  /** Milliseconds since 1970, may jump. */
+  /** Milliseconds since 1970; may jump when the system clock is set. */
   now(): number;
-  /** Milliseconds of a clock that never jumps. */
+  /** Milliseconds of a monotonic clock. */
   elapsedMs(): number;
-  /** Runs `work` once after `delayMs`; the answer cancels it. A timer never keeps the process alive. */
+  /** Runs `work` once after `delayMs`; returns the cancellation. Does not keep the process alive. */
   after(delayMs: number, work: () => void): () => void;
 }
 
-/** Chance, as the service sees it. */
+/** The source of random bytes. */
 export interface Random {
   /** `length` unpredictable bytes. */
   bytes(length: number): Uint8Array;
 }
 
-/** Everything borrowed from the world, handed in so that a test can replace it. */
+/** Time, random bytes, the observer and the environment, handed in so that a test can replace them. */
 export interface Runtime {
   /** Time. */
   readonly clock: Clock;
-  /** Chance. */
+  /** Random bytes. */
   readonly random: Random;
-  /** Where to say what was noticed. */
+  /** Receives observations. */
   readonly observe: Observer;
-  /** A variable of the environment the process was started with. */
+  /** An environment variable of the process. */
   environment(name: string): string | undefined;
 }

@@ -4,11 +4,11 @@ import { boundedMap } from "./bounded_map.ts";
 import { deriveKey } from "./derive_key.ts";
 import type { Random } from "./runtime.ts";
 
-/** Makes text opaque and tamper-proof, for this service and its siblings with the same secret. */
+/** Encrypts and authenticates texts, for all processes with the same secret. */
 export interface Sealer {
   /** The sealed text, base64url. Only {@link open} with the same `context` reads it. */
   seal(text: string, context: string): string;
-  /** The text, or null for anything that was not sealed here for this context. */
+  /** The text, or null for anything that was not sealed with these secrets for this context. */
   open(sealed: string, context: string): string | null;
 }
 
@@ -24,7 +24,7 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
   const keys = secrets.map((secret) => deriveKey(secret, "seal"));
   const [sealingKey] = keys;
   if (sealingKey === undefined) throw new Error("Cannot seal without a secret");
-  // Sealing is the dearest part of a list, and first pages are asked for again and again.
+  // Sealing is the most expensive part of a list, and first pages are requested repeatedly.
   const sealedBefore = boundedMap<string, string>(500);
 
   return {
@@ -43,7 +43,7 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
     open(sealed, context) {
       if (sealed.length > maxSealedLength) return null;
       const bytes = Buffer.from(sealed, "base64url");
-      // A base64 text has spare bits and ignored characters: only the one canonical form counts.
+      // Base64 has spare bits and ignored characters: only the canonical form is accepted.
       if (bytes.toString("base64url") !== sealed) return null;
       if (bytes.length < nonceBytes + tagBytes) return null;
       for (const key of keys) {
@@ -63,7 +63,7 @@ function decrypt(bytes: Buffer, key: Uint8Array, context: string): string | null
     const sealed = bytes.subarray(nonceBytes, bytes.length - tagBytes);
     return decipher.update(sealed, undefined, "utf8") + decipher.final("utf8");
   } catch {
-    // The tag does not hold: not sealed with this key. That is the answer, not a failure.
+    // The tag does not match: the text was not sealed with this key, which null says.
     return null;
   }
 }

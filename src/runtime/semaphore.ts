@@ -1,32 +1,32 @@
-/** Lets a few through at a time, first come, first served: a crowd does not take the database. */
+/** Runs a limited number of jobs at a time, in the order they came: a crowd cannot take the database. */
 export class Semaphore {
-  readonly #most: number;
+  readonly #maxRunning: number;
   readonly #maxWaiting: number;
   readonly #waiting: (() => void)[] = [];
-  #working = 0;
+  #running = 0;
 
-  /** Nobody works yet. */
-  constructor(most: number, maxWaiting: number) {
-    this.#most = most;
+  /** Runs nothing yet. */
+  constructor(maxRunning: number, maxWaiting: number) {
+    this.#maxRunning = maxRunning;
     this.#maxWaiting = maxWaiting;
   }
 
-  /** Whether there are too many waiting for their turn. */
+  /** Whether the queue is full. */
   get isFull(): boolean {
     return this.#waiting.length >= this.#maxWaiting;
   }
 
-  /** Does some work once it is let through. */
-  async pass<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#working >= this.#most) {
-      // Whoever leaves hands its place over, so that nobody slips in between.
+  /** Runs `work` once a slot is free. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#running >= this.#maxRunning) {
+      // A job that ends hands its slot to the first in the queue, so that no newcomer takes it.
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    } else this.#working++;
+    } else this.#running++;
     try {
       return await work();
     } finally {
       const next = this.#waiting.shift();
-      if (next === undefined) this.#working--;
+      if (next === undefined) this.#running--;
       else next();
     }
   }

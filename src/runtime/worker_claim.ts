@@ -1,17 +1,17 @@
 import type { Clock } from "./runtime.ts";
 
-/** That a worker is there, said to the others of its program for as long as they may be starting. */
+/** A worker's presence, which the other workers of its program can see while they start. */
 export interface WorkerClaim {
-  /** Whether no other worker says so. */
+  /** Whether no other worker is present. */
   readonly isAlone: boolean;
   release(): void;
 }
 
 /**
- * Finds out whether several workers of one process run this program, as under
- * `deno serve --parallel`. Each holds a lock (Web Locks) in its own name, and then looks for locks
- * of others: however close together two of them start, one sees the other. Apps within one worker
- * share a name, another program in the process has another, and what has ended holds no lock.
+ * Detects whether several workers of one process run this program, as under `deno serve --parallel`.
+ * Each holds a lock (Web Locks) under its own name, and then looks for locks of others: however
+ * close together two workers start, one sees the other. Apps within one worker share a name, another
+ * program in the process has a different one, and a worker that has ended holds no lock.
  */
 export async function claimWorker(clock: Clock): Promise<WorkerClaim> {
   const locks = webLocks();
@@ -25,7 +25,7 @@ export async function claimWorker(clock: Clock): Promise<WorkerClaim> {
     return released;
   });
   await held.promise;
-  // A held lock keeps the process alive, and workers start together or not at all.
+  // Released after a while: a held lock keeps the process alive, and workers start together.
   const cancel = clock.after(maxStartMs, release);
   const { held: all = [] } = await locks.query();
   return {
@@ -39,14 +39,14 @@ export async function claimWorker(clock: Clock): Promise<WorkerClaim> {
 
 const maxStartMs = 10_000;
 
-/** As much of the Web Locks API as is used here. */
+/** The part of the Web Locks API that is used here. */
 interface WebLocks {
   request(name: string, options: { mode: "shared" }, hold: () => Promise<void>): Promise<void>;
   query(): Promise<{ readonly held?: readonly { readonly name?: string }[] }>;
 }
 
-/** Null where they are missing, as in versions of Deno before this one. */
+/** Null where they are missing, as in older versions of Deno. */
 function webLocks(): WebLocks | null {
-  // Deno's own types do not name them yet.
+  // The types of Deno do not include them yet.
   return (navigator as { readonly locks?: WebLocks }).locks ?? null;
 }

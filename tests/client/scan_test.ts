@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { createHash } from "node:crypto";
 import { nonceAt, nonceRange, rangeSize } from "../../src/client/nonce_range.ts";
-import { createPlainScan, type Scan, zeroBits } from "../../src/client/scan.ts";
+import { createPlainScan, type Scan, zeroBits } from "../../src/client/plain_scan.ts";
 import { compileSearch, createSimdScan } from "../../src/client/simd_scan.ts";
 
 const plain = createPlainScan();

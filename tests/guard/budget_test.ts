@@ -2,10 +2,10 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import {
   type AbuseProtectionOptions,
   resolveAbuseProtection,
-} from "../../src/guard/abuse_options.ts";
+} from "../../src/guard/abuse_protection_options.ts";
 import { createGuard } from "../../src/guard/guard.ts";
 import type { GuardedRequest } from "../../src/guard/guarded_request.ts";
-import type { Protection } from "../../src/guard/protection.ts";
+import type { OperationProtection } from "../../src/guard/operation_protection.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
@@ -149,7 +149,11 @@ function streamGuard(options: AbuseProtectionOptions) {
     address: () => "192.0.2.1",
     body: () => Promise.resolve(new Uint8Array()),
   };
-  return { protections, admission: (one: Protection) => guard.admission(one, visit), guard };
+  return {
+    protections,
+    admission: (one: OperationProtection) => guard.admission(one, visit),
+    guard,
+  };
 }
 
 Deno.test("a stream is a read that the budget refuses with 429, and that nothing challenges", async () => {
@@ -158,10 +162,10 @@ Deno.test("a stream is a read that the budget refuses with 429, and that nothing
   const stream = protections.get("subscribe");
   assert(stream !== undefined);
   const first = admission(stream);
-  await first.enter();
+  await first.countRequest();
   await first.admit();
   const second = admission(stream);
-  await second.enter();
+  await second.countRequest();
   const error = await Promise.try(() => second.admit()).then(() => null, (thrown) => thrown);
   assert(error instanceof Problem);
   assertEquals([error.slug, error.status], ["budget-exhausted", 429]);

@@ -1,5 +1,9 @@
-import { fixedWindow, tokenBucket, type TokenLimit } from "../../src/guard/budget/token_bucket.ts";
-import { LimitStore } from "../../src/guard/budget/limit_store.ts";
+import {
+  type BucketPolicy,
+  fixedWindow,
+  tokenBucket,
+} from "../../src/guard/budget/token_bucket.ts";
+import { BucketStore } from "../../src/guard/budget/bucket_store.ts";
 import type { TakeResult } from "../../src/guard/budget/token_lease.ts";
 import { RateLimiter } from "../../src/guard/budget/rate_limiter.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
@@ -22,12 +26,12 @@ export interface LimitWorld {
   /** Moves the wall clock alone. */
   jump(ms: number): Promise<void>;
   /** One process that limits callers by it. */
-  process(limit: TokenLimit, store?: KeyValue): LimitProcess;
+  process(limit: BucketPolicy, store?: KeyValue): LimitProcess;
 }
 
 export interface LimitProcess {
   readonly quota: RateLimiter;
-  readonly limits: LimitStore;
+  readonly limits: BucketStore;
   /** How many of so many attempts, one after the other, were granted. */
   granted(attempts: number, amount?: number): Promise<number>;
 }
@@ -65,7 +69,7 @@ export function limitWorld(): LimitWorld {
       offset += ms;
     },
     process(limit, own = store) {
-      const limits = new LimitStore(own, runtime);
+      const limits = new BucketStore(own, runtime);
       const quota = new RateLimiter("test", limit, limits, runtime.clock);
       return {
         quota,
@@ -88,11 +92,11 @@ async function settle(): Promise<void> {
 }
 
 /** A budget that is refilled `perSecond`. */
-export function bucket(capacity: number, perSecond = 0): TokenLimit {
+export function bucket(capacity: number, perSecond = 0): BucketPolicy {
   return tokenBucket("budget", { capacity, refillPerMinute: perSecond * 60 });
 }
 
 /** So many in a window of a minute. */
-export function window(maxRequests: number): TokenLimit {
+export function window(maxRequests: number): BucketPolicy {
   return fixedWindow("requests", { windowMs: 60_000, maxRequests });
 }

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { roundingTolerance } from "../../src/guard/budget/token_bucket.ts";
-import { secondsUntil } from "../../src/guard/budget/rate_headers.ts";
+import { secondsUntil } from "../../src/guard/budget/rate_limit_headers.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
 import { StoreError } from "../../src/kv/store_error.ts";
 import { bucket, limitWorld, window } from "./rate_limiter_support.ts";
@@ -54,7 +54,7 @@ Deno.test("an exhausted caller is refused from memory, and found again a second 
   const before = world.trips();
   assertEquals(await one.granted(100), 0);
   assertEquals(world.trips(), before);
-  other.quota.giveBack("ann", 4);
+  other.quota.refund("ann", 4);
   await other.limits.close();
   await world.advance(1_000);
   assertEquals(await one.granted(100), 4, "what another process gave back");
@@ -142,10 +142,10 @@ Deno.test("what is given back can be taken again, and lifts no bucket above its 
   const world = limitWorld();
   const { quota, granted } = world.process(bucket(10, 1));
   assertEquals(await granted(10), 10);
-  quota.giveBack("ann", 4);
+  quota.refund("ann", 4);
   assertEquals(await granted(10), 4);
   await world.advance(60_000);
-  quota.giveBack("ann", 10);
+  quota.refund("ann", 10);
   assertEquals(await granted(30), 10);
 });
 
@@ -207,7 +207,7 @@ Deno.test("to the floor takes what is left and never goes below", async () => {
 Deno.test("tokens that came back and went again at once are not taken twice", async () => {
   const { quota } = limitWorld().process(bucket(2));
   await quota.take("ann", 2);
-  quota.giveBack("ann", 2);
+  quota.refund("ann", 2);
   // The first leaves the bucket just as it was before they came back.
   const taken = await Promise.all([quota.takeToFloor("ann", 5), quota.take("ann", 2)]);
   assertEquals(taken.map(({ isGranted, amount }) => [isGranted, amount]), [[true, 2], [false, 0]]);

@@ -1,4 +1,4 @@
-import { type Captcha, createCaptcha } from "../../src/guard/captcha/captcha.ts";
+import { type CaptchaChallenge, createCaptchaChallenge } from "../../src/guard/captcha/captcha_challenge.ts";
 import { resolveCaptchaOptions } from "../../src/guard/captcha/captcha_options.ts";
 import type { CaptchaVerifier } from "../../src/guard/captcha/captcha_verifier.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
@@ -48,11 +48,15 @@ export function tokenHeaders(token: string): Headers {
 export function captchaOf(
   verifier: CaptchaVerifier,
   parts: { readonly clock?: Clock; readonly store?: KeyValue } = {},
-): Captcha & { readonly observations: readonly Observation[] } {
+): CaptchaChallenge & { readonly observations: readonly Observation[] } {
   const observations: Observation[] = [];
   const system = systemRuntime((observation) => observations.push(observation));
   const runtime = { ...system, clock: parts.clock ?? system.clock };
   const store = parts.store ?? createMemoryKeyValue(runtime.clock);
-  const captcha = createCaptcha({ ...resolveCaptchaOptions({ verifier }, false), store, runtime });
+  const captcha = createCaptchaChallenge({
+    ...resolveCaptchaOptions({ verifier }, false),
+    store,
+    runtime,
+  });
   return { ...captcha, observations };
 }

@@ -2,10 +2,10 @@ import type { User } from "../../auth/user.ts";
 import { requireKnownOptions } from "../../problem/require_known_options.ts";
 import { showValue } from "../../problem/show_value.ts";
 
-/** How much each caller may ask of the whole service. */
+/** How much each caller may use of the whole service. */
 export interface BudgetOptions {
   /**
-   * The budgets by class. Whoever has no user is `anonymous`, everybody else `authenticated`; a
+   * The budgets by class. A caller without a user is `anonymous`, every other `authenticated`; a
    * class that is not named has no limit.
    */
   readonly classes: Readonly<Record<string, BudgetClassOptions>>;
@@ -13,21 +13,21 @@ export interface BudgetOptions {
   readonly classify?: Classify | undefined;
 }
 
-/** A bucket of tokens that each caller of the class has one of. */
+/** A token bucket; each caller of the class has one of its own. */
 export interface BudgetClassOptions {
-  /** How many tokens it holds at most, and at first. */
+  /** How many tokens it holds at most, and at the start. */
   readonly capacity: number;
-  /** How many come back in a minute; 0 for none. */
+  /** How many tokens are added in a minute; 0 for none. */
   readonly refillPerMinute: number;
 }
 
 /** Gives the class of a caller. */
 export type Classify = (request: Request, user: User | null) => string | Promise<string>;
 
-/** The class of those without a user, and of those whom `classify` cannot place. */
+/** The class of callers without a user, and of those that `classify` cannot name a class for. */
 export const anonymousClass = "anonymous";
 
-/** The class of those with a user. */
+/** The class of callers with a user. */
 export const authenticatedClass = "authenticated";
 
 /** Checks the options once, at start. Throws a plain Error that names the option at fault. */
@@ -57,7 +57,7 @@ function checkClass(name: string, one: unknown): void {
     throw new Error(`${option}: it must be { capacity, refillPerMinute }, not ${showValue(one)}`);
   }
   requireKnownOptions(one, { capacity: true, refillPerMinute: true }, option);
-  // Looked at as they are: JavaScript may have left one out.
+  // Partial, because a caller in JavaScript may leave one out.
   const { capacity, refillPerMinute } = one as Partial<BudgetClassOptions>;
   if (
     capacity === undefined || !Number.isFinite(capacity) || capacity <= 0 || capacity > maxTokens
@@ -71,5 +71,5 @@ function checkClass(name: string, one: unknown): void {
   }
 }
 
-/** Numbers in headers have 15 digits, and thousandths of so many tokens are still told apart. */
+/** Numbers in headers have 15 digits, which still show thousandths of so many tokens. */
 const maxTokens = 1e12;

@@ -1,20 +1,20 @@
-/** How a request pays for what it turns out to be about. */
+/** How an operation charges its request's budget once it knows the number of its items. */
 export interface Debit {
   /** Whether so many items are paid for already, or cost nothing. */
   covers(items: number): boolean;
   /**
-   * Pays for all but those that are paid for. Throws a 428 or 429, so that it comes before anything
-   * is written. It may wait for a store, a hook or a CAPTCHA provider, so that no transaction may
-   * wait for it.
+   * Charges for the items that are not paid for yet. Throws a 428 or 429, so it is called before
+   * anything is written. It may wait for the store, a hook or a CAPTCHA provider, so it is never
+   * called inside a transaction.
    */
-  debit(items: number): void | Promise<void>;
-  /** Takes back what was paid for more items than these. */
-  settle(items: number): void;
+  charge(items: number): void | Promise<void>;
+  /** Refunds what was charged for more items than these. */
+  refundExcess(items: number): void;
 }
 
-/** Where nothing has a price. */
+/** For operations that cost nothing. */
 export const noDebit: Debit = {
   covers: () => true,
-  debit() {},
-  settle() {},
+  charge() {},
+  refundExcess() {},
 };

@@ -1,66 +1,66 @@
 import type { KeyChange } from "../../kv/hot_keys.ts";
-import { type Bucket, fullBucket, roundingTolerance, type TokenLimit } from "./token_bucket.ts";
+import { type Bucket, type BucketPolicy, fullBucket, roundingTolerance } from "./token_bucket.ts";
 
-/** How many tokens to take; to the floor means: as many of them as there are. */
+/** How many tokens to take; `toFloor` takes as many of them as there are. */
 export interface TokenDemand {
   readonly amount: number;
   readonly toFloor: boolean;
   /**
-   * What the request has taken already, and brings back where it is not granted the rest. It goes
-   * back in the same change: of requests that each hold a part of the last tokens, and want more,
-   * the next in line finds what the one before has brought back.
+   * What the request has taken already, and returns where it is not granted the rest. It is
+   * returned in the same change: of requests that each hold a part of the last tokens and want
+   * more, the next one finds what the one before it has returned.
    */
   readonly taken: number;
 }
 
-/** What the store holds for a caller. */
+/** The record of a caller's bucket in the store. */
 export interface BucketRecord extends Bucket {
-  /** Grows with each change: tokens that were taken and put back leave the same bucket. */
+  /** Counts the changes: tokens that were taken and returned leave an equal bucket. */
   readonly changes: number;
 }
 
-/** What a request wants, and what its process knows. */
+/** A demand, and what its process knows about the bucket. */
 export interface DrawRequest extends TokenDemand {
   readonly total: Bucket;
-  /** Goes back first. */
+  /** Tokens leased by the process, which are returned first. */
   readonly held: number;
-  /** Stays where it is, and is in `total` as well. */
+  /** Tokens that the process keeps; they are part of `total`. */
   readonly kept: number;
   readonly record: BucketRecord | null;
-  /** The amount of the requests that a share is wanted for; 0 for no share. */
+  /** The amount of the requests that a share is to be leased for; 0 for no share. */
   readonly shareFor: number;
 }
 
-/** What came of it. */
+/** The outcome of a draw. */
 export interface DrawResult {
   readonly isGranted: boolean;
-  /** Negative where tokens were brought back. */
+  /** Negative where tokens were returned. */
   readonly amount: number;
   readonly share: number;
-  /** What is left in the store, now. */
+  /** What is left in the store. */
   readonly bucket: Bucket;
   readonly record: BucketRecord | null;
 }
 
-/** What a caller's record becomes. */
+/** Computes the record of a bucket after a draw, and what the draw gives. Pure. */
 export function drawTokens(
   value: unknown,
-  draft: DrawRequest,
-  limit: TokenLimit,
+  request: DrawRequest,
+  limit: BucketPolicy,
   now: number,
 ): KeyChange<DrawResult> {
-  const { amount, toFloor, taken, held, shareFor } = draft;
+  const { amount, toFloor, taken, held, shareFor } = request;
   const stored = isRecord(value) ? value : null;
-  const { tokens, at } = whole(stored, draft, limit, now);
+  const { tokens, at } = availableBucket(stored, request, limit, now);
   const isGranted = toFloor || tokens + roundingTolerance >= amount;
   const back = isGranted ? 0 : taken;
   const rest = isGranted ? Math.max(0, tokens - amount) : Math.min(limit.capacity, tokens + back);
   const share = shareFor > 0 && isGranted ? shareOf(rest, shareFor) : 0;
   const bucket = { tokens: rest - share, at };
   const drawn = { isGranted, amount: isGranted ? tokens - rest : -back, share, bucket };
-  // A clock that was put right must be written down, or it would be put right each time anew.
-  const isSetBack = stored !== null && at < stored.at;
-  const isChanged = isGranted && amount + share > 0 || held + back > 0 || isSetBack;
+  // A corrected clock must be stored, or every later draw would correct it again.
+  const isClockCorrected = stored !== null && at < stored.at;
+  const isChanged = isGranted && amount + share > 0 || held + back > 0 || isClockCorrected;
   if (!isChanged) return { result: { ...drawn, record: stored } };
   const record = { ...bucket, changes: (stored?.changes ?? 0) + 1 };
   return {
@@ -69,19 +69,19 @@ export function drawTokens(
   };
 }
 
-/** All that is there now: in the store, and in the hands of the process that asks. */
-function whole(
+/** All tokens that are available now: in the store, and leased by the process that draws. */
+function availableBucket(
   stored: BucketRecord | null,
   { total, held, kept, record }: DrawRequest,
-  limit: TokenLimit,
+  limit: BucketPolicy,
   now: number,
 ): Bucket {
-  // Nobody else has written since, so that this process knows better when it has spent what. Where
-  // there is no record any more, it was full.
-  const isAlone = record !== null &&
+  // No other process has written since, so this one knows more exactly what was spent when. A
+  // record that is missing has expired, because its bucket was full.
+  const isUnchanged = record !== null &&
     (stored === null || (stored.changes === record.changes && stored.tokens === record.tokens &&
       stored.at === record.at));
-  if (isAlone) {
+  if (isUnchanged) {
     const { tokens, at } = limit.refill(total, now);
     return { tokens: Math.max(0, tokens - kept), at };
   }
@@ -97,16 +97,16 @@ function isRecord(value: unknown): value is BucketRecord {
 }
 
 /**
- * A quarter of what four processes may take each; nothing near the limit, where every token counts.
- * Enough for 32 requests wherever more than 512 of them are left.
+ * A sixteenth of what is left, so that four processes lease a quarter of it; nothing near the
+ * limit, where every token counts. Enough for 32 requests wherever more than 512 are left.
  */
 function shareOf(left: number, amount: number): number {
   const share = left / 16;
   return share < 2 * amount ? 0 : share;
 }
 
-/** Without a record a bucket is full, which it is by then. */
-function keepMs(bucket: Bucket, limit: TokenLimit, now: number): number | undefined {
+/** The record expires once the bucket is full, which is what a missing record means. */
+function keepMs(bucket: Bucket, limit: BucketPolicy, now: number): number | undefined {
   const waitMs = limit.waitMs(bucket, limit.capacity, now);
   return waitMs > maxKeepMs ? undefined : Math.max(1, Math.ceil(waitMs));
 }

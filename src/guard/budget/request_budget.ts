@@ -88,7 +88,7 @@ export class RequestBudget {
 
   #refund(amount: number): void {
     if (amount <= 0) return;
-    this.#lastTake = this.#limiter.giveBack(this.#caller, amount);
+    this.#lastTake = this.#limiter.refund(this.#caller, amount);
     this.#taken -= amount;
   }
 

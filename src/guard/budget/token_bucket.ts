@@ -1,48 +1,48 @@
 import type { BudgetClassOptions } from "./budget_options.ts";
-import type { RateLimitOptions } from "../protection_options.ts";
+import type { RateLimitOptions } from "../resource_protection_options.ts";
 
-/** What is left of a limit for one caller, and when that was so. */
+/** What was left for one caller, and when. */
 export interface Bucket {
   readonly tokens: number;
   /** Milliseconds since 1970; of a window, when it began. */
   readonly at: number;
 }
 
-/** How much there is for each caller, and how it comes back. Pure: a bucket is a value. */
-export interface TokenLimit {
+/** The capacity of each caller's bucket, and how it refills. Pure: a bucket is a value. */
+export interface BucketPolicy {
   /** Names it in headers. */
   readonly name: string;
   readonly capacity: number;
-  /** How headers tell of it: `"budget";q=100;w=60`. */
-  readonly policy: string;
-  /** What of the bucket is there now. Never more than the capacity, whichever way a clock jumps. */
+  /** The value of `RateLimit-Policy`: `"budget";q=100;w=60`. */
+  readonly header: string;
+  /** The bucket as it is now. Never above the capacity, whichever way a clock jumps. */
   refill(bucket: Bucket, now: number): Bucket;
-  /** How long after `now` so much will be there, of a bucket that was refilled now. */
+  /** How long after `now` so many tokens are available, in a bucket that was refilled now. */
   waitMs(bucket: Bucket, amount: number, now: number): number;
-  /** Whether tokens taken from the one may go back into the other. */
+  /** Whether tokens taken from the one may be returned to the other. */
   isSameSpan(left: Bucket, right: Bucket): boolean;
 }
 
-/** The bucket of somebody who has taken nothing yet. */
-export function fullBucket({ capacity }: TokenLimit, now: number): Bucket {
+/** The bucket of a caller that has taken nothing yet. */
+export function fullBucket({ capacity }: BucketPolicy, now: number): Bucket {
   return { tokens: capacity, at: now };
 }
 
-/** Sums of fractions are not exact: who waited as long as was said must find the token there. */
+/** Sums of fractions are not exact: a token must be available after the wait that was announced. */
 export const roundingTolerance = 1e-6;
 
-/** A bucket that tokens trickle into. */
+/** A bucket that refills continuously. */
 export function tokenBucket(
   name: string,
   { capacity, refillPerMinute }: BudgetClassOptions,
-): TokenLimit {
+): BucketPolicy {
   const perMs = refillPerMinute / 60_000;
   return {
     name,
     capacity,
-    policy: policyOf(name, capacity, perMs === 0 ? Infinity : capacity / perMs),
+    header: policyOf(name, capacity, perMs === 0 ? Infinity : capacity / perMs),
     refill({ tokens, at }, now) {
-      if (now < at) return { tokens: Math.min(capacity, tokens), at: afterJump(at, now) };
+      if (now < at) return { tokens: Math.min(capacity, tokens), at: afterClockJump(at, now) };
       return { tokens: Math.min(capacity, tokens + (now - at) * perMs), at: now };
     },
     waitMs({ tokens, at }, amount, now) {
@@ -53,33 +53,36 @@ export function tokenBucket(
   };
 }
 
-/** So many in each window, which begins with the first. */
-export function fixedWindow(name: string, { windowMs, maxRequests }: RateLimitOptions): TokenLimit {
+/** So many requests in each window, which begins with its first request. */
+export function fixedWindow(
+  name: string,
+  { windowMs, maxRequests }: RateLimitOptions,
+): BucketPolicy {
   return {
     name,
     capacity: maxRequests,
-    policy: policyOf(name, maxRequests, windowMs),
+    header: policyOf(name, maxRequests, windowMs),
     refill({ tokens, at }, now) {
       if (now >= at + windowMs) return { tokens: maxRequests, at: now };
-      return { tokens: Math.min(maxRequests, tokens), at: now < at ? afterJump(at, now) : at };
+      return { tokens: Math.min(maxRequests, tokens), at: now < at ? afterClockJump(at, now) : at };
     },
     waitMs: ({ tokens, at }, amount, now) => tokens >= amount ? 0 : at + windowMs - now,
     isSameSpan: (left, right) => left.at === right.at,
   };
 }
 
-/** `w` is how long it takes until everything is back. */
+/** `w` is how long an empty bucket takes to refill. */
 function policyOf(name: string, capacity: number, spanMs: number): string {
   const window = spanMs === Infinity ? "" : `;w=${Math.max(1, Math.ceil(spanMs / 1_000))}`;
   return `"${name}";q=${Math.floor(capacity)}${window}`;
 }
 
 /**
- * The clocks of processes differ a little, and if each of them could set a bucket back to its own
- * time, every change of hands would refill it. But a clock that was far ahead and was put right
- * must not stop the refill until it is there again.
+ * The clocks of processes differ a little, and if each could set a bucket back to its own time,
+ * processes that take turns would refill it. But a clock that was far ahead and was corrected must
+ * not stop the refill until it has caught up.
  */
-function afterJump(at: number, now: number): number {
+function afterClockJump(at: number, now: number): number {
   return at - now <= skewMs ? at : now;
 }
 

@@ -8,41 +8,41 @@ import {
   drawTokens,
   type TokenDemand,
 } from "./draw_tokens.ts";
-import { type Bucket, fullBucket, roundingTolerance, type TokenLimit } from "./token_bucket.ts";
-import type { LeaseHolder, LimitStore } from "./limit_store.ts";
+import { type Bucket, type BucketPolicy, fullBucket, roundingTolerance } from "./token_bucket.ts";
+import type { BucketStore, LeaseHolder } from "./bucket_store.ts";
 
 /** What became of an attempt to take tokens. */
 export interface TakeResult {
-  readonly limit: TokenLimit;
+  readonly limit: BucketPolicy;
   readonly isGranted: boolean;
-  /** How many were taken; negative where they were brought back. */
+  /** How many were taken; negative where they were returned. */
   readonly amount: number;
   /** What is left, as far as this process knows. */
   readonly left: Bucket;
 }
 
-/** What an account works with. */
+/** What {@link TokenLease} works with. */
 export interface TokenLeaseOptions {
-  readonly limit: TokenLimit;
-  readonly store: LimitStore;
+  readonly limit: BucketPolicy;
+  readonly store: BucketStore;
   readonly clock: Clock;
 }
 
-/** What one process knows of one caller. */
+/** The tokens of one caller that one process has leased from the store, and what it knows of the rest. */
 export class TokenLease implements LeaseHolder {
   readonly #context: TokenLeaseOptions;
   readonly #key: KeyValueKey;
-  /** What there would be if nobody else took any: others can only have taken from it. */
+  /** What is left if no other process takes any: others can only have taken from it. */
   #total: Bucket;
-  /** So much of it was taken from the store, may be spent without asking, and is not spent yet. */
+  /** The part of it that is leased: taken from the store, and not spent yet. */
   #held = 0;
-  /** What was held at first. */
+  /** What was held when the lease began. */
   #share = 0;
-  /** By the clock that never jumps, as the others. */
+  /** The end of the lease. By the clock that never jumps, like the next two. */
   #heldUntil = 0;
-  #askedAt = -Infinity;
-  #heardAt = -Infinity;
-  /** The record as it was left or found. */
+  #storeCalledAt = -Infinity;
+  #storeRepliedAt = -Infinity;
+  /** The record as this process last wrote or read it. */
   #record: BucketRecord | null = null;
   #isLeasing = false;
   #isUsed = false;
@@ -61,25 +61,25 @@ export class TokenLease implements LeaseHolder {
       this.#held -= amount;
       this.#isUsed = true;
       const spent = this.#spend(amount);
-      // In time, so that nobody has to wait when it is spent.
-      if (2 * this.#held < this.#share && !this.#isLeasing) void this.#renew(amount);
+      // Early, so that no request has to wait when the share is spent.
+      if (2 * this.#held < this.#share && !this.#isLeasing) void this.#prefetchShare(amount);
       return spent;
     }
-    // What a request brings back others may be waiting for, in other processes as well.
+    // Requests that return tokens go to the store: other processes may be waiting for them.
     if (!toFloor && taken === 0 && this.isKnownShort(amount)) {
       return this.#result(false, 0);
     }
-    return this.#ask(demand);
+    return this.#takeFromStore(demand);
   }
 
-  /** What refills meanwhile is counted here as well; what others give back is seen a second later. */
+  /** Counts what has refilled since; tokens that others return are seen a second later. */
   isKnownShort(amount: number): boolean {
     this.#refill();
     return this.#total.tokens + roundingTolerance < amount &&
-      this.#now() - this.#heardAt < memoryMs;
+      this.#now() - this.#storeRepliedAt < memoryMs;
   }
 
-  giveBack(amount: number): TakeResult {
+  refund(amount: number): TakeResult {
     const { limit, store } = this.#context;
     this.#refill();
     const { tokens, at } = this.#total;
@@ -102,13 +102,13 @@ export class TokenLease implements LeaseHolder {
 
   async returnAll(): Promise<void> {
     this.#refill();
-    if (this.#held > 0) await this.#ask({ amount: 0, toFloor: false, taken: 0 });
+    if (this.#held > 0) await this.#takeFromStore({ amount: 0, toFloor: false, taken: 0 });
   }
 
   #refill(): void {
     const { limit, clock } = this.#context;
     const total = limit.refill(this.#total, clock.now());
-    // What is held of a window ends with it.
+    // A lease ends with the window that its tokens are from.
     if (!limit.isSameSpan(total, this.#total)) this.#held = 0;
     this.#total = total;
   }
@@ -124,18 +124,18 @@ export class TokenLease implements LeaseHolder {
     return this.#result(true, amount);
   }
 
-  async #ask(demand: TokenDemand): Promise<TakeResult> {
-    if (this.#context.store.isDown) return this.#takeAlone(demand);
+  async #takeFromStore(demand: TokenDemand): Promise<TakeResult> {
+    if (this.#context.store.isDown) return this.#takeWithoutStore(demand);
     const now = this.#now();
-    // One request alone takes what it needs; only who comes again and again is worth a share.
-    const isRegular = now - this.#askedAt < memoryMs;
-    this.#askedAt = now;
+    // A single request takes what it needs; only repeated requests are worth a share.
+    const isRegular = now - this.#storeCalledAt < memoryMs;
+    this.#storeCalledAt = now;
     const shareFor = isRegular && !this.#isLeasing ? demand.amount : 0;
     const held = this.#held;
     this.#held = 0;
     try {
       const drawn = await this.#draw({ ...demand, held, kept: 0, shareFor });
-      // Another share may have come meanwhile, with what was missing and what was brought back.
+      // A prefetched share may have arrived, with what was missing and what was returned.
       const whole = demand.amount + demand.taken;
       if (!drawn.isGranted && this.#held + roundingTolerance >= whole) {
         this.#held -= whole;
@@ -144,36 +144,36 @@ export class TokenLease implements LeaseHolder {
       }
       return this.#result(drawn.isGranted, drawn.amount);
     } catch (error) {
-      // Observed by the store. What may have gone back is not held any longer.
+      // Observed by the store. Tokens that may have been returned are not held any longer.
       if (error instanceof StoreError && error.kind === "unavailable") this.#held += held;
-      return this.#takeAlone(demand);
+      return this.#takeWithoutStore(demand);
     }
   }
 
-  /** Fetches another share for requests of this amount, while the rest of the last one is spent. */
-  async #renew(amount: number): Promise<void> {
+  /** Leases another share for requests of this amount, while the rest of the last one is spent. */
+  async #prefetchShare(amount: number): Promise<void> {
     if (this.#context.store.isDown) return;
     this.#share = 0;
     try {
       const nothing = { amount: 0, toFloor: false, taken: 0 };
       await this.#draw({ ...nothing, held: 0, kept: this.#held, shareFor: amount });
     } catch {
-      // Observed by the store; whoever needs what was not fetched asks again, or goes on alone.
+      // Observed by the store; the next request calls the store itself, or goes on without it.
       this.#held = 0;
     }
   }
 
   async #draw(wanted: Omit<DrawRequest, "total" | "record">): Promise<DrawResult> {
     const { limit, store, clock } = this.#context;
-    const draft = { ...wanted, total: this.#total, record: this.#record };
+    const request = { ...wanted, total: this.#total, record: this.#record };
     const isLeasing = wanted.shareFor > 0;
     if (isLeasing) this.#isLeasing = true;
     try {
       const drawn = await store.update(
         this.#key,
-        (value) => drawTokens(value, draft, limit, clock.now()),
+        (value) => drawTokens(value, request, limit, clock.now()),
       );
-      this.#learn(drawn);
+      this.#applyDraw(drawn);
       return drawn;
     } finally {
       if (isLeasing) this.#isLeasing = false;
@@ -181,16 +181,16 @@ export class TokenLease implements LeaseHolder {
   }
 
   /**
-   * Until the bucket would be full again, what is held takes the place of nothing: before, it is
-   * like the rest of the bucket. A second longer it may be more than the bucket holds, by so much as
-   * refills in a second, so that callers who never get near a limit do not ask all the time.
+   * Until the bucket in the store would be full again, leased tokens are a part of its capacity. For
+   * a second they may be held in addition, by as much as refills in a second, so that callers far
+   * from a limit do not call the store all the time.
    */
-  #learn({ bucket, record, share }: DrawResult): void {
+  #applyDraw({ bucket, record, share }: DrawResult): void {
     const { limit, store, clock } = this.#context;
     const held = this.#held + share;
     this.#total = { tokens: Math.min(limit.capacity, bucket.tokens + held), at: bucket.at };
     this.#record = record;
-    this.#heardAt = this.#now();
+    this.#storeRepliedAt = this.#now();
     if (share > 0) this.#share = held;
     if (held === 0) return;
     const fullInMs = limit.waitMs(bucket, limit.capacity, clock.now());
@@ -199,8 +199,8 @@ export class TokenLease implements LeaseHolder {
     store.watch(this);
   }
 
-  /** By the contract a limit goes on without its store: each process then limits by itself. */
-  #takeAlone({ amount, toFloor, taken }: TokenDemand): TakeResult {
+  /** By contract a limit works on without its store: each process then limits by itself. */
+  #takeWithoutStore({ amount, toFloor, taken }: TokenDemand): TakeResult {
     this.#refill();
     this.#held = 0;
     const { tokens, at } = this.#total;
@@ -219,5 +219,5 @@ export class TokenLease implements LeaseHolder {
   }
 }
 
-/** So long what the store said is believed where nothing is left, and a share may be held. */
+/** How long the last reply of the store is trusted where nothing is left, and a share is held. */
 const memoryMs = 1_000;

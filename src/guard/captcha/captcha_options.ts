@@ -4,11 +4,11 @@ import type { CaptchaVerifier } from "./captcha_verifier.ts";
 
 /** CAPTCHAs for the whole service. */
 export interface CaptchaOptions {
-  /** Who checks the tokens: {@link turnstile}, {@link hcaptcha}, {@link recaptcha} or your own. */
+  /** Checks the tokens: {@link turnstile}, {@link hcaptcha}, {@link recaptcha} or your own. */
   readonly verifier: CaptchaVerifier;
   /** The request header that holds the token; `Service-Captcha-Token` unless set. */
   readonly tokenHeader?: string | undefined;
-  /** Lets production start with the keys that a vendor publishes for tests; false unless set. */
+  /** Lets production start with the keys that a provider publishes for tests; false unless set. */
   readonly allowTestKeys?: boolean | undefined;
 }
 
@@ -57,7 +57,7 @@ const knownOptions: Readonly<Record<keyof CaptchaOptions, true>> = {
   allowTestKeys: true,
 };
 
-/** For those who write JavaScript, and because two of the members go into a header. */
+/** For callers in JavaScript, and because two of the members are sent in headers. */
 function requireVerifier(verifier: unknown): void {
   const members: Readonly<Record<string, unknown>> =
     typeof verifier === "object" && verifier !== null ? { ...verifier } : {};

@@ -1,5 +1,5 @@
 /**
- * Who says whether a token stands for a solved CAPTCHA: {@link turnstile}, {@link hcaptcha},
+ * Decides whether a token proves a solved CAPTCHA: {@link turnstile}, {@link hcaptcha},
  * {@link recaptcha}, or one of your own.
  *
  * @example
@@ -14,41 +14,41 @@
  * ```
  */
 export interface CaptchaVerifier {
-  /** Tells the client which CAPTCHA it is, in `Service-Captcha-Provider`. */
+  /** Names the CAPTCHA to the client, in `Service-Captcha-Provider`. */
   readonly provider: string;
-  /** What the client needs to show it, in `Service-Captcha-Sitekey`. Public. */
+  /** The public key that the client shows it with, in `Service-Captcha-Sitekey`. */
   readonly siteKey: string;
   /**
-   * Looks at a token. Asked once for each. Only `true` and `{ kind: "passed" }` let the request
-   * through; what it throws refuses it.
+   * Checks a token; called once for each. Only `true` and `{ kind: "passed" }` let the request
+   * through; an error refuses it.
    */
   verify(
     question: CaptchaQuestion,
   ): CaptchaAnswer | boolean | Promise<CaptchaAnswer | boolean>;
   /** False where an action cannot be checked: then a resource that names one is a mistake. */
   readonly hasActions?: boolean | undefined;
-  /** True for keys that let everybody through: in production the start fails. */
+  /** True for keys that accept every token: in production the start fails. */
   readonly usesTestKeys?: boolean | undefined;
 }
 
-/** One token, and what it must be good for. */
+/** One token, and what it must have been solved for. */
 export interface CaptchaQuestion {
   /** As the client sent it: printable ASCII without spaces, at most 8,192 characters. */
   readonly token: string;
-  /** What the CAPTCHA must have been solved for; undefined where anything will do. */
+  /** The action that the CAPTCHA must have been solved for; undefined for any. */
   readonly action: string | undefined;
-  /** The client's address; undefined where nobody tells it. */
+  /** The client's address; undefined where it is unknown. */
   readonly remoteIp: string | undefined;
-  /** A UUID of this question, for a vendor that is asked twice. */
+  /** A UUID of this question, the same when it is sent to the provider a second time. */
   readonly id: string;
-  /** Ends it: after 5 seconds nobody waits for the answer any more. */
+  /** Aborted after 5 seconds, when the request no longer waits for the answer. */
   readonly signal: AbortSignal;
 }
 
-/** What the verifier says of a token. `reason` is for the observer, never for the caller. */
+/** The verdict on a token. `reason` is for the observer, never for the client. */
 export type CaptchaAnswer =
   | { readonly kind: "passed" }
-  /** The caller's fault: it is challenged again. */
+  /** The client's fault: it is challenged again. */
   | { readonly kind: "refused"; readonly reason: string }
-  /** It could not be asked: a 503, and the token may be sent again. */
+  /** The provider gave no verdict: a 503, and the token may be sent again. */
   | { readonly kind: "unavailable"; readonly reason: string; readonly cause?: unknown };

@@ -1,5 +1,5 @@
 import type { CaptchaVerifier } from "./captcha_verifier.ts";
-import { siteVerifier, type SiteVerifyOptions } from "./site_verify.ts";
+import { siteVerifier, type SiteVerifyOptions } from "./siteverify_protocol.ts";
 
 /**
  * Checks the tokens of hCaptcha, which knows no actions. Throws a plain Error for a key that cannot

@@ -1,7 +1,7 @@
 import type { CaptchaVerifier } from "./captcha_verifier.ts";
-import { siteVerifier, type SiteVerifyOptions } from "./site_verify.ts";
+import { siteVerifier, type SiteVerifyOptions } from "./siteverify_protocol.ts";
 
-/** What {@link recaptcha} is told. */
+/** Options of {@link recaptcha}. */
 export interface RecaptchaOptions extends SiteVerifyOptions {
   /** The least score of v3 that passes, 0 to 1. A key of v2 has no scores and then never passes. */
   readonly minScore?: number | undefined;

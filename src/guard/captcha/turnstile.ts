@@ -1,5 +1,5 @@
 import type { CaptchaVerifier } from "./captcha_verifier.ts";
-import { siteVerifier, type SiteVerifyOptions } from "./site_verify.ts";
+import { siteVerifier, type SiteVerifyOptions } from "./siteverify_protocol.ts";
 
 /**
  * Checks the tokens of Cloudflare Turnstile. Throws a plain Error for a key that cannot be one.
@@ -19,7 +19,7 @@ export function turnstile(options: SiteVerifyOptions): CaptchaVerifier {
   return siteVerifier({
     provider: "turnstile",
     endpoint: "https://challenges.cloudflare.com/turnstile/v0/siteverify",
-    // By it a second question is known to be the first one, and a used token passes once more.
+    // Identifies a repeated question, for which a used token passes once more.
     extraFields: ({ id }) => ({ idempotency_key: id }),
     maxTokenLength: 2_048,
     tries: 2,

@@ -2,31 +2,31 @@ import { base64urlLength, decodeBase64url, encodeBase64url } from "../../protoco
 import { createHmacSha256 } from "../../protocol/hmac_sha256.ts";
 import { fingerprintWords } from "./request_fingerprint.ts";
 
-/** What a challenge says, besides its random bytes. */
+/** The content of a challenge, beside its random bytes. */
 export interface PowChallenge {
   readonly difficulty: number;
   readonly expiresAtMs: number;
-  /** As `createFingerprint` gives it: the first six words count. */
+  /** As `createFingerprint` makes it: the first six words count. */
   readonly fingerprint: Int32Array;
 }
 
-/** A token that was sealed here. The next one that is opened overwrites its fingerprint. */
+/** The content of a token that was sealed here. The next `open` overwrites its fingerprint. */
 export interface OpenedToken extends PowChallenge {
-  /** Its code: one challenge has one, however the request around it is spelled. */
+  /** Its authentication code, which every spelling of the request shares. */
   readonly id: string;
 }
 
 /** Turns challenges into tokens and back. */
 export interface ChallengeTokens {
-  /** `random` are 16 unpredictable bytes, which make the token one of its kind. */
+  /** `random` are 16 unpredictable bytes, which make the token unique. */
   seal(challenge: PowChallenge, random: Uint8Array): string;
-  /** Why a token is none of ours, or what it says. */
+  /** The content of a token, or why it was not sealed here. */
   open(token: string): OpenedToken | "malformed" | "forged";
 }
 
 /**
  * `base64url(payload).base64url(HMAC-SHA-256(secret, payload))`. The payload is 48 bytes with
- * fixed places, so it has one spelling and nothing in it can be shifted into its neighbour: version,
+ * fixed offsets, so it has one spelling and no bytes can be moved into a neighbouring field: version,
  * difficulty, expiry (6 bytes, milliseconds), random bytes, fingerprint. 48 bytes are one block of
  * the HMAC. The first secret seals, all open.
  */
@@ -56,7 +56,7 @@ export function createChallengeTokens(secrets: readonly string[]): ChallengeToke
         decodeBase64url(token, 0, payload) && decodeBase64url(token, payloadLength + 1, code);
       if (!isToken) return "malformed";
       if (!keys.some((key) => key.verify(payload, code))) return "forged";
-      // Only a holder of the secret makes another version: an older or a newer service.
+      // Only a holder of the secret seals another version: an older or a newer service.
       if (payload[0] !== version) return "malformed";
       for (let i = 0; i < fingerprintWords; i++) {
         fingerprint[i] = view.getInt32(fingerprintStart + 4 * i);
@@ -73,7 +73,7 @@ export function createChallengeTokens(secrets: readonly string[]): ChallengeToke
 
 const version = 1;
 
-/** Random bytes in a token: two challenges are never the same. */
+/** Random bytes in a token, so that no two challenges are the same. */
 export const randomBytes = 16;
 
 const fingerprintStart = 8 + randomBytes;

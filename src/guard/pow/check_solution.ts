@@ -7,8 +7,8 @@ import { type FingerprintedRequest, fingerprintWords } from "./request_fingerpri
 import { type ChallengeTokens, tokenLength } from "./challenge_token.ts";
 
 /**
- * What can be said of a solution without the store: who it is, if it is good for this request at
- * this difficulty, or why it is not. Whether it was used before is for the store to say.
+ * Checks a solution without the store: its identity, if it is good for this request at this
+ * difficulty, or why it is not. Only the store knows whether it was used before.
  */
 export type CheckSolution = (
   headers: Headers,
@@ -18,9 +18,9 @@ export type CheckSolution = (
 
 /** A solution that holds, before it is claimed. */
 export interface PowSolution {
-  /** What to claim: one id for each challenge, whichever nonce came with it. */
+  /** What to claim: one id for each challenge, with whichever nonce it is solved. */
   readonly id: string;
-  /** Until when the claim must be kept. */
+  /** How long the claim must be kept. */
   readonly claimUntilMs: number;
 }
 
@@ -32,15 +32,15 @@ export interface SolutionCheckOptions {
   readonly clock: Clock;
 }
 
-/** The clocks of two instances may be apart by so much. */
+/** How far the clocks of two instances may differ. */
 const skewMs = 5_000;
 
-/** When its claim is forgotten, nobody takes the token any more, by whichever clock. */
+/** Claims outlive their tokens by this, so that a token whose claim is gone has expired on every clock. */
 const claimMarginMs = 60_000;
 
 /**
- * Makes the check. What is cheap comes first, and no step believes what an earlier one has to
- * prove: the difficulty is the signed one, and what the client's header says of it is not read.
+ * Makes the check. Cheap steps come first, and no step trusts a value that is not verified yet: the
+ * difficulty is the signed one, and the client's header for it is not read.
  */
 export function createSolutionCheck(parts: SolutionCheckOptions): CheckSolution {
   const { tokens, fingerprintOf, challengeTtlMs, clock } = parts;
@@ -69,7 +69,7 @@ export function createSolutionCheck(parts: SolutionCheckOptions): CheckSolution 
     if (opened.difficulty > maxDifficulty) return "malformed";
     const now = clock.now();
     if (now > opened.expiresAtMs + skewMs) return "expired";
-    // Ours never live that long: seconds were taken for milliseconds, or a clock is wrong.
+    // No token of ours lives that long: seconds were taken for milliseconds, or a clock is wrong.
     if (opened.expiresAtMs > now + challengeTtlMs + skewMs) return "malformed";
     if (opened.difficulty < difficulty) return "too-easy";
     if (!isSame(opened.fingerprint, fingerprintOf(facts))) return "other-request";

@@ -1,13 +1,13 @@
 import type { User } from "../../auth/user.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 
-/** What a trust hook is asked about. */
+/** What a trust hook decides about. */
 export interface TrustQuestion {
   /** Null for an anonymous caller. */
   readonly user: User | null;
-  /** The request that is asked to pay. */
+  /** The request that is challenged. */
   readonly request: Request;
-  /** `endpoint` for a gate that always stands, `budget` when a budget has run out. */
+  /** `endpoint` for a gate that always applies, `budget` when a budget has run out. */
   readonly reason: "endpoint" | "budget";
   /** What the budget lacks for this request; 0 for an endpoint. */
   readonly deficit: number;
@@ -15,18 +15,18 @@ export interface TrustQuestion {
   readonly base: number;
 }
 
-/** Gives the difficulty for a request, 0 to ask for no work. */
+/** Gives the difficulty for a request, 0 to demand no work. */
 export type Trust = (question: TrustQuestion) => number | Promise<number>;
 
 /**
- * The largest that is ever asked for, whatever the budget lacks, and that the client's solver takes:
- * about a minute on all cores of a good laptop. More would not be solved before it expires.
+ * The largest difficulty that is ever demanded, and that the client's solver accepts: about a minute
+ * on all cores of a good laptop. More would not be solved before it expires.
  */
 export const maxDifficulty = 32;
 
 /**
- * The difficulty that the hook asks for, in whole bits. A hook that fails or gives no usable number
- * has not said that the caller is to be trusted: the base stands, and the failure is observed.
+ * The difficulty that the hook gives, in whole bits. Where it fails or gives no usable number, the
+ * caller is not trusted: the base applies, and the failure is observed.
  */
 export async function callTrust(
   trust: Trust | undefined,
@@ -47,8 +47,8 @@ export async function callTrust(
 }
 
 /**
- * The difficulty once a budget has run out: whatever is lacking costs a bit, which is twice the
- * work, and another one each time it grows beyond another doubling of what the budget holds.
+ * The difficulty once a budget has run out: any deficit costs a bit, which doubles the work, and
+ * each further doubling of the deficit relative to the capacity costs another one.
  */
 export function overflowDifficulty(base: number, deficit: number, capacity: number): number {
   const steps = deficit > 0 && capacity > 0 ? Math.ceil(Math.log2(1 + deficit / capacity)) : 0;

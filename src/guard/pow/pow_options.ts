@@ -14,7 +14,7 @@ export interface PowOptions {
   readonly difficulty?: number | undefined;
   /** How long a challenge may be solved, in milliseconds; 120,000 unless set. */
   readonly challengeTtlMs?: number | undefined;
-  /** Gives the difficulty for a request, 0 to ask for no work. */
+  /** Gives the difficulty for a request, 0 to demand no work. */
   readonly trust?: Trust | undefined;
 }
 
@@ -40,7 +40,7 @@ export function resolvePowOptions(
         `it must be a whole number from 1 to ${maxDifficulty}`,
     );
   }
-  // A token has six bytes for the moment at which it expires.
+  // A token has six bytes for the time at which it expires.
   if (
     !Number.isSafeInteger(challengeTtlMs) || challengeTtlMs <= 0 || challengeTtlMs > maxTtlMs
   ) {

@@ -9,11 +9,11 @@ import { type CheckSolution, createSolutionCheck, type PowSolution } from "./che
 import { createFingerprint, type FingerprintedRequest } from "./request_fingerprint.ts";
 import { createChallengeTokens, randomBytes } from "./challenge_token.ts";
 
-/** Gives out challenges and takes each solution once. */
+/** Issues challenges and takes each solution once. */
 export interface ProofOfWork {
   /** The headers of a 428: a fresh challenge for this request. */
   issueChallenge(facts: FingerprintedRequest, difficulty: number): Record<string, string>;
-  /** Never waits, and uses nothing up. */
+  /** Checks without the store, and uses nothing up. */
   readonly checkSolution: CheckSolution;
   /**
    * Checks a solution and uses it up: null when it is good for this request at this difficulty, now
@@ -33,19 +33,19 @@ export interface ProofOfWorkOptions {
   /** The first signs, all verify. */
   readonly secrets: readonly string[];
   readonly challengeTtlMs: number;
-  /** Where uses are recorded, for all processes of the service together. */
+  /** Records the solutions used, for all processes of the service. */
   readonly store: KeyValue;
   readonly runtime: Runtime;
 }
 
-/** The service's side of proof of work; docs/proof-of-work.md tells the protocol. */
+/** Makes the service's side of proof of work; docs/proof-of-work.md describes the protocol. */
 export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
   const { challengeTtlMs, store, runtime } = parts;
   const { clock } = runtime;
   const tokens = createChallengeTokens(parts.secrets);
   const fingerprintOf = createFingerprint();
   const checkSolution = createSolutionCheck({ tokens, fingerprintOf, challengeTtlMs, clock });
-  // A flood of replays is answered from here, without the store.
+  // A flood of replays is answered from memory, without the store.
   const used = boundedMap<string, true>(20_000);
 
   function issueChallenge(facts: FingerprintedRequest, difficulty: number): Record<string, string> {
@@ -67,7 +67,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
     const solution = checkSolution(headers, facts, difficulty);
     if (typeof solution === "string") return solution;
     if (used.get(solution.id) === true) return "replayed";
-    // Without a clear answer it is neither taken nor remembered as used: a later try may succeed.
+    // A store that fails throws here, before the solution is marked as used: a later try may succeed.
     const isFirst = await claim(solution);
     used.set(solution.id, true);
     return isFirst ? null : "replayed";
@@ -85,7 +85,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
       const reason = await verifySolution(headers, facts, difficulty);
       if (reason === null) return;
       if (reason !== "absent") runtime.observe({ kind: "proof_of_work_refused", reason });
-      // One answer for all reasons: which check failed is the attacker's to guess.
+      // One answer for all reasons, so that an attacker does not learn which check failed.
       throw new Problem("proof-of-work-required", "This request needs proof of work", {
         headers: issueChallenge(facts, difficulty),
       });

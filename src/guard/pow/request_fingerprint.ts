@@ -4,35 +4,35 @@ import { createSha256 } from "../../protocol/sha256.ts";
 /** What a challenge is bound to. */
 export interface FingerprintedRequest {
   readonly method: string;
-  /** Raw, from the request target: a decoded path would make two of them one. */
+  /** Raw, from the request target: decoding would make two paths equal. */
   readonly path: string;
   /** Raw, without the question mark. */
   readonly query: string;
-  /** As it came; empty where there is none. */
+  /** The raw bytes; empty where there is none. */
   readonly body: Uint8Array;
   /** Null for an anonymous caller. */
   readonly userId: string | null;
 }
 
-/** Words of a fingerprint: 192 bits, so that no two requests are found that share one. */
+/** Words of a fingerprint: 192 bits, too many for a search for two requests that share one. */
 export const fingerprintWords = 6;
 
 /**
- * Makes the function that takes a request's fingerprint. Every field is hashed behind its length:
- * joined without, bytes could be moved from the path into the query and leave the hash as it is.
- * The answer begins with the fingerprint, and the next call overwrites it.
+ * Makes the function that computes a request's fingerprint. Every field is hashed after its length:
+ * otherwise bytes could be moved from the path into the query without changing the hash. The result
+ * begins with the fingerprint, and the next call overwrites it.
  */
 export function createFingerprint(): (facts: FingerprintedRequest) => Int32Array {
   const hasher = createSha256();
   const emptyBody = hasher.digest(new Uint8Array());
-  const usual = new Uint8Array(4096);
+  const reusable = new Uint8Array(4096);
 
   return ({ method, path, query, body, userId }) => {
-    // As JSON, null is no user's id, and a lone surrogate is not the character that replaces it.
+    // JSON keeps null apart from any id, and a lone surrogate from the character that replaces it.
     const user = JSON.stringify(userId);
     const units = method.length + path.length + query.length + user.length;
     const needed = 3 * units + emptyBody.length + 5 * lengthBytes;
-    const bytes = needed <= usual.length ? usual : new Uint8Array(needed);
+    const bytes = needed <= reusable.length ? reusable : new Uint8Array(needed);
     let end = 0;
     for (const text of [method, path, query, user]) {
       end = closeField(bytes, end, writeText(text, bytes, end + lengthBytes));
@@ -56,13 +56,13 @@ function writeText(text: string, bytes: Uint8Array, at: number): number {
   return text.length;
 }
 
-/** Writes the length in front of a field that stands there already; gives the field's end. */
+/** Writes the length in front of a field that is already written; returns the field's end. */
 function closeField(bytes: Uint8Array, start: number, length: number): number {
   for (let i = 0; i < lengthBytes; i++) bytes[start + i] = length >>> 8 * (lengthBytes - 1 - i);
   return start + lengthBytes + length;
 }
 
-/** The platform's hash: bodies are long, and there it is several times as fast as ours. */
+/** The platform's hash, which is several times as fast as ours on long inputs. */
 function hashOf(body: Uint8Array): Uint8Array {
   return createHash("sha256").update(body).digest();
 }

@@ -1,8 +1,8 @@
 import type { Runtime } from "../../runtime/runtime.ts";
-import type { ResolvedAbuseProtection } from "../abuse_options.ts";
+import type { ResolvedAbuseProtection } from "../abuse_protection_options.ts";
 import type { RequestBudget } from "../budget/request_budget.ts";
 import type { GuardedRequest } from "../guarded_request.ts";
-import type { Protection } from "../protection.ts";
+import type { OperationProtection } from "../operation_protection.ts";
 import { callTrust, overflowDifficulty } from "./difficulty.ts";
 import type { ProofOfWork } from "./proof_of_work.ts";
 import type { FingerprintedRequest } from "./request_fingerprint.ts";
@@ -24,13 +24,17 @@ export interface WorkDemand {
 /** The proof of work of one request: how difficult it must be, and that it is claimed once. */
 export class RequestWork {
   readonly #options: RequestWorkOptions;
-  readonly #gate: Protection["pow"];
+  readonly #gate: OperationProtection["pow"];
   readonly #guarded: GuardedRequest;
   /** One request claims its solution once; a later demand only checks it against its difficulty. */
   #isClaimed = false;
 
   /** Checks nothing yet. */
-  constructor(options: RequestWorkOptions, gate: Protection["pow"], guarded: GuardedRequest) {
+  constructor(
+    options: RequestWorkOptions,
+    gate: OperationProtection["pow"],
+    guarded: GuardedRequest,
+  ) {
     this.#options = options;
     this.#gate = gate;
     this.#guarded = guarded;

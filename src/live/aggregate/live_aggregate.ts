@@ -176,7 +176,7 @@ export class LiveAggregate implements TransitionListener {
     this.#isReading = true;
     this.#readsAt = Infinity;
     try {
-      const reading = await semaphore.pass(() => this.#readTimed());
+      const reading = await semaphore.run(() => this.#readTimed());
       const isReached = this.#isClosed || await feed.readUpTo(reading.position);
       // Another life of the log has begun behind the reading.
       if (!isReached) this.invalidate("history_lost");

@@ -77,7 +77,7 @@ export class SnapshotReader {
       const page = await recent.page;
       if (atLeast === null || this.#options.log.includes(page.position, atLeast)) return page;
     }
-    const page = this.#options.semaphore.pass(() => this.#readPage(group, start));
+    const page = this.#options.semaphore.run(() => this.#readPage(group, start));
     // Set again it would keep its place among the older ones, which are let go of in order.
     this.#recent.delete(id);
     if (this.#recent.size < maxRemembered) {

@@ -1,6 +1,6 @@
 import type { User } from "../../auth/user.ts";
 import type { Driver } from "../../db/driver.ts";
-import type { PowGateOptions } from "../../guard/protection_options.ts";
+import type { PowGateOptions } from "../../guard/resource_protection_options.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { HookContext } from "./hooks.ts";
 import type { SchemaInput, SchemaOutput, StandardSchema } from "./standard_schema.ts";

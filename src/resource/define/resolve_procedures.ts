@@ -1,4 +1,4 @@
-import type { Protection } from "../../guard/protection.ts";
+import type { OperationProtection } from "../../guard/operation_protection.ts";
 import { requireKnownOptions } from "../../problem/require_known_options.ts";
 import { showValue } from "../../problem/show_value.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
@@ -33,8 +33,8 @@ const namePattern = /^(?!\.+$)[\w.-]{1,100}$/;
 /** What stands before each procedure, where anything does. */
 export function resolveProcedureProtections(
   procedures: ReadonlyMap<string, Procedure>,
-  protect: (procedure: Procedure, name: string) => Protection | null,
-): ReadonlyMap<string, Protection> {
+  protect: (procedure: Procedure, name: string) => OperationProtection | null,
+): ReadonlyMap<string, OperationProtection> {
   return new Map([...procedures].flatMap(([name, procedure]) => {
     const protection = protect(procedure, name);
     return protection === null ? [] : [[name, protection]];

@@ -5,7 +5,7 @@ import type { Filter } from "../../filter/filter.ts";
 import type { OperatorRegistry } from "../../filter/operators/operator_registry.ts";
 import type { CachingFilterParser } from "../../filter/syntax/caching_filter_parser.ts";
 import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
-import type { Protection } from "../../guard/protection.ts";
+import type { OperationProtection } from "../../guard/operation_protection.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
 import type { PageLimits } from "../../plan/page_limit.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
@@ -84,9 +84,9 @@ export interface Resource {
   readonly hookTimeoutMs: number;
   readonly procedures: ReadonlyMap<string, Procedure>;
   /** What stands before the operations, by what they do; nothing where one is absent. */
-  readonly protections: ReadonlyMap<Access, Protection>;
+  readonly protections: ReadonlyMap<Access, OperationProtection>;
   /** The same for procedures, by name. */
-  readonly procedureProtections: ReadonlyMap<string, Protection>;
+  readonly procedureProtections: ReadonlyMap<string, OperationProtection>;
   /** The named ways to rows of other tables. */
   readonly relations: Relations;
   /** Whether the body of a create may hold the rows of its relations. */

@@ -1,7 +1,7 @@
 import type { ScopeOptions } from "../../auth/scope.ts";
 import type { User } from "../../auth/user.ts";
 import type { Database } from "../../db/open_database.ts";
-import type { ProtectionOptions } from "../../guard/protection_options.ts";
+import type { ProtectionOptions } from "../../guard/resource_protection_options.ts";
 import type { CustomOperator } from "../../filter/operators/operator_registry.ts";
 import type { ColumnLike, TableLike } from "../../schema/table_like.ts";
 import type { TableInfo } from "../../schema/table_info.ts";

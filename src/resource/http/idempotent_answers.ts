@@ -3,16 +3,16 @@ import { TableIdempotency } from "../../idempotency/table_idempotency.ts";
 import {
   answerOnce,
   type IdempotentAdmission,
-  inFlight,
+  inFlightProblem,
   type RequestOutcome,
-  storable,
+  storableAnswer,
 } from "../../idempotency/answer_once.ts";
 import { parseIdempotencyKey } from "../../idempotency/idempotency_key.ts";
 import type { ResolvedIdempotencyOptions } from "../../idempotency/idempotency_options.ts";
 import { KvIdempotency } from "../../idempotency/kv_idempotency.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import type { IdempotencyClaim, IdempotencyStore } from "../../idempotency/idempotency_store.ts";
-import type { AppStore } from "../../kv/open_store.ts";
+import type { AppStore } from "../../kv/open_key_value_store.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { StoreError } from "../../kv/store_error.ts";
 import type { RoutedRequest } from "./routed_request.ts";
@@ -113,10 +113,10 @@ async function answerWithin(
 ): Promise<RequestOutcome> {
   const recorded: Reply[] = [];
   const reply = await execute(async (reply, connection) => {
-    const answer = storable(reply);
+    const answer = storableAnswer(reply);
     if (answer === null) return;
     // Somebody else believed this request dead, and answers it.
-    if (!await table.finishWithin(claim, answer, connection)) throw inFlight();
+    if (!await table.finishWithin(claim, answer, connection)) throw inFlightProblem();
     recorded.push(reply);
   });
   // A transaction that had to begin again has recorded more than one.

@@ -1,7 +1,7 @@
 import type { Admission } from "../../guard/admission.ts";
 import { noDebit } from "../../guard/budget/debit.ts";
 import type { Guard } from "../../guard/guard.ts";
-import type { Protection } from "../../guard/protection.ts";
+import type { OperationProtection } from "../../guard/operation_protection.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import type { Resource } from "../define/resource.ts";
 import type { AnswerIdempotently, IdempotentAnswers } from "./idempotent_answers.ts";
@@ -75,7 +75,7 @@ function isRead(method: string): boolean {
 
 interface GuardedAnswer {
   readonly guard: Guard;
-  readonly protection: Protection;
+  readonly protection: OperationProtection;
   /** Answers by the request's `Idempotency-Key`; null where it has none. */
   readonly byKey: AnswerIdempotently | null;
 }
@@ -91,16 +91,16 @@ async function answerGuarded(
   const admission = guard.admission(protection, request);
   let reply: Reply;
   try {
-    const entering = admission.enter();
+    const entering = admission.countRequest();
     if (entering instanceof Promise) await entering;
     // An answer that was stored under the request's Idempotency-Key is counted, and costs nothing.
     reply = byKey === null
       ? await admitAndRun(request, admission)
       : await byKey((record) => request.run(admission, record), admission);
   } catch (error) {
-    throw admission.failed(error);
+    throw admission.finishError(error);
   }
-  return admission.served(reply);
+  return admission.finishReply(reply);
 }
 
 function admitAndRun(request: RoutedRequest, admission: Admission): Promise<Reply> {

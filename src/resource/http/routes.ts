@@ -1,6 +1,6 @@
 import { requireAccess, requireUser } from "../../auth/authorize.ts";
 import type { User } from "../../auth/user.ts";
-import type { Protection } from "../../guard/protection.ts";
+import type { OperationProtection } from "../../guard/operation_protection.ts";
 import { reservedSegments as reserved } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
 import { jsonType, type Reply } from "../../protocol/reply.ts";
@@ -35,7 +35,7 @@ export interface Endpoint {
   readonly name: OperationName;
   readonly takesBody: boolean;
   /** What stands before it; undefined for nothing. */
-  protection(resource: Resource): Protection | undefined;
+  protection(resource: Resource): OperationProtection | undefined;
   /** The capabilities that must be on, all of them; none for what is always there. */
   readonly capabilities: readonly (keyof ResolvedCapabilities)[];
   /** Throws the 401 or 403 that is certain before a body is read or a name is looked up. */

@@ -49,9 +49,9 @@ export async function writeMatchingRows<Values>(
     } catch (error) {
       if (!(error instanceof Undebited)) throw error;
     } finally {
-      debit.settle(count);
+      debit.refundExcess(count);
     }
-    if (attempt < maxTries) await debit.debit(count);
+    if (attempt < maxTries) await debit.charge(count);
   }
   throw new Problem("conflict", "Cannot write this batch: its filter kept matching more rows");
 }
@@ -73,7 +73,7 @@ async function runBeforeHooks<Values>(
   const { table, driver } = resource;
   if (hook === null && debit.covers(matching.limit)) return null;
   const rows = await readMatching({ ...matching, columns: table.primaryKey }, resource, driver);
-  await debit.debit(rows.length);
+  await debit.charge(rows.length);
   if (hook === null) return null;
   const hooked: HookedRow<Values>[] = [];
   for (const row of rows) {

@@ -9,9 +9,9 @@ import { LiveHub, type LiveHubOptions } from "../../../../src/live/live_hub.ts";
 import { StreamQuota } from "../../../../src/live/stream/stream_quota.ts";
 import type { LiveLimits } from "../../../../src/live/live_limits.ts";
 import type { SubscribeRequest } from "../../../../src/live/stream/stream_request.ts";
-import { resolveAbuseProtection } from "../../../../src/guard/abuse_options.ts";
+import { resolveAbuseProtection } from "../../../../src/guard/abuse_protection_options.ts";
 import { createGuard } from "../../../../src/guard/guard.ts";
-import { openStore } from "../../../../src/kv/open_store.ts";
+import { openKeyValueStore } from "../../../../src/kv/open_key_value_store.ts";
 import { Problem, problemReply } from "../../../../src/problem/problem.ts";
 import type { Reply } from "../../../../src/protocol/reply.ts";
 import type { ResourceDefinition } from "../../../../src/resource/define/resource_definition.ts";
@@ -115,7 +115,7 @@ async function answering(
   hub: LiveHub,
 ): Promise<Instance["answer"]> {
   const abuse = resolveAbuseProtection(undefined, false, runtime);
-  const guard = createGuard({ abuse, store: await openStore(undefined, runtime), runtime });
+  const guard = createGuard({ abuse, store: await openKeyValueStore(undefined, runtime), runtime });
   const secret = "a secret for the tests only";
   const context: ResourceContext = {
     basePath: "/api",

@@ -1,53 +1,53 @@
 import { readBytes } from "../../runtime/read_bytes.ts";
 import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
 
-/** What every vendor's verifier is told. */
+/** Options that the verifiers of all vendors take. */
 export interface SiteVerifyOptions {
   /** The public key of the site, as the vendor gave it. */
   readonly siteKey: string;
   /** The secret that belongs to it. */
   readonly secret: string;
-  /** Where the CAPTCHA may have been solved; anywhere unless set. Names are compared exactly. */
+  /** The hosts that the CAPTCHA may have been solved on; any unless set. Compared exactly. */
   readonly hostnames?: readonly string[] | undefined;
-  /** Another place where the vendor, or a test, answers. */
+  /** Another URL of the vendor, or of a test. */
   readonly endpoint?: string | undefined;
-  /** Sends the question; the process's own unless set. */
+  /** Sends the question; the global `fetch` unless set. */
   readonly fetch?: typeof fetch | undefined;
 }
 
-/** In what the vendors differ. */
-export interface Vendor {
+/** The differences between the vendors. */
+export interface CaptchaVendor {
   readonly provider: string;
   readonly endpoint: string;
-  /** What is sent beside secret, token and address. */
+  /** Form fields beside secret, token and address. */
   readonly extraFields: (question: CaptchaQuestion) => Readonly<Record<string, string>>;
-  /** Characters of the longest token that the vendor gives out. */
+  /** Characters of the longest token that the vendor issues. */
   readonly maxTokenLength: number;
-  /** How often it is asked: twice only where it knows the same question again. */
+  /** How often a question is sent: twice only where the vendor recognises the repetition. */
   readonly tries: 1 | 2;
   /** Whether its answer names the action that the CAPTCHA was solved for. */
   readonly hasActions: boolean;
   /** Site keys and secrets that the vendor publishes for tests. */
   readonly testKeys: RegExp;
-  /** The least score that passes; null where none is asked for. */
+  /** The least score that passes; null where no score is required. */
   readonly minScore: number | null;
 }
 
-/** The protocol that the vendors share: a form, and an answer whose `success` is exactly true. */
-export function siteVerifier(vendor: Vendor, options: SiteVerifyOptions): CaptchaVerifier {
+/** Verifies by the protocol that the vendors share: a form, and an answer with `success: true`. */
+export function siteVerifier(vendor: CaptchaVendor, options: SiteVerifyOptions): CaptchaVerifier {
   const { provider, hasActions, testKeys, tries, maxTokenLength } = vendor;
   const { siteKey, secret, endpoint = vendor.endpoint, hostnames = null } = options;
   requireKey(siteKey, `${provider}.siteKey`);
   requireKey(secret, `${provider}.secret`);
   const rules = { hostnames, minScore: vendor.minScore };
 
-  async function ask(question: CaptchaQuestion): Promise<CaptchaAnswer> {
+  async function send(question: CaptchaQuestion): Promise<CaptchaAnswer> {
     const { token, remoteIp, signal } = question;
     const address = remoteIp === undefined ? {} : { remoteip: remoteIp };
     const body = { secret, response: token, ...address, ...vendor.extraFields(question) };
-    const send = options.fetch ?? fetch;
+    const post = options.fetch ?? fetch;
     try {
-      const reply = await send(endpoint, {
+      const reply = await post(endpoint, {
         method: "POST",
         body: new URLSearchParams(body),
         redirect: "error",
@@ -56,9 +56,9 @@ export function siteVerifier(vendor: Vendor, options: SiteVerifyOptions): Captch
       const text = await readBytes(reply.body, maxAnswerLength);
       if (!reply.ok) return { kind: "unavailable", reason: `status ${reply.status}` };
       if (text === null) return { kind: "unavailable", reason: "an answer too long" };
-      return judge(readFields(text), { ...rules, action: question.action });
+      return verdictOf(parseFields(text), { ...rules, action: question.action });
     } catch (cause) {
-      // What a fetch throws when it fails, is redirected, or takes too long.
+      // fetch throws these when it fails, is redirected, or is aborted.
       const isKnown = cause instanceof TypeError || cause instanceof DOMException;
       if (!isKnown) throw cause;
       return { kind: "unavailable", reason: "no answer", cause };
@@ -72,16 +72,16 @@ export function siteVerifier(vendor: Vendor, options: SiteVerifyOptions): Captch
     usesTestKeys: testKeys.test(siteKey) || testKeys.test(secret),
     async verify(question) {
       if (question.token.length > maxTokenLength) return { kind: "refused", reason: "too-long" };
-      const answer = await ask(question);
-      const again = answer.kind === "unavailable" && tries > 1 && !question.signal.aborted;
-      return again ? await ask(question) : answer;
+      const answer = await send(question);
+      const isToRetry = answer.kind === "unavailable" && tries > 1 && !question.signal.aborted;
+      return isToRetry ? await send(question) : answer;
     },
   };
 }
 
 const maxAnswerLength = 64 * 1024;
 
-/** It stands in a form or a header, and a space is always one that was copied along. */
+/** Keys are sent in a form or a header; a space in one was copied by mistake. */
 function requireKey(key: unknown, option: string): void {
   if (typeof key === "string" && /^[\x21-\x7e]{1,256}$/.test(key)) return;
   throw new Error(`Cannot use this ${option}: it must be a text without spaces`);
@@ -90,7 +90,7 @@ function requireKey(key: unknown, option: string): void {
 type Fields = ReadonlyMap<string, unknown>;
 
 /** The members of the answer; null where it is no JSON object. */
-function readFields(bytes: Uint8Array): Fields | null {
+function parseFields(bytes: Uint8Array): Fields | null {
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
@@ -107,30 +107,30 @@ interface Rules {
   readonly minScore: number | null;
 }
 
-function judge(fields: Fields | null, { action, hostnames, minScore }: Rules): CaptchaAnswer {
+function verdictOf(fields: Fields | null, { action, hostnames, minScore }: Rules): CaptchaAnswer {
   if (fields === null) return { kind: "unavailable", reason: "an answer that is no JSON object" };
-  if (fields.get("success") !== true) return judgeCodes(fields.get("error-codes"));
+  if (fields.get("success") !== true) return verdictOfCodes(fields.get("error-codes"));
   if (action !== undefined && fields.get("action") !== action) return refused("other-action");
   const hostname = fields.get("hostname");
-  const isHome = hostnames === null || hostnames.some((one) => one === hostname);
-  if (!isHome) return refused("other-hostname");
+  const isKnownHost = hostnames === null || hostnames.some((one) => one === hostname);
+  if (!isKnownHost) return refused("other-hostname");
   const score = fields.get("score");
-  // Also where there is none: a key without scores must not open a gate that asks for them.
-  const isHigh = minScore === null || typeof score === "number" && score >= minScore;
-  return isHigh ? { kind: "passed" } : refused("low-score");
+  // A missing score refuses, too: a key without scores must not pass a gate that requires them.
+  const isScored = minScore === null || typeof score === "number" && score >= minScore;
+  return isScored ? { kind: "passed" } : refused("low-score");
 }
 
-/** Faults of ours and of the vendor, for which no other token would do any better. */
-const notTheCallers: readonly string[] = [
+/** Faults of the deployer and of the vendor, which another token would not mend. */
+const serverFaults: readonly string[] = [
   "internal-error",
   "missing-input-secret",
   "invalid-input-secret",
   "sitekey-secret-mismatch",
 ];
 
-function judgeCodes(given: unknown): CaptchaAnswer {
+function verdictOfCodes(given: unknown): CaptchaAnswer {
   const codes = Array.isArray(given) ? given : [];
-  const fault = notTheCallers.find((code) => codes.includes(code));
+  const fault = serverFaults.find((code) => codes.includes(code));
   if (fault !== undefined) return { kind: "unavailable", reason: fault };
   const [code] = codes;
   return refused(typeof code === "string" && /^[a-z-]{1,60}$/.test(code) ? code : "no-success");

@@ -2,16 +2,16 @@ import { compress, scheduleWords } from "../protocol/sha256.ts";
 import { type NonceRange, varyingWord } from "./nonce_range.ts";
 
 /**
- * Looks through a part of a range and gives the index of a nonce whose hash begins with so many
- * zero bits, at most 32, or -1.
+ * Searches a part of a range: the index of a nonce whose hash begins with the required zero bits, at
+ * most 32, or -1.
  */
 export type Scan = (range: NonceRange, part: RangePart) => number;
 
-/** Which part, and what for. */
+/** The part to search, and the difficulty. */
 export interface RangePart {
   readonly difficulty: number;
   readonly from: number;
-  /** The first index that is not looked at any more; a multiple of four, like `from`. */
+  /** The index after the part; a multiple of four, like `from`. */
   readonly to: number;
 }
 
@@ -20,7 +20,7 @@ export function zeroBits(difficulty: number): number {
   return difficulty === 0 ? 0 : -1 << (32 - difficulty);
 }
 
-/** Makes a {@link Scan} in plain TypeScript, for where there is nothing faster. */
+/** Makes a {@link Scan} in plain TypeScript, for clients without WebAssembly vectors. */
 export function createPlainScan(): Scan {
   const state = new Int32Array(8);
   const schedule = new Int32Array(scheduleWords);

@@ -1,10 +1,10 @@
 import type { Access } from "../auth/scope.ts";
 import type { Trust } from "./pow/difficulty.ts";
 
-/** What an operation is, for costs and gates; both live streams are reads. */
+/** The kind of an operation, for costs and gates; both live streams are reads. */
 export type GuardedKind = "read" | "create" | "update" | "delete";
 
-/** How many requests each caller may send to a resource, whatever they ask for. */
+/** How many requests each caller may send to a resource, of any kind. */
 export interface RateLimitOptions {
   /** How long a window lasts, in milliseconds; it begins with a caller's first request. */
   readonly windowMs: number;
@@ -24,39 +24,39 @@ export interface CostOptions {
   readonly delete?: number | undefined;
 }
 
-/** Proof of work that is always asked for. */
+/** Proof of work that is always demanded. */
 export interface PowGateOptions {
-  /** As in `abuseProtection.pow`, which it is unless set. */
+  /** As in `abuseProtection.pow`, whose value it has unless set. */
   readonly difficulty?: number | undefined;
-  /** Of what it is asked; of everything but streams unless set. */
+  /** The operations that it is demanded for; all but streams unless set. */
   readonly operations?: readonly GuardedKind[] | undefined;
-  /** As in `abuseProtection.pow`, which it is unless set. */
+  /** As in `abuseProtection.pow`, whose value it has unless set. */
   readonly trust?: Trust | undefined;
 }
 
-/** A CAPTCHA that is always asked for. */
+/** A CAPTCHA that is always demanded. */
 export interface CaptchaGateOptions {
-  /** Of what it is asked; of everything but streams unless set. */
+  /** The operations that it is demanded for; all but streams unless set. */
   readonly operations?: readonly GuardedKind[] | undefined;
-  /** What the provider is told that the token is for. */
+  /** The action that the token must have been solved for. */
   readonly action?: string | undefined;
 }
 
-/** What protects one resource. */
+/** The protection of one resource. */
 export interface ProtectionOptions {
   /** How many requests each caller may send to it. No limit unless set. */
   readonly rateLimit?: RateLimitOptions | undefined;
-  /** What its operations cost of the budget. */
+  /** What its operations cost, in tokens of the budget. */
   readonly cost?: CostOptions | undefined;
-  /** Always asks for proof of work. Off unless set. */
+  /** Always demands proof of work. Off unless set. */
   readonly pow?: boolean | PowGateOptions | undefined;
-  /** Always asks for a CAPTCHA. Off unless set. */
+  /** Always demands a CAPTCHA. Off unless set. */
   readonly captcha?: CaptchaGateOptions | undefined;
-  /** Sends those whose budget has run out to a CAPTCHA instead of proof of work. */
+  /** Demands a CAPTCHA instead of proof of work once a caller's budget has run out. */
   readonly overflow?: "captcha" | undefined;
 }
 
-/** What an access is for costs and gates. */
+/** The kind of an access, for costs and gates. */
 export function guardedKind(access: Access): GuardedKind {
   return access === "subscribe" ? "read" : access;
 }

@@ -1,7 +1,7 @@
 import type { Access } from "../auth/scope.ts";
 import { requireKnownOptions } from "../problem/require_known_options.ts";
 import { showValue } from "../problem/show_value.ts";
-import type { ResolvedAbuseProtection } from "./abuse_options.ts";
+import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
 import { requireCaptchaAction } from "./captcha/captcha_options.ts";
 import { maxDifficulty, type Trust } from "./pow/difficulty.ts";
 import {
@@ -12,14 +12,14 @@ import {
   type PowGateOptions,
   type ProtectionOptions,
   type RateLimitOptions,
-} from "./protection_options.ts";
+} from "./resource_protection_options.ts";
 import type { RateLimiter } from "./budget/rate_limiter.ts";
 
-/** What stands before one operation, every option settled. */
-export interface Protection {
-  /** All operations of a resource share one. */
+/** The protection of one operation, every option resolved. */
+export interface OperationProtection {
+  /** The one that all operations of a resource share. */
   readonly rateLimit: RateLimiter | null;
-  /** Tokens for each item; 0 where no budget has anything to say. */
+  /** Tokens for each item; 0 where no budget applies. */
   readonly cost: number;
   readonly pow: { readonly difficulty: number; readonly trust: Trust | undefined } | null;
   readonly captcha: { readonly action: string | undefined } | null;
@@ -27,44 +27,44 @@ export interface Protection {
   readonly isStream: boolean;
 }
 
-/** Where protections stand, for messages and for the store. */
-export interface ProtectedOperation {
+/** The protected resource, for messages and for keys of the store. */
+export interface ProtectedResource {
   /** Begins messages: `Cannot serve "notes"`. */
   readonly subject: string;
   /** The path of the resource. */
   readonly url: string;
 }
 
-/** What protections are settled with, beside their options. */
+/** What protections are resolved with, beside their options. */
 export interface ProtectionContext {
   readonly abuse: ResolvedAbuseProtection;
-  /** The rate limit of a resource, by its path: always the same for the same one. */
+  /** The rate limit of the resource at this path; the same one at every call. */
   rateLimitOf(url: string, options: RateLimitOptions): RateLimiter;
 }
 
-/** What protects the operations of a resource; an access without anything is absent. */
+/** Resolves the protections of a resource's operations; an access without protection is absent. */
 export function resolveProtections(
   options: ProtectionOptions,
-  place: ProtectedOperation,
+  target: ProtectedResource,
   context: ProtectionContext,
-): ReadonlyMap<Access, Protection> {
-  checkRateLimit(options.rateLimit, place);
-  checkCosts(options.cost ?? {}, place, context.abuse);
-  checkGates(options, place, context.abuse);
+): ReadonlyMap<Access, OperationProtection> {
+  checkRateLimit(options.rateLimit, target);
+  checkCosts(options.cost ?? {}, target, context.abuse);
+  checkGates(options, target, context.abuse);
   const accesses = ["read", "create", "update", "delete", "subscribe"] as const;
   return new Map(accesses.flatMap((access) => {
-    const protection = protectionOf(access, options, place, context);
+    const protection = protectionOf(access, options, target, context);
     return protection === null ? [] : [[access, protection]];
   }));
 }
 
-/** What protects one procedure of a resource, which has a cost and a gate of its own. */
+/** Resolves the protection of one procedure, which has its own cost and gate. */
 export function resolveProcedureProtection(
   own: { readonly cost?: number | undefined; readonly pow?: ProtectionOptions["pow"] },
   { rateLimit, overflow }: ProtectionOptions,
-  place: ProtectedOperation,
+  target: ProtectedResource,
   context: ProtectionContext,
-): Protection | null {
+): OperationProtection | null {
   const { cost, pow } = own;
   const options: ProtectionOptions = {
     rateLimit,
@@ -72,17 +72,17 @@ export function resolveProcedureProtection(
     pow,
     ...(cost === undefined ? {} : { cost: { create: cost } }),
   };
-  checkCosts(options.cost ?? {}, place, context.abuse);
-  checkGates(options, place, context.abuse);
-  return protectionOf("create", options, place, context);
+  checkCosts(options.cost ?? {}, target, context.abuse);
+  checkGates(options, target, context.abuse);
+  return protectionOf("create", options, target, context);
 }
 
 function protectionOf(
   access: Access,
   options: ProtectionOptions,
-  { url }: ProtectedOperation,
+  { url }: ProtectedResource,
   { abuse, rateLimitOf }: ProtectionContext,
-): Protection | null {
+): OperationProtection | null {
   const kind = guardedKind(access);
   const isStream = access === "subscribe";
   const { pow = false, captcha, rateLimit } = options;
@@ -109,12 +109,12 @@ function covers({ operations }: PowGateOptions | CaptchaGateOptions, kind: Guard
 function powGate(
   { difficulty, trust }: PowGateOptions,
   abuse: ResolvedAbuseProtection,
-): Protection["pow"] {
-  const settled = abuse.pow();
-  return { difficulty: difficulty ?? settled.difficulty, trust: trust ?? settled.trust };
+): OperationProtection["pow"] {
+  const service = abuse.pow();
+  return { difficulty: difficulty ?? service.difficulty, trust: trust ?? service.trust };
 }
 
-function checkRateLimit(rateLimit: unknown, { subject }: ProtectedOperation): void {
+function checkRateLimit(rateLimit: unknown, { subject }: ProtectedResource): void {
   if (rateLimit === undefined) return;
   const known: Readonly<Record<keyof RateLimitOptions, true>> = {
     windowMs: true,
@@ -135,13 +135,13 @@ const kinds: Readonly<Record<keyof CostOptions & GuardedKind, true>> = {
   delete: true,
 };
 
-/** Less is lost among what sums of fractions are forgiven: it would be paid from an empty bucket. */
+/** A smaller cost is within the rounding tolerance: an empty bucket would pay for it. */
 const minCost = 0.001;
 
-/** What costs more than a bucket holds could never be paid for. */
+/** Refuses a cost that no bucket could pay, because it exceeds the capacity. */
 function checkCosts(
   costs: unknown,
-  { subject }: ProtectedOperation,
+  { subject }: ProtectedResource,
   { budget }: ResolvedAbuseProtection,
 ): void {
   const given = requireOptions(costs, `${subject}: cost`, kinds);
@@ -168,7 +168,7 @@ function checkCosts(
 
 function checkGates(
   { pow, captcha, overflow }: ProtectionOptions,
-  { subject }: ProtectedOperation,
+  { subject }: ProtectedResource,
   abuse: ResolvedAbuseProtection,
 ): void {
   if (pow !== undefined && typeof pow !== "boolean") {

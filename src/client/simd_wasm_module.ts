@@ -1,7 +1,6 @@
 import { roundConstants } from "../protocol/sha256.ts";
 import { firstWord } from "./nonce_range.ts";
 import {
-  type Code,
   flatten,
   i32,
   localGet,
@@ -11,18 +10,19 @@ import {
   sized,
   v128,
   vector,
-} from "./simd_code.ts";
+  type WasmCode,
+} from "./wasm_instructions.ts";
 
-/** Where the search finds what it works on, in bytes of its memory; see `searchInput`. */
+/** The byte offsets of the input in the memory of the search; see `searchInput`. */
 export const simdMemory = { state: 0, block: 32, mask: 96 } as const;
 
 /**
- * A WebAssembly module that hashes four nonces at a time, for blocks whose word `at` varies. It is
- * put together here from its instructions instead of being shipped as a binary, so that there is
- * nothing to believe. `scan(from, to)` gives an index or -1.
+ * Builds a WebAssembly module that hashes four nonces at a time, for blocks whose word `at` varies.
+ * It is built here from its instructions instead of being shipped as a binary, so that a reader can
+ * verify it. `scan(from, to)` returns an index or -1.
  *
- * The 64 rounds stand in a row, each letter keeping its local. The rounds before `at`, and all of
- * the schedule that the word `at` does not reach, are done once for each call.
+ * The 64 rounds are unrolled, and each letter keeps its local. The rounds before `at`, and all words
+ * of the schedule that do not depend on the word `at`, are computed once for each call.
  */
 export function simdModule(at: number): Uint8Array<ArrayBuffer> {
   const varies = varyingWords(at);
@@ -43,7 +43,7 @@ export function simdModule(at: number): Uint8Array<ArrayBuffer> {
   ]);
 }
 
-// The locals: two parameters and one more of 32 bits, then vectors.
+// The locals: two parameters and a third one of 32 bits, then vectors.
 const index = 0;
 const end = 1;
 const hits = 2;
@@ -53,7 +53,7 @@ const letters = 11;
 const ring = 19;
 const vectors = 32;
 
-/** The constants of the rounds; the module brings them along. */
+/** The round constants, from the data section of the module. */
 const constants = 256;
 /** A vector for each word of the schedule: the part that does not vary. */
 const fixedWords = 1024;
@@ -67,14 +67,16 @@ function varyingWords(at: number): readonly boolean[] {
   return varies;
 }
 
-/** What a word of the schedule is the sum of: earlier words, as they are or through a sigma. */
-function sources(t: number): readonly (readonly [source: number, form: (x: Code) => Code])[] {
-  const itself = (x: Code) => x;
+/** The terms of a word of the schedule: earlier words, unchanged or through a sigma. */
+function sources(
+  t: number,
+): readonly (readonly [source: number, form: (x: WasmCode) => WasmCode])[] {
+  const itself = (x: WasmCode) => x;
   return [[t - 16, itself], [t - 15, smallSigma0], [t - 7, itself], [t - 2, smallSigma1]];
 }
 
-/** What is the same for all nonces of a call. */
-function prologue(at: number, varies: readonly boolean[]): Code {
+/** Computes what all nonces of a call share. */
+function prologue(at: number, varies: readonly boolean[]): WasmCode {
   const code = [
     eachLetter((letter) =>
       localSet(startLetters + letter, v128.loadSplat(simdMemory.state + 4 * letter))
@@ -94,9 +96,9 @@ function prologue(at: number, varies: readonly boolean[]): Code {
   return code;
 }
 
-/** The rounds that come after a word that varies is known. */
-function mainRounds(at: number, varies: readonly boolean[]): Code {
-  const code: Code[] = [];
+/** The rounds from the first word that varies on. */
+function mainRounds(at: number, varies: readonly boolean[]): WasmCode {
+  const code: WasmCode[] = [];
   for (let t = at; t < 64; t++) {
     const word = ring + t % 16;
     if (varies[t] && t !== at) {
@@ -113,24 +115,24 @@ function mainRounds(at: number, varies: readonly boolean[]): Code {
   return code;
 }
 
-/** One round; instead of moving the letters on, it counts on where they stand. */
-function round(t: number, base: number, term: Code): Code {
-  const place = (letter: number) => base + (letter - t + 64) % 8;
-  const [a, b, c] = [localGet(place(0)), localGet(place(1)), localGet(place(2))];
-  const [e, f, g] = [localGet(place(4)), localGet(place(5)), localGet(place(6))];
-  const d = place(3);
-  const h = place(7);
+/** One round; instead of moving the letters, it rotates the locals that they are in. */
+function round(t: number, base: number, term: WasmCode): WasmCode {
+  const local = (letter: number) => base + (letter - t + 64) % 8;
+  const [a, b, c] = [localGet(local(0)), localGet(local(1)), localGet(local(2))];
+  const [e, f, g] = [localGet(local(4)), localGet(local(5)), localGet(local(6))];
+  const d = local(3);
+  const h = local(7);
   const choice = v128.select(f, g, e);
   const majority = v128.select(c, a, v128.xor(a, b));
   return [
-    localSet(h, sum([localGet(h), turns(e, [6, 11, 25]), choice, term])),
+    localSet(h, sum([localGet(h), rotations(e, [6, 11, 25]), choice, term])),
     localSet(d, v128.add(localGet(d), localGet(h))),
-    localSet(h, sum([localGet(h), turns(a, [2, 13, 22]), majority])),
+    localSet(h, sum([localGet(h), rotations(a, [2, 13, 22]), majority])),
   ];
 }
 
-/** Four neighbours: the index is a multiple of four, and its last bits are the last letter's. */
-function fourWords(): Code {
+/** Four successive words: the index is a multiple of four, and its last bits select the last letter. */
+function fourWords(): WasmCode {
   const nibble = (mask: number, shift: number) =>
     i32.shiftLeft(i32.and(localGet(index), i32.constant(mask)), shift);
   const word = [nibble(0xf000, 12), nibble(0xf00, 8), nibble(0xf0, 4), nibble(0xf, 0)]
@@ -142,41 +144,41 @@ function fourWords(): Code {
   );
 }
 
-/** One bit for each of the four whose digest begins with zeros enough. */
-function solved(): Code {
+/** One bit for each of the four nonces whose digest begins with enough zeros. */
+function solved(): WasmCode {
   const digest = v128.add(localGet(letters), v128.loadSplat(simdMemory.state));
   const bits = v128.and(digest, v128.loadSplat(simdMemory.mask));
   return v128.bitmask(v128.areEqual(bits, v128.splat(i32.constant(0))));
 }
 
-function smallSigma0(x: Code): Code {
-  return v128.xor(turns(x, [7, 18]), v128.shiftRight(x, 3));
+function smallSigma0(x: WasmCode): WasmCode {
+  return v128.xor(rotations(x, [7, 18]), v128.shiftRight(x, 3));
 }
 
-function smallSigma1(x: Code): Code {
-  return v128.xor(turns(x, [17, 19]), v128.shiftRight(x, 10));
+function smallSigma1(x: WasmCode): WasmCode {
+  return v128.xor(rotations(x, [17, 19]), v128.shiftRight(x, 10));
 }
 
-/** The exclusive or of a value turned right by each of these numbers of bits. */
-function turns(x: Code, bits: readonly number[]): Code {
+/** The exclusive or of a value rotated right by each of these numbers of bits. */
+function rotations(x: WasmCode, bits: readonly number[]): WasmCode {
   return bits.map((n) => v128.or(v128.shiftRight(x, n), v128.shiftLeft(x, 32 - n)))
     .reduce(v128.xor);
 }
 
-function roundConstant(t: number): Code {
+function roundConstant(t: number): WasmCode {
   return v128.loadSplat(constants + 4 * t);
 }
 
-function sum(terms: readonly Code[]): Code {
+function sum(terms: readonly WasmCode[]): WasmCode {
   return terms.reduce(v128.add);
 }
 
-function eachLetter(write: (letter: number) => Code): Code {
+function eachLetter(write: (letter: number) => WasmCode): WasmCode {
   return [0, 1, 2, 3, 4, 5, 6, 7].map(write);
 }
 
 /** A module with one page of memory and one function, `memory` and `scan` (chapter 5.5). */
-function moduleOf(body: Code): Uint8Array<ArrayBuffer> {
+function moduleOf(body: WasmCode): Uint8Array<ArrayBuffer> {
   const i32Type = 0x7f;
   const v128Type = 0x7b;
   const locals = vector([[1, i32Type], [vectors, v128Type]]);
@@ -193,12 +195,12 @@ function moduleOf(body: Code): Uint8Array<ArrayBuffer> {
 }
 
 /** Little-endian, as WebAssembly reads them. */
-function constantBytes(): Code[] {
+function constantBytes(): WasmCode[] {
   return Array.from(roundConstants, (word) => [0, 8, 16, 24].map((bits) => word >>> bits & 255))
     .flat().map((byte) => [byte]);
 }
 
 /** A section with one entry. */
-function section(id: number, entry: Code): Code {
+function section(id: number, entry: WasmCode): WasmCode {
   return [id, sized(vector([entry]))];
 }

@@ -1,9 +1,9 @@
 import { Problem } from "../../problem/problem.ts";
-import { type Bucket, roundingTolerance, type TokenLimit } from "./token_bucket.ts";
+import { type Bucket, type BucketPolicy, roundingTolerance } from "./token_bucket.ts";
 
 /** A limit, and what is left of it. */
 export interface RateLimitState {
-  readonly limit: TokenLimit;
+  readonly limit: BucketPolicy;
   readonly left: Bucket;
 }
 
@@ -21,11 +21,11 @@ export function withRateHeaders(
   if (one === null) return headers;
   if (rate === null || budget === null) {
     // Spelled out without a list of limits: this runs for every reply, and headers are most of it.
-    return { ...headers, "ratelimit-policy": one.limit.policy, "ratelimit": stateOf(one, now) };
+    return { ...headers, "ratelimit-policy": one.limit.header, "ratelimit": stateOf(one, now) };
   }
   return {
     ...headers,
-    "ratelimit-policy": `${rate.limit.policy}, ${budget.limit.policy}`,
+    "ratelimit-policy": `${rate.limit.header}, ${budget.limit.header}`,
     "ratelimit": `${stateOf(rate, now)}, ${stateOf(budget, now)}`,
   };
 }
@@ -47,7 +47,7 @@ export function limitProblem(
   return new Problem(slug, details[slug], { headers });
 }
 
-/** The whole seconds until so much is there; null where it never will be. */
+/** The whole seconds until `amount` is available; null where it never will be. */
 export function secondsUntil(
   amount: number,
   { limit, left }: RateLimitState,
@@ -57,7 +57,7 @@ export function secondsUntil(
   return seconds === Infinity ? null : Math.max(0, Math.ceil(seconds - roundingTolerance));
 }
 
-/** `t` is when there will be more; Retry-After is never earlier. */
+/** `t` is the time until another token is available; Retry-After is never shorter. */
 function stateOf(state: RateLimitState, now: number): string {
   const { limit, left } = state;
   const remaining = Math.max(0, Math.floor(left.tokens + roundingTolerance));

@@ -7,50 +7,46 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { uuidV7 } from "../../runtime/uuid_v7.ts";
 import type { ResolvedCaptchaOptions } from "./captcha_options.ts";
 import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
-import { createClaimedSolutions } from "../pow/claimed_solutions.ts";
+import { createClaimedTokens } from "./claimed_tokens.ts";
 
-/** The gate and the overflow of CAPTCHAs, as far as admission has to know them. */
+/** Issues CAPTCHA challenges and takes each solved token once. */
 export interface CaptchaChallenge {
-  /**
-   * Returns when the request carries a token that was taken, once for its request; else throws
-   * `captcha-required` with the challenge, or `captcha-unavailable`.
-   */
-  require(request: Request, facts: CaptchaConditions): Promise<void>;
-}
-
-/** Asks for CAPTCHAs and takes each token once. */
-export interface Captcha extends CaptchaChallenge {
   /** The headers of a 428. `action` is what the CAPTCHA is to be solved for, if anything. */
   issueChallenge(action: string | undefined): Record<string, string>;
   /**
-   * Looks at a token and uses it up: null when it is good, now and not again, else why it is not.
-   * Rejects with `captcha-unavailable` when nobody can say, and with a `StoreError` when the store
-   * does not say whether it was used.
+   * Checks a token and uses it up: null when it is good, now and not again, else why it is not.
+   * Rejects with `captcha-unavailable` when the provider gives no verdict, and with a `StoreError`
+   * when the store does not say whether the token was used.
    */
-  verifyToken(headers: Headers, facts: CaptchaConditions): Promise<string | null>;
+  verifyToken(headers: Headers, conditions: CaptchaConditions): Promise<string | null>;
+  /**
+   * Returns once the request has used up a good token; else throws `captcha-required` with the
+   * challenge, or `captcha-unavailable`.
+   */
+  require(request: Request, conditions: CaptchaConditions): Promise<void>;
 }
 
-/** What a token must be good for. */
+/** What a token must have been solved for, and by which client. */
 export type CaptchaConditions = Pick<CaptchaQuestion, "action" | "remoteIp">;
 
-/** What {@link createCaptcha} needs. */
-export interface CreateCaptchaOptions extends ResolvedCaptchaOptions {
-  /** Where uses are recorded, for all processes of the service together. */
+/** What {@link createCaptchaChallenge} needs. */
+export interface CaptchaChallengeOptions extends ResolvedCaptchaOptions {
+  /** Records the tokens used, for all processes of the service. */
   readonly store: KeyValue;
   readonly runtime: Runtime;
 }
 
-/** Nobody waits longer for an answer. */
-const limitMs = 5_000;
+/** The longest wait for the answer of a verifier. */
+const maxWaitMs = 5_000;
 
-/** Retry-After of a vendor that does not answer, in seconds. */
+/** Retry-After while a provider does not answer, in seconds. */
 const retryAfter = "5";
 
-/** The service's side of CAPTCHAs. Whatever is not clearly a pass is none. */
-export function createCaptcha(parts: CreateCaptchaOptions): Captcha {
+/** Makes the service's side of CAPTCHAs. Any answer that is not clearly a pass refuses. */
+export function createCaptchaChallenge(parts: CaptchaChallengeOptions): CaptchaChallenge {
   const { verifier, tokenHeader, store, runtime } = parts;
   const { provider, siteKey } = verifier;
-  const claims = createClaimedSolutions(store);
+  const claims = createClaimedTokens(store);
 
   function issueChallenge(action: string | undefined): Record<string, string> {
     return {
@@ -61,16 +57,19 @@ export function createCaptcha(parts: CreateCaptchaOptions): Captcha {
     };
   }
 
-  async function verifyToken(headers: Headers, facts: CaptchaConditions): Promise<string | null> {
+  async function verifyToken(
+    headers: Headers,
+    conditions: CaptchaConditions,
+  ): Promise<string | null> {
     const token = headers.get(tokenHeader);
     if (token === null) return "absent";
     // A header that was sent twice arrives joined by a comma and a space.
     if (!/^[\x21-\x7e]{1,8192}$/.test(token)) return "malformed";
     const id = createHash("sha256").update(token).digest("base64url");
-    // The claim comes before the question: of parallel requests with one token only one asks, and a
-    // vendor that takes a token twice is no way in.
+    // The claim comes first: of parallel requests with one token only one calls the verifier, also
+    // where the provider would accept a token twice.
     if (!await claims.claim(id)) return "replayed";
-    const answer = await callVerifier(verifier, { token, ...facts }, runtime);
+    const answer = await callVerifier(verifier, { token, ...conditions }, runtime);
     switch (answer.kind) {
       case "passed":
         return null;
@@ -85,19 +84,19 @@ export function createCaptcha(parts: CreateCaptchaOptions): Captcha {
   return {
     issueChallenge,
     verifyToken,
-    async require({ headers }, facts) {
-      const reason = await verifyToken(headers, facts);
+    async require({ headers }, conditions) {
+      const reason = await verifyToken(headers, conditions);
       if (reason === null) return;
       if (reason !== "absent") runtime.observe({ kind: "captcha_refused", provider, reason });
-      // One answer for all reasons: which check failed is the attacker's to guess.
+      // One answer for all reasons, so that an attacker does not learn which check failed.
       throw new Problem("captcha-required", "This request needs a solved CAPTCHA", {
-        headers: issueChallenge(facts.action),
+        headers: issueChallenge(conditions.action),
       });
     },
   };
 }
 
-/** Never rejects: what a verifier throws refuses. */
+/** Never rejects: an error of the verifier refuses the token. */
 async function callVerifier(
   verifier: CaptchaVerifier,
   asked: Pick<CaptchaQuestion, "token" | "action" | "remoteIp">,
@@ -107,12 +106,12 @@ async function callVerifier(
   const late = new Error("No answer in time");
   const question = { ...asked, id: uuidV7(clock, random), signal: controller.signal };
   try {
-    const asking = (async () => await verifier.verify(question))();
-    const answer: unknown = await deadline(limitMs, clock, () => late).within(asking);
-    return readAnswer(answer);
+    const verification = (async () => await verifier.verify(question))();
+    const answer: unknown = await deadline(maxWaitMs, clock, () => late).within(verification);
+    return normalizeAnswer(answer);
   } catch (error) {
     if (error === late) return { kind: "unavailable", reason: "no answer in time" };
-    // By contract a verifier that throws refuses; whoever runs it wants to know.
+    // By contract a verifier that throws refuses; the deployer sees the error in the observation.
     observe({ kind: "captcha_verifier_failed", provider: verifier.provider, error });
     return { kind: "refused", reason: "verifier-failed" };
   } finally {
@@ -120,8 +119,8 @@ async function callVerifier(
   }
 }
 
-/** Verifiers are also written by those whom no compiler checks. */
-function readAnswer(given: unknown): CaptchaAnswer {
+/** Verifiers may be written in JavaScript, without a compiler that checks their answers. */
+function normalizeAnswer(given: unknown): CaptchaAnswer {
   if (given === true) return { kind: "passed" };
   if (typeof given !== "object" || given === null || !("kind" in given)) {
     return { kind: "refused", reason: "not-passed" };

@@ -4,48 +4,48 @@ import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { StoreError } from "../../kv/store_error.ts";
 
-/** Somebody who holds tokens that the store does not know to be unspent. */
+/** A holder of leased tokens, which the store counts as spent. */
 export interface LeaseHolder {
-  /** Puts them back where they were not used lately; false once nothing is held. */
+  /** Returns the tokens where none was used since the last call; false once none is held. */
   returnIdle(): boolean;
-  /** Puts all of them back. */
+  /** Returns all of them. */
   returnAll(): Promise<void>;
 }
 
 /**
- * The store as limits use it: changes in groups, an end to waiting, and no waiting at all for a
- * store that has just failed. Tokens that are held and not used go back within two seconds.
+ * The key-value store as limits use it: grouped changes, a timeout, and no wait at all for a store
+ * that has just failed. Leased tokens that are not used are returned within two seconds.
  */
-export class LimitStore {
-  readonly #hot: HotKeys;
+export class BucketStore {
+  readonly #hotKeys: HotKeys;
   readonly #runtime: Runtime;
   readonly #holders = new Set<LeaseHolder>();
   #cancelTimer: (() => void) | null = null;
   #downUntil = -Infinity;
   #isClosed = false;
 
-  /** Begins nothing before the first change. */
+  /** Starts nothing before the first change. */
   constructor(store: KeyValue, runtime: Runtime) {
-    this.#hot = new HotKeys(store, runtime);
+    this.#hotKeys = new HotKeys(store, runtime);
     this.#runtime = runtime;
   }
 
-  /** True for a second after it failed. */
+  /** True for a second after the store failed. */
   get isDown(): boolean {
     return this.#runtime.clock.elapsedMs() < this.#downUntil;
   }
 
-  /** Changes one record. Rejects when the store fails, and says so to the observer. */
+  /** Changes one record. Rejects when the store fails, which is observed. */
   async update<T>(key: KeyValueKey, change: (value: unknown) => KeyChange<T>): Promise<T> {
     const { clock, observe } = this.#runtime;
-    // A store of somebody's own may have no limit of its own.
+    // A custom store may have no timeout of its own.
     const limit = deadline(
-      busyTimeoutMs,
+      timeoutMs,
       clock,
-      () => new StoreError("unknown-outcome", new Error(`No answer within ${busyTimeoutMs} ms`)),
+      () => new StoreError("unknown-outcome", new Error(`No answer within ${timeoutMs} ms`)),
     );
     try {
-      return await limit.within(this.#hot.update(key, change));
+      return await limit.within(this.#hotKeys.update(key, change));
     } catch (error) {
       if (!this.isDown) observe({ kind: "limits_unshared", error });
       this.#downUntil = clock.elapsedMs() + pauseMs;
@@ -53,13 +53,13 @@ export class LimitStore {
     }
   }
 
-  /** Looks after tokens that are held until they are spent or back. */
+  /** Has a holder return its idle tokens, until it holds none. */
   watch(holder: LeaseHolder): void {
     this.#holders.add(holder);
     this.#schedule();
   }
 
-  /** Puts back whatever is held. */
+  /** Returns all leased tokens. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelTimer?.();
@@ -80,8 +80,8 @@ export class LimitStore {
   }
 }
 
-/** How long a request may wait for the store before it is judged without. */
-const busyTimeoutMs = 3_000;
+/** How long a request waits for the store before it is decided without it. */
+const timeoutMs = 3_000;
 
-/** How long nobody asks a store that failed, and how long unused tokens are held. */
+/** How long a store that failed is not called, and how long unused tokens are kept. */
 const pauseMs = 1_000;

@@ -9,23 +9,23 @@ export type KeyValueOption = string | DenoKv | KeyValue;
 
 /** The key-value store of an app. */
 export interface AppStore {
-  /** What the configuration named; null where it named none. */
+  /** The store that the configuration names; null for none. */
   readonly configured: KeyValue | null;
   /**
-   * The store, for `purpose`, e.g. `limits`: where none is configured, the memory of this process,
-   * with an observation.
+   * The store, for `purpose`, e.g. `limits`: where none is configured, one in the memory of this
+   * process, with an observation.
    */
   need(purpose: string): KeyValue;
-  /** Closes it, also where it was open already. */
+  /** Closes it, also where it was handed in open. */
   close(): Promise<void>;
 }
 
 /** Opens the store of an app. Throws a plain Error when it cannot be opened. */
-export async function openStore(
+export async function openKeyValueStore(
   option: KeyValueOption | undefined,
   runtime: Runtime,
 ): Promise<AppStore> {
-  const configured = option === undefined ? null : await openKeyValue(option, runtime);
+  const configured = option === undefined ? null : await openConfigured(option, runtime);
   let store = configured;
   return {
     configured,
@@ -41,12 +41,12 @@ export async function openStore(
   };
 }
 
-async function openKeyValue(option: KeyValueOption, runtime: Runtime): Promise<KeyValue> {
+async function openConfigured(option: KeyValueOption, runtime: Runtime): Promise<KeyValue> {
   if (typeof option !== "string") {
     return "commit" in option ? option : createDenoKeyValue(option, runtime);
   }
   if (option === ":memory:") return createMemoryKeyValue(runtime.clock);
-  // The types promise it; without `--unstable-kv` it is not there.
+  // The types declare it; without `--unstable-kv` it is missing.
   if (typeof Deno.openKv !== "function") {
     const reason = `${option} cannot be opened without --unstable-kv`;
     runtime.observe({ kind: "store_in_memory", purpose: "limits, keys and balances", reason });

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import type { Observation } from "../../src/runtime/observation.ts";
-import { openStore } from "../../src/kv/open_store.ts";
+import { openKeyValueStore } from "../../src/kv/open_key_value_store.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { set } from "../conformance/key_value.ts";
 import { scratchFolder } from "../support/scratch.ts";
@@ -14,7 +14,7 @@ Deno.test("a path is a file that keeps what was stored", async () => {
   await using folder = await scratchFolder();
   const { runtime, seen } = observed();
   for (const expected of [undefined, 1]) {
-    const store = await openStore(`${folder.path}/a.kv`, runtime);
+    const store = await openKeyValueStore(`${folder.path}/a.kv`, runtime);
     const kv = store.need("limits");
     assertStrictEquals(kv, store.configured);
     assertEquals((await kv.get(["a"])).value, expected);
@@ -26,9 +26,9 @@ Deno.test("a path is a file that keeps what was stored", async () => {
 
 Deno.test("a Deno.Kv and an own store are used as they are, and closed", async () => {
   const { runtime, seen } = observed();
-  const store = await openStore(await Deno.openKv(":memory:"), runtime);
+  const store = await openKeyValueStore(await Deno.openKv(":memory:"), runtime);
   await set(store.need("limits"), ["a"], 1);
-  const own = await openStore(store.configured ?? undefined, runtime);
+  const own = await openKeyValueStore(store.configured ?? undefined, runtime);
   assertStrictEquals(own.need("limits"), store.configured);
   await own.close();
   await assertRejects(() => store.need("limits").get(["a"]));
@@ -37,7 +37,7 @@ Deno.test("a Deno.Kv and an own store are used as they are, and closed", async (
 
 Deno.test("without a store nothing is said until one is needed, and then once", async () => {
   const { runtime, seen } = observed();
-  const store = await openStore(undefined, runtime);
+  const store = await openKeyValueStore(undefined, runtime);
   assertEquals([store.configured, seen], [null, []]);
   const kv = store.need("limits");
   await set(kv, ["a"], 1);
@@ -49,7 +49,7 @@ Deno.test("without a store nothing is said until one is needed, and then once", 
 
 Deno.test("memory that was asked for is no surprise", async () => {
   const { runtime, seen } = observed();
-  const store = await openStore(":memory:", runtime);
+  const store = await openKeyValueStore(":memory:", runtime);
   await set(store.need("limits"), ["a"], 1);
   assertEquals(seen, []);
   await store.close();
@@ -60,7 +60,7 @@ Deno.test("a store that cannot be opened ends the start in words", async () => {
   const { runtime } = observed();
   await Deno.writeTextFile(`${folder.path}/letter.kv`, "Dear reader, ".repeat(300));
   for (const path of [`${folder.path}/absent/a.kv`, `${folder.path}/letter.kv`]) {
-    const error = await assertRejects(() => openStore(path, runtime), Error);
+    const error = await assertRejects(() => openKeyValueStore(path, runtime), Error);
     assertEquals(error.constructor, Error);
     assertEquals(error.message.startsWith(`Cannot open the key-value store ${path}: `), true);
   }

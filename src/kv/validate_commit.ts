@@ -2,8 +2,8 @@ import { serialize } from "node:v8";
 import { encodeKey, encodePrefix, isBelow, keyName } from "./key_encoding.ts";
 import type { KeyValueCommit, KeyValueKey, KeyValuePage } from "./key_value.ts";
 
-/** Refuses, as a plain Error, a commit that not every store takes. Values are looked at apart. */
-export function checkCommit({ checks = [], mutations, claim }: KeyValueCommit): void {
+/** Throws a plain Error for a commit that not every store accepts. Values: {@link serializeValue}. */
+export function validateCommit({ checks = [], mutations, claim }: KeyValueCommit): void {
   for (const { key } of [...checks, ...mutations]) encodeKey(key);
   if (checks.length > maxChecks) {
     throw new Error(`Cannot commit ${checks.length} checks: ${maxChecks} are the most`);
@@ -43,13 +43,13 @@ export function serializeValue(key: KeyValueKey, value: unknown): Uint8Array {
   return bytes;
 }
 
-/** Refuses a page that not every store gives. */
-export function checkPage({ prefix, after, limit }: KeyValuePage): void {
+/** Throws a plain Error for a page that not every store can list. */
+export function validatePage({ prefix, after, limit }: KeyValuePage): void {
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > maxEntries) {
     throw new Error(`Cannot list ${limit} entries: the limit is a whole number from 1 to 1,000`);
   }
   if (after === undefined || isBelow(encodePrefix(prefix), encodeKey(after))) return;
-  throw new Error(`Cannot list behind ${keyName(after)}: it is not below the prefix`);
+  throw new Error(`Cannot list after ${keyName(after)}: it is not below the prefix`);
 }
 
 /** The protocol of KV Connect allows ten, although the local store takes a hundred. */
@@ -57,7 +57,7 @@ export const maxChecks = 10;
 
 const maxMutations = 1_000;
 
-/** Deno KV takes 65,536, and what the record says about itself is among them. */
+/** Deno KV takes 65,536, and the record's own fields are among them. */
 const maxValueBytes = 65_000;
 
 const maxEntries = 1_000;

@@ -1,9 +1,9 @@
 import { hasLeadingZeroBits } from "../protocol/proof_of_work.ts";
 import { createSha256 } from "../protocol/sha256.ts";
 import { nonceAt, nonceRange, rangeSize } from "./nonce_range.ts";
-import { createPlainScan, type Scan } from "./scan.ts";
+import { createPlainScan, type Scan } from "./plain_scan.ts";
 
-/** A challenge, as the headers of a 428 tell it. */
+/** A challenge, from the headers of a 428. */
 export interface Challenge {
   /** `Service-PoW-Challenge`. */
   readonly token: string;
@@ -11,20 +11,20 @@ export interface Challenge {
   readonly difficulty: number;
 }
 
-/** The state of one search, which this thread and the workers share. */
-export interface Search {
-  /** The nonce, once there is one. */
+/** The state of one search, to which this thread and the workers contribute. */
+export interface NonceSearch {
+  /** The nonce, once it is found. */
   found(): string | null;
-  /** Gives a range that nobody else searches. */
+  /** Reserves a range that is not searched elsewhere. */
   takeCounter(): number;
-  /** Searches some milliseconds' worth here. */
+  /** Searches for some milliseconds in this thread. */
   searchPart(): void;
-  /** Takes what somebody holds for a solution, once it is proved. */
+  /** Takes the solution of a scan or a worker once it is verified. */
   propose(counter: number, index: number): void;
-  /** False once a proposal was wrong: then only the plain search is believed. */
+  /** False once a proposal was wrong: then only the plain scan is used. */
   isTrusted(): boolean;
   /** Resolves at the next {@link wake}. */
-  news(): Promise<void>;
+  nextEvent(): Promise<void>;
   wake(): void;
 }
 
@@ -34,8 +34,11 @@ export interface FastScan {
   readonly scan: Scan;
 }
 
-/** Begins a search. */
-export function createSearch({ token, difficulty }: Challenge, fast: FastScan | null): Search {
+/** Starts a search. */
+export function createNonceSearch(
+  { token, difficulty }: Challenge,
+  fast: FastScan | null,
+): NonceSearch {
   const plain = createPlainScan();
   let nonce: string | null = null;
   let isTrusted = true;
@@ -69,7 +72,7 @@ export function createSearch({ token, difficulty }: Challenge, fast: FastScan | 
       const index = (isFast ? fast.scan : plain)(range, { difficulty, from, to });
       if (index >= 0) propose(part.counter, index);
     },
-    news: () =>
+    nextEvent: () =>
       new Promise((resolve) => {
         wake = resolve;
       }),
@@ -77,7 +80,7 @@ export function createSearch({ token, difficulty }: Challenge, fast: FastScan | 
   };
 }
 
-/** About ten milliseconds' worth; a whole range takes five with vectors. */
+/** The nonces of about ten milliseconds; with vectors a whole range takes five. */
 const plainPart = 32_768;
 
 function solves(token: string, nonce: string, difficulty: number): boolean {

@@ -1,18 +1,18 @@
-import { boundedMap } from "../../runtime/bounded_map.ts";
 import { claimOnce } from "../../kv/claim_once.ts";
 import type { KeyValue } from "../../kv/key_value.ts";
+import { boundedMap } from "../../runtime/bounded_map.ts";
 
-/** Which tokens were used, by their hashes. Rejects with a `StoreError` where nobody can say. */
-export interface ClaimedSolutions {
+/** The CAPTCHA tokens that were used, by their hashes. Rejects with a `StoreError` of the store. */
+export interface ClaimedTokens {
   /** True for one caller, in one process. */
   claim(id: string): Promise<boolean>;
-  /** Nobody has looked at it: the client need not solve another one. */
+  /** Takes the claim back where the provider gave no verdict: the client may send the token again. */
   release(id: string): Promise<void>;
 }
 
-/** In the store of all processes. */
-export function createClaimedSolutions(store: KeyValue): ClaimedSolutions {
-  // A flood of one token is answered from here, without the store. False: it may be sent again.
+/** Keeps the claims in the store that all processes share. */
+export function createClaimedTokens(store: KeyValue): ClaimedTokens {
+  // A flood of one token is answered from memory, without the store. False: it may be sent again.
   const used = boundedMap<string, boolean>(20_000);
   return {
     async claim(id) {
@@ -21,7 +21,7 @@ export function createClaimedSolutions(store: KeyValue): ClaimedSolutions {
       try {
         return await claimOnce(store, keyOf(id), claimMs);
       } catch (error) {
-        // Whether it was claimed is for the store to say, the next time.
+        // The next request with the token asks the store whether the claim was made.
         used.set(id, false);
         throw error;
       }
@@ -33,7 +33,7 @@ export function createClaimedSolutions(store: KeyValue): ClaimedSolutions {
   };
 }
 
-/** A token of a vendor is good for at most as long; then the vendor refuses it by itself. */
+/** The longest time that a provider accepts a token; after that it refuses the token itself. */
 const claimMs = 300_000;
 
 function keyOf(id: string): readonly string[] {

@@ -9,17 +9,17 @@ import {
 } from "./captcha/captcha_options.ts";
 import { type PowOptions, type ResolvedPowOptions, resolvePowOptions } from "./pow/pow_options.ts";
 
-/** What keeps the service from being used up by a few. */
+/** Limits that keep a few clients from using up the service. */
 export interface AbuseProtectionOptions {
-  /** How much each caller may ask of the whole service. None unless set. */
+  /** How much each caller may use of the whole service. No limit unless set. */
   readonly budget?: BudgetOptions | undefined;
-  /** Lets proof of work stand in for a budget that has run out. Off unless set. */
+  /** Accepts proof of work in place of a budget that has run out. Off unless set. */
   readonly pow?: PowOptions | undefined;
-  /** Who makes and checks CAPTCHAs. None unless set. */
+  /** The provider of CAPTCHAs. None unless set. */
   readonly captcha?: CaptchaOptions | undefined;
   /**
-   * How many proxies of your own stand before the service: the client's address is then the n-th
-   * from the right of `X-Forwarded-For`. 0 unless set, which is the address of the socket.
+   * The number of your own proxies in front of the service: the client's address is then the n-th
+   * from the right of `X-Forwarded-For`. 0 unless set: then it is the address of the socket.
    */
   readonly trustProxy?: number | undefined;
 }
@@ -27,7 +27,7 @@ export interface AbuseProtectionOptions {
 /** The options with every default in its place. */
 export interface ResolvedAbuseProtection {
   readonly budget: BudgetOptions | null;
-  /** For gates, which stand also where `powIsOn` is false. */
+  /** For gates of resources, which apply also where `powIsOn` is false. */
   pow(): ResolvedPowOptions;
   readonly powIsOn: boolean;
   readonly captcha: ResolvedCaptchaOptions | null;
@@ -49,11 +49,11 @@ export function resolveAbuseProtection(
         "it must be the number of your own proxies",
     );
   }
-  let settled = pow === undefined ? null : resolvePowOptions(pow, isProduction, runtime);
+  let resolvedPow = pow === undefined ? null : resolvePowOptions(pow, isProduction, runtime);
   return {
     budget: budget ?? null,
-    // Only once a gate needs it: a secret that nobody uses must not be missed.
-    pow: () => settled ??= resolvePowOptions({}, isProduction, runtime),
+    // Resolved once a gate needs it: without one, a missing secret is no mistake.
+    pow: () => resolvedPow ??= resolvePowOptions({}, isProduction, runtime),
     powIsOn: pow !== undefined,
     captcha: captcha === undefined ? null : resolveCaptchaOptions(captcha, isProduction),
     trustProxy,
