@@ -187,7 +187,7 @@ const resources: readonly (readonly [name: string, options: unknown, message: st
   [
     "a hidden key that streams would tell",
     { id: notes.id, fields: { readable: [notes.title] }, auth: { public: true } },
-    'streams tell the key of a removed row, but "id" is not in fields.readable: add it, or set ' +
+    'streams send the key of a removed row, but "id" is not in fields.readable: add it, or set ' +
     "capabilities.enableSubscribe to false",
   ],
   [
