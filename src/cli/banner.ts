@@ -1,22 +1,22 @@
 import { urlOf } from "../listener.ts";
 import type { CliRights } from "./cli_rights.ts";
 
-/** The facts that the first output tells. */
+/** What the banner shows. */
 export interface BannerFacts {
   readonly version: string;
   /** Completes "Serving …", e.g. `shop.db, read-only`. */
   readonly subject: string;
   readonly host: string;
   readonly port: number;
-  /** The paths of the resources, as they stand in a URL. */
+  /** The paths of the resources, percent-encoded. */
   readonly paths: readonly string[];
   /** Null where the configuration decides who may do what. */
   readonly access: CliRights | null;
-  /** What to try first: path and query. */
+  /** The path and query of the example. */
   readonly example: string;
 }
 
-/** The first output: what is served and where, the token, and one command that works as it is. */
+/** The first output: what is served and where, the token, and an example command that works. */
 export function banner(facts: BannerFacts): string {
   const url = urlOf(reachableHost(facts.host), facts.port);
   const { paths, access } = facts;
@@ -37,7 +37,7 @@ export function banner(facts: BannerFacts): string {
 
 const maxPaths = 30;
 
-/** An address that means "every address" is no address to call. */
+/** A client cannot connect to the address that stands for every address. */
 function reachableHost(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   return host === "::" ? "::1" : host;
@@ -62,7 +62,7 @@ function exampleCommand(url: string, access: CliRights | null): string {
   return `curl -g${header} ${shellQuote(url)}`;
 }
 
-/** Single quotes take everything but themselves literally, in every POSIX shell. */
+/** In every POSIX shell, all characters but the quote itself are literal in single quotes. */
 export function shellQuote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -9,8 +9,8 @@ import { dnsRebindingGuard } from "./dns_rebinding_guard.ts";
 import { type CliService, refuseWrites, resourceOptionsFor, tokenAuth } from "./cli_service.ts";
 
 /**
- * Every table of a live database becomes a resource. Without `writable` the database is opened
- * read-only. Throws an Error with one sentence when there is nothing to serve.
+ * Serves every table of an existing database. Without `writable` the database is opened read-only.
+ * Throws an Error of one sentence when no table can be served.
  */
 export async function serveDatabase(
   place: string,
@@ -36,9 +36,9 @@ export async function serveDatabase(
   };
 }
 
-/** A bare path is a file of the embedded engine. A missing file would be created by writing. */
+/** A bare path is a SQLite file. A missing file is refused, because opening would create it. */
 async function toUrl(place: string): Promise<string> {
-  // One letter before the colon is a drive.
+  // A single letter before the colon is a drive.
   const isUrl = /^[a-z][a-z0-9+.-]+:/i.test(place);
   const path = isUrl ? filePathOf(place) : place;
   if (path !== null && !await pathExists(path)) {
@@ -65,7 +65,7 @@ function definition(table: TableInfo, access: CliRights): ResourceDefinition {
   const options: ResourceOptions<Record<string, unknown>> = {
     ...resourceOptionsFor(access),
     id: table.primaryKey.map((column) => column.name),
-    // Which column counts versions is not known here; a hash of the row needs none.
+    // The version column is unknown here; a hash of the row needs none.
     etag: {},
   };
   return resource(table, options);
