@@ -183,6 +183,18 @@ Deno.test("with --write a database file is written by whoever has the token", as
   }
 });
 
+Deno.test("the notice about unrecorded writes advises options that the command line does not have", async () => {
+  await using folder = await scratchFolder();
+  const path = join(folder.path, "shop.db");
+  writeShop(path);
+  await using child = startChild([program, "--write", path, "--port", "0"]);
+  await served(child);
+  child.signal("SIGTERM");
+  assertEquals(await child.ended(), 0, child.stderr());
+  const [notice = ""] = child.stderr().match(/.*only the writes of this service.*/g) ?? [];
+  assertStringIncludes(notice, "a configuration with changes: { mode:");
+});
+
 Deno.test("on an address that others reach everything but health needs the token", async () => {
   await using folder = await scratchFolder();
   const path = join(folder.path, "shop.db");
