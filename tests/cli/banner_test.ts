@@ -11,7 +11,7 @@ const facts: BannerFacts = {
   example: "/api/orders?limit=3",
 };
 
-Deno.test("the banner names what is served, where, and what to try", () => {
+Deno.test("the banner shows the subject, the addresses and an example", () => {
   assertEquals(
     banner(facts),
     `resource-api 1.2.3: serving shop.db, read-only
@@ -26,7 +26,7 @@ Try:
   );
 });
 
-Deno.test("the token is shown, and stands in the command where reading needs it", () => {
+Deno.test("the token is shown, and is part of the command where reads need it", () => {
   const open = banner({
     ...facts,
     access: { token: "t_x", readsNeedToken: false, localOnly: false, writable: true },
@@ -40,7 +40,7 @@ Deno.test("the token is shown, and stands in the command where reading needs it"
   assertStringIncludes(closed, "curl -g -H 'Authorization: Bearer t_x' 'http");
 });
 
-Deno.test("an address that means every address is shown as one that can be called", () => {
+Deno.test("the address of all interfaces is shown as one that a client can connect to", () => {
   assertStringIncludes(banner({ ...facts, host: "0.0.0.0" }), "'http://127.0.0.1:8123/");
   assertStringIncludes(banner({ ...facts, host: "::" }), "'http://[::1]:8123/");
 });
