@@ -11,7 +11,7 @@ export interface BannerFacts {
   /** The paths of the resources, percent-encoded. */
   readonly paths: readonly string[];
   /** Null where the configuration decides who may do what. */
-  readonly access: CliRights | null;
+  readonly rights: CliRights | null;
   /** The path and query of the example. */
   readonly example: string;
 }
@@ -19,7 +19,7 @@ export interface BannerFacts {
 /** The first output: what is served and where, the token, and an example command that works. */
 export function banner(facts: BannerFacts): string {
   const url = urlOf(reachableHost(facts.host), facts.port);
-  const { paths, access } = facts;
+  const { paths, rights } = facts;
   const shown = paths.slice(0, maxPaths).map((path) => `  ${url}${path}`);
   if (paths.length > maxPaths) shown.push(`  … and ${paths.length - maxPaths} more`);
   return [
@@ -27,10 +27,10 @@ export function banner(facts: BannerFacts): string {
     "",
     ...shown,
     `  ${url}/healthz`,
-    ...tokenLines(access),
+    ...tokenLines(rights),
     "",
     "Try:",
-    `  ${exampleCommand(url + facts.example, access)}`,
+    `  ${exampleCommand(url + facts.example, rights)}`,
     "",
   ].join("\n");
 }
@@ -48,15 +48,15 @@ function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, "\ufffd");
 }
 
-function tokenLines(access: CliRights | null): readonly string[] {
-  if (access === null || access.token === null) return [];
-  const what = access.readsNeedToken ? "Requests need" : "Writes need";
-  return ["", `${what} the header  Authorization: Bearer ${access.token}`];
+function tokenLines(rights: CliRights | null): readonly string[] {
+  if (rights === null || rights.token === null) return [];
+  const what = rights.readsNeedToken ? "Requests need" : "Writes need";
+  return ["", `${what} the header  Authorization: Bearer ${rights.token}`];
 }
 
-function exampleCommand(url: string, access: CliRights | null): string {
-  const header = access?.readsNeedToken === true && access.token !== null
-    ? ` -H ${shellQuote(`Authorization: Bearer ${access.token}`)}`
+function exampleCommand(url: string, rights: CliRights | null): string {
+  const header = rights?.readsNeedToken === true && rights.token !== null
+    ? ` -H ${shellQuote(`Authorization: Bearer ${rights.token}`)}`
     : "";
   // `-g`: curl would take brackets of an IPv6 address or of a filter for a pattern.
   return `curl -g${header} ${shellQuote(url)}`;

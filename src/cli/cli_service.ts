@@ -12,16 +12,16 @@ export interface CliService {
   /** Completes "Serving …", e.g. `shop.db, read-only`. */
   readonly subject: string;
   /** Null where the configuration decides about access. */
-  readonly access: CliRights | null;
+  readonly rights: CliRights | null;
   /** The query of the banner's example, for the first resource. */
   readonly exampleQuery: string;
 }
 
 /** The options that all resources share without a configuration file. */
 export function resourceOptionsFor(
-  access: CliRights,
+  rights: CliRights,
 ): Pick<ResourceOptions<unknown>, "auth" | "capabilities" | "strictInput"> {
-  const { readsNeedToken, writable } = access;
+  const { readsNeedToken, writable } = rights;
   return {
     auth: {
       public: !readsNeedToken,
@@ -62,8 +62,8 @@ export async function refuseWrites(
 const writingMethods: ReadonlySet<string> = new Set(["POST", "PATCH", "PUT", "DELETE"]);
 
 /** Identifies the operator, who started the process, by the printed token. */
-export function tokenAuth(access: CliRights): AuthOptions | undefined {
-  const { token, readsNeedToken } = access;
+export function tokenAuth(rights: CliRights): AuthOptions | undefined {
+  const { token, readsNeedToken } = rights;
   if (token === null) return undefined;
   const middleware: Middleware = async function identify(context, next) {
     const credentials = checkToken(context.req.header("authorization"), token);

@@ -44,11 +44,11 @@ async function prepare(command: ServeCommand, runtime: Runtime): Promise<CliServ
     return {
       config: { runtime, ...config },
       subject: path,
-      access: null,
+      rights: null,
       exampleQuery: "?limit=3",
     };
   }
-  const access = decideCliRights({
+  const rights = decideCliRights({
     host: command.host ?? defaultHost,
     public: command.public,
     // The demonstration is in memory, so that it needs no --write, only the token.
@@ -56,10 +56,10 @@ async function prepare(command: ServeCommand, runtime: Runtime): Promise<CliServ
   }, runtime.random);
   if (database === null) {
     const { serveDemonstration } = await import("./serve_demonstration.ts");
-    return await serveDemonstration(access, runtime);
+    return await serveDemonstration(rights, runtime);
   }
   const { serveDatabase: serveInstantly } = await import("./serve_database.ts");
-  return await serveInstantly(database, access, runtime);
+  return await serveInstantly(database, rights, runtime);
 }
 
 const defaultHost = "127.0.0.1";
@@ -87,7 +87,7 @@ async function listen(app: App, context: ServeContext): Promise<Server> {
         host,
         port,
         paths,
-        access: service.access,
+        rights: service.rights,
         example: paths[0] === undefined ? "/healthz" : paths[0] + service.exampleQuery,
       }));
     },

@@ -14,11 +14,11 @@ import { type CliService, refuseWrites, resourceOptionsFor, tokenAuth } from "./
  */
 export async function serveDatabase(
   place: string,
-  access: CliRights,
+  rights: CliRights,
   runtime: Runtime,
 ): Promise<CliService> {
   const db = await openDatabase(await toUrl(place), {
-    readOnly: !access.writable,
+    readOnly: !rights.writable,
     observe: runtime.observe,
   });
   const tables = await introspect(db, runtime);
@@ -26,12 +26,12 @@ export async function serveDatabase(
     config: {
       db,
       runtime,
-      auth: tokenAuth(access),
-      middleware: [...dnsRebindingGuard(access), ...(access.writable ? [] : [refuseWrites])],
-      resources: tables.map((table) => definition(table, access)),
+      auth: tokenAuth(rights),
+      middleware: [...dnsRebindingGuard(rights), ...(rights.writable ? [] : [refuseWrites])],
+      resources: tables.map((table) => definition(table, rights)),
     },
-    subject: `${db.label}, ${access.writable ? "with writes" : "read-only"}`,
-    access,
+    subject: `${db.label}, ${rights.writable ? "with writes" : "read-only"}`,
+    rights,
     exampleQuery: "?limit=3",
   };
 }
@@ -61,9 +61,9 @@ async function introspect(db: Database, runtime: Runtime): Promise<readonly Tabl
   throw new Error(`Cannot serve ${db.label}: it has no table with a primary key`);
 }
 
-function definition(table: TableInfo, access: CliRights): ResourceDefinition {
+function definition(table: TableInfo, rights: CliRights): ResourceDefinition {
   const options: ResourceOptions<Record<string, unknown>> = {
-    ...resourceOptionsFor(access),
+    ...resourceOptionsFor(rights),
     id: table.primaryKey.map((column) => column.name),
     // The version column is unknown here; a hash of the row needs none.
     etag: {},

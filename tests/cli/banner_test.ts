@@ -7,7 +7,7 @@ const facts: BannerFacts = {
   host: "127.0.0.1",
   port: 8123,
   paths: ["/api/orders", "/api/order%20lines"],
-  access: { token: null, readsNeedToken: false, localOnly: false, writable: false },
+  rights: { token: null, readsNeedToken: false, localOnly: false, writable: false },
   example: "/api/orders?limit=3",
 };
 
@@ -29,13 +29,13 @@ Try:
 Deno.test("the token is shown, and is part of the command where reads need it", () => {
   const open = banner({
     ...facts,
-    access: { token: "t_x", readsNeedToken: false, localOnly: false, writable: true },
+    rights: { token: "t_x", readsNeedToken: false, localOnly: false, writable: true },
   });
   assertStringIncludes(open, "Writes need the header  Authorization: Bearer t_x");
   assertStringIncludes(open, "\n  curl -g 'http");
   const closed = banner({
     ...facts,
-    access: { token: "t_x", readsNeedToken: true, localOnly: false, writable: false },
+    rights: { token: "t_x", readsNeedToken: true, localOnly: false, writable: false },
   });
   assertStringIncludes(closed, "curl -g -H 'Authorization: Bearer t_x' 'http");
 });

@@ -105,7 +105,7 @@ export function resolveResource(
       find,
     }),
     softDelete,
-    live: softDelete?.live ?? allRows,
+    undeleted: softDelete?.undeleted ?? allRows,
     hooks: options.hooks ?? {},
     hookTimeoutMs: options.hooks?.timeoutMs ?? 5_000,
     procedures,

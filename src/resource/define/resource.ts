@@ -79,7 +79,7 @@ export interface Resource {
   readonly etag: EtagPolicy | null;
   readonly softDelete: SoftDelete | null;
   /** The rows that are not marked deleted. */
-  readonly live: Filter;
+  readonly undeleted: Filter;
   readonly hooks: AnyHooks;
   readonly hookTimeoutMs: number;
   readonly procedures: ReadonlyMap<string, Procedure>;

@@ -188,7 +188,7 @@ export function relatedRight(
   const grant = related.get(target);
   const links = readableLinks(relation, target, related);
   if (grant === undefined || links.kind === "none") return null;
-  return { where: and(grant.rows, target.live, filter.restrictTo(related)), links };
+  return { where: and(grant.rows, target.undeleted, filter.restrictTo(related)), links };
 }
 
 function tooMuch(): Problem {

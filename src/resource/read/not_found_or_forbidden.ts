@@ -19,7 +19,7 @@ export async function notFoundOrForbidden(
   target: { readonly key: Key; readonly segment: string },
   { grant, resource }: WriteCall,
   connection: Connection,
-  among: Filter = resource.live,
+  among: Filter = resource.undeleted,
 ): Promise<Problem> {
   const { table, reader } = resource;
   if (grant.rows.kind === "all") return notFound(resource, target.segment);

@@ -83,5 +83,5 @@ export function readableLinks(
   const served = far === undefined ? undefined : resourceOf(near.table);
   if (served === undefined) return allRows;
   const grant = related.get(served);
-  return grant === undefined ? noRows : and(grant.rows, served.live);
+  return grant === undefined ? noRows : and(grant.rows, served.undeleted);
 }

@@ -46,7 +46,7 @@ export function parseRelationFilter(text: string | undefined, resource: Resource
 
 /** The rows of a list or a count: those marked deleted only with `withDeleted=true`. */
 export function softDeleteFilter(query: Query, resource: Resource): Filter {
-  return parseFlag(query, "withDeleted") ? allRows : resource.live;
+  return parseFlag(query, "withDeleted") ? allRows : resource.undeleted;
 }
 
 const everyRow: RelationFilter = Object.freeze({ reached: noResources, restrictTo: () => allRows });
@@ -109,7 +109,7 @@ function restricted(
       const target = targetOf(filter.relation, resource);
       const grant = related.get(target);
       if (grant === undefined) return noRows;
-      const inner = and(restricted(filter.filter, target, related), grant.rows, target.live);
+      const inner = and(restricted(filter.filter, target, related), grant.rows, target.undeleted);
       const links = readableLinks(filter.relation, resource, related);
       if (inner.kind === "none" || links.kind === "none") return noRows;
       return { ...filter, filter: inner, links };
