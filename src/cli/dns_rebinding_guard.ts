@@ -17,7 +17,7 @@ export function dnsRebindingGuard({ localOnly, token }: CliRights): readonly Mid
     if (!hasToken && !isLoopback(hostOf(context.req.raw.url))) {
       throw new Problem(
         "forbidden",
-        "Cannot answer under this name: ask for localhost or 127.0.0.1, or start with --public",
+        "Cannot answer under this name: use localhost or 127.0.0.1, or start with --public",
       );
     }
     await next();

@@ -66,7 +66,7 @@ function looksLikeFilter(name: string, value: string): boolean {
 function unencoded(): Problem {
   return new Problem(
     "invalid-parameter",
-    "The query looks like a filter cut in pieces: encode & as %26, and ; , = as they stand in values",
+    "The query looks like a truncated filter: encode & as %26, and so ; , = where values have them",
   );
 }
 

@@ -194,7 +194,7 @@ export function relatedRight(
 function tooMuch(): Problem {
   return new Problem(
     "query-too-expensive",
-    `Cannot include so many rows: more than ${maxIncludedRows} belong to this answer. Ask for a ` +
+    `Cannot include so many rows: more than ${maxIncludedRows} belong to this answer. Request a ` +
       "smaller page, give the relations a limit, or include fewer",
     { details: { limit: maxIncludedRows } },
   );
