@@ -8,8 +8,8 @@ import type { ListenOptions } from "./listener.ts";
 import { tableInfoKey } from "./schema/table_like.ts";
 
 /**
- * Refuses what the types refuse, for those who write JavaScript or are new here: one sentence that
- * names the option. What the values mean is checked where they are settled.
+ * Refuses what the types refuse, for programs in JavaScript and unchecked values: one sentence that
+ * names the option. What the values mean is checked where they are resolved.
  */
 export function checkConfig(config: AppConfig): void {
   requireKnownOptions(config, knownOptions, "Cannot start: the service");
@@ -25,7 +25,7 @@ export function checkConfig(config: AppConfig): void {
   }
 }
 
-/** With those of a listener: `serve` and the command line hand over the whole configuration. */
+/** Includes those of a listener: `serve` and the command line pass the whole configuration. */
 const knownOptions: Readonly<
   Record<keyof ServiceConfig | keyof ListenOptions, true>
 > = {
@@ -120,7 +120,7 @@ function checkKv(kv: unknown): void {
         `Cannot start: kv takes a path, ":memory:" or an https:// URL, not one of ${scheme}://`,
       );
     }
-    // The token and every record would go over the network as they are.
+    // The token and every record would cross the network in clear text.
     if (isLoopback(hostOf(kv))) return;
     throw new Error("Cannot start: kv takes http:// on this machine alone: use https://");
   }
@@ -131,7 +131,7 @@ function checkKv(kv: unknown): void {
   throw new Error(`Cannot start: kv must be a text, a Deno.Kv or a KeyValue, not ${showValue(kv)}`);
 }
 
-/** The empty text for what is no URL. */
+/** The host of a URL; the empty text for an invalid one. */
 function hostOf(url: string): string {
   const { hostname = "" } = URL.parse(url) ?? {};
   return hostname.replace(/^\[(.*)\]$/, "$1");

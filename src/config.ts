@@ -9,16 +9,16 @@ import type { CorsOptions } from "./service/cors.ts";
 import type { Middleware, Router } from "./service/middleware.ts";
 import type { SecurityHeaders } from "./service/responder.ts";
 
-/** Everything an app can be told. */
+/** Every option of an app. */
 export interface AppConfig {
-  /** The database of every resource that names none of its own. */
+  /** The database of every resource without `db`. */
   readonly db: Database;
   /** The tables that are served; see {@link resource}. */
   readonly resources: readonly ResourceDefinition[];
   /** The path below which resources are mounted; `/api` unless set. */
   readonly basePath?: string | undefined;
   /**
-   * Seals cursors. A list rotates: the first seals, all open. Unset, `SERVICE_SECRET` is read;
+   * Seals cursors. A list rotates: the first seals, all open. Unset, `SERVICE_SECRET` is used;
    * without that it is random, with a notice, and in production the start fails.
    */
   readonly secret?: string | readonly string[] | undefined;
@@ -31,11 +31,11 @@ export interface AppConfig {
   /** Budgets, proof of work and CAPTCHAs. None unless set. */
   readonly abuseProtection?: AbuseProtectionOptions | undefined;
   /**
-   * How a request with an `Idempotency-Key` is told from its repetitions; `false` does not look at
-   * the header.
+   * How repetitions of a request with an `Idempotency-Key` are recognized; `false` ignores the
+   * header.
    */
   readonly idempotency?: false | IdempotencyOptions | undefined;
-  /** Who is calling: routes to log in at, and how a request is identified. */
+  /** Authentication: routes to log in at, and how the user of a request is identified. */
   readonly auth?: AuthOptions | undefined;
   /** Runs before everything else, in this order; any Hono middleware. */
   readonly middleware?: readonly Middleware[] | undefined;
@@ -59,7 +59,7 @@ export interface AppConfig {
   readonly runtime?: Runtime | undefined;
 }
 
-/** How many live streams may be open at once in one process; beyond, opening one is a 429. */
+/** How many live streams may be open at once in one process; one more is a 429. */
 export interface SubscribeOptions {
   /** Of one user, 10 unless set. */
   readonly maxPerUser?: number | undefined;
@@ -67,17 +67,17 @@ export interface SubscribeOptions {
   readonly maxPerAddress?: number | undefined;
 }
 
-/** Who is calling. */
+/** How users log in and are identified. */
 export interface AuthOptions {
   /** Mounted at `{basePath}/auth`; any Hono app. */
   readonly routes?: Router | undefined;
-  /** Finds the caller and sets it: `c.set("user", { id })`. */
+  /** Identifies the user and sets it: `c.set("user", { id })`. */
   readonly middleware?: Middleware | undefined;
 }
 
 /** An app and where it listens. */
 export interface ServiceConfig extends AppConfig {
-  /** 8000 unless set; 0 takes a free one. */
+  /** 8000 unless set; 0 takes a free port. */
   readonly port?: number | undefined;
   /** The address to bind; `127.0.0.1` unless set. */
   readonly host?: string | undefined;

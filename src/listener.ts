@@ -3,10 +3,10 @@ import { Problem } from "./problem/problem.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { sleep } from "./runtime/event_loop.ts";
 
-/** What can stand behind a listener; an app is one. */
+/** What a listener can serve; an app is one. */
 export interface Listenable {
   fetch(request: Request, info: Deno.ServeHandlerInfo): Response | Promise<Response>;
-  /** From now on `/readyz` answers 503 and long streams end. */
+  /** From now on `/readyz` answers 503, and live streams end. */
   drain(): void;
   close(): Promise<void>;
 }
@@ -17,7 +17,7 @@ export interface ListenOptions {
   readonly port?: number | undefined;
   /** The address to bind; `127.0.0.1` by default, so that nothing is open by accident. */
   readonly host?: string | undefined;
-  /** Called once, instead of the observation, when the first connection can come. */
+  /** Called once, instead of the observation, when connections are accepted. */
   readonly onListen?: ((server: Server) => void) | undefined;
   /** How long requests in flight may take after `stop()`; 10,000 by default. */
   readonly stopDeadlineMs?: number | undefined;
@@ -25,9 +25,9 @@ export interface ListenOptions {
 
 /** A running listener. */
 export interface Server {
-  /** With the port that was really taken, e.g. `http://127.0.0.1:8000`. */
+  /** With the port in use, e.g. `http://127.0.0.1:8000`. */
   readonly url: string;
-  /** The port that was really taken. */
+  /** The port in use, even where the option was 0. */
   readonly port: number;
   /** Resolves when everything is stopped and closed. */
   readonly finished: Promise<void>;
@@ -36,9 +36,9 @@ export interface Server {
 }
 
 /**
- * Serves `app`, and listens again when the listener dies: `Deno.serve` gives up for good when the
- * process runs out of file descriptors, which any client can bring about with idle connections.
- * Throws an Error that says why when the first try fails, e.g. because the port is taken.
+ * Serves `app`, and listens again when the listener fails: `Deno.serve` ends for good when the
+ * process runs out of file descriptors, which any client can cause with idle connections. Throws an
+ * Error with the reason when the first attempt fails, e.g. because the port is taken.
  */
 export function listen(app: Listenable, options: ListenOptions, runtime: Runtime): Server {
   const { port: wanted = 8000, host = "127.0.0.1", onListen, stopDeadlineMs = 10_000 } = options;
@@ -46,7 +46,7 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
   const { port } = first.addr;
   const url = urlOf(host, port);
   const finished = Promise.withResolvers<void>();
-  /** Null while the listener is dead. */
+  /** Null after the listener has failed. */
   let socket: Socket | null = first;
   let stopped: Promise<void> | null = null;
 
@@ -119,9 +119,9 @@ function openSocket(app: Listenable, hostname: string, port: number, runtime: Ru
   return Deno.serve({
     hostname,
     port,
-    // Deno's own line would stand in the output of every test and every container.
+    // Suppresses Deno's own line in the output of every test and every container.
     onListen() {},
-    // An app answers its own failures; what still comes here must not show a stack to a client.
+    // An app answers its own failures; any other error must not show a stack to the client.
     onError(error) {
       if (!(error instanceof ResponseAborted)) {
         runtime.observe({ kind: "request_failed", method: "?", path: "?", error });
@@ -140,8 +140,8 @@ function internalError(): Response {
 }
 
 /**
- * Deno cannot cut the connections of a listener that already shuts down (an abort throws then), so
- * that past the deadline they stay until the client or the process leaves.
+ * Deno cannot close the connections of a listener that is shutting down (an abort throws then), so
+ * that after the deadline they stay until the client or the process ends.
  */
 async function finishRequests(socket: Socket, deadlineMs: number, runtime: Runtime): Promise<void> {
   const deadline = Promise.withResolvers<void>();

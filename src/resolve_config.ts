@@ -13,11 +13,11 @@ import { corsMiddleware } from "./service/cors.ts";
 import type { Middleware } from "./service/middleware.ts";
 import type { SecurityHeaders } from "./service/responder.ts";
 
-/** An app's options with every default in its place. */
+/** An app's options, every default resolved. */
 export interface ResolvedConfig {
   readonly basePath: string;
   readonly secrets: readonly string[];
-  /** The variables that would set what is random instead. */
+  /** The environment variables that would set the secrets that are random now. */
   readonly missingSecrets: readonly string[];
   readonly health: boolean;
   readonly securityHeaders: SecurityHeaders;
@@ -45,7 +45,7 @@ export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConf
   } = config;
   if (!/^(\/[\w.~-]+)*$/.test(basePath)) {
     throw new Error(
-      `Cannot use basePath "${basePath}": it is "" or like "/api", with no slash behind`,
+      `Cannot use basePath "${basePath}": it is "" or like "/api", with no slash at the end`,
     );
   }
   const own = auth.middleware === undefined ? [] : [auth.middleware];
@@ -89,7 +89,7 @@ function missingSecrets(
     .map(({ variable }) => variable);
 }
 
-/** First of all, so that what is refused by the others can be read by a page as well. */
+/** First of all, so that a page can read the refusals of the others as well. */
 function corsBefore({ cors = false, abuseProtection }: AppConfig): readonly Middleware[] {
   const { tokenHeader } = abuseProtection?.captcha ?? {};
   return cors === false ? [] : [corsMiddleware(cors, tokenHeader)];

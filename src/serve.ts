@@ -5,12 +5,12 @@ import { consoleObserver } from "./runtime/console_observer.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
 
-/** An app, where it listens, and how it stops. */
+/** The options of an app, of its listener, and of its stop. */
 export interface ServeConfig extends ServiceConfig, ListenOptions {}
 
 /**
- * Creates the app, listens, and takes care of the process: a SIGTERM or SIGINT stops it gracefully,
- * a second one at once, and a rejection that nobody waits for is observed instead of deadly.
+ * Creates the app, listens, and manages the process: a SIGTERM or SIGINT stops it gracefully, a
+ * second one at once, and an unhandled rejection is observed instead of ending the process.
  * Throws a plain Error when an option is wrong or the port is taken.
  *
  * @example
@@ -36,7 +36,7 @@ export async function serve(config: ServeConfig): Promise<Server> {
   return await serveApp(app, config, runtime);
 }
 
-/** Does for an app that exists what {@link serve} does; closes it when it cannot listen. */
+/** As {@link serve}, for an app that exists; closes the app when it cannot listen. */
 export async function serveApp(
   app: App,
   options: ListenOptions,
@@ -46,8 +46,8 @@ export async function serveApp(
     return listen(app, {
       ...options,
       onListen(server) {
-        // Whoever is told that the service listens may stop it with the next breath.
-        ownProcess(server, runtime);
+        // First: a parent that learns that the service listens may send a signal at once.
+        superviseProcess(server, runtime);
         if (options.onListen !== undefined) options.onListen(server);
         else runtime.observe({ kind: "listening", url: server.url });
       },
@@ -58,7 +58,7 @@ export async function serveApp(
   }
 }
 
-function ownProcess(server: Server, runtime: Runtime): void {
+function superviseProcess(server: Server, runtime: Runtime): void {
   let isStopping = false;
   function stopBySignal(): void {
     if (isStopping) return;
@@ -79,25 +79,25 @@ function ownProcess(server: Server, runtime: Runtime): void {
 
   for (const signal of stopSignals) Deno.addSignalListener(signal, stopBySignal);
   globalThis.addEventListener("unhandledrejection", observeRejection);
-  const letGo = () => {
-    // Who was told to stop hears the same wish once more, however fast it is done.
+  const stopWatching = () => {
+    // After a signal, `release` runs later: the same signal may arrive twice, however fast the stop.
     if (!isStopping) release();
     globalThis.removeEventListener("unhandledrejection", observeRejection);
   };
-  server.finished.then(letGo, letGo);
+  server.finished.then(stopWatching, stopWatching);
 }
 
 const stopSignals: readonly Deno.Signal[] = Deno.build.os === "windows"
   ? ["SIGINT", "SIGBREAK"]
   : ["SIGINT", "SIGTERM"];
 
-/** One wish often comes twice: to the whole group of processes, and passed on by the parent. */
+/** One signal often arrives twice: sent to the process group, and forwarded by the parent. */
 const sameSignalMs = 100;
 
-/** A stream that outlived the deadline, or a forgotten timer, must not keep a stopped process. */
+/** A stream past the deadline, or a forgotten timer, must not keep a stopped process alive. */
 function exitSoon(): void {
-  setTimeout(() => Deno.exit(0), lastWordsMs).unref();
+  setTimeout(() => Deno.exit(0), exitDelayMs).unref();
 }
 
-/** What waits for `finished` has this long. */
-const lastWordsMs = 500;
+/** How long code that waits for `finished` may still run. */
+const exitDelayMs = 500;

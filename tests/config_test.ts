@@ -12,7 +12,7 @@ const notes = table("notes", { id: integer().primaryKey(), title: text() });
 const others = table("others", { id: integer().primaryKey(), title: text() });
 const pairs = table("pairs", { a: integer().primaryKey(), b: integer().primaryKey() });
 
-/** What the start says to this configuration, whose types are wrong on purpose. */
+/** The error of the start with this configuration, whose types are wrong on purpose. */
 async function complaint(config: (db: unknown) => unknown): Promise<string> {
   const db = await openDatabase("sqlite::memory:");
   const given = { runtime: systemRuntime(() => {}), ...config(db) as Record<string, unknown> };
@@ -38,12 +38,12 @@ const services: readonly (readonly [name: string, unknown, message: string])[] =
 ];
 
 for (const [name, config, message] of services) {
-  Deno.test(`${name} ends the start in words`, async () => {
+  Deno.test(`${name} fails the start with a sentence`, async () => {
     assertEquals(await complaint(() => config), `Cannot start: ${message}`);
   });
 }
 
-Deno.test("a database that nobody waited for ends the start in words", async () => {
+Deno.test("a database that is not awaited fails the start with a sentence", async () => {
   const db = openDatabase("sqlite::memory:");
   assertEquals(
     await complaint(() => ({ db, resources: [] })),
@@ -61,7 +61,7 @@ const withDb: readonly (readonly [name: string, unknown, message: string])[] = [
     "resources[0] must be made by resource(), not a table: write resource(table, options)",
   ],
   [
-    "a resource that is none",
+    "a resource that resource() did not make",
     { resources: [undefined] },
     "resources[0] must be made by resource(), not undefined",
   ],
@@ -71,7 +71,7 @@ const withDb: readonly (readonly [name: string, unknown, message: string])[] = [
     'the service has no option "bodylimit": did you mean "bodyLimit"?',
   ],
   [
-    "an option of another world",
+    "an option of another library",
     { resources: [], telemetryEndpoint: "x" },
     'the service has no option "telemetryEndpoint"',
   ],
@@ -86,7 +86,7 @@ const withDb: readonly (readonly [name: string, unknown, message: string])[] = [
     'auth has no option "midleware": did you mean "middleware"?',
   ],
   [
-    "a store that nobody waited for",
+    "a store that is not awaited",
     { resources: [], kv: Promise.resolve() },
     "kv is a promise: write kv: await Deno.openKv()",
   ],
@@ -105,7 +105,7 @@ const withDb: readonly (readonly [name: string, unknown, message: string])[] = [
     ),
   ["an empty path as store", { resources: [], kv: "" }, "kv is an empty text: give it a path"],
   [
-    "a store that is none",
+    "an object that is no store",
     { resources: [], kv: { get() {} } },
     "kv must be a text, a Deno.Kv or a KeyValue, not an object",
   ],
@@ -117,9 +117,9 @@ const withDb: readonly (readonly [name: string, unknown, message: string])[] = [
 ];
 
 for (const [name, config, message] of withDb) {
-  Deno.test(`${name}: the start ends in words`, async () => {
-    const told = await complaint((db) => ({ db, ...config as Record<string, unknown> }));
-    assertEquals(told, `Cannot start: ${message}`);
+  Deno.test(`${name}: the start fails with a sentence`, async () => {
+    const error = await complaint((db) => ({ db, ...config as Record<string, unknown> }));
+    assertEquals(error, `Cannot start: ${message}`);
   });
 }
 
@@ -134,7 +134,7 @@ const resources: readonly (readonly [name: string, options: unknown, message: st
     'fields.readable names "title" of another table, "others"',
   ],
   [
-    "a field that is not there",
+    "a field that does not exist",
     { id: notes.id, fields: { readable: [undefined] } },
     "fields.readable takes columns, not undefined",
   ],
@@ -185,45 +185,45 @@ const resources: readonly (readonly [name: string, options: unknown, message: st
   ],
   ["a path that is no text", { id: notes.id, path: 5 }, 'path must be a text like "notes", not 5'],
   [
-    "a hidden key that streams would tell",
+    "a hidden key that streams would send",
     { id: notes.id, fields: { readable: [notes.title] }, auth: { public: true } },
-    'streams tell the key of a removed row, but "id" is not in fields.readable: add it, or set ' +
+    'streams send the key of a removed row, but "id" is not in fields.readable: add it, or set ' +
     "capabilities.enableSubscribe to false",
   ],
   [
-    "a group that is none",
+    "a list in place of an object",
     { id: notes.id, fields: [notes.id] },
     "fields must be an object, not a list",
   ],
 ];
 
 for (const [name, options, message] of resources) {
-  Deno.test(`a resource with ${name} ends the start in words`, async () => {
-    const told = await complaint((db) => ({ db, resources: [{ table: notes, options }] }));
-    assertEquals(told, `Cannot serve "notes": ${message}`);
+  Deno.test(`a resource with ${name} fails the start with a sentence`, async () => {
+    const error = await complaint((db) => ({ db, resources: [{ table: notes, options }] }));
+    assertEquals(error, `Cannot serve "notes": ${message}`);
   });
 }
 
-Deno.test("a path is what stands in a URL", async () => {
-  const toldOf = (path: string) =>
+Deno.test("a path is percent-encoded, without a slash at an end", async () => {
+  const complaintOf = (path: string) =>
     complaint((db) => ({ db, resources: [resource(notes, { id: notes.id, path })] }));
   for (const path of ["", "/notes", "notes/", "a//b", "my notes", "notes?", "é", "..", "50%"]) {
     assertEquals(
-      await toldOf(path),
+      await complaintOf(path),
       'Cannot serve "notes": path must be like "notes", with no slash at an end and what a URL ' +
         `cannot hold percent-encoded, not ${JSON.stringify(path)}`,
     );
   }
-  // These get as far as the database.
+  // These pass, so that the start fails at the missing table.
   for (const path of ["notes", "shop/notes", "my%20notes", "notes.v2", "~ada"]) {
-    assertEquals((await toldOf(path)).includes("createTables"), true, path);
+    assertEquals((await complaintOf(path)).includes("createTables"), true, path);
   }
 });
 
-Deno.test("the key of a composite table is suggested whole", async () => {
-  const told = await complaint((db) => ({ db, resources: [{ table: pairs, options: {} }] }));
+Deno.test("all columns of a composite key are suggested", async () => {
+  const error = await complaint((db) => ({ db, resources: [{ table: pairs, options: {} }] }));
   assertEquals(
-    told,
+    error,
     'Cannot serve "pairs": id is missing: name the primary key, id: [pairs.a, pairs.b]',
   );
 });

@@ -5,21 +5,21 @@ import type { User } from "./user.ts";
 
 declare const granted: unique symbol;
 
-/** The right to touch some rows. Only {@link authorize} makes one, and no plan is built without. */
+/** The right to access some rows. Only {@link authorize} makes one, and every plan needs one. */
 export interface Grant {
   readonly [granted]: true;
   readonly access: Access;
   readonly user: User | null;
-  /** The rows that may be touched, before and after a write. */
+  /** The rows that may be accessed, before and after a write. */
   readonly rows: Filter;
-  /** The rows whose existence may be admitted: outside it, a row is "not found". */
+  /** The rows whose existence may be revealed: any other row is "not found". */
   readonly visible: Filter;
 }
 
 /**
- * Denies by default. `public` is asked first and shows every row; then the caller must be a user
- * (401, and the scope does not run); then the scope decides, and none or `none()` is 403.
- * What a scope throws is passed on, so that it ends the request without a right.
+ * Denies by default. `public` comes first and grants every row; then the caller must be a user (401,
+ * and the scope does not run); then the scope decides, and without one or with `none()` it is a 403.
+ * An error of a scope propagates, so that it ends the request without a grant.
  */
 export function authorize(
   access: Access,
@@ -44,8 +44,8 @@ async function authorizeUser(
 }
 
 /**
- * Throws a 401 where only a user gets on, and a 403 where no user does: before a body is read or a
- * name is looked up. What depends on the user is left to {@link authorize}.
+ * Throws a 401 where a user is required, and a 403 where no user has access: before the body is
+ * read. Which rows the user may access is decided by {@link authorize}.
  */
 export function requireAccess(access: Access, user: User | null, policy: AccessPolicy): void {
   if (policy.public.has(access)) return;
@@ -63,7 +63,7 @@ function forbidden(access: Access): Problem {
   return new Problem("forbidden", `Cannot ${access}: you have no right to`);
 }
 
-/** What the user may read, or, where nobody granted reading, what the write's own scope covers. */
+/** The rows that the user may read, or, without a grant to read, those of the write's own scope. */
 async function visibleRows(own: Filter, user: User, policy: AccessPolicy): Promise<Filter> {
   if (policy.public.has("read")) return allRows;
   const readable = await scopedRows("read", user, policy);
@@ -76,6 +76,6 @@ async function scopedRows(access: Access, user: User, policy: AccessPolicy): Pro
 }
 
 function grant(access: Access, user: User | null, rows: Filter, visible: Filter): Grant {
-  // The brand exists for the compiler only, and this is the one place that may put it on.
+  // The brand exists for the compiler only, and no other function may add it.
   return { access, user, rows, visible } as Grant;
 }

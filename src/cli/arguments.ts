@@ -1,15 +1,15 @@
 import { parseArgs } from "node:util";
 import { nearestName } from "../problem/nearest_name.ts";
 
-/** What the command line asks for. */
+/** A parsed command line. */
 export type Command =
   | { readonly kind: "help" }
   | { readonly kind: "version" }
   | ServeCommand
-  /** Not understood; `message` says what and what instead. */
+  /** Invalid arguments; `message` says which, and what to write instead. */
   | { readonly kind: "misused"; readonly message: string };
 
-/** Serve something: a database, a configuration file, or what is found. */
+/** Serves a database, a configuration file, or else the one in the folder or the demonstration. */
 export interface ServeCommand {
   readonly kind: "serve";
   /** A file or a URL of a database, or null. */
@@ -22,13 +22,13 @@ export interface ServeCommand {
   readonly write: boolean;
 }
 
-/** Reads the arguments of the command line; never throws. */
+/** Parses the arguments of the command line; never throws. */
 export function parseArguments(args: readonly string[]): Command {
   const { values, positionals, tokens } = parseArgs({
     args: [...args],
     options,
     allowPositionals: true,
-    // Strict parsing throws texts that know nothing of the nearest flag.
+    // Strict parsing throws messages that do not suggest the nearest option.
     strict: false,
     tokens: true,
   });
@@ -91,10 +91,10 @@ function faultOf({ name, rawName, value }: OptionToken): string | null {
     const known = nearestName(name, Object.keys(options));
     return `Unknown option ${rawName}${known === null ? "" : `: did you mean --${known}?`}`;
   }
-  // `hasOwn` above is what makes the name one of the keys.
+  // `hasOwn` above ensures that the name is one of the keys.
   const { type } = options[name as keyof typeof options];
   if (type === "boolean" && value !== undefined) return `The option ${rawName} takes no value`;
-  // `--config --write` would take the next flag for a file.
+  // `--config --write` would take the next option for a file.
   if (type === "string" && (value === undefined || value === "" || value.startsWith("-"))) {
     return `The option ${rawName} needs a value`;
   }

@@ -3,28 +3,28 @@ import { timingSafeEqual } from "node:crypto";
 import { isLoopback } from "../protocol/loopback.ts";
 import type { Random } from "../runtime/runtime.ts";
 
-/** Who may do what when nothing but the command line says so. */
+/** The access to tables that are served without a configuration file. */
 export interface CliRights {
-  /** The bearer token that was made for this run, or null where nothing needs one. */
+  /** The bearer token of this process, or null where no request needs one. */
   readonly token: string | null;
-  /** Whether reading needs it too. */
+  /** Whether reads need the token, too. */
   readonly readsNeedToken: boolean;
-  /** Whether only this machine may ask, and only by its own name: see `dnsRebindingGuard`. */
+  /** Whether only this machine may send requests: see {@link dnsRebindingGuard}. */
   readonly localOnly: boolean;
   readonly writable: boolean;
 }
 
-/** What decides about {@link CliRights}. */
+/** What {@link CliRights} depend on. */
 export interface CliRightsOptions {
   readonly host: string;
-  /** The reads are for everybody, wherever they come from. */
+  /** Whether reads are open on every address. */
   readonly public: boolean;
   readonly writable: boolean;
 }
 
 /**
- * Reads are open where only this machine can ask. On any other address they need the token, unless
- * they were said to be public. Writes always need it.
+ * Reads are open where only this machine can connect. On any other address they need the token,
+ * unless `public` opens them. Writes always need it.
  */
 export function decideCliRights(facts: CliRightsOptions, random: Random): CliRights {
   const localOnly = !facts.public && isLoopback(facts.host);
@@ -33,17 +33,17 @@ export function decideCliRights(facts: CliRightsOptions, random: Random): CliRig
   return { token, readsNeedToken, localOnly, writable: facts.writable };
 }
 
-/** What the `Authorization` header of a request says about `token`. */
+/** How the `Authorization` header of a request compares with the token. */
 export type TokenCheck = "absent" | "right" | "wrong";
 
-/** Compares the bearer token of a request with the one that was printed, in constant time. */
+/** Compares the bearer token of a request with the printed one, in constant time. */
 export function checkToken(authorization: string | undefined, token: string): TokenCheck {
   if (authorization === undefined) return "absent";
   const presented = /^Bearer +([^ ]+) *$/i.exec(authorization)?.[1];
   return presented !== undefined && sameText(presented, token) ? "right" : "wrong";
 }
 
-/** 192 bits, readable as one word; the prefix keeps it from looking like an option to a shell. */
+/** 192 bits in one word; with the prefix, no command takes it for an option. */
 function makeToken(random: Random): string {
   return `t_${random.bytes(24).toBase64({ alphabet: "base64url" })}`;
 }

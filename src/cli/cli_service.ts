@@ -6,22 +6,22 @@ import type { ResourceOptions } from "../resource/define/resource_options.ts";
 import type { Middleware, MiddlewareContext } from "../service/middleware.ts";
 import { checkToken, type CliRights } from "./cli_rights.ts";
 
-/** What the command line found to serve, and what its first output says about it. */
+/** What the command line serves, and how the banner describes it. */
 export interface CliService {
   readonly config: ServiceConfig;
   /** Completes "Serving …", e.g. `shop.db, read-only`. */
   readonly subject: string;
-  /** Null where the configuration decides who may do what. */
-  readonly access: CliRights | null;
-  /** What to try first, below the first resource's path. */
+  /** Null where the configuration decides about access. */
+  readonly rights: CliRights | null;
+  /** The query of the banner's example, for the first resource. */
   readonly exampleQuery: string;
 }
 
-/** What one token decides about a resource, and what all resources of the command line share. */
+/** The options that all resources share without a configuration file. */
 export function resourceOptionsFor(
-  access: CliRights,
+  rights: CliRights,
 ): Pick<ResourceOptions<unknown>, "auth" | "capabilities" | "strictInput"> {
-  const { readsNeedToken, writable } = access;
+  const { readsNeedToken, writable } = rights;
   return {
     auth: {
       public: !readsNeedToken,
@@ -33,17 +33,17 @@ export function resourceOptionsFor(
       enableCreate: writable,
       enableUpdate: writable,
       enableDelete: writable,
-      // Streams need a log in the database, and nothing is installed in one opened to be read.
+      // Streams need a change log in the database, which is not installed in a read-only one.
       enableSubscribe: writable,
-      // Whoever may read may walk through all pages as well.
+      // A client that may read can fetch all pages anyway.
       enableExport: true,
     },
-    // Whoever tries things out by hand wants to hear of a misspelt field.
+    // For a person who tries requests by hand, a misspelt field should be an error.
     strictInput: true,
   };
 }
 
-/** The capabilities are off where nothing may be written; this says how they would be on. */
+/** Refuses writes to a read-only database with the option that would allow them. */
 export async function refuseWrites(
   context: MiddlewareContext,
   next: () => Promise<void>,
@@ -61,16 +61,16 @@ export async function refuseWrites(
 
 const writingMethods: ReadonlySet<string> = new Set(["POST", "PATCH", "PUT", "DELETE"]);
 
-/** Whoever sends the printed token is the one who started the process. */
-export function tokenAuth(access: CliRights): AuthOptions | undefined {
-  const { token, readsNeedToken } = access;
+/** Identifies the operator, who started the process, by the printed token. */
+export function tokenAuth(rights: CliRights): AuthOptions | undefined {
+  const { token, readsNeedToken } = rights;
   if (token === null) return undefined;
   const middleware: Middleware = async function identify(context, next) {
     const credentials = checkToken(context.req.header("authorization"), token);
     if (credentials === "wrong") throw unauthorized("This is not the token that was printed");
     if (credentials === "right") context.set("user", { id: "operator" });
-    // Descriptions of the tables are kept back like their rows.
-    else if (readsNeedToken && !isForEverybody(context.req.path)) {
+    // Without the token, descriptions of the tables are refused like their rows.
+    else if (readsNeedToken && !isAlwaysOpen(context.req.path)) {
       throw unauthorized("This needs the token that was printed at the start");
     }
     await next();
@@ -78,7 +78,7 @@ export function tokenAuth(access: CliRights): AuthOptions | undefined {
   return { middleware };
 }
 
-function isForEverybody(path: string): boolean {
+function isAlwaysOpen(path: string): boolean {
   return path === "/healthz" || path === "/readyz" || path.startsWith(problemTypeBase);
 }
 

@@ -2,16 +2,16 @@ import { unreachable } from "../problem/unreachable.ts";
 import { type Command, helpText, parseArguments } from "./arguments.ts";
 import { restartWithKv } from "./restart_with_kv.ts";
 
-/** What the process says when it ends: stopped, failed while running, or wrongly started. */
+/** The exit codes of the process: stopped, failed at run time, invalid arguments. */
 export const exitCodes = { stopped: 0, failed: 1, misused: 2 } as const;
 
-/** What was started: its version, and the URL of its first file. */
+/** The running program: its version, and the URL of its main module. */
 export interface Program {
   readonly version: string;
   readonly url: string;
 }
 
-/** Does what the arguments say; gives the exit code. */
+/** Runs the command of the arguments; returns the exit code. */
 export async function runCommandLine(args: readonly string[], program: Program): Promise<number> {
   const command: Command = parseArguments(args);
   switch (command.kind) {
@@ -27,7 +27,7 @@ export async function runCommandLine(args: readonly string[], program: Program):
     case "serve": {
       const exitCode = await restartWithKv(program.url, args);
       if (exitCode !== null) return exitCode;
-      // Only here: the whole service is behind this import.
+      // Imported here only, because it loads the whole service.
       const { runServeCommand: runService } = await import("./run_serve_command.ts");
       return await runService(command, program.version);
     }

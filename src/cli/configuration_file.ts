@@ -14,7 +14,7 @@ export async function findConfiguration(): Promise<string | null> {
   return null;
 }
 
-/** Imports a configuration file. Throws an Error with one sentence about what is wrong with it. */
+/** Imports a configuration file. Throws an Error of one sentence for an invalid one. */
 export async function loadConfiguration(path: string): Promise<ServiceConfig> {
   if (/\.ya?ml$/i.test(path)) {
     throw new Error(`Cannot read ${path}: so far only TypeScript configurations are understood`);
@@ -27,7 +27,7 @@ export async function loadConfiguration(path: string): Promise<ServiceConfig> {
   if (!("db" in config && "resources" in config && Array.isArray(config.resources))) {
     throw new Error(`Cannot serve ${path}: its default export needs db and a list of resources`);
   }
-  // What the other options hold is checked where the app is created.
+  // The other options are checked when the app is created.
   return config as ServiceConfig;
 }
 

@@ -4,10 +4,10 @@ import type { Middleware } from "../service/middleware.ts";
 import { checkToken, type CliRights } from "./cli_rights.ts";
 
 /**
- * Where only this machine may ask, refuses what asks for it by another name than its own, unless
- * the token comes with it. A page on the web can let its own name lead to the loopback (DNS
- * rebinding): to a browser that has it open, this service is then of the page's origin, and what
- * everybody on this machine may read, the page may read as well. The name gives it away.
+ * Where only this machine may send requests, refuses a request to a name other than a loopback one,
+ * unless it has the token. A page on the web can point its own name to the loopback (DNS rebinding):
+ * for a browser, this service then has the origin of the page, which may read all that programs on
+ * this machine may read. The Host of such a request is the page's name.
  */
 export function dnsRebindingGuard({ localOnly, token }: CliRights): readonly Middleware[] {
   if (!localOnly) return [];
@@ -17,7 +17,7 @@ export function dnsRebindingGuard({ localOnly, token }: CliRights): readonly Mid
     if (!hasToken && !isLoopback(hostOf(context.req.raw.url))) {
       throw new Problem(
         "forbidden",
-        "Cannot answer under this name: ask for localhost or 127.0.0.1, or start with --public",
+        "Cannot answer under this name: use localhost or 127.0.0.1, or start with --public",
       );
     }
     await next();
@@ -25,7 +25,7 @@ export function dnsRebindingGuard({ localOnly, token }: CliRights): readonly Mid
   return [requireOwnHost];
 }
 
-/** The host of the request without its port, as it was sent; `new URL()` throws for a bad one. */
+/** The raw host of the request without its port; `new URL()` would throw for an invalid one. */
 function hostOf(url: string): string {
   const [, address, name = ""] =
     /^\w+:\/\/(?:\[([^\]]*)\]|([^:/?#]*))(?::\d*)?(?:[/?#]|$)/.exec(url) ?? [];

@@ -1,4 +1,4 @@
-/** Whether there is something at this path, of whatever kind. */
+/** Whether a file or folder exists at this path. */
 export async function pathExists(path: string): Promise<boolean> {
   try {
     await Deno.stat(path);

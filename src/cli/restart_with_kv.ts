@@ -1,18 +1,18 @@
 import type { Clock } from "../runtime/runtime.ts";
 
 /**
- * Runs this program once more, as a child with `--unstable-kv --unstable-cron`, where Deno was
- * started without them, and gives its exit code. That is so where `program` is loaded from a URL:
- * `deno.json`, which asks for them, is found beside local files only. Null where there is nothing
- * to gain or where it may not be done; then the store is in memory, and says so.
+ * Runs this program again as a child with `--unstable-kv --unstable-cron`, where Deno was started
+ * without them, and returns its exit code. That is the case for a `program` from a URL: Deno finds
+ * `deno.json`, which sets them, for local files only. Null where the flags are set or a permission is
+ * missing; in the latter case the store is in memory, with its warning.
  */
 export async function restartWithKv(
   program: string,
   args: readonly string[],
 ): Promise<number | null> {
-  // The types promise it; without the flag it is not there.
-  if (typeof Deno.openKv === "function" || !mayDoEverything()) return null;
-  // Whoever started this one asked for the same, in vain.
+  // Typed as always present, but undefined without the flag.
+  if (typeof Deno.openKv === "function" || !hasAllPermissions()) return null;
+  // This process is the restarted one, and the flags had no effect.
   if (Deno.env.has(parentVariable)) return null;
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--unstable-kv", "--unstable-cron", program, ...args],
@@ -21,33 +21,33 @@ export async function restartWithKv(
     stdout: "inherit",
     stderr: "inherit",
   }).spawn();
-  const letGo = passOnSignals(child);
+  const stopForwarding = forwardSignals(child);
   const { code } = await child.status;
-  letGo();
+  stopForwarding();
   return code;
 }
 
 /**
- * Stops this process when the one that ran it again is gone: nobody would stop it otherwise. Its
- * own children are none of that one's.
+ * Stops this process when the parent that restarted it has ended, because nothing else would. Its
+ * own children do not inherit the variable.
  */
 export function exitWithParent(clock: Clock): void {
   const parent = Deno.env.get(parentVariable);
   if (parent === undefined) return;
   Deno.env.delete(parentVariable);
-  (function look(): void {
-    if (String(Deno.ppid) === parent) clock.after(lookEveryMs, look);
+  (function poll(): void {
+    if (String(Deno.ppid) === parent) clock.after(pollEveryMs, poll);
     else Deno.kill(Deno.pid, "SIGTERM");
   })();
 }
 
-/** Holds the id of the process that started this one again. */
+/** Holds the id of the parent that restarted this process. */
 const parentVariable = "SERVICE_RUN_AGAIN_BY";
 
-const lookEveryMs = 500;
+const pollEveryMs = 500;
 
-/** The child is given everything, so that it must be so here. */
-function mayDoEverything(): boolean {
+/** The child runs with all permissions, so that this process must have them. */
+function hasAllPermissions(): boolean {
   return permissions.every((name) => {
     const { state, partial } = Deno.permissions.querySync({ name });
     return state === "granted" && !partial;
@@ -56,13 +56,13 @@ function mayDoEverything(): boolean {
 
 const permissions = ["read", "write", "net", "env", "sys", "run", "ffi"] as const;
 
-/** A terminal sends its interrupt to the child as well, who would take a second one for hurry. */
-function passOnSignals(child: Deno.ChildProcess): () => void {
+/** A terminal interrupts the child as well, for which a second signal means an immediate stop. */
+function forwardSignals(child: Deno.ChildProcess): () => void {
   const terminate = () => child.kill("SIGTERM");
   const interrupt = () => {
     if (!Deno.stdin.isTerminal()) child.kill("SIGINT");
   };
-  // A watcher of files (`--watch`) ends the program, but not its process.
+  // A file watcher (`--watch`) ends the program, but not its process.
   globalThis.addEventListener("unload", terminate);
   Deno.addSignalListener("SIGINT", interrupt);
   if (hasTerminate) Deno.addSignalListener("SIGTERM", terminate);

@@ -12,20 +12,20 @@ import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 import { exitWithParent } from "./restart_with_kv.ts";
 import type { CliService } from "./cli_service.ts";
 
-/** Serves until the process is told to stop; gives the exit code. */
+/** Serves until the process receives a signal to stop; returns the exit code. */
 export async function runServeCommand(command: ServeCommand, version: string): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   exitWithParent(runtime.clock);
-  let served: CliService;
+  let service: CliService;
   let app: App;
   try {
-    served = await prepare(command, runtime);
-    app = await createApp(served.config);
+    service = await prepare(command, runtime);
+    app = await createApp(service.config);
   } catch (error) {
     return report(error, error instanceof DatabaseError ? 1 : 2);
   }
   try {
-    const server = await listen(app, { served, command, runtime, version });
+    const server = await listen(app, { service, command, runtime, version });
     await server.finished;
     return 0;
   } catch (error) {
@@ -44,59 +44,59 @@ async function prepare(command: ServeCommand, runtime: Runtime): Promise<CliServ
     return {
       config: { runtime, ...config },
       subject: path,
-      access: null,
+      rights: null,
       exampleQuery: "?limit=3",
     };
   }
-  const access = decideCliRights({
+  const rights = decideCliRights({
     host: command.host ?? defaultHost,
     public: command.public,
-    // The demonstration is in memory, so that its writes need no leave but the token.
+    // The demonstration is in memory, so that it needs no --write, only the token.
     writable: command.write || database === null,
   }, runtime.random);
   if (database === null) {
     const { serveDemonstration } = await import("./serve_demonstration.ts");
-    return await serveDemonstration(access, runtime);
+    return await serveDemonstration(rights, runtime);
   }
   const { serveDatabase: serveInstantly } = await import("./serve_database.ts");
-  return await serveInstantly(database, access, runtime);
+  return await serveInstantly(database, rights, runtime);
 }
 
 const defaultHost = "127.0.0.1";
 
-interface Circumstances {
-  readonly served: CliService;
+interface ServeContext {
+  readonly service: CliService;
   readonly command: ServeCommand;
   readonly runtime: Runtime;
   readonly version: string;
 }
 
-async function listen(app: App, circumstances: Circumstances): Promise<Server> {
-  const { served, command, runtime, version } = circumstances;
-  const host = command.host ?? served.config.host ?? defaultHost;
+async function listen(app: App, context: ServeContext): Promise<Server> {
+  const { service, command, runtime, version } = context;
+  const host = command.host ?? service.config.host ?? defaultHost;
   const paths = app.resources.map((resource) => resource.url);
   return await serveApp(app, {
     host,
-    port: command.port ?? served.config.port,
-    // Plain text on the standard output for people, who pipe too; observations are JSON there, on
-    // the standard error.
+    port: command.port ?? service.config.port,
+    // Plain text on the standard output, which can be piped; observations are JSON on the standard
+    // error.
     onListen({ port }) {
       console.log(banner({
         version,
-        subject: served.subject,
+        subject: service.subject,
         host,
         port,
         paths,
-        access: served.access,
-        example: paths[0] === undefined ? "/healthz" : paths[0] + served.exampleQuery,
+        rights: service.rights,
+        example: paths[0] === undefined ? "/healthz" : paths[0] + service.exampleQuery,
       }));
     },
-  }, served.config.runtime ?? runtime);
+  }, service.config.runtime ?? runtime);
 }
 
 /**
- * A plain Error is somebody's mistake and made to be read; anything else is one of ours, and its
- * stack is what helps.
+ * A plain Error has a message about a mistake of the user's; any other error is a fault of this
+ * program, and shows its stack.
  */
 function report(error: unknown, exitCode: number): number {
   const isMistake = error instanceof DatabaseError ||

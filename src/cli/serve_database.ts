@@ -9,16 +9,16 @@ import { dnsRebindingGuard } from "./dns_rebinding_guard.ts";
 import { type CliService, refuseWrites, resourceOptionsFor, tokenAuth } from "./cli_service.ts";
 
 /**
- * Every table of a live database becomes a resource. Without `writable` the database is opened
- * read-only. Throws an Error with one sentence when there is nothing to serve.
+ * Serves every table of an existing database. Without `writable` the database is opened read-only.
+ * Throws an Error of one sentence when no table can be served.
  */
 export async function serveDatabase(
   place: string,
-  access: CliRights,
+  rights: CliRights,
   runtime: Runtime,
 ): Promise<CliService> {
   const db = await openDatabase(await toUrl(place), {
-    readOnly: !access.writable,
+    readOnly: !rights.writable,
     observe: runtime.observe,
   });
   const tables = await introspect(db, runtime);
@@ -26,19 +26,19 @@ export async function serveDatabase(
     config: {
       db,
       runtime,
-      auth: tokenAuth(access),
-      middleware: [...dnsRebindingGuard(access), ...(access.writable ? [] : [refuseWrites])],
-      resources: tables.map((table) => definition(table, access)),
+      auth: tokenAuth(rights),
+      middleware: [...dnsRebindingGuard(rights), ...(rights.writable ? [] : [refuseWrites])],
+      resources: tables.map((table) => definition(table, rights)),
     },
-    subject: `${db.label}, ${access.writable ? "with writes" : "read-only"}`,
-    access,
+    subject: `${db.label}, ${rights.writable ? "with writes" : "read-only"}`,
+    rights,
     exampleQuery: "?limit=3",
   };
 }
 
-/** A bare path is a file of the embedded engine. A missing file would be created by writing. */
+/** A bare path is a SQLite file. A missing file is refused, because opening would create it. */
 async function toUrl(place: string): Promise<string> {
-  // One letter before the colon is a drive.
+  // A single letter before the colon is a drive.
   const isUrl = /^[a-z][a-z0-9+.-]+:/i.test(place);
   const path = isUrl ? filePathOf(place) : place;
   if (path !== null && !await pathExists(path)) {
@@ -61,11 +61,11 @@ async function introspect(db: Database, runtime: Runtime): Promise<readonly Tabl
   throw new Error(`Cannot serve ${db.label}: it has no table with a primary key`);
 }
 
-function definition(table: TableInfo, access: CliRights): ResourceDefinition {
+function definition(table: TableInfo, rights: CliRights): ResourceDefinition {
   const options: ResourceOptions<Record<string, unknown>> = {
-    ...resourceOptionsFor(access),
+    ...resourceOptionsFor(rights),
     id: table.primaryKey.map((column) => column.name),
-    // Which column counts versions is not known here; a hash of the row needs none.
+    // The version column is unknown here; a hash of the row needs none.
     etag: {},
   };
   return resource(table, options);

@@ -9,23 +9,23 @@ import type { CliRights } from "./cli_rights.ts";
 import { dnsRebindingGuard } from "./dns_rebinding_guard.ts";
 import { type CliService, resourceOptionsFor, tokenAuth } from "./cli_service.ts";
 
-/** A reading club in memory: four linked tables with rows to play with, gone when it stops. */
-export async function serveDemonstration(access: CliRights, runtime: Runtime): Promise<CliService> {
+/** Serves a reading club: four related tables with rows, in memory until the process ends. */
+export async function serveDemonstration(rights: CliRights, runtime: Runtime): Promise<CliService> {
   const db = await openDatabase("sqlite::memory:", { observe: runtime.observe });
   await db.createTables([authors, books, members, loans]);
   await insertRows(db, authors, authorRows);
   await insertRows(db, books, bookRows);
   await insertRows(db, members, memberRows);
   await insertRows(db, loans, loanRows);
-  const granted = { ...resourceOptionsFor(access), autoRelations: true };
+  const granted = { ...resourceOptionsFor(rights), autoRelations: true };
   return {
     config: {
       db,
       runtime,
-      // Its cursors need not outlive it, and nobody has to be told so.
+      // Random without the notice: its cursors need not outlive the process.
       secret: runtime.random.bytes(32).toBase64(),
-      auth: tokenAuth(access),
-      middleware: dnsRebindingGuard(access),
+      auth: tokenAuth(rights),
+      middleware: dnsRebindingGuard(rights),
       resources: [
         resource(books, {
           ...granted,
@@ -46,7 +46,7 @@ export async function serveDemonstration(access: CliRights, runtime: Runtime): P
       ],
     },
     subject: "a demonstration, the shelves of a reading club, in memory until it stops",
-    access,
+    rights,
     exampleQuery: "?filter=pages<300;inPrint==true&orderBy=-rating&limit=3",
   };
 }
@@ -84,7 +84,7 @@ const loans = table("loans", {
   note: text(),
 });
 
-/** Values in the order of the table's columns; the last ones may be left to their defaults. */
+/** Values in the order of the table's columns; the last columns may be left to their defaults. */
 type Rows = readonly (readonly unknown[])[];
 
 const authorRows: Rows = [

@@ -1,13 +1,13 @@
 import { cors } from "@hono/hono/cors";
 import type { Middleware } from "./middleware.ts";
 
-/** Who may call from a browser on another origin. */
+/** Which pages of other origins may call from a browser. */
 export interface CorsOptions {
   /** Exact origins, or `*`. */
   readonly origin: string | readonly string[];
   /** Allows cookies; not together with `*`. */
   readonly credentials?: boolean | undefined;
-  /** Seconds that a browser may keep the permission. */
+  /** How many seconds a browser may cache the permission; 600 unless set. */
   readonly maxAge?: number | undefined;
 }
 
@@ -26,7 +26,7 @@ const requestHeaders = [
   "X-API-Key",
 ];
 
-/** Answer headers that a browser may show to a page. */
+/** Response headers that a browser may expose to a page. */
 const answerHeaders = [
   "ETag",
   "Idempotency-Replayed",
@@ -44,8 +44,8 @@ const answerHeaders = [
 ];
 
 /**
- * The middleware that answers preflights and marks answers. `furtherHeader` is one more that a page
- * may send. Throws for `*` with credentials.
+ * The middleware that answers preflights and adds CORS headers. `furtherHeader` is one more request
+ * header that a page may send. Throws a plain Error for `*` with credentials.
  */
 export function corsMiddleware(options: true | CorsOptions, furtherHeader?: string): Middleware {
   const { origin, credentials = false, maxAge = 600 } = options === true
@@ -54,7 +54,7 @@ export function corsMiddleware(options: true | CorsOptions, furtherHeader?: stri
   if (credentials && (origin === "*" || origin.includes("*"))) {
     throw new Error("Cannot allow credentials to every origin: name the origins in cors.origin");
   }
-  // Hono's context is a superset of what our own type names.
+  // Hono's context is a superset of this service's own type.
   return cors({
     origin: typeof origin === "string" ? origin : [...origin],
     credentials,

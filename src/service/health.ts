@@ -2,15 +2,15 @@ import type { Connection } from "../db/driver.ts";
 import type { KeyValue } from "../kv/key_value.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** Something the service cannot answer without: the database, the store, the search index. */
+/** A check of a dependency: the database, the store, the search index. */
 export interface HealthCheck {
   /** The key below `checks`, e.g. `database`. */
   readonly name: string;
-  /** Resolves when it works; its failure is the check's, never the request's. */
+  /** Resolves when the dependency works; a rejection fails the check, never the request. */
   run(): Promise<unknown>;
 }
 
-/** What one check found. */
+/** The result of one check. */
 export interface CheckResult {
   readonly status: "ok" | "unavailable";
   readonly latencyMs: number;
@@ -33,16 +33,16 @@ export interface ReadinessBody {
   readonly checks: Readonly<Record<string, CheckResult>>;
 }
 
-/** What {@link readiness} looks at. */
+/** The options of {@link readiness}. */
 export interface ReadinessOptions {
   readonly clock: Clock;
-  /** True once the process is stopping: no new work should come here. */
+  /** True once the process is stopping: a load balancer should send no new requests. */
   readonly draining: boolean;
   /** A check that takes longer counts as failed; 1,000 by default. */
   readonly deadlineMs?: number | undefined;
 }
 
-/** `GET /healthz`: the process answers, whatever it depends on. */
+/** `GET /healthz`: the process answers, regardless of its dependencies. */
 export function liveness(): HealthReport<LivenessBody> {
   return { status: 200, body: { status: "ok" } };
 }
@@ -63,12 +63,12 @@ export async function readiness(
   };
 }
 
-/** The database answers a query that reads nothing. */
+/** Whether the database answers a query that reads no table. */
 export function databaseCheck(connection: Connection): HealthCheck {
   return { name: "database", run: () => connection.query({ text: "SELECT 1", values: [] }) };
 }
 
-/** The store reads a key under which nothing stands. */
+/** Whether the store reads a key, which never has a value. */
 export function storeCheck(store: KeyValue): HealthCheck {
   return { name: "store", run: () => store.get(["service", "health"]) };
 }
@@ -83,7 +83,7 @@ async function runCheck(
   const cancel = clock.after(deadlineMs, () => outcome.resolve("unavailable"));
   Promise.try(() => check.run()).then(
     () => outcome.resolve("ok"),
-    // Why it failed is no business of an anonymous caller, and the requests that need it observe it.
+    // Without the reason: the caller is anonymous, and failing requests observe the error.
     () => outcome.resolve("unavailable"),
   );
   const status = await outcome.promise;

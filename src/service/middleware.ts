@@ -1,4 +1,4 @@
-/** What a middleware sees of a request: the part of Hono's context that this service relies on. */
+/** The context of a middleware: the part of Hono's context that this service relies on. */
 export interface MiddlewareContext {
   /** The request. */
   readonly req: {
@@ -7,9 +7,9 @@ export interface MiddlewareContext {
     readonly path: string;
     header(name: string): string | undefined;
   };
-  /** Sets a value for what comes after; `user` is read by this service. */
+  /** Sets a value for later middlewares; this service uses `user`. */
   set(key: string, value: unknown): void;
-  /** A value that was set before. */
+  /** A value that an earlier middleware set. */
   get(key: string): unknown;
   /** Sets a header of the answer. */
   header(name: string, value: string): void;
@@ -20,8 +20,8 @@ export interface MiddlewareContext {
 }
 
 /**
- * A Hono middleware. The type is looked up as a method, so that parameters compare loosely: that
- * takes both Hono's own middlewares and plain functions over {@link MiddlewareContext}.
+ * A Hono middleware. The type is that of a method, whose parameters are bivariant, so that it accepts
+ * both Hono's own middlewares and plain functions of {@link MiddlewareContext}.
  */
 export type Middleware = {
   run(context: MiddlewareContext, next: () => Promise<void>): Promise<Response | void>;

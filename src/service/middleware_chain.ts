@@ -8,19 +8,19 @@ import type { Middleware, Router } from "./middleware.ts";
 /** Answers a request that has passed the middleware; never rejects. */
 export type AnswerRequest = (request: Request, caller: Caller) => Promise<Response>;
 
-/** What stands before the resources, and what becomes of its failures. */
+/** What a request passes before the resources, and how failures are answered. */
 export interface MiddlewareOptions {
   /** In the order in which they run. */
   readonly middleware: readonly Middleware[];
-  /** A foreign router, and the path that it is mounted at. */
+  /** The deployer's router, mounted at `routesPath`. */
   readonly routes: Router | undefined;
   readonly routesPath: string;
   readonly answer: AnswerRequest;
-  /** What a middleware set as `user` → the user. */
+  /** The value that a middleware set as `user` → the user. */
   readonly parseUser: (value: unknown) => User | null;
-  /** The answer to what was thrown on the way. */
+  /** The response to an error of a middleware or the router. */
   readonly fail: (error: unknown, request: Request) => Response;
-  /** Mends a response that was made or touched by others. */
+  /** Completes and sanitizes a response that a middleware or the router made or changed. */
   readonly adopt: (response: Response) => Response;
 }
 
@@ -28,24 +28,23 @@ export interface MiddlewareOptions {
 export function createMiddlewareChain(
   options: MiddlewareOptions,
 ): (request: Request, info?: unknown) => Promise<Response> {
-  const { middleware: before, routes, routesPath, answer, parseUser: readUser, fail, adopt } =
-    options;
-  // Nobody else makes or touches these answers: there is no header in them that was not checked.
-  if (before.length === 0 && routes === undefined) {
+  const { middleware, routes, routesPath, answer, parseUser, fail, adopt } = options;
+  // No other code makes or changes these responses, so that every header in them was checked.
+  if (middleware.length === 0 && routes === undefined) {
     return (request, info) => answer(request, new AnonymousCaller(info));
   }
   const hono = new Hono<{ Variables: { user: unknown } }>();
-  for (const middleware of before) {
-    // Our context type names the part of Hono's that is promised; what runs is Hono's own.
-    hono.use("*", middleware as unknown as Parameters<typeof hono.use>[1]);
+  for (const one of middleware) {
+    // The public context type is the promised part of Hono's; the value is Hono's own.
+    hono.use("*", one as unknown as Parameters<typeof hono.use>[1]);
   }
   if (routes !== undefined) {
-    // What a router takes beside the request is its own: Hono's take what the listener knows.
+    // A router may take more than the request: Hono's take what the listener reports.
     const handle = routes.fetch.bind(routes) as (request: Request, info: unknown) => Response;
     hono.mount(routesPath, handle);
   }
   hono.all("*", (context) => {
-    const user = () => readUser(context.get("user"));
+    const user = () => parseUser(context.get("user"));
     return answer(context.req.raw, {
       user,
       address: () => remoteAddress(context.env),
@@ -57,13 +56,13 @@ export function createMiddlewareChain(
     try {
       return adopt(await hono.fetch(request, Object(info)));
     } catch (error) {
-      // Hono passes on what is no Error, and a response may be none that can be sent.
+      // Hono rethrows values that are no Error, and `adopt` throws for an error response.
       return fail(error, request);
     }
   };
 }
 
-/** Nobody has said who it is. A class, because one is made for every request. */
+/** The caller where no middleware identifies users. A class, because each request makes one. */
 class AnonymousCaller implements Caller {
   readonly #info: unknown;
 
@@ -84,7 +83,7 @@ class AnonymousCaller implements Caller {
   }
 }
 
-/** What the listener tells of the socket; null where nothing is told. */
+/** The peer's address as the listener reports it; null without one. */
 function remoteAddress(info: unknown): string | null {
   if (typeof info !== "object" || info === null || !("remoteAddr" in info)) return null;
   const { remoteAddr } = info;
@@ -94,13 +93,13 @@ function remoteAddress(info: unknown): string | null {
     : null;
 }
 
-/** What the listener tells of the answer; null where nothing is told. */
+/** The completion of the response as the listener reports it; null without one. */
 function deliveryOf(info: unknown): Promise<unknown> | null {
   if (typeof info !== "object" || info === null || !("completed" in info)) return null;
   return info.completed instanceof Promise ? info.completed : null;
 }
 
-/** The statuses that middlewares throw, as problems. */
+/** The problem of each status that middlewares throw. */
 const slugs: ReadonlyMap<number, ProblemSlug> = new Map([
   [400, "invalid-parameter"],
   [401, "unauthorized"],
@@ -115,7 +114,7 @@ const slugs: ReadonlyMap<number, ProblemSlug> = new Map([
   [429, "rate-limit-exceeded"],
 ]);
 
-/** Hono's `HTTPException`, known by its structure, says what its thrower wants answered. */
+/** Hono's `HTTPException`, recognized by its structure, as a problem with the same status. */
 function problemOf(error: Error): Error {
   if (!("getResponse" in error) || typeof error.getResponse !== "function") return error;
   const response: unknown = error.getResponse();

@@ -25,7 +25,7 @@ export function problemPage(slug: string): string | null {
   );
 }
 
-/** The page at `/__service/problems/`: every problem that this service answers with. */
+/** The page at `/__service/problems/`: every problem type of this service. */
 export function problemIndexPage(): string {
   const rows = Object.entries(problemCodes).map(([slug, { status, title }]) =>
     `<tr><td>${status}</td><td><a href="${problemTypeBase}${slug}">${escapeHtml(title)}</a></td>` +

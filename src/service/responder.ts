@@ -2,23 +2,23 @@ import { Buffer } from "node:buffer";
 import type { Observer } from "../runtime/observation.ts";
 import type { Reply } from "../protocol/reply.ts";
 
-/** Headers that stand on every answer, or `false` where a proxy adds them. */
+/** Headers of every response, or `false` where a proxy adds them. */
 export type SecurityHeaders = boolean | {
   /** The value of `Strict-Transport-Security`, e.g. `max-age=63072000`; `true` is two years. */
   readonly hsts?: boolean | string | undefined;
 };
 
-/** Builds every response: nothing else in the service calls `new Response`. */
+/** Builds every response of the app: no other part of it calls `new Response`. */
 export interface Responder {
-  /** `body` is left out for HEAD. */
+  /** The response of a reply, without the body for HEAD. */
   respond(reply: Reply, method: string): Response;
-  /** Mends a response that was made elsewhere, by a middleware or a foreign router. */
+  /** Completes and sanitizes a response of a middleware or of the deployer's router. */
   adopt(response: Response): Response;
 }
 
 /**
- * A control byte in a response header ends the process inside Deno, past every `catch`, and a
- * value may come from a row or a path: so whatever is not plain printable ASCII is encoded.
+ * A control byte in a response header ends the process inside Deno, past every `catch`, and a value
+ * may come from a row or a path: so characters outside printable ASCII are encoded.
  */
 export function createResponder(security: SecurityHeaders, observe: Observer): Responder {
   const fixed = securityHeaders(security);
@@ -29,7 +29,7 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
         const value = headers[name] ?? "";
         if (!isSafe(value)) headers[name] = safeValue(value);
       }
-      for (const [name, value] of owedHeaders(reply.status)) {
+      for (const [name, value] of requiredHeaders(reply.status)) {
         if (!Object.keys(headers).some((given) => given.toLowerCase() === name)) {
           headers[name] = value;
         }
@@ -38,18 +38,18 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
         return new CheckedResponse(reply.body, { status: reply.status, headers });
       }
       if (reply.body instanceof ReadableStream) {
-        // Nobody will read it: whatever it holds must be let go.
+        // It is never read, so that its resources must be released.
         void reply.body.cancel();
-        // For null a listener would claim a body of 0 bytes; of an empty stream it knows no length.
+        // For null a listener would send a length of 0; the length of an empty stream is unknown.
         return new CheckedResponse(emptyStream(), { status: reply.status, headers });
       }
-      // RFC 9110 8.6: the length that GET would have; a listener counts it only where a body is.
+      // RFC 9110, 8.6: the length that GET would have; a listener sends none without a body.
       if (reply.body !== null) headers["content-length"] = String(Buffer.byteLength(reply.body));
       return new CheckedResponse(null, { status: reply.status, headers });
     },
     adopt(response) {
       if (response instanceof CheckedResponse && !response.isTouched) return response;
-      const missing = [...Object.entries(fixed), ...owedHeaders(response.status)]
+      const missing = [...Object.entries(fixed), ...requiredHeaders(response.status)]
         .filter(([name]) => !response.headers.has(name));
       const unsafe = [...response.headers].filter(([, value]) => !isSafe(value));
       if (missing.length === 0 && unsafe.length === 0) return response;
@@ -66,9 +66,9 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
 }
 
 /**
- * A response whose headers were checked when it was made. Looking through the headers of every
- * answer for what a middleware may have set costs a third of the throughput of small answers, so
- * it is done only for those that somebody has asked for their headers since.
+ * A response whose headers were checked when it was made. Checking the headers of every response for
+ * what a middleware may have set costs a third of the throughput of small ones, so it is done only
+ * for responses whose `headers` were accessed since.
  */
 class CheckedResponse extends Response {
   isTouched = false;
@@ -80,18 +80,18 @@ class CheckedResponse extends Response {
 }
 
 /**
- * What an answer of this status never lacks, whoever refused: how to authenticate (RFC 9110,
- * 15.5.2), and when to come again, where nobody knows of a time at which more will be there.
+ * The headers that every response of this status has, whichever code refused: how to authenticate
+ * (RFC 9110, 15.5.2), and when to retry, where no earlier time is known.
  */
-function owedHeaders(status: number): Owed {
+function requiredHeaders(status: number): HeaderList {
   if (status === 401) return bearerChallenge;
-  return status === 429 ? inADay : nothing;
+  return status === 429 ? retryInADay : nothing;
 }
 
-type Owed = readonly (readonly [name: string, value: string])[];
-const bearerChallenge: Owed = [["www-authenticate", "Bearer"]];
-const inADay: Owed = [["retry-after", "86400"]];
-const nothing: Owed = Object.freeze([]);
+type HeaderList = readonly (readonly [name: string, value: string])[];
+const bearerChallenge: HeaderList = [["www-authenticate", "Bearer"]];
+const retryInADay: HeaderList = [["retry-after", "86400"]];
+const nothing: HeaderList = Object.freeze([]);
 
 function emptyStream(): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.close() });

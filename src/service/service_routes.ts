@@ -8,10 +8,10 @@ import type { Clock } from "../runtime/runtime.ts";
 import { databaseCheck, liveness, readiness, storeCheck } from "./health.ts";
 import { problemIndexPage, problemPage, problemPageSecurityPolicy } from "./problem_page.ts";
 
-/** Answers whatever is not a resource. Throws a 404 or 405. */
+/** Answers the requests that lead to no resource. Throws a 404 or 405. */
 export type ServiceRoutes = (method: string, target: RequestTarget) => Promise<Reply>;
 
-/** What the service's own routes speak about. */
+/** What the service's own routes report on. */
 export interface ServiceRoutesOptions {
   readonly health: boolean;
   readonly databases: readonly Driver[];
@@ -21,7 +21,7 @@ export interface ServiceRoutesOptions {
   readonly isDraining: () => boolean;
 }
 
-/** The routes beside the resources: health, and a page behind every problem type. */
+/** The routes beside the resources: health, and the page of every problem type. */
 export function serviceRoutes(options: ServiceRoutesOptions): ServiceRoutes {
   const checks = options.databases.map((driver, index) => ({
     ...databaseCheck(driver),

@@ -10,7 +10,7 @@ Deno.test("a user is an object with an id that is a text and not empty", () => {
   }
 });
 
-Deno.test("a number for an id is an anonymous caller, and observed once", () => {
+Deno.test("a user with a numeric id is an anonymous caller, and observed once", () => {
   const observations: Observation[] = [];
   const read = createUserParser((observation) => observations.push(observation));
   for (const id of [1, 2, 0, 3n]) assertEquals(read({ id }), null);

@@ -12,7 +12,7 @@ const nothing = {
   write: false,
 } as const;
 
-Deno.test("what is asked for is read from the arguments, in any order", () => {
+Deno.test("the arguments are parsed in any order", () => {
   const cases: readonly [args: string, expected: unknown][] = [
     ["", nothing],
     ["shop.db", { ...nothing, database: "shop.db" }],
@@ -30,7 +30,7 @@ Deno.test("what is asked for is read from the arguments, in any order", () => {
   }
 });
 
-Deno.test("what cannot be meant is refused with one sentence", () => {
+Deno.test("invalid arguments are refused with one sentence", () => {
   const cases: readonly [args: string, message: string][] = [
     ["--prot 1", "Unknown option --prot: did you mean --port?"],
     ["--wirte a.db", "Unknown option --wirte: did you mean --write?"],
@@ -55,7 +55,7 @@ Deno.test("what cannot be meant is refused with one sentence", () => {
   }
 });
 
-Deno.test("the nearest name is found, and none when nothing is near", () => {
+Deno.test("the nearest name is suggested, and none when no name is near", () => {
   const names = ["port", "host", "public", "write"];
   assertEquals(nearestName("prt", names), "port");
   assertEquals(nearestName("publik", names), "public");

@@ -7,11 +7,11 @@ const facts: BannerFacts = {
   host: "127.0.0.1",
   port: 8123,
   paths: ["/api/orders", "/api/order%20lines"],
-  access: { token: null, readsNeedToken: false, localOnly: false, writable: false },
+  rights: { token: null, readsNeedToken: false, localOnly: false, writable: false },
   example: "/api/orders?limit=3",
 };
 
-Deno.test("the banner names what is served, where, and what to try", () => {
+Deno.test("the banner shows the subject, the addresses and an example", () => {
   assertEquals(
     banner(facts),
     `resource-api 1.2.3: serving shop.db, read-only
@@ -26,21 +26,21 @@ Try:
   );
 });
 
-Deno.test("the token is shown, and stands in the command where reading needs it", () => {
+Deno.test("the token is shown, and is part of the command where reads need it", () => {
   const open = banner({
     ...facts,
-    access: { token: "t_x", readsNeedToken: false, localOnly: false, writable: true },
+    rights: { token: "t_x", readsNeedToken: false, localOnly: false, writable: true },
   });
   assertStringIncludes(open, "Writes need the header  Authorization: Bearer t_x");
   assertStringIncludes(open, "\n  curl -g 'http");
   const closed = banner({
     ...facts,
-    access: { token: "t_x", readsNeedToken: true, localOnly: false, writable: false },
+    rights: { token: "t_x", readsNeedToken: true, localOnly: false, writable: false },
   });
   assertStringIncludes(closed, "curl -g -H 'Authorization: Bearer t_x' 'http");
 });
 
-Deno.test("an address that means every address is shown as one that can be called", () => {
+Deno.test("the address of all interfaces is shown as one that a client can connect to", () => {
   assertStringIncludes(banner({ ...facts, host: "0.0.0.0" }), "'http://127.0.0.1:8123/");
   assertStringIncludes(banner({ ...facts, host: "::" }), "'http://[::1]:8123/");
 });

@@ -42,7 +42,7 @@ const postgresNames: Names = {
 
 testUnless(
   sqlitePath === undefined ? "CHINOOK_SQLITE names no file" : null,
-  "the instant API serves Chinook from a SQLite file as SQL says it is",
+  "the API of a Chinook SQLite file answers as SQL does",
   async () => {
     await using folder = await scratchFolder();
     const copy = `${folder.path}/chinook.sqlite`;
@@ -57,14 +57,14 @@ testUnless(
     : scriptPath === undefined
     ? "CHINOOK_POSTGRES names no file"
     : null,
-  "the instant API serves Chinook from a Postgres server as SQL says it is",
+  "the API of Chinook on a Postgres server answers as SQL does",
   async () => {
     if ("missing" in postgres) throw new Error(postgres.missing);
     const scratch = await createScratchDatabase(postgres.url);
     try {
       const script = await Deno.readTextFile(scriptPath ?? "");
       const db = await openDatabase(scratch.url);
-      // The script begins by making a database of its own and going there, in psql's words.
+      // The script begins with psql commands that create a database and connect to it.
       await runScript(db.driver, script.slice(script.indexOf("CREATE TABLE")));
       await db.close();
       await serveAndCompare(scratch.url, scratch.url, postgresNames);
@@ -74,8 +74,8 @@ testUnless(
   },
 );
 
-/** The rows of a question asked past the service, in a process of its own kind of connection. */
-async function ask(url: string, sql: string): Promise<readonly (readonly unknown[])[]> {
+/** The rows of a query on a connection of its own, without the service. */
+async function selectRows(url: string, sql: string): Promise<readonly (readonly unknown[])[]> {
   const db = await openDatabase(url, { readOnly: true });
   try {
     return (await db.driver.query({ text: sql, values: [] })).rows.map((row) => row.map(String));
@@ -86,7 +86,10 @@ async function ask(url: string, sql: string): Promise<readonly (readonly unknown
 
 async function longestSong(url: string, names: Names): Promise<number> {
   const where = `WHERE ${names.unitPrice} < 1`;
-  const rows = await ask(url, `SELECT max(${names.milliseconds}) FROM ${names.track} ${where}`);
+  const rows = await selectRows(
+    url,
+    `SELECT max(${names.milliseconds}) FROM ${names.track} ${where}`,
+  );
   return Number(rows[0]?.[0]);
 }
 
@@ -101,7 +104,7 @@ async function serveAndCompare(place: string, url: string, names: Names): Promis
     `&limit=5&select=${trackId},${name}&totalCount=true`;
   const page = await (await fetch(`${base}/api/${track}?${query}`)).json();
   const where = `WHERE ${milliseconds} > 300000 AND ${unitPrice} = 0.99`;
-  const rows = await ask(
+  const rows = await selectRows(
     url,
     `SELECT ${trackId}, ${name} FROM ${track} ${where} ORDER BY ${milliseconds} DESC LIMIT 5`,
   );
@@ -111,7 +114,7 @@ async function serveAndCompare(place: string, url: string, names: Names): Promis
   );
   assertEquals(
     [[String(page.totalCount)]],
-    await ask(url, `SELECT count(*) FROM ${track} ${where}`),
+    await selectRows(url, `SELECT count(*) FROM ${track} ${where}`),
   );
   assert(page.hasMore);
 
@@ -127,13 +130,16 @@ async function serveAndCompare(place: string, url: string, names: Names): Promis
     if (!answer.hasMore) break;
     cursor = `&cursor=${answer.nextCursor}`;
   }
-  assertEquals([[String(ids.size)]], await ask(url, `SELECT count(*) FROM ${playlistTrack}`));
+  assertEquals(
+    [[String(ids.size)]],
+    await selectRows(url, `SELECT count(*) FROM ${playlistTrack}`),
+  );
 
   const totals = await (await fetch(`${base}/api/${track}/aggregate?sum=${unitPrice}`)).json();
   // Doubles, as SQLite itself adds them, would make it 3680.9699999997.
   assertEquals(totals.groups, [{ key: null, sum: { [unitPrice]: "3680.97" } }]);
   const cents = `CAST(round(${unitPrice} * 100) AS INTEGER)`;
-  assertEquals(await ask(url, `SELECT sum(${cents}) FROM ${track}`), [["368097"]]);
+  assertEquals(await selectRows(url, `SELECT sum(${cents}) FROM ${track}`), [["368097"]]);
   const long = `groupBy=${unitPrice}&max=${milliseconds}&having=count>500`;
   assertEquals(
     (await (await fetch(`${base}/api/${track}/aggregate?${long}`)).json()).groups,
@@ -151,7 +157,7 @@ async function serveAndCompare(place: string, url: string, names: Names): Promis
   assertEquals([changed.status, (await changed.json())[name]], [200, "AC\u26a1DC"]);
   const idColumn = names === sqliteNames ? "ArtistId" : "artist_id";
   assertEquals(
-    await ask(url, `SELECT ${name} FROM ${artist} WHERE ${idColumn} = 1`),
+    await selectRows(url, `SELECT ${name} FROM ${artist} WHERE ${idColumn} = 1`),
     [["AC\u26a1DC"]],
   );
   assertMatch(child.stderr(), /SERVICE_SECRET/);

@@ -10,7 +10,7 @@ function decided(facts: CliRightsOptions): string {
   return `${reads}, ${token === null ? "no token" : "token"}`;
 }
 
-Deno.test("reads are open on the loopback alone, unless they were said to be public", () => {
+Deno.test("reads are open on the loopback alone, unless --public opens them", () => {
   for (const host of ["127.0.0.1", "127.1.2.3", "localhost", "::1"]) {
     assertEquals(decided({ host, public: false, writable: false }), "local, no token", host);
     assertEquals(decided({ host, public: false, writable: true }), "local, token", host);
@@ -23,7 +23,7 @@ Deno.test("reads are open on the loopback alone, unless they were said to be pub
   }
 });
 
-Deno.test("only the whole token is the right one", () => {
+Deno.test("only the whole token is accepted", () => {
   const { token } = decideCliRights({ host: "::", public: false, writable: false }, random);
   assert(token !== null);
   assertMatch(token, /^t_[\w-]{32}$/);

@@ -14,7 +14,7 @@ async function served(child: Child): Promise<{ url: string; banner: string }> {
   return { url, banner: input };
 }
 
-/** A folder of its own, removed at the end. */
+/** A temporary folder, removed at the end. */
 async function scratchFolder(): Promise<AsyncDisposable & { path: string }> {
   const path = await Deno.makeTempDir();
   return { path, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };
@@ -54,7 +54,7 @@ Deno.test("the commands of the documents answer on the demonstration", async () 
     Deno.readTextFileSync(new URL(file, root))
   );
   const commands = texts.flatMap((text) => text.match(/^curl .*127\.0\.0\.1:8000.*$/gm) ?? [])
-    // An ellipsis stands for what only an answer could tell, and streams do not end.
+    // An ellipsis stands for a value of an answer, and streams do not end.
     .filter((command) => !command.includes("…") && !command.includes("/subscribe"));
   assert(commands.length >= 8, `${commands.length} commands`);
   for (const command of commands) {
@@ -75,8 +75,8 @@ Deno.test("the live commands of the README do what it says", async () => {
   const readme = Deno.readTextFileSync(new URL("README.md", root));
   const [follow, patch, resume] = (readme.match(/^curl .*(?:subscribe|PATCH).*$/gm) ?? [])
     .map((command) => command.replace("http://127.0.0.1:8000", url));
-  const run = async (command: string | undefined, told = "") => {
-    const script = `${command?.replace("…", told)} -sS --max-time 2`;
+  const run = async (command: string | undefined, received = "") => {
+    const script = `${command?.replace("…", received)} -sS --max-time 2`;
     const { stdout } = await new Deno.Command("sh", { args: ["-c", script] }).output();
     return new TextDecoder().decode(stdout);
   };
@@ -86,17 +86,17 @@ Deno.test("the live commands of the README do what it says", async () => {
     stdout: "piped",
   }).spawn();
   const reader = stream.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  let told = "";
+  let received = "";
   const until = async (wanted: RegExp) => {
-    while (!wanted.test(told)) {
+    while (!wanted.test(received)) {
       const { value, done } = await reader.read();
-      if (done) throw new Error(`The stream ended before ${wanted}:\n${told}`);
-      told += value;
+      if (done) throw new Error(`The stream ended before ${wanted}:\n${received}`);
+      received += value;
     }
   };
   await until(/"hasMore":false\}\n\nid: .+\n/);
-  assertStringIncludes(told, '"title":"The Dispossessed"');
-  const position = told.match(/^id: (.+)$/m)?.[1] ?? "";
+  assertStringIncludes(received, '"title":"The Dispossessed"');
+  const position = received.match(/^id: (.+)$/m)?.[1] ?? "";
   assertEquals(JSON.parse(await run(patch, token)).rating, 4);
   assertEquals(JSON.parse(await run(patch, token)).code, "PRECONDITION_FAILED");
   await until(/event: removed\ndata: .*"id":2\}/);
@@ -143,7 +143,7 @@ Deno.test("a misspelt field in a body is refused by the command line's resources
   }
 });
 
-Deno.test("a database file becomes an API that only reads it", async () => {
+Deno.test("a database file is served read-only", async () => {
   await using folder = await scratchFolder();
   const path = join(folder.path, "shop.db");
   writeShop(path);
@@ -167,7 +167,7 @@ Deno.test("a database file becomes an API that only reads it", async () => {
   assertEquals(await Deno.readFile(path), before);
 });
 
-Deno.test("with --write a database file is written by whoever has the token", async () => {
+Deno.test("with --write a client with the token may write to a database file", async () => {
   await using folder = await scratchFolder();
   const path = join(folder.path, "shop.db");
   writeShop(path);
@@ -183,7 +183,19 @@ Deno.test("with --write a database file is written by whoever has the token", as
   }
 });
 
-Deno.test("on an address that others reach everything but health needs the token", async () => {
+Deno.test("the notice about unrecorded writes advises options that the command line does not have", async () => {
+  await using folder = await scratchFolder();
+  const path = join(folder.path, "shop.db");
+  writeShop(path);
+  await using child = startChild([program, "--write", path, "--port", "0"]);
+  await served(child);
+  child.signal("SIGTERM");
+  assertEquals(await child.ended(), 0, child.stderr());
+  const [notice = ""] = child.stderr().match(/.*only the writes of this service.*/g) ?? [];
+  assertStringIncludes(notice, "a configuration with changes: { mode:");
+});
+
+Deno.test("on an address of the network everything but health needs the token", async () => {
   await using folder = await scratchFolder();
   const path = join(folder.path, "shop.db");
   writeShop(path);
@@ -222,7 +234,7 @@ Deno.test("a configuration file is found and served", async () => {
   assertEquals((await (await fetch(`${url}/api/things`)).json()).items, []);
 });
 
-Deno.test("what cannot be served is said in one sentence, with exit code 2", async () => {
+Deno.test("a subject that cannot be served is one sentence on stderr, with exit code 2", async () => {
   await using folder = await scratchFolder();
   const file = async (name: string, text: string) => {
     await Deno.writeTextFile(join(folder.path, name), text);
@@ -292,7 +304,7 @@ Deno.test("a taken port is exit code 1", async () => {
   );
 });
 
-Deno.test("help and version need nothing and end at once", async () => {
+Deno.test("help and version open nothing and end at once", async () => {
   assertMatch((await runChild([program, "--version"])).stdout, /^\d+\.\d+\.\d+\n$/);
   const help = await runChild([program, "--help"]);
   assertEquals(help.code, 0);

@@ -11,7 +11,7 @@ const script = `
   CREATE TABLE customer (id INTEGER PRIMARY KEY, name VARCHAR(20), since DATE, credit NUMERIC(9,2));
   INSERT INTO customer VALUES (1, 'Ada', '2020-01-31', 12.5);`;
 
-Deno.test("on a live SQLite file the command line looks at If-Match", async () => {
+Deno.test("the command line checks If-Match on a SQLite file", async () => {
   await using folder = await scratchFolder();
   const path = `${folder.path}/shop.db`;
   const db = new DatabaseSync(path);
@@ -23,7 +23,7 @@ Deno.test("on a live SQLite file the command line looks at If-Match", async () =
 const postgres = testPostgres();
 testUnless(
   "missing" in postgres ? postgres.missing : null,
-  "on a live Postgres database the command line looks at If-Match",
+  "the command line checks If-Match on a Postgres database",
   async () => {
     if ("missing" in postgres) throw new Error(postgres.missing);
     const scratch = await createScratchDatabase(postgres.url);
@@ -43,7 +43,7 @@ async function assertConditional(place: string): Promise<void> {
   const { input } = await child.printed(/^Try:\n {2}curl .*\n/m);
   const [, url = ""] = /(http:\/\/[^/]+)\/healthz/.exec(input) ?? [];
   const [, token = ""] = /Authorization: Bearer (\S+)/.exec(input) ?? [];
-  const ask = async (method: string, headers: Record<string, string>, body?: unknown) => {
+  const send = async (method: string, headers: Record<string, string>, body?: unknown) => {
     const answer = await fetch(`${url}/api/customer/1`, {
       method,
       headers: {
@@ -56,16 +56,16 @@ async function assertConditional(place: string): Promise<void> {
     await answer.body?.cancel();
     return { status: answer.status, tag: answer.headers.get("etag") ?? "" };
   };
-  const { tag } = await ask("GET", {});
+  const { tag } = await send("GET", {});
   assertMatch(tag, /^W\/"[0-9a-f]{32}"$/);
-  assertEquals((await ask("GET", { "if-none-match": tag })).status, 304);
+  assertEquals((await send("GET", { "if-none-match": tag })).status, 304);
   for (const method of ["PATCH", "PUT", "DELETE"]) {
     const body = method === "DELETE" ? undefined : { name: "Grace" };
-    const { status } = await ask(method, { "if-match": 'W/"nope"' }, body);
+    const { status } = await send(method, { "if-match": 'W/"nope"' }, body);
     assertEquals([method, status], [method, 412]);
   }
-  const changed = await ask("PATCH", { "if-match": tag }, { name: "Grace" });
+  const changed = await send("PATCH", { "if-match": tag }, { name: "Grace" });
   assertEquals(changed.status, 200);
-  assertEquals((await ask("PATCH", { "if-match": tag }, { name: "Ada" })).status, 412);
-  assertEquals((await ask("DELETE", { "if-match": changed.tag })).status, 204);
+  assertEquals((await send("PATCH", { "if-match": tag }, { name: "Ada" })).status, 412);
+  assertEquals((await send("DELETE", { "if-match": changed.tag })).status, 204);
 }

@@ -17,7 +17,7 @@ async function started(child: Child): Promise<Started> {
   return { port: Number(port), token };
 }
 
-/** A GET as it stands on the wire, for no client lets its caller choose the Host freely. */
+/** A GET as raw text, because no HTTP client sends an arbitrary Host. */
 async function get(port: number, path: string, headers: readonly string[]): Promise<string> {
   const connection = await Deno.connect({ hostname: "127.0.0.1", port });
   const head = [`GET ${path} HTTP/1.1`, ...headers, "connection: close"].join("\r\n");
@@ -45,15 +45,15 @@ async function assertGuarded({ port }: Started, path: string): Promise<void> {
       assertEquals(await status(port, at, `host: ${host}`), 403, `${host} ${at}`);
     }
   }
-  // Not a name at all.
+  // An invalid name.
   assertEquals(await status(port, path, "host: 127.0.0.1@evil.example"), 400);
-  // RFC 9112 3.2.2: the name in the request line counts more than the header.
+  // RFC 9112, 3.2.2: the host in the request line overrides the header.
   assertEquals(await status(port, `http://evil.example${path}`, "host: localhost"), 403);
   const answer = await get(port, path, ["host: evil.example"]);
   assertStringIncludes(answer, "/__service/problems/forbidden");
 }
 
-Deno.test("on the loopback the demonstration answers to no name but the machine's own", async () => {
+Deno.test("on the loopback the demonstration answers under loopback names only", async () => {
   await using folder = await scratchFolder();
   await using child = startChild([program, "--port", "0"], { cwd: folder.path });
   const server = await started(child);
@@ -64,7 +64,7 @@ Deno.test("on the loopback the demonstration answers to no name but the machine'
   assertEquals(await status(port, "/api/books", ...headers.map((line) => `${line}x`)), 403);
 });
 
-Deno.test("so does the API of a database file, and with --public it answers to every name", async () => {
+Deno.test("so does the API of a database file, and with --public under every name", async () => {
   await using folder = await scratchFolder();
   const path = `${folder.path}/shop.db`;
   const db = new DatabaseSync(path);

@@ -4,7 +4,7 @@ import { scratchFolder } from "../support/scratch.ts";
 
 const root = new URL("../../", import.meta.url);
 
-/** The command line in a folder of its own, whose configuration asks for no flags, and a service. */
+/** The command line in a folder whose deno.json sets no flags, and a configuration to serve. */
 async function copiedProgram(): Promise<AsyncDisposable & { path: string; program: string }> {
   const folder = await scratchFolder();
   const program = `${folder.path}/cli.ts`;
@@ -19,7 +19,7 @@ async function copiedProgram(): Promise<AsyncDisposable & { path: string; progra
   return { ...folder, path: folder.path, program };
 }
 
-/** What the imports of the project lead to, its own stand-ins as files. */
+/** The targets of the project's imports, its stand-ins as files. */
 async function packages(): Promise<Record<string, string>> {
   const { imports } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
   return {
@@ -48,7 +48,7 @@ interface Running {
   readonly openKv: string;
 }
 
-/** Waits until it serves; says what the process that serves can do. */
+/** Waits until the program serves; reports whether the serving process has Deno.openKv. */
 async function running(child: Child): Promise<Running> {
   const [, openKv = "", variables, pid] = await child.printed(/^facts (\w+) (\d+) (\d+) end$/m);
   assertEquals(variables, "0", "the variable is for the child alone");
@@ -62,7 +62,7 @@ async function statusOf(url: string): Promise<readonly [status: number, body: st
   return [response.status, await response.text()];
 }
 
-/** Nobody listens there any more. */
+/** Resolves once no process listens at the address. */
 async function gone(url: string): Promise<void> {
   while (true) {
     try {
@@ -97,7 +97,7 @@ Deno.test("the exit code of the second run is that of the first", async () => {
   assertMatch(child.stderr(), /^Cannot read absent\.ts/m);
 });
 
-Deno.test("the second run leaves when the first one is killed", async () => {
+Deno.test("the second run ends when the first one is killed", async () => {
   await using copy = await copiedProgram();
   await using child = startChild([copy.program, "--port", "0"], { cwd: copy.path });
   const { url } = await running(child);
@@ -105,7 +105,7 @@ Deno.test("the second run leaves when the first one is killed", async () => {
   await gone(url);
 });
 
-Deno.test("without the right to run a child the store is in memory, and says so", async () => {
+Deno.test("without the permission to run a child the store is in memory, with a warning", async () => {
   await using copy = await copiedProgram();
   const permissions = ["read", "write", "net", "env", "sys", "ffi"].map((name) =>
     `--allow-${name}`
@@ -120,7 +120,7 @@ Deno.test("without the right to run a child the store is in memory, and says so"
   assertEquals(await child.ended(), 0);
 });
 
-Deno.test("a watcher that starts the program anew ends the second run of the old one", async () => {
+Deno.test("a watcher that restarts the program ends the second run of the old one", async () => {
   await using copy = await copiedProgram();
   await using child = startChild(["--watch", copy.program, "--port", "0"], { cwd: copy.path });
   const { url, pid } = await running(child);
@@ -146,7 +146,7 @@ Deno.test("where the flags are there the program runs once", async () => {
 
 Deno.test("loaded from a URL the program runs again from there", async () => {
   await using folder = await scratchFolder();
-  // Its modules are kept here, the packages are those that are there already.
+  // Its modules are cached here; the packages come from the existing cache.
   const { npmCache } = JSON.parse(await outputOf(["info", "--json"]));
   await Deno.mkdir(`${folder.path}/deno`);
   await Deno.symlink(npmCache, `${folder.path}/deno/npm`);
@@ -176,7 +176,7 @@ Deno.test("loaded from a URL the program runs again from there", async () => {
   assertEquals(await child.ended(), 0, child.stderr());
 });
 
-/** A registry gives modules that name their packages themselves. */
+/** A registry rewrites the imports of packages in modules to full specifiers. */
 function asPublished(text: string, imports: Readonly<Record<string, string>>): string {
   return Object.entries(imports).reduce(
     (text, [name, target]) => text.replaceAll(new RegExp(`"${name}(["/])`, "g"), `"${target}$1`),

@@ -12,8 +12,8 @@ import { testUnless } from "../support/skip.ts";
 const sakilaPath = Deno.env.get("SAKILA_SQLITE");
 
 /**
- * Tables in the way of Sakila for SQLite: their names and types, and a trigger on each that writes
- * `last_update` behind every insert and update. Columns that end in `?` may be NULL.
+ * Tables as in Sakila for SQLite: their names and types, and a trigger on each that sets
+ * `last_update` after every insert and update. Columns that end in `?` may be NULL.
  */
 const shape: readonly (readonly [string, string])[] = [
   ["actor", "actor_id numeric, first_name VARCHAR(45), last_name VARCHAR(45)"],
@@ -96,7 +96,7 @@ for (const scheme of ["sqlite", "node-sqlite"]) {
   );
 }
 
-/** Creates rows or takes those that are there, changes one of each table, and asks the log. */
+/** Creates rows or uses existing ones, changes one of each table, and checks the change log. */
 async function writeByHttp(
   db: Database,
   mode: "triggers" | "service",
@@ -112,7 +112,7 @@ async function writeByHttp(
     runtime: systemRuntime(() => {}),
     auth: {
       middleware: async (context, next) => {
-        context.set("user", { id: "somebody" });
+        context.set("user", { id: "ada" });
         await next();
       },
     },
@@ -154,14 +154,14 @@ async function writeByHttp(
       ? { last_update: item.last_update }
       : { [column.name]: item[column.name] };
     await send("PATCH", `${path}/${id.replaceAll("/", ",")}`, patch, 200);
-    const { rows: told } = await run(
+    const { rows: recorded } = await run(
       db,
       `SELECT op FROM "_service_changes" WHERE "table" = ? COLLATE NOCASE AND op <> 'touch'`,
       table.name,
     );
-    // Each write, and what its trigger makes of it; the update of the first trigger has its own.
+    // Each write and the update by its trigger; the update of the first trigger fires another.
     const updates = rows === "create" ? ["insert", "update", "update"] : [];
-    assertEquals(told.map(([op]) => op), [...updates, "update", "update"], table.name);
+    assertEquals(recorded.map(([op]) => op), [...updates, "update", "update"], table.name);
   }
   await app.close();
 }

@@ -460,7 +460,7 @@ Deno.test("nestedWrites that cannot work are errors at the start", async () => {
       },
     });
     const error = await assertRejects(() => start(linked, resource(tags, { id: tags.id })), Error);
-    assertMatch(error.message, /relations\.tags: .* nobody can fill "since" of "links"/);
+    assertMatch(error.message, /relations\.tags: .* nothing can fill "since" of "links"/);
     await start(
       linked,
       resource(tags, { id: tags.id }),

@@ -19,27 +19,27 @@ const table: readonly (readonly [accept: string | null, expected: string])[] = [
   ["application/x-ndjson, text/csv", csv],
   ["application/x-ndjson;q=1, text/csv;q=0.999", ndjson],
   ["text/csv;q=0.998, application/x-ndjson;q=0.999, */*;q=0.997", ndjson],
-  // What browsers and other clients send.
+  // The headers of browsers and other clients.
   ["text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8", json],
   ["application/json, text/plain, */*", json],
   ["text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2", json],
-  // Named outright, against a wildcard of the same quality.
+  // A named type, against a wildcard of the same quality.
   ["text/csv, */*", csv],
   ["text/csv;q=0.5, */*;q=0.5", csv],
   ["text/csv;q=0.5, */*;q=0.6", json],
   ["text/*", csv],
   ["application/*", json],
   ["text/*;q=0.9, */*;q=0.8", csv],
-  // Refused by the range that fits best.
+  // Refused by the most specific range.
   ["text/csv;q=0", json],
   ["text/csv;q=0, */*", json],
   ["application/json;q=0, */*", csv],
   ["application/json;q=0, text/*;q=0, */*;q=0.1", ndjson],
   ["*/*;q=0", json],
-  // Nothing of it is offered.
+  // None of the types is offered.
   ["image/png", json],
   ["text/csvx, xtext/csv, text/csv/x", json],
-  // Spaces, parameters, quotes, and what is malformed.
+  // Spaces, parameters, quotes, and malformed elements.
   [" text/csv ; charset=utf-8 ; Q=0.9 , application/json ; q=0.8 ", csv],
   ['image/png;x="a, text/csv;q=1", application/x-ndjson', ndjson],
   ['text/csv;x="\\",\\";q=0";q=0.5, application/json;q=0.4', csv],
@@ -53,14 +53,14 @@ const table: readonly (readonly [accept: string | null, expected: string])[] = [
   ["*/csv", json],
 ];
 
-Deno.test("the form of an answer is the one that Accept likes best, else JSON", () => {
+Deno.test("the media type is the one that Accept prefers, else JSON", () => {
   assertEquals(
     table.map(([accept]) => [accept, acceptedType(accept, [json, csv, ndjson])]),
     table.map(([accept, expected]) => [accept, expected]),
   );
 });
 
-Deno.test("an Accept of a megabyte takes no time to speak of", () => {
+Deno.test("an Accept of a megabyte is parsed in linear time", () => {
   for (const piece of [",", ";", '"', '\\"', "text/csv;", "a/b,", " ", '"a', "*/*;q=0,"]) {
     const startedAt = performance.now();
     acceptedType(piece.repeat(1_000_000 / piece.length), [json, csv, ndjson]);

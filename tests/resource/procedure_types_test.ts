@@ -13,7 +13,7 @@ interface Member extends User {
   readonly level: number;
 }
 
-// The compiler is the judge: within a resource, whose own option must not weaken what they say.
+// Checked by the compiler, within a resource, whose option must not weaken the inferred types.
 Deno.test("the types of a procedure's handler come from its schemas", () => {
   const declare = () =>
     resource(notes, {
@@ -53,11 +53,11 @@ Deno.test("the types of a procedure's handler come from its schemas", () => {
           public: true,
           handler: ({ user }, word) => word + (user?.id ?? ""),
         }),
-        openToNobody: procedure({
+        forUsersOnly: procedure({
           input: z.string(),
           output: z.string(),
           public: true,
-          // @ts-expect-error: whoever calls a public procedure may be nobody
+          // @ts-expect-error: the user of a public procedure may be null
           handler: ({ user }, word) => word + user.id,
         }),
         ownUser: procedure({

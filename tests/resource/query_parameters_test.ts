@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { parseQuery } from "../../src/resource/http/query_parameters.ts";
 import { problemOf } from "../filter/support.ts";
 
-Deno.test("a percent sign that nobody encoded is told how it is written", () => {
+Deno.test("an unencoded percent sign is a 400 that says how to write it", () => {
   for (const raw of ["filter=name%=x", "filter=name==50%", "filter=%E0%A4"]) {
     assertEquals(
       problemOf(() => parseQuery(raw)).message,

@@ -37,9 +37,9 @@ async function relationsOf(
     await runScript(db.driver, script);
     const { tables } = await db.introspect();
     const definitions = served(tables, options);
-    const settled = resolveRelations(definitions, db.driver);
+    const resolved = resolveRelations(definitions, db.driver);
     const wanted = definitions.find(({ table }) => "name" in table && table.name === name);
-    const relations = wanted === undefined ? undefined : settled.get(wanted);
+    const relations = wanted === undefined ? undefined : resolved.get(wanted);
     return [...relations?.values() ?? []].map((relation) =>
       `${relation.name}: ${relation.type} ${relation.target.name}`
     );
@@ -72,7 +72,7 @@ Deno.test("foreign keys become relations, named by their columns and by the othe
     "ReportsToToEmployee: belongsTo Employee",
     "EmployeeByReportsTo: hasMany Employee",
   ]);
-  // A key of several columns is no relation.
+  // A key of several columns makes no relation.
   assertEquals(
     (await relationsOf(mediaScripts.sqlite, "Album Track")).filter((one) => /eview/.test(one)),
     [],
@@ -87,7 +87,7 @@ CREATE TABLE person (id INTEGER PRIMARY KEY, team_id INT REFERENCES team, team T
 CREATE TABLE scale (id INTEGER PRIMARY KEY, weight REAL UNIQUE);
 CREATE TABLE __proto__ (id INTEGER PRIMARY KEY, person INT REFERENCES person);`;
 
-Deno.test("names that clash with columns or each other are told apart, whatever the order", async () => {
+Deno.test("names that clash with columns or each other become distinct, whatever the order", async () => {
   assertEquals(await relationsOf(clashing, "team"), [
     "lead: belongsTo person",
     "star: belongsTo person",
@@ -104,7 +104,7 @@ Deno.test("names that clash with columns or each other are told apart, whatever 
   ]);
 });
 
-Deno.test("a declared relation takes the place of a derived one, and a hidden key makes none", async () => {
+Deno.test("a declared relation replaces a derived one, and a hidden key makes none", async () => {
   const declare = (name: string): Options =>
     name === "Artist"
       ? {
@@ -191,7 +191,7 @@ testOnEngines(
         { id: 1, name: "ann", teamId: 1, group: { name: "red" } },
       ]);
       assertEquals((await get("/api/staff?include=team", red)).status, 400);
-      // A relation leads to the first of them.
+      // A relation leads to the first of the two resources.
       assertEquals((await get("/api/teams/1?include=people.team")).body.people, [
         { id: 1, name: "ann", team: { id: 1, name: "red" } },
       ]);
@@ -217,7 +217,7 @@ async function faultOf(
   const db = await engine.open();
   try {
     await db.createTables([teams, odd]);
-    // Mistakes of somebody who does not check types.
+    // Mistakes of an unchecked program.
     const relations = { [name]: relation } as never;
     const app = await createApp({
       db,
@@ -236,7 +236,7 @@ async function faultOf(
   }
 }
 
-Deno.test("a relation that cannot be walked ends the start, and says which and why", async () => {
+Deno.test("a relation that cannot be walked fails the start, with its name and the reason", async () => {
   const to = (foreignKey: unknown, more: object = {}) => ({
     ...{ type: "belongsTo", resource: teams, foreignKey },
     ...more,
@@ -265,7 +265,7 @@ Deno.test("a relation that cannot be walked ends the start, and says which and w
   }
 });
 
-Deno.test("a relation into another database ends the start", async () => {
+Deno.test("a relation into another database fails the start", async () => {
   const other = await openDatabase("node-sqlite::memory:");
   try {
     await other.createTables([teams]);

@@ -1,12 +1,12 @@
-/** Child processes of tests: what they print is collected, and none outlives its test. */
+/** Child processes of tests: their output is collected, and none outlives its test. */
 
 export interface ChildOptions {
   readonly cwd?: string;
   /** The most file descriptors that the child may have. */
   readonly descriptors?: number;
-  /** Instead of everything, `-A`. */
+  /** Instead of all, `-A`. */
   readonly permissions?: readonly string[];
-  /** Variables beside those of the test. */
+  /** Environment variables beside those of the test. */
   readonly env?: Readonly<Record<string, string>>;
   /** How long it may live; half a minute unless set. */
   readonly maxLifeMs?: number;
@@ -14,14 +14,14 @@ export interface ChildOptions {
 
 export interface Child extends AsyncDisposable {
   readonly pid: number;
-  /** What it has printed so far. */
+  /** The standard output so far. */
   stdout(): string;
   stderr(): string;
   /** Resolves once the standard output matches; throws with all output when it ends before. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
-  /** Sends a signal, by default the polite one. */
+  /** Sends a signal, by default SIGTERM. */
   signal(name?: Deno.Signal): void;
-  /** The exit code, once it has ended by itself. */
+  /** The exit code, once the process has ended by itself. */
   ended(): Promise<number>;
 }
 
@@ -43,7 +43,7 @@ export function startChild(args: readonly string[], options: ChildOptions = {}):
   const stderr = collect(process.stderr);
   let hasEnded = false;
   process.status.then(() => hasEnded = true);
-  // A child that hangs ends the test instead of the patience of whoever waits for it.
+  // A child that hangs is killed, so that its test fails.
   const limit = setTimeout(() => process.kill("SIGKILL"), maxLifeMs);
 
   async function ended(): Promise<number> {
@@ -68,15 +68,15 @@ export function startChild(args: readonly string[], options: ChildOptions = {}):
     ended,
     async [Symbol.asyncDispose]() {
       if (!hasEnded) process.kill("SIGTERM");
-      // Killed at once, it would leave its temporary files behind.
-      const impatience = setTimeout(() => process.kill("SIGKILL"), 3_000);
+      // Killed at once, it would not remove its temporary files.
+      const killTimer = setTimeout(() => process.kill("SIGKILL"), 3_000);
       await ended();
-      clearTimeout(impatience);
+      clearTimeout(killTimer);
     },
   };
 }
 
-/** Runs to the end and gives what it printed. */
+/** Runs to the end and returns the output. */
 export async function runChild(
   args: readonly string[],
   options: ChildOptions = {},
@@ -88,7 +88,7 @@ export async function runChild(
 
 interface Collected {
   text(): string;
-  /** The whole text again each time it has grown. */
+  /** The whole text, each time it has grown. */
   growth(): AsyncIterable<string>;
   readonly done: Promise<void>;
 }

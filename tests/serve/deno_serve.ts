@@ -1,14 +1,14 @@
-/** An app under `deno serve`, which ends with its test. */
+/** An app under `deno serve`, stopped with its test. */
 export interface DenoServe extends AsyncDisposable {
-  /** Where it listens, once it does. Fails where it ends before. */
+  /** The port, once it listens. Fails where the process ends before. */
   port(): Promise<number>;
-  /** Resolves once what was printed matches; fails where it ends before. */
+  /** Resolves once the output matches; fails where the process ends before. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
-  /** What was printed so far, on both outputs. */
+  /** Both outputs so far. */
   output(): string;
 }
 
-/** Flags, and variables of the environment. */
+/** Flags and environment variables. */
 export interface DenoServeOptions {
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;

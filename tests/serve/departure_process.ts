@@ -1,7 +1,7 @@
 /**
- * What the tests of departures start: one stream may be open at a time, of `quiet` rows or of
- * `large` ones. The argument says who listens: the service itself, a plain `Deno.serve`, or one that
- * tells the app nothing of the connection.
+ * The process of the tests of disconnecting clients: one stream may be open at a time, of `quiet`
+ * rows or of `large` ones. The argument selects the listener: the service's own, a plain
+ * `Deno.serve`, or one that reports nothing of the connection to the app.
  */
 import { createApp } from "../../src/app.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
@@ -19,7 +19,7 @@ const runtime = systemRuntime(consoleObserver({ format: "json" }));
 const db = await openDatabase("sqlite::memory:");
 await db.createTables([quiet, large]);
 await db.driver.query({
-  // More than the buffers of sockets hold.
+  // More than the socket buffers hold.
   text: `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
          INSERT INTO large SELECT i, hex(zeroblob(50000)) FROM n`,
   values: [],
@@ -35,7 +35,7 @@ const app = await createApp({
 const onListen = ({ port }: { readonly port: number }) => console.log(`port ${port}`);
 const plain = { port: 0, hostname: "127.0.0.1", onListen };
 
-/** A middleware of somebody's that forgets the answer it was given. */
+/** A middleware that drops the response it was given. */
 async function dropping(request: Request, info: Deno.ServeHandlerInfo): Promise<Response> {
   const answer = await app.fetch(request, info);
   return answer.status === 200 && request.url.includes("drop") ? new Response("another") : answer;

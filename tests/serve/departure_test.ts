@@ -4,14 +4,14 @@ import { type Child, startChild } from "./child_process.ts";
 
 const processFile = new URL("./departure_process.ts", import.meta.url).pathname;
 
-/** Streams in states in which their clients leave. */
+/** The states of streams in which clients disconnect. */
 const streams: Readonly<Record<string, (port: number) => Promise<Deno.TcpConn>>> = {
   async "quiet"(port) {
     const connection = await openStream(port, "quiet");
     await readUntil(connection, `"hasMore":false`);
     return connection;
   },
-  // What is unread makes closing a reset of the connection.
+  // Unread bytes turn a close into a reset of the connection.
   "quiet, reset": (port) => openStream(port, "quiet"),
   async "parked, reset"(port) {
     const connection = await openStream(port, "large");
@@ -21,7 +21,7 @@ const streams: Readonly<Record<string, (port: number) => Promise<Deno.TcpConn>>>
 };
 
 for (const listener of ["service", "mounted", "untold"] as const) {
-  Deno.test(`who leaves a stream frees its place at once (${listener})`, async () => {
+  Deno.test(`a client that disconnects frees its stream slot at once (${listener})`, async () => {
     await using child = startChild([processFile, listener]);
     const port = await portOf(child);
     for (const [name, open] of Object.entries(streams)) {
@@ -41,7 +41,7 @@ for (const listener of ["service", "mounted", "untold"] as const) {
 }
 
 for (const listener of ["service", "mounted"] as const) {
-  Deno.test(`a stream that somebody drops frees its place at once (${listener})`, async () => {
+  Deno.test(`a stream that a middleware drops frees its slot at once (${listener})`, async () => {
     await using child = startChild([processFile, listener]);
     const port = await portOf(child);
     const connection = await openStream(port, "quiet", "&drop");
@@ -63,7 +63,7 @@ async function portOf(child: Child): Promise<number> {
   return Number(port);
 }
 
-/** Opens a stream as soon as its place is free, and reads no more than its status. */
+/** Opens a stream as soon as a slot is free, and reads no more than its status. */
 async function openStream(port: number, name: string, rest = ""): Promise<Deno.TcpConn> {
   const deadline = performance.now() + 5_000;
   while (true) {

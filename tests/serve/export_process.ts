@@ -1,4 +1,4 @@
-/** What the tests of exports start: a listener over two resources, one of a database that fails. */
+/** The process of the tests of exports: two resources, one with a database that fails. */
 import { createApp } from "../../src/app.ts";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import { type Database, openDatabase } from "../../src/db/open_database.ts";
@@ -49,7 +49,7 @@ Deno.addSignalListener("SIGTERM", () => server.stop());
 await server.finished;
 Deno.exit(0);
 
-/** Says when the body has come to its end, whatever the end. */
+/** Logs when the body has ended, whichever way. */
 async function* watched(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   let pages = 0;
   try {
@@ -62,7 +62,7 @@ async function* watched(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8A
   }
 }
 
-/** Fails at every page of 512 rows, which are those behind the second. */
+/** Fails at every page of 512 rows, which are the pages after the second. */
 function breaking({ driver, ...rest }: Database): Database {
   return {
     ...rest,

@@ -10,7 +10,7 @@ import { insertRows } from "../support/http.ts";
 
 const things = table("things", { id: text().primaryKey() });
 
-/** The head of the answer to a request, as it came; no client in between mends it. */
+/** The raw head of the answer to a request, because an HTTP client would interpret it. */
 async function headOf(
   port: number,
   method: string,
@@ -65,7 +65,7 @@ Deno.test("HEAD answers with the headers of GET, the length of its body among th
   for (const accept of ["text/csv", "application/x-ndjson"]) {
     const head = await headOf(server.port, "HEAD", "/api/things", accept);
     const get = await headOf(server.port, "GET", "/api/things", accept);
-    // Nobody knows the length of an export before its end: HEAD must not say 0.
+    // The length of an export is unknown before its end: HEAD must not say 0.
     assertEquals(head, get.filter((line) => !line.startsWith("transfer-encoding:")), accept);
   }
   await server.stop();

@@ -1,4 +1,4 @@
-/** For `deno serve`: one empty table that everybody may read. */
+/** For `deno serve`: one empty table with public reads. */
 import { createApp } from "../../src/app.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";

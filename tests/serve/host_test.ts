@@ -11,7 +11,7 @@ import { startDenoServe } from "./deno_serve.ts";
 const notes = table("notes", { id: text().primaryKey() });
 const runtime = systemRuntime(() => {});
 
-/** `seen` collects the paths that a middleware of the deployer's is shown. */
+/** `seen` collects the paths that the deployer's middleware sees. */
 async function openApp(seen: string[] = []): Promise<App> {
   const db = await openDatabase("sqlite::memory:");
   await db.createTables([notes]);
@@ -27,8 +27,8 @@ async function openApp(seen: string[] = []): Promise<App> {
   });
 }
 
-/** Sends lines as they are; gives the status and the body of the answer. */
-async function ask(port: number, ...lines: readonly string[]): Promise<[number, string]> {
+/** Sends raw lines; returns the status and the body of the answer. */
+async function send(port: number, ...lines: readonly string[]): Promise<[number, string]> {
   const connection = await Deno.connect({ hostname: "127.0.0.1", port });
   const head = [...lines, "connection: close", "", ""].join("\r\n");
   await connection.write(new TextEncoder().encode(head));
@@ -51,34 +51,34 @@ const plainHosts = [
 ];
 
 async function assertTargetsAlone(port: number): Promise<void> {
-  // The order lets a good host be remembered before a bad one begins like it.
+  // In this order a valid host is remembered before an invalid one that begins like it.
   for (const host of plainHosts) {
-    assertEquals(await ask(port, "GET /healthz HTTP/1.1", `host: ${host}`), [200, alive], host);
+    assertEquals(await send(port, "GET /healthz HTTP/1.1", `host: ${host}`), [200, alive], host);
     for (const strange of [`${host}/api/notes?`, `${host}/api`, `${host}?`, `${host}#`]) {
-      const [status, body] = await ask(port, "GET /healthz HTTP/1.1", `host: ${strange}`);
+      const [status, body] = await send(port, "GET /healthz HTTP/1.1", `host: ${strange}`);
       assertEquals(status, 400, strange);
       assertStringIncludes(body, '"code":"INVALID_PARAMETER"');
     }
-    assertEquals(await ask(port, "GET /api/notes HTTP/1.1", `host: ${host}`), [200, list], host);
+    assertEquals(await send(port, "GET /api/notes HTTP/1.1", `host: ${host}`), [200, list], host);
   }
   for (const host of strangeHosts) {
     for (const path of ["/healthz", "/api/notes", "/api/notes?filter=id==a", "/absent"]) {
-      const [status] = await ask(port, `GET ${path} HTTP/1.1`, `host: ${host}`);
+      const [status] = await send(port, `GET ${path} HTTP/1.1`, `host: ${host}`);
       assertEquals(status, 400, `${host} ${path}`);
     }
   }
 }
 
-Deno.test("the path does not come from Host: whatever is not host[:port] is 400", async () => {
+Deno.test("the path does not come from Host: a Host that is not host[:port] is 400", async () => {
   const seen: string[] = [];
   const server = listen(await openApp(seen), { port: 0 }, runtime);
   await assertTargetsAlone(server.port);
-  // Middlewares decide by paths as well: none was shown one that is not of a request target.
+  // Middlewares decide by paths as well: none saw a path that is not of a request target.
   assertEquals([...new Set(seen)].sort(), ["/api/notes", "/healthz"]);
   await server.stop();
 });
 
-Deno.test("nor does it under deno serve", async () => {
+Deno.test("the path does not come from Host under deno serve either", async () => {
   const example = new URL("host_app.ts", import.meta.url).pathname;
   await using server = startDenoServe(example);
   await assertTargetsAlone(await server.port());
@@ -88,9 +88,9 @@ Deno.test("an absolute target has its own path, and its own host is checked like
   const server = listen(await openApp(), { port: 0 }, runtime);
   const { port } = server;
   const statusOf = async (target: string, ...headers: string[]) =>
-    (await ask(port, `GET ${target} HTTP/1.1`, ...headers))[0];
-  assertEquals(await ask(port, "GET http://y/healthz HTTP/1.1", "host: x"), [200, alive]);
-  assertEquals(await ask(port, "GET http://y/api/notes?limit=1 HTTP/1.1", "host: x"), [200, list]);
+    (await send(port, `GET ${target} HTTP/1.1`, ...headers))[0];
+  assertEquals(await send(port, "GET http://y/healthz HTTP/1.1", "host: x"), [200, alive]);
+  assertEquals(await send(port, "GET http://y/api/notes?limit=1 HTTP/1.1", "host: x"), [200, list]);
   assertEquals(await statusOf("http://y", "host: x"), 404);
   assertEquals(await statusOf("http://y?/api/notes", "host: x"), 404);
   assertEquals(await statusOf("http://y?/api/notes", "host: y"), 404);
@@ -104,12 +104,12 @@ Deno.test("an absolute target has its own path, and its own host is checked like
 Deno.test("a request without Host is answered at the path of its target", async () => {
   const server = listen(await openApp(), { port: 0 }, runtime);
   const { port } = server;
-  assertEquals(await ask(port, "GET /healthz HTTP/1.0"), [200, alive]);
-  assertEquals(await ask(port, "GET /api/notes HTTP/1.1"), [200, list]);
+  assertEquals(await send(port, "GET /healthz HTTP/1.0"), [200, alive]);
+  assertEquals(await send(port, "GET /api/notes HTTP/1.1"), [200, list]);
   await server.stop();
 });
 
-Deno.test("fetch looks at the Host that an adapter made the URL of", async () => {
+Deno.test("fetch checks the Host from which an adapter made the URL", async () => {
   const app = await openApp();
   const statusOf = async (url: string, host?: string) => {
     const headers = host === undefined ? new Headers() : new Headers({ host });
@@ -121,7 +121,7 @@ Deno.test("fetch looks at the Host that an adapter made the URL of", async () =>
   assertEquals(await statusOf("http://x/api/notes?/healthz", "x/api/notes?"), 400);
   assertEquals(await statusOf("http://x/api/notes", "x, y"), 400);
   assertEquals(await statusOf("https://[::1]:8000/api/notes", "[::1]:8000"), 200);
-  // Behind a proxy that passes the client's Host on, the URL may have another.
+  // With a proxy that forwards the client's Host, the URL may have another.
   assertEquals(await statusOf("http://127.0.0.1/api/notes", "shop.example"), 200);
   await app.close();
 });

@@ -22,7 +22,7 @@ async function openApp(runtime: Runtime, options: Partial<AppConfig> = {}): Prom
     secret: "sixteen or more characters",
     middleware: [async (context, next) => {
       await next();
-      // What a careless middleware does: a part of the path in a header.
+      // As a careless middleware does: a part of the path in a header.
       const [, last = ""] = /([^/]*)$/.exec(context.req.path) ?? [];
       context.header("x-last", /%0[0ad]/i.test(last) ? "" : unescape(last));
     }],
@@ -31,7 +31,7 @@ async function openApp(runtime: Runtime, options: Partial<AppConfig> = {}): Prom
   });
 }
 
-/** Sends bytes as they are; gives the first line of the answer, or nothing when there is none. */
+/** Sends raw bytes; returns the first line of the answer, or the empty text without one. */
 async function firstLine(server: Server, ...request: readonly string[]): Promise<string> {
   using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
   for (const piece of request) await connection.write(new TextEncoder().encode(piece));
@@ -69,7 +69,7 @@ Deno.test("no request and no header value ends the process or gets a 500", async
   await server.stop();
 });
 
-Deno.test("readyz says no on a connection that is open while the app drains", async () => {
+Deno.test("readyz is 503 on a connection that is open while the app drains", async () => {
   const runtime = systemRuntime(() => {});
   const app = await openApp(runtime);
   const server = listen(app, { port: 0 }, runtime);
@@ -110,7 +110,7 @@ Deno.test("a body over the limit is 413 before proof of work looks at it, and is
     `POST /api/things HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n${solution}`;
   const chunk = (length: number) => `${length.toString(16)}\r\n${" ".repeat(length)}\r\n`;
   const endless = `${head}transfer-encoding: chunked\r\n\r\n`;
-  // None of these bodies ends: who waited for that would answer nobody.
+  // None of these bodies ends, so a server that waited for the end would not answer.
   assertMatch(await firstLine(server, `${head}content-length: 1001\r\n\r\n`), / 413 /);
   assertMatch(await firstLine(server, endless + chunk(600), chunk(600)), / 413 /);
   assertEquals(observations.filter(({ kind }) => kind === "proof_of_work_refused"), []);

@@ -1,4 +1,4 @@
-/** What the listener's tests start: the listener over an app of a few routes. */
+/** The process of the listener's tests: a listener over an app of a few routes. */
 import { listen, type Listenable } from "../../src/listener.ts";
 import { consoleObserver } from "../../src/runtime/console_observer.ts";
 import { sleep } from "../../src/runtime/event_loop.ts";

@@ -37,11 +37,11 @@ Deno.test("the same process answers again soon after a flood of idle connections
   assertStringIncludes(child.stderr(), '"event":"listener_failed"');
 });
 
-/** As many as the other side lets in. */
+/** As many connections as the server accepts. */
 async function openIdleConnections(port: number, count: number): Promise<Deno.Conn[]> {
   const tries = Array.from({ length: count }, () => Deno.connect({ hostname: "127.0.0.1", port }));
-  const settled = await Promise.allSettled(tries);
-  return settled.flatMap((result) => result.status === "fulfilled" ? [result.value] : []);
+  const results = await Promise.allSettled(tries);
+  return results.flatMap((result) => result.status === "fulfilled" ? [result.value] : []);
 }
 
 Deno.test("stopping lets a request in flight finish, then closes the app", async () => {
@@ -64,7 +64,7 @@ Deno.test("stopping waits for an endless stream no longer than its deadline", as
   await stream.text().catch(() => "cut off");
 });
 
-Deno.test("an app that throws shows no stack to the client, and all of it to the observer", async () => {
+Deno.test("an app that throws shows no stack to the client, and the whole error to the observer", async () => {
   await using child = startChild([processFile]);
   const response = await fetch(`${await urlFrom(child)}/throw`);
   assertEquals(response.status, 500);
@@ -104,7 +104,7 @@ Deno.test("stopping twice stops once, and the port is free afterwards", async ()
   await again.stop();
 });
 
-Deno.test("an IPv6 address stands in brackets in a URL", () => {
+Deno.test("an IPv6 address is in brackets in a URL", () => {
   assertEquals(urlOf("::1", 80), "http://[::1]:80");
   assertEquals(urlOf("127.0.0.1", 8000), "http://127.0.0.1:8000");
 });

@@ -1,4 +1,4 @@
-/** What the tests of `serveApp` start: an app with an endless stream and a forgotten promise. */
+/** The process of the tests of `serveApp`: an app with an endless stream and an unhandled rejection. */
 import type { App } from "../../src/app.ts";
 import { consoleObserver } from "../../src/runtime/console_observer.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
@@ -7,7 +7,7 @@ import { serveApp } from "../../src/serve.ts";
 const app: App = {
   fetch(request) {
     const path = new URL(request.url).pathname;
-    if (path === "/forgotten") Promise.reject(new Error("nobody waits for this"));
+    if (path === "/forgotten") Promise.reject(new Error("an unhandled rejection"));
     const endless = new ReadableStream({ start: (c) => c.enqueue(new Uint8Array(1)) });
     return Promise.resolve(new Response(path === "/stream" ? endless : "ok"));
   },
@@ -21,5 +21,5 @@ await serveApp(app, {
   stopDeadlineMs: Number(Deno.args[0]),
   onListen: ({ url }) => console.log(`url ${url}`),
 }, systemRuntime(consoleObserver()));
-// A forgotten timer, as in many programs.
+// A timer that is never cleared, as in many programs.
 setInterval(() => {}, 60_000);

@@ -5,7 +5,7 @@ import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 
-Deno.test("streams end while their clients leave", async () => {
+Deno.test("streams end while their clients disconnect", async () => {
   const notes = table("notes", { id: integer().primaryKey() });
   const db = await openDatabase("sqlite::memory:");
   await db.createTables([notes]);
@@ -16,7 +16,7 @@ Deno.test("streams end while their clients leave", async () => {
     subscribe: { maxPerAddress: clients },
     resources: [resource(notes, { id: notes.id, auth: { public: { subscribe: true } } })],
   });
-  // The listener has noticed all of them by then, and has told the app of one.
+  // By then the listener has noticed all disconnects, and has reported one to the app.
   const left = Promise.withResolvers<void>();
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request, info) => {
     info.completed.then(left.resolve, () => left.resolve());
@@ -39,7 +39,7 @@ async function openStream(port: number): Promise<Deno.Conn> {
   const buffer = new Uint8Array(4_096);
   for (let text = ""; !text.includes(`"hasMore":false`);) {
     const length = await connection.read(buffer);
-    if (length === null) throw new Error(`the stream ended behind ${text}`);
+    if (length === null) throw new Error(`the stream ended after ${text}`);
     text += new TextDecoder().decode(buffer.subarray(0, length));
   }
   return connection;

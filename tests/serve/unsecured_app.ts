@@ -1,4 +1,4 @@
-/** For `deno serve`: an app without a secret, in the memory of its worker. */
+/** For `deno serve`: an app without a secret, whose random one is in the memory of its worker. */
 import { createApp } from "../../src/app.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";

@@ -11,10 +11,10 @@ const module = new URL("unsecured_app.ts", import.meta.url).pathname;
 const flags = ["--parallel"];
 const jobs = { DENO_JOBS: "3" };
 
-/** A cursor from one connection is used on others, which any worker may answer. */
+/** Uses a cursor from one connection on others, which any worker may answer. */
 async function assertCursorsOpen(port: number): Promise<void> {
   const url = `http://127.0.0.1:${port}/api/notes?limit=1`;
-  const ask = async (url: string) => {
+  const get = async (url: string) => {
     const client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
     const answer = await fetch(url, { client });
     const body = await answer.json();
@@ -22,15 +22,15 @@ async function assertCursorsOpen(port: number): Promise<void> {
     return { status: answer.status, body };
   };
   for (let turn = 0; turn < 12; turn++) {
-    const { body } = await ask(url);
-    assertEquals((await ask(`${url}&cursor=${body.nextCursor}`)).status, 200);
+    const { body } = await get(url);
+    assertEquals((await get(`${url}&cursor=${body.nextCursor}`)).status, 200);
   }
 }
 
 Deno.test("deno serve --parallel without a secret does not start several workers, and says why", async () => {
   await using server = startDenoServe(module, { flags, env: jobs });
   await server.printed(/worker_refused.*Cannot start several workers.*\(set SERVICE_SECRET\)/);
-  // The process ends where its main worker is refused, and goes on with that one alone otherwise.
+  // The process ends where its main worker is refused, and otherwise continues with it alone.
   const port = await server.port().catch(() => null);
   if (port !== null) await assertCursorsOpen(port);
 });

@@ -20,7 +20,7 @@ const throws: HealthCheck = {
   },
 };
 
-/** Each look at the clock is 2 ms later; deadlines pass at once or never. */
+/** Each reading of the clock is 2 ms later; deadlines pass at once or never. */
 function fakeClock(deadlines: "pass" | "never"): Clock {
   let elapsed = 0;
   return {
@@ -33,7 +33,7 @@ function fakeClock(deadlines: "pass" | "never"): Clock {
   };
 }
 
-Deno.test("a living process says so, whatever it depends on", () => {
+Deno.test("liveness is ok regardless of dependencies", () => {
   assertEquals(liveness(), { status: 200, body: { status: "ok" } });
 });
 
@@ -62,22 +62,22 @@ Deno.test("a check that hangs fails at its deadline", async () => {
   assertEquals(report.body.checks["search"]?.status, "unavailable");
 });
 
-Deno.test("a draining service is unavailable, however well its checks are", async () => {
+Deno.test("a draining service is unavailable, even where every check passes", async () => {
   const report = await readiness([works], { clock: fakeClock("never"), draining: true });
   assertEquals([report.status, report.body.status], [503, "unavailable"]);
   assertEquals(report.body.checks["database"]?.status, "ok");
 });
 
-Deno.test("the database is asked for nothing but an answer", async () => {
-  const asked: string[] = [];
+Deno.test("the check of the database reads no table", async () => {
+  const queries: string[] = [];
   const check = databaseCheck({
     query(statement) {
-      asked.push(statement.text);
+      queries.push(statement.text);
       return Promise.resolve({ rows: [], changed: 0 });
     },
   });
   await check.run();
-  assertEquals([check.name, asked], ["database", ["SELECT 1"]]);
+  assertEquals([check.name, queries], ["database", ["SELECT 1"]]);
 });
 
 const notes = table("notes", { id: integer().primaryKey() });

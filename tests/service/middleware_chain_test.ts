@@ -14,7 +14,7 @@ import type { Middleware } from "../../src/service/middleware.ts";
 
 const rows = table("rows", { id: integer().primaryKey() });
 
-async function ask(
+async function fetchFrom(
   config: Partial<AppConfig>,
   path: string,
   headers: Record<string, string> = {},
@@ -35,28 +35,28 @@ async function ask(
   return { status: answer.status, headers: answer.headers, text };
 }
 
-// Hono's own type of a middleware is wider than the part of it that we promise.
+// Hono's own type of a middleware is wider than the promised part of it.
 const wantsPassword = basicAuth({ username: "u", password: "p" }) as unknown as Middleware;
 
-Deno.test("what a middleware of Hono's refuses is a problem, with its headers, readable across origins", async () => {
-  const refused = await ask({ cors: true, middleware: [wantsPassword] }, "/api/rows", {
+Deno.test("a refusal of a Hono middleware is a problem with its headers, readable across origins", async () => {
+  const refused = await fetchFrom({ cors: true, middleware: [wantsPassword] }, "/api/rows", {
     origin: "https://page.test",
   });
   assertEquals([refused.status, JSON.parse(refused.text).code], [401, "UNAUTHORIZED"]);
   assertEquals(refused.headers.get("www-authenticate"), 'Basic realm="Secure Area"');
   assertEquals(refused.headers.get("access-control-allow-origin"), "*");
   assertEquals(refused.headers.get("x-frame-options"), "DENY");
-  const passed = await ask({ middleware: [wantsPassword] }, "/api/rows", {
+  const passed = await fetchFrom({ middleware: [wantsPassword] }, "/api/rows", {
     authorization: `Basic ${btoa("u:p")}`,
   });
   assertEquals(passed.status, 200);
 });
 
-Deno.test("whatever is thrown on the way is an answer with every header of ours", async () => {
+Deno.test("every error of a middleware is a response with the service's headers", async () => {
   for (
     const thrown of ["a text", null, undefined, new Error("x"), new HTTPException(418), { a: 1 }]
   ) {
-    const answer = await ask({
+    const answer = await fetchFrom({
       middleware: [() => {
         throw thrown;
       }],
@@ -64,12 +64,15 @@ Deno.test("whatever is thrown on the way is an answer with every header of ours"
     assertEquals([answer.status, JSON.parse(answer.text).code], [500, "INTERNAL_ERROR"]);
     assertEquals(answer.headers.get("x-content-type-options"), "nosniff");
   }
-  const none = await ask({ middleware: [() => Promise.resolve(Response.error())] }, "/api/rows");
+  const none = await fetchFrom(
+    { middleware: [() => Promise.resolve(Response.error())] },
+    "/api/rows",
+  );
   assertEquals(none.status, 500);
 });
 
 Deno.test("a header that a middleware sets cannot end the process", async () => {
-  const answer = await ask({
+  const answer = await fetchFrom({
     middleware: [async (context, next) => {
       await next();
       context.header("x-name", "caf\u00e9\u007f");
@@ -78,17 +81,17 @@ Deno.test("a header that a middleware sets cannot end the process", async () => 
   assertEquals([answer.status, answer.headers.get("x-name")], [200, "caf%C3%A9%7F"]);
 });
 
-Deno.test("auth routes are told where a request came from", async () => {
+Deno.test("auth routes receive the address of the client", async () => {
   const routes = new Hono<{ Bindings: RequestInfo }>();
   routes.get("/where", (context) => context.text(context.env.remoteAddr?.hostname ?? "nowhere"));
   const info = { remoteAddr: { transport: "tcp", hostname: "192.0.2.1" } };
-  const answer = await ask({ auth: { routes } }, "/api/auth/where", {}, info);
+  const answer = await fetchFrom({ auth: { routes } }, "/api/auth/where", {}, info);
   assertEquals([answer.status, answer.text], [200, "192.0.2.1"]);
-  assertEquals((await ask({ auth: { routes } }, "/api/rows")).status, 200);
+  assertEquals((await fetchFrom({ auth: { routes } }, "/api/rows")).status, 200);
 });
 
-Deno.test("every 401 says how to authenticate and every 429 when to come again, whoever refuses", async () => {
-  const wayOf = (thrower: () => Response | Promise<Response>): Partial<AppConfig> => ({
+Deno.test("every 401 says how to authenticate and every 429 when to retry, whichever code refuses", async () => {
+  const configOf = (thrower: () => Response | Promise<Response>): Partial<AppConfig> => ({
     middleware: [() => Promise.resolve(thrower())],
   });
   const thrown = (error: Error) => () => Promise.reject(error);
@@ -101,15 +104,15 @@ Deno.test("every 401 says how to authenticate and every 429 when to come again, 
     [429, () => new Response("no", { status: 429 })],
   ];
   for (const [status, refuse] of refusals) {
-    const answer = await ask(wayOf(refuse), "/api/rows");
+    const answer = await fetchFrom(configOf(refuse), "/api/rows");
     const { headers } = answer;
     assertEquals(
       [answer.status, headers.get("www-authenticate"), headers.get("retry-after")],
       status === 401 ? [401, "Bearer", null] : [429, null, "86400"],
     );
   }
-  // What was said stands as it was said.
+  // A middleware's own header stays as it is.
   const own = new Problem("rate-limit-exceeded", "Soon", { headers: { "Retry-After": "7" } });
-  const answer = await ask(wayOf(thrown(own)), "/api/rows");
+  const answer = await fetchFrom(configOf(thrown(own)), "/api/rows");
   assertEquals([answer.status, answer.headers.get("retry-after")], [429, "7"]);
 });

@@ -7,14 +7,14 @@ import {
   problemPageSecurityPolicy,
 } from "../../src/service/problem_page.ts";
 
-Deno.test("every problem has a page with its title, status and code, and stands in the index", () => {
+Deno.test("every problem has a page with its title, status and code, and is in the index", () => {
   const index = problemIndexPage();
   for (const [slug, { status, title }] of Object.entries(problemCodes)) {
     const page = problemPage(slug);
     assert(page !== null, slug);
     assertStringIncludes(page, `<h1>${title}</h1>`);
     assertStringIncludes(page, `<dd>${status}</dd>`);
-    // `entries` widens the keys of the table to texts.
+    // `entries` widens the keys of the table to string.
     assertStringIncludes(page, problemCode(slug as keyof typeof problemCodes));
     assertStringIncludes(index, `href="${problemTypeBase}${slug}"`);
   }

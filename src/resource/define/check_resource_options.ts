@@ -17,8 +17,8 @@ import { requireTableInfo, type ResourceDefinition } from "./resource_definition
 import type { AnyHooks } from "./hooks.ts";
 
 /**
- * Refuses what the types refuse, for those who write JavaScript or are new here: one sentence that
- * names the table and the option. What the values mean is checked where they are settled.
+ * Refuses what the types refuse, for programs in JavaScript and unchecked values: one sentence that
+ * names the table and the option. What the values mean is checked where they are resolved.
  */
 export function checkResourceOptions({ table, options }: ResourceDefinition): void {
   const info = requireTableInfo(table);
@@ -147,7 +147,7 @@ function idOf({ name, primaryKey, own }: TableInfo): string {
   return columns.length === 1 ? columns.join() : `[${columns.join(", ")}]`;
 }
 
-/** RFC 3986 3.3: what else stands in a segment of a request's path is percent-encoded there. */
+/** RFC 3986, 3.3: every other character is percent-encoded in a segment of a request's path. */
 const segmentPattern = /^(?!\.{1,2}$)(?:[\w.~!$&'()*+,;=:@-]|%[\dA-F]{2})+$/i;
 
 function checkPath(path: unknown, subject: string): void {
@@ -198,14 +198,14 @@ function checkGroup(
   requireKnownOptions(group, known, `${subject}: ${name}`);
 }
 
-/** A column of another table may have the same name, and would be taken for this table's. */
+/** A column of another table with the same name would be mistaken for this table's. */
 function checkColumns(option: string, references: unknown, table: TableInfo): void {
   const subject = `Cannot serve "${table.name}": ${option}`;
   if (!Array.isArray(references)) {
     throw new Error(`${subject} must be a list of columns, not ${showValue(references)}`);
   }
   for (const reference of references) {
-    // Names are deprecated, and looked up where the resource is settled.
+    // Names are deprecated, and looked up where the resource is resolved.
     if (typeof reference === "string") continue;
     if (!isColumn(reference)) {
       throw new Error(`${subject} takes columns, not ${showValue(reference)}`);

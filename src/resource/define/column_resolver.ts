@@ -9,7 +9,7 @@ export type ColumnResolver = (
   option: string,
 ) => ColumnInfo;
 
-/** Finds columns of one table; a name where an object could stand is observed once. */
+/** Resolves references to the columns of one table; reports the first one by name as deprecated. */
 export function createColumnResolver(table: TableInfo, observe: Observer): ColumnResolver {
   let warned = false;
   return (reference, option) => {

@@ -4,15 +4,16 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { ServedTable } from "./resource_definition.ts";
 
 /**
- * The relations that foreign keys make: to one for each key of the table, to many for each key that
- * points to it from a served table of the same database. Left out are keys of several columns, keys
- * whose column is not readable, which would show what it hides, and names that nobody could write.
+ * The relations that foreign keys imply: to one for each key of the table, to many for each key that
+ * refers to it from a served table of the same database. Left out are keys of several columns, keys
+ * whose column is not readable, because a relation would reveal it, and names that no request could
+ * contain.
  */
 export function deriveRelations(
   from: ServedTable,
   served: readonly ServedTable[],
 ): readonly Relation[] {
-  // Of a table that is served twice a relation leads to the first, and so do its foreign keys.
+  // Of a table that is served twice, relations lead to the first resource, and so do foreign keys.
   const others = served.filter((one, index) =>
     one.driver === from.driver && served.findIndex(({ table }) => table === one.table) === index
   );
@@ -21,7 +22,7 @@ export function deriveRelations(
     ...others.flatMap((other) => foreignKeys(other, from).map((key) => toMany(from, other, key))),
   ];
   const { table, definition } = from;
-  // The rows that refer to a row of their own table are not told by the table's name alone.
+  // Its own name does not distinguish the two directions of a key within one table.
   const taken = [...table.byName.keys(), ...Object.keys(definition.options.computed ?? {})];
   const names = unambiguous(candidates, [...taken, table.name]);
   return candidates.flatMap(({ relation }, index) => {
@@ -33,11 +34,11 @@ export function deriveRelations(
 interface Candidate {
   readonly relation: Omit<Relation, "name">;
   readonly name: string;
-  /** For when the name is taken. */
+  /** Used when the name is taken. */
   readonly longName: string;
 }
 
-/** A foreign key of one column: where it stands, and what it refers to. */
+/** A foreign key of one column: the column that has it, and the one that it refers to. */
 interface LoneKey {
   readonly own: ColumnInfo;
   readonly other: ColumnInfo;
@@ -93,7 +94,7 @@ function toMany(from: ServedTable, other: ServedTable, key: LoneKey): Candidate 
   };
 }
 
-/** What separates names in `include` and in filters. */
+/** Without the characters that separate names in `include` and in filters. */
 function writable(name: string): string {
   return name.replaceAll(/[,.;()]/g, "_").trim();
 }
@@ -102,7 +103,7 @@ function capitalised(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
-/** The short name where it is free, else the long one, for all who want it: no order decides. */
+/** The short name where it is free, else the long one for every candidate: no order decides. */
 function unambiguous(
   candidates: readonly Candidate[],
   taken: readonly string[],

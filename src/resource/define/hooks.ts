@@ -2,11 +2,11 @@ import type { User } from "../../auth/user.ts";
 import type { Connection } from "../../db/driver.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
-/** What a hook is told beside the row. */
+/** What a hook receives beside the row. */
 export interface HookContext {
   /** In after-hooks the open transaction: what it writes is committed or rolled back with the row. */
   readonly db: Connection;
-  /** Who writes. */
+  /** The user who writes; null for an anonymous caller. */
   readonly user: User | null;
   /** The request; its body has been read. */
   readonly request: Request;
@@ -43,5 +43,5 @@ export interface Hooks<S, I> {
 /** A primary key as hooks and events see it: the value, or the values of a composite key. */
 export type RowId = string | number | bigint | readonly (string | number | bigint)[];
 
-/** The hooks of a resource, settled; rows are plain records in process. */
+/** The hooks of a resource without its row types: in process, rows are plain records. */
 export type AnyHooks = Hooks<Record<string, unknown>, Record<string, unknown>>;

@@ -8,46 +8,46 @@ import type { SchemaInput, SchemaOutput, StandardSchema } from "./standard_schem
 /** Single statements, each its own transaction, and transactions of several. */
 export type ProcedureDatabase = Pick<Driver, "query" | "transaction" | "dialect">;
 
-/** What a handler is told beside its input. */
+/** What a handler receives beside its input. */
 export interface ProcedureContext<Caller extends User | null = User> {
   /**
-   * The database of the resource. What is done with it is plain SQL: no scope, no hook and no mask
-   * of the resource applies.
+   * The database of the resource, for plain SQL: no scope, no hook and no mask of the resource
+   * applies.
    */
   readonly db: ProcedureDatabase;
   /** Who calls; null for an anonymous caller of a public procedure. */
   readonly user: Caller;
-  /** The request; its body has been read. While the handler runs, `signal` tells when the caller leaves. */
+  /** The request; its body has been read. Its `signal` aborts when the client disconnects. */
   readonly request: Request;
   /** Which resource the procedure belongs to. */
   readonly resource: HookContext["resource"];
 }
 
-/** One procedure with the types that its schemas tell. */
+/** One procedure, typed by its schemas. */
 export interface ProcedureOptions<
   Input extends StandardSchema,
   Output extends StandardSchema,
   Public extends boolean = false,
   U extends User = User,
 > {
-  /** Checks the body, any JSON value; the handler gets what it makes of it. A bad one is 422. */
+  /** Validates the body, any JSON value; the handler gets its output. An invalid body is a 422. */
   readonly input: Input;
-  /** Checks what the handler gives; what it makes of that is answered. A bad one is 500. */
+  /** Validates the handler's result, and its output is the answer. An invalid result is a 500. */
   readonly output: Output;
-  /** Lets everybody call it. Only users unless set. */
+  /** Lets anonymous callers call it. Only users unless set. */
   readonly public?: Public | undefined;
   /** How many tokens of the budget a call costs; 1 unless set. */
   readonly cost?: number | undefined;
-  /** Always asks for proof of work. Off unless set. */
+  /** Always requires proof of work. Off unless set. */
   readonly pow?: boolean | PowGateOptions | undefined;
-  /** Does the work, and alone decides who may do it to what. A `Problem` it throws is answered. */
+  /** Does the work, and authorizes it: no scope applies. A `Problem` that it throws is the answer. */
   readonly handler: (
     context: ProcedureContext<Public extends true ? U | null : U>,
     input: SchemaOutput<Input>,
   ) => MaybePromise<SchemaInput<Output>>;
 }
 
-/** A procedure whose types only its own handler knows: what {@link procedure} makes, or the like. */
+/** A procedure without its types, which only its handler knows. */
 export interface Procedure {
   /** As in {@link ProcedureOptions}. */
   readonly input: StandardSchema;
@@ -64,8 +64,8 @@ export interface Procedure {
 }
 
 /**
- * Gives the handler of a procedure its types: the input from the one schema, what it must return
- * from the other, and a user that is there unless the procedure is public.
+ * Types the handler of a procedure: its input by the one schema, its result by the other, and a user
+ * that is never null unless the procedure is public.
  *
  * @example
  * ```ts
@@ -99,7 +99,7 @@ export function procedure<
 >(
   options: ProcedureOptions<Input, Output, Public, U>,
 ): ProcedureOptions<Input, Output, NoInfer<Public>, U> {
-  // Where a resource takes it, the option's type says any boolean: without NoInfer that would count
-  // as said here, and the user could be null.
+  // The option `procedures` accepts any boolean for `public`: without NoInfer it would be inferred
+  // from there, and the user could be null.
   return options;
 }

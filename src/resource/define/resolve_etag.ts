@@ -4,21 +4,21 @@ import type { ColumnResolver } from "./column_resolver.ts";
 import type { ResourceDefinition } from "./resource_definition.ts";
 import type { EtagPolicy, TagKeys } from "../http/etag.ts";
 
-/** The keys of hash tags. */
+/** Derives the keys of hashed tags from the secrets. */
 export function createTagKeys(secrets: readonly string[]): TagKeys {
   const [current, ...older] = secrets.map((secret) => deriveKey(secret, "etag"));
   if (current === undefined) throw new Error("Cannot make tags without a secret");
   return { current, older };
 }
 
-/** What tags are made with, beside their options. */
+/** What a tag policy is resolved with, beside the options. */
 export interface EtagContext {
   readonly keys: TagKeys;
   readonly readable: readonly ColumnInfo[];
   readonly find: ColumnResolver;
 }
 
-/** The tags of a resource; null where it has none. Throws a plain Error for a mistake in them. */
+/** The tag policy of a resource; null without one. Throws a plain Error for an invalid option. */
 export function resolveEtag(
   etag: ResourceDefinition["options"]["etag"],
   table: TableInfo,

@@ -3,9 +3,9 @@ import { type ColumnInfo, isRequired, type TableInfo } from "../../schema/table_
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 
 /**
- * The columns that nested writes fill in: foreign keys of related rows, which nobody else needs to
- * be able to fill. Throws a plain Error for `nestedWrites` without relations, and for a link table
- * that has columns which nobody can fill.
+ * The columns that nested writes fill in: foreign keys of related rows, which need no other source.
+ * Throws a plain Error for `nestedWrites` without relations, and for a link table with a required
+ * column that nothing fills.
  */
 export function resolveNestedWrites(
   definitions: readonly ResourceDefinition[],
@@ -28,7 +28,7 @@ export function resolveNestedWrites(
   return filledByRelation;
 }
 
-/** The columns of a relation that refer, wherever they stand. */
+/** The referring columns of a relation, in whichever table. */
 function foreignKeys({ type, steps: [first, second] }: Relation): readonly ColumnInfo[] {
   if (type === "belongsTo") return [first.own];
   return second === undefined ? [first.other] : [first.other, second.own];
@@ -44,7 +44,7 @@ function requireFillableLink(relation: Relation, served: ReadonlySet<TableInfo>)
     if (isOpen || !isRequired(column)) continue;
     throw new Error(
       `Cannot relate "${relation.owner.name}" by relations.${relation.name}: with nestedWrites ` +
-        `nobody can fill "${column.name}" of "${link.name}": give it a default, or serve the table`,
+        `nothing can fill "${column.name}" of "${link.name}": give it a default, or serve the table`,
     );
   }
 }

@@ -6,7 +6,7 @@ import type { Procedure } from "./procedure.ts";
 
 /**
  * The procedures of a resource by name: a map, so that `constructor` is no procedure. Throws a
- * plain Error for a mistake in them.
+ * plain Error for an invalid one.
  */
 export function resolveProcedures(
   procedures: unknown = {},
@@ -27,10 +27,10 @@ export function resolveProcedures(
   return resolved;
 }
 
-/** What needs no percent-encoding in a path, and is no step in it as `.` and `..` are. */
+/** Needs no percent-encoding in a path, and is no dot segment as `.` and `..` are. */
 const namePattern = /^(?!\.+$)[\w.-]{1,100}$/;
 
-/** What stands before each procedure, where anything does. */
+/** The protection of each procedure that has one. */
 export function resolveProcedureProtections(
   procedures: ReadonlyMap<string, Procedure>,
   protect: (procedure: Procedure, name: string) => OperationProtection | null,
@@ -56,7 +56,7 @@ function requireProcedure(
 ): asserts procedure is Procedure {
   requireObject(procedure, subject);
   requireKnownOptions(procedure, knownOptions, subject);
-  // Whatever the members are, they are only looked at.
+  // The members are only inspected, so that they may be of any type.
   const { input, output, handler, public: open } = procedure as Partial<
     Record<keyof Procedure, unknown>
   >;

@@ -11,9 +11,8 @@ import {
 import { deriveRelations } from "./derive_relations.ts";
 
 /**
- * The relations of each resource: those that it declares, and those that its foreign keys make.
- * `driver` is that of definitions without a database of their own. Throws a plain Error for a wrong
- * declaration.
+ * The relations of each resource: those that it declares, and those that its foreign keys imply.
+ * `driver` is that of definitions without `db`. Throws a plain Error for an invalid declaration.
  */
 export function resolveRelations(
   definitions: readonly ResourceDefinition[],
@@ -30,7 +29,7 @@ export function resolveRelations(
     const declared = Object.entries(relations).map(([name, options]) =>
       resolveRelation(name, from, options, served)
     );
-    // A declared one takes the place of a derived one of its name.
+    // A declared relation replaces a derived one of the same name.
     const all = [...derived, ...declared].map((relation) => [relation.name, relation] as const);
     return [from.definition, new Map(all)] as const;
   }));
@@ -74,7 +73,7 @@ function resolveRelation(
   return relation;
 }
 
-/** What `include` and dotted names are made of, and what would change an answer's prototype. */
+/** Has a character of the syntax of `include` or dotted names, or would set a prototype. */
 const unusableName = /[,.;()]|^\s|\s$|^$|^__proto__$/;
 
 function requireName(

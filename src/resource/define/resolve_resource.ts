@@ -30,7 +30,7 @@ import { resolveSoftDelete, type SoftDelete } from "./soft_delete.ts";
 export interface ResourceContext {
   readonly basePath: string;
   readonly driver: Driver;
-  /** The driver to use instead of another: one whose writes record themselves, or the same. */
+  /** The driver to use in place of a configured one: one that records its writes, or the same. */
   writeBy(driver: Driver): Driver;
   readonly filters: CachingFilterParser;
   readonly guard: Guard;
@@ -38,11 +38,11 @@ export interface ResourceContext {
   readonly relations: ReadonlyMap<ResourceDefinition, Relations>;
   /** The columns that nested writes fill in. */
   readonly filledByRelation: ReadonlySet<ColumnInfo>;
-  /** Asked only once every resource is settled. */
+  /** Called only after every resource is resolved. */
   resourceOf(table: TableInfo): Resource | undefined;
-  /** Asked only once the database was. */
+  /** Called only after the indexes of the database were read. */
   isIndexed(column: ColumnInfo): boolean;
-  /** The same. Null where no changes are recorded. */
+  /** Called only after the hubs were opened. Null where no changes are recorded. */
   hubOf(driver: Driver): LiveHub | null;
   readonly tagKeys: TagKeys;
   readonly runtime: Runtime;
@@ -51,7 +51,7 @@ export interface ResourceContext {
 type Options = ResourceDefinition["options"];
 type ColumnReference = ColumnReferenceOf<Record<string, unknown>>;
 
-/** Checks the options and settles every default, once. Throws a plain Error for a mistake in them. */
+/** Checks the options and resolves every default, once. Throws a plain Error for an invalid one. */
 export function resolveResource(
   definition: ResourceDefinition,
   context: ResourceContext,
@@ -64,7 +64,7 @@ export function resolveResource(
   const observeScope = observePlainTexts(table, runtime.observe);
   const driver = context.writeBy(options.db?.driver ?? context.driver);
   const relations: Relations = context.relations.get(definition) ?? new Map();
-  // On another table the names of a path are those of the resource that serves it.
+  // On another table, the names of a path are relations of the resource that serves the table.
   const relation = (from: TableInfo, name: string) =>
     (from === table ? relations : resourceOf(from)?.relations)?.get(name);
   checkKey(options.id, table, find);
@@ -105,7 +105,7 @@ export function resolveResource(
       find,
     }),
     softDelete,
-    live: softDelete?.live ?? allRows,
+    undeleted: softDelete?.undeleted ?? allRows,
     hooks: options.hooks ?? {},
     hookTimeoutMs: options.hooks?.timeoutMs ?? 5_000,
     procedures,
@@ -130,24 +130,24 @@ export function resolveResource(
   };
 }
 
-/** Once for each resource: its scopes run with every request. */
+/** Observed once for each resource: its scopes run with every request. */
 function observePlainTexts(table: TableInfo, observe: Observer): (result: ScopeResult) => void {
-  let told = false;
+  let isObserved = false;
   return (result) => {
-    if (told || typeof result !== "string" || result === "") return;
-    told = true;
+    if (isObserved || typeof result !== "string" || result === "") return;
+    isObserved = true;
     const message = `a scope of "${table.name}" answered plain text: ` +
       "use eq() or rsql, where a value is never read as syntax";
     observe({ kind: "deprecated", message });
   };
 }
 
-/** Once for each column: a whole table of such values must not flood the log. */
+/** Observed once for each column: a whole table of such values must not flood the log. */
 function observeMisfits(table: TableInfo, observe: Observer): Misfit {
-  const told = new Set<ColumnInfo>();
+  const observed = new Set<ColumnInfo>();
   return (column) => {
-    if (told.has(column)) return;
-    told.add(column);
+    if (observed.has(column)) return;
+    observed.add(column);
     observe({ kind: "value_does_not_fit", table: table.name, column: column.name });
   };
 }
@@ -181,7 +181,7 @@ function resolveFields(
   const read = pick(readable, "readable", table.columns);
   return {
     readable: table.columns.filter((column) => read.has(column)),
-    // Whoever could write the mark could delete without the right to, so it must be named.
+    // A client that may write the mark can delete without the right to, so it must be named.
     writable: pick(writable, "writable", table.columns.filter((c) => c !== softDelete?.field)),
     filterable: pick(filterable, "filterable", read),
     sortable: pick(sortable, "sortable", read),
@@ -201,7 +201,7 @@ function resolvePage(options: Options, table: TableInfo): PageLimits {
   return { defaultLimit, maxLimit };
 }
 
-/** A column that must be there, and that neither caller nor server may fill, would stop every POST. */
+/** A required column that neither the client nor the server may fill would fail every POST. */
 function requireCreatable(
   { auth, capabilities, fields, generatedFields = [], hooks }: Options,
   table: TableInfo,
@@ -218,7 +218,7 @@ function requireCreatable(
       filledByRelation.has(column);
     if (isOpen || !column.notNull || column.default !== null) continue;
     throw new Error(
-      `Cannot serve "${table.name}": nobody can fill "${column.name}" of a new row: make it ` +
+      `Cannot serve "${table.name}": nothing can fill "${column.name}" of a new row: make it ` +
         "writable or generated, give it a default, or set it in onBeforeCreate",
     );
   }

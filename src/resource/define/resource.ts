@@ -33,7 +33,7 @@ export interface Computed {
   failed(field: string, error: unknown): void;
 }
 
-/** What may be done at all, whoever asks. */
+/** Which operations exist at all, for every caller. */
 export interface ResolvedCapabilities {
   readonly enableCreate: boolean;
   readonly enableUpdate: boolean;
@@ -54,7 +54,7 @@ export interface BatchPolicy {
   readonly incrementVersion: boolean;
 }
 
-/** One served table, every option settled. */
+/** One served table, every option resolved. */
 export interface Resource {
   /** The table's name, for messages. */
   readonly name: string;
@@ -65,7 +65,7 @@ export interface Resource {
   readonly reader: RowReader;
   readonly policy: AccessPolicy;
   readonly fields: FieldPolicy;
-  /** What aggregates may ask about: the readable fields, and nothing else. */
+  /** What aggregates may use: the readable fields, and nothing else. */
   readonly groups: AggregateSchema;
   readonly strictInput: boolean;
   /** The columns that the server fills in. */
@@ -79,26 +79,26 @@ export interface Resource {
   readonly etag: EtagPolicy | null;
   readonly softDelete: SoftDelete | null;
   /** The rows that are not marked deleted. */
-  readonly live: Filter;
+  readonly undeleted: Filter;
   readonly hooks: AnyHooks;
   readonly hookTimeoutMs: number;
   readonly procedures: ReadonlyMap<string, Procedure>;
-  /** What stands before the operations, by what they do; nothing where one is absent. */
+  /** What protects the operations, by their access; an absent one is not protected. */
   readonly protections: ReadonlyMap<Access, OperationProtection>;
-  /** The same for procedures, by name. */
+  /** What protects the procedures, by name. */
   readonly procedureProtections: ReadonlyMap<string, OperationProtection>;
-  /** The named ways to rows of other tables. */
+  /** The named relations to rows of other tables. */
   readonly relations: Relations;
   /** Whether the body of a create may hold the rows of its relations. */
   readonly nestedWrites: boolean;
   /**
-   * How the app serves another table: its policy, its mask. The first of several resources, and
-   * undefined where there is none.
+   * The resource that serves another table, with its policy and its mask; the first of several, and
+   * undefined where none does.
    */
   resourceOf(table: TableInfo): Resource | undefined;
-  /** Whether an index begins with a column, of this table or of another that is served. */
+  /** Whether an index begins with a column, of this table or of another served one. */
   isIndexed(column: ColumnInfo): boolean;
-  /** The live streams over its database; null where no changes are recorded. */
+  /** The hub of its database's live streams; null where no changes are recorded. */
   hub(): LiveHub | null;
   readonly operators: OperatorRegistry;
   readonly filters: CachingFilterParser;

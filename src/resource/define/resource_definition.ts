@@ -7,9 +7,9 @@ import type { ResourceOptions } from "./resource_options.ts";
 
 /** A table and how it is served, as declared. Made by {@link resource}. */
 export interface ResourceDefinition {
-  /** As it was declared or described. */
+  /** The declared table, or the description of an introspected one. */
   readonly table: TableLike<unknown, unknown> | TableInfo;
-  /** As they were given. */
+  /** As the caller of {@link resource} passed them. */
   readonly options: ResourceOptions<Record<string, unknown>>;
 }
 

@@ -11,7 +11,7 @@ import type { Procedure } from "./procedure.ts";
 /** A column of the resource's table: the object, or (deprecated) its property name. */
 export type ColumnReferenceOf<S> = ColumnLike<unknown> | (keyof S & string);
 
-/** What may be done at all, whoever asks. Everything but exports is on unless it is set to false. */
+/** Which operations exist at all, for every caller. All but exports are on unless set to false. */
 export interface Capabilities {
   /** Governs POST. */
   readonly enableCreate?: boolean | undefined;
@@ -19,7 +19,7 @@ export interface Capabilities {
   readonly enableUpdate?: boolean | undefined;
   /** Governs DELETE and restoring. */
   readonly enableDelete?: boolean | undefined;
-  /** Governs every batch, beside the capability of what it does. */
+  /** Governs every batch, together with the capability of its operation. */
   readonly enableBatch?: boolean | undefined;
   /** Governs lists as `text/csv` and `application/x-ndjson`, of all rows at once. Off unless set. */
   readonly enableExport?: boolean | undefined;
@@ -39,17 +39,17 @@ export interface BatchOptions {
   readonly replace?: number | undefined;
   /** Governs `DELETE /batch`. */
   readonly delete?: number | undefined;
-  /** Counts the version up in batches as well. Off unless set. */
+  /** Increments the version in batches as well. Off unless set. */
   readonly incrementVersion?: boolean | undefined;
 }
 
-/** How tags are made. Without a field for it, a tag is a keyed hash of the row. */
+/** How ETags are made. Without a version or a time of update, a tag is a keyed hash of the row. */
 export interface EtagOptions<S> {
-  /** An integer that every PATCH and PUT counts up. */
+  /** An integer that every PATCH and PUT increments. */
   readonly versionField?: ColumnReferenceOf<S> | undefined;
   /** A timestamp that every PATCH and PUT moves forward. */
   readonly updatedAtField?: ColumnReferenceOf<S> | undefined;
-  /** Stands beside the time of update in a tag; the primary key unless set. */
+  /** Part of a tag beside the time of update; the primary key unless set. */
   readonly idField?: ColumnReferenceOf<S> | undefined;
   /** `weak` unless set; `strong` forbids proxies to change the answers. */
   readonly algorithm?: "weak" | "strong" | undefined;
@@ -65,15 +65,15 @@ export type AnyColumn = ColumnLike<unknown> | string;
  * relations by path: ``rsql`project.ownerId==${user.id}` ``.
  */
 export interface RelationOptions {
-  /** `belongsTo`: the foreign key stands here. `hasOne`, `hasMany`: it stands in the other table. */
+  /** `belongsTo`: this table has the foreign key. `hasOne`, `hasMany`: the other table has it. */
   readonly type: "belongsTo" | "hasOne" | "hasMany" | "manyToMany";
   /** The other resource's table, or its name; of a table that is served twice, the first. */
   readonly resource: TableLike<unknown, unknown> | TableInfo | string;
-  /** The column that refers; of `manyToMany`, the link's column that refers to this resource. */
+  /** The referring column; of `manyToMany`, the link's column that refers to this resource. */
   readonly foreignKey: AnyColumn;
   /**
-   * The column that is referred to, the primary key of its table unless set; of `manyToMany`, the
-   * link's column that refers to the other resource.
+   * The referenced column, the primary key of its table unless set; of `manyToMany`, the link's
+   * column that refers to the other resource.
    */
   readonly references?: AnyColumn | undefined;
   /** The link table of `manyToMany`. */
@@ -85,7 +85,7 @@ export interface RelationOptions {
 /** How rows are marked deleted instead of removed. */
 export interface SoftDeleteOptions<S> {
   /**
-   * The column of the mark: a timestamp or date (NULL is live), a boolean or integer (0 or NULL is
+   * The column that marks: a timestamp or date (NULL is live), a boolean or integer (0 or NULL is
    * live), or a text (`""` or NULL is live). No body may set it unless `fields.writable` names it.
    */
   readonly field: ColumnReferenceOf<S>;
@@ -99,11 +99,11 @@ export interface PaginationOptions {
   readonly maxLimit?: number | undefined;
 }
 
-/** Which columns may be used for what; every list that is absent allows what is said beside it. */
+/** Which columns may be used for what; each list has a default of its own. */
 export interface FieldOptions<S> {
   /** Sent in answers, and open to aggregates. All columns unless set. */
   readonly readable?: readonly ColumnReferenceOf<S>[] | undefined;
-  /** Taken from bodies; the others are dropped before anything sees them. All unless set. */
+  /** Accepted in bodies; other fields are dropped before hooks run. All columns unless set. */
   readonly writable?: readonly ColumnReferenceOf<S>[] | undefined;
   /** Allowed in `filter`. The readable ones unless set. */
   readonly filterable?: readonly ColumnReferenceOf<S>[] | undefined;
@@ -119,7 +119,7 @@ export interface ResourceOptions<S, I = S, U extends User = User> extends Protec
   readonly path?: string | undefined;
   /** The database, when it is not the app's. */
   readonly db?: Database | undefined;
-  /** Who may do what. Whatever is not granted is denied. */
+  /** Who may do what. An access without a grant is denied. */
   readonly auth?: ScopeOptions<U> | undefined;
   /** Which operations exist. */
   readonly capabilities?: Capabilities | undefined;
@@ -139,11 +139,11 @@ export interface ResourceOptions<S, I = S, U extends User = User> extends Protec
   readonly etag?: EtagOptions<S> | undefined;
   /** Marks rows deleted instead of removing them. */
   readonly softDelete?: SoftDeleteOptions<S> | undefined;
-  /** Named ways to rows of other resources. */
+  /** Named relations to rows of other resources. */
   readonly relations?: Readonly<Record<string, RelationOptions>> | undefined;
   /**
-   * Makes relations of the foreign keys between served tables. On for tables that were read from a
-   * live database, off for others, unless set.
+   * Derives relations from the foreign keys between served tables. On for introspected tables, off
+   * for others, unless set.
    */
   readonly autoRelations?: boolean | undefined;
   /**
@@ -151,7 +151,7 @@ export interface ResourceOptions<S, I = S, U extends User = User> extends Protec
    * in one transaction, each by the rules of its own resource. Off unless set.
    */
   readonly nestedWrites?: boolean | undefined;
-  /** Functions of your own behind `POST /rpc/:name`, by name; see {@link procedure}. */
+  /** Custom functions at `POST /rpc/:name`, by name; see {@link procedure}. */
   readonly procedures?: Readonly<Record<string, Procedure>> | undefined;
   /** How large batches may be. */
   readonly batch?: BatchOptions | undefined;

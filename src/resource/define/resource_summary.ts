@@ -1,7 +1,7 @@
 import type { Resource } from "./resource.ts";
 import { allowedMethods, routesOf } from "../http/routes.ts";
 
-/** What a resource offers, in a form to show. Holds no hidden column. */
+/** What a resource offers, for banners and descriptions. Names no hidden column. */
 export interface ResourceSummary {
   /** The table's name. */
   readonly name: string;
@@ -11,11 +11,11 @@ export interface ResourceSummary {
   readonly key: readonly string[];
   /** The readable fields. */
   readonly fields: readonly string[];
-  /** Every route below the url with the methods it answers to. */
+  /** Every route below the URL with the methods that it answers. */
   readonly routes: readonly { readonly path: string; readonly methods: readonly string[] }[];
 }
 
-/** Resource → what may be shown of it. */
+/** The summary of a resource. */
 export function summarizeResource(resource: Resource): ResourceSummary {
   return {
     name: resource.name,

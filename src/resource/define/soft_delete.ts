@@ -7,8 +7,8 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 export interface SoftDelete {
   readonly field: ColumnInfo;
   /** The rows that are not marked. */
-  readonly live: Filter;
-  /** The value that marks a row, at this moment. */
+  readonly undeleted: Filter;
+  /** The value that marks a row; `now` is an ISO timestamp. */
   mark(now: string): unknown;
   /** The value of a row that is restored. */
   readonly unmarked: unknown;
@@ -21,28 +21,28 @@ export function resolveSoftDelete(field: ColumnInfo): SoftDelete {
   switch (field.kind) {
     case "timestamp":
       requireNullable(field);
-      return { field, live: isNull, mark: (now) => now, unmarked: null };
+      return { field, undeleted: isNull, mark: (now) => now, unmarked: null };
     case "date":
       requireNullable(field);
-      return { field, live: isNull, mark: (now) => now.slice(0, 10), unmarked: null };
+      return { field, undeleted: isNull, mark: (now) => now.slice(0, 10), unmarked: null };
     case "text":
       return {
         field,
-        live: or(isNull, is("")),
+        undeleted: or(isNull, is("")),
         mark: (now) => now,
         unmarked: field.notNull ? "" : null,
       };
     case "boolean":
       return {
         field,
-        live: or(isNull, is(false)),
+        undeleted: or(isNull, is(false)),
         mark: () => true,
         unmarked: field.notNull ? false : null,
       };
     case "integer":
       return {
         field,
-        live: or(isNull, is(0)),
+        undeleted: or(isNull, is(0)),
         mark: () => 1,
         unmarked: field.notNull ? 0 : null,
       };

@@ -1,25 +1,25 @@
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
 /**
- * What validates a value and may change it on the way: a schema of zod, valibot, arktype, or any
- * other that follows version 1 of the Standard Schema specification. A value of the type `Input`
+ * A schema that validates a value and may transform it, of zod, valibot, arktype, or any other
+ * library that follows version 1 of the Standard Schema specification. A value of the type `Input`
  * becomes one of the type `Output`.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
-  /** The mark by which such schemas are known, and all that is used of them. */
+  /** Identifies such schemas, and is all that is used of them. */
   readonly "~standard": {
-    /** Of the specification. */
+    /** The version of the specification. */
     readonly version: 1;
-    /** The library that the schema is of. */
+    /** The library that made the schema. */
     readonly vendor: string;
-    /** Takes anything; what is wrong with it is said in the result and never thrown. */
+    /** Accepts any value; reports what is wrong with it in the result, and never throws. */
     readonly validate: (value: unknown) => MaybePromise<SchemaResult<Output>>;
-    /** For the compiler alone: nothing is there at run time. */
+    /** For the compiler only: absent at run time. */
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
   };
 }
 
-/** The value that a schema made, or what is wrong with the one that it was given. */
+/** The output of a schema, or what is wrong with its input. */
 export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };
@@ -28,21 +28,21 @@ export type SchemaResult<Output> =
 export interface SchemaIssue {
   /** For people. */
   readonly message: string;
-  /** The keys that lead to it, each alone or in an object; absent for the value as a whole. */
+  /** The keys that lead to the place, each alone or in an object; absent for the whole value. */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** The type that a schema takes. */
+/** The type that a schema accepts. */
 export type SchemaInput<Schema extends StandardSchema> = NonNullable<
   Schema["~standard"]["types"]
 >["input"];
 
-/** The type that a schema gives. */
+/** The type that a schema returns. */
 export type SchemaOutput<Schema extends StandardSchema> = NonNullable<
   Schema["~standard"]["types"]
 >["output"];
 
-/** `["items", 0, { key: "name" }]` → `items.0.name`; the value as a whole is the empty text. */
+/** `["items", 0, { key: "name" }]` → `items.0.name`; the empty text for the whole value. */
 export function issuePath({ path = [] }: SchemaIssue): string {
   return path.map((step) => String(typeof step === "object" ? step.key : step)).join(".");
 }

@@ -20,7 +20,7 @@ export function requireReadableKey(
   const hidden = primaryKey.find((column) => !readable.includes(column));
   if (hidden === undefined || !isSubscribable(options)) return;
   throw new Error(
-    `Cannot serve "${name}": streams tell the key of a removed row, but "${hidden.name}" is not ` +
+    `Cannot serve "${name}": streams send the key of a removed row, but "${hidden.name}" is not ` +
       "in fields.readable: add it, or set capabilities.enableSubscribe to false",
   );
 }

@@ -1,8 +1,8 @@
 /**
- * The media type of `offered` that an `Accept` header likes best (RFC 9110, 12.5.1). Of those it
- * likes equally, one that it names outright goes before one that a wildcard stands for, and then
- * the first offered. The first offered as well where it takes none: an answer in a form that was
- * not asked for helps more than a refusal, and the RFC allows it.
+ * The media type of `offered` that an `Accept` header prefers (RFC 9110, 12.5.1). Between types of
+ * equal quality, one that the header names precedes one that a wildcard matches, then the first
+ * offered precedes. Without an acceptable type it is the first offered as well: an answer in another
+ * form helps more than a refusal, and the RFC allows it.
  */
 export function acceptedType(
   accept: string | null,
@@ -27,7 +27,7 @@ interface MediaRange {
   readonly quality: number;
 }
 
-/** The well-formed ranges; what is malformed is passed over. */
+/** The well-formed ranges of the header; malformed ones are ignored. */
 function parseAccept(header: string): readonly MediaRange[] {
   const ranges: MediaRange[] = [];
   for (const element of header.match(listElement) ?? []) {
@@ -54,10 +54,10 @@ function qualityOf(parameters: readonly string[]): number | null {
   return 1;
 }
 
-/** The quality, and a little more for a type that is named outright; 0 where it is not taken. */
+/** The quality, and a little more for a type that the header names; 0 where it is unacceptable. */
 function rankOf(type: string, ranges: readonly MediaRange[]): number {
   const [family] = type.split("/");
-  // The most specific range decides, be it by refusing.
+  // The most specific range decides, even where its quality is 0.
   for (const name of [type, `${family}/*`, "*/*"]) {
     const range = ranges.find((other) => other.type === name);
     if (range === undefined) continue;

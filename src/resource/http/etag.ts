@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { writeJson } from "../../schema/exact_json.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 
-/** How the tags of a resource are made, every default settled. */
+/** How the tags of a resource are made, every default resolved. */
 export interface EtagPolicy {
   readonly versionField: ColumnInfo | null;
   readonly updatedAtField: ColumnInfo | null;
@@ -11,17 +11,17 @@ export interface EtagPolicy {
   /** Whether a write without `If-Match` is refused. */
   readonly require: boolean;
   readonly primaryKey: readonly ColumnInfo[];
-  /** Only of these a tag shows the value: a hidden version goes in hashed. */
+  /** A tag shows the values of these columns alone: it holds a hidden version as a hash. */
   readonly readable: ReadonlySet<ColumnInfo>;
-  /** Key the hashes: nobody can guess hidden values from a tag. */
+  /** Key the hashes, so that a client cannot test guesses of hidden values against a tag. */
   readonly keys: TagKeys;
 }
 
-/** Of each secret one. */
+/** One key for each secret. */
 export interface TagKeys {
   /** Makes the tags. */
   readonly current: Uint8Array;
-  /** Know those that were made before the secret was changed. */
+  /** Recognize the tags that were made before the secret was rotated. */
   readonly older: readonly Uint8Array[];
 }
 
@@ -35,9 +35,9 @@ export function tagOf(row: Row, policy: EtagPolicy): string {
 }
 
 /**
- * Whether `If-Match` lets a write to the row through: a listed tag must be the current one byte for
- * byte, weakness mark included. Strong comparison (RFC 9110, 13.1.1) would never let a weak tag
- * through, and weak ones are the default.
+ * Whether `If-Match` allows a write to the row: a listed tag must equal the current one byte for
+ * byte, `W/` included. Strong comparison (RFC 9110, 13.1.1) would refuse every weak tag, and weak
+ * ones are the default.
  */
 export function matchesIfMatch(header: string, row: Row, policy: EtagPolicy): boolean {
   if (header.trim() === "*") return true;
@@ -52,7 +52,7 @@ export function matchesIfNoneMatch(header: string, row: Row, policy: EtagPolicy)
   return listedTags(header).some((listed) => tags.includes(withoutWeakness(listed)));
 }
 
-/** What tells a state of a row from its others, and whether a tag may show it. */
+/** What distinguishes a state of a row from its other states, and whether a tag may show it. */
 interface State {
   readonly text: string;
   readonly isShown: boolean;
@@ -66,7 +66,7 @@ function stateOf(row: Row, policy: EtagPolicy): State {
   }
   const updatedAt = updatedAtField === null ? null : row[updatedAtField.name] ?? null;
   if (updatedAtField !== null && updatedAt !== null) {
-    // The punctuation of a timestamp says nothing: its digits, all of them, are the moment.
+    // The punctuation of a timestamp is constant: all of its digits are the moment.
     const moment = String(updatedAt).replace(/[-:TZ]/g, "");
     const isReadable = readable.has(updatedAtField) && readable.has(idField);
     return shownOrHashed(`${row[idField.name]}-${moment}`, isReadable, row, policy);
@@ -75,8 +75,9 @@ function stateOf(row: Row, policy: EtagPolicy): State {
 }
 
 /**
- * Ids and versions come from rows: what could harm a header goes in hashed, too. Hashed with the
- * key of the row, or a row of one's own would show which hidden versions others have.
+ * Ids and versions come from rows: characters that are unsafe in a header are hashed, too. The key
+ * of the row is part of the hash: otherwise a client could compare the tags of rows that it may not
+ * read with those of a row whose hidden version it controls.
  */
 function shownOrHashed(text: string, isReadable: boolean, row: Row, policy: EtagPolicy): State {
   if (isReadable && /^[0-9A-Za-z._-]{1,100}$/.test(text)) return { text, isShown: true };
@@ -84,7 +85,7 @@ function shownOrHashed(text: string, isReadable: boolean, row: Row, policy: Etag
   return { text: writeJson([...key, text]), isShown: false };
 }
 
-/** The current tag, and those that older secrets have given to the same state. */
+/** The current tag, and those that older secrets make of the same state. */
 function tagsOf(row: Row, policy: EtagPolicy): readonly string[] {
   const { text, isShown } = stateOf(row, policy);
   if (isShown) return [tag(text, policy)];
@@ -105,7 +106,7 @@ const maxHeaderLength = 8_192;
 /** A member of a list, which may be empty (RFC 9110, 5.6.1). */
 const listedTag = /[ \t]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")?[ \t]*(?:,|$)/y;
 
-/** The tags of a list; none where anything else stands in it: what is malformed matches nothing. */
+/** The tags of a list; none of a malformed list, which therefore matches nothing. */
 function listedTags(header: string): readonly string[] {
   const tags: string[] = [];
   if (header.length > maxHeaderLength) return tags;

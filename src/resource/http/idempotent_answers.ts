@@ -19,29 +19,29 @@ import type { RoutedRequest } from "./routed_request.ts";
 import type { RecordReply } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** Answers a request: by executing it, or as it was answered before, which passes no gate. */
+/** Answers a request by executing it, or by its stored answer, which needs no admission. */
 export type AnswerIdempotently = (
   execute: (record: RecordReply | null) => Promise<Reply>,
-  gate: IdempotentAdmission | null,
+  admission: IdempotentAdmission | null,
 ) => Promise<Reply>;
 
-/** Looks for the `Idempotency-Key` of requests. */
+/** Answers requests with an `Idempotency-Key` once. */
 export interface IdempotentAnswers {
-  /** Null for a write that has no key. Throws a 400 for a key that is none. */
+  /** Null for a request without a key. Throws a 400 for a malformed key. */
   find(request: RoutedRequest, resource: Resource): AnswerIdempotently | null;
-  /** Makes room in these databases, where that is where answers are kept. */
+  /** Creates the table of idempotency records in these databases, where they are kept there. */
   prepare(drivers: Iterable<Driver>): Promise<void>;
 }
 
 /** What {@link createIdempotentAnswers} works with. */
 export interface IdempotentAnswersOptions {
   readonly options: ResolvedIdempotencyOptions;
-  /** Asked only once there is a key to keep. */
+  /** Opened only for the first request with a key. */
   readonly store: Pick<AppStore, "need">;
   readonly runtime: Runtime;
 }
 
-/** One for one app. */
+/** Creates the idempotent answers of an app. */
 export function createIdempotentAnswers(parts: IdempotentAnswersOptions): IdempotentAnswers {
   const { options: { storage, ttlMs }, runtime } = parts;
   const { clock, random, observe } = runtime;
@@ -71,7 +71,7 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
           await tableOf(driver).prepare();
         } catch (error) {
           if (!(error instanceof StoreError)) throw error;
-          // It may be there later; until then requests with a key are refused.
+          // The table may be created later; until then requests with a key are refused.
           observe({ kind: "idempotency_table_missing", database: driver.label, error });
         }
       }
@@ -82,13 +82,13 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
       if (header === null) return null;
       const key = parseIdempotencyKey(header, user === null);
       const path = request.operationPath();
-      // Two spaces of names: a user may be called like an address. The address counts as a whole,
-      // not by its network as for budgets: neighbours must not be given each other's answers.
+      // Prefixed, because a user's id may equal an address. The whole address counts, not its
+      // network as for budgets: neighbours must not receive each other's answers.
       const identity = user === null ? `a${request.address() ?? ""}` : `u${user.id}`;
       const ifMatch = headers.get("if-match");
       const table = storage === "db" ? tableOf(driver) : null;
       const keeping = { clock, random, observe, store: table ?? sharedStore() };
-      return async (execute, gate) =>
+      return async (execute, admission) =>
         await answerOnce(
           { key, identity, method, path, query, ifMatch, body: await request.body() },
           keeping,
@@ -99,13 +99,13 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
                 : await answerWithin(claim, table, execute),
             authorize: () => request.authorize(),
           },
-          gate,
+          admission,
         );
     },
   };
 }
 
-/** What is stored with the write is what is answered: shaped once, it cannot differ. */
+/** Answers with the reply that was stored with the write: it is shaped once, so it cannot differ. */
 async function answerWithin(
   claim: IdempotencyClaim,
   table: TableIdempotency,
@@ -115,11 +115,11 @@ async function answerWithin(
   const reply = await execute(async (reply, connection) => {
     const answer = storableAnswer(reply);
     if (answer === null) return;
-    // Somebody else believed this request dead, and answers it.
+    // Another process took over the claim after its lease, and answers the request.
     if (!await table.finishWithin(claim, answer, connection)) throw inFlightProblem();
     recorded.push(reply);
   });
-  // A transaction that had to begin again has recorded more than one.
+  // A transaction that was retried has recorded more than one.
   const last = recorded.at(-1);
   return last === undefined ? { reply, isStored: false } : { reply: last, isStored: true };
 }

@@ -5,13 +5,13 @@ import { type EtagPolicy, tagOf } from "./etag.ts";
 import { type Included, presentRows, viewOf } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** What a resource answers depends on who asks, so shared caches may not keep it. */
+/** Answers depend on the user, so shared caches may not store them. */
 export const cacheControl = "private, no-cache";
 
-/** For caches: where rows are exported, too, one URL has several forms. */
+/** For caches: with exports enabled, one URL has several representations. */
 export const variesByAccept: Readonly<Record<string, string>> = Object.freeze({ vary: "Accept" });
 
-/** A JSON answer. */
+/** A reply with a JSON body. */
 export function jsonReply(
   status: number,
   body: unknown,
@@ -25,15 +25,15 @@ export function jsonReply(
   };
 }
 
-/** What an answer to a write of one row may have beside the row. */
+/** What the answer to a write of one row may hold beside the row. */
 export interface RowReplyOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly included?: readonly Included[];
-  /** What the client calls the row. */
+  /** The client's id of the row. */
   readonly optimisticId?: string | null;
 }
 
-/** The answer to a write of one row, given whole: masked, with its tag. */
+/** The answer to a write of one row, read with all columns: masked, with its tag. */
 export function rowReply(
   status: number,
   row: Row,
@@ -46,7 +46,7 @@ export function rowReply(
   return jsonReply(status, body, { ...headers, ...(etag === null ? {} : tagHeaders(row, etag)) });
 }
 
-/** The answer to a batch, its rows given whole: masked, and without tags. */
+/** The answer to a batch, its rows read with all columns: masked, and without tags. */
 export function rowsReply(
   status: number,
   rows: readonly Row[],
@@ -60,7 +60,7 @@ export function rowsReply(
 /** The headers that carry a row's tag. */
 export function tagHeaders(row: Row, etag: EtagPolicy): Readonly<Record<string, string>> {
   const tag = { etag: tagOf(row, etag) };
-  // A strong tag promises the same bytes: a proxy that compresses anew would break it.
+  // A strong tag promises the same bytes: a proxy that recompresses would break the promise.
   return etag.algorithm === "weak"
     ? tag
     : { ...tag, "cache-control": `${cacheControl}, no-transform` };

@@ -7,8 +7,8 @@ import type { ResourceRequest } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
 
 /**
- * What a client calls the row that it is about to create, so that it knows its own row among the
- * events of a live stream. Null without the header; throws a 400 for what cannot be one.
+ * The client's own id of the row that it creates, by which it recognizes the row among the events
+ * of a live stream. Null without the header; throws a 400 for an invalid value.
  */
 export function parseOptimisticId({ header }: ResourceRequest): string | null {
   const id = header("service-optimistic-id");
@@ -19,7 +19,7 @@ export function parseOptimisticId({ header }: ResourceRequest): string | null {
   );
 }
 
-/** Lets the change that made a row carry the client's name for it: in the same transaction. */
+/** Records the client's id with the change that created the row, in the same transaction. */
 export async function attachOptimisticId(
   row: Row,
   optimisticId: string,

@@ -3,7 +3,7 @@ import type { Row } from "../../schema/table_info.ts";
 import { matchesIfMatch, tagOf } from "./etag.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** What a caller believes about the row it writes: the text of an `If-Match`, or nothing. */
+/** The expected state of a row to write: the value of `If-Match`, or null without one. */
 export type Precondition = string | null;
 
 /** The precondition of a request, where the resource has tags. Throws a 428 where one is required. */
@@ -29,7 +29,7 @@ export function requirePrecondition(
   throw preconditionFailed(tagOf(row, resource.etag));
 }
 
-/** The answer to whoever wrote against another state than the stored one; null where there is none. */
+/** The 412 of a write that expects another state; `currentETag` is null where no row is stored. */
 export function preconditionFailed(currentETag: string | null): Problem {
   return new Problem("precondition-failed", "The row has changed since you read it", {
     details: { currentETag, suggestion: "Read the row again and repeat the change with its ETag" },

@@ -1,6 +1,6 @@
 import { Problem } from "../../problem/problem.ts";
 
-/** The query parameters of a request, decoded; each known one stands at most once. */
+/** The known query parameters of a request, decoded. */
 export type Query = ReadonlyMap<string, string>;
 
 const knownParameters: ReadonlySet<string> = new Set([
@@ -29,9 +29,9 @@ const knownParameters: ReadonlySet<string> = new Set([
 const none: Query = new Map();
 
 /**
- * The raw query → parameters. A repeated known parameter is a 400. An unknown one is ignored,
- * unless it looks like the rest of a filter whose `&&`, `;` or `=` was not encoded: then a 400
- * says so, because a filter cut short would answer with too many rows.
+ * The raw query → parameters. A repeated known parameter is a 400. An unknown one is ignored, unless
+ * it looks like the rest of a filter whose `&&`, `;` or `=` was not encoded: that is a 400, because
+ * a truncated filter would return too many rows.
  */
 export function parseQuery(raw: string): Query {
   if (raw === "") return none;
@@ -50,7 +50,7 @@ export function parseQuery(raw: string): Query {
   return query;
 }
 
-/** A `true`/`false` parameter; absent is false, and nothing else is taken. */
+/** A parameter that is `true` or `false`; false where it is absent. Throws a 400 otherwise. */
 export function parseFlag(query: Query, name: string): boolean {
   const value = query.get(name);
   if (value === undefined || value === "false") return false;
@@ -66,7 +66,7 @@ function looksLikeFilter(name: string, value: string): boolean {
 function unencoded(): Problem {
   return new Problem(
     "invalid-parameter",
-    "The query looks like a filter cut in pieces: encode & as %26, and ; , = as they stand in values",
+    "The query looks like a truncated filter: encode & as %26, and so ; , = where values have them",
   );
 }
 

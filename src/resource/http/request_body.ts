@@ -3,17 +3,17 @@ import { readBytes } from "../../runtime/read_bytes.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { parseJson } from "../../schema/exact_json.ts";
 
-/** What a body may cost. */
+/** The limits of a request body. */
 export interface BodyLimits {
-  /** Bytes; more is a 413, counted while reading. */
+  /** The most bytes; more is a 413. Counted while reading. */
   readonly bodyLimit: number;
-  /** Milliseconds until the last byte; more is a 408. */
+  /** The longest time until the last byte; longer is a 408. */
   readonly bodyTimeoutMs: number;
 }
 
-const deepest = 32;
+const maxDepth = 32;
 
-/** The bytes of a request's body, which is said to be JSON. Throws 400, 408, 413 or 415. */
+/** The bytes of a request body of a JSON media type. Throws a 400, 408, 413 or 415. */
 export function readBody(
   request: Request,
   limits: BodyLimits,
@@ -30,8 +30,8 @@ export function parseBody(bytes: Uint8Array<ArrayBuffer>): unknown {
   if (value === undefined) {
     throw new Problem("invalid-body", "Cannot read this body: it is not JSON");
   }
-  if (isDeeper(value, deepest)) {
-    throw new Problem("invalid-body", `Cannot use this body: it is nested deeper than ${deepest}`);
+  if (isDeeper(value, maxDepth)) {
+    throw new Problem("invalid-body", `Cannot use this body: it is nested deeper than ${maxDepth}`);
   }
   return value;
 }
@@ -60,13 +60,13 @@ async function receive(
   const late = Promise.withResolvers<never>();
   const cancelTimer = clock.after(limits.bodyTimeoutMs, () => late.reject(tooLate()));
   try {
-    // The server holds a client to the length it declared: only an undeclared one is counted, at
-    // the price of a stream.
+    // The server enforces a declared length: only a body without one is counted, which costs a
+    // stream.
     const bytes = declared === null ? collect(request, limits) : request.bytes();
     return await Promise.race([bytes, late.promise]);
   } catch (cause) {
     if (cause instanceof Problem) throw cause;
-    // The connection broke, or its framing is wrong: nobody may be left to read this.
+    // The connection was lost, or its framing is invalid: the client may not receive this.
     throw new Problem("invalid-body", "The body ended before it was complete", { cause });
   } finally {
     cancelTimer();
@@ -89,12 +89,12 @@ function tooLarge(limits: BodyLimits): Problem {
   return new Problem(
     "payload-too-large",
     `Cannot read this body: it is larger than ${limits.bodyLimit} bytes`,
-    // The rest of it is still on its way: this connection is of no further use.
+    // The rest of the body is still arriving, so the connection cannot be reused.
     { headers: { connection: "close" } },
   );
 }
 
-/** Keeps nothing between two texts, as long as neither is decoded in pieces. */
+/** Shared, because without `stream: true` a decoder keeps no state between calls. */
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
 function decodeText(bytes: Uint8Array): string {

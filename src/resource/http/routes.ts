@@ -30,17 +30,17 @@ import { subscribeAggregate } from "../operations/subscribe_aggregate.ts";
 import { update } from "../operations/update.ts";
 import { batchUpsert } from "../operations/batch_upsert.ts";
 
-/** An operation at its place, ready to run. */
+/** An operation at its method and path, ready to run. */
 export interface Endpoint {
   readonly name: OperationName;
   readonly takesBody: boolean;
-  /** What stands before it; undefined for nothing. */
+  /** What the guard requires of requests; undefined where nothing is. */
   protection(resource: Resource): OperationProtection | undefined;
-  /** The capabilities that must be on, all of them; none for what is always there. */
+  /** The capabilities that must all be on; empty where the endpoint always exists. */
   readonly capabilities: readonly (keyof ResolvedCapabilities)[];
-  /** Throws the 401 or 403 that is certain before a body is read or a name is looked up. */
+  /** Throws the 401 or 403 that is certain before the body or the scope is evaluated. */
   requireAccess(user: User | null, resource: Resource): void;
-  /** Throws where the caller has no right to what `request` asks for, and does nothing else. */
+  /** Throws where the user has no right to what `request` wants, and does nothing else. */
   authorize(request: () => ResourceRequest, user: User | null, resource: Resource): Promise<void>;
   run(request: ResourceRequest, user: User | null, resource: Resource): Promise<Reply>;
 }
@@ -48,35 +48,35 @@ export interface Endpoint {
 type Methods = ReadonlyMap<string, Endpoint>;
 
 const collection: Methods = new Map([
-  ["GET", listOrExport(mount(list), [csv, ndjson])],
-  ["POST", mount(create, "enableCreate")],
+  ["GET", listOrExport(endpointOf(list), [csv, ndjson])],
+  ["POST", endpointOf(create, "enableCreate")],
 ]);
 const item: Methods = new Map([
-  ["GET", mount(get)],
-  ["PATCH", mount(update, "enableUpdate")],
-  ["PUT", mount(replace, "enableUpdate")],
-  ["DELETE", mount(remove, "enableDelete")],
+  ["GET", endpointOf(get)],
+  ["PATCH", endpointOf(update, "enableUpdate")],
+  ["PUT", endpointOf(replace, "enableUpdate")],
+  ["DELETE", endpointOf(remove, "enableDelete")],
 ]);
-const restoring: Methods = new Map([["POST", mount(restore, "enableRestore")]]);
-const subscribing: Methods = new Map([["GET", mount(subscribe, "enableSubscribe")]]);
-const counting: Methods = new Map([["GET", mount(count)]]);
-const aggregating: Methods = new Map([["GET", mount(aggregate, "enableAggregations")]]);
+const restoring: Methods = new Map([["POST", endpointOf(restore, "enableRestore")]]);
+const subscribing: Methods = new Map([["GET", endpointOf(subscribe, "enableSubscribe")]]);
+const counting: Methods = new Map([["GET", endpointOf(count)]]);
+const aggregating: Methods = new Map([["GET", endpointOf(aggregate, "enableAggregations")]]);
 const aggregatesSubscribing: Methods = new Map([
-  ["GET", mount(subscribeAggregate, "enableAggregations", "enableSubscribe")],
+  ["GET", endpointOf(subscribeAggregate, "enableAggregations", "enableSubscribe")],
 ]);
 const batches: Methods = new Map([
-  ["POST", mount(batchCreate, "enableBatch", "enableCreate")],
-  ["PATCH", mount(batchUpdate, "enableBatch", "enableUpdate")],
-  ["PUT", mount(batchReplace, "enableBatch", "enableUpdate")],
-  ["DELETE", mount(batchDelete, "enableBatch", "enableDelete")],
+  ["POST", endpointOf(batchCreate, "enableBatch", "enableCreate")],
+  ["PATCH", endpointOf(batchUpdate, "enableBatch", "enableUpdate")],
+  ["PUT", endpointOf(batchReplace, "enableBatch", "enableUpdate")],
+  ["DELETE", endpointOf(batchDelete, "enableBatch", "enableDelete")],
 ]);
 const upserting: Methods = new Map([
-  ["POST", mount(batchUpsert, "enableBatch", "enableCreate", "enableUpdate")],
+  ["POST", endpointOf(batchUpsert, "enableBatch", "enableCreate", "enableUpdate")],
 ]);
 
 type Route = readonly [path: string, methods: Methods];
 
-/** Where each operation stands below the path of a resource, for descriptions. */
+/** The paths of a resource's operations below its own path, for descriptions. */
 export function routesOf(resource: Resource): readonly Route[] {
   const procedures = [...resource.procedures.keys()].map((name): Route => [
     `/rpc/${name}`,
@@ -98,7 +98,7 @@ const fixedRoutes: readonly Route[] = [
 ];
 
 /**
- * The endpoint for a method and the raw path segments behind the resource's path. `HEAD` is `GET`.
+ * The endpoint for a method and the raw path segments after the resource's path. `HEAD` is `GET`.
  * Throws a 404, or a 405 with `Allow` where another method of the path is enabled.
  */
 export function findEndpoint(
@@ -116,7 +116,7 @@ export function findEndpoint(
   });
 }
 
-/** The methods that a path answers to, `HEAD` included. */
+/** The enabled methods of a path, `HEAD` included. */
 export function allowedMethods(methods: Methods, resource: Resource): readonly string[] {
   const names = [...methods].filter(([, endpoint]) => isEnabled(endpoint, resource))
     .map(([name]) => name);
@@ -146,7 +146,7 @@ function batchMethodsAt(second: string | undefined, third: string | undefined): 
   return second === "upsert" && third === undefined ? upserting : null;
 }
 
-/** Looked up as it was sent: a name holds nothing that would have to be percent-encoded. */
+/** Looked up without decoding: a name holds no character that would need percent-encoding. */
 function procedureMethodsAt(name: string | undefined, resource: Resource): Methods | null {
   const procedure = name === undefined ? undefined : resource.procedures.get(name);
   if (name === undefined || procedure === undefined) return null;
@@ -158,7 +158,7 @@ function procedureMethodsAt(name: string | undefined, resource: Resource): Metho
     requireAccess: (user) => {
       if (procedure.public !== true) requireUser(`call ${name}`, user);
     },
-    // Nothing but a user is needed, which was looked at before.
+    // A procedure requires a user at most, which `requireAccess` has checked.
     authorize: () => Promise.resolve(),
     run: (request, user, resource) =>
       callProcedure(procedure, { name, call: { request, user, resource } }),
@@ -169,10 +169,10 @@ function isEnabled({ capabilities }: Endpoint, resource: Resource): boolean {
   return capabilities.every((capability) => resource.capabilities[capability]);
 }
 
-/** Runs the export instead where it is switched on and the caller likes one of its formats better. */
+/** Runs the export instead where it is enabled and the client prefers one of its formats. */
 function listOrExport(listing: Endpoint, formats: readonly RowFormat[]): Endpoint {
   const exports: ReadonlyMap<string, Endpoint> = new Map(
-    formats.map((format) => [format.type, mount(exportRows(format), "enableExport")]),
+    formats.map((format) => [format.type, endpointOf(exportRows(format), "enableExport")]),
   );
   return {
     ...listing,
@@ -184,7 +184,7 @@ function listOrExport(listing: Endpoint, formats: readonly RowFormat[]): Endpoin
   };
 }
 
-function mount<Intent, Plan, Outcome>(
+function endpointOf<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
   ...capabilities: Endpoint["capabilities"]
 ): Endpoint {

@@ -32,7 +32,7 @@ export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Aggre
   },
 
   plan({ filter, question }, grant, resource, { related }) {
-    const where = and(grant.rows, filter.restrictTo(related), resource.live);
+    const where = and(grant.rows, filter.restrictTo(related), resource.undeleted);
     return { ...groupPlan(question, resource), where };
   },
 

@@ -166,7 +166,7 @@ async function requireReach(
 }
 
 function requireState({ key, current, precondition }: ItemUpdate, resource: Resource): void {
-  if (!rowMatches(resource.live, current)) {
+  if (!rowMatches(resource.undeleted, current)) {
     const id = formatKey(key).slice(0, 100);
     throw new Problem(
       "conflict",

@@ -64,9 +64,9 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
 
   plan({ key, segment, view }, grant, resource, { related }) {
     if (key === null) throw notFound(resource, segment);
-    const { table, live } = resource;
+    const { table, undeleted } = resource;
     const columns = readFor(view, resource);
-    const where = and(grant.rows, live, keyFilter(key, table));
+    const where = and(grant.rows, undeleted, keyFilter(key, table));
     return {
       segment,
       read: { kind: "read", table, columns, where, order: [], after: null, limit: null },

@@ -59,7 +59,7 @@ async function restoreRow(
   const current = await lockRow(where, resource, connection);
   if (current === null) throw await notFoundOrForbidden(target, write, connection, allRows);
   requirePrecondition(target.precondition, current, resource);
-  if (rowMatches(softDelete.live, current)) {
+  if (rowMatches(softDelete.undeleted, current)) {
     throw new Problem(
       "conflict",
       `Cannot restore ${target.segment.slice(0, 100)}: it is not deleted`,

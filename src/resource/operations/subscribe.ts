@@ -34,7 +34,7 @@ export const subscribe: Operation<SubscribeIntent, SubscribePlan, StreamBody> = 
     const include = resolveInclude(query.get("include"), resource);
     requireSubscribableIncludes(include);
     return {
-      filter: and(parseUserFilter(query.get("filter"), resource) ?? allRows, resource.live),
+      filter: and(parseUserFilter(query.get("filter"), resource) ?? allRows, resource.undeleted),
       view: viewOf(resource, query.get("select"), include),
       resumeFrom: (header("last-event-id") ?? query.get("resumeFrom")) || null,
       skipExisting: parseFlag(query, "skipExisting"),

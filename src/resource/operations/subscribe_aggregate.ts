@@ -31,7 +31,7 @@ export const subscribeAggregate: Operation<SubscribeIntent, SubscribePlan, Strea
 
   parse({ query }, resource) {
     return {
-      filter: and(parseUserFilter(query.get("filter"), resource) ?? allRows, resource.live),
+      filter: and(parseUserFilter(query.get("filter"), resource) ?? allRows, resource.undeleted),
       aggregateQuery: liveAggregateQuery(query, resource),
     };
   },

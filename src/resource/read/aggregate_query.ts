@@ -11,12 +11,12 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** What a request wants to know about groups of rows. */
+/** The groups and metrics that a request selects, and which of them it returns. */
 export interface AggregateQuery {
   readonly keys: readonly GroupKey[];
-  /** Those that were asked for; the count where none was. */
+  /** The requested metrics; the count where there is none. */
   readonly metrics: readonly Metric[];
-  /** Those that only having or the order look at. */
+  /** Metrics that only `having` or the order uses. */
   readonly furtherMetrics: readonly Metric[];
   readonly having: Filter;
   readonly order: readonly OrderKey[];
@@ -27,8 +27,8 @@ export interface AggregateQuery {
 const groupLimits: PageLimits = { defaultLimit: 1_000, maxLimit: 1_000 };
 
 /**
- * The parameters of an aggregate but for its filter. A field that is unknown, hidden, or of a kind
- * that cannot be summed or compared gives one and the same 400.
+ * The parameters of an aggregate without its filter. A field that is unknown, hidden, or of a kind
+ * that cannot be summed or compared is the same 400, so that hidden fields are not revealed.
  */
 export function parseAggregateQuery(
   query: Query,
@@ -38,10 +38,10 @@ export function parseAggregateQuery(
   const metrics = parseMetrics(query, groups);
   const mayUse = (column: ColumnInfo) =>
     metricOf(column, groups) !== undefined || keys.some(({ as }) => as === column);
-  // The order of groups ends in their keys, as that of rows ends in the primary key.
+  // The order of groups ends in their keys, as the order of rows ends in the primary key.
   const table = { ...groups.table, primaryKey: keys.map(({ as }) => as) };
   const syntax = filters.parse(query.get("having") ?? "");
-  // Operators of somebody's own are made for columns: their SQL knows nothing of groups.
+  // Custom operators are defined for columns: their SQL does not apply to groups.
   const having = syntax === null
     ? allRows
     : resolveFilter(syntax, { table, operators: createOperatorRegistry({}), mayFilter: mayUse });
@@ -66,7 +66,7 @@ function parseMetrics(query: Query, { count, metrics }: AggregateSchema): readon
   return isCounted ? [count, ...ofColumns] : ofColumns;
 }
 
-/** `a,b` → what the names stand for, each at most once. */
+/** `a,b` → what `find` returns for each name, each at most once. */
 function parseList<T>(
   query: Query,
   parameter: string,

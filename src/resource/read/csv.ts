@@ -5,8 +5,8 @@ import type { RowFormat } from "./row_format.ts";
 
 /**
  * RFC 4180: a header of property names, then a record for each row. NULL is an empty field and the
- * empty text is `""`, so that they can be told apart; JSON is JSON text; everything else is written
- * as in the answers in JSON, without their quotes.
+ * empty text is `""`, so that they differ; JSON is JSON text; every other value is written as in
+ * JSON answers, without quotes.
  */
 export const csv: RowFormat = {
   type: "text/csv",
@@ -49,7 +49,7 @@ function field(value: unknown): string {
     case "string":
       return textField(value);
     case "number":
-      // JSON has no other numbers, and says null.
+      // JSON writes other numbers as null.
       return Number.isFinite(value) ? String(value) : "";
     case "boolean":
     case "bigint":
@@ -64,9 +64,9 @@ function jsonField(value: unknown): string {
   return value === null ? "" : textField(writeJson(value));
 }
 
-/** What a computed field may give: lists and objects, and a Date, which is a text in JSON. */
+/** A value of a computed field: a list or an object, or a Date, which is a text in JSON. */
 function objectField(value: unknown): string {
-  // Of a function JSON knows nothing, not even null.
+  // `JSON.stringify` returns undefined for a function.
   const json: string | undefined = writeJson(value);
   if (json === undefined) return "";
   return json.startsWith('"') ? textField(JSON.parse(json)) : textField(json);
@@ -76,7 +76,7 @@ function textField(text: string): string {
   return needsQuotes(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Beside what the RFC asks for, space at the ends: many readers take unquoted space away. */
+/** As in the RFC, and for space at either end, because many readers trim unquoted fields. */
 function needsQuotes(text: string): boolean {
   return special.test(text) || text === "" || text.trim() !== text;
 }

@@ -6,32 +6,32 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import { presentRows, type View } from "../output.ts";
 import type { RowWriter } from "./row_format.ts";
 
-/** What becomes of the rows that are walked through. */
+/** How pages of rows are read and written. */
 export interface ExportOptions {
-  /** What the walk reads. */
+  /** The columns that the pages are read with. */
   readonly columns: readonly ColumnInfo[];
   readonly view: View;
   /** The most rows of all pages together. */
   readonly limit: number;
   readonly writer: RowWriter;
   readonly giveTurn: YieldTurn;
-  /** Told of what ended it early. */
+  /** Observes an error that ends the export early. */
   failed(error: unknown): void;
 }
 
 /**
- * Rows that nobody has seen may be wide, so the first page is short. All sizes are powers of two:
- * each has a statement of its own, and drivers keep those that they have prepared.
+ * The width of the rows is unknown at first, so the first page is short. All sizes are powers of
+ * two: each size is a statement of its own, and drivers cache prepared statements.
  */
 export const firstPageRows = 64;
 
-/** Some milliseconds of work: other requests get their turn behind every page. */
+/** Some milliseconds of work: other requests run after every page. */
 const maxPageRows = 512;
 
-/** What pages are meant to take, in bytes as sent. */
+/** The intended size of a page as sent. */
 const pageBytes = 256 * 1024;
 
-/** The pages as they are sent. The next one is read when it is asked for, and none beside it. */
+/** The pages as they are sent. Each is read when the reader pulls it, one at a time. */
 export async function* exportPages(
   first: FetchedRows,
   walk: RowPages,
@@ -46,7 +46,7 @@ export async function* exportPages(
     while (true) {
       const wanted = rows.length > left ? rows.slice(0, left) : rows;
       const bytes = encoder.encode(head + writer.write(presentRows(wanted, columns, view)));
-      // An empty piece would end a chunked body.
+      // An empty chunk would end a chunked body.
       if (bytes.length > 0) yield bytes;
       left -= wanted.length;
       if (rows.length < size || left === 0) return;
@@ -57,12 +57,12 @@ export async function* exportPages(
     }
   } catch (error) {
     failed(error);
-    // The reader must not take what has arrived for the whole.
+    // The client must not mistake a part of the rows for all of them.
     throw new ResponseAborted(error);
   }
 }
 
-/** How many rows of the width just met fill a page, to the power of two below. */
+/** How many rows of the last page's width fill a page, rounded down to a power of two. */
 function nextSize(size: number, bytes: number): number {
   const fitting = 2 ** Math.floor(Math.log2(Math.max(1, size * pageBytes / bytes)));
   return Math.min(fitting, size * 4, maxPageRows);

@@ -12,10 +12,10 @@ import type { Query } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
 import { parseRelationFilter, type RelationFilter, softDeleteFilter } from "./user_filter.ts";
 
-/** Which rows are asked for, in which order, and what is shown of them: for lists and exports. */
+/** Which rows a list or an export returns, in which order, and which of their fields. */
 export interface ListQuery {
   readonly filter: RelationFilter;
-  /** All, or those that are not marked deleted. */
+  /** All rows, or those that are not marked deleted. */
   readonly softDeleteFilter: Filter;
   readonly view: View;
   readonly order: readonly OrderKey[];
@@ -39,37 +39,37 @@ export function parseListQuery(query: Query, resource: Resource): ListQuery {
   };
 }
 
-/** The other resources that a selection reads. */
+/** The other resources that a list query reads. */
 export function reachedByList({ filter, view }: ListQuery): ReadonlySet<Resource> {
   if (view.include.length === 0) return filter.reached;
   return new Set([...filter.reached, ...reachedByIncludes(view.include)]);
 }
 
-/** The rights that a selection is planned with. */
+/** The grants that a list query is planned with. */
 export interface ListRights extends Pick<RelatedGrants, "related"> {
   readonly grant: Grant;
 }
 
-/** The rows of a selection that may be touched, `limit` of them. */
+/** The plan of a list query within its grants, for `limit` rows. */
 export function planList(
-  selection: ListQuery,
+  listQuery: ListQuery,
   { grant, related }: ListRights,
   { table }: Resource,
   limit: number,
 ): ReadPlan {
-  const { filter, softDeleteFilter: shown, order, after } = selection;
+  const { filter, softDeleteFilter, order, after } = listQuery;
   return {
     kind: "read",
     table,
-    columns: columnsFor(selection, table),
-    where: and(grant.rows, filter.restrictTo(related), shown),
+    columns: columnsFor(listQuery, table),
+    where: and(grant.rows, filter.restrictTo(related), softDeleteFilter),
     order,
     after,
     limit,
   };
 }
 
-/** What is shown, and what a position in the order is made of. */
+/** The shown columns, and those of the order, which cursors are made of. */
 function columnsFor({ view, order }: ListQuery, table: TableInfo): readonly ColumnInfo[] {
   const columns = columnsOf(view, table);
   const missing = order.map(({ column }) => column).filter((column) => !columns.includes(column));

@@ -10,16 +10,16 @@ import { columnsOf, type Include, type Included } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
 
 /**
- * The most included rows of one answer, whatever their limits say. One that stands in several
- * others counts each time: some thousand rows that all lead to one another are an answer of
- * millions.
+ * The most included rows of one answer, whatever the limits of its relations. A row that is included
+ * by several others counts each time: some thousand rows that all refer to one another are an answer
+ * of millions.
  */
 export const maxIncludedRows = 10_000;
 
 /**
- * What the rows include: one statement for each relation, whatever the number of rows. The rows
- * hold the columns that {@link columnsOf} names. Of a resource without a right among `related`
- * nothing is loaded. Throws a 422 when it would be too much.
+ * The rows that the rows include: one statement for each relation, whatever the number of rows. The
+ * rows hold the columns that {@link columnsOf} names. Nothing of a resource without a grant in
+ * `related` is loaded. Throws a 422 for too many rows.
  */
 export function loadIncluded(
   rows: readonly Row[],
@@ -35,13 +35,13 @@ export function loadIncluded(
   });
 }
 
-/** Rows to load others for, and how often each of them stands in the answer. */
+/** Rows to load includes for, and how often each appears in the answer. */
 interface Around {
   readonly rows: readonly Row[];
   readonly times: readonly number[];
 }
 
-/** The same for one row of a stream: {@link requireSubscribableIncludes} has seen that it is not too much. */
+/** The same for one row of a stream, which {@link requireSubscribableIncludes} has limited. */
 export function loadIncludedOfOne(
   row: Row,
   includes: readonly Include[],
@@ -56,8 +56,8 @@ export function loadIncludedOfOne(
 }
 
 /**
- * A stream has no smaller page to ask for when a row alone includes too much, and must not end when
- * it comes to that. Throws a 422 for what may include too much by its limits.
+ * A stream cannot request a smaller page when a single row includes too much, and must not end then.
+ * Throws a 422 for includes whose limits allow too many rows.
  */
 export function requireSubscribableIncludes(includes: readonly Include[]): void {
   const most = maxRowsUnder(includes);
@@ -70,7 +70,7 @@ export function requireSubscribableIncludes(includes: readonly Include[]): void 
   );
 }
 
-/** Lists in lists fit without limits of their own, lists in those do not. */
+/** Two levels of lists fit with the default limits, three do not. */
 const maxIncludedPerRow = 10 * maxIncludedRows;
 
 function maxRowsUnder(includes: readonly Include[]): number {
@@ -80,7 +80,7 @@ function maxRowsUnder(includes: readonly Include[]): number {
   );
 }
 
-/** Which rows of a relation a caller sees: of its target, and of its link table. */
+/** Which rows of a relation a user may read: of its target, and of its link table. */
 export type RelatedRight = Pick<RelatedPlan, "where" | "links">;
 
 interface Loading {
@@ -126,8 +126,8 @@ async function loadOne(
 const nothing: RelatedRows = Object.freeze({ rows: [], places: [] });
 
 /**
- * Each key once: a hundred tracks of one album ask for it once. Keys are only told apart here;
- * which rows they lead to the database says.
+ * Each key once: a hundred tracks of one album look the album up once. Keys are only compared for
+ * identity here; the database compares them with rows.
  */
 function distinctKeys(
   rows: readonly Row[],
@@ -144,7 +144,7 @@ function distinctKeys(
   return { keys: [...places.keys()], placeOf };
 }
 
-/** How often the rows of each place are shown. */
+/** How often the rows at each place appear in the answer. */
 function sumByPlace(
   times: readonly number[],
   placeOf: readonly number[],
@@ -172,15 +172,15 @@ function planFor(
     ...right,
     order,
     limit,
-    // One more tells that it would be too much.
+    // One more row shows that there are too many.
     most: left + 1,
-    // A sought row is found by its key, which only foreign tables leave NULL.
+    // The lookup needs a key without NULL, which introspected tables may allow.
     byIndex: target.isIndexed(relation.steps[0].other) &&
       target.table.primaryKey.every(({ notNull }) => notNull),
   };
 }
 
-/** What is shown of a relation to a caller: null where nothing can be. */
+/** The rows of a relation that `related` grants; null where there can be none. */
 export function relatedRight(
   { relation, target, filter }: Include,
   related: ReadonlyMap<Resource, Grant>,
@@ -188,13 +188,13 @@ export function relatedRight(
   const grant = related.get(target);
   const links = readableLinks(relation, target, related);
   if (grant === undefined || links.kind === "none") return null;
-  return { where: and(grant.rows, target.live, filter.restrictTo(related)), links };
+  return { where: and(grant.rows, target.undeleted, filter.restrictTo(related)), links };
 }
 
 function tooMuch(): Problem {
   return new Problem(
     "query-too-expensive",
-    `Cannot include so many rows: more than ${maxIncludedRows} belong to this answer. Ask for a ` +
+    `Cannot include so many rows: more than ${maxIncludedRows} belong to this answer. Request a ` +
       "smaller page, give the relations a limit, or include fewer",
     { details: { limit: maxIncludedRows } },
   );

@@ -1,7 +1,7 @@
 import { writeJson } from "../../schema/exact_json.ts";
 import type { RowFormat } from "./row_format.ts";
 
-/** Each row as the JSON object that a list would hold, on a line of its own. */
+/** One line for each row: the JSON object that a list would hold. */
 export const ndjson: RowFormat = {
   type: "application/x-ndjson",
   contentType: "application/x-ndjson",

@@ -6,7 +6,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { WriteCall } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** One answer for "is not there" and "is not yours": nobody learns which. */
+/** One answer for "does not exist" and "may not be read", so that a client cannot distinguish them. */
 export function notFound(resource: Resource, segment: string): Problem {
   return new Problem(
     "not-found",
@@ -14,18 +14,18 @@ export function notFound(resource: Resource, segment: string): Problem {
   );
 }
 
-/** Why a write met no row: 404 when its existence may not be admitted, else 403. */
+/** Why a write found no row: 403 when the user may know that the row exists, else 404. */
 export async function notFoundOrForbidden(
   target: { readonly key: Key; readonly segment: string },
   { grant, resource }: WriteCall,
   connection: Connection,
-  among: Filter = resource.live,
+  among: Filter = resource.undeleted,
 ): Promise<Problem> {
   const { table, reader } = resource;
   if (grant.rows.kind === "all") return notFound(resource, target.segment);
   const seen = and(grant.visible, among, keyFilter(target.key, table));
   const count = (where: Filter) => fetchCount(connection, { kind: "count", table, where }, reader);
-  // A row that lies within the scope after all came into being since: it was not there to write to.
+  // A row within the scope was created after the write, which found none: that is a 404.
   const isExisting = await count(seen) > 0 && await count(and(seen, grant.rows)) === 0;
   return isExisting
     ? new Problem("forbidden", `Cannot ${grant.access}: the row lies outside your scope`)

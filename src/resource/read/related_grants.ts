@@ -8,7 +8,7 @@ import type { RelatedGrants } from "../operation.ts";
 import { type BodyPath, withinAsync } from "../write/body_path.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** For operations that read their own rows alone. */
+/** For operations that read only rows of their own resource. */
 export const noResources: ReadonlySet<Resource> = Object.freeze(new Set<Resource>());
 
 /** For operations that create no rows of other resources. */
@@ -16,14 +16,14 @@ export const noPaths: ReadonlyMap<Resource, BodyPath> = Object.freeze(
   new Map<Resource, BodyPath>(),
 );
 
-/** For operations that need one right. */
+/** For operations that need only the grant of their own access. */
 export const noRelatedGrants: RelatedGrants = Object.freeze({
   also: null,
   related: new Map(),
   created: new Map(),
 });
 
-/** What an operation asks for beside its own access. */
+/** What an operation needs beside the grant of its own access. */
 export interface RelatedAccess {
   readonly alsoAccess: Access | undefined;
   readonly reached: ReadonlySet<Resource>;
@@ -31,10 +31,9 @@ export interface RelatedAccess {
 }
 
 /**
- * The rights beside the first one. Without the second access of its own the operation fails with
- * 401 or 403, and so it does where it may not create what it creates of others, before anything is
- * written and any hook runs; a related resource that the caller may not read is left out instead, so that its rows
- * are simply not there.
+ * The grants beside the first one. An operation fails with 401 or 403 without its second access, or
+ * without the right to create rows of another resource, before any hook or write. A related resource
+ * that the user may not read is left out instead, as if it had no rows.
  */
 export async function authorizeRelated(
   { alsoAccess, reached, created: places }: RelatedAccess,
@@ -64,7 +63,7 @@ async function authorizeRead({ policy }: Resource, user: User | null): Promise<G
   }
 }
 
-/** The resources that serve what a relation walks over and to: a walk takes the right to each. */
+/** The resources that serve the link table and the target of a relation: each needs a grant. */
 export function reachedByRelation(
   { steps }: Relation,
   { resourceOf }: Resource,
@@ -73,8 +72,8 @@ export function reachedByRelation(
 }
 
 /**
- * Which links of a `manyToMany` a caller may walk: those that a list of the link table would show,
- * and all of a table that no resource serves. A relation without links has none to leave out.
+ * The rows of a `manyToMany`'s link table that may be walked: those that a list of the table would
+ * show, and all rows where no resource serves the table. All for a relation without a link table.
  */
 export function readableLinks(
   { steps: [near, far] }: Relation,
@@ -84,5 +83,5 @@ export function readableLinks(
   const served = far === undefined ? undefined : resourceOf(near.table);
   if (served === undefined) return allRows;
   const grant = related.get(served);
-  return grant === undefined ? noRows : and(grant.rows, served.live);
+  return grant === undefined ? noRows : and(grant.rows, served.undeleted);
 }

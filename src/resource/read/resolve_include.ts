@@ -11,8 +11,8 @@ import type { Resource } from "../define/resource.ts";
 import { parseRelationFilter, type RelationFilter } from "./user_filter.ts";
 
 /**
- * The `include` of a request → what to load. What a list of the target would refuse is refused
- * here, in the same words. Throws a 400.
+ * The `include` of a request → what to load. Throws a 400 with the same messages as a list of the
+ * target.
  */
 export function resolveInclude(text: string | undefined, resource: Resource): readonly Include[] {
   return text === undefined || text === ""
@@ -20,7 +20,7 @@ export function resolveInclude(text: string | undefined, resource: Resource): re
     : resolveAll(parseInclude(text), resource, "");
 }
 
-/** The resources whose rows are loaded, or walked over or to. */
+/** The resources whose rows includes load, or walk over in a link table or a filter. */
 export function reachedByIncludes(includes: readonly Include[]): ReadonlySet<Resource> {
   if (includes.length === 0) return noResources;
   return new Set(
@@ -49,7 +49,7 @@ function resolveAll(
   });
 }
 
-/** What can be included is no secret: descriptions name it. */
+/** Suggests a name: relations are no secret, because descriptions list them. */
 function unknownRelation(name: string, { relations, resourceOf }: Resource): Problem {
   const served = [...relations.values()].filter(({ target }) => resourceOf(target) !== undefined);
   const near = nearestName(name.slice(0, 100), served.map((relation) => relation.name));
@@ -74,7 +74,7 @@ function resolveOne(
   return {
     relation,
     target,
-    filter: readFilter(options.get("filter"), target, path),
+    filter: parseFilter(options.get("filter"), target, path),
     order: parseOrder(
       options.get("orderBy") ?? null,
       table,
@@ -85,8 +85,8 @@ function resolveOne(
   };
 }
 
-/** A position in a filter counts from the filter's own beginning: the problem says which one. */
-function readFilter(text: string | undefined, target: Resource, path: string): RelationFilter {
+/** Names the include in the problem, because positions count from the start of its own filter. */
+function parseFilter(text: string | undefined, target: Resource, path: string): RelationFilter {
   try {
     return parseRelationFilter(text, target);
   } catch (cause) {

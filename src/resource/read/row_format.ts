@@ -1,21 +1,21 @@
 import type { Row } from "../../schema/table_info.ts";
 import type { View } from "../output.ts";
 
-/** A form in which rows are sent one behind the other, so that no answer is ever held whole. */
+/** A format that streams row after row, so that no answer is held in memory as a whole. */
 export interface RowFormat {
-  /** The media type that asks for it. */
+  /** The media type that `Accept` names. */
   readonly type: string;
   readonly contentType: string;
-  /** The ending of a file that holds it, with the dot. */
+  /** The extension of its files, with the dot. */
   readonly ending: string;
-  /** What writes the rows of one answer. */
+  /** Creates the writer of one answer. */
   writer(view: View): RowWriter;
 }
 
 /** Writes the rows of one answer. */
 export interface RowWriter {
-  /** What stands before the first row. */
+  /** The text before the first row. */
   readonly head: string;
-  /** Rows that have gone through the mask. */
+  /** Writes rows that are masked already. */
   write(rows: readonly Row[]): string;
 }

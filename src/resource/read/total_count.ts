@@ -5,67 +5,69 @@ import type { CountPlan, EstimatePlan, ReadPlan } from "../../plan/plan.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** How many rows there are on all pages, as an answer says it. */
+/** The number of rows on all pages, as members of the answer. */
 export interface TotalCount {
   readonly totalCount: number;
-  /** Only beside a guess. */
+  /** Present only with an estimate. */
   readonly totalCountEstimated?: true;
 }
 
-/** How a total will be found. */
+/** How the total will be determined. */
 export interface TotalCountPlan {
   readonly count: CountPlan;
-  /** Asked first; null where only counting will do. */
+  /** Tried first; null where the rows must be counted. */
   readonly estimate: EstimatePlan | null;
 }
 
-/** What `totalCount` asks for. */
+/** The values of `totalCount`. */
 export type TotalCountMode = "none" | "exact" | "estimated";
 
-/** Throws a 400 for what it does not take. */
+/** The `totalCount` of a request. Throws a 400 for another value. */
 export function parseTotalCount(query: Query): TotalCountMode {
   if (query.get("totalCount") === "estimated") return "estimated";
   return parseFlag(query, "totalCount") ? "exact" : "none";
 }
 
-/** Guesses only where that is asked for, possible, and tells nothing that a count would not. */
+/** Estimates only where that is requested, possible, and reveals no more than a count would. */
 export function planTotalCount(
   where: Filter,
-  wish: Exclude<TotalCountMode, "none">,
+  mode: Exclude<TotalCountMode, "none">,
   grant: Grant,
   resource: Resource,
 ): TotalCountPlan {
   const { table, reader } = resource;
-  const mayGuess = wish === "estimated" && reader.dialect.estimate !== null &&
-    // The planner knows how often a value stands in the whole table: whoever may see only some of
-    // its rows, or only some related ones, would learn about the others from its guess.
+  const mayEstimate = mode === "estimated" && reader.dialect.estimate !== null &&
+    // The planner's statistics are of the whole table: to a user who may read only some of its
+    // rows, or of a related table's, an estimate would reveal the others.
     grant.rows.kind === "all" && staysInTable(where);
   return {
     count: { kind: "count", table, where },
-    estimate: mayGuess ? { kind: "estimate", table, where } : null,
+    estimate: mayEstimate ? { kind: "estimate", table, where } : null,
   };
 }
 
 /**
- * What is expected to be fewer is counted. Postgres takes a table that it has not analysed yet for
- * ten pages, 2,260 of the smallest rows, also while it is empty.
+ * Fewer estimated rows are counted. Postgres assumes ten pages for a table that it has not analysed
+ * yet, 2,260 of the smallest rows, even while the table is empty.
  */
 const minEstimated = 2_500;
 
-/** `found` are the rows that `read`, the page and one more, has found. */
+/** `found` is the number of rows that `read` has returned, which reads one more than the page. */
 export async function fetchTotalCount(
   plan: TotalCountPlan,
   { read, found }: { readonly read: ReadPlan; readonly found: number },
   { driver, reader }: Resource,
 ): Promise<TotalCount> {
-  // The first page is also the last: they are all there.
+  // The first page is the last one, too, so that it holds all rows.
   if (read.after === null && read.limit !== null && found < read.limit) {
     return { totalCount: found };
   }
-  const guess = plan.estimate === null ? null : await fetchEstimate(driver, plan.estimate, reader);
-  return guess === null || guess < minEstimated
+  const estimate = plan.estimate === null
+    ? null
+    : await fetchEstimate(driver, plan.estimate, reader);
+  return estimate === null || estimate < minEstimated
     ? { totalCount: await fetchCount(driver, plan.count, reader) }
-    : { totalCount: Math.max(guess, found), totalCountEstimated: true };
+    : { totalCount: Math.max(estimate, found), totalCountEstimated: true };
 }
 
 function staysInTable(filter: Filter): boolean {

@@ -13,24 +13,24 @@ import { noResources, reachedByRelation, readableLinks } from "./related_grants.
 import { parseFlag, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** A user's filter text → a filter under the field policy; null when it holds none. Throws a 400. */
+/** A user's filter text → a filter under the field policy; null for an empty one. Throws a 400. */
 export function parseUserFilter(text: string | undefined, resource: Resource): Filter | null {
   const syntax = text === undefined ? null : resource.filters.parse(text);
   return syntax === null ? null : resolveFilter(syntax, ownColumns(resource));
 }
 
-/** A user's filter that may walk relations: no filter yet, but what becomes one by rights. */
+/** A user's filter that may walk relations; grants make a filter of it. */
 export interface RelationFilter {
-  /** The resources that it walks to, and those of the links on its way. */
+  /** The resources that it walks to, and those of the link tables between. */
   readonly reached: ReadonlySet<Resource>;
   /**
-   * What it passes when of those resources only the rows count that the caller may read. Without
-   * the right to one of them nothing passes there.
+   * The filter over the rows of those resources that the user may read. A comparison that walks to
+   * a resource without a grant matches no row.
    */
   restrictTo(related: ReadonlyMap<Resource, Grant>): Filter;
 }
 
-/** As {@link parseUserFilter}, and dotted names may walk the relations that are marked filterable. */
+/** As {@link parseUserFilter}, but dotted names may walk the relations that are filterable. */
 export function parseRelationFilter(text: string | undefined, resource: Resource): RelationFilter {
   const syntax = text === undefined ? null : resource.filters.parse(text);
   if (syntax === null) return everyRow;
@@ -44,14 +44,14 @@ export function parseRelationFilter(text: string | undefined, resource: Resource
   };
 }
 
-/** The rows that a list or count speaks of: those marked deleted only with `withDeleted=true`. */
+/** The rows of a list or a count: those marked deleted only with `withDeleted=true`. */
 export function softDeleteFilter(query: Query, resource: Resource): Filter {
-  return parseFlag(query, "withDeleted") ? allRows : resource.live;
+  return parseFlag(query, "withDeleted") ? allRows : resource.undeleted;
 }
 
 const everyRow: RelationFilter = Object.freeze({ reached: noResources, restrictTo: () => allRows });
 
-/** As deep as `include` goes: each step is a query within the query. */
+/** As many as levels of `include`: each step is a subquery. */
 const maxSteps = 3;
 
 function ownColumns({ table, operators, fields }: Resource): FilterContext {
@@ -109,7 +109,7 @@ function restricted(
       const target = targetOf(filter.relation, resource);
       const grant = related.get(target);
       if (grant === undefined) return noRows;
-      const inner = and(restricted(filter.filter, target, related), grant.rows, target.live);
+      const inner = and(restricted(filter.filter, target, related), grant.rows, target.undeleted);
       const links = readableLinks(filter.relation, resource, related);
       if (inner.kind === "none" || links.kind === "none") return noRows;
       return { ...filter, filter: inner, links };

@@ -10,13 +10,13 @@ import { loadIncluded, loadIncludedOfOne, relatedRight } from "../read/load_incl
 import { type Include, presentRows, type View } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** By which rights a view shows what is included. */
+/** The grants that decide which included rows a view shows. */
 export interface LiveRights {
   readonly related: ReadonlyMap<Resource, Grant>;
   readonly user: User | null;
 }
 
-/** The door of rows for streams: masked like everywhere, and with their tags. */
+/** How a stream presents rows: masked as in every answer, and with their tags. */
 export function createLiveView(view: View, resource: Resource, rights: LiveRights): LiveView {
   const { include } = view;
   const { table, etag } = resource;
@@ -39,7 +39,7 @@ export function createLiveView(view: View, resource: Resource, rights: LiveRight
   };
 }
 
-/** Which rows are shown under others. */
+/** Identifies which included rows are shown. */
 function rightsKey(includes: readonly Include[], related: LiveRights["related"]): unknown {
   return includes.map((include) => {
     const right = relatedRight(include, related);
@@ -52,7 +52,7 @@ function rightsKey(includes: readonly Include[], related: LiveRights["related"])
   });
 }
 
-/** How rows look, whoever may see what of those under them. */
+/** The shape of the shown rows, whichever included rows the grants allow. */
 function shapeOf({ visible, include }: View): unknown {
   const included = include.map(({ relation, order, limit, view }) => [
     relation.name,
@@ -63,7 +63,7 @@ function shapeOf({ visible, include }: View): unknown {
   return [visible.map(({ name }) => name), ...included];
 }
 
-/** What is never shown makes no difference when it changes. */
+/** The included relations that can show rows: changes of other rows have no effect. */
 function shownUnder(
   { table, isIndexed }: Resource,
   includes: readonly Include[],
@@ -105,7 +105,7 @@ function viewRight(
   };
 }
 
-/** As many of the first rows as include no more than is loaded at once, and at least one. */
+/** As many of the first rows as fit the limit of included rows, and at least one. */
 async function presentIncluding(
   rows: readonly Row[],
   view: View,

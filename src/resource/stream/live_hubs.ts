@@ -92,8 +92,11 @@ function isSubscribable(resource: Resource): boolean {
 }
 
 /** Every stream depends on whether a row is marked deleted, so the column must be recorded. */
-function requireDeletionRecorded({ live, table }: Resource, { changes }: ChangeRecording): void {
-  const column = unrecordedIn(live, changes.exclude);
+function requireDeletionRecorded(
+  { undeleted, table }: Resource,
+  { changes }: ChangeRecording,
+): void {
+  const column = unrecordedIn(undeleted, changes.exclude);
   if (column === null) return;
   throw new Error(
     `Cannot follow "${table.name}": "changes.exclude" names "${column.name}", which marks its ` +

@@ -6,25 +6,25 @@ import type { Reply } from "../../protocol/reply.ts";
 import type { ResourceCall } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** The bytes of a live stream; null where nobody will read them. */
+/** The bytes of a live stream; null for a HEAD request. */
 export type StreamBody = ReadableStream<Uint8Array> | null;
 
-/** Where a resource may be followed. Throws a 404 where it may not. */
+/** The hub of a resource's live streams. Throws a 404 where there is none. */
 export function hubOf(resource: Resource): LiveHub {
   const hub = resource.hub();
-  // Where nobody may subscribe there is none either, but then the right was missing before.
+  // Without a subscribable resource there is none either, but then the grant has failed before.
   if (hub === null) throw new Problem("not-found", "There is nothing at this path");
   return hub;
 }
 
-/** Opens a stream for a call, unless it asks for the head alone. */
+/** Opens a stream for a call, unless it is a HEAD request. */
 export async function openStream(
   { resource, request, user }: ResourceCall,
   open: (
     caller: Omit<StreamRequest, "view" | "scope" | "filter">,
   ) => Promise<ReadableStream<Uint8Array>>,
 ): Promise<StreamBody> {
-  // A stream that nobody will read must not be opened.
+  // The body of HEAD is never read, so its stream would stay open.
   if (request.raw.method === "HEAD") return null;
   const { url, policy, table, reader } = resource;
   return await open({
@@ -39,18 +39,18 @@ export async function openStream(
   });
 }
 
-/** The answer that a stream is. */
+/** The reply that sends a stream. */
 export function streamReply(body: StreamBody): Reply {
   return { status: 200, headers: streamHeaders, body };
 }
 
-/** Only where nobody else tells: Deno warns of signals, and each costs a stream kilobytes. */
+/** Only where the listener reports no delivery: Deno warns of the signal, which costs kilobytes. */
 function aborted({ signal }: Request): Promise<unknown> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
 }
 
-/** No proxy may keep a stream, hold it back or pack it anew. */
+/** No proxy may cache, buffer or recompress a stream. */
 const streamHeaders = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-store, no-transform",

@@ -174,11 +174,11 @@ async function findRows(
   { related }: RowsPlan,
   connection: Connection,
 ): Promise<readonly Row[]> {
-  const { table, live } = resource;
+  const { table, undeleted } = resource;
   const right = related.get(resource);
   const keys = rows.map(({ given }) => table.primaryKey.map((column) => given.get(column)));
   const found = right === undefined ? new Map<string, Row>() : await readByKeys(
-    { keys, where: and(right.rows, live), columns: table.columns },
+    { keys, where: and(right.rows, undeleted), columns: table.columns },
     resource,
     connection,
   );

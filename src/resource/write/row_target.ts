@@ -42,7 +42,7 @@ export function planTarget({ segment, key, ifMatch }: NamedRow, resource: Resour
 
 /** The rows that a grant lets a request write to: within its scope, visible and not deleted. */
 export function writableRows({ grant, resource }: WriteCall): Filter {
-  return and(grant.rows, grant.visible, resource.live);
+  return and(grant.rows, grant.visible, resource.undeleted);
 }
 
 /** The row of the target, where the request may write to it. */
