@@ -55,12 +55,12 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     };
   },
 
-  reaches({ selection }) {
+  readsFrom({ selection }) {
     return reachedByList(selection);
   },
 
   plan({ selection, limit, total }, grant, resource, { related }) {
-    // One more than asked for tells whether there is another page.
+    // One more than requested shows whether there is another page.
     const read = planList(selection, { grant, related }, resource, limit + 1);
     return {
       read,
