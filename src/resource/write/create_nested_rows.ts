@@ -114,7 +114,7 @@ function writeTo(
   call: ResourceCall,
 ): WriteCall {
   const right = resource === call.resource ? grant : created.get(resource);
-  if (right === undefined) throw new Error(`Nobody asked for the right to create ${resource.name}`);
+  if (right === undefined) throw new Error(`There is no grant to create rows of ${resource.name}`);
   return { ...call, resource, grant: right };
 }
 
