@@ -7,9 +7,9 @@ import {
   sql,
   type SqlValue,
   type Statement,
+  tableName,
   toStatement,
 } from "../sql/fragment.ts";
-import { tableName } from "./table_name.ts";
 import { compileFilter } from "./where.ts";
 
 /** Which filters do these rows pass, wherever they are now? */

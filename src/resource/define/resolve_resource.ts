@@ -20,8 +20,7 @@ import { requireTableInfo, type ResourceDefinition } from "./resource_definition
 import type { TagKeys } from "../http/etag.ts";
 import { isSubscribable, requireReadableKey } from "./subscribable.ts";
 import { canGenerate } from "../write/new_row_values.ts";
-import type { Computed } from "./resource.ts";
-import type { BatchPolicy, FieldPolicy, Resource } from "./resource.ts";
+import type { BatchPolicy, Computed, FieldPolicy, Resource } from "./resource.ts";
 import { resolveEtag } from "./resolve_etag.ts";
 import { resolveProcedureProtections, resolveProcedures } from "./resolve_procedures.ts";
 import { resolveSoftDelete, type SoftDelete } from "./soft_delete.ts";

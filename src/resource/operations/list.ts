@@ -10,13 +10,18 @@ import { loadIncluded } from "../read/load_included.ts";
 import type { Operation, RelatedGrants } from "../operation.ts";
 import { type Included, noneIncluded, presentRows, type View } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
-import { type ListQuery, parseListQuery, planList, reachedByList } from "../read/list_query.ts";
+import {
+  type ListQuery,
+  parseListQuery,
+  parseTotalCount,
+  planList,
+  reachedByList,
+  type TotalCountMode,
+} from "../read/list_query.ts";
 import {
   fetchTotalCount,
-  parseTotalCount,
   planTotalCount,
   type TotalCount,
-  type TotalCountMode,
   type TotalCountPlan,
 } from "../read/total_count.ts";
 

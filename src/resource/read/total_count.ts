@@ -2,7 +2,7 @@ import type { Grant } from "../../auth/authorize.ts";
 import { fetchCount, fetchEstimate } from "../../db/rows.ts";
 import type { Filter } from "../../filter/filter.ts";
 import type { CountPlan, EstimatePlan, ReadPlan } from "../../plan/plan.ts";
-import { parseFlag, type Query } from "../http/query_parameters.ts";
+import type { TotalCountMode } from "./list_query.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** How many rows there are on all pages, as an answer says it. */
@@ -17,15 +17,6 @@ export interface TotalCountPlan {
   readonly count: CountPlan;
   /** Asked first; null where only counting will do. */
   readonly estimate: EstimatePlan | null;
-}
-
-/** What `totalCount` asks for. */
-export type TotalCountMode = "none" | "exact" | "estimated";
-
-/** Throws a 400 for what it does not take. */
-export function parseTotalCount(query: Query): TotalCountMode {
-  if (query.get("totalCount") === "estimated") return "estimated";
-  return parseFlag(query, "totalCount") ? "exact" : "none";
 }
 
 /** Guesses only where that is asked for, possible, and tells nothing that a count would not. */
