@@ -44,7 +44,7 @@ export const allRows: Filter = Object.freeze({ kind: "all" });
 /** No row. */
 export const noRows: Filter = Object.freeze({ kind: "none" });
 
-/** A comparison whose values are in process as the operator takes them. */
+/** A comparison whose values already have the types that the operator takes. */
 export function comparison(
   operator: Operator,
   column: ColumnInfo,

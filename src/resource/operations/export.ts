@@ -1,6 +1,7 @@
 import type { FetchedRows } from "../../db/rows.ts";
 import { type RowPages, rowPages } from "../../db/row_pages.ts";
-import { type PageLimits, parseLimit } from "../../plan/page_limit.ts";
+import { parseLimit } from "../http/query_parameters.ts";
+import type { PageLimits, Resource } from "../define/resource.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import { createYieldTurn } from "../../runtime/event_loop.ts";
@@ -8,7 +9,6 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import { cacheControl, variesByAccept } from "../http/json_reply.ts";
 import { exportPages, firstPageRows } from "../read/export_pages.ts";
 import type { Operation } from "../operation.ts";
-import type { Resource } from "../define/resource.ts";
 import type { RowFormat } from "../read/row_format.ts";
 import { type ListQuery, parseListQuery, planList, reachedByList } from "../read/list_query.ts";
 

@@ -1,6 +1,6 @@
 import { fetchRows } from "../../db/rows.ts";
 import { sealCursor } from "../../plan/cursor.ts";
-import { parseLimit } from "../../plan/page_limit.ts";
+import { parseLimit } from "../http/query_parameters.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 import { keysetPosition } from "../../plan/order.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
