@@ -33,10 +33,13 @@ import { storeProblem } from "./kv/store_error.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
 import type { ColumnInfo, TableInfo } from "./schema/table_info.ts";
-import { createHostCheck } from "./service/host_check.ts";
+import {
+  createHostCheck,
+  parseRequestTarget,
+  type RequestTarget,
+} from "./resource/http/request_target.ts";
 import { createResponder, type Responder } from "./service/responder.ts";
 import { type ServiceRoutes, serviceRoutes } from "./service/service_routes.ts";
-import { parseRequestTarget, type RequestTarget } from "./resource/http/request_target.ts";
 import { type AnswerRequest, createMiddlewareChain } from "./service/middleware_chain.ts";
 
 /** An assembled service without a listener. */

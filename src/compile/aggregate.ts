@@ -3,9 +3,8 @@ import type { AggregatePlan, Metric } from "../plan/plan.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { unreachable } from "../problem/unreachable.ts";
 import type { Dialect } from "../sql/dialect.ts";
-import { type Fragment, identifier, join, rawSql, sql } from "../sql/fragment.ts";
+import { type Fragment, identifier, join, rawSql, sql, tableName } from "../sql/fragment.ts";
 import { compileOrder } from "./order.ts";
-import { tableName } from "./table_name.ts";
 import { compileFilter } from "./where.ts";
 
 /**

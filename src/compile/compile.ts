@@ -20,12 +20,12 @@ import {
   rawSql,
   sql,
   type Statement,
+  tableName,
   toStatement,
 } from "../sql/fragment.ts";
 import { compileAggregate } from "./aggregate.ts";
 import { compileOrder, compileSeek } from "./order.ts";
 import { compileRelatedRows } from "./related_rows.ts";
-import { tableName } from "./table_name.ts";
 import { compileFilter } from "./where.ts";
 
 /** A statement with its plan, by which a driver can record its changes. */

@@ -7,9 +7,9 @@ import {
   sql,
   type SqlValue,
   type Statement,
+  tableName,
   toStatement,
 } from "../sql/fragment.ts";
-import { tableName } from "./table_name.ts";
 import { compileFilter } from "./where.ts";
 
 /** Which filters these rows pass, as values: they need not be in their table. */

@@ -2,8 +2,7 @@ import type { Filter } from "../filter/filter.ts";
 import { type Key, keysFilter } from "../plan/key.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
-import { join, sql, type Statement, toStatement } from "../sql/fragment.ts";
-import { tableName } from "./table_name.ts";
+import { join, sql, type Statement, tableName, toStatement } from "../sql/fragment.ts";
 import { compileFilter } from "./where.ts";
 
 /** Which filters the rows with these keys pass, as they are in their table. */

@@ -2,9 +2,8 @@ import { equals } from "../filter/operators/value_operators.ts";
 import type { RelatedPlan } from "../plan/plan.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { Dialect, ListNames } from "../sql/dialect.ts";
-import { type Fragment, identifier, join, sql } from "../sql/fragment.ts";
+import { type Fragment, identifier, join, sql, tableName } from "../sql/fragment.ts";
 import { compileOrder } from "./order.ts";
-import { tableName } from "./table_name.ts";
 import { compileFilter } from "./where.ts";
 
 /**

@@ -1,8 +1,7 @@
 import type { Filter, Related } from "../filter/filter.ts";
 import { unreachable } from "../problem/unreachable.ts";
 import type { Dialect } from "../sql/dialect.ts";
-import { type Fragment, identifier, join, rawSql, sql } from "../sql/fragment.ts";
-import { tableName } from "./table_name.ts";
+import { type Fragment, identifier, join, rawSql, sql, tableName } from "../sql/fragment.ts";
 
 /** A filter → a condition for any place in a statement: AND and OR are in parentheses. */
 export function compileFilter(filter: Filter, dialect: Dialect): Fragment {

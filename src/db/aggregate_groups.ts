@@ -2,8 +2,7 @@ import type { AggregatePlan, ColumnMetric, Metric } from "../plan/plan.ts";
 import { shortestDecimal, withScale } from "../schema/decimal_kind.ts";
 import { shortestInteger } from "../schema/number_kinds.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
-import type { SqlValue } from "../sql/fragment.ts";
-import { asStored } from "../sql/stored_value.ts";
+import { asStored, type SqlValue } from "../sql/fragment.ts";
 import type { Connection } from "./driver.ts";
 import type { RowReader } from "./rows.ts";
 

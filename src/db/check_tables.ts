@@ -1,4 +1,4 @@
-import { tableName } from "../compile/table_name.ts";
+import { tableName } from "../sql/fragment.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import { join, sql, type Statement, toStatement } from "../sql/fragment.ts";

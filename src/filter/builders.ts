@@ -1,5 +1,5 @@
 import { columnInfoOf, type ColumnLike } from "../schema/table_like.ts";
-import { failClosedComparison, nullTest } from "./operators/comparison.ts";
+import { failClosedComparison, nullTest } from "./operators/fail_closed_comparison.ts";
 import { allRows, type Filter, noRows } from "./filter.ts";
 import type { Operator } from "./operators/operator.ts";
 import { likeOperator } from "./operators/text_operators.ts";
@@ -32,7 +32,7 @@ export type FilterValue<T> = T | null | undefined;
  *
  * @example
  * ```ts
- * import { and, eq, isNull, table, text } from "@svc/resource-api";
+ * import { and, eq, isNull, rsql, table, text } from "@svc/resource-api";
  *
  * const notes = table("notes", { id: text().primaryKey(), ownerId: text(), deletedAt: text() });
  * const scope = (user: { id: string }) => and(eq(notes.ownerId, user.id), isNull(notes.deletedAt));
@@ -109,8 +109,7 @@ export const placeholder = "\ufdd0";
  *
  * @example
  * ```ts
- * import { rsql } from "@svc/resource-api";
- *
+ *  *
  * const scope = (user: { id: string; teams: string[] }) =>
  *   rsql`ownerId==${user.id},team=in=${user.teams}`;
  * ```

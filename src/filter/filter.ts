@@ -44,6 +44,15 @@ export const allRows: Filter = Object.freeze({ kind: "all" });
 /** No row. */
 export const noRows: Filter = Object.freeze({ kind: "none" });
 
+/** A comparison whose values already have the types that the operator takes. */
+export function comparison(
+  operator: Operator,
+  column: ColumnInfo,
+  values: readonly unknown[],
+): Comparison {
+  return { kind: "compare", column, operator, values };
+}
+
 /** The rows that pass every filter; `none` absorbs, `all` disappears. */
 export function and(...filters: readonly Filter[]): Filter {
   return combine("and", filters, "none", "all");

@@ -1,11 +1,15 @@
+import { unreachable } from "../problem/unreachable.ts";
+import { InvalidValue } from "../schema/kind.ts";
+import { kindOf } from "../schema/kinds.ts";
+import { allRows, and, comparison, type Filter, noRows, or } from "./filter.ts";
+import { nullTest } from "./operators/fail_closed_comparison.ts";
+import { excerptOf, filterError, plusHint } from "./syntax/filter_error.ts";
+import { patternFault } from "./operators/like_pattern.ts";
+import type { ComparisonSyntax, FilterSyntax, Literal } from "./syntax/filter_syntax.ts";
 import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
-import { allRows, and, type Filter, noRows, or } from "./filter.ts";
-import { excerptOf, filterError } from "./syntax/filter_error.ts";
 import type { Operator } from "./operators/operator.ts";
 import type { OperatorRegistry } from "./operators/operator_registry.ts";
-import { resolveComparison } from "./resolve_comparison.ts";
-import type { ComparisonSyntax, FilterSyntax } from "./syntax/filter_syntax.ts";
 
 /** The names and symbols that a filter's text may use. */
 export interface FilterContext {
@@ -111,5 +115,105 @@ function findOperator(
     operatorAt,
     "a known operator",
     `Cannot read the filter at ${operatorAt}: unknown operator ${excerptOf(symbol)}`,
+  );
+}
+
+/**
+ * Resolves a comparison whose column and operator are known: its values get the type of the column.
+ * Throws a {@link Problem} `filter-parse-error` at the first value that does not fit.
+ */
+export function resolveComparison(
+  syntax: ComparisonSyntax,
+  column: ColumnInfo,
+  operator: Operator,
+): Filter {
+  // `==null` fits every kind, because it tests for NULL.
+  if (operator.nullMeans !== null && !syntax.list && isNullWord(syntax.values[0])) {
+    return nullTest(column, operator.nullMeans);
+  }
+  if (!operator.accepts(column.kind)) throw operatorMisfit(syntax, column);
+  requireValueCount(syntax, operator);
+  const values = syntax.values.map((literal) => parseLiteral(literal, operator, column));
+  return comparison(operator, column, values);
+}
+
+/** The error of an operator that does not fit the kind of a column. */
+export function operatorMisfit(
+  { operator, operatorAt }: ComparisonSyntax,
+  { name, kind }: ColumnInfo,
+): Error {
+  return filterError(
+    operatorAt,
+    `an operator for the kind ${kind}`,
+    `Cannot filter by ${excerptOf(name)}: ${excerptOf(operator)} does not fit its kind, ${kind}`,
+  );
+}
+
+/** Requires as many values as the operator takes. */
+export function requireValueCount(
+  { list, values, valuesAt }: ComparisonSyntax,
+  { takes }: Operator,
+): void {
+  if (takes === "list" || takes === "texts") return;
+  if (takes === "pair" ? values.length === 2 : !list) return;
+  const expected = takes === "pair" ? "exactly two values" : "one value";
+  throw filterError(
+    valuesAt,
+    expected,
+    `Cannot read the filter at ${valuesAt}: the operator takes ${expected}`,
+  );
+}
+
+/** Whether a literal is the bare word `null`. */
+export function isNullWord(literal: Literal | undefined): boolean {
+  return literal !== undefined && !literal.quoted && literal.text === "null";
+}
+
+function parseLiteral(literal: Literal, operator: Operator, column: ColumnInfo): unknown {
+  if (isNullWord(literal)) {
+    throw invalid(literal, column, `must not be null, which stands after "==" and "!=" only`);
+  }
+  switch (operator.takes) {
+    case "value":
+    case "list":
+    case "pair":
+      return typed(literal, column);
+    case "text":
+    case "texts":
+      return literal.text;
+    case "pattern": {
+      const fault = patternFault(literal.text);
+      if (fault === null) return literal.text;
+      throw invalid(literal, column, fault);
+    }
+    case "flag":
+      if (!literal.quoted && /^(true|false)$/.test(literal.text)) return literal.text === "true";
+      throw invalid(literal, column, "must be true or false");
+    case "count":
+      // No text has more characters than the largest number that every engine compares with.
+      if (!literal.quoted && /^\d+$/.test(literal.text)) {
+        return Math.min(Number(literal.text), 0x7fffffff);
+      }
+      throw invalid(literal, column, "must be a whole number");
+    default:
+      return unreachable(operator.takes);
+  }
+}
+
+function typed(literal: Literal, column: ColumnInfo): unknown {
+  try {
+    return kindOf(column.kind).fromText(literal.text, column);
+  } catch (error) {
+    if (!(error instanceof InvalidValue)) throw error;
+    const hint = column.kind === "timestamp" ? plusHint(literal.text) : "";
+    throw invalid(literal, column, error.message, hint);
+  }
+}
+
+function invalid({ at, text }: Literal, column: ColumnInfo, message: string, hint = ""): Error {
+  return filterError(
+    at,
+    `a value that ${message}`,
+    `Cannot filter by ${excerptOf(column.name)}: ${excerptOf(text)} ${message}${hint}`,
   );
 }

@@ -3,17 +3,19 @@ import { showValue } from "../problem/show_value.ts";
 import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { type FilterText, placeholder } from "./builders.ts";
-import { failClosedComparison } from "./operators/comparison.ts";
+import { failClosedComparison } from "./operators/fail_closed_comparison.ts";
 import { type Filter, noRows } from "./filter.ts";
 import type { Operator } from "./operators/operator.ts";
 import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
-import { type FilterContext, type ResolveComparison, resolveFilterWith } from "./resolve_filter.ts";
 import {
+  type FilterContext,
   isNullWord,
   operatorMisfit,
   requireValueCount,
+  type ResolveComparison,
   resolveComparison,
-} from "./resolve_comparison.ts";
+  resolveFilterWith,
+} from "./resolve_filter.ts";
 import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
 
 /** The context in which a scope is resolved. A scope may use every column. */

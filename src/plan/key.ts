@@ -1,5 +1,4 @@
-import { comparison } from "../filter/operators/comparison.ts";
-import { and, type Filter, noRows } from "../filter/filter.ts";
+import { and, comparison, type Filter, noRows } from "../filter/filter.ts";
 import { equalOperator, inOperator } from "../filter/operators/value_operators.ts";
 import { Problem } from "../problem/problem.ts";
 import { kindOf } from "../schema/kinds.ts";

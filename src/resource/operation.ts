@@ -67,7 +67,7 @@ export interface RelatedGrants {
   readonly also: Grant | null;
   /** For reading other resources; a resource that the user may not read is absent. */
   readonly related: ReadonlyMap<Resource, Grant>;
-  /** For creating rows of other resources: each that {@link Operation.creates} names. */
+  /** For creating rows of other resources: each that {@link Operation.createsIn} names. */
   readonly created: ReadonlyMap<Resource, Grant>;
 }
 
@@ -102,9 +102,9 @@ export interface Operation<Intent, Plan, Outcome> {
   /** How many rows the body holds, of operations that take several: each is debited. */
   items?(intent: Intent): number;
   /** The other resources whose rows it reads: included ones, and those that a filter walks to. */
-  reaches?(intent: Intent): ReadonlySet<Resource>;
+  readsFrom?(intent: Intent): ReadonlySet<Resource>;
   /** The other resources that it creates rows of, each with the path of its first row. */
-  creates?(intent: Intent): ReadonlyMap<Resource, BodyPath>;
+  createsIn?(intent: Intent): ReadonlyMap<Resource, BodyPath>;
   /** What will be done, as data. Cannot be called without a grant. */
   plan(intent: Intent, grant: Grant, resource: Resource, related: RelatedGrants): Plan;
   /** Fails with 404, 409, 412 or 503, or with the error that a hook throws. */

@@ -8,7 +8,7 @@ import type { Reply } from "../protocol/reply.ts";
 import type { Operation, RelatedGrants, ResourceRequest } from "./operation.ts";
 import type { Resource } from "./define/resource.ts";
 
-/** The life of every request to a resource. */
+/** Runs every request to a resource: parse, authorize, plan, execute, shape. */
 export async function runOperation<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
   request: ResourceRequest,
@@ -16,11 +16,11 @@ export async function runOperation<Intent, Plan, Outcome>(
   resource: Resource,
 ): Promise<Reply> {
   const intent = operation.parse(request, resource);
-  // What is public needs nobody's answer, and each promise between request and answer is felt.
-  const granting = authorize(operation.access, user, resource.policy);
-  const grant = granting instanceof Promise ? await granting : granting;
-  const seeking = relatedGrants(operation, intent, user, resource);
-  const related = seeking instanceof Promise ? await seeking : seeking;
+  // Public access is granted without a promise: each one between request and answer costs time.
+  const authorizing = authorize(operation.access, user, resource.policy);
+  const grant = authorizing instanceof Promise ? await authorizing : authorizing;
+  const relating = relatedGrants(operation, intent, user, resource);
+  const related = relating instanceof Promise ? await relating : relating;
   if (operation.items !== undefined) {
     const debiting = request.debit.charge(operation.items(intent));
     if (debiting instanceof Promise) await debiting;
@@ -41,8 +41,8 @@ export async function runOperation<Intent, Plan, Outcome>(
 }
 
 /**
- * Asks for the rights that {@link runOperation} would need, and does nothing with them: before an answer of
- * the past is given again. Throws a 401 or 403, or what a scope throws.
+ * Authorizes a request as {@link runOperation} would, before a stored answer is sent again. Throws a
+ * 401 or 403, or the error of a scope.
  */
 export async function authorizeAgain<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
@@ -55,7 +55,7 @@ export async function authorizeAgain<Intent, Plan, Outcome>(
   try {
     intent = operation.parse(request(), resource);
   } catch (error) {
-    // A request that was refused for what it says asks for no more, and may hear so again.
+    // The stored answer is the refusal of this request: it needs no more grants.
     if (error instanceof Problem) return;
     throw error;
   }
@@ -63,13 +63,13 @@ export async function authorizeAgain<Intent, Plan, Outcome>(
 }
 
 function relatedGrants<Intent, Plan, Outcome>(
-  { alsoAccess, reaches, creates }: Operation<Intent, Plan, Outcome>,
+  { alsoAccess, readsFrom, createsIn }: Operation<Intent, Plan, Outcome>,
   intent: Intent,
   user: User | null,
   resource: Resource,
 ): RelatedGrants | Promise<RelatedGrants> {
-  const reached = reaches === undefined ? noResources : reaches(intent);
-  const created = creates === undefined ? noPaths : creates(intent);
+  const reached = readsFrom === undefined ? noResources : readsFrom(intent);
+  const created = createsIn === undefined ? noPaths : createsIn(intent);
   return alsoAccess === undefined && reached.size === 0 && created.size === 0
     ? noRelatedGrants
     : authorizeRelated({ alsoAccess, reached, created }, user, resource);

@@ -66,6 +66,13 @@ export function columnOf({ dbName }: { readonly dbName: string }, row?: Fragment
   return row === undefined ? identifier(dbName) : sql`${row}.${identifier(dbName)}`;
 }
 
+/** A table after FROM and INTO, with its schema where it has one. */
+export function tableName(
+  { schema, name }: { readonly schema: string | null; readonly name: string },
+): Fragment {
+  return schema === null ? identifier(name) : sql`${identifier(schema)}.${identifier(name)}`;
+}
+
 /** `a"b` → `"a""b"`. */
 export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
@@ -95,6 +102,27 @@ export function toStatement(
     text += placeholder(i) + (fragment.texts[i] ?? "");
   }
   return { text, values: fragment.values };
+}
+
+/**
+ * A value that no driver needs converted, ready to be bound. Throws on a value that no driver can
+ * bind.
+ */
+export function bindable(value: unknown): SqlValue {
+  if (typeof value === "string" || typeof value === "number" || typeof value === "bigint") {
+    return value;
+  }
+  if (value instanceof Uint8Array) return value;
+  throw new Error(`Cannot bind a value of type ${typeof value}`);
+}
+
+/**
+ * A stored value that does not fit its kind, as JSON can hold it: bytes as base64, and the numbers
+ * that JSON lacks by name.
+ */
+export function asStored(value: SqlValue): unknown {
+  if (value instanceof Uint8Array) return value.toBase64();
+  return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
 }
 
 function isFragment(part: Fragment | SqlValue): part is Fragment {

@@ -6,8 +6,7 @@ import { createRowReader, fetchRows } from "../../src/db/rows.ts";
 import { createCertifiedComparisons } from "../../src/filter/match/certified_comparisons.ts";
 import { createInMemoryMatcher } from "../../src/filter/match/in_memory_matcher.ts";
 import { type EqualityTerm, equalityTerms } from "../../src/filter/match/equality_terms.ts";
-import { comparison } from "../../src/filter/operators/comparison.ts";
-import { allRows, and, type Filter, noRows, or } from "../../src/filter/filter.ts";
+import { allRows, and, comparison, type Filter, noRows, or } from "../../src/filter/filter.ts";
 import { hasDanglingEscape } from "../../src/filter/operators/like_pattern.ts";
 import type { Operator } from "../../src/filter/operators/operator.ts";
 import {

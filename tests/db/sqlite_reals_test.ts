@@ -1,8 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { evaluateFilters } from "../../src/db/changes/evaluate_filters.ts";
-import type { Database } from "../../src/db/open_database.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
-import { comparison } from "../../src/filter/operators/comparison.ts";
+import { type Database, openDatabase } from "../../src/db/open_database.ts";
+import { comparison } from "../../src/filter/filter.ts";
 import { greaterOperator, lessOperator } from "../../src/filter/operators/value_operators.ts";
 import { changesOf, openLog } from "../conformance/change_log_support.ts";
 import { run, scratchFolder } from "../support/scratch.ts";

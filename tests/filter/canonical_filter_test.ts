@@ -1,8 +1,7 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import fc from "fast-check";
 import { canonicalFilterText } from "../../src/filter/canonical_filter.ts";
-import { comparison } from "../../src/filter/operators/comparison.ts";
-import { allRows, type Filter, noRows } from "../../src/filter/filter.ts";
+import { allRows, comparison, type Filter, noRows } from "../../src/filter/filter.ts";
 import { rowMatches } from "../../src/filter/match/row_matches.ts";
 import { createOperatorRegistry } from "../../src/filter/operators/operator_registry.ts";
 import { printFilter } from "../../src/filter/syntax/print_filter.ts";

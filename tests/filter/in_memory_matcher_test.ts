@@ -1,11 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { createCertifiedComparisons } from "../../src/filter/match/certified_comparisons.ts";
-import { comparison } from "../../src/filter/operators/comparison.ts";
+import { allRows, and, comparison, type Filter, or } from "../../src/filter/filter.ts";
 import {
   createInMemoryMatcher,
   isDecidableInMemory,
 } from "../../src/filter/match/in_memory_matcher.ts";
-import { allRows, and, type Filter, or } from "../../src/filter/filter.ts";
 import { createOperatorRegistry } from "../../src/filter/operators/operator_registry.ts";
 import {
   comparisonsToCheck,

@@ -1,8 +1,7 @@
 import { compileFilter } from "../../src/compile/where.ts";
 import { createRowReader, fetchRows } from "../../src/db/rows.ts";
 import { cellClass } from "../../src/filter/match/certified_comparisons.ts";
-import { comparison } from "../../src/filter/operators/comparison.ts";
-import { allRows, type Comparison } from "../../src/filter/filter.ts";
+import { allRows, type Comparison, comparison } from "../../src/filter/filter.ts";
 import { hasDanglingEscape } from "../../src/filter/operators/like_pattern.ts";
 import { rowMatches } from "../../src/filter/match/row_matches.ts";
 import type { Operator } from "../../src/filter/operators/operator.ts";

@@ -1,8 +1,7 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { Filter } from "../../src/filter/filter.ts";
+import { comparison, type Filter } from "../../src/filter/filter.ts";
 import { hasDanglingEscape } from "../../src/filter/operators/like_pattern.ts";
-import { comparison } from "../../src/filter/operators/comparison.ts";
 import {
   builtInOperators,
   createOperatorRegistry,

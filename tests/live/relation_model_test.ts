@@ -1,6 +1,12 @@
 import { assertEquals } from "@std/assert";
-import { comparison } from "../../src/filter/operators/comparison.ts";
-import { allRows, and, type Filter, or, type Related } from "../../src/filter/filter.ts";
+import {
+  allRows,
+  and,
+  comparison,
+  type Filter,
+  or,
+  type Related,
+} from "../../src/filter/filter.ts";
 import { equalOperator } from "../../src/filter/operators/value_operators.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";

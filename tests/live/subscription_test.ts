@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { eq, gt } from "../../src/filter/builders.ts";
-import { comparison } from "../../src/filter/operators/comparison.ts";
-import { noRows } from "../../src/filter/filter.ts";
+import { comparison, noRows } from "../../src/filter/filter.ts";
 import type { Operator } from "../../src/filter/operators/operator.ts";
 import { createOperatorRegistry } from "../../src/filter/operators/operator_registry.ts";
 import type { Matcher } from "../../src/live/match/matcher.ts";

@@ -1,5 +1,4 @@
 import { type Compile, createCompiler, type PlannedStatement } from "../../compile/compile.ts";
-import { tableName } from "../../compile/table_name.ts";
 import { compileFilter } from "../../compile/where.ts";
 import { keyId, keyOf } from "../../plan/key.ts";
 import type { DeletePlan, InsertPlan, Plan, UpdatePlan } from "../../plan/plan.ts";
@@ -12,6 +11,7 @@ import {
   sql,
   type SqlValue,
   type Statement,
+  tableName,
   toStatement,
 } from "../../sql/fragment.ts";
 import { postgresImage, postgresLiteral } from "../../sql/postgres/change_log_schema.ts";

@@ -8,7 +8,7 @@ import type { CachingFilterParser } from "../../filter/syntax/caching_filter_par
 import { resolveScopeFilter } from "../../filter/resolve_scope_filter.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
 import { aggregateSchema } from "../../plan/aggregate_schema.ts";
-import type { PageLimits } from "../../plan/page_limit.ts";
+import type { BatchPolicy, Computed, FieldPolicy, PageLimits, Resource } from "./resource.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
@@ -20,8 +20,6 @@ import { requireTableInfo, type ResourceDefinition } from "./resource_definition
 import type { TagKeys } from "../http/etag.ts";
 import { isSubscribable, requireReadableKey } from "./subscribable.ts";
 import { canGenerate } from "../write/new_row_values.ts";
-import type { Computed } from "./resource.ts";
-import type { BatchPolicy, FieldPolicy, Resource } from "./resource.ts";
 import { resolveEtag } from "./resolve_etag.ts";
 import { resolveProcedureProtections, resolveProcedures } from "./resolve_procedures.ts";
 import { resolveSoftDelete, type SoftDelete } from "./soft_delete.ts";

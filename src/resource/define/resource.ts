@@ -7,7 +7,6 @@ import type { CachingFilterParser } from "../../filter/syntax/caching_filter_par
 import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
-import type { PageLimits } from "../../plan/page_limit.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
 import type { Relations } from "../../schema/relation.ts";
@@ -43,6 +42,12 @@ export interface ResolvedCapabilities {
   readonly enableAggregations: boolean;
   readonly enableRestore: boolean;
   readonly enableSubscribe: boolean;
+}
+
+/** The page sizes of a resource. */
+export interface PageLimits {
+  readonly defaultLimit: number;
+  readonly maxLimit: number;
 }
 
 /** The most items of one batch, and whether batches count versions up. */

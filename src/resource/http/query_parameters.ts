@@ -1,4 +1,5 @@
 import { Problem } from "../../problem/problem.ts";
+import type { PageLimits } from "../define/resource.ts";
 
 /** The known query parameters of a request, decoded. */
 export type Query = ReadonlyMap<string, string>;
@@ -56,6 +57,18 @@ export function parseFlag(query: Query, name: string): boolean {
   if (value === undefined || value === "false") return false;
   if (value === "true") return true;
   throw new Problem("invalid-parameter", `Cannot use "${name}": it must be true or false`);
+}
+
+/** `limit` → the page size, at most `maxLimit`. Throws a 400 unless it is a whole number over 0. */
+export function parseLimit(text: string | null, limits: PageLimits): number {
+  if (text === null) return limits.defaultLimit;
+  if (!/^[0-9]+$/.test(text) || Number(text) === 0) {
+    throw new Problem(
+      "invalid-parameter",
+      "Cannot use this limit: it must be a whole number over 0",
+    );
+  }
+  return Math.min(Number(text), limits.maxLimit);
 }
 
 function looksLikeFilter(name: string, value: string): boolean {

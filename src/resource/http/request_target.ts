@@ -22,3 +22,36 @@ export function parseRequestTarget(url: string): RequestTarget {
   const path = slash < 0 || slash > pathEnd ? "/" : url.slice(slash, pathEnd);
   return { path, query: pathEnd === end ? "" : url.slice(pathEnd + 1, end) };
 }
+
+/**
+ * Whether a request's path can only be that of its request target. A listener makes the URL of a
+ * request out of its `Host` and its target, unchecked: `GET /healthz` with `Host: x/api/notes?`
+ * reads as `http://x/api/notes?/healthz`, past a proxy that allows `/healthz` alone. So both the
+ * header and what stands before the path must be a host with an optional port (RFC 9112, 3.2).
+ *
+ * A missing `Host` is taken: HTTP/1.0 and HTTP/2 have none, and where a host of functions calls
+ * `fetch` the URL is all there is.
+ */
+export function createHostCheck(): (request: Request) => boolean {
+  // Nearly all requests name the same host: two comparisons of text are all they cost.
+  let known = "";
+  let knownStart = "";
+  return function hasPlainHost(request) {
+    const { url } = request;
+    const host = request.headers.get("host");
+    if ((host === null || host === known) && knownStart !== "" && url.startsWith(knownStart)) {
+      return true;
+    }
+    if (host !== null && !plainHost.test(host)) return false;
+    const start = plainStart.exec(url)?.[0];
+    if (start === undefined) return false;
+    if (host !== null && start.endsWith("/")) [known, knownStart] = [host, start];
+    return true;
+  };
+}
+
+const hostWithPort = String.raw`(?:\[[0-9a-f:.]+\]|(?:[\w.~-]|%[0-9a-f]{2})+)(?::\d{0,5})?`;
+const plainHost = new RegExp(`^${hostWithPort}$`, "i");
+
+/** An absolute target (RFC 9112, 3.2.2) brings a host of its own, and may have no path. */
+const plainStart = new RegExp(String.raw`^[a-z][a-z\d+.-]*://${hostWithPort}(?:/|(?=[?#]|$))`, "i");

@@ -14,7 +14,7 @@ interface AggregateIntent {
   readonly question: AggregateQuery;
 }
 
-/** `GET /aggregate`: groups of the rows that a list would walk through, and metrics of each. */
+/** `GET /aggregate`: groups of the rows that a list would page through, and metrics of each. */
 export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly AggregateGroup[]> = {
   name: "aggregate",
   access: "read",
@@ -27,7 +27,7 @@ export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Aggre
     };
   },
 
-  reaches({ filter }) {
+  readsFrom({ filter }) {
     return filter.reached;
   },
 
@@ -45,7 +45,7 @@ export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Aggre
   },
 };
 
-/** What will be asked of the database, but for which rows. */
+/** The plan without its condition. */
 export function groupPlan(
   { keys, metrics, furtherMetrics, having, order, limit }: AggregateQuery,
   { table }: Pick<Resource, "table">,
@@ -57,12 +57,12 @@ export function groupPlan(
     metrics: [...metrics, ...furtherMetrics],
     having,
     order,
-    // One more than asked for tells whether there are others.
+    // One more than requested shows whether there are others.
     limit: limit + 1,
   };
 }
 
-/** What is shown of the groups that the plan has found. */
+/** The answer to the groups that the plan has found. */
 export function groupAnswer(
   groups: readonly AggregateGroup[],
   { keys, metrics, limit }: AggregateQuery,

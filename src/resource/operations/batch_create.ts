@@ -1,14 +1,18 @@
 import { rowsReply } from "../http/json_reply.ts";
 import { parseItems } from "../write/batch_items.ts";
-import { createdBy, foundBy, type NestedRows } from "../write/nested_rows.ts";
-import { type CreatedRows, createNestedRows, type RowsPlan } from "../write/create_nested_rows.ts";
+import { createdResources, lookedUpResources, type NestedRows } from "../write/nested_rows.ts";
+import {
+  type CreatedRows,
+  createNestedRows,
+  type CreatePlan,
+} from "../write/create_nested_rows.ts";
 import type { Operation } from "../operation.ts";
 import { noneIncluded } from "../output.ts";
 import { itemPath } from "../write/body_path.ts";
 import { parseNestedRows } from "../write/parse_nested_rows.ts";
 
-/** `POST /batch`: new rows, with those that they embed, all of them or none. */
-export const batchCreate: Operation<NestedRows, RowsPlan, CreatedRows> = {
+/** `POST /batch`: creates rows, with the rows embedded in them, all or none. */
+export const batchCreate: Operation<NestedRows, CreatePlan, CreatedRows> = {
   name: "batch-create",
   access: "create",
   takesBody: true,
@@ -16,14 +20,14 @@ export const batchCreate: Operation<NestedRows, RowsPlan, CreatedRows> = {
   parse({ body }, resource) {
     const items = parseItems(body, resource.batch.create);
     return parseNestedRows(
-      items.map((item, index) => ({ body: item, place: itemPath(index) })),
+      items.map((item, index) => ({ body: item, bodyPath: itemPath(index) })),
       resource,
     );
   },
 
   items: ({ count }) => count,
-  reaches: foundBy,
-  creates: createdBy,
+  readsFrom: lookedUpResources,
+  createsIn: createdResources,
 
   plan(body, grant, _resource, { created, related }) {
     return { body, grant, created, related, optimisticId: null };

@@ -3,7 +3,7 @@ import type { Connection } from "../../db/driver.ts";
 import { formatKey, keyId } from "../../plan/key.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { rowsReply } from "../http/json_reply.ts";
-import { eachItem, inTurn, type NamedItem, parseNamedItems } from "../write/batch_items.ts";
+import { mapItems, mapItemsInTurn, type NamedItem, parseNamedItems } from "../write/batch_items.ts";
 import { type ItemUpdate, updateItems } from "../write/update_locked_rows.ts";
 import { readByKeys } from "../write/read_rows_to_write.ts";
 import { writableRows } from "../write/row_target.ts";
@@ -27,7 +27,7 @@ export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, rea
   takesBody: true,
 
   parse({ body }, resource) {
-    return eachItem(parseNamedItems(body, resource.batch.replace, resource), (item) => ({
+    return mapItems(parseNamedItems(body, resource.batch.replace, resource), (item) => ({
       ...item,
       values: withoutKey(wholeRow(item.values, resource), item.key, resource),
     }));
@@ -45,7 +45,8 @@ export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, rea
     const { driver, hooks } = call.resource;
     const hooked = hooks.onBeforeUpdate === undefined
       ? items
-      : await inTurn(await lockItems(items, write, driver), (item) => hookedItem(item, write));
+      : await mapItemsInTurn(await lockItems(items, write, driver), (item) =>
+        hookedItem(item, write));
     return await inTransaction(
       call,
       async (connection) =>
@@ -78,7 +79,7 @@ async function lockItems(
     lock: true as const,
   };
   const rows = await readByKeys(what, resource, connection);
-  return await inTurn(items, async (item) => {
+  return await mapItemsInTurn(items, async (item) => {
     const current = rows.get(keyId(item.key, table));
     if (current === undefined) {
       throw await notFoundOrForbidden(

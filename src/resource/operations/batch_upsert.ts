@@ -7,7 +7,7 @@ import { compareKeys, formatKey, keyId, keyOf } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { rowsReply } from "../http/json_reply.ts";
-import { inTurn, type NamedItem, parseNamedItems } from "../write/batch_items.ts";
+import { mapItemsInTurn, type NamedItem, parseNamedItems } from "../write/batch_items.ts";
 import { type ItemUpdate, updateItems } from "../write/update_locked_rows.ts";
 import { insertRows } from "../write/insert_rows.ts";
 import { readByKeys } from "../write/read_rows_to_write.ts";
@@ -27,7 +27,7 @@ interface UpsertPlan {
   readonly update: Grant;
 }
 
-/** `POST /batch/upsert`: changes the rows that are there, creates the others. */
+/** `POST /batch/upsert`: updates the rows that exist, creates the others. */
 export const batchUpsert: Operation<readonly NamedItem[], UpsertPlan, readonly Row[]> = {
   name: "upsert",
   access: "create",
@@ -51,7 +51,7 @@ export const batchUpsert: Operation<readonly NamedItem[], UpsertPlan, readonly R
       try {
         return await upsertOnce(plan, call);
       } catch (error) {
-        if (attempt === tries || !(error instanceof Overtaken)) throw error;
+        if (attempt === maxTries || !(error instanceof RowsChanged)) throw error;
       }
     }
   },
@@ -61,17 +61,17 @@ export const batchUpsert: Operation<readonly NamedItem[], UpsertPlan, readonly R
   },
 };
 
-const tries = 3;
+const maxTries = 3;
 
-/** Somebody else created or deleted one of the rows in between: it has to be looked at again. */
-class Overtaken extends Problem {
+/** Another request created or deleted one of the rows in between: the items are sorted again. */
+class RowsChanged extends Problem {
   constructor(cause?: unknown) {
     super("conflict", "Cannot upsert: other writes kept getting in the way", { cause });
   }
 }
 
-/** The items by what becomes of them, in the order of the batch. */
-interface Sorted {
+/** The items whose row exists and those whose row is created, each in the order of the batch. */
+interface SortedItems {
   readonly existing: readonly ItemUpdate[];
   readonly fresh: readonly NamedItem[];
 }
@@ -93,13 +93,13 @@ async function upsertOnce(
     });
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.kind !== "unique") throw error;
-    throw await existsNow(fresh, call.resource) ? new Overtaken(error) : error;
+    throw await existsNow(fresh, call.resource) ? new RowsChanged(error) : error;
   }
 }
 
-/** What the hooks have seen of a row must still be so when it is written. */
+/** The items after the before-hooks: a row that existed then must still exist, and vice versa. */
 interface HookedPlan extends UpsertPlan {
-  /** The indexes of the items whose row was there. */
+  /** The indexes of the items whose row existed. */
   readonly existing?: ReadonlySet<number>;
 }
 
@@ -107,8 +107,8 @@ async function runBeforeHooks(plan: UpsertPlan, call: ResourceCall): Promise<Hoo
   const { existing, fresh } = await sortItems(plan, call, call.resource.driver);
   const update = { ...call, grant: plan.update };
   const create = { ...call, grant: plan.create };
-  const changed = await inTurn(existing, (item) => hookedItem(item, update));
-  const created = await inTurn(
+  const changed = await mapItemsInTurn(existing, (item) => hookedItem(item, update));
+  const created = await mapItemsInTurn(
     fresh,
     async (item) => ({ ...item, values: await beforeCreate(item.values, create) }),
   );
@@ -120,14 +120,14 @@ async function runBeforeHooks(plan: UpsertPlan, call: ResourceCall): Promise<Hoo
 }
 
 /**
- * Looks the items' rows up and locks them. Throws for all of them where one is out of reach (403),
- * marked deleted (409) or in another state than its item expects (412).
+ * Looks up the items' rows and locks them. Throws where a row is outside the scope (403), marked
+ * deleted (409) or in another state than its item expects (412).
  */
 async function sortItems(
   { items, update, existing: expected }: HookedPlan,
   { resource }: ResourceCall,
   connection: Connection,
-): Promise<Sorted> {
+): Promise<SortedItems> {
   const { table } = resource;
   const keys = items.map(({ key }) => key);
   const what = { keys, where: allRows, columns: table.columns, lock: true as const };
@@ -140,15 +140,15 @@ async function sortItems(
   const fresh = items.filter(({ key }) => !rows.has(keyId(key, table)));
   const isSame = expected === undefined ||
     expected.size === existing.length && existing.every(({ index }) => expected.has(index));
-  if (!isSame) throw new Overtaken();
-  await requireReach(existing, update, resource, connection);
-  await inTurn(existing, (item) => requireState(item, resource));
-  await inTurn(fresh, (item) => requireCreatable(item, resource));
+  if (!isSame) throw new RowsChanged();
+  await requireInScope(existing, update, resource, connection);
+  await mapItemsInTurn(existing, (item) => requireUpdatable(item, resource));
+  await mapItemsInTurn(fresh, (item) => requireCreatable(item, resource));
   return { existing, fresh };
 }
 
-/** A row that the caller may not see is out of reach like any other: its key is taken. */
-async function requireReach(
+/** An invisible row is a 403 like any other outside the scope: its key cannot be created either. */
+async function requireInScope(
   items: readonly ItemUpdate[],
   update: Grant,
   resource: Resource,
@@ -159,13 +159,13 @@ async function requireReach(
   if (where.kind === "all") return;
   const what = { keys: items.map(({ key }) => key), where, columns: table.primaryKey };
   const reached = await readByKeys(what, resource, connection);
-  await inTurn(items, ({ key }) => {
+  await mapItemsInTurn(items, ({ key }) => {
     if (reached.has(keyId(key, table))) return;
     throw new Problem("forbidden", "Cannot update: the row lies outside your scope");
   });
 }
 
-function requireState({ key, current, precondition }: ItemUpdate, resource: Resource): void {
+function requireUpdatable({ key, current, precondition }: ItemUpdate, resource: Resource): void {
   if (!rowMatches(resource.undeleted, current)) {
     const id = formatKey(key).slice(0, 100);
     throw new Problem(
@@ -185,17 +185,17 @@ function requireCreatable({ precondition }: NamedItem, { table }: Resource): voi
 }
 
 async function writeSorted(
-  { existing, fresh }: Sorted,
+  { existing, fresh }: SortedItems,
   { items, create, update }: UpsertPlan,
   call: ResourceCall,
   connection: Connection,
 ): Promise<readonly Row[]> {
   const { resource } = call;
   const { table } = resource;
-  // In the order of their keys, so that two upserts never wait for each other in a circle.
+  // In the order of the keys, so that two upserts cannot deadlock.
   const creations = fresh.toSorted((left, right) => compareKeys(left.key, right.key, table));
   const creation = { ...call, grant: create };
-  const values = await inTurn(
+  const values = await mapItemsInTurn(
     creations,
     (item) => newRowValues(withKey(item, resource), create, resource),
   );
@@ -214,7 +214,7 @@ async function writeSorted(
   });
 }
 
-/** A hook may not change which row an item is about. */
+/** The values with the key of the item, which a hook may not change. */
 function withKey({ key, values }: NamedItem, resource: Resource): ReadonlyMap<ColumnInfo, unknown> {
   const named = resource.table.primaryKey.map((column, index) => [column, key[index]] as const);
   return new Map([...named, ...withoutKey(values, key, resource)]);

@@ -6,16 +6,16 @@ import { type FieldError, InvalidFields } from "../write/parse_fields.ts";
 import type { Procedure } from "../define/procedure.ts";
 import { issuePath, type SchemaIssue } from "../define/standard_schema.ts";
 
-/** One call of a procedure under its name. */
+/** One call of a procedure by its name. */
 export interface ProcedureCall {
   readonly name: string;
   readonly call: ResourceCall;
 }
 
 /**
- * `POST /rpc/:name`: the body through the one schema, the handler, what it gave through the other.
- * Throws a 422 for a bad body, what the handler throws, and a plain Error for a bad output, which
- * names the procedure and never the value.
+ * `POST /rpc/:name`: validates the body, runs the handler and validates its output. Throws a 422 for
+ * an invalid body, the error of the handler, and for an invalid output a plain Error that names the
+ * procedure and never the value.
  */
 export async function callProcedure(
   procedure: Procedure,
@@ -44,7 +44,7 @@ async function validInput({ input }: Procedure, body: unknown): Promise<unknown>
   throw new InvalidFields(errors.length > 0 ? errors : [{ path: "", message: "is not valid" }]);
 }
 
-/** Schemas of some libraries quote the value, which is the caller's own and may be long. */
+/** Some schema libraries quote the value: it is the client's own, but may be long. */
 function fieldError(issue: SchemaIssue): FieldError {
   return { path: issuePath(issue).slice(0, 100), message: String(issue.message).slice(0, 300) };
 }
@@ -56,7 +56,7 @@ async function validOutput(
 ): Promise<unknown> {
   const result = await output["~standard"].validate(given);
   if (result.issues === undefined) return result.value;
-  // The messages may quote the value, and whatever is wrong here was not meant to be seen.
+  // The messages may quote the value, which may be one that no client should see.
   const paths = result.issues.slice(0, 10).map((issue) => `"${issuePath(issue).slice(0, 100)}"`);
   throw new Error(`${subject} gave what its output schema refuses, at ${paths.join(", ")}`);
 }
@@ -69,7 +69,7 @@ function answerData(data: unknown, subject: string): Reply {
   } catch (cause) {
     throw new Error(refusal, { cause });
   }
-  // A function or a symbol is left out without an error.
+  // JSON omits a function or a symbol without an error.
   if (reply.body === "{}") throw new Error(refusal);
   return reply;
 }

@@ -10,7 +10,7 @@ interface CountIntent {
   readonly shown: Filter;
 }
 
-/** `GET /count`: how many rows a list would walk through. */
+/** `GET /count`: the number of rows that a list would page through. */
 export const count: Operation<CountIntent, CountPlan, number> = {
   name: "count",
   access: "read",
@@ -23,7 +23,7 @@ export const count: Operation<CountIntent, CountPlan, number> = {
     };
   },
 
-  reaches({ filter }) {
+  readsFrom({ filter }) {
     return filter.reached;
   },
 

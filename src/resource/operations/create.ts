@@ -2,8 +2,17 @@ import type { Connection } from "../../db/driver.ts";
 import { formatKey, keyOf } from "../../plan/key.ts";
 import { rowReply } from "../http/json_reply.ts";
 import { beforeCreate } from "../write/run_hooks.ts";
-import { createdBy, foundBy, type NestedRow, type NestedRows } from "../write/nested_rows.ts";
-import { type CreatedRows, createNestedRows, type RowsPlan } from "../write/create_nested_rows.ts";
+import {
+  createdResources,
+  lookedUpResources,
+  type NestedRow,
+  type NestedRows,
+} from "../write/nested_rows.ts";
+import {
+  type CreatedRows,
+  createNestedRows,
+  type CreatePlan,
+} from "../write/create_nested_rows.ts";
 import { inTransaction, isLoneStatement } from "../write/in_transaction.ts";
 import { newRowValues } from "../write/new_row_values.ts";
 import type { Operation, OperationCall, WriteCall } from "../operation.ts";
@@ -19,22 +28,22 @@ interface CreateIntent {
   readonly optimisticId: string | null;
 }
 
-/** `POST /`: a new row, with those that its body embeds. */
-export const create: Operation<CreateIntent, RowsPlan, CreatedRows> = {
+/** `POST /`: creates a row, with the rows embedded in its body. */
+export const create: Operation<CreateIntent, CreatePlan, CreatedRows> = {
   name: "create",
   access: "create",
   takesBody: true,
 
   parse(request, resource) {
     return {
-      body: parseNestedRows([{ body: request.body, place: wholeBody }], resource),
+      body: parseNestedRows([{ body: request.body, bodyPath: wholeBody }], resource),
       optimisticId: parseOptimisticId(request),
     };
   },
 
   items: ({ body }) => body.count,
-  reaches: ({ body }) => foundBy(body),
-  creates: ({ body }) => createdBy(body),
+  readsFrom: ({ body }) => lookedUpResources(body),
+  createsIn: ({ body }) => createdResources(body),
 
   plan({ body, optimisticId }, grant, resource, { created, related }) {
     // Only recorded changes carry the name to streams.

@@ -1,6 +1,7 @@
 import type { FetchedRows } from "../../db/rows.ts";
 import { type RowPages, rowPages } from "../../db/row_pages.ts";
-import { type PageLimits, parseLimit } from "../../plan/page_limit.ts";
+import { parseLimit } from "../http/query_parameters.ts";
+import type { PageLimits, Resource } from "../define/resource.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import { createYieldTurn } from "../../runtime/event_loop.ts";
@@ -8,13 +9,12 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import { cacheControl, variesByAccept } from "../http/json_reply.ts";
 import { exportPages, firstPageRows } from "../read/export_pages.ts";
 import type { Operation } from "../operation.ts";
-import type { Resource } from "../define/resource.ts";
 import type { RowFormat } from "../read/row_format.ts";
 import { type ListQuery, parseListQuery, planList, reachedByList } from "../read/list_query.ts";
 
 interface ExportIntent {
   readonly selection: ListQuery;
-  /** Of all rows together. */
+  /** Of the whole export. */
   readonly limit: number;
 }
 
@@ -24,7 +24,7 @@ interface ExportOutcome {
   readonly walk: RowPages;
 }
 
-/** `GET /` with an `Accept` that asks for `format`: the rows of a list, all of them, as a stream. */
+/** `GET /` with an `Accept` that prefers `format`: all rows of a list as a stream. */
 export function exportRows(
   format: RowFormat,
 ): Operation<ExportIntent, ReadPlan, ExportOutcome> {
@@ -43,7 +43,7 @@ export function exportRows(
       };
     },
 
-    reaches({ selection }) {
+    readsFrom({ selection }) {
       return reachedByList(selection);
     },
 
@@ -53,7 +53,7 @@ export function exportRows(
 
     async execute(plan, { resource }) {
       const walk = rowPages(resource.driver, plan, resource.reader);
-      // While there is no status yet, so that what fails at once is no broken 200.
+      // Before the status is sent: a query that fails at once is no broken 200.
       const first = await walk.next(firstPageRows);
       return { columns: plan.columns, first, walk };
     },
@@ -76,7 +76,7 @@ export function exportRows(
           "cache-control": cacheControl,
           ...variesByAccept,
         },
-        // It asks for a page when the reader wants one, and ends the walk when the reader leaves.
+        // Pulls a page when the client reads, and ends the walk when the client disconnects.
         body: ReadableStream.from(pages),
       };
     },
@@ -85,7 +85,7 @@ export function exportRows(
 
 const unlimited: PageLimits = { defaultLimit: Infinity, maxLimit: Infinity };
 
-/** The last segment of the path, in what needs no escape and leads to no other folder. */
+/** The last segment of the path, without characters that need an escape or name another folder. */
 function fileName({ url }: Resource): string {
   return url.slice(url.lastIndexOf("/") + 1).replace(/[^\w-]+/g, "_");
 }

@@ -48,7 +48,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
   parse({ segment, query, header }, resource) {
     const { table, etag } = resource;
     const include = resolveInclude(query.get("include"), resource);
-    // The tag speaks of the row alone: what is included may be another although the row is not.
+    // The tag covers the row alone: included rows may change while the row does not.
     const hasCondition = etag !== null && include.length === 0;
     return {
       segment,
@@ -58,7 +58,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
     };
   },
 
-  reaches({ view }) {
+  readsFrom({ view }) {
     return reachedByIncludes(view.include);
   },
 
@@ -104,7 +104,7 @@ async function withIncluded(
   return { row, included: await loadIncluded([row], include, related, driver) };
 }
 
-/** A tag is made of the whole row. */
+/** A tag is made from the whole row. */
 function readFor(view: View, { etag, table }: Resource): readonly ColumnInfo[] {
   return etag === null ? columnsOf(view, table) : table.columns;
 }

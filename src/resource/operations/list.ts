@@ -1,6 +1,6 @@
 import { fetchRows } from "../../db/rows.ts";
 import { sealCursor } from "../../plan/cursor.ts";
-import { parseLimit } from "../../plan/page_limit.ts";
+import { parseLimit } from "../http/query_parameters.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 import { keysetPosition } from "../../plan/order.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
@@ -10,13 +10,18 @@ import { loadIncluded } from "../read/load_included.ts";
 import type { Operation, RelatedGrants } from "../operation.ts";
 import { type Included, noneIncluded, presentRows, type View } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
-import { type ListQuery, parseListQuery, planList, reachedByList } from "../read/list_query.ts";
+import {
+  type ListQuery,
+  parseListQuery,
+  parseTotalCount,
+  planList,
+  reachedByList,
+  type TotalCountMode,
+} from "../read/list_query.ts";
 import {
   fetchTotalCount,
-  parseTotalCount,
   planTotalCount,
   type TotalCount,
-  type TotalCountMode,
   type TotalCountPlan,
 } from "../read/total_count.ts";
 
@@ -55,12 +60,12 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     };
   },
 
-  reaches({ selection }) {
+  readsFrom({ selection }) {
     return reachedByList(selection);
   },
 
   plan({ selection, limit, total }, grant, resource, { related }) {
-    // One more than asked for tells whether there is another page.
+    // One more than requested shows whether there is another page.
     const read = planList(selection, { grant, related }, resource, limit + 1);
     return {
       read,

@@ -11,7 +11,7 @@ import { hubOf, openStream, type StreamBody, streamReply } from "../stream/open_
 import { parseUserFilter } from "../read/user_filter.ts";
 
 interface SubscribeIntent {
-  /** What must hold beside the scope. */
+  /** Holds beside the scope. */
   readonly filter: Filter;
   readonly view: View;
   readonly resumeFrom: string | null;
@@ -24,7 +24,7 @@ interface SubscribePlan extends Omit<SubscribeIntent, "view"> {
   readonly view: LiveView;
 }
 
-/** `GET /subscribe`: the rows, and every change of them as it happens. */
+/** `GET /subscribe`: the rows, and then every change of them. */
 export const subscribe: Operation<SubscribeIntent, SubscribePlan, StreamBody> = {
   name: "subscribe",
   access: "subscribe",
@@ -41,7 +41,7 @@ export const subscribe: Operation<SubscribeIntent, SubscribePlan, StreamBody> = 
     };
   },
 
-  reaches({ view }) {
+  readsFrom({ view }) {
     return reachedByIncludes(view.include);
   },
 

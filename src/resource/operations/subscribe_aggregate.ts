@@ -13,7 +13,7 @@ import { hubOf, openStream, type StreamBody, streamReply } from "../stream/open_
 import { parseUserFilter } from "../read/user_filter.ts";
 
 interface SubscribeIntent {
-  /** What must hold beside the scope. */
+  /** Holds beside the scope. */
   readonly filter: Filter;
   readonly aggregateQuery: LiveAggregateQuery;
 }
@@ -23,7 +23,7 @@ interface SubscribePlan extends SubscribeIntent {
   readonly scope: Filter;
 }
 
-/** `GET /aggregate/subscribe`: the answer of an aggregate, and again whenever it is another. */
+/** `GET /aggregate/subscribe`: the answer of an aggregate, and again whenever it changes. */
 export const subscribeAggregate: Operation<SubscribeIntent, SubscribePlan, StreamBody> = {
   name: "subscribe-aggregate",
   access: "subscribe",
@@ -50,7 +50,7 @@ export const subscribeAggregate: Operation<SubscribeIntent, SubscribePlan, Strea
   shape: streamReply,
 };
 
-/** The parameters of an aggregate but for its filter. Throws a 400. */
+/** The parameters of an aggregate without its filter. Throws a 400. */
 export function liveAggregateQuery(
   query: Query,
   resource: Pick<Resource, "table" | "groups" | "filters" | "fields">,

@@ -4,12 +4,11 @@ import { createOperatorRegistry } from "../../filter/operators/operator_registry
 import { resolveFilter } from "../../filter/resolve_filter.ts";
 import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
 import { parseOrder } from "../../plan/order.ts";
-import { type PageLimits, parseLimit } from "../../plan/page_limit.ts";
+import { parseFlag, parseLimit, type Query } from "../http/query_parameters.ts";
+import type { PageLimits, Resource } from "../define/resource.ts";
 import type { GroupKey, Metric, OrderKey } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { parseFlag, type Query } from "../http/query_parameters.ts";
-import type { Resource } from "../define/resource.ts";
 
 /** The groups and metrics that a request selects, and which of them it returns. */
 export interface AggregateQuery {

@@ -8,7 +8,7 @@ import type { SqlValue } from "../../sql/fragment.ts";
 import { reachedByIncludes, resolveInclude } from "./resolve_include.ts";
 import type { RelatedGrants } from "../operation.ts";
 import { columnsOf, type View, viewOf } from "../output.ts";
-import type { Query } from "../http/query_parameters.ts";
+import { parseFlag, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
 import { parseRelationFilter, type RelationFilter, softDeleteFilter } from "./user_filter.ts";
 
@@ -37,6 +37,15 @@ export function parseListQuery(query: Query, resource: Resource): ListQuery {
     order,
     after: cursor === "" ? null : openCursor(cursor, resource.url, order, resource.sealer),
   };
+}
+
+/** The parameter `totalCount`: whether all pages are counted, or their number is estimated. */
+export type TotalCountMode = "none" | "exact" | "estimated";
+
+/** Parses `totalCount`. Throws a 400 for any other value. */
+export function parseTotalCount(query: Query): TotalCountMode {
+  if (query.get("totalCount") === "estimated") return "estimated";
+  return parseFlag(query, "totalCount") ? "exact" : "none";
 }
 
 /** The other resources that a list query reads. */

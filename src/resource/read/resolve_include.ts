@@ -1,7 +1,7 @@
 import { excerptOf } from "../../filter/syntax/filter_error.ts";
 import { type IncludeSyntax, parseInclude } from "../../plan/parse_include.ts";
 import { parseOrder } from "../../plan/order.ts";
-import { parseLimit } from "../../plan/page_limit.ts";
+import { parseLimit } from "../http/query_parameters.ts";
 import { nearestName } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Relation } from "../../schema/relation.ts";

@@ -2,7 +2,7 @@ import type { Grant } from "../../auth/authorize.ts";
 import { fetchCount, fetchEstimate } from "../../db/rows.ts";
 import type { Filter } from "../../filter/filter.ts";
 import type { CountPlan, EstimatePlan, ReadPlan } from "../../plan/plan.ts";
-import { parseFlag, type Query } from "../http/query_parameters.ts";
+import type { TotalCountMode } from "./list_query.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** The number of rows on all pages, as members of the answer. */
@@ -17,15 +17,6 @@ export interface TotalCountPlan {
   readonly count: CountPlan;
   /** Tried first; null where the rows must be counted. */
   readonly estimate: EstimatePlan | null;
-}
-
-/** The values of `totalCount`. */
-export type TotalCountMode = "none" | "exact" | "estimated";
-
-/** The `totalCount` of a request. Throws a 400 for another value. */
-export function parseTotalCount(query: Query): TotalCountMode {
-  if (query.get("totalCount") === "estimated") return "estimated";
-  return parseFlag(query, "totalCount") ? "exact" : "none";
 }
 
 /** Estimates only where that is requested, possible, and reveals no more than a count would. */

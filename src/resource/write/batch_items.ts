@@ -11,7 +11,7 @@ import { parseUserFilter } from "../read/user_filter.ts";
 
 /** An item of a batch that names its row. */
 export interface NamedItem {
-  /** Its place in the batch. */
+  /** Its index in the batch. */
   readonly index: number;
   readonly key: Key;
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
@@ -19,22 +19,22 @@ export interface NamedItem {
   readonly precondition: Precondition;
 }
 
-/** The items of a body, counted before anything else looks at them. Throws 400 and 422. */
+/** The items of a body, counted before they are parsed. Throws 400 and 422. */
 export function parseItems(body: unknown, limit: number): readonly object[] {
   const items = member(body, "items");
   if (!Array.isArray(items)) {
     throw new InvalidFields([{ path: "items", message: "must be a list of objects" }]);
   }
   if (items.length > limit) throw batchTooLarge(limit, "it holds more items");
-  return eachItem(items, (item: unknown) => {
+  return mapItems(items, (item: unknown) => {
     if (typeof item === "object" && item !== null && !Array.isArray(item)) return item;
     throw new InvalidFields([{ path: "", message: "must be an object" }]);
   });
 }
 
 /**
- * The items of a batch whose items name their rows. `_ifMatch` is the condition of one item alone,
- * and no field of it. Throws a 422 where two name the same row.
+ * The items of a batch whose items name their rows. `_ifMatch` is the precondition of its item, not
+ * a field. Throws a 422 where two items name the same row.
  */
 export function parseNamedItems(
   body: unknown,
@@ -42,7 +42,7 @@ export function parseNamedItems(
   resource: Resource,
 ): readonly NamedItem[] {
   const seen = new Map<string, number>();
-  return eachItem(parseItems(body, limit), (item, index) => {
+  return mapItems(parseItems(body, limit), (item, index) => {
     const { _ifMatch: condition = null, ...fields }: { readonly _ifMatch?: unknown } = item;
     const key = parseKeyFields(fields, resource);
     const id = keyId(key, resource.table);
@@ -51,12 +51,12 @@ export function parseNamedItems(
       throw new InvalidFields([{ path: "", message: `names the same row as items.${earlier}` }]);
     }
     seen.set(id, index);
-    const precondition = readCondition(condition, resource);
+    const precondition = parseCondition(condition, resource);
     return { index, key, values: parseColumns(fields, resource), precondition };
   });
 }
 
-/** The rows that a batch is about. There must be a filter: nobody means every row by saying nothing. */
+/** The filter of a batch. It is required: a missing filter must not mean every row. */
 export function parseBatchFilter(body: unknown, resource: Resource): Filter {
   const text = member(body, "filter");
   const filter = typeof text === "string" ? parseUserFilter(text, resource) : null;
@@ -66,7 +66,7 @@ export function parseBatchFilter(body: unknown, resource: Resource): Filter {
   return filter;
 }
 
-/** The change of a batch: one for all of its rows, so that it names no key. */
+/** The values that a batch by filter sets in all of its rows; the key cannot be one of them. */
 export function parsePatch(body: unknown, resource: Resource): ReadonlyMap<ColumnInfo, unknown> {
   const patch = member(body, "patch");
   return within({ path: "patch", details: {} }, () => {
@@ -80,16 +80,16 @@ export function parsePatch(body: unknown, resource: Resource): ReadonlyMap<Colum
   });
 }
 
-/** Does `work` for one item after the other. What it throws names the item. */
-export function eachItem<T, Result>(
+/** Maps items; a Problem that `work` throws names the item. */
+export function mapItems<T, Result>(
   items: readonly T[],
   work: (item: T, index: number) => Result,
 ): Result[] {
   return items.map((item, index) => within(itemPath(index), () => work(item, index)));
 }
 
-/** The same for work that waits; the items take turns, and each says which it is. */
-export async function inTurn<T extends { readonly index: number }, Result>(
+/** The same for asynchronous work, one item after the other. */
+export async function mapItemsInTurn<T extends { readonly index: number }, Result>(
   items: readonly T[],
   work: (item: T) => Result | Promise<Result>,
 ): Promise<Result[]> {
@@ -100,14 +100,14 @@ export async function inTurn<T extends { readonly index: number }, Result>(
   return results;
 }
 
-function readCondition(condition: unknown, { etag }: Resource): Precondition {
+function parseCondition(condition: unknown, { etag }: Resource): Precondition {
   if (condition !== null && typeof condition !== "string") {
     throw new InvalidFields([{ path: "_ifMatch", message: "must be a string, like If-Match" }]);
   }
   return etag === null ? null : condition;
 }
 
-/** A member of the body by its own name; what every object inherits is none. */
+/** An own member of the body; an inherited one does not count. */
 function member(body: unknown, name: string): unknown {
   return new Map(Object.entries(requireObject(body))).get(name);
 }

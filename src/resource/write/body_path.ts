@@ -1,38 +1,38 @@
 import { Problem } from "../../problem/problem.ts";
 import { InvalidFields } from "./parse_fields.ts";
 
-/** Where in a body something stands. */
+/** A position in a body. */
 export interface BodyPath {
   /** Like `items.3.title`; empty for the body itself. */
   readonly path: string;
-  /** What the details of a problem say of it. */
+  /** What the details of a problem at this position hold. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Does `work` at a place. What it throws names the place. */
-export function within<Result>(place: BodyPath, work: () => Result): Result {
+/** Runs `work`; a Problem that it throws names the path. */
+export function within<Result>(bodyPath: BodyPath, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
-    throw atBodyPath(error, place);
+    throw atBodyPath(error, bodyPath);
   }
 }
 
-/** The same for work that waits. */
+/** The same for asynchronous work. */
 export async function withinAsync<Result>(
-  place: BodyPath,
+  bodyPath: BodyPath,
   work: () => Result | Promise<Result>,
 ): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    throw atBodyPath(error, place);
+    throw atBodyPath(error, bodyPath);
   }
 }
 
-/** The same fault, told where in the body it is. */
+/** The same error with the path added. */
 export function atBodyPath(error: unknown, { path, details }: BodyPath): unknown {
-  // The body as a whole is no place to tell.
+  // The body as a whole needs no path.
   if (path === "") return error;
   if (error instanceof InvalidFields) {
     const errors = error.errors.map((fault) => ({
@@ -46,7 +46,7 @@ export function atBodyPath(error: unknown, { path, details }: BodyPath): unknown
   return new Problem(slug, message, { headers, cause, details: { ...error.details, ...details } });
 }
 
-/** The body itself. */
+/** The body as a whole. */
 export const wholeBody: BodyPath = Object.freeze({ path: "", details: Object.freeze({}) });
 
 /** An item of a batch. */
@@ -54,7 +54,7 @@ export function itemPath(index: number): BodyPath {
   return { path: `items.${index}`, details: { index } };
 }
 
-/** What is embedded at a place, under a name like `albums.0`. */
+/** The path of a row embedded under a name like `albums.0`. */
 export function pathInside({ path, details }: BodyPath, name: string): BodyPath {
   const inner = path === "" ? name : `${path}.${name}`;
   return { path: inner, details: { ...details, path: inner } };

@@ -23,16 +23,16 @@ import { type Included, viewOf } from "../output.ts";
 import { atBodyPath, type BodyPath, withinAsync } from "./body_path.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** Rows to create, under the rights that all of them need. */
-export interface RowsPlan extends Pick<RelatedGrants, "created" | "related"> {
+/** Rows to create, and the grants for them. */
+export interface CreatePlan extends Pick<RelatedGrants, "created" | "related"> {
   readonly body: NestedRows;
-  /** The right to create rows of the resource itself. */
+  /** For creating rows of the resource itself. */
   readonly grant: Grant;
-  /** What the client calls the first row. */
+  /** The client's own name for the first row. */
   readonly optimisticId: string | null;
 }
 
-/** The rows that a body asked for, and those that stand in them. */
+/** The rows of the top level, and the rows embedded in them. */
 export interface CreatedRows {
   readonly rows: readonly Row[];
   readonly included: readonly Included[];
@@ -40,14 +40,14 @@ export interface CreatedRows {
 
 /** Runs all before-hooks, then writes all rows in one transaction, after-hooks included. */
 export async function createNestedRows(
-  plan: RowsPlan,
+  plan: CreatePlan,
   call: OperationCall<CreatedRows>,
 ): Promise<CreatedRows> {
   const values: PreparedRows = new Map();
   for (const step of plan.body.steps) {
     for (const row of step.rows) {
       const prepare = () => prepareRow(row, step, { values, plan, call });
-      values.set(row, await withinAsync(row.place, prepare));
+      values.set(row, await withinAsync(row.bodyPath, prepare));
     }
   }
   return await inTransaction(call, async (connection) => {
@@ -71,23 +71,23 @@ export async function createNestedRows(
 /** The values of rows before the transaction. */
 type PreparedRows = Map<NestedRow, Assignments>;
 
-interface Preparing {
+interface Preparation {
   readonly values: PreparedRows;
-  readonly plan: RowsPlan;
+  readonly plan: CreatePlan;
   readonly call: ResourceCall;
 }
 
-interface Writing extends Preparing {
+interface WriteState extends Preparation {
   readonly written: ReadonlyMap<NestedRow, Row>;
 }
 
 async function prepareRow(
   row: NestedRow,
   step: RowsStep,
-  { values, plan, call }: Preparing,
+  { values, plan, call }: Preparation,
 ): Promise<Assignments> {
   if (step.kind === "find") return row.given;
-  // A key that the database makes is not known yet; until then its place is kept.
+  // The database has not made this key yet: the column keeps a placeholder.
   const foreignKeySources = row.foreignKeySources.map(({ column, from, source }) => {
     const known = values.get(from)?.get(source);
     const isKnown = known !== undefined && known !== databaseDefault;
@@ -103,25 +103,29 @@ async function prepareRow(
     ? hooked
     : new Map([...hooked, ...foreignKeySources]);
   const complete = newRowValues(filledByRelation, write.grant, step.resource);
-  // Neither a hook nor the server's own values lead a row away from where it stands.
+  // Neither a hook nor a generated value may relate the row to another one than the body does.
   for (const [column, value] of foreignKeySources) complete.set(column, value);
   return complete;
 }
 
-function writeTo(resource: Resource, { grant, created }: RowsPlan, call: ResourceCall): WriteCall {
+function writeTo(
+  resource: Resource,
+  { grant, created }: CreatePlan,
+  call: ResourceCall,
+): WriteCall {
   const right = resource === call.resource ? grant : created.get(resource);
-  if (right === undefined) throw new Error(`Nobody asked for the right to create ${resource.name}`);
+  if (right === undefined) throw new Error(`There is no grant to create rows of ${resource.name}`);
   return { ...call, resource, grant: right };
 }
 
-/** Gives the rows of the step as they are stored; of plain links nobody wants to know them. */
+/** Writes the rows of a step and gives them as they are stored; links give none. */
 async function writeStep(
   step: RowsStep,
-  writing: Writing,
+  writing: WriteState,
   connection: Connection,
 ): Promise<readonly Row[]> {
   const { plan, call } = writing;
-  const bodyPaths = step.rows.map(({ place }) => place);
+  const bodyPaths = step.rows.map(({ bodyPath }) => bodyPath);
   try {
     switch (step.kind) {
       case "find":
@@ -142,36 +146,36 @@ async function writeStep(
         return unreachable(step);
     }
   } catch (error) {
-    throw refusedAt(error, bodyPaths);
+    throw problemAtPath(error, bodyPaths);
   }
 }
 
-/** The values of a row, with the foreign keys that are known by now. */
-function withForeignKeys(row: NestedRow, { values, written }: Writing): Assignments {
+/** The values of a row with its foreign keys: the rows that it refers to are written. */
+function withForeignKeys(row: NestedRow, { values, written }: WriteState): Assignments {
   const prepared = values.get(row) ?? new Map();
   if (row.foreignKeySources.length === 0) return prepared;
   const foreignKeySources = row.foreignKeySources.map(({ column, from, source }) => {
     const value = written.get(from)?.[source.name] ?? null;
     if (value === null) {
       const message = "cannot be related: the other row has no value to refer to";
-      throw atBodyPath(new InvalidFields([{ path: "", message }]), row.place);
+      throw atBodyPath(new InvalidFields([{ path: "", message }]), row.bodyPath);
     }
     return [column, valueFor(column, value, source)] as const;
   });
   return new Map([...prepared, ...foreignKeySources]);
 }
 
-/** Tables of others may refer to a number by a text, and the like. */
+/** In existing tables the kinds of both columns may differ: a text may refer to a number. */
 function valueFor(column: ColumnInfo, value: unknown, source: ColumnInfo): unknown {
   if (value === null || column.kind === source.kind) return value;
   return kindOf(column.kind).fromText(String(value), column);
 }
 
-/** One answer for a row that is not there and one that the caller may not read. */
+/** Looks up rows to link. A missing row and one that the user may not read give the same error. */
 async function findRows(
   rows: readonly NestedRow[],
   resource: Resource,
-  { related }: RowsPlan,
+  { related }: CreatePlan,
   connection: Connection,
 ): Promise<readonly Row[]> {
   const { table, undeleted } = resource;
@@ -182,14 +186,14 @@ async function findRows(
     resource,
     connection,
   );
-  return rows.map(({ place }, index) => {
+  return rows.map(({ bodyPath }, index) => {
     const row = found.get(keyId(keys[index] ?? [], table));
     if (row !== undefined) return row;
-    throw atBodyPath(new InvalidFields([{ path: "", message: "names no row" }]), place);
+    throw atBodyPath(new InvalidFields([{ path: "", message: "names no row" }]), bodyPath);
   });
 }
 
-/** A link table that is not served has no rules of its own. */
+/** Inserts rows of a link table that no resource serves, and so without scope and hooks. */
 async function insertLinks(
   rows: readonly Assignments[],
   { table }: Extract<RowsStep, { readonly kind: "link" }>,
@@ -204,15 +208,15 @@ async function insertLinks(
 }
 
 /**
- * What the database refused, told where in the body it is, as near as one statement for many rows
- * allows. What another try may mend stays what it is.
+ * The error of a step as a problem with the path of its rows, as precise as one statement for many
+ * rows allows. An error that another try may mend stays as it is.
  */
-function refusedAt(error: unknown, bodyPaths: readonly BodyPath[]): unknown {
+function problemAtPath(error: unknown, bodyPaths: readonly BodyPath[]): unknown {
   if (!(error instanceof DatabaseError) || error.kind === "retryable") return error;
   const problem = databaseProblem(error, "create");
   const path = commonPath(bodyPaths);
-  const isTold = problem instanceof Problem && problem.status < 500 && path !== null;
-  return isTold ? atBodyPath(problem, { path, details: { path } }) : error;
+  const hasPath = problem instanceof Problem && problem.status < 500 && path !== null;
+  return hasPath ? atBodyPath(problem, { path, details: { path } }) : error;
 }
 
 /** The path that all embedded rows share: `albums` for `albums.0` and `albums.1`. */
@@ -238,7 +242,7 @@ function storedRows(
   });
 }
 
-/** The embedded rows, shown as if a read had included them: under the names that the body has. */
+/** The embedded rows as a read would include them, under the names of the body. */
 function embeddedIn(
   around: readonly NestedRow[],
   written: ReadonlyMap<NestedRow, Row>,
@@ -265,7 +269,7 @@ function embeddedIn(
   }));
 }
 
-/** What the rows of a level embed under one name. */
+/** The rows that a level embeds under one name. */
 interface Embedded {
   readonly target: Resource;
   readonly rows: NestedRow[];

@@ -4,14 +4,14 @@ import { noPaths, noResources } from "../read/related_grants.ts";
 import type { BodyPath } from "./body_path.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** A row that a body asks for. */
+/** A row in the body of a create. */
 export interface NestedRow {
-  readonly place: BodyPath;
-  /** What the body tells of it; of a row to find, its key. */
+  readonly bodyPath: BodyPath;
+  /** The values in the body; of a row to find, its key. */
   readonly given: ReadonlyMap<ColumnInfo, unknown>;
-  /** The foreign keys that follow from other rows of the body. */
+  /** The foreign keys that are taken from other rows of the body. */
   readonly foreignKeySources: readonly ForeignKeySource[];
-  /** The rows that stand in it, in the order in which the relations are declared. */
+  /** The rows embedded in it, in the order in which the relations are declared. */
   readonly embedded: readonly EmbeddedRows[];
 }
 
@@ -22,14 +22,14 @@ export interface ForeignKeySource {
   readonly source: ColumnInfo;
 }
 
-/** The rows under the name of a relation, in the order of the body. */
+/** The rows embedded under the name of a relation, in the order of the body. */
 export interface EmbeddedRows {
   readonly relation: Relation;
   readonly target: Resource;
   readonly rows: readonly NestedRow[];
 }
 
-/** Rows of one table that are created, found by their keys, or put into a link table, together. */
+/** Rows of one table that are created, looked up by key, or inserted into a link table together. */
 export type RowsStep =
   | {
     readonly kind: "create" | "find";
@@ -38,31 +38,31 @@ export type RowsStep =
   }
   | { readonly kind: "link"; readonly table: TableInfo; readonly rows: readonly NestedRow[] };
 
-/** All that a body asks for. */
+/** All rows of a body. */
 export interface NestedRows {
   readonly resource: Resource;
-  /** What it asks for first of all: the row of a create, the items of a batch. */
+  /** The top level: the row of a create, the items of a batch. */
   readonly rows: readonly NestedRow[];
-  /** In an order in which each row comes after those that it refers to. */
+  /** In an order in which each row comes after the rows that it refers to. */
   readonly steps: readonly RowsStep[];
-  /** How many rows it holds, embedded ones included. */
+  /** The number of rows, embedded ones included. */
   readonly count: number;
 }
 
-/** The other resources that rows are created of, each with the first place that asks for one. */
-export function createdBy({ resource, steps }: NestedRows): ReadonlyMap<Resource, BodyPath> {
+/** The other resources that rows are created of, each with the path of its first row. */
+export function createdResources({ resource, steps }: NestedRows): ReadonlyMap<Resource, BodyPath> {
   if (steps.length === 1) return noPaths;
   const bodyPaths = new Map<Resource, BodyPath>();
   for (const step of steps) {
     const [first] = step.rows;
     if (step.kind !== "create" || step.resource === resource || first === undefined) continue;
-    if (!bodyPaths.has(step.resource)) bodyPaths.set(step.resource, first.place);
+    if (!bodyPaths.has(step.resource)) bodyPaths.set(step.resource, first.bodyPath);
   }
   return bodyPaths;
 }
 
-/** The resources that rows are looked up in, to be linked. */
-export function foundBy({ steps }: NestedRows): ReadonlySet<Resource> {
+/** The resources in which rows to link are looked up. */
+export function lookedUpResources({ steps }: NestedRows): ReadonlySet<Resource> {
   if (steps.length === 1) return noResources;
   return new Set(steps.flatMap((step) => step.kind === "find" ? [step.resource] : []));
 }

@@ -9,8 +9,8 @@ import { withDefaults } from "./parse_fields.ts";
 import type { Resource } from "../define/resource.ts";
 
 /**
- * The values of a row to insert: what the server generates, over what the caller sent, and the
- * defaults of the rest. The caller's primary key stands. Throws a 422 for what is missing.
+ * The values of a row to insert: those of the client, overridden by generated ones except for the
+ * primary key, and the defaults of the other columns. Throws a 422 for a missing value.
  */
 export function newRowValues(
   given: ReadonlyMap<ColumnInfo, unknown>,
@@ -26,13 +26,13 @@ export function newRowValues(
   return withDefaults(values, resource);
 }
 
-/** Whether the server can fill the column of a new row, whoever creates it. */
+/** Whether the server can generate the column of any new row. */
 export function canGenerate(column: ColumnInfo): boolean {
   return !column.notNull || column.default !== null || isOwnKey(column) ||
     column.kind === "timestamp";
 }
 
-/** The value of a generated column; undefined leaves the caller's, or the database's default. */
+/** The value of a generated column; undefined keeps the client's, or the database's default. */
 function generate(column: ColumnInfo, grant: Grant, runtime: Runtime): unknown {
   if (column.default?.kind === "function") return column.default.make();
   if (isOwnKey(column)) return uuidV7(runtime.clock, runtime.random);
@@ -44,7 +44,7 @@ function isOwnKey({ primaryKey, kind }: ColumnInfo): boolean {
   return primaryKey && (kind === "text" || kind === "uuid");
 }
 
-/** The one value that the scope leaves to a column: `eq(ownerId, user.id)` makes the owner. */
+/** The one value that the scope allows a column: `eq(ownerId, user.id)` sets the owner. */
 function fixedValue(rows: Filter, column: ColumnInfo): unknown {
   if (rows.kind === "and") {
     for (const term of rows.terms) {

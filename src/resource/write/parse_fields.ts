@@ -6,7 +6,7 @@ import { kindOf } from "../../schema/kinds.ts";
 import { type ColumnInfo, isRequired } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** A fault in a body: where, and what is wrong with it. */
+/** An error in a body: its path, and a message. */
 export interface FieldError {
   readonly path: string;
   readonly message: string;
@@ -14,7 +14,7 @@ export interface FieldError {
 
 /** A body whose fields hold impossible values: a 422 that names each. */
 export class InvalidFields extends Problem {
-  /** What is wrong; never empty. */
+  /** At least one error. */
   readonly errors: readonly FieldError[];
 
   /** `details` stand beside the list of errors. */
@@ -31,13 +31,13 @@ export class InvalidFields extends Problem {
 
 const maxErrors = 100;
 
-/** Keys that the service itself puts into rows: never input, also under `strictInput`. */
+/** Keys that the service adds to rows: ignored as input, also under `strictInput`. */
 const markers: ReadonlySet<string> = new Set(["_etag", "_optimisticId"]);
 
 /**
- * A body → the values of its writable columns. Columns that may not be written are dropped
- * silently, unknown fields too unless `strictInput`. Rows of relations are refused where bodies may
- * hold them elsewhere: ignoring them would look like success. Throws a 422 that names every fault.
+ * A body → the values of its writable columns. Columns that the client may not write are dropped
+ * silently, unknown fields too unless `strictInput`. Embedded rows are refused where only a create
+ * takes them: ignoring them would look like success. Throws a 422 that names every error.
  */
 export function parseColumns(body: unknown, resource: Resource): Map<ColumnInfo, unknown> {
   const values = new Map<ColumnInfo, unknown>();
@@ -51,7 +51,7 @@ export function parseColumns(body: unknown, resource: Resource): Map<ColumnInfo,
         errors.push(fault(name, "is not a field"));
       }
     } else if (mayWrite(column, resource)) {
-      readValue(value, column, resource, values, errors);
+      parseValue(value, column, resource, values, errors);
     }
   }
   refuse(errors);
@@ -59,8 +59,8 @@ export function parseColumns(body: unknown, resource: Resource): Map<ColumnInfo,
 }
 
 /**
- * Fills in the defaults of the `wanted` columns that a whole row omits. Throws a 422 for a
- * required one that has none.
+ * The values with the defaults of the `wanted` columns that they omit. Throws a 422 for a required
+ * column that has no default.
  */
 export function withDefaults(
   values: ReadonlyMap<ColumnInfo, unknown>,
@@ -82,13 +82,13 @@ export function withDefaults(
   return complete;
 }
 
-/** Values as a record by property, for hooks; what is left to the database is not in it. */
+/** Values as a record by property, for hooks; it omits values that the database will make. */
 export function toRecord(values: ReadonlyMap<ColumnInfo, unknown>): Record<string, unknown> {
   const entries = [...values].filter(([, value]) => value !== databaseDefault);
   return Object.fromEntries(entries.map(([column, value]) => [column.name, value]));
 }
 
-/** What a before-hook returned → values. It may set protected columns, but not impossible values. */
+/** The record that a before-hook returned → values. It may set protected columns, but no impossible values. */
 export function parseHookValues(
   data: Readonly<Record<string, unknown>>,
   resource: Resource,
@@ -98,20 +98,20 @@ export function parseHookValues(
   for (const [name, value] of Object.entries(data)) {
     const column = resource.table.byName.get(name);
     if (column === undefined || column.generated || value === undefined) continue;
-    readValue(value, column, resource, values, errors);
+    parseValue(value, column, resource, values, errors);
   }
   refuse(errors);
   return values;
 }
 
-/** The values of a key in a body that must name a row. Throws a 422 for what is missing or impossible. */
+/** The key of the row that a body names. Throws a 422 for a missing or impossible value. */
 export function parseKeyFields(body: object, resource: Resource): Key {
   const values = new Map<ColumnInfo, unknown>();
   const errors: FieldError[] = [];
   const given = new Map(Object.entries(body));
   for (const column of resource.table.primaryKey) {
     if (given.has(column.name)) {
-      readValue(given.get(column.name), column, resource, values, errors);
+      parseValue(given.get(column.name), column, resource, values, errors);
     } else {
       errors.push(fault(column.name, "is required"));
     }
@@ -137,7 +137,7 @@ export function withoutKey(
   return rest;
 }
 
-/** Throws a 400 for a body that is no JSON object. */
+/** Throws a 400 for a body that is not a JSON object. */
 export function requireObject(body: unknown): object {
   if (typeof body === "object" && body !== null && !Array.isArray(body)) return body;
   throw new Problem("invalid-body", "Cannot use this body: it must be a JSON object");
@@ -149,7 +149,7 @@ function mayWrite(column: ColumnInfo, resource: Resource): boolean {
     resource.generated.has(column);
 }
 
-function readValue(
+function parseValue(
   value: unknown,
   column: ColumnInfo,
   resource: Resource,

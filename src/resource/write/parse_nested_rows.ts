@@ -13,92 +13,101 @@ import { InvalidFields, parseColumns, parseKeyFields, requireObject } from "./pa
 import { atBodyPath, type BodyPath, pathInside, within } from "./body_path.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** A piece of the body that tells a row, and where the row gets its foreign key from. */
+/** The part of a body that holds a row, and the sources of the row's foreign keys. */
 export interface RowSource {
   readonly body: unknown;
-  readonly place: BodyPath;
+  readonly bodyPath: BodyPath;
   readonly foreignKeySources?: readonly ForeignKeySource[];
 }
 
 /**
- * Reads rows to create, and those embedded in them where `nestedWrites` allows any. Rows of one
- * relation become one step, whatever rows they are embedded in. Throws a 422 that names the path,
- * and a 400 where there are too many.
+ * Parses rows to create, and the rows embedded in them where `nestedWrites` allows it. All rows of
+ * one relation become one step, whatever rows they are embedded in. Throws a 422 that names the
+ * path, and a 400 for too many rows.
  */
 export function parseNestedRows(sources: readonly RowSource[], resource: Resource): NestedRows {
-  const reading: Reading = {
+  const state: ParseState = {
     steps: [],
     count: 0,
-    most: embeddedPerItem * resource.batch.create,
+    maxRows: embeddedPerItem * resource.batch.create,
     depth: 0,
   };
-  const rows = readLevel(sources, resource, reading);
-  return { resource, rows, steps: reading.steps, count: rows.length + reading.count };
+  const rows = parseLevel(sources, resource, state);
+  return { resource, rows, steps: state.steps, count: rows.length + state.count };
 }
 
 /** How deep rows may be embedded in others. */
 const maxLevels = 3;
 
-/** A whole body may embed this many rows for each item that a batch may have. */
+/** A body may embed this many rows for each item that a batch may hold. */
 const embeddedPerItem = 10;
 
-interface Reading {
+interface ParseState {
   readonly steps: RowsStep[];
-  readonly most: number;
-  /** The rows embedded so far. */
+  readonly maxRows: number;
+  /** The number of embedded rows so far. */
   count: number;
-  /** How many rows stand around those that are read. */
+  /** How deep the rows being parsed are embedded. */
   depth: number;
 }
 
-/** A row that is still being read, and what its body holds under the names of relations. */
-interface Draft extends NestedRow {
+/** A row that is not parsed completely, and the values of its body under the names of relations. */
+interface DraftRow extends NestedRow {
   readonly foreignKeySources: ForeignKeySource[];
   readonly embedded: EmbeddedRows[];
   readonly nested: ReadonlyMap<string, unknown>;
 }
 
-/** A row that stands in another one. */
+/** The part of a body that holds a row embedded in another one. */
 interface EmbeddedSource extends RowSource {
-  readonly around: Draft;
+  readonly around: DraftRow;
 }
 
-function readLevel(
+function parseLevel(
   sources: readonly RowSource[],
   resource: Resource,
-  reading: Reading,
-): readonly Draft[] {
-  const drafts = sources.map((source) => within(source.place, () => draftOf(source, resource)));
+  state: ParseState,
+): readonly DraftRow[] {
+  const drafts = sources.map((source) => within(source.bodyPath, () => draftOf(source, resource)));
   if (drafts.every(({ nested }) => nested.size === 0)) {
-    reading.steps.push({ kind: "create", resource, rows: drafts });
+    state.steps.push({ kind: "create", resource, rows: drafts });
     return drafts;
   }
-  reading.depth++;
+  state.depth++;
   const relations = [...resource.relations.values()];
-  // Whom a row belongs to must be there before it; all others refer to it and come after.
+  // The rows that a row refers to are created before it, the rows that refer to it after.
   for (const relation of relations.filter(({ type }) => type === "belongsTo")) {
-    readRelation(relation, drafts, resource, reading);
+    parseRelation(relation, drafts, resource, state);
   }
-  reading.steps.push({ kind: "create", resource, rows: drafts });
+  state.steps.push({ kind: "create", resource, rows: drafts });
   for (const relation of relations.filter(({ type }) => type !== "belongsTo")) {
-    readRelation(relation, drafts, resource, reading);
+    parseRelation(relation, drafts, resource, state);
   }
-  reading.depth--;
+  state.depth--;
   return drafts;
 }
 
-function draftOf({ body, place, foreignKeySources = [] }: RowSource, resource: Resource): Draft {
+function draftOf(
+  { body, bodyPath, foreignKeySources = [] }: RowSource,
+  resource: Resource,
+): DraftRow {
   const { own, nested } = split(body, resource);
   const given = parseColumns(own, resource);
   for (const { column } of foreignKeySources) {
     if (given.has(column)) throw fault(column.name, "follows from the row around: leave it out");
   }
-  return { place, given, foreignKeySources: [...foreignKeySources], embedded: [], nested };
+  return {
+    bodyPath,
+    given,
+    foreignKeySources: [...foreignKeySources],
+    embedded: [],
+    nested,
+  };
 }
 
 const nothing: ReadonlyMap<string, unknown> = Object.freeze(new Map());
 
-/** A body without the rows embedded in it, and these by the names of their relations. */
+/** A body without the embedded rows, and these by the names of their relations. */
 function split(
   body: unknown,
   { nestedWrites, relations }: Resource,
@@ -111,29 +120,29 @@ function split(
   return { own, nested: new Map(nested) };
 }
 
-/** Reads what stands under one name in any of the rows, and ties it to them. */
-function readRelation(
+/** Parses the rows embedded under one name in any of the drafts, and adds them to the drafts. */
+function parseRelation(
   relation: Relation,
-  drafts: readonly Draft[],
+  drafts: readonly DraftRow[],
   resource: Resource,
-  reading: Reading,
+  state: ParseState,
 ): void {
   const around = drafts.filter(({ nested }) => nested.has(relation.name));
   const [first] = around;
   if (first === undefined) return;
   const target = targetOf(relation, resource);
-  if (target === null || reading.depth > maxLevels) {
+  if (target === null || state.depth > maxLevels) {
     const words = target === null
       ? "cannot be embedded: its rows are not created here"
       : `is embedded too deep: ${maxLevels} levels are allowed`;
-    throw atBodyPath(fault(relation.name, words), first.place);
+    throw atBodyPath(fault(relation.name, words), first.bodyPath);
   }
   const sources = around.flatMap((draft) =>
-    within(draft.place, () => sourcesIn(draft, relation, target, reading))
+    within(draft.bodyPath, () => sourcesIn(draft, relation, target, state))
   );
   const rows = relation.type === "manyToMany"
-    ? readLinked(sources, relation, target, reading)
-    : readCreated(sources, target, reading);
+    ? parseLinkedRows(sources, relation, target, state)
+    : parseCreatedRows(sources, target, state);
   const byDraft = Map.groupBy(rows, (_row, index) => sources[index]?.around);
   for (const draft of around) {
     const own = byDraft.get(draft) ?? [];
@@ -144,19 +153,19 @@ function readRelation(
   }
 }
 
-/** Null where no resource serves the related rows, or links to them are not made. */
+/** Null where no resource serves the related rows, or links to them cannot be created. */
 function targetOf({ target, type, steps: [step] }: Relation, resource: Resource): Resource | null {
   const link = type === "manyToMany" ? resource.resourceOf(step.table) : undefined;
   const isLinkable = link === undefined || link.capabilities.enableCreate;
   return isLinkable ? resource.resourceOf(target) ?? null : null;
 }
 
-/** The pieces of one row's body under the name of a relation, counted before they are looked at. */
+/** The sources of the rows embedded in a draft under one name, counted before they are parsed. */
 function sourcesIn(
-  draft: Draft,
+  draft: DraftRow,
   relation: Relation,
   target: Resource,
-  reading: Reading,
+  state: ParseState,
 ): readonly EmbeddedSource[] {
   const { name, toMany, type } = relation;
   const value = draft.nested.get(name);
@@ -164,8 +173,8 @@ function sourcesIn(
   const bodies: readonly unknown[] = toMany && Array.isArray(value) ? value : [value];
   const limit = target.batch.create;
   if (bodies.length > limit) throw batchTooLarge(limit, `${name} holds more rows`);
-  reading.count += bodies.length;
-  if (reading.count > reading.most) throw batchTooLarge(reading.most, "it embeds more rows");
+  state.count += bodies.length;
+  if (state.count > state.maxRows) throw batchTooLarge(state.maxRows, "it embeds more rows");
   const { own, other } = relation.steps[0];
   if (type === "belongsTo") requireOpen(own, draft, name);
   const isChild = type === "hasOne" || type === "hasMany";
@@ -175,54 +184,58 @@ function sourcesIn(
     if (typeof body !== "object" || body === null || Array.isArray(body)) {
       throw fault(inner, "must be an object");
     }
-    return { body, place: pathInside(draft.place, inner), foreignKeySources, around: draft };
+    return { body, bodyPath: pathInside(draft.bodyPath, inner), foreignKeySources, around: draft };
   });
 }
 
-/** A foreign key has one source. */
-function requireOpen(column: ColumnInfo, { given, foreignKeySources }: Draft, name: string): void {
+/** Throws a 422 where the foreign key has another source already. */
+function requireOpen(
+  column: ColumnInfo,
+  { given, foreignKeySources }: DraftRow,
+  name: string,
+): void {
   if (given.has(column)) throw fault(column.name, `follows from ${name}: leave it out`);
   if (foreignKeySources.some((foreignKeySource) => foreignKeySource.column === column)) {
     throw fault(name, "follows from another row of the body: leave it out");
   }
 }
 
-function readCreated(
+function parseCreatedRows(
   sources: readonly RowSource[],
   target: Resource,
-  reading: Reading,
+  state: ParseState,
 ): readonly NestedRow[] {
   const [first] = sources;
   if (first === undefined) return [];
-  if (target.capabilities.enableCreate) return readLevel(sources, target, reading);
-  throw atBodyPath(fault("", "cannot be created here"), first.place);
+  if (target.capabilities.enableCreate) return parseLevel(sources, target, state);
+  throw atBodyPath(fault("", "cannot be created here"), first.bodyPath);
 }
 
-/** What consists of a key is a row that is there; whatever else is to be linked is created. */
-function readLinked(
+/** A body that holds nothing but a key links an existing row; every other linked row is created. */
+function parseLinkedRows(
   sources: readonly EmbeddedSource[],
   relation: Relation,
   target: Resource,
-  reading: Reading,
+  state: ParseState,
 ): readonly NestedRow[] {
   const isKnown = ({ body }: RowSource) => isKey(body, target);
   const fresh = sources.filter((source) => !isKnown(source));
   const known = sources.filter(isKnown);
-  const found = findRows(known, target);
-  if (found.length > 0) reading.steps.push({ kind: "find", resource: target, rows: found });
-  const created = readCreated(fresh, target, reading);
+  const found = parseKeyRows(known, target);
+  if (found.length > 0) state.steps.push({ kind: "find", resource: target, rows: found });
+  const created = parseCreatedRows(fresh, target, state);
   const rows = new Map([
-    ...created.map((row) => [row.place, row] as const),
-    ...found.map((row) => [row.place, row] as const),
+    ...created.map((row) => [row.bodyPath, row] as const),
+    ...found.map((row) => [row.bodyPath, row] as const),
   ]);
-  const linked = sources.flatMap(({ place, around }) => {
-    const row = rows.get(place);
+  const linked = sources.flatMap(({ bodyPath, around }) => {
+    const row = rows.get(bodyPath);
     return row === undefined ? [] : [{ around, row }];
   });
   if (linked.length > 0) {
     const links = linked.map(({ around, row }) => linkRow(around, row, relation));
     const link = target.resourceOf(relation.steps[0].table);
-    reading.steps.push(
+    state.steps.push(
       link === undefined
         ? { kind: "link", table: relation.steps[0].table, rows: links }
         : { kind: "create", resource: link, rows: links },
@@ -237,19 +250,19 @@ function isKey(body: unknown, { table }: Resource): boolean {
     table.primaryKey.every(({ name }) => Object.hasOwn(body, name));
 }
 
-/** Throws a 422 where one list names a row twice. */
-function findRows(sources: readonly EmbeddedSource[], target: Resource): readonly NestedRow[] {
-  const seen = new Map<Draft, Map<string, BodyPath>>();
-  return sources.map(({ body, place, around }) =>
-    within(place, () => {
+/** The rows that bodies name by key. Throws a 422 where one list names a row twice. */
+function parseKeyRows(sources: readonly EmbeddedSource[], target: Resource): readonly NestedRow[] {
+  const seen = new Map<DraftRow, Map<string, BodyPath>>();
+  return sources.map(({ body, bodyPath, around }) =>
+    within(bodyPath, () => {
       const key = parseKeyFields(requireObject(body), target);
       const id = keyId(key, target.table);
       const named = seen.get(around) ?? new Map<string, BodyPath>();
       const earlier = named.get(id);
       if (earlier !== undefined) throw fault("", `names the same row as ${earlier.path}`);
-      seen.set(around, named.set(id, place));
+      seen.set(around, named.set(id, bodyPath));
       const given = new Map(target.table.primaryKey.map((column, index) => [column, key[index]]));
-      return { place, given, foreignKeySources: [], embedded: [] };
+      return { bodyPath, given, foreignKeySources: [], embedded: [] };
     })
   );
 }
@@ -258,7 +271,7 @@ function linkRow(from: NestedRow, to: NestedRow, relation: Relation): NestedRow 
   const [near, far] = relation.steps;
   if (far === undefined) throw new Error(`The relation "${relation.name}" has no link table`);
   return {
-    place: to.place,
+    bodyPath: to.bodyPath,
     given: new Map(),
     foreignKeySources: [
       { column: near.other, from, source: near.own },

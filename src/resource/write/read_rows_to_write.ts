@@ -10,17 +10,17 @@ import type { Resource } from "../define/resource.ts";
 /** Rows by {@link keyId}. */
 export type RowsByKey = ReadonlyMap<string, Row>;
 
-/** Which rows to read by key, and what of them. */
+/** Which rows to read by key, and which columns. */
 export interface KeyedRows {
   readonly keys: readonly Key[];
   readonly where: Filter;
   /** The key's columns among them. */
   readonly columns: readonly ColumnInfo[];
-  /** Whether they stay as they are until the transaction ends. */
+  /** Locks them until the transaction ends. */
   readonly lock?: true;
 }
 
-/** Those of the rows with these keys that the condition holds for. */
+/** The rows with these keys that the condition holds for. */
 export async function readByKeys(
   { keys, where, columns, lock }: KeyedRows,
   resource: Resource,
@@ -28,7 +28,7 @@ export async function readByKeys(
 ): Promise<RowsByKey> {
   const { table, reader } = resource;
   const found = new Map<string, Row>();
-  // Two batches that lock rows in the same order never wait for each other in a circle.
+  // Batches that lock rows in the same order cannot deadlock.
   const sorted = keys.length < 2 ? keys : keys.toSorted((a, b) => compareKeys(a, b, table));
   for (const some of chunksOf(sorted, keysPerStatement(resource))) {
     const condition = and(where, keysFilter(some, table));
@@ -40,14 +40,14 @@ export async function readByKeys(
   return found;
 }
 
-/** What a batch by filter is about. */
+/** The rows of a batch by filter. */
 export interface MatchingRows extends Pick<KeyedRows, "where" | "columns" | "lock"> {
   readonly limit: number;
 }
 
 /**
- * The rows that a batch by filter is about, in the order of their keys. Throws a 400 when there are
- * more than `limit`, which it finds out without reading more than one row too many.
+ * The rows that the condition holds for, in the order of their keys. Throws a 400 when there are
+ * more than `limit`; it reads at most one row more.
  */
 export async function readMatching(
   { where, columns, limit, lock }: MatchingRows,
@@ -65,7 +65,7 @@ export function keysPerStatement({ table, driver }: Resource): number {
   return Math.max(1, Math.floor(driver.dialect.maxValues / 2 / table.primaryKey.length));
 }
 
-/** A batch is too large; nothing of it was done. */
+/** The refusal of a batch that is too large. */
 export function batchTooLarge(limit: number, what: string): Problem {
   return new Problem(
     "batch-limit-exceeded",

@@ -1,5 +1,4 @@
-import { allRows, type Filter } from "../../filter/filter.ts";
-import { comparison } from "../../filter/operators/comparison.ts";
+import { allRows, comparison, type Filter } from "../../filter/filter.ts";
 import { equalOperator } from "../../filter/operators/value_operators.ts";
 import type { Assignments } from "../../plan/plan.ts";
 import {

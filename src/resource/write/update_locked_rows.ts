@@ -4,7 +4,7 @@ import { chunksOf, type Key, keyFilter, keyId, keyOf, keysFilter } from "../../p
 import { type Assignments, oneMore } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
-import { inTurn, type NamedItem } from "./batch_items.ts";
+import { mapItemsInTurn, type NamedItem } from "./batch_items.ts";
 import { keysPerStatement, readByKeys, type RowsByKey } from "./read_rows_to_write.ts";
 import type { WriteCall } from "../operation.ts";
 import { itemPath } from "./body_path.ts";
@@ -70,7 +70,7 @@ export async function updateItems(
 ): Promise<readonly Row[]> {
   const { resource } = write;
   const { table, batch } = resource;
-  const changed = await inTurn(items, async ({ key, values, current, precondition }) => {
+  const changed = await mapItemsInTurn(items, async ({ key, values, current, precondition }) => {
     const next = batch.incrementVersion || precondition !== null ? withNextVersion : withUpdateTime;
     const set = next(values, current, resource);
     const row = await updateReturning(keyFilter(key, table), set, resource, connection);

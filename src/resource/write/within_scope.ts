@@ -6,10 +6,10 @@ import type { WriteCall } from "../operation.ts";
 import { atBodyPath, type BodyPath, wholeBody } from "./body_path.ts";
 
 /**
- * Written rows must themselves lie within the scope they were written under: nobody creates or
- * moves a row out of their own reach. Asked of the database, inside the transaction, once for all
- * of them, so that the scope means here what it means everywhere. Throws a 403, which rolls back;
- * `places` are those of the rows in the body, where it holds several.
+ * Requires that written rows lie within the scope that they were written under: a user cannot
+ * create or move a row out of reach. The database evaluates the scope inside the transaction, by
+ * one query for all rows, so that it means here what it means in reads. Throws a 403, which rolls
+ * back; `bodyPaths` are those of the rows, where the body holds several.
  */
 export async function requireWithinScope(
   { grant, resource }: WriteCall,

@@ -9,6 +9,8 @@ import { isCanonicalUuid } from "../../schema/uuid_kind.ts";
 import { certifiedOperators } from "../certified_operators.ts";
 import type { ComparesAsMemory, Dialect, ListNames, RowsOfKeys, TextDialect } from "../dialect.ts";
 import {
+  asStored,
+  bindable,
   columnOf,
   type Fragment,
   identifier,
@@ -20,7 +22,6 @@ import {
 import { postgresImages } from "./row_images.ts";
 import { postgresMetrics } from "./metrics.ts";
 import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
-import { asStored, bindable } from "../stored_value.ts";
 
 /**
  * Postgres, on a server or embedded. The drivers give every value as the text that the server sent,

@@ -9,6 +9,8 @@ import { isCanonicalUuid } from "../../schema/uuid_kind.ts";
 import { certifiedOperators } from "../certified_operators.ts";
 import type { ComparesAsMemory, Dialect, RowsOfKeys, TextDialect } from "../dialect.ts";
 import {
+  asStored,
+  bindable,
   columnOf,
   type Fragment,
   identifier,
@@ -21,7 +23,6 @@ import { affinityOf, sqliteColumnType } from "./column_type.ts";
 import { sqliteImages } from "./row_images.ts";
 import { sqliteMetrics } from "./metrics.ts";
 import { decodeTimestamp, encodeTimestamp } from "./timestamps.ts";
-import { asStored, bindable } from "../stored_value.ts";
 
 /** SQLite, whichever library runs it. */
 export function sqliteDialect(options: { readonly text: TextDialect }): Dialect {

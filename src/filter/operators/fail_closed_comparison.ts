@@ -3,7 +3,7 @@ import { InvalidValue } from "../../schema/kind.ts";
 import { kindOf } from "../../schema/kinds.ts";
 import { requireStorableText } from "../../schema/text_kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { type Comparison, type Filter, noRows } from "../filter.ts";
+import { type Comparison, comparison, type Filter, noRows } from "../filter.ts";
 import { patternFault } from "./like_pattern.ts";
 import { isNullOperator } from "./null_operators.ts";
 import type { Operator, OperatorTakes } from "./operator.ts";
@@ -36,15 +36,6 @@ export function failClosedComparison(
 /** IS NULL or IS NOT NULL. */
 export function nullTest(column: ColumnInfo, isNull: boolean): Comparison {
   return comparison(isNullOperator, column, [isNull]);
-}
-
-/** A comparison whose values already have the types that the operator takes. */
-export function comparison(
-  operator: Operator,
-  column: ColumnInfo,
-  values: readonly unknown[],
-): Comparison {
-  return { kind: "compare", column, operator, values };
 }
 
 function fromCode(value: unknown, takes: OperatorTakes, column: ColumnInfo): unknown {
