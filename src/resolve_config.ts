@@ -1,7 +1,10 @@
 import { checkConfig } from "./check_config.ts";
 import type { AppConfig } from "./config.ts";
 import { type ChangesOptions, resolveChangesOptions } from "./db/changes/changes_options.ts";
-import { resolveAbuseProtection, type ResolvedAbuseProtection } from "./guard/abuse_protection_options.ts";
+import {
+  resolveAbuseProtection,
+  type ResolvedAbuseProtection,
+} from "./guard/abuse_protection_options.ts";
 import {
   type ResolvedIdempotencyOptions,
   resolveIdempotencyOptions,

@@ -1,4 +1,7 @@
-import { type CaptchaChallenge, createCaptchaChallenge } from "../../src/guard/captcha/captcha_challenge.ts";
+import {
+  type CaptchaChallenge,
+  createCaptchaChallenge,
+} from "../../src/guard/captcha/captcha_challenge.ts";
 import { resolveCaptchaOptions } from "../../src/guard/captcha/captcha_options.ts";
 import type { CaptchaVerifier } from "../../src/guard/captcha/captcha_verifier.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
