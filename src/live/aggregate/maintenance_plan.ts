@@ -4,7 +4,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { GroupTable } from "../../plan/group_table.ts";
 import type { AggregatePlan, ColumnMetric, GroupKey, Metric, OrderKey } from "../../plan/plan.ts";
 import type { Dialect } from "../../sql/dialect.ts";
-import { relatedTables } from "../match/may_affect_filters.ts";
+import { relatedTables } from "../match/may_affect_filter.ts";
 
 /** What a tally keeps of each group beside the number of its rows. */
 export interface MaintenancePlan {
@@ -38,7 +38,7 @@ export function maintenancePlan(
 ): MaintenancePlan | null {
   const { keys, metrics, where, order } = requested;
   // Which rows come and go with a related one is not known here.
-  if (relatedTables([where]).size > 0) return null;
+  if (relatedTables(where).size > 0) return null;
   const isWholly = (column: ColumnInfo) => dialect.comparesAsMemory(column) === "wholly";
   if (keys.some(({ column }) => dialect.comparesAsMemory(column) === "never")) return null;
   const isRanked = !keys.every(({ column }) => isWholly(column));

@@ -1,6 +1,7 @@
 import type { Position } from "../../db/changes/change_log.ts";
 import { soon } from "../../runtime/system_runtime.ts";
-import type { LiveSubscriber, SubscriberGroup } from "./subscriber_group.ts";
+import type { LiveSubscriber } from "./group_listener.ts";
+import type { SubscriberGroup } from "./subscriber_group.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
 /** What the members of a group are sent, shared by all of them; null where it is nothing. */

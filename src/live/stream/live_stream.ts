@@ -7,7 +7,8 @@ import {
   retryText,
   toBytes,
 } from "../dispatch/server_sent_events.ts";
-import type { LiveQuery, SubscriberGroup } from "../dispatch/subscriber_group.ts";
+import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
+import type { LiveQuery } from "../live_query.ts";
 import { jitteredBetween } from "../../runtime/jitter.ts";
 
 /**
@@ -15,7 +16,7 @@ import { jitteredBetween } from "../../runtime/jitter.ts";
  * stream, because a stream has to be cheap: no closures, no timers.
  */
 export abstract class LiveStream {
-  protected readonly channel: StreamContext;
+  protected readonly context: StreamContext;
   readonly #ended: (stream: LiveStream) => void;
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
   #isClosed = false;
@@ -25,11 +26,11 @@ export abstract class LiveStream {
   #opening: string;
 
   /** `ended` is called once, whoever ends it. */
-  constructor(channel: StreamContext, ended: (stream: LiveStream) => void) {
-    this.channel = channel;
+  constructor(context: StreamContext, ended: (stream: LiveStream) => void) {
+    this.context = context;
     this.#ended = ended;
     // The first bytes go at once: some proxies, and some clients, wait for them.
-    this.#opening = `${retryText(jitteredBetween(channel.runtime, 1_000, 5_000))}${commentText}`;
+    this.#opening = `${retryText(jitteredBetween(context.runtime, 1_000, 5_000))}${commentText}`;
   }
 
   /** Which rows are followed. */
@@ -81,7 +82,7 @@ export abstract class LiveStream {
   fail(error: unknown): void {
     if (this.#isClosed) return;
     const { resource } = this.query;
-    this.channel.runtime.observe({ kind: "stream_failed", resource, error });
+    this.context.runtime.observe({ kind: "stream_failed", resource, error });
     this.end("");
   }
 
@@ -113,7 +114,7 @@ export abstract class LiveStream {
     if (this.#isClosed) return;
     const at = this.#expiresAt;
     // A timer may be late, and most streams have no such moment.
-    if (at !== Infinity && at <= this.channel.runtime.clock.elapsedMs()) return this.expire();
+    if (at !== Infinity && at <= this.context.runtime.clock.elapsedMs()) return this.expire();
     this.#controller?.enqueue(bytes);
   }
 

@@ -1,6 +1,6 @@
 import { createHmacSha256, type HmacSha256 } from "../../protocol/hmac_sha256.ts";
 import type { InvalidationReason } from "../dispatch/server_sent_events.ts";
-import { type LiveQuery, liveQueryKey } from "../dispatch/subscriber_group.ts";
+import { type LiveQuery, liveQueryKey } from "../live_query.ts";
 
 /**
  * Makes the tokens of streams, and tells what they are good for: a position says what a client

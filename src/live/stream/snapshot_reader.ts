@@ -29,16 +29,6 @@ export interface SnapshotStart {
   readonly stored: readonly SqlValue[];
 }
 
-/** How far a snapshot has come. */
-export interface SnapshotProgress {
-  /** Behind which row the next page begins; null for the first. */
-  start: SnapshotStart | null;
-  /** The next page, where it was read and what was sent is not yet as new as it is. */
-  page: SnapshotPage | null;
-  /** Whether it follows an invalidation: its pages must know of what caused that. */
-  readonly isFreshStart: boolean;
-}
-
 /** How snapshots are read. */
 export interface SnapshotReaderOptions {
   readonly log: ChangeLog;

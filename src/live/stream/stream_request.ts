@@ -1,7 +1,7 @@
 import type { RowReader } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import type { LiveQuery } from "../dispatch/subscriber_group.ts";
+import type { LiveQuery } from "../live_query.ts";
 import type { LiveAggregateQuery } from "../aggregate/live_aggregate_query.ts";
 import type { ScopedRequest } from "./scope_recheck.ts";
 import type { LiveView } from "../live_view.ts";

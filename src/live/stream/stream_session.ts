@@ -1,7 +1,7 @@
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Grant } from "../../auth/authorize.ts";
 import { noRows } from "../../filter/filter.ts";
-import { liveQueryKey } from "../dispatch/subscriber_group.ts";
+import { liveQueryKey } from "../live_query.ts";
 import type { LiveStream } from "./live_stream.ts";
 import type { StreamSlot } from "./stream_quota.ts";
 import { requireRecorded } from "./require_recorded.ts";
