@@ -20,8 +20,8 @@ import type { Transition } from "../match/row_change.ts";
 import type { MaintenancePlan } from "./maintenance_plan.ts";
 
 /**
- * Groups of rows in memory: what was read of them once, and added to by what happens to the rows.
- * Where it could differ from the database it says that it does not know.
+ * Groups of rows in memory: read once, and maintained by the transitions of rows. Where the result
+ * could differ from the database, it is null.
  */
 export class IncrementalAggregate {
   readonly #plan: MaintenancePlan;
@@ -33,7 +33,7 @@ export class IncrementalAggregate {
     this.#having = having;
   }
 
-  /** Begins with what the base of a plan has read; null where memory cannot add to it. */
+  /** Begins with the groups that a plan has read; null where memory cannot maintain them. */
   static of(
     groups: readonly AggregateGroup[],
     plan: MaintenancePlan,
@@ -49,14 +49,14 @@ export class IncrementalAggregate {
       });
       const entry = fits ? entryOf(group, rank, plan) : null;
       const id = idOf(group.key, columns);
-      // Two groups of the database may read alike: of texts that are not UTF-8, say.
+      // Two groups of the database can decode alike, as with texts that are not UTF-8.
       if (entry === null || incremental.#entries.has(id)) return null;
       incremental.#entries.set(id, entry);
     }
     return incremental;
   }
 
-  /** Counts an event; false where memory cannot, and then the tally is of no more use. */
+  /** Applies a transition; false where memory cannot, and then this object is no longer usable. */
   apply({ kind, rowChange: { before, after } }: Transition): boolean {
     const from = kind === "added" ? null : before?.row ?? null;
     const to = kind === "removed" ? null : after?.row ?? null;
@@ -64,12 +64,12 @@ export class IncrementalAggregate {
     const right = to === null ? null : this.#keyOf(to);
     if (left === undefined || right === undefined) return false;
     const stays = left?.id === right?.id;
-    // What comes is counted first: then an extreme that becomes a further one leaves no gap.
+    // The added value is counted first, so that an extreme that grows is never missing.
     return (to === null || right === null || this.#count(to, 1, right, stays ? from : null)) &&
       (from === null || left === null || this.#count(from, -1, left, stays ? to : null));
   }
 
-  /** The answer, in order; null where memory cannot give it. */
+  /** The groups in order; null where memory cannot give them. */
   groups(): readonly AggregateGroup[] | null {
     const { order, limit } = this.#plan.requested;
     const shown: Shown[] = [];
@@ -82,14 +82,14 @@ export class IncrementalAggregate {
       .map(({ group }) => group);
   }
 
-  /** The group of a row; undefined where memory does not know. */
+  /** The group of a row; undefined where memory does not know it. */
   #keyOf(row: Row): RowGroupKey | undefined {
     const columns = this.#plan.requested.keys.map(({ column }) => column);
     const key = columns.map((column) => knownValue(row, column));
     return key.includes(undefined) ? undefined : { key, id: idOf(key, columns) };
   }
 
-  /** Adds a row to its group or takes it away, but for what it shares with `other`. */
+  /** Adds a row to its group or subtracts it, without the values that it shares with `other`. */
   #count(row: Row, by: 1 | -1, { key, id }: RowGroupKey, other: Row | null): boolean {
     const { requested: { keys }, base: { limit }, isRanked } = this.#plan;
     const known = this.#entries.get(id);
@@ -117,7 +117,7 @@ export class IncrementalAggregate {
       shown.push(result.shown);
       values.set(metric.as, result.compared);
     }
-    // Where a key is called like a metric, the name means the metric.
+    // Where a key and a metric have the same name, it means the metric.
     const row = Object.fromEntries([...values].map(([{ name }, value]) => [name, value]));
     const passes = this.#having({ row });
     return passes === null
@@ -145,35 +145,35 @@ interface RowGroupKey {
   readonly key: readonly unknown[];
 }
 
-/** What is kept of a group. */
+/** The maintained values of a group. */
 interface Entry {
   readonly key: readonly unknown[];
-  /** Where it stood among the groups that were read, by their keys. */
+  /** Its index among the groups that were read, in the order of their keys. */
   readonly rank: number;
   rows: number;
   /** Of each summed column. */
   readonly totals: Total[];
   /** Null where there is no value. */
   readonly extremes: unknown[];
-  /** What is shown of it; null where that must be made anew. */
+  /** The group as it is shown; null where that is to be computed again. */
   shown: Shown | null;
 }
 
 interface Total {
   sum: ExactDecimal;
-  /** How many values it is the sum of. */
+  /** The number of values in the sum. */
   values: number;
 }
 
 interface Shown {
   readonly group: AggregateGroup;
-  /** By the columns that having and order know. */
+  /** By the columns of having and order. */
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
   readonly entry: Entry;
   readonly passes: boolean;
 }
 
-/** A metric in wire form, and as having and order see it. */
+/** A metric in wire form, and as having and order compare it. */
 interface Result {
   readonly shown: unknown;
   readonly compared: unknown;
@@ -181,7 +181,7 @@ interface Result {
 
 const nothing: ExactDecimal = Object.freeze({ units: 0n, scale: 0 });
 
-/** A text that two keys share exactly when they are of one group. */
+/** A text that two keys share exactly when they belong to one group. */
 function idOf(key: readonly unknown[], columns: readonly ColumnInfo[]): string {
   const ids = columns.map((column, index) => {
     const value = key[index] ?? null;
@@ -190,7 +190,7 @@ function idOf(key: readonly unknown[], columns: readonly ColumnInfo[]): string {
   return JSON.stringify(ids);
 }
 
-/** A value as a group would show it; undefined where it is not recorded, or none of its kind. */
+/** A value in wire form; undefined where it is not recorded, or not of its kind. */
 function knownValue(row: Row, column: ColumnInfo): unknown {
   if (!Object.hasOwn(row, column.name)) return undefined;
   const value = valueOf(row, column);
@@ -216,7 +216,7 @@ function entryOf(
     : null;
 }
 
-/** Null where the sum is none of numbers alone. */
+/** Null where the sum is no plain number, such as NaN. */
 function totalOf(sum: unknown, values: unknown): Total | null {
   if (sum === null) return values === 0 ? { sum: nothing, values: 0 } : null;
   const plain = String(sum);
@@ -236,7 +236,7 @@ function emptyEntry(key: readonly unknown[], { summed, extremes }: MaintenancePl
   };
 }
 
-/** False where memory does not know what the group comes to. */
+/** False where memory does not know the new values of the group. */
 function addRow(
   entry: Entry,
   row: Row,
@@ -263,13 +263,13 @@ function addRow(
     const isReached = current === null || compare(value, current) >= 0;
     if (by > 0 && isReached) entry.extremes[index] = value;
     else if (by < 0 && entry.rows === 0) entry.extremes[index] = null;
-    // Which value is the next one, only the database knows.
+    // Only the database knows the next extreme.
     else if (by < 0 && isReached) return false;
   }
   return true;
 }
 
-/** Null where memory cannot give it digit by digit. */
+/** Null where memory cannot give every digit. */
 function resultOf(metric: Metric, entry: Entry, plan: MaintenancePlan): Result | null {
   switch (metric.name) {
     case "count":
@@ -304,7 +304,7 @@ function sumOf(metric: ColumnMetric, total: Total | undefined): Result | null {
   return shown === null ? null : { shown, compared: plain };
 }
 
-/** As the database sorts; infinite where one is NULL, which stands last in both directions. */
+/** In the order of the database; infinite where one is NULL, which is last in both directions. */
 function compareValues(left: unknown, right: unknown, { kind }: ColumnInfo): number {
   const [one, other] = [left ?? null, right ?? null];
   if (one === null || other === null) {
