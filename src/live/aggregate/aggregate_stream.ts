@@ -18,9 +18,9 @@ export interface AggregateStreamOptions {
 }
 
 /**
- * A stream of groups. Each event is the whole answer: a client that reads slowly receives the latest
- * one when there is room again, and a client that reconnects begins with it, so that there are no
- * positions.
+ * A stream of groups. Each event is the whole answer: a client that reads slowly receives the
+ * latest one when there is room again, and a client that reconnects begins with it, so that there
+ * are no positions.
  */
 export class AggregateStream extends LiveStream implements AggregateListener {
   readonly #aggregates: SharedAggregates;

@@ -30,9 +30,10 @@ interface Reading {
 }
 
 /**
- * The answer to one aggregate query, kept up to date for all streams that follow it. It is read once
- * with its position, and maintained in memory by the transitions of the rows. Where memory cannot
- * maintain it exactly, it is read again, with pauses of four times the duration of a reading.
+ * The answer to one aggregate query, kept up to date for all streams that follow it. It is read
+ * once with its position, and maintained in memory by the transitions of the rows. Where memory
+ * cannot maintain it exactly, it is read again, with pauses of four times the duration of a
+ * reading.
  */
 export class LiveAggregate implements TransitionListener {
   readonly query: LiveQuery;

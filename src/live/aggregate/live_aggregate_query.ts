@@ -4,7 +4,7 @@ import type { AggregatePlan } from "../../plan/plan.ts";
 
 /** Which aggregate a stream follows; handed in by the resource. */
 export interface LiveAggregateQuery {
-  /** Queries of one resource with the same key have the same answer, so that they share the work. */
+  /** Queries of one resource with the same key have the same answer, and share the work. */
   readonly key: string;
   /** Without its rows, which the live query names. */
   readonly plan: Omit<AggregatePlan, "where">;

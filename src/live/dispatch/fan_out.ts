@@ -4,7 +4,7 @@ import type { LiveSubscriber } from "./group_listener.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
-/** The bytes for the live subscribers of a group, shared by all of them; null where there are none. */
+/** The bytes that the live subscribers of a group share; null where there are none. */
 export type ChunkFor = (group: SubscriberGroup) => Uint8Array | null;
 
 /** What is delivered. */
@@ -16,8 +16,8 @@ export interface Delivery {
 
 /**
  * Delivers a step to its subscribers: to a few at once, to many in slices. Bytes are written to a
- * subscriber's socket before anything else happens, so that thousands of writes in a row would delay
- * the answer to the writer, and all other requests.
+ * subscriber's socket before anything else happens, so that thousands of writes in a row would
+ * delay the answer to the writer, and all other requests.
  */
 export class FanOut {
   #isUnderway = false;
@@ -28,8 +28,8 @@ export class FanOut {
   }
 
   /**
-   * Delivers to the live subscribers of groups; chunks are made as they are needed. Returns a promise
-   * only where there are many: the next step must not begin before it is resolved.
+   * Delivers to the live subscribers of groups; chunks are made as they are needed. Returns a
+   * promise only where there are many: the next step must not begin before it is resolved.
    */
   deliver(
     groups: readonly SubscriberGroup[],

@@ -42,7 +42,7 @@ export class GroupHeldRows {
     } else this.#addExceptions(subscriber, own);
   }
 
-  /** A subscriber leaves; returns what stays known of its rows, and null where it could be wrong. */
+  /** A subscriber leaves; returns what stays known of its rows, null where that may be wrong. */
   leave(subscriber: LiveSubscriber, others: ReadonlySet<LiveSubscriber>): HeldRows | null {
     const rest = this.#exceptions.delete(subscriber) ? null : this.#held.aheadOnly();
     // Without subscribers it is not kept up to date.

@@ -12,7 +12,7 @@ export interface GroupListener {
 
 /** A stream that has sent all that the feed has published: it receives rendered events. */
 export interface LiveSubscriber extends GroupListener {
-  /** Takes bytes that are shared with other streams; `to` is null where more of the step follows. */
+  /** Takes bytes that streams share; `to` is null where more of the step follows. */
   deliver(bytes: Uint8Array, to: Position | null): void;
 }
 

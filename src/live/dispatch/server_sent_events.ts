@@ -22,7 +22,7 @@ export type InvalidationReason =
  */
 export function eventText(type: EventType, data: Readonly<Record<string, unknown>>): string {
   // JSON text never holds a line break: in strings they are escaped, and nothing is indented. The
-  // type is put into the text, because no data is empty, and copying the data costs measurable time.
+  // type is put into the text, because no data is empty, and a copy of it costs measurable time.
   return `event: ${type}\ndata: {"type":"${type}",${writeJson(data).slice(1)}\n\n`;
 }
 

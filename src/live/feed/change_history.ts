@@ -99,13 +99,13 @@ export class ChangeHistory {
     return {
       changes: orderByTransaction(changes),
       cursor: to === null ? { position: exact ?? position, within: step } : cursorAt(to),
-      // A log returns changes up to some number of its own; a stream that goes live reads once more.
+      // A log returns changes up to a number of its own; a stream that goes live reads once more.
       isEnd: to !== null && changes.length < max,
       isRepeated: exact === null,
     };
   }
 
-  /** A reader may be ahead of the ring buffer: a page covers changes that the feed is yet to read. */
+  /** A reader may be ahead of the ring buffer: a page covers changes that the feed has not read. */
   #later(next: Position, reached: Position): Position {
     return this.#log.includes(next, reached) ? next : reached;
   }

@@ -9,9 +9,9 @@ import { createSampler, shadowFaults, shadowQuestions } from "../../filter/match
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 
-/** Decides which rows pass which filters: in memory where that is certified, else in the database. */
+/** Decides which rows pass which filters: in memory where certified, else in the database. */
 export interface Matcher {
-  /** Compiles a filter for memory; the result is null for rows that only the database can decide. */
+  /** Compiles a filter for memory, which returns null where only the database can decide. */
   compile(filter: Filter): DecideInMemory;
   /** Whether memory evaluates a comparison as the database does. */
   isCertain(comparison: Comparison): boolean;

@@ -12,7 +12,7 @@ export interface RowChange {
   readonly before: RowImage | null;
   /** Null where the row no longer exists. */
   readonly after: RowImage | null;
-  /** The columns in which they differ: filters that read only others need not be evaluated again. */
+  /** The columns in which they differ: filters that read only others keep their answer. */
   readonly changed: ColumnMask;
   /** The row in between, where several changes were combined. */
   readonly between: readonly RowImage[];

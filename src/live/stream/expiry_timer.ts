@@ -64,7 +64,7 @@ export class ExpiryTimer<T> {
   }
 }
 
-/** For how long the user's credentials are valid, by their `exp`. Throws a 401 once they expired. */
+/** How long the user's credentials are still valid, by their `exp`. Throws a 401 afterwards. */
 export function requireUnexpired(user: User | null, clock: Clock): number {
   const seconds = user?.claims?.["exp"];
   const leftMs = typeof seconds === "number" ? seconds * 1000 - clock.now() : Infinity;

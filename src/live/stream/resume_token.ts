@@ -5,8 +5,8 @@ import { type LiveQuery, liveQueryKey } from "../live_query.ts";
 /**
  * Creates and verifies resume tokens. A token seals a position together with the live query that it
  * was given out for. A client that resumes with another query, or another view of the rows, must
- * begin again, and so must one whose position was never given out for those rows: the log still holds
- * rows that were deleted before the client ever connected.
+ * begin again, and so must one whose position was never given out for those rows: the log still
+ * holds rows that were deleted before the client ever connected.
  */
 export class ResumeTokens {
   readonly #hmac: HmacSha256;

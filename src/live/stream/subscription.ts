@@ -101,7 +101,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     this.context.dispatcher.leave(this.#group);
   }
 
-  /** What a stream says before its first state works; the state is set before, as a send may pull. */
+  /** Sends the first events. The state is set before, because a send may call `pull`. */
   #sendStart(start: StreamStart): void {
     if (start === "now") {
       const { feed } = this.context;

@@ -13,8 +13,8 @@ import type { SnapshotPage, SnapshotStart } from "./snapshot_reader.ts";
 export type SubscriptionState = Snapshot | CatchUp | Live;
 
 /**
- * It sends its rows page by page. Before each page it sends the changes up to the page's position, of
- * the rows of earlier pages.
+ * It sends its rows page by page. Before each page it sends the changes up to the page's position,
+ * of the rows of earlier pages.
  */
 export interface Snapshot {
   readonly kind: "snapshot";
