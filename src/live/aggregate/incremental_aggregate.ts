@@ -1,22 +1,20 @@
-import { type AggregateGroup, exactValue, groupValue } from "../../db/aggregate_groups.ts";
+import type { AggregateGroup } from "../../db/aggregate_groups.ts";
 import type { DecideInMemory } from "../../filter/match/decide_in_memory.ts";
-import { valueOf } from "../../filter/match/matches.ts";
-import { averageDigits } from "../../plan/group_table.ts";
-import type { ColumnMetric, Metric, OrderKey } from "../../plan/plan.ts";
-import { unreachable } from "../../problem/unreachable.ts";
+import type { OrderKey } from "../../plan/plan.ts";
 import { fitsKind } from "../../schema/fits_kind.ts";
 import { kindOf } from "../../schema/kinds.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { valueId } from "../../schema/value_id.ts";
-import {
-  addExact,
-  divideExact,
-  type ExactDecimal,
-  parseExact,
-  printExact,
-} from "../../sql/exact_decimal.ts";
 import type { Matcher } from "../match/matcher.ts";
 import type { Transition } from "../match/row_change.ts";
+import {
+  addRow,
+  emptyGroup,
+  knownValue,
+  type MaintainedGroup,
+  maintainedGroup,
+  metricResult,
+} from "./maintained_group.ts";
 import type { MaintenancePlan } from "./maintenance_plan.ts";
 
 /**
@@ -47,11 +45,11 @@ export class IncrementalAggregate {
         const column = columns[index];
         return column !== undefined && fitsKind(value, column);
       });
-      const entry = fits ? entryOf(group, rank, plan) : null;
+      const maintained = fits ? maintainedGroup(group, rank, plan) : null;
       const id = idOf(group.key, columns);
       // Two groups of the database can decode alike, as with texts that are not UTF-8.
-      if (entry === null || incremental.#entries.has(id)) return null;
-      incremental.#entries.set(id, entry);
+      if (maintained === null || incremental.#entries.has(id)) return null;
+      incremental.#entries.set(id, { ...maintained, shown: null });
     }
     return incremental;
   }
@@ -96,7 +94,7 @@ export class IncrementalAggregate {
     if (known === undefined && (by < 0 || isRanked || this.#entries.size >= limit - 1)) {
       return false;
     }
-    const entry = known ?? emptyEntry(key, this.#plan);
+    const entry = known ?? { ...emptyGroup(key, this.#plan), shown: null };
     this.#entries.set(id, entry);
     entry.rows += by;
     entry.shown = null;
@@ -112,7 +110,7 @@ export class IncrementalAggregate {
     const values = new Map(keys.map(({ as }, index) => [as, entry.key[index]]));
     const shown: unknown[] = [];
     for (const metric of metrics) {
-      const result = resultOf(metric, entry, this.#plan);
+      const result = metricResult(metric, entry, this.#plan);
       if (result === null) return null;
       shown.push(result.shown);
       values.set(metric.as, result.compared);
@@ -145,24 +143,10 @@ interface RowGroupKey {
   readonly key: readonly unknown[];
 }
 
-/** The maintained values of a group. */
-interface Entry {
-  readonly key: readonly unknown[];
-  /** Its index among the groups that were read, in the order of their keys. */
-  readonly rank: number;
-  rows: number;
-  /** Of each summed column. */
-  readonly totals: Total[];
-  /** Null where there is no value. */
-  readonly extremes: unknown[];
+/** A group, and what is shown of it. */
+interface Entry extends MaintainedGroup {
   /** The group as it is shown; null where that is to be computed again. */
   shown: Shown | null;
-}
-
-interface Total {
-  sum: ExactDecimal;
-  /** The number of values in the sum. */
-  values: number;
 }
 
 interface Shown {
@@ -173,14 +157,6 @@ interface Shown {
   readonly passes: boolean;
 }
 
-/** A metric in wire form, and as having and order compare it. */
-interface Result {
-  readonly shown: unknown;
-  readonly compared: unknown;
-}
-
-const nothing: ExactDecimal = Object.freeze({ units: 0n, scale: 0 });
-
 /** A text that two keys share exactly when they belong to one group. */
 function idOf(key: readonly unknown[], columns: readonly ColumnInfo[]): string {
   const ids = columns.map((column, index) => {
@@ -188,120 +164,6 @@ function idOf(key: readonly unknown[], columns: readonly ColumnInfo[]): string {
     return value === null ? null : valueId(value, column);
   });
   return JSON.stringify(ids);
-}
-
-/** A value in wire form; undefined where it is not recorded, or not of its kind. */
-function knownValue(row: Row, column: ColumnInfo): unknown {
-  if (!Object.hasOwn(row, column.name)) return undefined;
-  const value = valueOf(row, column);
-  return fitsKind(value, column) ? groupValue(value, column) : undefined;
-}
-
-function entryOf(
-  { key, metrics }: AggregateGroup,
-  rank: number,
-  plan: MaintenancePlan,
-): Entry | null {
-  const { summed, extremes } = plan;
-  const totals: Total[] = [];
-  for (const index of summed.keys()) {
-    const total = totalOf(metrics[2 * index + 1], metrics[2 * index + 2]);
-    if (total === null) return null;
-    totals.push(total);
-  }
-  const values = metrics.slice(2 * summed.length + 1);
-  const fits = extremes.every(({ metric: { column } }, index) => fitsKind(values[index], column));
-  return fits
-    ? { key, rank, rows: Number(metrics[0]), totals, extremes: [...values], shown: null }
-    : null;
-}
-
-/** Null where the sum is no plain number, such as NaN. */
-function totalOf(sum: unknown, values: unknown): Total | null {
-  if (sum === null) return values === 0 ? { sum: nothing, values: 0 } : null;
-  const plain = String(sum);
-  return /^-?\d+(?:\.\d+)?$/.test(plain)
-    ? { sum: parseExact(plain), values: Number(values) }
-    : null;
-}
-
-function emptyEntry(key: readonly unknown[], { summed, extremes }: MaintenancePlan): Entry {
-  return {
-    key,
-    rank: 0,
-    rows: 0,
-    totals: summed.map(() => ({ sum: nothing, values: 0 })),
-    extremes: extremes.map(() => null),
-    shown: null,
-  };
-}
-
-/** False where memory does not know the new values of the group. */
-function addRow(
-  entry: Entry,
-  row: Row,
-  by: 1 | -1,
-  { other, summed, extremes }: Pick<MaintenancePlan, "summed" | "extremes"> & { other: Row | null },
-): boolean {
-  const isShared = ({ name }: ColumnInfo) => other !== null && Object.is(row[name], other[name]);
-  for (const [index, column] of summed.entries()) {
-    const total = entry.totals[index];
-    if (total === undefined || isShared(column)) continue;
-    const value = knownValue(row, column);
-    if (value === undefined) return false;
-    if (value === null) continue;
-    const { units, scale } = parseExact(String(value));
-    total.sum = addExact(total.sum, { units: units * BigInt(by), scale });
-    total.values += by;
-  }
-  for (const [index, { metric: { column }, compare }] of extremes.entries()) {
-    if (isShared(column)) continue;
-    const value = knownValue(row, column);
-    if (value === undefined) return false;
-    if (value === null) continue;
-    const current = entry.extremes[index] ?? null;
-    const isReached = current === null || compare(value, current) >= 0;
-    if (by > 0 && isReached) entry.extremes[index] = value;
-    else if (by < 0 && entry.rows === 0) entry.extremes[index] = null;
-    // Only the database knows the next extreme.
-    else if (by < 0 && isReached) return false;
-  }
-  return true;
-}
-
-/** Null where memory cannot give every digit. */
-function resultOf(metric: Metric, entry: Entry, plan: MaintenancePlan): Result | null {
-  switch (metric.name) {
-    case "count":
-      return { shown: entry.rows, compared: entry.rows };
-    case "sum":
-    case "avg":
-      return sumOf(metric, entry.totals[plan.summed.indexOf(metric.column)]);
-    case "min":
-    case "max": {
-      const index = plan.extremes.findIndex((extreme) => extreme.metric === metric);
-      const value = entry.extremes[index] ?? null;
-      return { shown: value, compared: value };
-    }
-    default:
-      return unreachable(metric);
-  }
-}
-
-function sumOf(metric: ColumnMetric, total: Total | undefined): Result | null {
-  if (total === undefined || total.values === 0) return { shown: null, compared: null };
-  const { sum, values } = total;
-  const isAverage = metric.name === "avg";
-  if (!metric.exact) {
-    const mean = Number(printExact(sum)) / values;
-    return { shown: mean, compared: mean };
-  }
-  const digits = averageDigits(metric.column);
-  // Engines round such sums before they divide.
-  if (isAverage && sum.scale > digits) return null;
-  const plain = printExact(isAverage ? divideExact(sum, BigInt(values), digits) : sum);
-  const shown = exactValue(plain, metric);
-  return shown === null ? null : { shown, compared: plain };
 }
 
 /** In the order of the database; infinite where one is NULL, which is last in both directions. */
