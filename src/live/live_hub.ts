@@ -1,45 +1,48 @@
 import type { ChangeLog } from "../db/changes/change_log.ts";
 import { Problem } from "../problem/problem.ts";
+import { jitteredBetween } from "../runtime/jitter.ts";
+import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { AggregateStream } from "./aggregate/aggregate_stream.ts";
-import { HeartbeatTimer } from "./stream/heartbeat_timer.ts";
-import {
-  openStreamContext,
-  type StreamContext,
-  type StreamContextOptions,
-} from "./stream_context.ts";
+import { SharedAggregates } from "./aggregate/shared_aggregates.ts";
 import { commentText, retryText, toBytes, tokenText } from "./dispatch/server_sent_events.ts";
+import type { SubscriberGroup } from "./dispatch/subscriber_group.ts";
+import type { LiveQuery } from "./live_query.ts";
 import { ExpiryTimer, requireUnexpired } from "./stream/expiry_timer.ts";
-import type { LiveQuery, SubscriberGroup } from "./dispatch/subscriber_group.ts";
-import { jitteredBetween } from "../runtime/jitter.ts";
+import { HeartbeatTimer } from "./stream/heartbeat_timer.ts";
 import type { LiveStream } from "./stream/live_stream.ts";
-import { parseResumeToken } from "./stream/resume_token.ts";
-import type { MaybePromise } from "../runtime/maybe_promise.ts";
-import type { StreamQuota } from "./stream/stream_quota.ts";
 import { requireRecorded } from "./stream/require_recorded.ts";
+import { parseResumeToken } from "./stream/resume_token.ts";
 import { ScopeRecheck } from "./stream/scope_recheck.ts";
+import type { StreamQuota } from "./stream/stream_quota.ts";
 import {
   type AggregateRequest,
   liveQueryOf,
   type StreamRequest,
   type SubscribeRequest,
 } from "./stream/stream_request.ts";
-import { type StreamStart, Subscription } from "./stream/subscription.ts";
 import { StreamSession } from "./stream/stream_session.ts";
+import { Subscription } from "./stream/subscription.ts";
+import type { StreamStart } from "./stream/subscription_state.ts";
+import {
+  openStreamContext,
+  type StreamContext,
+  type StreamContextOptions,
+} from "./stream_context.ts";
 
-/** What a hub is made of. */
+/** What a hub needs. */
 export interface LiveHubOptions extends StreamContextOptions {
-  /** The log of the database. Asked again where it failed. */
+  /** Opens the log of the database. Called again where it has failed. */
   openLog(): Promise<ChangeLog>;
   readonly quota: StreamQuota;
   /** The columns that are never recorded. */
   readonly excluded: ReadonlySet<ColumnInfo>;
 }
 
-/** Makes a stream; it calls back at its end. */
+/** Makes a stream, which calls back at its end. */
 type MakeStream = (ended: (stream: LiveStream) => void) => LiveStream;
 
-/** All streams over one database. */
+/** Opens, watches and ends all streams over one database. */
 export class LiveHub {
   readonly #options: LiveHubOptions;
   readonly #scopes: ScopeRecheck;
@@ -48,13 +51,14 @@ export class LiveHub {
   readonly #sessions = new Map<LiveStream, StreamSession>();
   readonly #strategy: ByteLengthQueuingStrategy;
   #log: Promise<ChangeLog> | null = null;
-  #channel: Promise<StreamContext> | null = null;
-  /** One for all streams. */
+  #context: Promise<StreamContext> | null = null;
+  #aggregates: SharedAggregates | null = null;
+  /** One function for all streams, because there are many of them. */
   readonly #ended = (stream: LiveStream) => this.#forget(stream);
   #isClosing = false;
   #cancelTimers: (() => void)[] = [];
 
-  /** Nobody follows anything yet. */
+  /** Begins without streams. */
   constructor(options: LiveHubOptions) {
     this.#options = options;
     this.#strategy = new ByteLengthQueuingStrategy({
@@ -68,45 +72,47 @@ export class LiveHub {
     this.#expiries = new ExpiryTimer(options.runtime.clock, (stream) => stream.expire());
   }
 
-  /** How many streams are open. */
+  /** The number of open streams. */
   get size(): number {
     return this.#sessions.size;
   }
 
-  /** How many of them are as far as the log is. */
+  /** The number of open streams that have sent all published changes. */
   get liveSize(): number {
     let count = 0;
     for (const stream of this.#sessions.keys()) if (stream.isLive) count++;
     return count;
   }
 
-  /** Makes sure that changes are recorded from now on, and forgotten in time. */
+  /** Opens the log, so that changes are recorded, and starts to purge old ones. */
   async start(): Promise<void> {
     this.#every(purgeMs, async () => await (await this.#openLog()).purge());
-    this.#every(rescopeMs, () => this.#scopes.recheck());
+    this.#every(recheckMs, () => this.#scopes.recheck());
     await this.#openLog();
   }
 
-  /** A stream of rows. Throws a 429 or a 503 before it opens. */
+  /** Opens a stream of rows. Throws a 429 or a 503 before it opens. */
   subscribe(request: SubscribeRequest): Promise<ReadableStream<Uint8Array>> {
-    return this.#open(request, async (channel) => {
+    return this.#open(request, async (context) => {
       const query = liveQueryOf(request);
-      const start = await streamStartOf(request, query, channel);
-      return (ended) => new Subscription(channel, query, start, ended);
+      const start = await streamStartOf(request, query, context);
+      return (ended) => new Subscription(context, query, start, ended);
     });
   }
 
-  /** A stream of groups. Throws as {@link subscribe}. */
+  /** Opens a stream of groups. Throws as {@link subscribe}. */
   subscribeAggregate(request: AggregateRequest): Promise<ReadableStream<Uint8Array>> {
-    return this.#open(request, (channel) => {
+    return this.#open(request, (context) => {
       const query = liveQueryOf(request);
-      return (ended) => new AggregateStream(channel, query, request.aggregateQuery, ended);
+      const aggregates = this.#aggregates ??= new SharedAggregates(context);
+      const options = { aggregates, query, aggregateQuery: request.aggregateQuery };
+      return (ended) => new AggregateStream(context, options, ended);
     });
   }
 
   async #open(
     request: StreamRequest,
-    prepare: (channel: StreamContext) => MaybePromise<MakeStream>,
+    prepare: (context: StreamContext) => MaybePromise<MakeStream>,
   ): Promise<ReadableStream<Uint8Array>> {
     if (this.#isClosing) throw overloaded("the service is stopping");
     const { quota, runtime, excluded } = this.#options;
@@ -114,9 +120,9 @@ export class LiveHub {
     requireRecorded(request, excluded);
     const quotaSlot = quota.take(request.user, request.address);
     try {
-      const channel = await this.#openChannel();
-      if (channel.semaphore.isFull) throw overloaded("too many clients begin at once");
-      const make = await prepare(channel);
+      const context = await this.#openContext();
+      if (context.semaphore.isFull) throw overloaded("too many clients begin at once");
+      const make = await prepare(context);
       if (this.#isClosing) throw overloaded("the service is stopping");
       const expiresInMs = requireUnexpired(request.user, runtime.clock);
       const stream = make(this.#ended);
@@ -140,7 +146,7 @@ export class LiveHub {
     }
   }
 
-  /** Ends all streams, evenly over a time, so that their clients do not come back all at once. */
+  /** Ends all streams, evenly over a time, so that their clients do not reconnect all at once. */
   async drain(windowMs: number): Promise<void> {
     this.#isClosing = true;
     const steps = Math.max(1, Math.floor(windowMs / drainStepMs));
@@ -163,48 +169,48 @@ export class LiveHub {
     this.#heartbeats.stop();
     this.#expiries.stop();
     await this.#endAll([...this.#sessions.keys()], maxRetryMs);
-    const [channel, log] = await Promise.allSettled([this.#channel, this.#log]);
-    if (channel.status === "fulfilled") channel.value?.feed.close();
+    const [context, log] = await Promise.allSettled([this.#context, this.#log]);
+    if (context.status === "fulfilled") context.value?.feed.close();
     if (log.status === "fulfilled") await log.value?.close();
   }
 
-  /** Those whose time is over end; the others get a sign of life. */
+  /** Ends the streams whose lifetime is over, and sends heartbeats on the others. */
   async #checkSessions(streams: ReadonlySet<LiveStream>): Promise<void> {
-    const channel = await this.#channel;
-    if (channel === null) return;
+    const context = await this.#context;
+    if (context === null) return;
     const { clock } = this.#options.runtime;
     const now = clock.elapsedMs();
-    channel.snapshots.forgetOldPages();
-    // The position of the feed is that of but some while a step is on its way to many.
-    const trailerOf = channel.dispatcher.isDelivering ? comment : this.#trailers(channel);
+    context.snapshots.forgetOldPages();
+    // While a step is being delivered, only some streams have reached the position of the feed.
+    const trailerOf = context.dispatcher.isDelivering ? comment : this.#trailers(context);
     for (const stream of [...streams]) {
       const session = this.#sessions.get(stream);
       if (session === undefined) continue;
-      if (now >= session.endsAt) this.#end(stream, channel, 1_000);
+      if (now >= session.endsAt) this.#end(stream, context, 1_000);
       else stream.heartbeat(trailerOf);
     }
   }
 
-  /** The tokens of where live readers stand, each made once. */
+  /** The resume tokens of live subscribers at the position of the feed, each made once. */
   #trailers({ log, feed, resumeTokens }: StreamContext): (group: SubscriberGroup) => Uint8Array {
     const position = log.print(feed.position);
-    const known = new Map<SubscriberGroup, Uint8Array>();
+    const trailers = new Map<SubscriberGroup, Uint8Array>();
     return (group) => {
-      const trailer = known.get(group) ??
+      const trailer = trailers.get(group) ??
         toBytes(tokenText(resumeTokens.create(position, group.queryDigest)));
-      known.set(group, trailer);
+      trailers.set(group, trailer);
       return trailer;
     };
   }
 
   async #endAll(streams: readonly LiveStream[], withinMs: number): Promise<void> {
     if (streams.length === 0) return;
-    const channel = await this.#channel;
-    if (channel === null) return;
-    for (const stream of streams) this.#end(stream, channel, withinMs);
+    const context = await this.#context;
+    if (context === null) return;
+    for (const stream of streams) this.#end(stream, context, withinMs);
   }
 
-  /** Its client comes back, with where it stands. */
+  /** Ends a stream whose client is to reconnect, with a token of where to resume. */
   #end(stream: LiveStream, { feed, dispatcher }: StreamContext, withinMs: number): void {
     const delayMs = jitteredBetween(this.#options.runtime, 0, Math.max(withinMs, shortestRetryMs));
     const token = dispatcher.isDelivering ? "" : stream.tokenAt(feed.position);
@@ -228,17 +234,15 @@ export class LiveHub {
     });
   }
 
-  #openChannel(): Promise<StreamContext> {
-    return this.#channel ??= this.#openLog().then((log) => openStreamContext(log, this.#options))
-      .catch(
-        (error) => {
-          this.#channel = null;
-          throw error;
-        },
-      );
+  #openContext(): Promise<StreamContext> {
+    return this.#context ??= this.#openLog().then((log) => openStreamContext(log, this.#options))
+      .catch((error) => {
+        this.#context = null;
+        throw error;
+      });
   }
 
-  /** Runs `work` again and again; what goes wrong is observed and tried again the next time. */
+  /** Runs `work` repeatedly; an error is observed, and the next run tries again. */
   #every(intervalMs: number, work: () => Promise<void>): void {
     const { runtime } = this.#options;
     const index = this.#cancelTimers.length;
@@ -258,14 +262,14 @@ export class LiveHub {
 }
 
 const purgeMs = 60_000;
-const rescopeMs = 60_000;
+const recheckMs = 60_000;
 const minLifeMs = 15 * 60_000;
 const maxLifeMs = 30 * 60_000;
 const shortestRetryMs = 1_000;
 const maxRetryMs = 5_000;
 const drainStepMs = 50;
 
-/** A sign of life that says nothing of where a stream stands: its client keeps what it was told. */
+/** A heartbeat without a token: the client keeps the one that it has. */
 function comment(): Uint8Array {
   return toBytes(commentText);
 }
@@ -278,18 +282,18 @@ async function streamStartOf(
   if (resumeFrom === null) return skipExisting ? "now" : "everything";
   const token = parseResumeToken(resumeFrom);
   const position = token === null ? null : log.parse(token.position);
-  // A position that nobody can get to belongs to a future that a restored database has lost.
+  // A position that the feed cannot reach is of a history that a restored database has lost.
   if (token === null || position === null || !await feed.readUpTo(position)) {
-    return { kind: "anew", reason: "history_lost" };
+    return { kind: "fresh", reason: "history_lost" };
   }
   const reason = resumeTokens.invalidationReason(token, query);
-  return reason === null ? position : { kind: "anew", reason };
+  return reason === null ? position : { kind: "fresh", reason };
 }
 
-/** Whoever drops a stream, or wraps it badly, does not cancel it; that the answer is over counts. */
-function endWhen(gone: Promise<unknown>, stream: LiveStream): void {
+/** A middleware that drops the response, or wraps it badly, does not cancel its stream. */
+function endWhen(disconnected: Promise<unknown>, stream: LiveStream): void {
   const end = () => stream.end("");
-  gone.then(end, end);
+  disconnected.then(end, end);
 }
 
 function overloaded(why: string): Problem {

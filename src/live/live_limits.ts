@@ -1,28 +1,28 @@
 import type { RingBufferLimits } from "./feed/ring_buffer.ts";
 
-/** How much is read, remembered and sent at a time. Tests make it small. */
+/** How much is read, kept and sent at a time. Tests use smaller limits. */
 export interface LiveLimits {
-  /** Of the steps that memory holds. */
+  /** For the steps that are kept in memory. */
   readonly ringBuffer: RingBufferLimits;
-  /** Of a snapshot. */
+  /** For the pages of a snapshot. */
   readonly maxRowsPerPage: number;
-  /** Pages and aggregates that are read at once. */
+  /** The pages and aggregates that are read at once. */
   readonly maxConcurrentReads: number;
-  /** With so many of them waited for, no new stream is let in. */
+  /** With so many reads waiting, no new stream is opened. */
   readonly maxWaitingReads: number;
-  /** Of one aggregate: of more memory keeps no account. */
+  /** An aggregate with more groups is not maintained in memory. */
   readonly maxGroupsInMemory: number;
-  /** Of one filter along relations: of more rows it is not remembered that clients hold them. */
+  /** For one filter that reads related rows: which rows clients hold is kept of no more rows. */
   readonly maxHeldRows: number;
-  /** After so many events an aggregate is held against the database. */
+  /** After so many transitions an aggregate is compared with the database. */
   readonly maxUncheckedEvents: number;
-  /** About so many changes are told at once to those who are behind. */
+  /** About so many changes at once are sent to a client that lags. */
   readonly maxChangesAtOnce: number;
-  /** With so many bytes not taken, a client is left behind until it reads on. */
+  /** With so many unread bytes, a stream is parked until its client reads again. */
   readonly maxUnreadBytes: number;
 }
 
-/** Those of the service. */
+/** The limits of the service. */
 export const liveLimits: LiveLimits = Object.freeze({
   ringBuffer: { changes: 20_000, bytes: 16 * 1024 * 1024 },
   maxRowsPerPage: 500,

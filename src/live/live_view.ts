@@ -5,45 +5,45 @@ import type { Row } from "../schema/table_info.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { ScopedRequest } from "./stream/scope_recheck.ts";
 
-/** How rows are shown to a subscriber; handed in by the resource, which alone masks. */
+/** How rows are shown to a subscriber; handed in by the resource, which alone masks them. */
 export interface LiveView {
   /** Views of one resource with the same key show rows alike, so that their frames are shared. */
   readonly key: string;
-  /** The same for views that differ in nothing but the rights to what is shown under the rows. */
+  /** The same for views that differ only in the rights to included rows. */
   readonly shape: string;
-  /** What is shown under the rows. */
+  /** The included relations. */
   readonly shown: readonly ShownRelation[];
-  /** The rights that decide about what is shown under them. */
+  /** The rights that decide which related rows are included. */
   readonly rights: readonly ViewRight[];
   /**
-   * Whole rows → what is shown of them, in the same order. A promise only where it must read. Where
-   * too much would be read at once, it shows but the first of them, and at least one.
+   * Whole rows → the rows as they are shown, in the same order. A promise only where it must read.
+   * Where too many related rows would be read at once, it shows only the first rows, at least one.
    */
   present(rows: readonly Row[]): MaybePromise<readonly Row[]>;
 }
 
-/** A relation whose rows are shown under others. */
+/** A relation whose rows are included. */
 export interface ShownRelation {
   readonly relation: Relation;
-  /** Over its target: which of the related rows are shown. */
+  /** Over its target: which of the related rows are included. */
   readonly filter: Filter;
   /** Over the link table of `manyToMany`. */
   readonly links: Filter;
-  /** Whether an index finds the rows that it begins at, and no primary key of theirs is NULL. */
+  /** Whether an index finds the including rows, and no primary key of theirs is NULL. */
   readonly isIndexed: boolean;
-  /** What is shown under its rows in turn. */
+  /** The relations that its rows include in turn. */
   readonly shown: readonly ShownRelation[];
 }
 
-/** A right to the rows of another resource that a view was made by. */
+/** The right to included rows of another resource. */
 export interface ViewRight extends ScopedRequest {
-  /** Null where the subscriber has none: then nothing of that resource is shown. */
+  /** Null where the subscriber has none: then no row of that resource is included. */
   readonly grant: Grant | null;
-  /** The view as it is by another right. */
+  /** The view with another grant. */
   regranted(grant: Grant | null): LiveView;
 }
 
-/** For those who are shown what was made of rows, and no row. */
+/** The view of aggregates, which show no row. */
 export const noRowsShown: LiveView = Object.freeze({
   key: "",
   shape: "",

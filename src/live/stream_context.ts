@@ -1,7 +1,6 @@
 import type { ChangeLog } from "../db/changes/change_log.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Matcher } from "./match/matcher.ts";
-import { SharedAggregates } from "./aggregate/shared_aggregates.ts";
 import { ChangeFeed } from "./feed/change_feed.ts";
 import type { SubscriberGroup } from "./dispatch/subscriber_group.ts";
 import { ChangeHistory } from "./feed/change_history.ts";
@@ -19,8 +18,7 @@ export interface StreamContext {
   readonly feed: ChangeFeed;
   readonly history: ChangeHistory;
   readonly snapshots: SnapshotReader;
-  readonly aggregates: SharedAggregates;
-  /** Of all who read more than a few rows. */
+  /** Limits how many pages and aggregates are read at once. */
   readonly semaphore: Semaphore;
   readonly dispatcher: ChangeDispatcher;
   readonly matcher: Matcher;
@@ -28,14 +26,14 @@ export interface StreamContext {
   readonly limits: LiveLimits;
 }
 
-/** What a channel is made of beside its log. */
+/** What the context of streams needs beside a log. */
 export interface StreamContextOptions {
   readonly matcher: Matcher;
   readonly runtime: Runtime;
   readonly limits: LiveLimits;
 }
 
-/** What all streams over a log share, ready to serve. */
+/** Starts the feed of a log, and everything else that its streams share. */
 export async function openStreamContext(
   log: ChangeLog,
   options: StreamContextOptions,
@@ -53,7 +51,7 @@ export async function openStreamContext(
     log,
     runtime,
     ringLimits: limits.ringBuffer,
-    publish: (tick) => dispatcher.publish(tick),
+    publish: (batch) => dispatcher.publish(batch),
     onHistoryLost: () => dispatcher.invalidateAll("history_lost"),
   });
   const semaphore = new Semaphore(limits.maxConcurrentReads, limits.maxWaitingReads);
@@ -63,7 +61,6 @@ export async function openStreamContext(
     feed,
     history: new ChangeHistory(log, feed.ringBuffer),
     snapshots: new SnapshotReader({ log, clock: runtime.clock, limits, semaphore }),
-    aggregates: new SharedAggregates(),
     semaphore,
     dispatcher,
     matcher,
@@ -72,7 +69,7 @@ export async function openStreamContext(
   };
 }
 
-/** What memory decides is checked now and then; where it errs, the streams begin anew. */
+/** Compares a decision of memory with the database; where they differ, the streams begin again. */
 async function checkDecision(
   { query: { table, filter } }: SubscriberGroup,
   { before, after }: RowChange,

@@ -312,7 +312,7 @@ testOnEngines(
       "=odd=": { toSql: () => sql`1=1`, matches: () => false },
     });
     const filter = comparison(operator.get("=odd=") as Operator, id, ["x"]);
-    const wrapMatcher = (matcher: Matcher) => ({ ...matcher, isToBeChecked: () => true });
+    const wrapMatcher = (matcher: Matcher) => ({ ...matcher, shouldCheck: () => true });
     return withHub(engine, rows, { wrapMatcher }, async ({ subscribe, sql, observations }) => {
       const stream = await subscribe({ filter });
       await stream.untilSynced();

@@ -1,32 +1,42 @@
-import type { StreamContext } from "../stream_context.ts";
 import {
   commentText,
   invalidateText,
   type InvalidationReason,
 } from "../dispatch/server_sent_events.ts";
-import type { LiveQuery } from "../dispatch/subscriber_group.ts";
+import type { LiveQuery } from "../live_query.ts";
+import { LiveStream } from "../stream/live_stream.ts";
+import type { StreamContext } from "../stream_context.ts";
 import type { AggregateListener, LiveAggregate } from "./live_aggregate.ts";
 import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
-import { LiveStream } from "../stream/live_stream.ts";
+import type { SharedAggregates } from "./shared_aggregates.ts";
+
+/** What a stream of groups follows. */
+export interface AggregateStreamOptions {
+  readonly aggregates: SharedAggregates;
+  readonly query: LiveQuery;
+  readonly aggregateQuery: LiveAggregateQuery;
+}
 
 /**
- * A stream of groups. Each event is the whole answer: whoever reads slowly is told the latest one
- * when it has room again, and whoever comes back begins with it, so that there are no positions.
+ * A stream of groups. Each event is the whole answer: a client that reads slowly receives the
+ * latest one when there is room again, and a client that reconnects begins with it, so that there
+ * are no positions.
  */
 export class AggregateStream extends LiveStream implements AggregateListener {
+  readonly #aggregates: SharedAggregates;
   #aggregate: LiveAggregate;
-  /** The answer that was sent last. */
+  /** The event that was sent last. */
   #sent: Uint8Array | null = null;
 
-  /** `ended` is called once, whoever ends it. */
+  /** `ended` is called once, however the stream ends. */
   constructor(
-    channel: StreamContext,
-    query: LiveQuery,
-    aggregateQuery: LiveAggregateQuery,
+    context: StreamContext,
+    { aggregates, query, aggregateQuery }: AggregateStreamOptions,
     ended: (stream: LiveStream) => void,
   ) {
-    super(channel, ended);
-    this.#aggregate = channel.aggregates.enter(channel, query, aggregateQuery, this);
+    super(context, ended);
+    this.#aggregates = aggregates;
+    this.#aggregate = aggregates.enter(query, aggregateQuery, this);
   }
 
   override get query(): LiveQuery {
@@ -51,10 +61,9 @@ export class AggregateStream extends LiveStream implements AggregateListener {
 
   override switchQuery(query: LiveQuery, reason: InvalidationReason): void {
     if (this.isClosed) return;
-    const { channel } = this;
     const { aggregateQuery } = this.#aggregate;
-    channel.aggregates.leave(this.#aggregate, this);
-    this.#aggregate = channel.aggregates.enter(channel, query, aggregateQuery, this);
+    this.#aggregates.leave(this.#aggregate, this);
+    this.#aggregate = this.#aggregates.enter(query, aggregateQuery, this);
     this.#sent = null;
     this.send(invalidateText(reason));
     this.show();
@@ -68,6 +77,6 @@ export class AggregateStream extends LiveStream implements AggregateListener {
   }
 
   protected override release(): void {
-    this.channel.aggregates.leave(this.#aggregate, this);
+    this.#aggregates.leave(this.#aggregate, this);
   }
 }

@@ -1,60 +1,59 @@
+import { type AggregateGroup, decodeGroups } from "../../db/aggregate_groups.ts";
 import type { Position } from "../../db/changes/change_log.ts";
-import { type AggregateGroup as RowGroup, decodeGroups } from "../../db/aggregate_groups.ts";
 import type { AggregatePlan } from "../../plan/plan.ts";
-import { evaluateChanges } from "../stream/catch_up.ts";
-import type { StreamContext } from "../stream_context.ts";
+import type { TransitionListener } from "../dispatch/group_listener.ts";
 import { eventText, type InvalidationReason, toBytes } from "../dispatch/server_sent_events.ts";
-import type {
-  LiveQuery,
-  SubscriberGroup,
-  TransitionListener,
-} from "../dispatch/subscriber_group.ts";
+import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
 import { cursorAt } from "../feed/change_history.ts";
-import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
+import type { LiveQuery } from "../live_query.ts";
 import type { Transition } from "../match/row_change.ts";
+import { evaluateChanges } from "../stream/evaluate_changes.ts";
+import type { StreamContext } from "../stream_context.ts";
 import { IncrementalAggregate } from "./incremental_aggregate.ts";
+import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
 import { type MaintenancePlan, maintenancePlan } from "./maintenance_plan.ts";
 
-/** Somebody who is told of new answers. */
+/** Receives the answers of an aggregate. */
 export interface AggregateListener {
   /** There is another {@link LiveAggregate.frame}. */
   show(): void;
-  /** There will be none, because of an error of ours. */
+  /** There will be none any more, because of an error of ours. */
   fail(error: unknown): void;
 }
 
-/** What the database has answered. */
+/** An answer of the database. */
 interface Reading {
-  readonly groups: readonly RowGroup[];
-  /** What goes on from there in memory; null where the next event must be followed by a reading. */
+  readonly groups: readonly AggregateGroup[];
+  /** Maintains the answer in memory; null where every event requires another reading. */
   readonly incremental: IncrementalAggregate | null;
   readonly position: Position;
 }
 
 /**
- * The answer to one question, kept up to date for all who ask it. It is read once with its
- * position; from there a tally goes on by what happens to the rows. Where memory cannot tell what
- * an event comes to, the database is read again, so often that it is at rest four times as long.
+ * The answer to one aggregate query, kept up to date for all streams that follow it. It is read
+ * once with its position, and maintained in memory by the transitions of the rows. Where memory
+ * cannot maintain it exactly, it is read again, with pauses of four times the duration of a
+ * reading.
  */
 export class LiveAggregate implements TransitionListener {
   readonly query: LiveQuery;
   readonly aggregateQuery: LiveAggregateQuery;
   readonly listeners: Set<AggregateListener> = new Set();
-  readonly #channel: StreamContext;
+  readonly #context: StreamContext;
   readonly #group: SubscriberGroup;
   readonly #plan: AggregatePlan;
-  /** Null where memory is not even tried. */
+  /** Null where memory cannot maintain the answer. */
   #maintenancePlan: MaintenancePlan | null;
   #incremental: IncrementalAggregate | null = null;
-  /** Whether what was read and tallied is the answer where the feed stands. */
+  /** Whether the answer in memory is exact at the position of the feed. */
   #isExact = false;
-  /** Events since the last reading. */
+  /** The number of transitions since the last reading. */
   #events = 0;
-  /** What the last answer knows of. */
+  /** The position of the last answer that was shown. */
   #shownAt: Position | null = null;
   #text = "";
   #frame: Uint8Array | null = null;
-  /** Changes when nobody knows what has happened to the rows. */
+  /** Increases when changes of the rows may have been missed. */
   #round = 0;
   #isReading = false;
   #isClosed = false;
@@ -64,37 +63,37 @@ export class LiveAggregate implements TransitionListener {
   #cancelReading: (() => void) | null = null;
   #cancelShow: (() => void) | null = null;
 
-  /** Begins with a reading. */
-  constructor(channel: StreamContext, query: LiveQuery, aggregateQuery: LiveAggregateQuery) {
+  /** Begins to read. */
+  constructor(context: StreamContext, query: LiveQuery, aggregateQuery: LiveAggregateQuery) {
     this.query = query;
     this.aggregateQuery = aggregateQuery;
-    this.#channel = channel;
+    this.#context = context;
     this.#plan = { ...aggregateQuery.plan, where: query.filter };
     this.#maintenancePlan = maintenancePlan(this.#plan, aggregateQuery.groups, {
       dialect: query.reader.dialect,
-      maxGroups: channel.limits.maxGroupsInMemory,
+      maxGroups: context.limits.maxGroupsInMemory,
     });
-    this.#group = channel.dispatcher.enter(query);
+    this.#group = context.dispatcher.enter(query);
     this.#group.transitionListeners.add(this);
     void this.#read();
   }
 
-  /** An event with the last answer; null before the first one. */
+  /** The event with the last answer; null before the first one. */
   get frame(): Uint8Array | null {
     return this.#frame;
   }
 
-  receive(events: readonly Transition[]): void {
-    // What is not sure is read again: then these events are in it, or told once more.
+  receive(transitions: readonly Transition[]): void {
+    // An answer that is not exact is read again, and these transitions are in that reading.
     if (!this.#isExact) return;
-    this.#count(events);
+    this.#count(transitions);
     if (!this.#isExact) return this.#readIn(coalesceMs);
-    this.#readIn(this.#events < this.#channel.limits.maxUncheckedEvents ? checkMs : coalesceMs);
+    this.#readIn(this.#events < this.#context.limits.maxUncheckedEvents ? checkMs : coalesceMs);
     this.#showIn(coalesceMs);
   }
 
   invalidate(reason: InvalidationReason): void {
-    // What another life of the log knew of is no more than what this one does.
+    // Positions of the lost history cannot be compared with those of this one.
     if (reason === "history_lost") this.#shownAt = null;
     this.#invalidateCount();
   }
@@ -103,13 +102,13 @@ export class LiveAggregate implements TransitionListener {
     for (const listener of [...this.listeners]) listener.fail(error);
   }
 
-  /** Follows nothing more. */
+  /** Leaves the group, and reads nothing more. */
   close(): void {
     this.#isClosed = true;
     this.#cancelReading?.();
     this.#cancelShow?.();
     this.#group.transitionListeners.delete(this);
-    this.#channel.dispatcher.leave(this.#group);
+    this.#context.dispatcher.leave(this.#group);
   }
 
   #invalidateCount(): void {
@@ -118,28 +117,29 @@ export class LiveAggregate implements TransitionListener {
     this.#readIn(coalesceMs);
   }
 
-  #count(events: readonly Transition[]): void {
+  #count(transitions: readonly Transition[]): void {
     const incremental = this.#incremental;
-    this.#events += events.length;
-    this.#isExact &&= incremental !== null && events.every((event) => incremental.apply(event));
+    this.#events += transitions.length;
+    this.#isExact &&= incremental !== null &&
+      transitions.every((transition) => incremental.apply(transition));
   }
 
   #showIn(delayMs: number, tries = 1): void {
     if (this.#isClosed) return;
-    this.#cancelShow ??= this.#channel.runtime.clock.after(delayMs, () => {
+    this.#cancelShow ??= this.#context.runtime.clock.after(delayMs, () => {
       this.#cancelShow = null;
-      // What is read in several steps may be one transaction, and half of it is no answer.
-      if (tries < maxTries && !this.#channel.feed.isIdle) this.#showIn(coalesceMs, tries + 1);
+      // Several steps may be one transaction, of which no half may be shown.
+      if (tries < maxTries && !this.#context.feed.isIdle) this.#showIn(coalesceMs, tries + 1);
       else void this.#showIncremental();
     });
   }
 
   async #showIncremental(): Promise<void> {
-    const { feed } = this.#channel;
+    const { feed } = this.#context;
     try {
       await feed.whilePaused(() => {
         const groups = this.#isExact ? this.#incremental?.groups() : undefined;
-        // Null is what memory cannot compare; the reading that follows can.
+        // Null where memory cannot compare values; the database can.
         if (groups === null) this.#invalidateCount();
         else if (groups !== undefined) this.#show(groups, feed.position);
       });
@@ -148,7 +148,7 @@ export class LiveAggregate implements TransitionListener {
     }
   }
 
-  #show(groups: readonly RowGroup[], at: Position): void {
+  #show(groups: readonly AggregateGroup[], at: Position): void {
     this.#shownAt = at;
     const text = this.#print(groups);
     if (this.#isClosed || text === this.#text) return;
@@ -157,12 +157,12 @@ export class LiveAggregate implements TransitionListener {
     for (const listener of [...this.listeners]) listener.show();
   }
 
-  #print(groups: readonly RowGroup[]): string {
+  #print(groups: readonly AggregateGroup[]): string {
     return eventText("aggregate", this.aggregateQuery.present(groups));
   }
 
   #readIn(delayMs: number): void {
-    const { clock } = this.#channel.runtime;
+    const { clock } = this.#context.runtime;
     const now = clock.elapsedMs();
     const at = Math.max(now + delayMs, this.#restsUntil);
     if (this.#isReading || this.#isClosed || at >= this.#readsAt) return;
@@ -172,17 +172,17 @@ export class LiveAggregate implements TransitionListener {
   }
 
   async #read(): Promise<void> {
-    const { feed, semaphore } = this.#channel;
+    const { feed, semaphore } = this.#context;
     this.#isReading = true;
     this.#readsAt = Infinity;
     try {
       const reading = await semaphore.run(() => this.#readTimed());
       const isReached = this.#isClosed || await feed.readUpTo(reading.position);
-      // Another life of the log has begun behind the reading.
+      // The history of the log was replaced after the reading.
       if (!isReached) this.invalidate("history_lost");
       else if (!this.#isClosed) await feed.whilePaused(() => this.#adopt(reading));
     } catch (error) {
-      // Whoever closes the database while this is read has ended all streams before.
+      // When the database is closed during a reading, all streams have ended before.
       this.fail(error);
     }
     this.#isReading = false;
@@ -191,7 +191,7 @@ export class LiveAggregate implements TransitionListener {
   }
 
   async #readTimed(): Promise<Reading> {
-    const { clock } = this.#channel.runtime;
+    const { clock } = this.#context.runtime;
     const startedAt = clock.elapsedMs();
     const reading = await this.#readIncremental() ??
       { ...await this.#fetch(this.#plan), incremental: null };
@@ -200,14 +200,14 @@ export class LiveAggregate implements TransitionListener {
     return reading;
   }
 
-  /** Null where memory cannot go on from what is there, and will not be asked to again. */
+  /** Null where memory cannot maintain what was read; then it is not tried again. */
   async #readIncremental(): Promise<Reading | null> {
     if (this.#maintenancePlan === null) return null;
     const { groups: found, position } = await this.#fetch(this.#maintenancePlan.base);
     const incremental = IncrementalAggregate.of(
       found,
       this.#maintenancePlan,
-      this.#channel.matcher,
+      this.#context.matcher,
     );
     const groups = incremental?.groups() ?? null;
     if (groups !== null) return { groups, incremental, position };
@@ -217,44 +217,44 @@ export class LiveAggregate implements TransitionListener {
 
   async #fetch(plan: AggregatePlan): Promise<Omit<Reading, "incremental">> {
     const { reader } = this.query;
-    const { rows, position } = await this.#channel.log.readAt(reader.compile(plan));
+    const { rows, position } = await this.#context.log.readAt(reader.compile(plan));
     return { groups: decodeGroups(rows, plan, reader), position };
   }
 
-  /** Goes on from a reading. What was counted so far is held against it, where both are sure. */
+  /** Adopts a reading, and compares the maintained answer with it, where both are exact. */
   async #adopt({ groups, incremental, position }: Reading): Promise<void> {
-    const { log, history, matcher, runtime } = this.#channel;
+    const { log, history, matcher, runtime } = this.#context;
     const round = this.#round;
     const window = history.readFromMemory(cursorAt(position), Infinity);
-    const events = window === null
+    const transitions = window === null
       ? null
       : await evaluateChanges(window.changes, { group: this.#group, matcher });
     const counted = this.#isExact ? this.#incremental?.groups() ?? null : null;
     this.#incremental = incremental;
     this.#events = 0;
-    this.#isExact = events !== null && this.#round === round;
-    if (events !== null && events.length > 0) this.#count(events);
+    this.#isExact = transitions !== null && this.#round === round;
+    if (transitions !== null && transitions.length > 0) this.#count(transitions);
     const isLatest = this.#isExact && this.#events === 0;
     const latest = isLatest ? groups : this.#isExact ? incremental?.groups() ?? null : null;
     if (counted !== null && latest !== null && this.#print(counted) !== this.#print(latest)) {
       runtime.observe({ kind: "aggregate_mismatch", resource: this.query.resource });
     }
-    // It was the answer at that position, whatever has happened since: to wait for a moment without
-    // changes could take for ever.
+    // It was the answer at that position, whatever has changed since: a wait for a moment without
+    // changes could last for ever.
     const isNewer = this.#shownAt === null || log.includes(position, this.#shownAt);
     if (isLatest || isNewer) this.#show(groups, position);
     if (this.#isExact && !isLatest) this.#showIn(coalesceMs);
   }
 }
 
-/** Changes that follow each other so fast are one event. */
+/** Changes within this time are one event. */
 const coalesceMs = 100;
 
-/** How often an answer waits for a feed that reads on. */
+/** How often an answer waits for a feed that is still reading. */
 const maxTries = 10;
 
-/** So long after the first event that a tally has counted it is held against the database. */
+/** How long after its first change a maintained answer is compared with the database. */
 const checkMs = 60_000;
 
-/** How long the database has rest after a reading, in times of what it took. */
+/** The pause after a reading, in multiples of its duration. */
 const restFactor = 4;

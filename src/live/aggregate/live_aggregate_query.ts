@@ -2,13 +2,13 @@ import type { AggregateGroup } from "../../db/aggregate_groups.ts";
 import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { AggregatePlan } from "../../plan/plan.ts";
 
-/** What somebody wants to know about groups of rows; handed in by the resource. */
+/** Which aggregate a stream follows; handed in by the resource. */
 export interface LiveAggregateQuery {
-  /** Questions of one resource with the same key ask for the same, so that they share the work. */
+  /** Queries of one resource with the same key have the same answer, and share the work. */
   readonly key: string;
-  /** But for which rows: these are the interest's. */
+  /** Without its rows, which the live query names. */
   readonly plan: Omit<AggregatePlan, "where">;
-  /** What could have been asked. */
+  /** The columns and metrics that the resource offers. */
   readonly groups: AggregateSchema;
   /** The groups of the plan → the data of an event. */
   present(groups: readonly AggregateGroup[]): Readonly<Record<string, unknown>>;

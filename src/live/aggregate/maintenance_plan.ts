@@ -4,21 +4,21 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { AggregatePlan, ColumnMetric, GroupKey, Metric, OrderKey } from "../../plan/plan.ts";
 import type { Dialect } from "../../sql/dialect.ts";
-import { relatedTables } from "../match/may_affect_filters.ts";
+import { relatedTables } from "../match/may_affect_filter.ts";
 
-/** What a tally keeps of each group beside the number of its rows. */
+/** What is maintained of each group beside the number of its rows. */
 export interface MaintenancePlan {
   readonly requested: AggregatePlan;
   /**
-   * Reads what a tally begins with: every group, and of each the keys, the rows, sum and number of
-   * the values of each summed column, the extremes.
+   * Reads the initial values: every group with its keys, the number of its rows, the sum and number
+   * of the values of each summed column, and the extremes.
    */
   readonly base: AggregatePlan;
   readonly summed: readonly ColumnInfo[];
   readonly extremes: readonly Extreme[];
   /**
-   * Whether the order of the keys is known only from reading them: texts of a foreign table have a
-   * collation of their own.
+   * Whether the order of the keys is known only from the read: texts of an existing table have a
+   * collation that memory does not know.
    */
   readonly isRanked: boolean;
 }
@@ -26,19 +26,19 @@ export interface MaintenancePlan {
 /** The least or the greatest value of a column. */
 export interface Extreme {
   readonly metric: ColumnMetric;
-  /** Whether one value is further out than another; 0 where they are equal. */
+  /** Positive where the left value is the more extreme one; 0 where they are equal. */
   compare(left: unknown, right: unknown): number;
 }
 
-/** How memory goes on from what was read; null where it could not be exact. */
+/** How memory maintains an aggregate; null where it could not be exact. */
 export function maintenancePlan(
   requested: AggregatePlan,
   groups: AggregateSchema,
   { dialect, maxGroups }: { readonly dialect: Dialect; readonly maxGroups: number },
 ): MaintenancePlan | null {
   const { keys, metrics, where, order } = requested;
-  // Which rows come and go with a related one is not known here.
-  if (relatedTables([where]).size > 0) return null;
+  // Which rows come and go with a related one is not known in memory.
+  if (relatedTables(where).size > 0) return null;
   const isWholly = (column: ColumnInfo) => dialect.comparesAsMemory(column) === "wholly";
   if (keys.some(({ column }) => dialect.comparesAsMemory(column) === "never")) return null;
   const isRanked = !keys.every(({ column }) => isWholly(column));
@@ -49,7 +49,7 @@ export function maintenancePlan(
   const extremes: Extreme[] = [];
   for (const metric of ofColumns) {
     if (metric.name === "min" || metric.name === "max") extremes.push(extreme(metric));
-    // Doubles that are added in another order give another sum.
+    // Doubles have another sum when they are added in another order.
     else if (metric.column.kind === "real") return null;
     else summed.add(metric.column);
   }
@@ -74,7 +74,7 @@ export function maintenancePlan(
   };
 }
 
-/** Whether nothing but all keys, upwards, tells groups apart whose metrics are equal. */
+/** Whether groups with equal metrics are ordered by all keys, ascending. */
 function endsInKeys(order: readonly OrderKey[], keys: readonly GroupKey[]): boolean {
   const start = order.findIndex(({ column }) => keys.some(({ as }) => as === column));
   const rest = start < 0 ? [] : order.slice(start);

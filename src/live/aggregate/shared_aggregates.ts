@@ -1,31 +1,37 @@
+import { type LiveQuery, liveQueryKey } from "../live_query.ts";
 import type { StreamContext } from "../stream_context.ts";
-import { type LiveQuery, liveQueryKey } from "../dispatch/subscriber_group.ts";
 import { type AggregateListener, LiveAggregate } from "./live_aggregate.ts";
 import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
 
-/** The aggregates that somebody follows, each once, however many follow it. */
+/** The aggregates that streams follow: streams with the same query share one. */
 export class SharedAggregates {
-  readonly #known = new Map<string, LiveAggregate>();
+  readonly #context: StreamContext;
+  readonly #aggregates = new Map<string, LiveAggregate>();
 
-  /** Listens to the answers to a question about some rows. */
+  /** Begins without aggregates. */
+  constructor(context: StreamContext) {
+    this.#context = context;
+  }
+
+  /** Adds a listener to the aggregate over the rows of a query. */
   enter(
-    channel: StreamContext,
     query: LiveQuery,
     aggregateQuery: LiveAggregateQuery,
     listener: AggregateListener,
   ): LiveAggregate {
     const key = `${liveQueryKey(query)} ${aggregateQuery.key}`;
-    const aggregate = this.#known.get(key) ?? new LiveAggregate(channel, query, aggregateQuery);
-    this.#known.set(key, aggregate);
+    const aggregate = this.#aggregates.get(key) ??
+      new LiveAggregate(this.#context, query, aggregateQuery);
+    this.#aggregates.set(key, aggregate);
     aggregate.listeners.add(listener);
     return aggregate;
   }
 
-  /** Listens no more; the last one takes the aggregate along. */
+  /** Removes a listener; without any the aggregate is closed. */
   leave(aggregate: LiveAggregate, listener: AggregateListener): void {
     aggregate.listeners.delete(listener);
     if (aggregate.listeners.size > 0) return;
-    this.#known.delete(`${liveQueryKey(aggregate.query)} ${aggregate.aggregateQuery.key}`);
+    this.#aggregates.delete(`${liveQueryKey(aggregate.query)} ${aggregate.aggregateQuery.key}`);
     aggregate.close();
   }
 }

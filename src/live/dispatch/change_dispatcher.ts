@@ -1,31 +1,32 @@
 import type { Change } from "../../db/changes/change_log.ts";
-import type { TableInfo } from "../../schema/table_info.ts";
-import { FanOut } from "./fan_out.ts";
-import type { ChangeBatch } from "../feed/change_feed.ts";
-import type { InvalidationReason } from "./server_sent_events.ts";
-import { type LiveQuery, liveQueryKey, SubscriberGroup, viewKey } from "./subscriber_group.ts";
-import { EqualityIndex } from "../match/equality_index.ts";
-import { GroupHeldRows } from "./group_held_rows.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import type { ChangeBatch } from "../feed/change_feed.ts";
+import { type LiveQuery, liveQueryKey, viewKey } from "../live_query.ts";
+import { EqualityIndex } from "../match/equality_index.ts";
+import { atOwnRows, includePathsOfFilter } from "../match/include_paths_of_filter.ts";
+import { relatedTables } from "../match/may_affect_filter.ts";
 import { rowChangesOf } from "../match/row_change.ts";
-import { relatedTables } from "../match/may_affect_filters.ts";
-import { includePathsOfFilter, ownRows } from "../match/include_paths_of_filter.ts";
-import { BatchDispatch, type DispatchOptions, invalidate } from "./batch_dispatch.ts";
+import { BatchDispatch, type DispatchOptions } from "./batch_dispatch.ts";
+import { FanOut } from "./fan_out.ts";
+import { GroupHeldRows } from "./group_held_rows.ts";
 import { IncludeGroup } from "./include_group.ts";
-import { includePathsOfView } from "../match/include_path.ts";
+import type { InvalidationReason } from "./server_sent_events.ts";
+import { SubscriberGroup } from "./subscriber_group.ts";
 
-/** Whom the changes of one table concern. */
+/** The groups that the changes of one table concern. */
 interface TableGroups {
-  /** Those who follow it. */
+  /** The groups that follow its rows. */
   readonly own: Set<SubscriberGroup>;
-  readonly index: EqualityIndex;
-  /** Those whose filters walk to it. */
+  /** The same, found by the values of a row. */
+  readonly index: EqualityIndex<SubscriberGroup>;
+  /** The groups whose filters read its rows as related ones. */
   readonly dependent: Set<SubscriberGroup>;
-  /** Those who show its rows under theirs. */
+  /** The groups that include its rows. */
   readonly includeGroups: Set<IncludeGroup>;
 }
 
-/** Brings every change to the groups that it concerns, and to nobody else. */
+/** Dispatches every change to the groups that it concerns, and to no other. */
 export class ChangeDispatcher {
   readonly #options: DispatchOptions;
   readonly #groups = new Map<string, SubscriberGroup>();
@@ -33,12 +34,12 @@ export class ChangeDispatcher {
   readonly #includeGroups = new Map<string, IncludeGroup>();
   readonly #fanOut = new FanOut();
 
-  /** Nobody follows anything yet. */
+  /** Begins without groups. */
   constructor(options: DispatchOptions) {
     this.#options = options;
   }
 
-  /** The group of an interest, with one more in it. */
+  /** The group of a live query, with one more subscriber or listener in it. */
   enter(query: LiveQuery): SubscriberGroup {
     const key = liveQueryKey(query);
     const group = this.#groups.get(key) ?? this.#open(key, query);
@@ -46,57 +47,54 @@ export class ChangeDispatcher {
     return group;
   }
 
-  /** One less in a group; the last one takes it along. */
+  /** Removes one from a group; without any the group is closed. */
   leave(group: SubscriberGroup): void {
     group.size--;
     if (group.size > 0) return;
-    const { query: { table, filter }, includeGroup } = group;
+    const { query: { table, filter } } = group;
     this.#groups.delete(group.key);
     const { own, index } = this.#tableGroups(table);
     own.delete(group);
     index.remove(group);
-    const behind = relatedTables([filter]);
-    for (const other of behind) this.#tableGroups(other).dependent.delete(group);
-    const beneath = includeGroup === null ? [] : this.#leaveIncludeGroup(group, includeGroup);
-    for (const one of [table, ...behind, ...beneath]) this.#forgetTable(one);
+    const related = relatedTables(filter);
+    for (const other of related) this.#tableGroups(other).dependent.delete(group);
+    const included = this.#leaveIncludeGroup(group);
+    for (const one of [table, ...related, ...included]) this.#forgetTable(one);
   }
 
-  /** Whether some readers know of a step of which others are still to hear. */
+  /** Whether some subscribers have received a step that others are still to receive. */
   get isDelivering(): boolean {
     return this.#fanOut.isUnderway;
   }
 
-  /** Tells everybody to begin anew. */
+  /** All subscribers must begin again. */
   invalidateAll(reason: InvalidationReason): void {
-    for (const group of this.#groups.values()) invalidate(group, reason);
+    for (const group of this.#groups.values()) group.invalidate(reason);
   }
 
-  /** Decides anew, and tells everybody who follows a table to begin anew: memory has erred. */
+  /** Compiles all filters again, because memory has erred about the rows of a table. */
   recompile(table: TableInfo): void {
-    for (const includeGroup of this.#includeGroups.values()) {
-      includeGroup.includePaths = includePathsOfView(
-        includeGroup.query.view.shown,
-        this.#options.matcher,
-      );
-    }
+    const { matcher } = this.#options;
     for (const group of this.#groups.values()) {
-      group.decide = this.#options.matcher.compile(group.query.filter);
-      group.includePaths = includePathsOfFilter(group.query.filter, ownRows, this.#options.matcher);
+      const { filter } = group.query;
+      group.decide = matcher.compile(filter);
+      group.includePaths = includePathsOfFilter(filter, atOwnRows, matcher);
       const { index } = this.#tableGroups(group.query.table);
-      for (const one of [index, group.includeGroup?.index]) {
-        one?.remove(group);
-        one?.add(group);
-      }
-      if (group.query.table === table) invalidate(group, "server_reset");
+      index.remove(group);
+      index.add(group);
+    }
+    for (const includeGroup of this.#includeGroups.values()) includeGroup.recompile();
+    for (const group of this.#groups.values()) {
+      if (group.query.table === table) group.invalidate("server_reset");
     }
   }
 
-  /** Delivers a tick. Waits only where the database must decide, or related rows are loaded. */
+  /** Delivers a batch. Waits only where the database must decide, or related rows are read. */
   publish(batch: ChangeBatch): MaybePromise<void> {
     const dispatch = new BatchDispatch(this.#options, batch, this.#fanOut);
     for (const change of batch.changes) {
       const groups = this.#tables.get(change.table);
-      if (groups !== undefined) this.#route(change, groups, dispatch);
+      if (groups !== undefined) match(change, groups, dispatch);
     }
     return dispatch.finish();
   }
@@ -105,23 +103,20 @@ export class ChangeDispatcher {
     const { matcher, log, resumeTokens } = this.#options;
     const { table, filter, view } = query;
     const includeGroup = view.shown.length === 0 ? null : this.#includeGroup(query);
-    const decide = matcher.compile(filter);
-    const includePaths = includePathsOfFilter(filter, ownRows, matcher);
-    const heldRows = includePaths.length === 0 ? null : new GroupHeldRows(log);
+    const includePaths = includePathsOfFilter(filter, atOwnRows, matcher);
     const group = new SubscriberGroup(query, {
-      decide,
+      decide: matcher.compile(filter),
       includePaths,
       includeGroup,
-      heldRows,
+      heldRows: includePaths.length === 0 ? null : new GroupHeldRows(log),
       queryDigest: resumeTokens.digestOf(query),
     });
     this.#groups.set(key, group);
-    includeGroup?.groups.add(group);
-    includeGroup?.index.add(group);
+    includeGroup?.add(group);
     const { own, index } = this.#tableGroups(table);
     own.add(group);
     index.add(group);
-    for (const one of relatedTables([filter])) this.#tableGroups(one).dependent.add(group);
+    for (const one of relatedTables(filter)) this.#tableGroups(one).dependent.add(group);
     return group;
   }
 
@@ -137,36 +132,16 @@ export class ChangeDispatcher {
     return includeGroup;
   }
 
-  /** The tables that nobody shows any more. */
-  #leaveIncludeGroup(group: SubscriberGroup, includeGroup: IncludeGroup): readonly TableInfo[] {
-    includeGroup.groups.delete(group);
-    includeGroup.index.remove(group);
+  /** Returns the tables that it no longer includes rows of. */
+  #leaveIncludeGroup(group: SubscriberGroup): readonly TableInfo[] {
+    const includeGroup = this.#includeGroups.get(group.viewKey);
+    if (group.includeGroup === null || includeGroup === undefined) return [];
+    includeGroup.remove(group);
     if (includeGroup.groups.size > 0) return [];
-    this.#includeGroups.delete(viewKey(includeGroup.query));
+    this.#includeGroups.delete(group.viewKey);
     const tables = includeGroup.includePaths.map(({ table }) => table);
     for (const table of tables) this.#tableGroups(table).includeGroups.delete(includeGroup);
     return tables;
-  }
-
-  #route(
-    change: Change,
-    { own, index, dependent, includeGroups }: TableGroups,
-    dispatch: BatchDispatch,
-  ): void {
-    for (const group of dependent) dispatch.matchRelated(group, change);
-    for (const includeGroup of includeGroups) {
-      if (includeGroup.hasLiveSubscribers) dispatch.matchIncluded(includeGroup, change);
-    }
-    if (change.kind === "truncate" || change.kind === "touch") {
-      const reason = change.kind === "truncate" ? "truncated" : "untracked_write";
-      for (const group of own) dispatch.invalidate(group, reason);
-      return;
-    }
-    for (const rowChange of rowChangesOf(change)) {
-      index.visit(rowChange, (group) => {
-        if (group.hasListeners) dispatch.matchRow(group, rowChange);
-      });
-    }
   }
 
   #tableGroups(table: TableInfo): TableGroups {
@@ -187,5 +162,26 @@ export class ChangeDispatcher {
     if (groups === undefined) return;
     const { own, dependent, includeGroups } = groups;
     if (own.size + dependent.size + includeGroups.size === 0) this.#tables.delete(table);
+  }
+}
+
+function match(
+  change: Change,
+  { own, index, dependent, includeGroups }: TableGroups,
+  dispatch: BatchDispatch,
+): void {
+  for (const group of dependent) dispatch.matchRelated(group, change);
+  for (const includeGroup of includeGroups) {
+    if (includeGroup.hasLiveSubscribers) dispatch.matchIncluded(includeGroup, change);
+  }
+  if (change.kind === "truncate" || change.kind === "touch") {
+    const reason = change.kind === "truncate" ? "truncated" : "untracked_write";
+    for (const group of own) dispatch.invalidate(group, reason);
+    return;
+  }
+  for (const rowChange of rowChangesOf(change)) {
+    index.visit(rowChange, (group) => {
+      if (group.hasListeners) dispatch.matchRow(group, rowChange);
+    });
   }
 }

@@ -1,40 +1,40 @@
 import type { Row } from "../../schema/table_info.ts";
 import { eventRowId, eventText } from "./server_sent_events.ts";
-import type { LiveQuery } from "./subscriber_group.ts";
+import type { LiveQuery } from "../live_query.ts";
 import { type MaybePromise, then } from "../../runtime/maybe_promise.ts";
 import { type RowChange, rowChangeKey, type Transition } from "../match/row_change.ts";
 
 /**
- * Writes the events of one tick for one view, each once, whoever gets it: groups with different
- * filters show a row alike.
+ * Renders the events of one batch for one view, each once: groups with different filters show a row
+ * alike.
  */
 export class EventRenderer {
   readonly #interest: Pick<LiveQuery, "table" | "view">;
   readonly #seq: number | null;
-  readonly #wanted = new Set<Row>();
+  readonly #rows = new Set<Row>();
   readonly #shown = new Map<Row, Row>();
-  /** Whether not all of them could be presented at once. */
+  /** Whether the rows were too many to be presented at once. */
   isIncomplete = false;
-  readonly #frames: Readonly<Record<Transition["kind"], Map<RowChange, string>>> = {
+  readonly #texts: Readonly<Record<Transition["kind"], Map<RowChange, string>>> = {
     added: new Map(),
     changed: new Map(),
     removed: new Map(),
   };
 
-  /** For rows of a table as a view shows them; `seq` is said of all events where it is given. */
+  /** For rows of a table as a view shows them; all events have this `seq` where it is given. */
   constructor(query: Pick<LiveQuery, "table" | "view">, seq: number | null) {
     this.#interest = query;
     this.#seq = seq;
   }
 
-  /** Says which rows will be shown. */
+  /** Adds a row that is to be shown. */
   add({ kind, rowChange: { after } }: Transition): void {
-    if (kind !== "removed" && after !== null) this.#wanted.add(after.row);
+    if (kind !== "removed" && after !== null) this.#rows.add(after.row);
   }
 
-  /** Presents them, all at once. */
+  /** Presents the added rows, all at once. */
   prepare(): MaybePromise<void> {
-    const rows = [...this.#wanted];
+    const rows = [...this.#rows];
     if (rows.length === 0) return;
     return then(this.#interest.view.present(rows), (shown) => {
       this.isIncomplete = shown.length < rows.length;
@@ -42,13 +42,13 @@ export class EventRenderer {
     });
   }
 
-  /** The text of an event whose row was presented. */
+  /** The text of an event whose row was prepared. */
   text({ kind, rowChange }: Transition): string {
-    const frames = this.#frames[kind];
-    const known = frames.get(rowChange);
+    const texts = this.#texts[kind];
+    const known = texts.get(rowChange);
     if (known !== undefined) return known;
     const text = eventText(kind, this.#dataOf(kind, rowChange));
-    frames.set(rowChange, text);
+    texts.set(rowChange, text);
     return text;
   }
 

@@ -1,34 +1,35 @@
 import type { Position } from "../../db/changes/change_log.ts";
 import { afterPendingIo } from "../../runtime/event_loop.ts";
-import type { LiveSubscriber, SubscriberGroup } from "./subscriber_group.ts";
+import type { LiveSubscriber } from "./group_listener.ts";
+import type { SubscriberGroup } from "./subscriber_group.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
-/** What the members of a group are sent, shared by all of them; null where it is nothing. */
+/** The bytes that the live subscribers of a group share; null where there are none. */
 export type ChunkFor = (group: SubscriberGroup) => Uint8Array | null;
 
-/** What is delivered to whom. */
+/** What is delivered. */
 export interface Delivery {
   readonly chunkFor: ChunkFor;
-  /** Those who have been told otherwise already. */
+  /** The subscribers that have received other bytes for the same step. */
   readonly alreadyServed: ReadonlySet<LiveSubscriber>;
 }
 
 /**
- * Hands a step to its readers: to a few at once, to many in slices. What a reader is handed is
- * written to its socket before anything else happens, so that thousands of them would keep the
- * answer to the writer, and all other requests, waiting for as long as all those writes take.
+ * Delivers a step to its subscribers: to a few at once, to many in slices. Bytes are written to a
+ * subscriber's socket before anything else happens, so that thousands of writes in a row would
+ * delay the answer to the writer, and all other requests.
  */
 export class FanOut {
   #isUnderway = false;
 
-  /** Whether some have been handed a step of which others are still to hear. */
+  /** Whether some subscribers have received a step that others are still to receive. */
   get isUnderway(): boolean {
     return this.#isUnderway;
   }
 
   /**
-   * Delivers to the members of groups; chunks are made as they are needed. A promise only where
-   * there are many members: the next step must not begin before it is resolved.
+   * Delivers to the live subscribers of groups; chunks are made as they are needed. Returns a
+   * promise only where there are many: the next step must not begin before it is resolved.
    */
   deliver(
     groups: readonly SubscriberGroup[],
@@ -54,7 +55,7 @@ export class FanOut {
   ): Promise<void> {
     this.#isUnderway = true;
     try {
-      // The first slice waits, too: the answer to the writer goes before it.
+      // The first slice waits as well: the answer to the writer goes first.
       let left = 0;
       for (const group of groups) {
         const chunk = chunkFor(group);
@@ -74,5 +75,5 @@ export class FanOut {
   }
 }
 
-/** So few take two or three milliseconds, the writes to their sockets among them. */
+/** So many take two or three milliseconds, including the writes to their sockets. */
 const maxAtOnce = 100;

@@ -1,81 +1,81 @@
 import type { ChangeLog } from "../../db/changes/change_log.ts";
-import type { LiveSubscriber } from "./subscriber_group.ts";
-import { HeldRows } from "../match/held_rows.ts";
 import { type RowEvaluation, transitionsOf } from "../match/evaluate_current_rows.ts";
+import { HeldRows } from "../match/held_rows.ts";
 import type { Transition } from "../match/row_change.ts";
+import type { LiveSubscriber } from "./group_listener.ts";
 
-/** What is told to the live readers of a group. */
+/** The events that the live subscribers of a group receive. */
 export interface GroupEvents {
   readonly events: readonly Transition[];
-  /** To those who held some of the rows otherwise; null where they must begin anew. */
+  /** Of subscribers that held some of the rows otherwise; null where one must begin again. */
   readonly individual: ReadonlyMap<LiveSubscriber, readonly Transition[] | null>;
 }
 
 /**
- * Which rows the live readers of a group hold, where its filter walks along relations. They hold
- * the same, but for rows that were read ahead of the changes when one of them joined.
+ * Which rows the live subscribers of a group hold, where its filter reads related rows. They hold
+ * the same ones, except for rows that were read ahead of the changes when a subscriber joined.
  */
 export class GroupHeldRows {
   readonly #log: Pick<ChangeLog, "includes">;
   #held: HeldRows;
-  /** What some of them hold otherwise; null where nobody knows. */
-  readonly #individual = new Map<LiveSubscriber, Map<string, boolean | null>>();
+  /** By id, what single subscribers hold otherwise; null where that is unknown. */
+  readonly #exceptions = new Map<LiveSubscriber, Map<string, boolean | null>>();
 
-  /** Without readers. */
+  /** Begins without subscribers. */
   constructor(log: Pick<ChangeLog, "includes">) {
     this.#log = log;
     this.#held = HeldRows.unknown(log);
   }
 
-  /** What they hold. */
+  /** What they hold, without the exceptions. */
   get held(): HeldRows {
     return this.#held;
   }
 
-  /** One more, who holds `own`; `others` were there before. */
+  /** A subscriber that holds `own` joins `others`. */
   join(subscriber: LiveSubscriber, own: HeldRows, others: ReadonlySet<LiveSubscriber>): void {
     const held = this.#held;
     if (others.size === 0) this.#held = own;
     else if (own.isComplete && !held.isComplete) {
       this.#held = own;
-      for (const other of others) this.#addIndividual(other, held);
-    } else this.#addIndividual(subscriber, own);
+      for (const other of others) this.#addExceptions(other, held);
+    } else this.#addExceptions(subscriber, own);
   }
 
-  /** One less; gives what stays known of what it holds, and null where that could be wrong. */
+  /** A subscriber leaves; returns what stays known of its rows, null where that may be wrong. */
   leave(subscriber: LiveSubscriber, others: ReadonlySet<LiveSubscriber>): HeldRows | null {
-    const rest = this.#individual.delete(subscriber) ? null : this.#held.aheadOnly();
-    // Without readers nothing is kept up to date.
+    const rest = this.#exceptions.delete(subscriber) ? null : this.#held.aheadOnly();
+    // Without subscribers it is not kept up to date.
     if (others.size === 0) this.#held = HeldRows.unknown(this.#log);
     return rest;
   }
 
-  /** What is told of some rows. Afterwards everybody holds these alike. */
+  /** The events of some rows. Afterwards all subscribers hold these rows alike. */
   eventsOf(evaluations: readonly RowEvaluation[]): GroupEvents {
     const events = evaluations.flatMap((evaluation) => transitionsOf(evaluation, evaluation.was));
     const individual = new Map<LiveSubscriber, readonly Transition[] | null>();
-    for (const [subscriber, held] of this.#individual) {
-      if (!evaluations.some(({ id }) => held.has(id))) continue;
+    for (const [subscriber, exceptions] of this.#exceptions) {
+      if (!evaluations.some(({ id }) => exceptions.has(id))) continue;
       const own = evaluations.map((evaluation) => {
         const { id, was, passes } = evaluation;
-        const isHeld = held.get(id);
-        held.delete(id);
+        const isHeld = exceptions.get(id);
+        exceptions.delete(id);
         if (isHeld !== null) return transitionsOf(evaluation, isHeld ?? was);
-        // The others hold it, so that it may be named; else it may be a row that was never theirs.
+        // The others hold the row, so an event may name it; else it may never have been theirs.
         return passes || was ? transitionsOf(evaluation, was) : null;
       });
       individual.set(subscriber, own.includes(null) ? null : own.flatMap((event) => event ?? []));
-      if (held.size === 0) this.#individual.delete(subscriber);
+      if (exceptions.size === 0) this.#exceptions.delete(subscriber);
     }
     return { events, individual };
   }
 
-  #addIndividual(subscriber: LiveSubscriber, own: HeldRows): void {
-    const individual = this.#individual.get(subscriber) ?? new Map<string, boolean | null>();
+  #addExceptions(subscriber: LiveSubscriber, own: HeldRows): void {
+    const exceptions = this.#exceptions.get(subscriber) ?? new Map<string, boolean | null>();
     for (const id of own.divergentIds(this.#held)) {
       const isHeld = own.has(id);
-      if (!individual.has(id) && isHeld !== this.#held.has(id)) individual.set(id, isHeld);
+      if (!exceptions.has(id) && isHeld !== this.#held.has(id)) exceptions.set(id, isHeld);
     }
-    if (individual.size > 0) this.#individual.set(subscriber, individual);
+    if (exceptions.size > 0) this.#exceptions.set(subscriber, exceptions);
   }
 }

@@ -1,30 +1,66 @@
-import type { Matcher } from "../match/matcher.ts";
-import type { LiveQuery, SubscriberGroup } from "./subscriber_group.ts";
+import type { LiveQuery } from "../live_query.ts";
+import type { AffectedGroup } from "../match/affected_parents.ts";
 import { EqualityIndex } from "../match/equality_index.ts";
-import { type IncludePath, includePathsOfView } from "../match/include_path.ts";
+import type { IncludePath } from "../match/include_path.ts";
+import { includePathsOfView } from "../match/include_paths_of_view.ts";
+import type { Matcher } from "../match/matcher.ts";
+import type { SubscriberGroup } from "./subscriber_group.ts";
 
 /**
- * The groups that show related rows under theirs, and the same ones: whatever their filters, a
- * change of such a row is the same to them.
+ * The groups that include the same related rows by the same rights: whatever their filters, a
+ * change of such a row concerns the same parents in all of them.
  */
-export class IncludeGroup {
+export class IncludeGroup implements AffectedGroup {
   readonly query: Pick<LiveQuery, "resource" | "table" | "reader" | "view">;
-  readonly groups: Set<SubscriberGroup> = new Set();
-  /** The same, to be found by what a row holds. */
-  readonly index: EqualityIndex;
-  /** From the rows that are shown to those under which they are. */
-  includePaths: readonly IncludePath[];
+  readonly #matcher: Matcher;
+  readonly #groups: Set<SubscriberGroup> = new Set();
+  readonly #index: EqualityIndex<SubscriberGroup>;
+  #includePaths: readonly IncludePath[];
 
-  /** Without groups yet. */
+  /** Begins without groups. */
   constructor(query: IncludeGroup["query"], matcher: Matcher) {
     this.query = query;
-    this.index = new EqualityIndex(matcher.isCertain);
-    this.includePaths = includePathsOfView(query.view.shown, matcher);
+    this.#matcher = matcher;
+    this.#index = new EqualityIndex(matcher.isCertain);
+    this.#includePaths = includePathsOfView(query.view.shown, matcher);
   }
 
-  /** Whether anybody reads live: the others look for changes by themselves. */
+  get groups(): ReadonlySet<SubscriberGroup> {
+    return this.#groups;
+  }
+
+  /** The same groups, found by the values of a row. */
+  get index(): Pick<EqualityIndex<SubscriberGroup>, "visit"> {
+    return this.#index;
+  }
+
+  /** From the included rows to the rows that include them. */
+  get includePaths(): readonly IncludePath[] {
+    return this.#includePaths;
+  }
+
+  /** Whether any group has live subscribers: the others look for changes by themselves. */
   get hasLiveSubscribers(): boolean {
-    for (const { liveSubscribers: members } of this.groups) if (members.size > 0) return true;
+    for (const { liveSubscribers } of this.#groups) if (liveSubscribers.size > 0) return true;
     return false;
+  }
+
+  add(group: SubscriberGroup): void {
+    this.#groups.add(group);
+    this.#index.add(group);
+  }
+
+  remove(group: SubscriberGroup): void {
+    this.#groups.delete(group);
+    this.#index.remove(group);
+  }
+
+  /** Compiles its filters again, because memory decides less than before. */
+  recompile(): void {
+    this.#includePaths = includePathsOfView(this.query.view.shown, this.#matcher);
+    for (const group of this.#groups) {
+      this.#index.remove(group);
+      this.#index.add(group);
+    }
   }
 }

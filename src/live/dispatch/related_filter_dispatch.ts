@@ -1,79 +1,78 @@
 import type { Change, Position } from "../../db/changes/change_log.ts";
 import { positionOrdinal } from "../../db/changes/log_position.ts";
 import type { ChangeBatch } from "../feed/change_feed.ts";
-import type { SubscriberGroup } from "./subscriber_group.ts";
-import type { GroupEvents } from "./group_held_rows.ts";
-import { evaluateCurrentRows } from "../match/evaluate_current_rows.ts";
-import { netRowChanges, type RowChange, unchangedRow } from "../match/row_change.ts";
-import { mayAffectFilters } from "../match/may_affect_filters.ts";
-import type { DispatchOptions } from "./batch_dispatch.ts";
 import { AffectedParents } from "../match/affected_parents.ts";
+import { evaluateCurrentRows, type EvaluationContext } from "../match/evaluate_current_rows.ts";
+import { mayAffectFilter } from "../match/may_affect_filter.ts";
+import { netRowChanges, type RowChange, unchangedRow } from "../match/row_change.ts";
+import type { GroupEvents } from "./group_held_rows.ts";
+import type { SubscriberGroup } from "./subscriber_group.ts";
 
 /**
- * The part of a tick that concerns groups whose filters walk along relations. Which of their rows
- * come and go the database says: of the rows that have changed, and of those at the other end of a
- * related one that has.
+ * The part of a batch that concerns groups whose filters read related rows. Only the database can
+ * decide which of their rows come and go: the rows that have changed, and the parents of related
+ * rows that have.
  */
 export class RelatedFilterDispatch {
-  readonly #options: Pick<DispatchOptions, "matcher" | "log">;
+  readonly #options: Pick<EvaluationContext, "matcher" | "log">;
   readonly #batch: ChangeBatch;
   readonly #rowChanges = new Map<SubscriberGroup, RowChange[]>();
   readonly #affectedParents = new AffectedParents<SubscriberGroup>();
 
-  constructor(options: Pick<DispatchOptions, "matcher" | "log">, batch: ChangeBatch) {
+  constructor(options: Pick<EvaluationContext, "matcher" | "log">, batch: ChangeBatch) {
     this.#options = options;
     this.#batch = batch;
   }
 
-  /** All that are concerned. */
+  /** All groups that have rows to evaluate. */
   get groups(): readonly SubscriberGroup[] {
     return [...new Set([...this.#rowChanges.keys(), ...this.#affectedParents.groups])];
   }
 
-  /** A row passes by a group. False where its followers must begin anew. */
+  /** A row of the group has changed. False where its subscribers must begin again. */
   matchRow(group: SubscriberGroup, rowChange: RowChange): boolean {
     const images = [rowChange.before, rowChange.after];
     if (images.every((image) => image === null || group.decide(image) === false)) return true;
-    // What a step does is told once, when it is over.
+    // Events are made once for a whole step.
     if (this.#batch.to === null || group.liveSubscribers.size === 0) return false;
     this.#add(group, rowChange);
     return true;
   }
 
-  /** A row has changed that a filter of the group may walk to. False as above. */
+  /** A related row has changed that the filter may read. False as above. */
   matchRelated(group: SubscriberGroup, change: Change): boolean {
-    const { query: { filter }, heldRows: rows } = group;
-    if (!mayAffectFilters(change, [filter], this.#options.matcher)) return true;
+    const { query: { filter }, heldRows } = group;
+    if (!mayAffectFilter(change, filter, this.#options.matcher)) return true;
     const isNamed = change.kind !== "truncate" && change.kind !== "touch";
-    // Of rows that were not themselves changed, only memory knows whether they passed before.
-    if (!isNamed || this.#batch.to === null || rows?.held.isComplete !== true) return false;
+    // Whether rows passed that have not changed themselves, only the memory of held rows knows.
+    if (!isNamed || this.#batch.to === null || heldRows?.held.isComplete !== true) return false;
     this.#affectedParents.add(change, group);
     return true;
   }
 
-  /** What is told to whom; null to those who must begin anew. */
+  /** The events of each group; null where its subscribers must begin again. */
   async evaluate(to: Position): Promise<ReadonlyMap<SubscriberGroup, GroupEvents | null>> {
     const { log, matcher } = this.#options;
-    const sent = new Map<SubscriberGroup, GroupEvents | null>();
+    const events = new Map<SubscriberGroup, GroupEvents | null>();
     if (!this.#affectedParents.isEmpty) {
       const { rows, overflowing } = await this.#affectedParents.findAll(log);
       for (const { row, groups } of rows) {
         const rowChange = unchangedRow(row, positionOrdinal(to));
         for (const group of groups) this.#add(group, rowChange);
       }
-      for (const group of overflowing) sent.set(group, null);
+      for (const group of overflowing) events.set(group, null);
     }
-    const concernedRows = [...this.#rowChanges].flatMap(([group, rowChanges]) => {
-      const { heldRows: rows, query: { table } } = group;
-      if (rows === null || sent.has(group)) return [];
+    const requests = [...this.#rowChanges].flatMap(([group, rowChanges]) => {
+      const { heldRows, query: { table } } = group;
+      if (heldRows === null || events.has(group)) return [];
       const net = netRowChanges(rowChanges, table);
-      return [{ group, rows, rowChanges: net, held: rows.held, isRepeat: false }];
+      return [{ group, heldRows, rowChanges: net, held: heldRows.held, isRepeat: false }];
     });
-    const evaluations = await evaluateCurrentRows(concernedRows, { log, matcher, to });
-    for (const [{ group, rows }, list] of evaluations) {
-      sent.set(group, list === null ? null : rows.eventsOf(list));
+    const evaluated = await evaluateCurrentRows(requests, { log, matcher, to });
+    for (const [{ group, heldRows }, evaluations] of evaluated) {
+      events.set(group, evaluations === null ? null : heldRows.eventsOf(evaluations));
     }
-    return sent;
+    return events;
   }
 
   #add(group: SubscriberGroup, rowChange: RowChange): void {

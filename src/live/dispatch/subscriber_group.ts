@@ -1,73 +1,37 @@
-import type { Position } from "../../db/changes/change_log.ts";
-import type { RowReader } from "../../db/rows.ts";
-import { canonicalFilterText } from "../../filter/canonical_filter.ts";
 import type { InMemoryMatcher } from "../../filter/match/in_memory_matcher.ts";
-import type { Filter } from "../../filter/filter.ts";
-import type { TableInfo } from "../../schema/table_info.ts";
+import { type CompiledLiveQuery, type LiveQuery, liveQueryKey, viewKey } from "../live_query.ts";
+import type { AffectedGroup } from "../match/affected_parents.ts";
 import { type ColumnMask, columnsReadBy } from "../match/column_mask.ts";
-import type { InvalidationReason } from "./server_sent_events.ts";
-import type { GroupHeldRows } from "./group_held_rows.ts";
 import type { HeldRows } from "../match/held_rows.ts";
-import type { Transition } from "../match/row_change.ts";
-import type { IncludeGroup } from "./include_group.ts";
-import type { LiveView } from "../live_view.ts";
 import type { IncludePath } from "../match/include_path.ts";
+import type { GroupHeldRows } from "./group_held_rows.ts";
+import type { GroupListener, LiveSubscriber, TransitionListener } from "./group_listener.ts";
+import type { InvalidationReason } from "./server_sent_events.ts";
 
-/** Which rows somebody follows, and how they are shown. */
-export interface LiveQuery {
-  /** Where the resource is mounted: one table may be served twice. */
-  readonly resource: string;
-  readonly table: TableInfo;
-  readonly reader: RowReader;
-  /** Scope, filter of the request and "not deleted", as one. */
-  readonly filter: Filter;
-  readonly view: LiveView;
-}
-
-/** Somebody who is told of rows. */
-export interface GroupListener {
-  /** Must begin anew. */
-  invalidate(reason: InvalidationReason): void;
-  /** Can be told nothing more, because of an error of ours. */
-  fail(error: unknown): void;
-}
-
-/** A subscriber who reads live. */
-export interface LiveSubscriber extends GroupListener {
-  /** Takes bytes that are shared with others; `to` is null where the step goes on. */
-  deliver(bytes: Uint8Array, to: Position | null): void;
-}
-
-/** Somebody who makes something else of the rows than frames. */
-export interface TransitionListener extends GroupListener {
-  /** Takes what happened to the rows, in order; a step may come in parts. Never throws. */
-  receive(events: readonly Transition[]): void;
-}
-
-/** The subscribers who see the same: what is done for one is done for all. */
-export class SubscriberGroup {
+/** The subscribers of one live query: what is computed for one serves all of them. */
+export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
   readonly key: string;
-  /** Shared with those who show rows alike. */
+  /** Shared with the groups that show rows alike. */
   readonly viewKey: string;
-  /** What makes a position a token of this group. */
+  /** Seals the resume tokens of this group. */
   readonly queryDigest: string;
   readonly query: LiveQuery;
-  /** With whom it shares what is shown under its rows; null where nothing is. */
-  readonly includeGroup: IncludeGroup | null;
-  /** What its live readers hold; null where a row alone decides whether it passes. */
+  /** Shared with the groups that show the same related rows; null where none are shown. */
+  readonly includeGroup: AffectedGroup | null;
+  /** The rows that its live subscribers hold; null where a row alone decides whether it passes. */
   readonly heldRows: GroupHeldRows | null;
-  /** From the rows that its filter walks to back to its own. */
+  /** From the related rows that its filter reads back to its own rows. */
   includePaths: readonly IncludePath[];
-  readonly #liveSubscribers: Set<LiveSubscriber> = new Set();
   readonly transitionListeners: Set<TransitionListener> = new Set();
-  /** The columns that decide it. */
+  readonly #liveSubscribers: Set<LiveSubscriber> = new Set();
+  /** The columns that its filter reads. */
   readonly columnsRead: ColumnMask;
-  /** How memory decides which rows they see. */
+  /** How memory decides whether a row passes its filter. */
   decide: InMemoryMatcher;
-  /** How many there are in all. */
+  /** The number of its subscribers, live or not, and of its listeners. */
   size = 0;
 
-  /** Nobody is in it yet. */
+  /** Begins without subscribers. */
   constructor(
     query: LiveQuery,
     { decide, includePaths, includeGroup, queryDigest, heldRows }: Pick<
@@ -86,20 +50,20 @@ export class SubscriberGroup {
     this.heldRows = heldRows;
   }
 
-  /** Those who read live; the others catch up by themselves. */
+  /** The subscribers that read live; the others catch up by themselves. */
   get liveSubscribers(): ReadonlySet<LiveSubscriber> {
     return this.#liveSubscribers;
   }
 
   /**
-   * Whether rows are told as they are now, once for each step, because more than their own changes
-   * decides what is told of them.
+   * Whether rows are sent as they are now, once for each step, because more than their own changes
+   * decides which events they have.
    */
   get isSentByStep(): boolean {
     return this.includeGroup !== null || this.heldRows !== null;
   }
 
-  /** One more reads live; `held` is what it holds, where that is kept. */
+  /** Adds a subscriber that reads live; `held` are the rows that it holds, where that is kept. */
   join(subscriber: LiveSubscriber, held: HeldRows | null): void {
     if (this.heldRows !== null && held !== null) {
       this.heldRows.join(subscriber, held, this.#liveSubscribers);
@@ -107,29 +71,24 @@ export class SubscriberGroup {
     this.#liveSubscribers.add(subscriber);
   }
 
-  /** One reads live no more; gives what stays known of what it holds. */
+  /** Removes one that reads live; returns what stays known of the rows that it holds. */
   leave(subscriber: LiveSubscriber): HeldRows | null {
     if (!this.#liveSubscribers.delete(subscriber)) return null;
     return this.heldRows?.leave(subscriber, this.#liveSubscribers) ?? null;
   }
 
-  /** Whether anybody is to be told of anything. */
+  /** Whether any listener is to receive anything. */
   get hasListeners(): boolean {
     return this.#liveSubscribers.size > 0 || this.transitionListeners.size > 0;
   }
 
-  /** All who are to be told, as they are now. */
+  /** All listeners at this moment. */
   listeners(): readonly GroupListener[] {
     return [...this.#liveSubscribers, ...this.transitionListeners];
   }
-}
 
-/** A text that two interests share only when they show rows alike. */
-export function viewKey({ resource, view }: Pick<LiveQuery, "resource" | "view">): string {
-  return `${resource} ${view.key}`;
-}
-
-/** A text that two interests share only when they show the same. */
-export function liveQueryKey(query: LiveQuery): string {
-  return JSON.stringify([viewKey(query), canonicalFilterText(query.filter)]);
+  /** All live subscribers and listeners must read the rows again. */
+  invalidate(reason: InvalidationReason): void {
+    for (const listener of this.listeners()) listener.invalidate(reason);
+  }
 }

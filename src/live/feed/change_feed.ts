@@ -4,34 +4,34 @@ import { orderByTransaction } from "./order_by_transaction.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { RingBuffer, type RingBufferLimits } from "./ring_buffer.ts";
 
-/** A step of the log on its way to the subscribers, or a part of a large one. */
+/** The changes of one step of the log, or a part of a large step. */
 export interface ChangeBatch {
   readonly changes: readonly Change[];
-  /** Where one stands behind it; null where more parts of the step follow. */
+  /** The position after it; null where more parts of the step follow. */
   readonly to: Position | null;
 }
 
-/** What a feed feeds, and how it reports. */
+/** What a feed reads, and where it publishes. */
 export interface ChangeFeedOptions {
   readonly log: ChangeLog;
   readonly runtime: Runtime;
   readonly ringLimits: RingBufferLimits;
-  /** Takes each tick, in order. The feed's position moves once it is done. */
-  publish(tick: ChangeBatch): MaybePromise<void>;
-  /** History ended before it was read: nobody knows what has changed. */
+  /** Takes each batch, in order. The feed's position advances once it is done. */
+  publish(batch: ChangeBatch): MaybePromise<void>;
+  /** The next changes have been purged before they were read. */
   onHistoryLost(): void;
 }
 
 /**
- * The one reader of a log in this process, and the only publisher of what is in it. Hints make it
- * look; it reads until there is nothing more.
+ * The only reader of a log in this process, and the only publisher of its changes. A hint wakes it,
+ * and it reads until there are no more.
  */
 export class ChangeFeed {
   /** The last steps. */
   readonly ringBuffer: RingBuffer;
   readonly #options: ChangeFeedOptions;
   readonly #stopHints: () => void;
-  /** Resolves when whoever keeps the feed to itself is done. */
+  /** Resolves when the work is done that has the feed to itself. */
   #busy: Promise<void> | null = null;
   #isReading = false;
   #isWanted = false;
@@ -48,28 +48,28 @@ export class ChangeFeed {
   /** Begins where the log ends now. */
   static async start(options: ChangeFeedOptions): Promise<ChangeFeed> {
     const feed = new ChangeFeed(options, await options.log.end());
-    // What was committed before hints could come.
+    // Changes may have been committed before the feed received hints.
     feed.wake();
     return feed;
   }
 
-  /** Everything that it covers was published. */
+  /** All changes that it covers were published. */
   get position(): Position {
     return this.ringBuffer.end;
   }
 
-  /** Whether there is nothing left to read, as far as it knows. */
+  /** Whether there is nothing left to read, as far as is known. */
   get isIdle(): boolean {
     return !this.#isReading;
   }
 
-  /** There may be something new. Never rejects, and never waits. */
+  /** Reads, because there may be new changes. Never rejects, and never waits. */
   wake(): void {
     this.#isWanted = true;
     if (!this.#isReading && this.#cancelRetry === null) void this.#read();
   }
 
-  /** Reads until it covers a position; false where it cannot get there. */
+  /** Reads until its position covers another one; false where it never does. */
   async readUpTo(position: Position): Promise<boolean> {
     for (let tries = 0; tries < maxTries; tries++) {
       if (this.#options.log.includes(this.position, position)) return true;
@@ -79,7 +79,7 @@ export class ChangeFeed {
     return this.#options.log.includes(this.position, position);
   }
 
-  /** Runs `work` while nothing is being published: what it sees as the position stays that. */
+  /** Runs `work` while nothing is published, so that the position stays the same. */
   whilePaused<T>(work: () => MaybePromise<T>): Promise<T> {
     return this.#exclusively(work);
   }
@@ -96,8 +96,10 @@ export class ChangeFeed {
     try {
       while (this.#isWanted && !this.#isClosed) {
         this.#isWanted = false;
-        // Hints that come meanwhile are for what may follow the last step read.
-        while (await this.#exclusively(() => this.#publishNext())) { /* until nothing is new */ }
+        // A hint during the read may be for changes after the last step.
+        while (
+          await this.#exclusively(() => this.#publishNext())
+        ) { /* until there are no new changes */ }
       }
       this.#failures = 0;
     } catch (error) {
@@ -107,7 +109,7 @@ export class ChangeFeed {
     }
   }
 
-  /** One whole step; answers whether there was anything in it. */
+  /** Publishes one whole step; returns whether it had changes. */
   async #publishNext(): Promise<boolean> {
     if (this.#isClosed) return false;
     const { log, publish, onHistoryLost: lost, ringLimits } = this.#options;
@@ -127,7 +129,7 @@ export class ChangeFeed {
       count += part.length;
       for (const { sizeBytes } of part) bytes += sizeBytes;
       if (count > 0) await publish({ changes: part, to: step.to });
-      // A step that memory could not hold is left in the log, and all before it with it.
+      // A step that is too large for memory stays in the log only, and so do all steps before it.
       const isHeld = count <= ringLimits.changes && bytes <= ringLimits.bytes;
       if (isHeld) changes.push(...part);
       if (step.to !== null) {
@@ -166,5 +168,5 @@ export class ChangeFeed {
 const firstRetryMs = 100;
 const maxRetryMs = 5_000;
 
-/** One is enough where a database keeps its order; a few more are no harm. */
+/** One read is enough where the database keeps its order; a few more do no harm. */
 const maxTries = 5;

@@ -4,26 +4,26 @@ import { orderByTransaction } from "./order_by_transaction.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { RingBuffer, RingBufferEntry } from "./ring_buffer.ts";
 
-/** How far somebody has read who does not read live. */
+/** How far a stream that is not live has read. */
 export interface HistoryCursor {
-  /** Everything that it covers was read. */
+  /** All changes that it covers were read. */
   readonly position: Position;
-  /** Where a step was left in the middle: in the ring by its place, in the log by its part. */
+  /** Where it stands in the middle of a step: in the ring buffer or in the log. */
   readonly within: PositionInRing | Step | null;
 }
 
 interface PositionInRing {
   readonly entry: number;
   readonly offset: number;
-  /** The same as a position, where one can stand in the middle of a step. */
+  /** The same as a position, where a position can be within a step. */
   readonly position: Position | null;
 }
 
-/** The next changes behind a cursor. */
+/** The next changes after a cursor. */
 export interface HistoryWindow {
   readonly changes: readonly Change[];
   readonly cursor: HistoryCursor;
-  /** Whether this is all that there is now. */
+  /** Whether there are no more changes now. */
   readonly isEnd: boolean;
   /** Whether it begins a step again of which a part was read before. */
   readonly isRepeated: boolean;
@@ -34,24 +34,24 @@ export function cursorAt(position: Position): HistoryCursor {
   return { position, within: null };
 }
 
-/** What happened after a position: from memory where it reaches back so far, else from the log. */
+/** Reads the changes after a position: from memory where it still has them, else from the log. */
 export class ChangeHistory {
   readonly #log: ChangeLog;
   readonly #ringBuffer: RingBuffer;
 
-  /** Both are the feed's. */
+  /** Both belong to the feed. */
   constructor(log: ChangeLog, ringBuffer: RingBuffer) {
     this.#log = log;
     this.#ringBuffer = ringBuffer;
   }
 
-  /** About `most` changes behind a cursor, in order; null where they are forgotten. */
-  read(cursor: HistoryCursor, most: number): MaybePromise<HistoryWindow | null> {
-    return this.readFromMemory(cursor, most) ?? this.#readFromLog(cursor, most);
+  /** About `max` changes after a cursor, in order; null where they have been purged. */
+  read(cursor: HistoryCursor, max: number): MaybePromise<HistoryWindow | null> {
+    return this.readFromMemory(cursor, max) ?? this.#readFromLog(cursor, max);
   }
 
-  /** The same from memory alone; null where it does not reach back so far. */
-  readFromMemory({ position, within }: HistoryCursor, most: number): HistoryWindow | null {
+  /** The same from memory alone; null where it no longer has them. */
+  readFromMemory({ position, within }: HistoryCursor, max: number): HistoryWindow | null {
     const isInLog = within !== null && "changes" in within;
     const start = within === null || isInLog ? this.#ringBuffer.find(position) : within.entry;
     if (start === null || isInLog) return null;
@@ -61,9 +61,9 @@ export class ChangeHistory {
     const changes: Change[] = [];
     for (; number < this.#ringBuffer.next; number++, offset = 0) {
       const entry = this.#ringBuffer.at(number);
-      // It was forgotten while the reader stood in the middle of it: the log begins it again.
+      // It was dropped while the reader was in the middle of it: the log begins it again.
       if (entry === undefined) return null;
-      for (; offset < entry.changes.length && changes.length < most; offset++) {
+      for (; offset < entry.changes.length && changes.length < max; offset++) {
         const change = entry.changes[offset];
         if (change !== undefined && !this.#log.covers(position, change)) changes.push(change);
       }
@@ -79,7 +79,7 @@ export class ChangeHistory {
         };
       }
       reached = this.#later(entry.to, reached);
-      if (changes.length >= most && number + 1 < this.#ringBuffer.next) {
+      if (changes.length >= max && number + 1 < this.#ringBuffer.next) {
         return { changes, cursor: cursorAt(reached), isEnd: false, isRepeated: false };
       }
     }
@@ -89,7 +89,7 @@ export class ChangeHistory {
 
   async #readFromLog(
     { position, within }: HistoryCursor,
-    most: number,
+    max: number,
   ): Promise<HistoryWindow | null> {
     const part = within !== null && "changes" in within ? within : null;
     const exact = within !== null && "entry" in within ? within.position : position;
@@ -99,13 +99,13 @@ export class ChangeHistory {
     return {
       changes: orderByTransaction(changes),
       cursor: to === null ? { position: exact ?? position, within: step } : cursorAt(to),
-      // A log gives what it has, up to some number. Who joins the live readers looks once more.
-      isEnd: to !== null && changes.length < most,
+      // A log returns changes up to a number of its own; a stream that goes live reads once more.
+      isEnd: to !== null && changes.length < max,
       isRepeated: exact === null,
     };
   }
 
-  /** A reader may stand further than memory ends: a page tells of what the feed has yet to read. */
+  /** A reader may be ahead of the ring buffer: a page covers changes that the feed has not read. */
   #later(next: Position, reached: Position): Position {
     return this.#log.includes(next, reached) ? next : reached;
   }

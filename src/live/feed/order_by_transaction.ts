@@ -1,15 +1,15 @@
 import type { Change } from "../../db/changes/change_log.ts";
 
 /**
- * Puts the changes of each transaction side by side, so that nobody is shown half of one between
- * the halves of another. The changes of one row keep their order: whoever changes a row after
- * somebody else draws all further numbers after that one's commit, so that transactions by their
- * last numbers stand in an order of commits.
+ * Puts the changes of each transaction side by side, so that no client receives half of one between
+ * the halves of another. The changes of one row keep their order: a transaction that changes a row
+ * after another one draws all further numbers after that one's commit, so that the last numbers of
+ * transactions are in an order of commits.
  */
 export function orderByTransaction(changes: readonly Change[]): readonly Change[] {
   const lastSeqs = new Map<bigint, number>();
   for (const { transaction, seq } of changes) {
-    // Without transactions the log has their order already.
+    // A log without transaction numbers is in their order already.
     if (transaction === null) return changes;
     lastSeqs.set(transaction, Math.max(seq, lastSeqs.get(transaction) ?? 0));
   }

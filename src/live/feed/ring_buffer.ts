@@ -3,30 +3,30 @@ import type { Change, ChangeLog, Position } from "../../db/changes/change_log.ts
 /** One step of the log, whole. */
 export interface RingBufferEntry {
   readonly changes: readonly Change[];
-  /** Where one stands behind it. */
+  /** The position after it. */
   readonly to: Position;
 }
 
-/** How much is remembered at most. */
+/** The most that a ring buffer holds. */
 export interface RingBufferLimits {
   readonly changes: number;
-  /** Of their images. */
+  /** Of the row images. */
   readonly bytes: number;
 }
 
-/** The last steps, so that whoever was away for a moment costs the database nothing. */
+/** The last steps of the log, so that a stream that lags for a moment needs no query. */
 export class RingBuffer {
   readonly #log: ChangeLog;
   readonly #limits: RingBufferLimits;
   #entries: RingBufferEntry[] = [];
-  /** The number of the first entry; numbers go on for ever. */
+  /** The number of the first entry; numbers increase for ever. */
   #first = 0;
   #changes = 0;
   #bytes = 0;
   #start: Position;
   #end: Position;
 
-  /** Remembers what comes after `start`. */
+  /** Begins empty, after `start`. */
   constructor(log: ChangeLog, start: Position, limits: RingBufferLimits) {
     this.#log = log;
     this.#limits = limits;
@@ -39,12 +39,12 @@ export class RingBuffer {
     return this.#end;
   }
 
-  /** The number behind the last entry. */
+  /** The number after the last entry. */
   get next(): number {
     return this.#first + this.#entries.length;
   }
 
-  /** Nothing of before counts any more. */
+  /** Drops all entries, and begins after `start`. */
   restart(start: Position): void {
     this.#first = this.next;
     this.#entries = [];
@@ -54,22 +54,22 @@ export class RingBuffer {
     this.#end = start;
   }
 
-  /** One more step; without changes it only moves the end. */
+  /** Adds a step; without changes it only advances the end. */
   push(entry: RingBufferEntry): void {
     this.#end = entry.to;
     if (entry.changes.length === 0) return;
     this.#entries.push(entry);
     this.#changes += entry.changes.length;
     this.#bytes += sizeOf(entry);
-    this.#forget();
+    this.#dropOldest();
   }
 
-  /** The entry of a number; undefined once it is forgotten, and at the end. */
+  /** The entry of a number; undefined once it was dropped, and at the end. */
   at(number: number): RingBufferEntry | undefined {
     return this.#entries[number - this.#first];
   }
 
-  /** The number of the first entry that a position does not cover; null where it is forgotten. */
+  /** The number of the first entry that a position does not cover; null where it was dropped. */
   find(position: Position): number | null {
     if (!this.#log.includes(position, this.#start)) return null;
     let low = 0;
@@ -82,19 +82,19 @@ export class RingBuffer {
     return this.#first + low;
   }
 
-  #forget(): void {
+  #dropOldest(): void {
     const { changes, bytes } = this.#limits;
-    let gone = 0;
+    let dropped = 0;
     while (this.#changes > changes || this.#bytes > bytes) {
-      const entry = this.#entries[gone++];
+      const entry = this.#entries[dropped++];
       if (entry === undefined) break;
       this.#changes -= entry.changes.length;
       this.#bytes -= sizeOf(entry);
       this.#start = entry.to;
     }
-    if (gone === 0) return;
-    this.#entries.splice(0, gone);
-    this.#first += gone;
+    if (dropped === 0) return;
+    this.#entries.splice(0, dropped);
+    this.#first += dropped;
   }
 }
 

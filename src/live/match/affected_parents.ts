@@ -3,55 +3,55 @@ import type { Connection } from "../../db/driver.ts";
 import { fetchRelated, type RowReader } from "../../db/rows.ts";
 import { keyId, keyOf } from "../../plan/key.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
-import type { LiveQuery } from "../dispatch/subscriber_group.ts";
-import { rowChangeKey, rowChangesOf } from "./row_change.ts";
+import type { LiveQuery } from "../live_query.ts";
 import { type IncludePath, linkValuesOf, type ParentStep } from "./include_path.ts";
+import { rowChangeKey, rowChangesOf } from "./row_change.ts";
 
-/** Those to whom the changes of related rows are something, and how one gets to their rows. */
+/** Groups of subscribers whose rows can be affected by changes of related rows. */
 export interface AffectedGroup {
   readonly query: Pick<LiveQuery, "resource" | "table" | "reader">;
   readonly includePaths: readonly IncludePath[];
 }
 
-/** A row under which something has changed, as it is now. */
-export interface AffectedParent<S> {
+/** A row whose related rows have changed, as it is now. */
+export interface AffectedParent<G> {
   readonly row: Row;
-  /** To whom something has changed under it. */
-  readonly groups: ReadonlySet<S>;
+  /** The groups for which they have. */
+  readonly groups: ReadonlySet<G>;
 }
 
-/** What was found above the changes. */
-export interface FoundParents<S> {
-  readonly rows: readonly AffectedParent<S>[];
-  /** To whom too much has changed at once. */
-  readonly overflowing: ReadonlySet<S>;
+/** The parents that a search has found. */
+export interface FoundParents<G> {
+  readonly rows: readonly AffectedParent<G>[];
+  /** The groups that have more affected parents than are evaluated at once. */
+  readonly overflowing: ReadonlySet<G>;
 }
 
-/** The most rows that are told because of related ones, for each way that leads to them. */
+/** The most parents that one include path may lead to. */
 export const maxAffectedParents = 500;
 
 /**
- * The rows under which something has changed that is shown there, or that decides about them. Those
- * who get there by the same relations share the search: one statement for each step up, however
- * many changes and subscribers there are.
+ * Finds the rows whose included rows have changed, or the related rows that their filter reads.
+ * Groups with the same include paths share the search: one statement for each step up, however many
+ * changes and subscribers there are.
  */
-export class AffectedParents<S extends AffectedGroup> {
-  readonly #searches = new Map<string, ParentSearch<S>>();
+export class AffectedParents<G extends AffectedGroup> {
+  readonly #searches = new Map<string, ParentSearch<G>>();
 
-  /** Whether nothing has changed under any row. */
+  /** Whether no change can affect any parent. */
   get isEmpty(): boolean {
     return this.#searches.size === 0;
   }
 
-  /** All to whom something may have changed. */
-  get groups(): ReadonlySet<S> {
-    const groups = new Set<S>();
+  /** All groups with parents that may be affected. */
+  get groups(): ReadonlySet<G> {
+    const groups = new Set<G>();
     for (const { keys } of this.#searches.values()) addAll(groups, keys.values());
     return groups;
   }
 
-  /** Follows a change to the rows above its own. */
-  add(change: Change, group: S): void {
+  /** Adds the parents of a changed row to the search. */
+  add(change: Change, group: G): void {
     for (const path of group.includePaths) {
       if (path.table !== change.table) continue;
       for (const value of linkValuesOf(change, path)) {
@@ -62,16 +62,16 @@ export class AffectedParents<S extends AffectedGroup> {
   }
 
   /**
-   * Finds the rows above `changes`, which are all up to `position`. A row that has changed itself
-   * is none of them where that is told as well, or will be: what is shown under it comes along.
+   * Finds the parents that are affected by `changes`, which are all up to `position`, without those
+   * that have changed themselves: their own events show the included rows as well.
    */
   async find(
     log: ChangeLog,
     changes: readonly Change[],
     position: Position,
-  ): Promise<FoundParents<S>> {
+  ): Promise<FoundParents<G>> {
     const parentRows = await this.#readParents(log);
-    // They may have been read later than the changes.
+    // The parents may have been read later than the changes.
     const isAhead = parentRows.some(({ rows, at }) =>
       rows !== null && rows.size > 0 && !log.includes(position, at)
     );
@@ -79,25 +79,25 @@ export class AffectedParents<S extends AffectedGroup> {
     return this.#gather(parentRows, new ChangedRows([...changes, ...next?.changes ?? []]));
   }
 
-  /** The same with those that have changed themselves. */
-  async findAll(log: ChangeLog): Promise<FoundParents<S>> {
+  /** The same with the parents that have changed themselves. */
+  async findAll(log: ChangeLog): Promise<FoundParents<G>> {
     return this.#gather(await this.#readParents(log), new ChangedRows([]));
   }
 
-  #readParents(log: ChangeLog): Promise<readonly ParentRows<S>[]> {
-    return Promise.all([...this.#searches.values()].map((search) => parentStep(search, log)));
+  #readParents(log: ChangeLog): Promise<readonly ParentRows<G>[]> {
+    return Promise.all([...this.#searches.values()].map((search) => searchParents(search, log)));
   }
 
-  #gather(parentRows: readonly ParentRows<S>[], changed: ChangedRows): FoundParents<S> {
-    const affected = new Map<string, { readonly row: Row; readonly groups: Set<S> }>();
-    const overflowing = new Set<S>();
+  #gather(parentRows: readonly ParentRows<G>[], changed: ChangedRows): FoundParents<G> {
+    const affected = new Map<string, { readonly row: Row; readonly groups: Set<G> }>();
+    const overflowing = new Set<G>();
     const searches = [...this.#searches.values()];
     for (const [index, { keys, group: { query: { resource, table } } }] of searches.entries()) {
       const rows = parentRows[index]?.rows ?? null;
       if (rows === null) addAll(overflowing, keys.values());
       for (const [row, groups] of rows ?? []) {
         if (changed.has(row, table)) continue;
-        // Several ways may lead to one row.
+        // Several paths may lead to one row.
         const id = `${resource} ${keyId(keyOf(row, table), table)}`;
         const known = affected.get(id) ?? { row, groups: new Set() };
         addAll(known.groups, [groups]);
@@ -107,60 +107,60 @@ export class AffectedParents<S extends AffectedGroup> {
     return { rows: [...affected.values()], overflowing };
   }
 
-  #searchOf({ name, parentSteps }: IncludePath, group: S): ParentSearch<S> {
+  #searchOf({ name, parentSteps }: IncludePath, group: G): ParentSearch<G> {
     const id = `${group.query.resource} ${name}`;
     const known = this.#searches.get(id);
     if (known !== undefined) return known;
-    const search: ParentSearch<S> = { parentSteps, group, keys: new Map() };
+    const search: ParentSearch<G> = { parentSteps, group, keys: new Map() };
     this.#searches.set(id, search);
     return search;
   }
 }
 
-/** One way up, and where it begins. */
-interface ParentSearch<S> {
+/** One include path, and the values that it begins with. */
+interface ParentSearch<G> {
   readonly parentSteps: readonly ParentStep[];
-  /** One of those who go this way. */
-  readonly group: S;
-  /** The values that lead up, and for whom. */
-  readonly keys: Map<unknown, Set<S>>;
+  /** One of the groups that have this path. */
+  readonly group: G;
+  /** The values that link changed rows to parents, and for which groups. */
+  readonly keys: Map<unknown, Set<G>>;
 }
 
-interface ParentRows<S> {
+interface ParentRows<G> {
   /** Null where there are too many. */
-  readonly rows: ReadonlyMap<Row, ReadonlySet<S>> | null;
-  /** What the rows know of. */
+  readonly rows: ReadonlyMap<Row, ReadonlySet<G>> | null;
+  /** The rows were read at this position. */
   readonly at: Position;
 }
 
-async function parentStep<S extends AffectedGroup>(
-  { parentSteps, group, keys: first }: ParentSearch<S>,
+async function searchParents<G extends AffectedGroup>(
+  { parentSteps, group, keys: first }: ParentSearch<G>,
   log: ChangeLog,
-): Promise<ParentRows<S>> {
+): Promise<ParentRows<G>> {
   const { table, reader } = group.query;
-  let keys: ReadonlyMap<unknown, ReadonlySet<S>> = first;
+  let keys: ReadonlyMap<unknown, ReadonlySet<G>> = first;
   for (const [index, step] of parentSteps.entries()) {
-    const above = parentSteps[index + 1]?.relation.steps[0].own;
-    const columns = above === undefined ? table.columns : [above];
-    const { rows, at } = await readAbove(log, { step, keys, columns, reader });
-    if (rows === null || above === undefined) return { rows, at };
-    keys = keysOf(rows, above);
+    const parentKey = parentSteps[index + 1]?.relation.steps[0].own;
+    const columns = parentKey === undefined ? table.columns : [parentKey];
+    const { rows, at } = await readParents(log, { step, keys, columns, reader });
+    if (rows === null || parentKey === undefined) return { rows, at };
+    keys = keysOf(rows, parentKey);
     if (keys.size === 0) return { rows: new Map(), at };
   }
-  throw new Error("A way leads somewhere");
+  throw new Error("An include path has a step");
 }
 
-interface Step<S> {
+interface ParentRead<G> {
   readonly step: ParentStep;
-  readonly keys: ReadonlyMap<unknown, ReadonlySet<S>>;
+  readonly keys: ReadonlyMap<unknown, ReadonlySet<G>>;
   readonly columns: readonly ColumnInfo[];
   readonly reader: RowReader;
 }
 
-async function readAbove<S>(
+async function readParents<G>(
   log: ChangeLog,
-  { step: { relation, where, links, isIndexed }, keys, columns, reader }: Step<S>,
-): Promise<ParentRows<S>> {
+  { step: { relation, where, links, isIndexed }, keys, columns, reader }: ParentRead<G>,
+): Promise<ParentRows<G>> {
   let at: Position | null = null;
   const connection: Connection = {
     async query(statement) {
@@ -179,7 +179,7 @@ async function readAbove<S>(
     links,
     order: target.primaryKey.map((column) => ({ column, descending: false })),
     limit: maxAffectedParents + 1,
-    // One more tells that there are too many.
+    // One more shows that there are too many.
     most: maxAffectedParents + 1,
     byIndex: isIndexed,
   }, reader);
@@ -187,16 +187,16 @@ async function readAbove<S>(
   if (found.rows.length > maxAffectedParents) return { rows: null, at };
   const groups = [...keys.values()];
   const rows = new Map(found.rows.map((row, index) => {
-    return [row, groups[found.places[index] ?? -1] ?? new Set<S>()] as const;
+    return [row, groups[found.places[index] ?? -1] ?? new Set<G>()] as const;
   }));
   return { rows, at };
 }
 
-function keysOf<S>(
-  rows: ReadonlyMap<Row, ReadonlySet<S>>,
+function keysOf<G>(
+  rows: ReadonlyMap<Row, ReadonlySet<G>>,
   { name }: ColumnInfo,
-): ReadonlyMap<unknown, ReadonlySet<S>> {
-  const keys = new Map<unknown, Set<S>>();
+): ReadonlyMap<unknown, ReadonlySet<G>> {
+  const keys = new Map<unknown, Set<G>>();
   for (const [row, groups] of rows) {
     const key = row[name] ?? null;
     if (key === null) continue;
@@ -207,7 +207,7 @@ function keysOf<S>(
   return keys;
 }
 
-/** Which rows some changes are about. */
+/** The rows that some changes are about. */
 class ChangedRows {
   readonly #changes: readonly Change[];
   readonly #byTable = new Map<TableInfo, Set<string>>();

@@ -4,15 +4,15 @@ import { unreachable } from "../../problem/unreachable.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 
 /**
- * Some columns of a table, a bit for each. Of many columns some share a bit: then two sets may seem
- * to meet that do not, and never the other way round.
+ * A set of columns of a table, a bit for each. In wide tables columns share bits: then two disjoint
+ * sets may seem to intersect, but never the other way round.
  */
 export type ColumnMask = number;
 
 /** Every column. */
 export const allColumns: ColumnMask = -1;
 
-/** The columns that decide whether a row passes. */
+/** The columns that decide whether a row passes a filter. */
 export function columnsReadBy(filter: Filter, table: TableInfo): ColumnMask {
   switch (filter.kind) {
     case "all":
@@ -41,7 +41,7 @@ export function differingColumns(before: Row, after: Row, { columns }: TableInfo
   return bits;
 }
 
-/** Of a column that is not the table's, which no filter should have, nothing is known. */
+/** For a column of another table, which no filter should have, every column counts. */
 function bitAt(index: number): ColumnMask {
   return index < 0 ? allColumns : 1 << index % 32;
 }

@@ -1,22 +1,26 @@
-import type { RowImage } from "../../filter/match/row_image.ts";
 import { type EqualityTerm, equalityTerms } from "../../filter/match/equality_terms.ts";
-import type { Comparison } from "../../filter/filter.ts";
+import type { Comparison, Filter } from "../../filter/filter.ts";
+import type { RowImage } from "../../filter/match/row_image.ts";
 import { fitsKind } from "../../schema/fits_kind.ts";
 import { shortestInteger } from "../../schema/number_kinds.ts";
-import { canonicalValueText } from "../../schema/canonical_value.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
+import { canonicalValueText } from "../../schema/canonical_value.ts";
 import type { RowChange } from "./row_change.ts";
 
+/** A group of subscribers, as far as the index reads it. */
+interface IndexedGroup {
+  readonly query: { readonly filter: Filter };
+}
+
 /**
- * The groups of one table, found by what a row holds: a filter that asks for `ownerId==7` is not
- * even looked at for the rows of others. Groups without such a term are tried on every row.
+ * The groups of one table by the values that their filters require: a filter with `ownerId==7` is
+ * not evaluated for rows of other owners. Groups without such a term are visited for every row.
  */
-export class EqualityIndex {
-  readonly #byColumn = new Map<ColumnInfo, Map<IndexKey, Set<SubscriberGroup>>>();
-  readonly #others = new Set<SubscriberGroup>();
-  /** What each group is found by: what may serve for that can change. */
-  readonly #terms = new Map<SubscriberGroup, readonly EqualityTerm[] | null>();
+export class EqualityIndex<G extends IndexedGroup> {
+  readonly #byColumn = new Map<ColumnInfo, Map<IndexKey, Set<G>>>();
+  readonly #unindexed = new Set<G>();
+  /** The terms that each group was indexed by: which ones are usable can change. */
+  readonly #terms = new Map<G, readonly EqualityTerm[] | null>();
   readonly #isCertain: (comparison: Comparison) => boolean;
 
   /** `isCertain` says of which comparisons memory gives the answers of the database. */
@@ -25,12 +29,12 @@ export class EqualityIndex {
   }
 
   /** Adds a group. */
-  add(group: SubscriberGroup): void {
+  add(group: G): void {
     const terms = equalityTerms(group.query.filter, this.#isCertain);
     this.#terms.set(group, terms);
-    if (terms === null) this.#others.add(group);
+    if (terms === null) this.#unindexed.add(group);
     for (const { column, value } of terms ?? []) {
-      const byValue = this.#byColumn.get(column) ?? new Map<IndexKey, Set<SubscriberGroup>>();
+      const byValue = this.#byColumn.get(column) ?? new Map<IndexKey, Set<G>>();
       this.#byColumn.set(column, byValue);
       const key = indexKey(value, column);
       const groups = byValue.get(key);
@@ -39,9 +43,9 @@ export class EqualityIndex {
     }
   }
 
-  /** Takes a group away. */
-  remove(group: SubscriberGroup): void {
-    this.#others.delete(group);
+  /** Removes a group. */
+  remove(group: G): void {
+    this.#unindexed.delete(group);
     for (const { column, value } of this.#terms.get(group) ?? []) {
       const byValue = this.#byColumn.get(column);
       const key = indexKey(value, column);
@@ -54,13 +58,13 @@ export class EqualityIndex {
   }
 
   /**
-   * Calls `visit` once for each group that a passage may concern: by what the row was as well as by
-   * what it is, because a row that leaves a filter no longer has the value that the filter asks for.
+   * Calls `visit` once for each group that a row change may concern: by the row before as well as
+   * after, because a row that leaves a filter no longer has the value that the filter requires.
    */
-  visit({ before, after }: RowChange, visit: (group: SubscriberGroup) => void): void {
-    for (const group of this.#others) visit(group);
-    // A group with several terms may be met by several values of one row.
-    const seen = new Set<SubscriberGroup>();
+  visit({ before, after }: RowChange, visit: (group: G) => void): void {
+    for (const group of this.#unindexed) visit(group);
+    // A group with several terms may be found by several values of one row.
+    const seen = new Set<G>();
     for (const [column, byValue] of this.#byColumn) {
       const is = groupsOf(after, column, byValue);
       const was = groupsOf(before, column, byValue);
@@ -75,19 +79,19 @@ export class EqualityIndex {
   }
 }
 
-/** Any, where the row holds what is no value of the column: what equals that, a database knows. */
-function groupsOf(
+/** Any, where the stored value is none of the column's kind: only the database knows its equals. */
+function groupsOf<G>(
   image: RowImage | null,
   column: ColumnInfo,
-  byValue: ReadonlyMap<IndexKey, ReadonlySet<SubscriberGroup>>,
-): ReadonlySet<SubscriberGroup> | "any" | undefined {
+  byValue: ReadonlyMap<IndexKey, ReadonlySet<G>>,
+): ReadonlySet<G> | "any" | undefined {
   const value = image?.row[column.name] ?? null;
   if (value === null) return undefined;
   if (!fitsKind(value, column) || image?.inexact?.has(column)) return "any";
   return byValue.get(indexKey(value, column));
 }
 
-/** Most numbers in rows are small, and serve as they are: a text of each would cost more than all. */
+/** Most numbers are small and are keys as they are: printing each would cost more than the rest. */
 type IndexKey = string | number;
 
 function indexKey(value: unknown, column: ColumnInfo): IndexKey {
@@ -97,11 +101,7 @@ function indexKey(value: unknown, column: ColumnInfo): IndexKey {
     : canonicalValueText(short, column);
 }
 
-function once(
-  group: SubscriberGroup,
-  seen: Set<SubscriberGroup>,
-  visit: (group: SubscriberGroup) => void,
-): void {
+function once<G>(group: G, seen: Set<G>, visit: (group: G) => void): void {
   if (seen.has(group)) return;
   seen.add(group);
   visit(group);

@@ -4,35 +4,35 @@ import type { RowImage } from "../../filter/match/row_image.ts";
 import { type Key, keyId } from "../../plan/key.ts";
 import { fitsKind } from "../../schema/fits_kind.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
+import type { CompiledLiveQuery } from "../live_query.ts";
 import { allColumns } from "./column_mask.ts";
-import type { Matcher } from "./matcher.ts";
-import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
 import type { HeldRows } from "./held_rows.ts";
-import { type RowChange, rowChangeKey, type Transition, transitionKind } from "./row_change.ts";
-import { mayAffectFilters } from "./may_affect_filters.ts";
+import type { Matcher } from "./matcher.ts";
+import { mayAffectFilter } from "./may_affect_filter.ts";
 import { readCurrentRows } from "./read_current_rows.ts";
+import { type RowChange, rowChangeKey, type Transition, transitionKind } from "./row_change.ts";
 
-/** Rows that changes concern, for readers of a group whose filter walks along relations. */
+/** Changed rows of a live query whose filter reads related rows. */
 export interface RowsToEvaluate {
-  readonly group: SubscriberGroup;
+  readonly group: CompiledLiveQuery;
   /** One for each row. */
   readonly rowChanges: readonly RowChange[];
-  /** What the readers hold. Afterwards it is what they hold once they are told. */
+  /** The rows that the clients hold. Afterwards those that they hold once they have the events. */
   readonly held: HeldRows;
-  /** Whether they may have been told of some of the changes already. */
+  /** Whether the clients may have received some of the changes already. */
   readonly isRepeat: boolean;
 }
 
-/** What is found of a row: whether it passed for the readers the last time, and whether it does. */
+/** Whether a row passed when it was evaluated last, and whether it passes now. */
 export interface RowEvaluation {
   readonly id: string;
-  /** The row as it was read together with the decision. */
+  /** The row as the statement read it that decided whether it passes. */
   readonly rowChange: RowChange;
   readonly was: boolean;
   readonly passes: boolean;
 }
 
-/** What a verdict is to who held the row, or did not. */
+/** The event of a row for a client that held it, or did not: one or none. */
 export function transitionsOf(
   { rowChange, passes }: RowEvaluation,
   was: boolean,
@@ -41,7 +41,7 @@ export function transitionsOf(
   return kind === null ? [] : [{ kind, rowChange }];
 }
 
-/** Who decides, and where one stands behind the changes. */
+/** What decides, and the position after the changes. */
 export interface EvaluationContext {
   readonly log: ChangeLog;
   readonly matcher: Matcher;
@@ -49,30 +49,31 @@ export interface EvaluationContext {
 }
 
 /**
- * What the database says now of rows that changes concern: row and decision are of one statement, so
- * that nothing is ever shown that the reader could not have listed, whatever the row was when its
- * right was another. Null for those who must begin anew, because nobody knows what they hold.
+ * Evaluates changed rows as they are now. Row and decision are read by one statement, so that a
+ * client never receives a row that it could not have listed, whatever the row was while its rights
+ * were others. Null for a request whose clients must begin again, because it is unknown which rows
+ * they hold.
  */
 export async function evaluateCurrentRows<C extends RowsToEvaluate>(
   requests: readonly C[],
   context: EvaluationContext,
 ): Promise<ReadonlyMap<C, readonly RowEvaluation[] | null>> {
   const { log, matcher, to } = context;
-  const open = requests.map(pendingRowsOf);
-  const searchable = open.filter(({ rows }) =>
+  const pending = requests.map(pendingRowsOf);
+  const searchable = pending.filter(({ rows }) =>
     rows.length > 0 && rows.every(({ isSearchable }) => isSearchable)
   );
   const unknown = searchable.filter(({ images }) => images.size > 0);
   await evaluateBefore(unknown, matcher);
   const readings = await readAll(searchable, log);
   const moved = unknown.length === 0 ? unknown : await movedSince(unknown, context);
-  const unknowable = new Set([
+  const failed = new Set([
     ...moved,
-    ...open.filter(({ rows }) => rows.some(({ isSearchable }) => !isSearchable)),
+    ...pending.filter(({ rows }) => rows.some(({ isSearchable }) => !isSearchable)),
   ]);
-  return new Map(open.map((one) => {
+  return new Map(pending.map((one) => {
     const { request } = one;
-    const evaluations = unknowable.has(one)
+    const evaluations = failed.has(one)
       ? null
       : decideRows(one, readings.get(one) ?? new Map(), to);
     request.held.advance(to);
@@ -83,17 +84,17 @@ export async function evaluateCurrentRows<C extends RowsToEvaluate>(
 interface PendingRow {
   readonly id: string;
   readonly key: Key;
-  /** Whether the key finds the row. */
+  /** Whether a statement finds the row by this key. */
   readonly isSearchable: boolean;
   readonly rowChange: RowChange;
-  /** Whether it passed the last time; null where that is not remembered. */
+  /** Whether it passed the last time; null where that is not kept. */
   readonly was: boolean | null;
 }
 
 interface PendingRows<C> {
   readonly request: C;
   readonly rows: readonly PendingRow[];
-  /** What rows were of which nobody remembers whether they passed; then what is said of them. */
+  /** Earlier images of the rows of which that is not kept, and whether they passed. */
   readonly images: Map<RowImage, boolean>;
 }
 
@@ -117,7 +118,7 @@ function pendingRowsOf<C extends RowsToEvaluate>(request: C): PendingRows<C> {
   return { request, rows, images };
 }
 
-/** A key that is not stored as it is in process is not found by it. */
+/** A key that is stored in another form than in the process does not find its row. */
 function isSearchable(key: Key, { primaryKey, own }: TableInfo): boolean {
   return primaryKey.every((column, index) => {
     const value = key[index] ?? null;
@@ -128,12 +129,12 @@ function isSearchable(key: Key, { primaryKey, own }: TableInfo): boolean {
 
 const inexactKinds: ReadonlySet<string> = new Set(["timestamp", "json", "bytes"]);
 
-/** Whether the rows passed before: as long as no related row changes, those of now decide it. */
+/** Whether the rows passed before: the related rows of now decide it, unless one has changed. */
 async function evaluateBefore<C extends RowsToEvaluate>(
-  requests: readonly PendingRows<C>[],
+  pending: readonly PendingRows<C>[],
   matcher: Matcher,
 ): Promise<void> {
-  const byTable = Map.groupBy(requests, ({ request }) => request.group.query.table);
+  const byTable = Map.groupBy(pending, ({ request }) => request.group.query.table);
   for (const [table, some] of byTable) {
     const images = [...new Set(some.flatMap(({ images }) => [...images.keys()]))];
     const filters = some.map(({ request }) => request.group.query.filter);
@@ -146,7 +147,7 @@ async function evaluateBefore<C extends RowsToEvaluate>(
   }
 }
 
-/** What a statement has found of a row for a concern. */
+/** A row as one statement has read it for one request. */
 interface Reading {
   readonly rowChange: RowChange;
   readonly passes: boolean;
@@ -156,13 +157,13 @@ interface Reading {
 /** By the ids of the rows. */
 type ReadingsById = ReadonlyMap<string, Reading>;
 
-/** Those who ask about the same rows share the statement, and what is made of its rows. */
+/** Requests about the same rows share the statement and its rows. */
 async function readAll<C extends RowsToEvaluate>(
-  requests: readonly PendingRows<C>[],
+  pending: readonly PendingRows<C>[],
   log: ChangeLog,
 ): Promise<ReadonlyMap<PendingRows<C>, ReadingsById>> {
   const readings = new Map<PendingRows<C>, Map<string, Reading>>();
-  for (const { rows, requests: some, reader, table } of batchesOf(requests)) {
+  for (const { rows, pending: some, reader, table } of batchesOf(pending)) {
     for (const one of some) readings.set(one, new Map());
     const rowChanges = new Map(rows.map(({ id, rowChange }) => [id, rowChange]));
     const keys = rows.map(({ key }) => key);
@@ -172,7 +173,7 @@ async function readAll<C extends RowsToEvaluate>(
       for (const id of ids) {
         const now = found.rows.get(id);
         const rowChange = currentRowChange(rowChanges.get(id), now?.row ?? null);
-        // Of a row that is not there no filter was asked.
+        // The statement evaluates no filter for a row that does not exist.
         const truths = now?.passes ?? filters.map(() => false);
         some.slice(from, from + truths.length).forEach((one, index) => {
           readings.get(one)?.set(id, { rowChange, passes: truths[index] === true, at });
@@ -187,26 +188,26 @@ interface Batch<C> {
   readonly table: TableInfo;
   readonly reader: RowReader;
   readonly rows: readonly PendingRow[];
-  readonly requests: PendingRows<C>[];
+  readonly pending: PendingRows<C>[];
 }
 
 function batchesOf<C extends RowsToEvaluate>(
-  requests: readonly PendingRows<C>[],
+  pending: readonly PendingRows<C>[],
 ): readonly Batch<C>[] {
   const byReader = new Map<RowReader, Map<string, Batch<C>>>();
-  for (const one of requests) {
+  for (const one of pending) {
     const { rows, request: { group: { query: { table, reader } } } } = one;
     const byRows = byReader.get(reader) ?? new Map<string, Batch<C>>();
     byReader.set(reader, byRows);
-    const same = JSON.stringify([table.name, ...rows.map(({ id }) => id)]);
-    const batch = byRows.get(same) ?? { table, reader, rows, requests: [] };
-    batch.requests.push(one);
-    byRows.set(same, batch);
+    const key = JSON.stringify([table.name, ...rows.map(({ id }) => id)]);
+    const batch = byRows.get(key) ?? { table, reader, rows, pending: [] };
+    batch.pending.push(one);
+    byRows.set(key, batch);
   }
   return [...byReader.values()].flatMap((byRows) => [...byRows.values()]);
 }
 
-/** What a client is told is the row as it is; what the change made of it may never have been its. */
+/** An event shows the row as it is now: the client may have had no right to the changed row. */
 function currentRowChange(rowChange: RowChange | undefined, row: Row | null): RowChange {
   const { before = null, after = null, between = [], optimisticId = null } = rowChange ?? {};
   return {
@@ -219,27 +220,27 @@ function currentRowChange(rowChange: RowChange | undefined, row: Row | null): Ro
   };
 }
 
-/** Those to whose rows related ones have changed meanwhile: what was asked may be wrong. */
+/** The requests with a related row that has changed since: their earlier images may be wrong. */
 async function movedSince<C extends RowsToEvaluate>(
-  requests: readonly PendingRows<C>[],
+  pending: readonly PendingRows<C>[],
   { log, matcher, to }: EvaluationContext,
 ): Promise<ReadonlySet<PendingRows<C>>> {
   const moved = new Set<PendingRows<C>>();
   let from: Position | Step = to;
-  for (let looks = 0; looks < maxReads; looks++) {
+  for (let reads = 0; reads < maxReads; reads++) {
     const step: Step | null = await log.next(from);
     if (step === null) break;
     for (const change of step.changes) {
-      for (const one of requests) {
+      for (const one of pending) {
         const { filter } = one.request.group.query;
-        if (mayAffectFilters(change, [filter], matcher)) moved.add(one);
+        if (mayAffectFilter(change, filter, matcher)) moved.add(one);
       }
     }
     if (step.to !== null && step.changes.length === 0) return moved;
     from = step.to ?? step;
   }
-  // So much is being written that nobody knows.
-  return new Set(requests);
+  // The writes do not pause for long enough to know.
+  return new Set(pending);
 }
 
 const maxReads = 5;
@@ -252,13 +253,13 @@ function decideRows<C extends RowsToEvaluate>(
   const { held, isRepeat } = request;
   const passed = (image: RowImage | null) => image !== null && images.get(image) === true;
   return rows.flatMap(({ id, was: isHeld, rowChange: { before, between } }) => {
-    const query = readings.get(id);
-    if (query === undefined) return [];
-    const { rowChange, passes, at } = query;
-    // Who may have seen the row come and not go again must be told that it is gone.
+    const reading = readings.get(id);
+    if (reading === undefined) return [];
+    const { rowChange, passes, at } = reading;
+    // A client that may have received the row, and not that it was removed, must receive that.
     const was = isHeld ??
       (passed(before) || (isRepeat && !passes && between.some(passed)));
-    // Memory may end with any row that comes into it.
+    // After each row, because the memory of held rows may overflow with any of them.
     held.set(id, passes, { at, to });
     return [{ id, rowChange, was, passes }];
   });

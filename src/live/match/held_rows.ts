@@ -1,94 +1,94 @@
 import type { ChangeLog, Position } from "../../db/changes/change_log.ts";
 
-/** What was found of a row by a read that knew of more than its reader had been sent. */
-interface Found {
+/** Whether a client holds a row that was read after changes that the client has not received. */
+interface RowAhead {
   readonly isHeld: boolean;
   readonly at: Position;
 }
 
-/** When rows were read, and up to where their reader has been sent the changes. */
+/** The position at which rows were read, and the one up to which the client has the changes. */
 export interface ReadMoment {
   readonly at: Position;
   readonly to: Position;
 }
 
 /**
- * Which rows a client holds, by the ids of their keys, where the filter walks along relations. Such
- * rows are judged as the database is when it is asked, so that no change tells whether the row
- * passed the last time. The memory is bounded: what it does not know it says.
+ * Which rows a client holds, by the ids of their keys, where its filter reads related rows. Such a
+ * filter is evaluated at the present state of the database, so that a change does not show whether
+ * the row passed the last time. The memory is bounded, and says what it does not know.
  */
 export class HeldRows {
-  /** Null where only the rows of {@link #found} are known. */
+  /** Null where only the rows of {@link #ahead} are known. */
   #all: Set<string> | null;
   #letters = 0;
-  /** The rows whose own changes, or those of related ones, are still to come to the reader. */
-  readonly #found = new Map<string, Found>();
+  /** The rows that were read ahead of changes that the client is still to receive. */
+  readonly #ahead = new Map<string, RowAhead>();
   readonly #log: Pick<ChangeLog, "includes">;
-  readonly #most: number;
+  readonly #maxRows: number;
 
-  private constructor(log: Pick<ChangeLog, "includes">, all: Set<string> | null, most: number) {
+  private constructor(log: Pick<ChangeLog, "includes">, all: Set<string> | null, maxRows: number) {
     this.#log = log;
     this.#all = all;
-    this.#most = most;
+    this.#maxRows = maxRows;
   }
 
-  /** Of a client that holds nothing yet; of more than `most` rows nothing is kept. */
-  static empty(log: Pick<ChangeLog, "includes">, most: number): HeldRows {
-    return new HeldRows(log, new Set(), most);
+  /** For a client that holds no rows yet; more than `maxRows` are not remembered. */
+  static empty(log: Pick<ChangeLog, "includes">, maxRows: number): HeldRows {
+    return new HeldRows(log, new Set(), maxRows);
   }
 
-  /** Of a client that holds what was sent elsewhere, or too long ago. */
+  /** For a client that holds rows of another stream, or of too long ago. */
   static unknown(log: Pick<ChangeLog, "includes">): HeldRows {
     return new HeldRows(log, null, 0);
   }
 
-  /** Whether it is known of every row. */
+  /** Whether it is known for every row. */
   get isComplete(): boolean {
     return this.#all !== null;
   }
 
   /** Whether the client holds a row; null where that is not known. */
   has(id: string): boolean | null {
-    return this.#all?.has(id) ?? this.#found.get(id)?.isHeld ?? null;
+    return this.#all?.has(id) ?? this.#ahead.get(id)?.isHeld ?? null;
   }
 
-  /** The client has been sent a row, or that it is gone. */
+  /** The client receives a row, or that it is removed. */
   set(id: string, isHeld: boolean, { at, to }: ReadMoment): void {
-    if (this.#log.includes(to, at)) this.#found.delete(id);
-    else this.#found.set(id, { isHeld, at });
+    if (this.#log.includes(to, at)) this.#ahead.delete(id);
+    else this.#ahead.set(id, { isHeld, at });
     const all = this.#all;
     if (all === null || all.has(id) === isHeld) return;
     if (isHeld) all.add(id);
     else all.delete(id);
     this.#letters += isHeld ? id.length : -id.length;
-    if (all.size > this.#most || this.#letters > maxLetters) this.#all = null;
+    if (all.size > this.#maxRows || this.#letters > maxLetters) this.#all = null;
   }
 
-  /** The client has been sent the rows of a page, which were read at a position. */
+  /** The client receives the rows of a page, which was read at a position. */
   addAll(ids: readonly string[], position: Position): void {
     for (const id of ids) this.set(id, true, { at: position, to: position });
   }
 
-  /** The client has been sent all changes up to a position. */
+  /** The client has received all changes up to a position. */
   advance(to: Position): void {
-    for (const [id, { at }] of this.#found) {
-      if (this.#log.includes(to, at)) this.#found.delete(id);
+    for (const [id, { at }] of this.#ahead) {
+      if (this.#log.includes(to, at)) this.#ahead.delete(id);
     }
   }
 
-  /** The rows that were read ahead of the changes: another client may have been sent others. */
+  /** The rows that were read ahead of the changes: another client may have received others. */
   idsAhead(): Iterable<string> {
-    return this.#found.keys();
+    return this.#ahead.keys();
   }
 
-  /** What stays known of a client that goes on by itself. */
+  /** What stays known for a client that leaves its group. */
   aheadOnly(): HeldRows {
     const rows = HeldRows.unknown(this.#log);
-    for (const [id, found] of this.#found) rows.#found.set(id, found);
+    for (const [id, row] of this.#ahead) rows.#ahead.set(id, row);
     return rows;
   }
 
-  /** The rows that may not be the same for two clients who were sent the same changes. */
+  /** The rows that may differ between two clients that have received the same changes. */
   divergentIds(other: HeldRows): ReadonlySet<string> {
     const ids = new Set([...this.idsAhead(), ...other.idsAhead()]);
     if (this.#all !== null && other.#all !== null) {

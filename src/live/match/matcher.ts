@@ -16,30 +16,30 @@ import {
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 
-/** Decides which rows pass which filters: in memory where that is sure, else by the database. */
+/** Decides which rows pass which filters: in memory where certified, else in the database. */
 export interface Matcher {
-  /** How memory decides a filter; it answers null where only the database can tell. */
+  /** Compiles a filter for memory, which returns null where only the database can decide. */
   compile(filter: Filter): InMemoryMatcher;
-  /** Of which comparisons memory gives the answers of the database. */
+  /** Whether memory evaluates a comparison as the database does. */
   isCertain(comparison: Comparison): boolean;
-  /** Whether the order of a table's keys in memory is that of the database. */
+  /** Whether memory orders the keys of a table as the database does. */
   knowsKeyOrder(table: TableInfo): boolean;
-  /** For each image, by the database, whether it passes each filter. One statement. */
+  /** Whether each image passes each filter, by one statement. */
   evaluateInDatabase(
     table: TableInfo,
     images: readonly RowImage[],
     filters: readonly Filter[],
   ): Promise<readonly (readonly boolean[])[]>;
-  /** True for one decision of a thousand, which is to be checked. */
+  /** True for one decision in a thousand, which is to be checked. */
   shouldCheck(): boolean;
   /**
-   * Asks the database what memory has decided already. False where they differ: then that kind of
-   * comparison is never decided in memory again, and what was compiled must be compiled anew.
+   * Evaluates in the database what memory has decided. False where they differ: then that kind of
+   * comparison is never decided in memory again, and all filters must be compiled again.
    */
   check(table: TableInfo, image: RowImage, filter: Filter): Promise<boolean>;
 }
 
-/** A decider that asks this database. */
+/** Creates a matcher that queries this database. */
 export function createMatcher(
   driver: Driver,
   { random, observe }: Pick<Runtime, "random" | "observe">,

@@ -6,7 +6,7 @@ import type { Filter } from "../../filter/filter.ts";
 import { chunksOf, type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 
-/** Rows, and the filters that they are asked about. */
+/** Rows, and the filters to evaluate for them. */
 export interface CurrentRowsQuery {
   readonly table: TableInfo;
   readonly reader: RowReader;
@@ -14,19 +14,19 @@ export interface CurrentRowsQuery {
   readonly filters: readonly Filter[];
 }
 
-/** What one statement has found. */
+/** The result of one statement. */
 export interface CurrentRows {
-  /** The rows know of nothing that this does not cover. */
+  /** The rows were read at this position. */
   readonly at: Position;
-  /** The first of the filters that it was about. */
+  /** The index of the first filter that it evaluated. */
   readonly from: number;
-  /** The ids of the keys that it was asked for. */
+  /** The ids of the requested keys. */
   readonly ids: readonly string[];
-  /** The rows that are there, by their ids, each with a truth for each filter. */
+  /** The rows that exist, by id, and for each of the filters whether they pass it. */
   readonly rows: ReadonlyMap<string, { readonly row: Row; readonly passes: readonly boolean[] }>;
 }
 
-/** The rows as they are, and which filters they pass: one statement, unless there are very many. */
+/** Reads rows as they are now and which filters they pass: by one statement, unless very many. */
 export async function readCurrentRows(
   log: ChangeLog,
   { table, reader, keys, filters }: CurrentRowsQuery,
@@ -41,7 +41,7 @@ export async function readCurrentRows(
         dialect,
       );
       const { rows: cells, position } = await log.readAt(statement);
-      // Without any row the position may be older than what was read, and must not be.
+      // Without any row the position may be older than the read, and must not be.
       const at = cells.length === 0 ? await log.end() : position;
       const rows = reader.toRows(cells, columns).map((row, index) => {
         const truths = cells[index]?.slice(columns.length) ?? [];

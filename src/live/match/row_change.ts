@@ -4,31 +4,31 @@ import { allColumns, type ColumnMask, differingColumns } from "./column_mask.ts"
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 
-/** One row before and after: of one change, or of several taken together. */
+/** One row before and after: of one change, or of several taken combined. */
 export interface RowChange {
-  /** The number of the change, of several the last one's. */
+  /** The number of the change; of several, of the last one. */
   readonly seq: number;
-  /** Null where the row was not there. */
+  /** Null where the row did not exist. */
   readonly before: RowImage | null;
-  /** Null where the row is gone. */
+  /** Null where the row no longer exists. */
   readonly after: RowImage | null;
-  /** In which columns they differ: who looks at others only sees no difference. */
+  /** The columns in which they differ: filters that read only others keep their answer. */
   readonly changed: ColumnMask;
-  /** What the row was in between, where several were taken together. */
+  /** The row in between, where several changes were combined. */
   readonly between: readonly RowImage[];
-  /** How the client that created the row calls it. */
+  /** The id by which the client that created the row knows it. */
   readonly optimisticId: string | null;
 }
 
-/** What is told of a passage to those who see the row before, after, or both. */
+/** The event of a row change for a client that may see the row before, after, or both. */
 export interface Transition {
   readonly kind: "added" | "changed" | "removed";
   readonly rowChange: RowChange;
 }
 
 /**
- * The passages of a change. A change of the key is two: to a client the row of the old key is gone
- * and another has come.
+ * The row changes of a change. A change of the key is two: for a client the row of the old key is
+ * removed and another one is added.
  */
 export function rowChangesOf(change: Change): readonly RowChange[] {
   const { seq, optimisticId, table } = change;
@@ -45,15 +45,15 @@ export function rowChangesOf(change: Change): readonly RowChange[] {
   ];
 }
 
-/** A row that is as it was, while something has changed that is shown under it. */
+/** An unchanged row of which related rows have changed. */
 export function unchangedRow(row: Row, seq: number): RowChange {
   const image = { row };
   return { seq, before: image, after: image, changed: 0, between: nothing, optimisticId: null };
 }
 
 /**
- * What is left of many passages, one for each row, in the order of their last changes. It serves
- * readers who were away: what a row was in between is nothing that they could still show.
+ * The net change of each row, in the order of the last changes. It is for clients that lag behind:
+ * the states of a row in between are outdated before they receive them.
  */
 export function netRowChanges(
   rowChanges: readonly RowChange[],
@@ -65,34 +65,34 @@ export function netRowChanges(
     const earlier = byRow.get(id);
     // The last change decides where a row stands in the order.
     byRow.delete(id);
-    byRow.set(id, earlier === undefined ? rowChange : together(earlier, rowChange));
+    byRow.set(id, earlier === undefined ? rowChange : combined(earlier, rowChange));
   }
   return [...byRow.values()];
 }
 
-/** What somebody is told who saw the row before, or not, and sees it after, or not. */
+/** The kind of event for a client that saw the row before, or not, and sees it after, or not. */
 export function transitionKind(before: boolean, after: boolean): Transition["kind"] | null {
   if (after) return before ? "changed" : "added";
   return before ? "removed" : null;
 }
 
-/** The key of the row of a passage. */
+/** The key of the row that has changed. */
 export function rowChangeKey({ before, after, between }: RowChange, table: TableInfo): Key {
-  // A row that came and went has been something in between.
+  // A row that was inserted and deleted has only images in between.
   const image = after ?? before ?? between[0];
-  if (image === undefined) throw new Error("A passage without a row has no key");
+  if (image === undefined) throw new Error("A row change without an image has no key");
   return keyOf(image.row, table);
 }
 
 const nothing: readonly RowImage[] = Object.freeze([]);
 
 function haveSameKey(before: Row, after: Row, table: TableInfo): boolean {
-  // Keys hardly ever change: comparing the values spares two texts for every change.
+  // Keys hardly ever change: comparing the values spares printing two ids for every change.
   if (table.primaryKey.every(({ name }) => before[name] === after[name])) return true;
   return keyId(keyOf(before, table), table) === keyId(keyOf(after, table), table);
 }
 
-function together(earlier: RowChange, later: RowChange): RowChange {
+function combined(earlier: RowChange, later: RowChange): RowChange {
   const joint = [earlier.after, later.before].filter((image) => image !== null);
   return {
     seq: later.seq,

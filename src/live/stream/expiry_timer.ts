@@ -2,7 +2,7 @@ import type { User } from "../../auth/user.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
-/** Calls back for each member when its time is over: one timer for all of them. */
+/** Calls back for each member when its time is over, with one timer for all of them. */
 export class ExpiryTimer<T> {
   readonly #clock: Clock;
   readonly #expire: (member: T) => void;
@@ -11,13 +11,13 @@ export class ExpiryTimer<T> {
   #next = Infinity;
   #cancel: (() => void) | null = null;
 
-  /** Waits for nothing yet. */
+  /** Begins without members. */
   constructor(clock: Clock, expire: (member: T) => void) {
     this.#clock = clock;
     this.#expire = expire;
   }
 
-  /** Waits for a moment of the clock that never jumps; an infinite one never comes. */
+  /** Adds a member that expires at a moment of the monotonic clock; an infinite one never comes. */
   add(member: T, at: number): void {
     if (at === Infinity) return;
     const slot = slotOf(at);
@@ -27,7 +27,7 @@ export class ExpiryTimer<T> {
     if (slot < this.#next) this.#wait(slot);
   }
 
-  /** Waits no more. */
+  /** Removes a member. */
   remove(member: T, at: number): void {
     const slot = slotOf(at);
     const members = this.#members.get(slot);
@@ -36,7 +36,7 @@ export class ExpiryTimer<T> {
     if (this.#members.size === 0) this.stop();
   }
 
-  /** Calls nobody back any more. */
+  /** Stops the timer. */
   stop(): void {
     this.#cancel?.();
     this.#cancel = null;
@@ -46,12 +46,12 @@ export class ExpiryTimer<T> {
   #wait(slot: number): void {
     this.stop();
     this.#next = slot;
-    // A timer takes no more than 24 days.
+    // A timer takes no more than 24.8 days.
     const delayMs = Math.min(Math.max(0, slot - this.#clock.elapsedMs()), maxWaitMs);
-    this.#cancel = this.#clock.after(delayMs, () => this.#look());
+    this.#cancel = this.#clock.after(delayMs, () => this.#check());
   }
 
-  #look(): void {
+  #check(): void {
     this.stop();
     const now = this.#clock.elapsedMs();
     for (const [slot, members] of this.#members) {
@@ -64,7 +64,7 @@ export class ExpiryTimer<T> {
   }
 }
 
-/** For how long the user's credentials last, as far as they say so. Throws a 401 once they ended. */
+/** How long the user's credentials are still valid, by their `exp`. Throws a 401 afterwards. */
 export function requireUnexpired(user: User | null, clock: Clock): number {
   const seconds = user?.claims?.["exp"];
   const leftMs = typeof seconds === "number" ? seconds * 1000 - clock.now() : Infinity;

@@ -2,8 +2,8 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { jitteredBetween } from "../../runtime/jitter.ts";
 
 /**
- * Visits each of its members about every fifteen seconds, a part of them at a time: one timer for
- * all, and no burst of thousands.
+ * Visits each of its members about every fifteen seconds, a part of them at a time, so that there
+ * is one timer for all and no burst of thousands of writes.
  */
 export class HeartbeatTimer<T> {
   readonly #runtime: Pick<Runtime, "clock" | "random">;
@@ -14,18 +14,18 @@ export class HeartbeatTimer<T> {
   #size = 0;
   #cancel: (() => void) | null = null;
 
-  /** `visit` is given those whose turn it is. */
+  /** `visit` receives the members whose turn it is. */
   constructor(
     runtime: Pick<Runtime, "clock" | "random">,
-    checkSessions: (members: ReadonlySet<T>) => void,
+    visit: (members: ReadonlySet<T>) => void,
   ) {
     this.#runtime = runtime;
-    this.#visit = checkSessions;
+    this.#visit = visit;
   }
 
-  /** Visits a member from now on; the answer is the slot to remove it from. */
+  /** Adds a member; returns the slot to remove it from. */
   add(member: T): number {
-    // The one that was visited last is the one whose next visit is furthest away.
+    // In turn, so that the slots have about the same size.
     const slot = this.#next++ % slotCount;
     this.#slots[slot]?.add(member);
     this.#size++;
@@ -33,14 +33,14 @@ export class HeartbeatTimer<T> {
     return slot;
   }
 
-  /** Visits a member no more. */
+  /** Removes a member. */
   remove(member: T, slot: number): void {
     if (this.#slots[slot]?.delete(member) !== true) return;
     this.#size--;
     if (this.#size === 0) this.stop();
   }
 
-  /** Visits nobody until somebody is added. */
+  /** Stops the timer until a member is added. */
   stop(): void {
     this.#cancel?.();
     this.#cancel = null;

@@ -7,72 +7,73 @@ import {
   retryText,
   toBytes,
 } from "../dispatch/server_sent_events.ts";
-import type { LiveQuery, SubscriberGroup } from "../dispatch/subscriber_group.ts";
+import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
+import type { LiveQuery } from "../live_query.ts";
 import { jitteredBetween } from "../../runtime/jitter.ts";
 
 /**
- * One stream, from its first byte to its last, whatever it tells. It is the source of its own
- * stream, because a stream has to be cheap: no closures, no timers.
+ * One stream of events, from its first byte to its last. It is the underlying source of its
+ * `ReadableStream` itself, because a stream has to be cheap: no closures, no timers.
  */
 export abstract class LiveStream {
-  protected readonly channel: StreamContext;
+  protected readonly context: StreamContext;
   readonly #ended: (stream: LiveStream) => void;
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
   #isClosed = false;
-  /** When its caller's credentials end, by the clock that never jumps. */
+  /** When the credentials of its request expire, by the monotonic clock. */
   #expiresAt = Infinity;
-  /** What is said before anybody reads. */
+  /** The text to send once the stream is read. */
   #opening: string;
 
-  /** `ended` is called once, whoever ends it. */
-  constructor(channel: StreamContext, ended: (stream: LiveStream) => void) {
-    this.channel = channel;
+  /** `ended` is called once, however the stream ends. */
+  constructor(context: StreamContext, ended: (stream: LiveStream) => void) {
+    this.context = context;
     this.#ended = ended;
-    // The first bytes go at once: some proxies, and some clients, wait for them.
-    this.#opening = `${retryText(jitteredBetween(channel.runtime, 1_000, 5_000))}${commentText}`;
+    // The first bytes are sent at once: some proxies, and some clients, wait for them.
+    this.#opening = `${retryText(jitteredBetween(context.runtime, 1_000, 5_000))}${commentText}`;
   }
 
-  /** Which rows are followed. */
+  /** The rows that it follows. */
   abstract get query(): LiveQuery;
 
-  /** Whether its client knows of all that the feed has published. */
+  /** Whether its client has been sent all that the feed has published. */
   abstract get isLive(): boolean;
 
-  /** Called by the stream whenever it has room. */
+  /** Called by the `ReadableStream` whenever it has room. */
   abstract pull(): Promise<void> | undefined;
 
   /** Follows other rows from now on. */
   abstract switchQuery(query: LiveQuery, reason: InvalidationReason): void;
 
-  /** A sign of life; `trailerOf` gives the token of where the live readers of a group stand. */
+  /** Sends a heartbeat; `trailerOf` gives the resume token of the live subscribers of a group. */
   abstract heartbeat(trailerOf: (group: SubscriberGroup) => Uint8Array): void;
 
-  /** The token for a client who knows of all up to a position; empty where this one does not. */
+  /** The token of a position, which the feed has reached; empty where this stream has not. */
   abstract tokenAt(position: Position): string;
 
-  /** Gives up what it has of the channel. Called once. */
+  /** Leaves the groups of the context. Called once. */
   protected abstract release(): void;
 
-  /** Sends nothing more from that moment on, by the clock that never jumps. */
+  /** Sends nothing more from a moment of the monotonic clock on. */
   expireAt(at: number): void {
     this.#expiresAt = at;
   }
 
-  /** Ends because its caller's right has. */
+  /** Ends because the caller's credentials or rights have ended. */
   expire(): void {
-    // What it says last is said all the same.
+    // The last event is sent all the same.
     this.#expiresAt = Infinity;
     this.end(invalidateText("auth_expired"));
   }
 
-  /** Called by the stream. */
+  /** Called by the `ReadableStream`. */
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#controller = controller;
     this.send(this.#opening);
     this.#opening = "";
   }
 
-  /** Called by the stream when nobody reads it any more. */
+  /** Called by the `ReadableStream` when its reader is gone. */
   cancel(): void {
     this.#close();
   }
@@ -81,15 +82,15 @@ export abstract class LiveStream {
   fail(error: unknown): void {
     if (this.#isClosed) return;
     const { resource } = this.query;
-    this.channel.runtime.observe({ kind: "stream_failed", resource, error });
+    this.context.runtime.observe({ kind: "stream_failed", resource, error });
     this.end("");
   }
 
-  /** Says something last, and ends. */
+  /** Sends a last text, and ends. */
   end(finalText: string): void {
     if (this.#isClosed) return;
     if (finalText !== "") this.send(finalText);
-    // Where its client has just left, Deno cancels the stream while it is sent to.
+    // Where the client has just disconnected, Deno cancels the stream during the send.
     if (this.#isClosed) return;
     this.#close();
     this.#controller?.close();
@@ -100,7 +101,7 @@ export abstract class LiveStream {
   }
 
   protected hasRoom(): boolean {
-    // One that was closed with bytes unread has room still.
+    // A controller that was closed with bytes unread still reports room.
     return !this.#isClosed && (this.#controller?.desiredSize ?? 0) > 0;
   }
 
@@ -112,8 +113,8 @@ export abstract class LiveStream {
   protected enqueue(bytes: Uint8Array): void {
     if (this.#isClosed) return;
     const at = this.#expiresAt;
-    // A timer may be late, and most streams have no such moment.
-    if (at !== Infinity && at <= this.channel.runtime.clock.elapsedMs()) return this.expire();
+    // The expiry timer may be late. Most streams never expire, and need no look at the clock.
+    if (at !== Infinity && at <= this.context.runtime.clock.elapsedMs()) return this.expire();
     this.#controller?.enqueue(bytes);
   }
 

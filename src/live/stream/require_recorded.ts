@@ -6,9 +6,9 @@ import type { StreamRequest } from "./stream_request.ts";
 import type { ShownRelation } from "../live_view.ts";
 
 /**
- * Refuses what changes cannot be told of, because the log does not hold what decides about them: a
- * stream would be silent, and nobody would know. Throws a 400 for what the caller asks, and a plain
- * Error for what the configuration says.
+ * Refuses streams that read columns which the log does not record: changes of these would be missed
+ * silently. Throws a 400 where the request reads them, and a plain Error where the configuration
+ * does.
  */
 export function requireRecorded(
   { resource, scope, filter, view }: Pick<StreamRequest, "resource" | "scope" | "filter" | "view">,
@@ -17,15 +17,15 @@ export function requireRecorded(
   if (excluded.size === 0) return;
   const requested = unrecorded(columnsOf(filter), excluded);
   if (requested !== null) throw cannotFollow("filter", `it asks about "${requested.name}"`);
-  const stands = unrecorded(view.shown.flatMap(columnsBeneath), excluded);
-  if (stands !== null) throw cannotFollow("include", `a relation stands on "${stands.name}"`);
-  const decides = unrecorded(
+  const linking = unrecorded(view.shown.flatMap(linkColumnsOf), excluded);
+  if (linking !== null) throw cannotFollow("include", `a relation stands on "${linking.name}"`);
+  const deciding = unrecorded(
     [...columnsOf(scope), ...view.shown.flatMap(columnsOfRights)],
     excluded,
   );
-  if (decides === null) return;
+  if (deciding === null) return;
   throw new Error(
-    `Cannot follow ${resource}: a scope asks about "${decides.name}", which "changes.exclude" names`,
+    `Cannot follow ${resource}: a scope asks about "${deciding.name}", which "changes.exclude" names`,
   );
 }
 
@@ -44,7 +44,7 @@ function unrecorded(
   return columns.find((column) => excluded.has(column)) ?? null;
 }
 
-/** All columns that a filter asks about, those that its relations stand on too. */
+/** All columns that a filter reads, including the key columns of its relations. */
 function columnsOf(filter: Filter): readonly ColumnInfo[] {
   switch (filter.kind) {
     case "and":
@@ -67,8 +67,8 @@ function columnsAlong({ steps }: Relation): readonly ColumnInfo[] {
   return steps.flatMap(({ own, other }) => [own, other]);
 }
 
-function columnsBeneath({ relation, shown }: ShownRelation): readonly ColumnInfo[] {
-  return [...columnsAlong(relation), ...shown.flatMap(columnsBeneath)];
+function linkColumnsOf({ relation, shown }: ShownRelation): readonly ColumnInfo[] {
+  return [...columnsAlong(relation), ...shown.flatMap(linkColumnsOf)];
 }
 
 function columnsOfRights({ filter, links, shown }: ShownRelation): readonly ColumnInfo[] {

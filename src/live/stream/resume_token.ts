@@ -1,12 +1,12 @@
 import { createHmacSha256, type HmacSha256 } from "../../protocol/hmac_sha256.ts";
 import type { InvalidationReason } from "../dispatch/server_sent_events.ts";
-import { type LiveQuery, liveQueryKey } from "../dispatch/subscriber_group.ts";
+import { type LiveQuery, liveQueryKey } from "../live_query.ts";
 
 /**
- * Makes the tokens of streams, and tells what they are good for: a position says what a client
- * knows, and means that of the rows it was sent. Whoever comes back to other rows, or to rows that
- * look otherwise, has to begin anew. So has who comes with a position that was never given out for
- * those rows: the log remembers rows that were deleted before the client was there.
+ * Creates and verifies resume tokens. A token seals a position together with the live query that it
+ * was given out for. A client that resumes with another query, or another view of the rows, must
+ * begin again, and so must one whose position was never given out for those rows: the log still
+ * holds rows that were deleted before the client ever connected.
  */
 export class ResumeTokens {
   readonly #hmac: HmacSha256;
@@ -16,18 +16,18 @@ export class ResumeTokens {
     this.#hmac = createHmacSha256(new TextEncoder().encode(key));
   }
 
-  /** The mark of an interest: first how its rows look, then which they are. */
+  /** The digest of a live query: first of how its rows look, then of which they are. */
   digestOf(query: LiveQuery): string {
     const { resource, view } = query;
     return this.#digest(`${resource} ${view.shape}`) + this.#digest(liveQueryKey(query));
   }
 
-  /** The token of a position for those whose interest has a mark. */
-  create(position: string, resumeToken: string): string {
-    return `${position}${separator}${this.#seal(position, resumeToken)}`;
+  /** Creates the token of a position for the live query with a digest. */
+  create(position: string, queryDigest: string): string {
+    return `${position}${separator}${this.#seal(position, queryDigest)}`;
   }
 
-  /** Why a client with such a token must begin anew; null where it may go on. */
+  /** Why a client with a token must begin again; null where it may resume. */
   invalidationReason({ position, seal }: ResumeToken, query: LiveQuery): InvalidationReason | null {
     const own = this.#seal(position, this.digestOf(query));
     if (seal === own) return null;
@@ -36,9 +36,9 @@ export class ResumeTokens {
     return looksAlike ? "scope_changed" : "schema_changed";
   }
 
-  /** How the rows look, then which they are and the position in one. */
-  #seal(position: string, resumeToken: string): string {
-    return resumeToken.slice(0, digestLetters) + this.#digest(`${resumeToken} ${position}`);
+  /** The digest of how the rows look, then one of which they are and of the position. */
+  #seal(position: string, queryDigest: string): string {
+    return queryDigest.slice(0, digestLetters) + this.#digest(`${queryDigest} ${position}`);
   }
 
   #digest(text: string): string {
@@ -47,21 +47,21 @@ export class ResumeTokens {
   }
 }
 
-/** A position that a client was given, and what shows that it was. */
+/** A position that a client has received, and the seal that proves it. */
 export interface ResumeToken {
   readonly position: string;
   readonly seal: string;
 }
 
-/** The parts of a token; null for a text that is none. */
+/** Parses a token; null where the text is none. */
 export function parseResumeToken(token: string): ResumeToken | null {
   const at = token.indexOf(separator);
   return at < 0 ? null : { position: token.slice(0, at), seal: token.slice(at + 1) };
 }
 
-/** In no position, in no seal, and the same in a URL. */
+/** Occurs in no position and no seal, and needs no escape in a URL. */
 const separator = "~";
 
-/** 48 bits: nobody gains by two seals that are the same by chance or by effort. */
+/** 48 bits: two equal seals, by chance or by effort, gain a client nothing. */
 const digestBytes = 6;
 const digestLetters = 8;

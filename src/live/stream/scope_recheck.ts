@@ -7,7 +7,7 @@ import { Problem } from "../../problem/problem.ts";
 import { deadline } from "../../runtime/deadline.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 
-/** Who wants what, and under which right. */
+/** A request of a user, and the policy by which its rows were granted. */
 export interface ScopedRequest {
   /** Where the resource is mounted. */
   readonly resource: string;
@@ -16,91 +16,91 @@ export interface ScopedRequest {
   readonly user: User | null;
 }
 
-/** Somebody whose right is looked at again. */
+/** Holds a grant that is checked again. */
 export interface ScopeHolder {
-  /** This is the right now; it may be the same as before, and null is none. */
+  /** The grant is this one now; it may be the same as before, and null is none. */
   regrant(grant: Grant | null): void;
-  /** Nobody knows what the right is: asking has failed. */
+  /** The grant is unknown, because the scope has failed. */
   revoke(): void;
 }
 
 interface Entry {
-  readonly watched: ScopedRequest;
+  readonly request: ScopedRequest;
   readonly holders: Set<ScopeHolder>;
   /** The canonical text of the scope that the holders have; empty where they differ. */
   scope: string;
 }
 
 /**
- * Asks the scopes of open streams again: once for each credential and resource, however many
- * streams were opened by it. A user may come with several credentials, whose roles and claims
- * differ, and no stream must go on by those of another. What a scope throws denies here as it does
- * on a request.
+ * Evaluates the scopes of open streams again: once for each credential and resource, however many
+ * streams were opened with it. A user may have several credentials, whose roles and claims differ,
+ * and no stream may continue by those of another. A Problem that a scope throws denies here as it
+ * does on a request.
  */
 export class ScopeRecheck {
   readonly #runtime: Pick<Runtime, "observe" | "clock">;
-  /** By the user as the middleware gave it: two that share an id may be granted different rows. */
+  /** By the user object of the middleware: two that share an id may be granted different rows. */
   readonly #entries = new Map<User, Map<string, Entry>>();
 
-  /** Watches nobody yet. */
+  /** Begins without holders. */
   constructor(runtime: Pick<Runtime, "observe" | "clock">) {
     this.#runtime = runtime;
   }
 
-  /** Watches for somebody who may see `rows` now. */
-  add(watched: ScopedRequest, rows: Filter, holder: ScopeHolder): void {
-    const { user } = watched;
-    if (user === null || hasFixedScope(watched)) return;
+  /** Adds a holder that was granted `rows`. */
+  add(request: ScopedRequest, rows: Filter, holder: ScopeHolder): void {
+    const { user } = request;
+    if (user === null || hasFixedScope(request)) return;
     const entries = this.#entries.get(user) ?? new Map<string, Entry>();
     this.#entries.set(user, entries);
-    const key = keyOf(watched);
+    const key = keyOf(request);
     const scope = canonicalFilterText(rows);
-    const entry = entries.get(key) ?? { watched, holders: new Set<ScopeHolder>(), scope };
-    // It changed between two looks: the next one compares for each holder.
+    const entry = entries.get(key) ?? { request, holders: new Set<ScopeHolder>(), scope };
+    // The scope changed between two checks: the next one regrants all holders.
     if (entry.scope !== scope) entry.scope = mixed;
     entry.holders.add(holder);
     entries.set(key, entry);
   }
 
-  /** Watches for somebody no more. */
-  remove(watched: ScopedRequest, holder: ScopeHolder): void {
-    const { user } = watched;
+  /** Removes a holder. */
+  remove(request: ScopedRequest, holder: ScopeHolder): void {
+    const { user } = request;
     const entries = user === null ? undefined : this.#entries.get(user);
     if (user === null || entries === undefined) return;
-    const key = keyOf(watched);
+    const key = keyOf(request);
     const entry = entries.get(key);
     entry?.holders.delete(holder);
     if (entry?.holders.size === 0) entries.delete(key);
     if (entries.size === 0) this.#entries.delete(user);
   }
 
-  /** Looks at everybody's right again, a few at a time. */
+  /** Checks all grants again, a few at a time. */
   async recheck(): Promise<void> {
     const waiting = [...this.#entries.values()].flatMap((own) => [...own.values()]).values();
-    const lookOn = async () => {
-      for (const entry of waiting) await this.#lookAt(entry);
+    const checkNext = async () => {
+      for (const entry of waiting) await this.#check(entry);
     };
-    await Promise.all(Array.from({ length: atOnce }, lookOn));
+    await Promise.all(Array.from({ length: maxConcurrentChecks }, checkNext));
   }
 
-  async #lookAt(entry: Entry): Promise<void> {
+  async #check(entry: Entry): Promise<void> {
     try {
-      const { resource } = entry.watched;
+      const { resource } = entry.request;
       const tooLate = () => new Error(`The scope of ${resource} took over ${maxMs} ms`);
       const limit = deadline(maxMs, this.#runtime.clock, tooLate);
-      const grant = await limit.within(grantNow(entry.watched));
+      const grant = await limit.within(grantNow(entry.request));
       const scope = canonicalFilterText(grant?.rows ?? noRows);
       if (scope === entry.scope) return;
       entry.scope = scope;
       for (const holder of [...entry.holders]) holder.regrant(grant);
     } catch (error) {
-      this.#runtime.observe({ kind: "stream_failed", resource: entry.watched.resource, error });
+      this.#runtime.observe({ kind: "stream_failed", resource: entry.request.resource, error });
       for (const holder of [...entry.holders]) holder.revoke();
     }
   }
 }
 
-/** What is open to everybody has no scope that could change. */
+/** Public access, and access without a user, has no scope that could change. */
 export function hasFixedScope({ access, policy, user }: ScopedRequest): boolean {
   return user === null || policy.public.has(access);
 }
@@ -114,9 +114,9 @@ async function grantNow({ access, user, policy }: ScopedRequest): Promise<Grant 
   }
 }
 
-const atOnce = 8;
+const maxConcurrentChecks = 8;
 
-/** A scope that never answers must not keep the others from being asked. */
+/** A scope that never resolves must not keep the others from being checked. */
 const maxMs = 10_000;
 
 /** No scope has this text. */

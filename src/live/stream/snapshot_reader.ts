@@ -11,32 +11,22 @@ import type { Semaphore } from "../../runtime/semaphore.ts";
 
 /** One page of a snapshot, ready to be sent. */
 export interface SnapshotPage {
-  /** An `existing` event. Shared by all who ask for the same page. */
+  /** An `existing` event, shared by the streams that request the same page. */
   readonly bytes: Uint8Array;
-  /** What the page knows of. */
+  /** The page was read at this position. */
   readonly position: Position;
-  /** Where the next page begins; null behind the last one. */
+  /** Where the next page begins; null after the last one. */
   readonly next: SnapshotStart | null;
-  /** Of the keys of its rows, where what a client holds is kept. */
+  /** The ids of its rows, where it is kept which rows a client holds. */
   readonly keyIds: readonly string[];
 }
 
-/** Behind which row a page begins. */
+/** The row after which a page begins. */
 export interface SnapshotStart {
-  /** Its key in process. */
+  /** Its key as the process reads it. */
   readonly key: Key;
   /** Its key as it is stored. */
   readonly stored: readonly SqlValue[];
-}
-
-/** How far a snapshot has come. */
-export interface SnapshotProgress {
-  /** Behind which row the next page begins; null for the first. */
-  start: SnapshotStart | null;
-  /** The next page, where it was read and what was sent is not yet as new as it is. */
-  page: SnapshotPage | null;
-  /** Whether it follows an invalidation: its pages must know of what caused that. */
-  readonly isFreshStart: boolean;
 }
 
 /** How snapshots are read. */
@@ -48,9 +38,9 @@ export interface SnapshotReaderOptions {
 }
 
 /**
- * Reads snapshots page by page, by key, each page in its turn, so that a crowd that comes back at
- * once does not take the database from everybody else. Those who ask for the same page within a
- * moment share it.
+ * Reads snapshots page by page in the order of the keys, a few pages at a time, so that a crowd of
+ * clients that reconnect at once does not take the database from other requests. Streams that
+ * request the same page within two seconds share it.
  */
 export class SnapshotReader {
   readonly #options: SnapshotReaderOptions;
@@ -59,36 +49,38 @@ export class SnapshotReader {
     { readonly at: number; readonly page: Promise<SnapshotPage> }
   >();
 
-  /** Reads nothing yet. */
+  /** Begins without pages. */
   constructor(options: SnapshotReaderOptions) {
     this.#options = options;
   }
 
-  /** A page of a group's rows that knows of all that `atLeast` covers. */
+  /** A page of a group's rows that was read at `minPosition` or later. */
   async read(
     group: SubscriberGroup,
     start: SnapshotStart | null,
-    atLeast: Position | null,
+    minPosition: Position | null,
   ): Promise<SnapshotPage> {
     this.forgetOldPages();
     const id = `${group.key}${JSON.stringify(start?.stored.map(String) ?? null)}`;
     const recent = this.#recent.get(id);
     if (recent !== undefined) {
       const page = await recent.page;
-      if (atLeast === null || this.#options.log.includes(page.position, atLeast)) return page;
+      if (minPosition === null || this.#options.log.includes(page.position, minPosition)) {
+        return page;
+      }
     }
     const page = this.#options.semaphore.run(() => this.#readPage(group, start));
-    // Set again it would keep its place among the older ones, which are let go of in order.
+    // A key that is only set again keeps its place among older pages, which are dropped in order.
     this.#recent.delete(id);
     if (this.#recent.size < maxRemembered) {
       this.#recent.set(id, { at: this.#options.clock.elapsedMs(), page });
-      // Whoever asks again after a failure reads anew.
+      // After a failure the next request reads again.
       page.catch(() => this.#recent.delete(id));
     }
     return await page;
   }
 
-  /** Lets go of the pages that are too old to be shared. */
+  /** Drops the pages that are too old to be shared. */
   forgetOldPages(): void {
     const oldest = this.#options.clock.elapsedMs() - sharedForMs;
     for (const [id, { at }] of this.#recent) {
@@ -115,7 +107,7 @@ export class SnapshotReader {
     const { rows: cells, position } = await log.readAt(statement);
     const rows = reader.toRows(cells, table.columns);
     const items = rows.length === 0 ? [] : await view.present(rows);
-    // Those that were not presented with the others begin the next page.
+    // Rows that were too many to be presented with the others begin the next page.
     const isLast = rows.length < maxRowsPerPage && items.length === rows.length;
     const end = items.length - 1;
     const last = isLast ? undefined : rows[end];
@@ -132,8 +124,8 @@ export class SnapshotReader {
 }
 
 /**
- * A page of the snapshot; the last one says that there are no more. `ids` are those of the items,
- * where these do not hold their keys.
+ * A page of the snapshot; the last one says that there are no more. `ids` are the ids of the items,
+ * where the items do not show their keys.
  */
 export function snapshotPageText(
   items: readonly Row[],
@@ -143,7 +135,7 @@ export function snapshotPageText(
   return eventText("existing", ids === null ? { items, hasMore } : { items, ids, hasMore });
 }
 
-/** A select may have left the key out: then a client could not tell whose later events are. */
+/** A select may omit the key: then the client needs ids to apply later events. */
 function showsKey([item]: readonly Row[], { primaryKey }: TableInfo): boolean {
   return item === undefined || primaryKey.every(({ name }) => Object.hasOwn(item, name));
 }

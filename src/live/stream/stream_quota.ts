@@ -7,7 +7,7 @@ export interface StreamQuotaLimits {
   readonly maxPerAddress: number;
 }
 
-/** What a stream is counted at. */
+/** The counters of a stream. */
 export type StreamSlot = readonly Count[];
 
 interface Count {
@@ -16,51 +16,51 @@ interface Count {
 }
 
 /**
- * Counts the open streams of an app in this process, by user and by address. Those of other
+ * Counts the open streams of an app in this process, by user and by address. Streams of other
  * processes cost this one nothing, and are not counted.
  */
 export class StreamQuota {
   readonly #limits: StreamQuotaLimits;
   readonly #open = new Map<string, Count>();
 
-  /** No stream is open yet. */
+  /** Begins without streams. */
   constructor(limits: StreamQuotaLimits) {
     this.#limits = limits;
   }
 
-  /** Takes a place for a stream, to be freed once. Throws a 429 where there is none. */
+  /** Takes a slot for a stream, to be freed once. Throws a 429 where there is none. */
   take(user: User | null, address: string | null): StreamSlot {
     const { maxPerAddress, maxPerUser } = this.#limits;
-    // Callers whose address nobody knows share one.
+    // Callers of unknown address share one counter.
     const byAddress = this.#count(`address ${address ?? ""}`, maxPerAddress);
-    const quotaSlot = user === null
+    const slot = user === null
       ? [byAddress]
       : [byAddress, this.#count(`user ${user.id}`, maxPerUser)];
-    for (const count of quotaSlot) {
+    for (const count of slot) {
       this.#open.set(count.key, count);
       count.open++;
     }
-    return quotaSlot;
+    return slot;
   }
 
-  /** Gives back a place that was taken. */
-  free(quotaSlot: StreamSlot): void {
-    for (const count of quotaSlot) {
+  /** Frees a slot that was taken. */
+  free(slot: StreamSlot): void {
+    for (const count of slot) {
       count.open--;
       if (count.open === 0) this.#open.delete(count.key);
     }
   }
 
-  #count(key: string, most: number): Count {
+  #count(key: string, max: number): Count {
     const count = this.#open.get(key) ?? { key, open: 0 };
-    if (count.open < most) return count;
+    if (count.open < max) return count;
     throw new Problem(
       "rate-limit-exceeded",
-      `Cannot subscribe: ${most} streams are open already: close one of them`,
+      `Cannot subscribe: ${max} streams are open already: close one of them`,
       { headers: { "retry-after": retryAfterSeconds, "cache-control": "no-store" } },
     );
   }
 }
 
-/** About as long as a stream that is open may take to notice that its client is gone. */
+/** About as long as an open stream may take to notice that its client has disconnected. */
 const retryAfterSeconds = "15";

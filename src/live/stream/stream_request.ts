@@ -1,39 +1,39 @@
 import type { RowReader } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import type { LiveQuery } from "../dispatch/subscriber_group.ts";
+import type { LiveQuery } from "../live_query.ts";
 import type { LiveAggregateQuery } from "../aggregate/live_aggregate_query.ts";
 import type { ScopedRequest } from "./scope_recheck.ts";
 import type { LiveView } from "../live_view.ts";
 
-/** What somebody wants to follow. */
+/** A request for a stream. */
 export interface StreamRequest extends ScopedRequest {
-  /** Where the caller's socket ends, as far as known. */
+  /** The address of the caller's socket, if known. */
   readonly address: string | null;
   readonly table: TableInfo;
   readonly reader: RowReader;
   readonly view: LiveView;
-  /** The rows of the caller's scope. */
+  /** The rows that the caller was granted. */
   readonly scope: Filter;
-  /** What must hold beside the scope. */
+  /** The filter of the request, and "not deleted". */
   readonly filter: Filter;
-  /** Settles when the caller is gone. */
+  /** Settles when the caller has disconnected. */
   readonly disconnected: Promise<unknown>;
 }
 
-/** The rows, and what happens to them. */
+/** A request for rows and their changes. */
 export interface SubscribeRequest extends StreamRequest {
-  /** The token of a stream that ended. */
+  /** The resume token of an earlier stream. */
   readonly resumeFrom: string | null;
   readonly skipExisting: boolean;
 }
 
-/** What the rows come to. */
+/** A request for an aggregate of the rows. */
 export interface AggregateRequest extends StreamRequest {
   readonly aggregateQuery: LiveAggregateQuery;
 }
 
-/** Which rows a request is about, and how they are shown. */
+/** The live query of a request: which rows, and how they are shown. */
 export function liveQueryOf(
   { resource, table, reader, view, scope, filter }:
     & Pick<StreamRequest, "table" | "reader" | "view" | "scope" | "filter">

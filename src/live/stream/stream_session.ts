@@ -1,14 +1,14 @@
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Grant } from "../../auth/authorize.ts";
 import { noRows } from "../../filter/filter.ts";
-import { liveQueryKey } from "../dispatch/subscriber_group.ts";
+import { liveQueryKey } from "../live_query.ts";
 import type { LiveStream } from "./live_stream.ts";
 import type { StreamSlot } from "./stream_quota.ts";
 import { requireRecorded } from "./require_recorded.ts";
 import { hasFixedScope, type ScopeHolder, type ScopeRecheck } from "./scope_recheck.ts";
 import { liveQueryOf, type StreamRequest } from "./stream_request.ts";
 
-/** When a stream ends, and what it takes up until then. */
+/** When a stream ends, and the slots that it takes until then. */
 export interface StreamSessionOptions {
   readonly slot: number;
   readonly endsAt: number;
@@ -18,12 +18,12 @@ export interface StreamSessionOptions {
   readonly excluded: ReadonlySet<ColumnInfo>;
 }
 
-/** What a stream was opened by, as far as its rights may become others. */
+/** The request that opened a stream, as far as its rights can change. */
 type GrantedRequest = Omit<StreamRequest, "address" | "disconnected">;
 
 /**
- * What a hub knows of a stream. It holds the right to the rows, which may become another one, and
- * nothing of the request beside: there are many streams, and they last.
+ * What a hub keeps for a stream: the grants, which can change, and nothing else of the request,
+ * because there are many streams and they last.
  */
 export class StreamSession implements ScopeHolder {
   readonly slot: number;
@@ -32,33 +32,35 @@ export class StreamSession implements ScopeHolder {
   readonly quotaSlot: StreamSlot;
   readonly stream: LiveStream;
   readonly #excluded: ReadonlySet<ColumnInfo>;
-  /** Null where nothing can change what is seen. */
-  readonly #claim: GrantedRequest | null;
-  /** What is seen by the rights of now. */
+  /** Null where the rights cannot change. */
+  readonly #request: GrantedRequest | null;
+  /** The rows and the view by the present grants. */
   #grantedView: Pick<GrantedRequest, "scope" | "view"> | null;
-  readonly #related: readonly RelatedHolder[];
+  readonly #related: readonly RelatedScopeHolder[];
 
-  constructor(request: StreamRequest, stream: LiveStream, facts: StreamSessionOptions) {
+  constructor(request: StreamRequest, stream: LiveStream, options: StreamSessionOptions) {
     const { view: { rights } } = request;
     this.stream = stream;
-    this.slot = facts.slot;
-    this.endsAt = facts.endsAt;
-    this.expiresAt = facts.expiresAt;
-    this.quotaSlot = facts.quotaSlot;
-    this.#excluded = facts.excluded;
-    this.#claim = hasFixedScope(request) && rights.length === 0 ? null : claimOf(request, stream);
-    this.#grantedView = this.#claim;
+    this.slot = options.slot;
+    this.endsAt = options.endsAt;
+    this.expiresAt = options.expiresAt;
+    this.quotaSlot = options.quotaSlot;
+    this.#excluded = options.excluded;
+    this.#request = hasFixedScope(request) && rights.length === 0
+      ? null
+      : grantedRequest(request, stream);
+    this.#grantedView = this.#request;
     this.#related = rights.length === 0
       ? none
-      : rights.map((_right, index) => new RelatedHolder(this, index));
+      : rights.map((_right, index) => new RelatedScopeHolder(this, index));
   }
 
-  /** Has all its rights looked at from time to time. */
+  /** Has all its grants checked from time to time. */
   watch(scopes: ScopeRecheck): void {
-    const claim = this.#claim;
-    if (claim === null) return;
-    scopes.add(claim, claim.scope, this);
-    claim.view.rights.forEach((right, index) => {
+    const granted = this.#request;
+    if (granted === null) return;
+    scopes.add(granted, granted.scope, this);
+    granted.view.rights.forEach((right, index) => {
       const holder = this.#related[index];
       if (holder !== undefined) scopes.add(right, right.grant?.rows ?? noRows, holder);
     });
@@ -66,10 +68,10 @@ export class StreamSession implements ScopeHolder {
 
   /** The opposite of {@link watch}. */
   unwatch(scopes: ScopeRecheck): void {
-    const claim = this.#claim;
-    if (claim === null) return;
-    scopes.remove(claim, this);
-    claim.view.rights.forEach((right, index) => {
+    const granted = this.#request;
+    if (granted === null) return;
+    scopes.remove(granted, this);
+    granted.view.rights.forEach((right, index) => {
       const holder = this.#related[index];
       if (holder !== undefined) scopes.remove(right, holder);
     });
@@ -77,25 +79,25 @@ export class StreamSession implements ScopeHolder {
 
   regrant(grant: Grant | null): void {
     if (grant === null) this.revoke();
-    else if (this.#grantedView !== null) this.#see({ ...this.#grantedView, scope: grant.rows });
+    else if (this.#grantedView !== null) this.#apply({ ...this.#grantedView, scope: grant.rows });
   }
 
-  /** The same for a right that what is shown under the rows hangs on. */
+  /** The same for a grant that decides which related rows are included. */
   regrantRelated(index: number, grant: Grant | null): void {
     if (this.#grantedView === null) return;
     const { scope, view } = this.#grantedView;
-    this.#see({ scope, view: view.rights[index]?.regranted(grant) ?? view });
+    this.#apply({ scope, view: view.rights[index]?.regranted(grant) ?? view });
   }
 
   revoke(): void {
     this.stream.expire();
   }
 
-  #see({ scope, view }: Pick<GrantedRequest, "scope" | "view">): void {
-    if (this.#claim === null) return;
+  #apply({ scope, view }: Pick<GrantedRequest, "scope" | "view">): void {
+    if (this.#request === null) return;
     this.#grantedView = { scope, view };
-    const grantedView = { ...this.#claim, scope, view };
-    // What this throws ends the stream: asked of another column, it would be silent.
+    const grantedView = { ...this.#request, scope, view };
+    // An error ends the stream: changes of a column that is not recorded would be missed silently.
     requireRecorded(grantedView, this.#excluded);
     const query = liveQueryOf(grantedView);
     if (liveQueryKey(query) === liveQueryKey(this.stream.query)) return;
@@ -103,9 +105,9 @@ export class StreamSession implements ScopeHolder {
   }
 }
 
-const none: readonly RelatedHolder[] = Object.freeze([]);
+const none: readonly RelatedScopeHolder[] = Object.freeze([]);
 
-function claimOf(
+function grantedRequest(
   { resource, access, policy, user, table, reader, scope, filter, view }: StreamRequest,
   { query }: LiveStream,
 ): GrantedRequest {
@@ -118,13 +120,13 @@ function claimOf(
     reader,
     scope,
     filter,
-    // Without rights, those who see the same share the view as well.
+    // Without related grants, streams of the same query share the view as well.
     view: view.rights.length === 0 ? query.view : view,
   };
 }
 
-/** Holds the right to rows that are shown under others. */
-class RelatedHolder implements ScopeHolder {
+/** Holds the grant to related rows. */
+class RelatedScopeHolder implements ScopeHolder {
   readonly #session: StreamSession;
   readonly #index: number;
 

@@ -1,60 +1,53 @@
 import type { Change, Position } from "../../db/changes/change_log.ts";
-import { renderMissedChanges } from "./catch_up.ts";
-import type { StreamContext } from "../stream_context.ts";
+import type { LiveSubscriber } from "../dispatch/group_listener.ts";
 import {
   commentText,
   invalidateText,
   type InvalidationReason,
   tokenText,
 } from "../dispatch/server_sent_events.ts";
-import type { LiveQuery, LiveSubscriber, SubscriberGroup } from "../dispatch/subscriber_group.ts";
+import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
+import type { HistoryWindow } from "../feed/change_history.ts";
+import type { LiveQuery } from "../live_query.ts";
 import { HeldRows } from "../match/held_rows.ts";
-import { cursorAt, type HistoryCursor, type HistoryWindow } from "../feed/change_history.ts";
+import type { StreamContext } from "../stream_context.ts";
 import { LiveStream } from "./live_stream.ts";
-import { snapshotPageText, type SnapshotProgress, type SnapshotStart } from "./snapshot_reader.ts";
-
-/** Where a stream begins: with all rows, with what comes from now on, or behind a position. */
-export type StreamStart = "everything" | "now" | FreshStart | Position;
-
-/** With all rows, because what the client holds is worth nothing any more. */
-export interface FreshStart {
-  /** Tells it from a position. */
-  readonly kind: "anew";
-  readonly reason: InvalidationReason;
-}
+import { renderChanges } from "./render_changes.ts";
+import { type SnapshotPage, snapshotPageText } from "./snapshot_reader.ts";
+import {
+  afterSnapshot,
+  type CatchUp,
+  firstState,
+  live,
+  parked,
+  type SentChanges,
+  sentUpTo,
+  type Snapshot,
+  type StreamStart,
+  type SubscriptionState,
+} from "./subscription_state.ts";
 
 /**
- * A stream of rows. It reads live as a member of its group, or it is behind: then it goes on by
- * itself whenever its client takes bytes, page by page while the snapshot lasts, and by the changes
- * that it missed after that. So a slow client costs what it has not yet taken of one chunk, and a
- * position.
+ * A stream of rows. While it is not live, it works by itself whenever its client takes bytes, so
+ * that a slow client costs a position and the rest of one chunk. A state that is replaced ends the
+ * work in it: after each wait the work checks that its state is still the current one.
  */
 export class Subscription extends LiveStream implements LiveSubscriber {
   #group: SubscriberGroup;
-  #phase: "behind" | "live" = "behind";
-  #walk: SnapshotProgress | null = null;
-  /** What was sent knows of all this; null before anything was. */
-  #cursor: HistoryCursor | null = null;
-  /** While it is behind; null where a row alone decides whether it passes. */
-  #held: HeldRows | null = null;
+  #state: SubscriptionState;
   #working: Promise<void> | null = null;
-  /** Changes when what is under way counts no more. */
-  #round = 0;
-  #isNet = false;
-  #isRepeat = false;
-  /** The reason when history turns out to be lost. */
-  #lossReason: InvalidationReason = "slow_consumer";
 
-  /** `ended` is called once, whoever ends it. */
+  /** `ended` is called once, however the stream ends. */
   constructor(
-    channel: StreamContext,
+    context: StreamContext,
     query: LiveQuery,
-    beginning: StreamStart,
+    start: StreamStart,
     ended: (stream: LiveStream) => void,
   ) {
-    super(channel, ended);
-    this.#group = channel.dispatcher.enter(query);
-    this.#begin(beginning);
+    super(context, ended);
+    this.#group = context.dispatcher.enter(query);
+    this.#state = firstState(start, this.#group.heldRows !== null, context);
+    this.#sendStart(start);
   }
 
   override get query(): LiveQuery {
@@ -62,95 +55,80 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   }
 
   override get isLive(): boolean {
-    return this.#phase === "live";
+    return this.#state.kind === "live";
   }
 
   override pull(): Promise<void> | undefined {
-    if (this.isClosed || this.#phase !== "behind") return undefined;
+    if (this.isClosed || this.isLive) return undefined;
     return this.#working ??= this.#work();
   }
 
   deliver(bytes: Uint8Array, to: Position | null): void {
-    if (this.#phase !== "live") return;
+    if (!this.isLive) return;
     this.enqueue(bytes);
-    if (this.hasRoom()) return;
-    // Parked: it takes no more part, and catches up when its client has read.
-    this.#held = this.#group.leave(this);
-    const isUnsure = this.#group.heldRows !== null && this.#held === null;
-    if (isUnsure) this.#held = HeldRows.unknown(this.channel.log);
-    this.#phase = "behind";
-    this.#cursor = cursorAt(to ?? this.channel.feed.position);
-    this.#isNet = true;
-    this.#isRepeat = to === null || isUnsure;
-    this.#lossReason = "slow_consumer";
+    if (!this.hasRoom()) this.#park(to);
   }
 
   invalidate(reason: InvalidationReason): void {
     if (this.isClosed) return;
     this.#group.leave(this);
-    this.#phase = "behind";
-    this.#round++;
-    this.#begin({ kind: "anew", reason });
+    const start = { kind: "fresh", reason } as const;
+    this.#state = firstState(start, this.#group.heldRows !== null, this.context);
+    this.#sendStart(start);
   }
 
   override switchQuery(query: LiveQuery, reason: InvalidationReason): void {
     if (this.isClosed) return;
-    const { dispatcher: router } = this.channel;
+    const { dispatcher } = this.context;
     this.#group.leave(this);
-    router.leave(this.#group);
-    this.#group = router.enter(query);
+    dispatcher.leave(this.#group);
+    this.#group = dispatcher.enter(query);
     this.invalidate(reason);
   }
 
   override heartbeat(trailerOf: (group: SubscriberGroup) => Uint8Array): void {
     if (!this.hasRoom()) return;
-    if (this.#phase === "live") this.enqueue(trailerOf(this.#group));
+    if (this.isLive) this.enqueue(trailerOf(this.#group));
     else this.send(commentText);
   }
 
   override tokenAt(position: Position): string {
-    return this.#phase === "live" ? this.#tokenText(position) : "";
+    return this.isLive ? this.#tokenText(position) : "";
   }
 
   protected override release(): void {
-    this.#round++;
     this.#group.leave(this);
-    this.channel.dispatcher.leave(this.#group);
+    this.context.dispatcher.leave(this.#group);
   }
 
-  #begin(beginning: StreamStart): void {
-    this.#isNet = false;
-    this.#isRepeat = false;
-    this.#cursor = null;
-    this.#walk = null;
-    const { log, feed, limits: { maxHeldRows } } = this.channel;
-    // Nothing until the snapshot begins, and what an earlier stream has sent where there is none.
-    this.#held = this.#group.heldRows === null ? null : HeldRows.empty(log, maxHeldRows);
-    if (beginning === "everything") {
-      this.#walk = { start: null, page: null, isFreshStart: false };
-      return;
+  /** Sends the first events. The state is set before, because a send may call `pull`. */
+  #sendStart(start: StreamStart): void {
+    if (start === "now") {
+      const { feed } = this.context;
+      this.send(snapshotPageText([], null, false) + this.#tokenText(feed.position));
+    } else if (start !== "everything" && start.kind === "fresh") {
+      this.send(invalidateText(start.reason));
     }
-    if (typeof beginning === "object" && beginning.kind === "anew") {
-      this.#walk = { start: null, page: null, isFreshStart: true };
-      return this.send(invalidateText(beginning.reason));
-    }
-    if (this.#held !== null) this.#held = HeldRows.unknown(log);
-    const position = beginning === "now" ? feed.position : beginning;
-    this.#cursor = cursorAt(position);
-    if (beginning === "now") {
-      this.send(snapshotPageText([], null, false) + this.#tokenText(position));
-    } else {
-      // The connection may have broken behind events of which the token does not know.
-      this.#isRepeat = true;
-      this.#lossReason = "history_lost";
-    }
+  }
+
+  #park(to: Position | null): void {
+    const { log, feed } = this.context;
+    const held = this.#group.leave(this);
+    const isUnknown = this.#group.heldRows !== null && held === null;
+    this.#state = parked(
+      isUnknown ? HeldRows.unknown(log) : held,
+      to ?? feed.position,
+      to === null || isUnknown,
+    );
   }
 
   async #work(): Promise<void> {
     try {
-      while (this.#phase === "behind" && this.hasRoom()) {
-        if (this.#walk === null) await this.#follow();
-        else await this.#walkOn(this.#walk);
+      while (this.hasRoom()) {
+        const state = this.#state;
+        if (state.kind === "live") break;
+        if (state.kind === "snapshot") await this.#sendPage(state);
+        else await this.#catchUp(state);
       }
     } catch (error) {
       this.fail(error);
@@ -159,147 +137,148 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     }
   }
 
-  /** One page of the snapshot, once what was sent before is as new as the page. */
-  async #walkOn(walk: SnapshotProgress): Promise<void> {
-    const round = this.#round;
-    const { log, feed, snapshots: pages } = this.channel;
-    if (walk.page === null) {
-      const page = await pages.read(this.#group, walk.start, await this.#minKnown(walk));
-      const isReached = await feed.readUpTo(page.position);
-      if (this.#round !== round) return;
-      // Another life of the log has begun behind the page.
-      if (!isReached) return this.invalidate("history_lost");
-      walk.page = page;
-    }
-    const { page } = walk;
-    if (this.#cursor !== null) {
-      const window = await this.#read(this.#cursor, "slow_consumer", round);
-      if (window === null) return;
-      // What the page does not know of is read again behind it.
-      const changes = window.changes.filter((change) => log.covers(page.position, change));
-      const { cursor: { position: reached } } = window;
-      const to = log.includes(page.position, reached) ? reached : page.position;
-      if (!await this.#sendChanges(changes, to, walk.start, round)) return;
-      this.#cursor = window.cursor;
-      // The log gives as much at a time as it likes: nothing up to the page may be left out.
-      if (!log.includes(window.cursor.position, page.position)) return;
-    }
+  /** Whether work in a state is to go on after a wait. */
+  #isCurrent(state: SubscriptionState): boolean {
+    return this.#state === state && !this.isClosed;
+  }
+
+  /** Sends one page, once the earlier pages are as new as it. */
+  async #sendPage(state: Snapshot): Promise<void> {
+    const page = state.page ??= await this.#readPage(state);
+    if (page === null) return;
+    if (state.sent !== null && !await this.#sendUpTo(page, state, state.sent)) return;
     this.enqueue(page.bytes);
-    this.#cursor = cursorAt(page.position);
-    this.#held?.addAll(page.keyIds, page.position);
-    this.#isNet = false;
-    this.#isRepeat = false;
-    walk.page = null;
-    walk.start = page.next;
+    state.held?.addAll(page.keyIds, page.position);
+    state.sent = sentUpTo(page.position);
+    state.page = null;
+    state.start = page.next;
     if (page.next !== null) return;
-    this.#walk = null;
+    this.#state = afterSnapshot(state.held, page.position);
     this.send(this.#tokenText(page.position));
   }
 
-  /** What the next page must know of; null where any will do. */
-  async #minKnown({ isFreshStart }: SnapshotProgress): Promise<Position | null> {
-    if (this.#cursor !== null) return this.#cursor.position;
-    const { feed } = this.channel;
-    // The change that brought the invalidation may be on its way still.
+  /** The next page; null where the state has been replaced. */
+  async #readPage(state: Snapshot): Promise<SnapshotPage | null> {
+    const { feed, snapshots } = this.context;
+    const minPosition = await this.#minPosition(state);
+    const page = await snapshots.read(this.#group, state.start, minPosition);
+    const isReached = await feed.readUpTo(page.position);
+    if (!this.#isCurrent(state)) return null;
+    if (isReached) return page;
+    // The history of the log was replaced after the page.
+    this.invalidate("history_lost");
+    return null;
+  }
+
+  /** What the next page must cover; null where any page will do. */
+  async #minPosition({ sent, isFreshStart }: Snapshot): Promise<Position | null> {
+    if (sent !== null) return sent.cursor.position;
+    const { feed } = this.context;
+    // The change that caused the invalidation may still be in delivery.
     return isFreshStart ? await feed.whilePaused(() => feed.position) : null;
   }
 
-  /** Some of the changes behind the cursor; at their end the stream is live. */
-  async #follow(): Promise<void> {
-    const round = this.#round;
-    const { feed } = this.channel;
-    const cursor = this.#cursor ?? cursorAt(feed.position);
-    const window = await this.#read(cursor, this.#lossReason, round);
+  /** Sends changes of earlier pages; false until all up to the position of a page are sent. */
+  async #sendUpTo(page: SnapshotPage, state: Snapshot, sent: SentChanges): Promise<boolean> {
+    const { log } = this.context;
+    const window = await this.#readChanges(state, sent, "slow_consumer");
+    if (window === null) return false;
+    // The changes that the page does not cover are read again after it.
+    const changes = window.changes.filter((change) => log.covers(page.position, change));
+    const { position } = window.cursor;
+    const to = log.includes(page.position, position) ? position : page.position;
+    if (!await this.#sendChanges(changes, to, state, sent)) return false;
+    sent.cursor = window.cursor;
+    return log.includes(position, page.position);
+  }
+
+  /** Sends some of the missed changes; after the last ones the stream is live. */
+  async #catchUp(state: CatchUp): Promise<void> {
+    const { feed } = this.context;
+    const { sent } = state;
+    const window = await this.#readChanges(state, sent, state.lossReason);
     if (window === null) return;
-    const { changes, cursor: { position: to } } = window;
-    if (!await this.#sendChanges(changes, to, null, round)) return;
-    this.#cursor = window.cursor;
-    if (window.cursor.within === null && window.changes.length > 0) {
-      this.send(this.#tokenText(window.cursor.position));
-    }
+    const { changes, cursor: { position, within } } = window;
+    if (!await this.#sendChanges(changes, position, state, sent)) return;
+    sent.cursor = window.cursor;
+    if (within === null && changes.length > 0) this.send(this.#tokenText(position));
     if (!window.isEnd) return;
-    const isReached = await feed.readUpTo(window.cursor.position);
-    if (this.#round !== round) return;
-    // A database that was set back: nobody will ever get to that position.
+    const isReached = await feed.readUpTo(position);
+    if (!this.#isCurrent(state)) return;
+    // The database was restored to an earlier state, and never reaches the position.
     if (!isReached) return this.invalidate("history_lost");
-    await feed.whilePaused(() => this.#join(round));
+    await feed.whilePaused(() => this.#goLive(state));
   }
 
-  #tokenText(position: Position): string {
-    const { log, resumeTokens } = this.channel;
-    return tokenText(resumeTokens.create(log.print(position), this.#group.queryDigest));
+  /** Sends the few changes since the last read, while no others are published, and goes live. */
+  async #goLive(state: CatchUp): Promise<void> {
+    if (!this.#isCurrent(state)) return;
+    const { history } = this.context;
+    const rest = history.readFromMemory(state.sent.cursor, this.#maxChanges);
+    if (rest === null || !rest.isEnd) return;
+    if (rest.changes.length > 0) {
+      const { position } = rest.cursor;
+      if (!await this.#sendChanges(rest.changes, position, state, state.sent)) return;
+      this.send(this.#tokenText(position));
+      // A send can find that the client is gone.
+      if (this.isClosed) return;
+    }
+    this.#state = live;
+    this.#group.join(this, state.held);
   }
 
-  /** The next changes; null where the stream goes another way. */
-  async #read(
-    cursor: HistoryCursor,
+  /** With related rows, the changes of a step are sent together or not at all. */
+  get #maxChanges(): number {
+    return this.#group.isSentByStep ? Infinity : this.context.limits.maxChangesAtOnce;
+  }
+
+  /** The next changes; null where the state has been replaced. */
+  async #readChanges(
+    state: Snapshot | CatchUp,
+    sent: SentChanges,
     lossReason: InvalidationReason,
-    round: number,
   ): Promise<HistoryWindow | null> {
-    const { history, limits } = this.channel;
-    // With what is shown under rows, a step is told whole or not at all.
-    const isWhole = this.#group.isSentByStep;
-    const window = await history.read(cursor, isWhole ? Infinity : limits.maxChangesAtOnce);
-    if (this.#round !== round) return null;
-    const isTorn = isWhole && window !== null && window.cursor.within !== null;
+    const { history } = this.context;
+    const { isSentByStep } = this.#group;
+    const window = await history.read(sent.cursor, this.#maxChanges);
+    if (!this.#isCurrent(state)) return null;
+    const isTorn = isSentByStep && window !== null && window.cursor.within !== null;
     if (window === null || isTorn) {
       this.invalidate(isTorn ? "relation_overflow" : lossReason);
       return null;
     }
-    // A few changes are told one by one, as they would have been; many only by what is left.
-    if (!window.isEnd) this.#isNet = true;
-    if (window.isRepeated) this.#isRepeat = true;
+    // A few changes are sent one by one, as a live stream sends them; of many, the net changes.
+    if (!window.isEnd) sent.isNet = true;
+    if (window.isRepeated) sent.isRepeat = true;
     return window;
   }
 
-  /** Sends the events of changes up to a position; false where the stream goes another way. */
+  /** Sends the events of changes up to a position; false where the state has been replaced. */
   async #sendChanges(
     changes: readonly Change[],
     to: Position,
-    start: SnapshotStart | null,
-    round: number,
+    state: Snapshot | CatchUp,
+    { isNet, isRepeat }: SentChanges,
   ): Promise<boolean> {
-    const { matcher, log } = this.channel;
-    // The order of a foreign key may be its collation's: then rows that are still to come in a page
-    // are told of as well, and the page says the same once more.
+    const { matcher, log } = this.context;
+    // A foreign key column may be ordered by its collation: then changes of rows in later pages are
+    // sent as well, and the page repeats them.
+    const start = state.kind === "snapshot" ? state.start : null;
     const upTo = start !== null && matcher.knowsKeyOrder(this.query.table) ? start.key : null;
-    const net = await renderMissedChanges(changes, {
-      group: this.#group,
-      matcher,
-      log,
-      to,
-      held: this.#held,
-      isNet: this.#isNet,
-      isRepeat: this.#isRepeat,
-      upTo,
-    });
-    if (this.#round !== round) return false;
-    if ("reason" in net) {
-      this.invalidate(net.reason);
+    const { held } = state;
+    const options = { group: this.#group, matcher, log, to, held, isNet, isRepeat, upTo };
+    const rendered = await renderChanges(changes, options);
+    if (!this.#isCurrent(state)) return false;
+    if ("reason" in rendered) {
+      this.invalidate(rendered.reason);
       return false;
     }
-    if (net.text !== "") this.send(net.text);
+    if (rendered.text !== "") this.send(rendered.text);
     return true;
   }
 
-  /** Joins the live readers, once it has told the little that has happened since. */
-  async #join(round: number): Promise<void> {
-    if (this.#round !== round || this.#cursor === null) return;
-    const { history, limits } = this.channel;
-    const isWhole = this.#group.isSentByStep;
-    const rest = history.readFromMemory(this.#cursor, isWhole ? Infinity : limits.maxChangesAtOnce);
-    if (rest === null || !rest.isEnd) return;
-    if (rest.changes.length > 0) {
-      if (!await this.#sendChanges(rest.changes, rest.cursor.position, null, round)) return;
-      this.send(this.#tokenText(rest.cursor.position));
-      // Its client may have been found to be gone.
-      if (this.isClosed) return;
-    }
-    this.#cursor = null;
-    this.#isNet = false;
-    this.#isRepeat = false;
-    this.#phase = "live";
-    this.#group.join(this, this.#held);
-    this.#held = null;
+  #tokenText(position: Position): string {
+    const { log, resumeTokens } = this.context;
+    return tokenText(resumeTokens.create(log.print(position), this.#group.queryDigest));
   }
 }

@@ -12,6 +12,7 @@ import {
 } from "../../../../src/filter/operators/value_operators.ts";
 import type { InMemoryMatcher } from "../../../../src/filter/match/in_memory_matcher.ts";
 import { EventRenderer } from "../../../../src/live/dispatch/event_renderer.ts";
+import type { SubscriberGroup } from "../../../../src/live/dispatch/subscriber_group.ts";
 import { EqualityIndex } from "../../../../src/live/match/equality_index.ts";
 import { ChangeHistory } from "../../../../src/live/feed/change_history.ts";
 import { type SnapshotPage, SnapshotReader } from "../../../../src/live/stream/snapshot_reader.ts";
@@ -48,7 +49,7 @@ const wrongs: readonly Wrong[] = [
         EqualityIndex.prototype,
         "visit",
         (visit) =>
-          function (this: EqualityIndex, rowChange, each) {
+          function (this: EqualityIndex<SubscriberGroup>, rowChange, each) {
             // A row that is gone is all that there is to find by.
             const { before, after } = rowChange;
             visit.call(

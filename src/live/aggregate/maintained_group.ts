@@ -1,0 +1,161 @@
+import { type AggregateGroup, exactValue, groupValue } from "../../db/aggregate_groups.ts";
+import { columnValue } from "../../filter/match/row_matches.ts";
+import { averageDigits } from "../../plan/aggregate_schema.ts";
+import type { ColumnMetric, Metric } from "../../plan/plan.ts";
+import { unreachable } from "../../problem/unreachable.ts";
+import { fitsKind } from "../../schema/fits_kind.ts";
+import type { ColumnInfo, Row } from "../../schema/table_info.ts";
+import {
+  addExact,
+  divideExact,
+  type ExactDecimal,
+  parseExact,
+  printExact,
+} from "../../sql/exact_decimal.ts";
+import type { MaintenancePlan } from "./maintenance_plan.ts";
+
+/** One group of an aggregate, with the values that rows are added to and subtracted from. */
+export interface MaintainedGroup {
+  readonly key: readonly unknown[];
+  /** Its index among the groups that were read, in the order of their keys. */
+  readonly rank: number;
+  rows: number;
+  /** For each summed column. */
+  readonly totals: Total[];
+  /** Null where there is no value. */
+  readonly extremes: unknown[];
+}
+
+interface Total {
+  sum: ExactDecimal;
+  /** The number of values in the sum. */
+  values: number;
+}
+
+/** A metric in wire form, and as having and order compare it. */
+export interface MetricResult {
+  readonly shown: unknown;
+  readonly compared: unknown;
+}
+
+/** A group that was read; null where memory cannot maintain it. */
+export function maintainedGroup(
+  { key, metrics }: AggregateGroup,
+  rank: number,
+  plan: MaintenancePlan,
+): MaintainedGroup | null {
+  const { summed, extremes } = plan;
+  const totals: Total[] = [];
+  for (const index of summed.keys()) {
+    const total = totalOf(metrics[2 * index + 1], metrics[2 * index + 2]);
+    if (total === null) return null;
+    totals.push(total);
+  }
+  const values = metrics.slice(2 * summed.length + 1);
+  const fits = extremes.every(({ metric: { column } }, index) => fitsKind(values[index], column));
+  return fits ? { key, rank, rows: Number(metrics[0]), totals, extremes: [...values] } : null;
+}
+
+/** A group without rows. */
+export function emptyGroup(
+  key: readonly unknown[],
+  { summed, extremes }: MaintenancePlan,
+): MaintainedGroup {
+  return {
+    key,
+    rank: 0,
+    rows: 0,
+    totals: summed.map(() => ({ sum: zero, values: 0 })),
+    extremes: extremes.map(() => null),
+  };
+}
+
+/** Adds a row, or subtracts it; false where memory does not know the new values of the group. */
+export function addRow(
+  group: MaintainedGroup,
+  row: Row,
+  by: 1 | -1,
+  { other, summed, extremes }: Pick<MaintenancePlan, "summed" | "extremes"> & { other: Row | null },
+): boolean {
+  const isShared = ({ name }: ColumnInfo) => other !== null && Object.is(row[name], other[name]);
+  for (const [index, column] of summed.entries()) {
+    const total = group.totals[index];
+    if (total === undefined || isShared(column)) continue;
+    const value = knownValue(row, column);
+    if (value === undefined) return false;
+    if (value === null) continue;
+    const { units, scale } = parseExact(String(value));
+    total.sum = addExact(total.sum, { units: units * BigInt(by), scale });
+    total.values += by;
+  }
+  for (const [index, { metric: { column }, compare }] of extremes.entries()) {
+    if (isShared(column)) continue;
+    const value = knownValue(row, column);
+    if (value === undefined) return false;
+    if (value === null) continue;
+    const current = group.extremes[index] ?? null;
+    const isReached = current === null || compare(value, current) >= 0;
+    if (by > 0 && isReached) group.extremes[index] = value;
+    else if (by < 0 && group.rows === 0) group.extremes[index] = null;
+    // Only the database knows the next extreme.
+    else if (by < 0 && isReached) return false;
+  }
+  return true;
+}
+
+/** The result of a metric; null where memory cannot give every digit. */
+export function metricResult(
+  metric: Metric,
+  group: MaintainedGroup,
+  plan: MaintenancePlan,
+): MetricResult | null {
+  switch (metric.name) {
+    case "count":
+      return { shown: group.rows, compared: group.rows };
+    case "sum":
+    case "avg":
+      return sumOf(metric, group.totals[plan.summed.indexOf(metric.column)]);
+    case "min":
+    case "max": {
+      const index = plan.extremes.findIndex((extreme) => extreme.metric === metric);
+      const value = group.extremes[index] ?? null;
+      return { shown: value, compared: value };
+    }
+    default:
+      return unreachable(metric);
+  }
+}
+
+function sumOf(metric: ColumnMetric, total: Total | undefined): MetricResult | null {
+  if (total === undefined || total.values === 0) return { shown: null, compared: null };
+  const { sum, values } = total;
+  const isAverage = metric.name === "avg";
+  if (!metric.exact) {
+    const mean = Number(printExact(sum)) / values;
+    return { shown: mean, compared: mean };
+  }
+  const digits = averageDigits(metric.column);
+  // Engines round such sums before they divide.
+  if (isAverage && sum.scale > digits) return null;
+  const plain = printExact(isAverage ? divideExact(sum, BigInt(values), digits) : sum);
+  const shown = exactValue(plain, metric);
+  return shown === null ? null : { shown, compared: plain };
+}
+
+/** A value in wire form; undefined where it is not recorded, or not of its kind. */
+export function knownValue(row: Row, column: ColumnInfo): unknown {
+  if (!Object.hasOwn(row, column.name)) return undefined;
+  const value = columnValue(row, column);
+  return fitsKind(value, column) ? groupValue(value, column) : undefined;
+}
+
+/** Null where the sum is no plain number, such as NaN. */
+function totalOf(sum: unknown, values: unknown): Total | null {
+  if (sum === null) return values === 0 ? { sum: zero, values: 0 } : null;
+  const plain = String(sum);
+  return /^-?\d+(?:\.\d+)?$/.test(plain)
+    ? { sum: parseExact(plain), values: Number(values) }
+    : null;
+}
+
+const zero: ExactDecimal = Object.freeze({ units: 0n, scale: 0 });

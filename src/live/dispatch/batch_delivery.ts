@@ -1,0 +1,123 @@
+import type { ChangeLog, Position } from "../../db/changes/change_log.ts";
+import { positionOrdinal } from "../../db/changes/log_position.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
+import type { ResumeTokens } from "../stream/resume_token.ts";
+import type { BatchEvents, GroupTransitions } from "./batch_events.ts";
+import { EventRenderer } from "./event_renderer.ts";
+import type { FanOut } from "./fan_out.ts";
+import type { LiveSubscriber } from "./group_listener.ts";
+import { toBytes, tokenText } from "./server_sent_events.ts";
+import type { SubscriberGroup } from "./subscriber_group.ts";
+
+/** What the delivery of a batch needs. */
+export interface BatchDeliveryOptions {
+  readonly log: Pick<ChangeLog, "print">;
+  readonly resumeTokens: ResumeTokens;
+  readonly fanOut: FanOut;
+  /** The position after the batch; null where more of the step follows. */
+  readonly to: Position | null;
+}
+
+/** Renders the events of a batch, once for each view, and hands them to all listeners. */
+export class BatchDelivery {
+  readonly #events: BatchEvents;
+  readonly #options: BatchDeliveryOptions;
+  /** By {@link rendererKey}: groups that show and number rows alike share the bytes. */
+  readonly #renderers = new Map<string, EventRenderer>();
+  /** The printed position after the batch, once anything is sent. */
+  #position: string | null = null;
+
+  constructor(events: BatchEvents, options: BatchDeliveryOptions) {
+    this.#events = events;
+    this.#options = options;
+  }
+
+  /** Waits only where related rows must be read for a view, or where there are many subscribers. */
+  deliver(): MaybePromise<void> {
+    this.#addToRenderers();
+    const prepared = [...this.#renderers.values()].map((renderer) => renderer.prepare());
+    const waiting = prepared.filter((one) => one instanceof Promise);
+    if (waiting.length === 0) return this.#send();
+    return this.#prepareAll(prepared).then(() => this.#send());
+  }
+
+  #addToRenderers(): void {
+    const { to } = this.#options;
+    for (const [group, transitions] of this.#events.transitions) {
+      // Transition listeners need no bytes.
+      if (group.liveSubscribers.size === 0) continue;
+      const key = rendererKey(group);
+      const seq = group.isSentByStep && to !== null ? positionOrdinal(to) : null;
+      const renderer = this.#renderers.get(key) ?? new EventRenderer(group.query, seq);
+      this.#renderers.set(key, renderer);
+      for (const transition of transitions) if (transition !== null) renderer.add(transition);
+    }
+  }
+
+  async #prepareAll(prepared: readonly MaybePromise<void>[]): Promise<void> {
+    const outcomes = await Promise.allSettled(prepared);
+    [...this.#renderers].forEach(([key, { isIncomplete }], index) => {
+      const outcome = outcomes[index];
+      if (outcome?.status === "rejected") this.#events.fail(this.#groupsOf(key), outcome.reason);
+      else if (isIncomplete) {
+        for (const group of this.#groupsOf(key)) {
+          this.#events.invalidate(group, "relation_overflow");
+        }
+      }
+    });
+  }
+
+  #groupsOf(key: string): readonly SubscriberGroup[] {
+    return [...this.#events.transitions.keys()].filter((group) => rendererKey(group) === key);
+  }
+
+  #send(): MaybePromise<void> {
+    this.#events.sendInvalidations();
+    const groups: SubscriberGroup[] = [];
+    for (const [group, transitions] of this.#events.transitions) {
+      if (group.transitionListeners.size > 0) {
+        const known = transitions.filter((transition) => transition !== null);
+        for (const listener of group.transitionListeners) listener.receive(known);
+      }
+      if (group.liveSubscribers.size > 0) groups.push(group);
+    }
+    if (groups.length === 0) return;
+    const { log, fanOut, to } = this.#options;
+    this.#position = to === null ? null : log.print(to);
+    const alreadyServed = this.#sendIndividual();
+    const chunkFor = (group: SubscriberGroup) =>
+      this.#chunk(group, this.#events.transitions.get(group) ?? []);
+    return fanOut.deliver(groups, to, { chunkFor, alreadyServed });
+  }
+
+  /** Serves the subscribers whose events differ from those of their groups, and returns them. */
+  #sendIndividual(): ReadonlySet<LiveSubscriber> {
+    const served = new Set<LiveSubscriber>();
+    for (const [group, individual] of this.#events.individual) {
+      for (const [subscriber, transitions] of individual) {
+        served.add(subscriber);
+        const chunk = transitions === null ? null : this.#chunk(group, transitions);
+        if (transitions === null) subscriber.invalidate("relation_overflow");
+        else if (chunk !== null) subscriber.deliver(chunk, this.#options.to);
+      }
+    }
+    return served;
+  }
+
+  /** The bytes for the subscribers of a group; null where no event concerns them. */
+  #chunk(group: SubscriberGroup, transitions: GroupTransitions): Uint8Array | null {
+    const renderer = this.#renderers.get(rendererKey(group));
+    const text = transitions.map((transition) =>
+      transition === null ? "" : renderer?.text(transition) ?? ""
+    ).join("");
+    if (text === "") return null;
+    if (this.#position === null) return toBytes(text);
+    const token = this.#options.resumeTokens.create(this.#position, group.queryDigest);
+    return toBytes(text + tokenText(token));
+  }
+}
+
+/** A text that groups share where their rows are shown and numbered alike. */
+function rendererKey({ viewKey, isSentByStep }: SubscriberGroup): string {
+  return isSentByStep ? `step ${viewKey}` : viewKey;
+}

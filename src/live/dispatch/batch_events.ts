@@ -1,0 +1,64 @@
+import type { Transition } from "../match/row_change.ts";
+import type { GroupEvents } from "./group_held_rows.ts";
+import type { InvalidationReason } from "./server_sent_events.ts";
+import type { SubscriberGroup } from "./subscriber_group.ts";
+
+/** The transitions of one group, in order; null for a place that is open, or without an event. */
+export type GroupTransitions = readonly (Transition | null)[];
+
+/** What each group receives of one batch: transitions, an invalidation, or an error. */
+export class BatchEvents {
+  readonly #transitions = new Map<SubscriberGroup, (Transition | null)[]>();
+  readonly #invalidations = new Map<SubscriberGroup, InvalidationReason>();
+  #individual: Map<SubscriberGroup, GroupEvents["individual"]> | null = null;
+
+  get transitions(): ReadonlyMap<SubscriberGroup, GroupTransitions> {
+    return this.#transitions;
+  }
+
+  /** The events of single subscribers that differ from those of their groups. */
+  get individual(): Iterable<readonly [SubscriberGroup, GroupEvents["individual"]]> {
+    return this.#individual ?? [];
+  }
+
+  /** Adds a transition, or a place for one that is not known yet; returns its place. */
+  append(group: SubscriberGroup, transition: Transition | null): number {
+    const transitions = this.#transitions.get(group);
+    if (transitions !== undefined) return transitions.push(transition) - 1;
+    this.#transitions.set(group, [transition]);
+    return 0;
+  }
+
+  /** Fills a place that {@link append} has kept free. */
+  fill(group: SubscriberGroup, place: number, transition: Transition): void {
+    const transitions = this.#transitions.get(group);
+    if (transitions !== undefined) transitions[place] = transition;
+  }
+
+  /** Sets all transitions of a group. */
+  set(group: SubscriberGroup, { events, individual }: GroupEvents): void {
+    this.#transitions.set(group, [...events]);
+    if (individual.size > 0) (this.#individual ??= new Map()).set(group, individual);
+  }
+
+  /** The group receives an invalidation instead; the first reason counts. */
+  invalidate(group: SubscriberGroup, reason: InvalidationReason): void {
+    if (!this.#invalidations.has(group)) this.#invalidations.set(group, reason);
+  }
+
+  /** The listeners of the groups fail at once, and receive nothing more. */
+  fail(groups: readonly SubscriberGroup[], error: unknown): void {
+    for (const group of new Set(groups)) {
+      this.#transitions.delete(group);
+      for (const listener of group.listeners()) listener.fail(error);
+    }
+  }
+
+  /** Invalidates the groups that have to be; their transitions are dropped. */
+  sendInvalidations(): void {
+    for (const [group, reason] of this.#invalidations) {
+      this.#transitions.delete(group);
+      group.invalidate(reason);
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import type { Change } from "../../db/changes/change_log.ts";
+import type { Filter, Related } from "../../filter/filter.ts";
+import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
+import type { Matcher } from "./matcher.ts";
+
+/**
+ * Whether a change of a related row may move other rows into a filter or out of it. Most changes
+ * cannot: the related row passes as before, and its links are the same.
+ */
+export function mayAffectFilter(change: Change, filter: Filter, matcher: Matcher): boolean {
+  return allRelatedTerms(filter).some((term) => mayAffectTerm(change, term, matcher));
+}
+
+/** The same for one term, without the terms within it. */
+export function mayAffectTerm(
+  change: Change,
+  { relation, filter, links }: Related,
+  matcher: Matcher,
+): boolean {
+  const { kind, before, after } = change;
+  const { steps } = relation;
+  return steps.some((step, index) => {
+    if (step.table !== change.table) return false;
+    if (kind === "truncate" || kind === "touch") return true;
+    const next = steps[index + 1];
+    const decide = matcher.compile(next === undefined ? filter : links);
+    const passes = (row: Row | null) => row === null ? false : decide({ row });
+    const [was, is] = [passes(before), passes(after)];
+    if (before === null || after === null) return was !== false || is !== false;
+    if (was === null || is === null) return !areEqual(before, after, step.table.columns);
+    if (was !== is) return true;
+    const linkColumns = next === undefined ? [step.other] : [step.other, next.own];
+    return is && !areEqual(before, after, linkColumns);
+  });
+}
+
+/** The tables of the related rows that a filter reads. */
+export function relatedTables(filter: Filter): ReadonlySet<TableInfo> {
+  const tables = new Set<TableInfo>();
+  for (const { relation } of allRelatedTerms(filter)) {
+    for (const { table } of relation.steps) tables.add(table);
+  }
+  return tables;
+}
+
+/** The terms of a filter along relations, without those within them. */
+export function relatedTerms(filter: Filter): readonly Related[] {
+  if (filter.kind === "and" || filter.kind === "or") return filter.terms.flatMap(relatedTerms);
+  return filter.kind === "related" ? [filter] : [];
+}
+
+function allRelatedTerms(filter: Filter): readonly Related[] {
+  return relatedTerms(filter).flatMap((term) => [
+    term,
+    ...allRelatedTerms(term.filter),
+    ...allRelatedTerms(term.links),
+  ]);
+}
+
+function areEqual(before: Row, after: Row, columns: readonly ColumnInfo[]): boolean {
+  return columns.every(({ name }) => Object.is(before[name], after[name]));
+}

@@ -1,0 +1,98 @@
+import type { Change } from "../../db/changes/change_log.ts";
+import type { RowImage } from "../../filter/match/row_image.ts";
+import type { InvalidationReason } from "../dispatch/server_sent_events.ts";
+import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
+import type { HeldRows } from "../match/held_rows.ts";
+import type { Matcher } from "../match/matcher.ts";
+import { mayAffectFilter, relatedTables } from "../match/may_affect_filter.ts";
+import {
+  type RowChange,
+  rowChangesOf,
+  type Transition,
+  transitionKind,
+} from "../match/row_change.ts";
+
+/** The group that changes are evaluated for, and what decides. */
+export interface Evaluation {
+  readonly group: SubscriberGroup;
+  readonly matcher: Matcher;
+}
+
+/** The events of some changes, one by one; null where the rows must be read again. */
+export async function evaluateChanges(
+  changes: readonly Change[],
+  { group, matcher }: Evaluation,
+): Promise<readonly Transition[] | null> {
+  const rowChanges = rowChangesFor(group, changes, { matcher, held: null });
+  if ("reason" in rowChanges) return null;
+  return await evaluateRowChanges(rowChanges.list, { group, matcher, isRepeat: false });
+}
+
+/** The changes of the rows of a group's own table, or why its clients must begin again. */
+export function rowChangesFor(
+  { query: { table, filter }, includeGroup }: SubscriberGroup,
+  changes: readonly Change[],
+  { matcher, held }: { readonly matcher: Matcher; readonly held: HeldRows | null },
+): { readonly list: readonly RowChange[] } | { readonly reason: InvalidationReason } {
+  const related = relatedTables(filter);
+  const included = new Set(includeGroup?.includePaths.map(({ table }) => table));
+  const list: RowChange[] = [];
+  for (const change of changes) {
+    const { kind } = change;
+    const isUnnamed = kind === "truncate" || kind === "touch";
+    // Where it is known which rows the client holds, the affected parents are found one by one.
+    const isUnevaluated = isUnnamed || held?.isComplete !== true;
+    if (
+      (isUnevaluated && related.has(change.table) && mayAffectFilter(change, filter, matcher)) ||
+      (isUnnamed && included.has(change.table))
+    ) {
+      return { reason: "relation_overflow" };
+    }
+    if (change.table !== table) continue;
+    if (isUnnamed) return { reason: kind === "truncate" ? "truncated" : "untracked_write" };
+    list.push(...rowChangesOf(change));
+  }
+  return { list };
+}
+
+/** The events of row changes that the row images alone decide, in memory or in the database. */
+export async function evaluateRowChanges(
+  rowChanges: readonly RowChange[],
+  { group, matcher, isRepeat }: Evaluation & { readonly isRepeat: boolean },
+): Promise<readonly Transition[]> {
+  const images = new Set<RowImage>();
+  for (const { before, after, between } of rowChanges) {
+    if (before !== null) images.add(before);
+    if (after !== null) images.add(after);
+    if (isRepeat) { for (const image of between) images.add(image); }
+  }
+  const passes = await evaluateImages([...images], { group, matcher });
+  const isIn = (image: RowImage | null) => image !== null && passes.get(image) === true;
+  const transitions: Transition[] = [];
+  for (const rowChange of rowChanges) {
+    // A client that may have received the row, and not that it was removed, must receive that.
+    const was = isIn(rowChange.before) ||
+      (isRepeat && !isIn(rowChange.after) && rowChange.between.some(isIn));
+    const kind = transitionKind(was, isIn(rowChange.after));
+    if (kind !== null) transitions.push({ kind, rowChange });
+  }
+  return transitions;
+}
+
+async function evaluateImages(
+  images: readonly RowImage[],
+  { group: { decide, query: { filter, table } }, matcher }: Evaluation,
+): Promise<ReadonlyMap<RowImage, boolean>> {
+  const decided = new Map<RowImage, boolean>();
+  const undecided: RowImage[] = [];
+  for (const image of images) {
+    const passes = decide(image);
+    if (passes === null) undecided.push(image);
+    else decided.set(image, passes);
+  }
+  if (undecided.length > 0) {
+    const answers = await matcher.evaluateInDatabase(table, undecided, [filter]);
+    undecided.forEach((image, index) => decided.set(image, answers[index]?.[0] === true));
+  }
+  return decided;
+}

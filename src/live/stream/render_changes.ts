@@ -1,0 +1,111 @@
+import type { Change, ChangeLog, Position } from "../../db/changes/change_log.ts";
+import { positionOrdinal } from "../../db/changes/log_position.ts";
+import { compareKeys, type Key } from "../../plan/key.ts";
+import { EventRenderer } from "../dispatch/event_renderer.ts";
+import type { InvalidationReason } from "../dispatch/server_sent_events.ts";
+import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
+import {
+  type AffectedGroup,
+  AffectedParents,
+  type FoundParents,
+} from "../match/affected_parents.ts";
+import { evaluateCurrentRows, transitionsOf } from "../match/evaluate_current_rows.ts";
+import type { HeldRows } from "../match/held_rows.ts";
+import {
+  netRowChanges,
+  type RowChange,
+  rowChangeKey,
+  type Transition,
+  unchangedRow,
+} from "../match/row_change.ts";
+import { evaluateRowChanges, type Evaluation, rowChangesFor } from "./evaluate_changes.ts";
+
+/** How changes are rendered for a client that has not received them live. */
+export interface RenderOptions extends Evaluation {
+  readonly log: ChangeLog;
+  /** The rows that the client holds, where that is kept. */
+  readonly held: HeldRows | null;
+  /** The position after the changes. */
+  readonly to: Position;
+  /** Whether only the net change of each row becomes an event. */
+  readonly isNet: boolean;
+  /** Whether the client may have received some of the changes already. */
+  readonly isRepeat: boolean;
+  /** Only rows up to this key: the later ones are still to come in pages. Null for all rows. */
+  readonly upTo: Key | null;
+}
+
+/** Renders the events of changes that were missed, or returns why the client must begin again. */
+export async function renderChanges(
+  changes: readonly Change[],
+  options: RenderOptions,
+): Promise<{ readonly text: string } | { readonly reason: InvalidationReason }> {
+  // Most streams that look for changes have missed none.
+  if (changes.length === 0) return { text: "" };
+  const { group, matcher, to, held, isNet, isRepeat, upTo } = options;
+  const { query, heldRows } = group;
+  const { table } = query;
+  const own = rowChangesFor(group, changes, { matcher, held });
+  if ("reason" in own) return own;
+  const included = await changesByIncludes(changes, options);
+  const related = await changesByFilter(changes, options);
+  if (included === null || related === null) return { reason: "relation_overflow" };
+  const all = [...own.list, ...included, ...related];
+  // Rows that are read now are sent as of the last change only.
+  const net = isNet || group.isSentByStep ? netRowChanges(all, table) : all;
+  const due = upTo === null
+    ? net
+    : net.filter((rowChange) => compareKeys(rowChangeKey(rowChange, table), upTo, table) <= 0);
+  const transitions = heldRows === null || held === null
+    ? await evaluateRowChanges(due, { group, matcher, isRepeat })
+    : await evaluateHeldRows(due, { ...options, held });
+  if (transitions === null) return { reason: "relation_overflow" };
+  const renderer = new EventRenderer(query, group.isSentByStep ? positionOrdinal(to) : null);
+  for (const transition of transitions) renderer.add(transition);
+  await renderer.prepare();
+  if (renderer.isIncomplete) return { reason: "relation_overflow" };
+  return { text: transitions.map((transition) => renderer.text(transition)).join("") };
+}
+
+/** The rows whose included rows have changed; null where there are too many. */
+async function changesByIncludes(
+  changes: readonly Change[],
+  { group: { includeGroup }, log, to }: RenderOptions,
+): Promise<readonly RowChange[] | null> {
+  if (includeGroup === null) return [];
+  const parents = new AffectedParents<AffectedGroup>();
+  for (const change of changes) parents.add(change, includeGroup);
+  return parents.isEmpty ? [] : unchangedRows(await parents.find(log, changes, to), to);
+}
+
+/** The rows of which related rows have changed that the filter reads; null where too many. */
+async function changesByFilter(
+  changes: readonly Change[],
+  { group, log, to, held }: RenderOptions,
+): Promise<readonly RowChange[] | null> {
+  if (group.heldRows === null || held?.isComplete !== true) return [];
+  const parents = new AffectedParents<SubscriberGroup>();
+  for (const change of changes) parents.add(change, group);
+  return parents.isEmpty ? [] : unchangedRows(await parents.findAll(log), to);
+}
+
+function unchangedRows<G>(
+  { rows, overflowing }: FoundParents<G>,
+  to: Position,
+): readonly RowChange[] | null {
+  return overflowing.size > 0
+    ? null
+    : rows.map(({ row }) => unchangedRow(row, positionOrdinal(to)));
+}
+
+/** The events of rows that only the database can decide; null where the outcome is unknown. */
+async function evaluateHeldRows(
+  rowChanges: readonly RowChange[],
+  { group, matcher, log, to, held, isRepeat }: RenderOptions & { readonly held: HeldRows },
+): Promise<readonly Transition[] | null> {
+  const request = { group, rowChanges, held, isRepeat };
+  const evaluated = await evaluateCurrentRows([request], { log, matcher, to });
+  const evaluations = evaluated.get(request) ?? null;
+  if (evaluations === null) return null;
+  return evaluations.flatMap((evaluation) => transitionsOf(evaluation, evaluation.was));
+}

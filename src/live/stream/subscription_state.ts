@@ -1,0 +1,111 @@
+import type { Position } from "../../db/changes/change_log.ts";
+import type { InvalidationReason } from "../dispatch/server_sent_events.ts";
+import { cursorAt, type HistoryCursor } from "../feed/change_history.ts";
+import { HeldRows } from "../match/held_rows.ts";
+import type { StreamContext } from "../stream_context.ts";
+import type { SnapshotPage, SnapshotStart } from "./snapshot_reader.ts";
+
+/**
+ * What a subscription does. It begins with {@link firstState}, and again at each invalidation; a
+ * snapshot ends in a {@link CatchUp}, and that in {@link live}, which ends in {@link parked} when
+ * its client does not read.
+ */
+export type SubscriptionState = Snapshot | CatchUp | Live;
+
+/**
+ * It sends its rows page by page. Before each page it sends the changes up to the page's position,
+ * of the rows of earlier pages.
+ */
+export interface Snapshot {
+  readonly kind: "snapshot";
+  /** Whether it follows an invalidation: its pages must be newer than the cause of that. */
+  readonly isFreshStart: boolean;
+  /** The rows that the client holds; null where a row alone decides whether it passes. */
+  readonly held: HeldRows | null;
+  /** The row after which the next page begins; null for the first page. */
+  start: SnapshotStart | null;
+  /** The next page, where it was read and changes up to its position are still to be sent. */
+  page: SnapshotPage | null;
+  /** Null before the first page was sent. */
+  sent: SentChanges | null;
+}
+
+/** It sends the changes that were published since its snapshot, or since it was live. */
+export interface CatchUp {
+  readonly kind: "catch-up";
+  readonly held: HeldRows | null;
+  readonly sent: SentChanges;
+  /** Why the client must begin again where the log no longer holds the changes. */
+  readonly lossReason: InvalidationReason;
+}
+
+/** It receives what its group receives. It has no data of its own: most streams are live. */
+export interface Live {
+  readonly kind: "live";
+}
+
+/** Which changes were sent, and how the next ones are to be sent. */
+export interface SentChanges {
+  cursor: HistoryCursor;
+  /** Whether only the net change of each row becomes an event. */
+  isNet: boolean;
+  /** Whether the client may have received some of the next changes already. */
+  isRepeat: boolean;
+}
+
+/** Where a stream begins: with all rows, with the changes from now on, or after a position. */
+export type StreamStart = "everything" | "now" | FreshStart | Position;
+
+/** With all rows, because the client must discard what it holds. */
+export interface FreshStart {
+  /** Distinguishes it from a position. */
+  readonly kind: "fresh";
+  readonly reason: InvalidationReason;
+}
+
+/** The first state of a stream; `keepsHeldRows` says whether its filter reads related rows. */
+export function firstState(
+  start: StreamStart,
+  keepsHeldRows: boolean,
+  { log, feed, limits }: StreamContext,
+): Snapshot | CatchUp {
+  if (start === "everything" || (start !== "now" && start.kind === "fresh")) {
+    return {
+      kind: "snapshot",
+      isFreshStart: start !== "everything",
+      held: keepsHeldRows ? HeldRows.empty(log, limits.maxHeldRows) : null,
+      start: null,
+      page: null,
+      sent: null,
+    };
+  }
+  // What an earlier stream has sent to the client is not known here.
+  const held = keepsHeldRows ? HeldRows.unknown(log) : null;
+  if (start === "now") return afterSnapshot(held, feed.position);
+  // The connection may have broken after events that the token does not cover.
+  const sent = { ...sentUpTo(start), isRepeat: true };
+  return { kind: "catch-up", held, sent, lossReason: "history_lost" };
+}
+
+/** All changes up to a position were sent, or a page that was read there. */
+export function sentUpTo(position: Position): SentChanges {
+  return { cursor: cursorAt(position), isNet: false, isRepeat: false };
+}
+
+/** The state after the last page of a snapshot. */
+export function afterSnapshot(held: HeldRows | null, position: Position): CatchUp {
+  return { kind: "catch-up", held, sent: sentUpTo(position), lossReason: "slow_consumer" };
+}
+
+/** The state of all live streams. */
+export const live: Live = Object.freeze({ kind: "live" });
+
+/** The state after a live stream whose client does not read: it continues when the client does. */
+export function parked(held: HeldRows | null, position: Position, isRepeat: boolean): CatchUp {
+  return {
+    kind: "catch-up",
+    held,
+    sent: { cursor: cursorAt(position), isNet: true, isRepeat },
+    lossReason: "slow_consumer",
+  };
+}
