@@ -1,5 +1,6 @@
 import { Problem } from "../problem/problem.ts";
 import { showValue } from "../problem/show_value.ts";
+import type { Observer } from "../runtime/observation.ts";
 import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { type FilterText, placeholder } from "./builders.ts";
@@ -23,6 +24,26 @@ export interface ScopeContext extends Pick<FilterContext, "table" | "operators">
   readonly filters: CachingFilterParser;
   /** The relation of a table's rows by name. */
   relation(table: TableInfo, name: string): Relation | undefined;
+}
+
+/**
+ * Makes the function that resolves the scopes of one table. It observes the first scope that is
+ * plain text, and no other: scopes run with every request.
+ */
+export function createScopeResolver(
+  context: ScopeContext,
+  observe: Observer,
+): (scope: Filter | FilterText | string) => Filter {
+  let isObserved = false;
+  return function resolveScope(scope) {
+    if (!isObserved && typeof scope === "string" && scope !== "") {
+      isObserved = true;
+      const message = `a scope of "${context.table.name}" answered plain text: ` +
+        "use eq() or rsql, where a value is never read as syntax";
+      observe({ kind: "deprecated", message });
+    }
+    return resolveScopeFilter(scope, context);
+  };
 }
 
 /**

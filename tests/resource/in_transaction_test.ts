@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { root, sourceFiles } from "../repository/module_graph.ts";
 
-Deno.test("no operation begins a transaction past inTransaction, which stores answers in it", () => {
+Deno.test("operations begin transactions through inTransaction alone, which stores replies in them", () => {
   const transacting = sourceFiles("src/resource").filter((file) =>
     /\btransact\(|\.transaction\(/.test(Deno.readTextFileSync(root + file))
   );

@@ -1,11 +1,11 @@
-import { resolveScopes, type ScopeResult } from "../../auth/scope.ts";
+import { resolveScopes } from "../../auth/scope.ts";
 import type { Driver } from "../../db/driver.ts";
 import { createRowReader, type Misfit } from "../../db/rows.ts";
 import { allRows } from "../../filter/filter.ts";
 import { createOperatorRegistry } from "../../filter/operators/operator_registry.ts";
 import type { Guard } from "../../guard/guard.ts";
 import type { CachingFilterParser } from "../../filter/syntax/caching_filter_parser.ts";
-import { resolveScopeFilter } from "../../filter/resolve_scope_filter.ts";
+import { createScopeResolver } from "../../filter/resolve_scope_filter.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
 import { aggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { BatchPolicy, Computed, FieldPolicy, PageLimits, Resource } from "./resource.ts";
@@ -59,7 +59,6 @@ export function resolveResource(
   const table = requireTableInfo(definition.table);
   const find = createColumnResolver(table, runtime.observe);
   const operators = createOperatorRegistry(options.customOperators ?? {});
-  const observeScope = observePlainTexts(table, runtime.observe);
   const driver = context.writeBy(options.db?.driver ?? context.driver);
   const relations: Relations = context.relations.get(definition) ?? new Map();
   // On another table, the names of a path are relations of the resource that serves the table.
@@ -83,10 +82,7 @@ export function resolveResource(
     reader: createRowReader(driver.dialect, observeMisfits(table, runtime.observe)),
     policy: {
       ...resolveScopes(options.auth ?? {}),
-      resolve(result) {
-        observeScope(result);
-        return resolveScopeFilter(result, { table, operators, filters, relation });
-      },
+      resolve: createScopeResolver({ table, operators, filters, relation }, runtime.observe),
     },
     fields,
     groups: aggregateSchema(table, fields.readable),
@@ -125,18 +121,6 @@ export function resolveResource(
     filters,
     sealer: context.sealer,
     runtime,
-  };
-}
-
-/** Observed once for each resource: its scopes run with every request. */
-function observePlainTexts(table: TableInfo, observe: Observer): (result: ScopeResult) => void {
-  let isObserved = false;
-  return (result) => {
-    if (isObserved || typeof result !== "string" || result === "") return;
-    isObserved = true;
-    const message = `a scope of "${table.name}" answered plain text: ` +
-      "use eq() or rsql, where a value is never read as syntax";
-    observe({ kind: "deprecated", message });
   };
 }
 

@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { writeJson } from "../../schema/exact_json.ts";
+import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 
 /** How the tags of a resource are made, every default resolved. */
@@ -50,6 +51,45 @@ export function matchesIfNoneMatch(header: string, row: Row, policy: EtagPolicy)
   if (header.trim() === "*") return true;
   const tags = tagsOf(row, policy).map(withoutWeakness);
   return listedTags(header).some((listed) => tags.includes(withoutWeakness(listed)));
+}
+
+/** The expected state of a row to write: the value of `If-Match`, or null without one. */
+export type Precondition = string | null;
+
+/** The precondition of a request, where the resource has tags. Throws a 428 where one is required. */
+export function parsePrecondition(header: string | null, { etag }: EtagOwner): Precondition {
+  if (etag === null) return null;
+  if (header === null && etag.require) {
+    throw new Problem(
+      "precondition-required",
+      "Cannot write without If-Match: send the row's ETag",
+    );
+  }
+  return header;
+}
+
+/** Throws a 412 that carries the current tag unless the precondition holds for the stored row. */
+export function requirePrecondition(
+  precondition: Precondition,
+  row: Row,
+  { etag }: EtagOwner,
+): void {
+  if (precondition === null || etag === null) return;
+  if (matchesIfMatch(precondition, row, etag)) return;
+  throw preconditionFailed(tagOf(row, etag));
+}
+
+/** The 412 of a write that expects another state; `currentETag` is null where no row is stored. */
+export function preconditionFailed(currentETag: string | null): Problem {
+  return new Problem("precondition-failed", "The row has changed since you read it", {
+    details: { currentETag, suggestion: "Read the row again and repeat the change with its ETag" },
+  });
+}
+
+/** The part of a resource that preconditions depend on. */
+interface EtagOwner {
+  /** Null where the resource has no tags. */
+  readonly etag: EtagPolicy | null;
 }
 
 /** What distinguishes a state of a row from its other states, and whether a tag may show it. */

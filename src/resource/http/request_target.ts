@@ -24,16 +24,16 @@ export function parseRequestTarget(url: string): RequestTarget {
 }
 
 /**
- * Whether a request's path can only be that of its request target. A listener makes the URL of a
- * request out of its `Host` and its target, unchecked: `GET /healthz` with `Host: x/api/notes?`
- * reads as `http://x/api/notes?/healthz`, past a proxy that allows `/healthz` alone. So both the
- * header and what stands before the path must be a host with an optional port (RFC 9112, 3.2).
+ * Whether a request's path can only come from its request target. A listener concatenates `Host` and
+ * target to the URL of a request, unchecked: `GET /healthz` with `Host: x/api/notes?` becomes
+ * `http://x/api/notes?/healthz`, past a proxy that allows `/healthz` alone. So both the header and
+ * the URL before its path must be a host with an optional port (RFC 9112, 3.2).
  *
- * A missing `Host` is taken: HTTP/1.0 and HTTP/2 have none, and where a host of functions calls
- * `fetch` the URL is all there is.
+ * A missing `Host` is accepted: HTTP/1.0 and HTTP/2 have none, and where a serverless platform calls
+ * `fetch` there is only the URL.
  */
 export function createHostCheck(): (request: Request) => boolean {
-  // Nearly all requests name the same host: two comparisons of text are all they cost.
+  // Nearly all requests have the same host: they cost two text comparisons.
   let known = "";
   let knownStart = "";
   return function hasPlainHost(request) {
@@ -53,5 +53,5 @@ export function createHostCheck(): (request: Request) => boolean {
 const hostWithPort = String.raw`(?:\[[0-9a-f:.]+\]|(?:[\w.~-]|%[0-9a-f]{2})+)(?::\d{0,5})?`;
 const plainHost = new RegExp(`^${hostWithPort}$`, "i");
 
-/** An absolute target (RFC 9112, 3.2.2) brings a host of its own, and may have no path. */
+/** An absolute target (RFC 9112, 3.2.2) has its own host, and may have no path. */
 const plainStart = new RegExp(String.raw`^[a-z][a-z\d+.-]*://${hostWithPort}(?:/|(?=[?#]|$))`, "i");

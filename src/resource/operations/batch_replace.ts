@@ -12,7 +12,7 @@ import { withoutKey } from "../write/parse_fields.ts";
 import { inTransaction } from "../write/in_transaction.ts";
 import { notFoundOrForbidden } from "../read/not_found_or_forbidden.ts";
 import type { Operation, WriteCall } from "../operation.ts";
-import { requirePrecondition } from "../http/precondition.ts";
+import { requirePrecondition } from "../http/etag.ts";
 import { wholeRow } from "./replace.ts";
 
 interface BatchReplacePlan {

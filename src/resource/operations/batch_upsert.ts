@@ -18,7 +18,7 @@ import { InvalidFields, withoutKey } from "../write/parse_fields.ts";
 import { newRowValues } from "../write/new_row_values.ts";
 import type { Operation, OperationCall, ResourceCall } from "../operation.ts";
 import { itemPath } from "../write/body_path.ts";
-import { preconditionFailed, requirePrecondition } from "../http/precondition.ts";
+import { preconditionFailed, requirePrecondition } from "../http/etag.ts";
 import type { Resource } from "../define/resource.ts";
 
 interface UpsertPlan {

@@ -6,7 +6,7 @@ import { keyFilter } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { rowReply } from "../http/json_reply.ts";
-import { requirePrecondition } from "../http/precondition.ts";
+import { requirePrecondition } from "../http/etag.ts";
 import type { Operation, WriteCall } from "../operation.ts";
 import { notFound, notFoundOrForbidden } from "../read/not_found_or_forbidden.ts";
 import { inTransaction } from "../write/in_transaction.ts";

@@ -5,7 +5,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import { batchTooLarge } from "./read_rows_to_write.ts";
 import { InvalidFields, parseColumns, parseKeyFields, requireObject } from "./parse_fields.ts";
 import { itemPath, within, withinAsync } from "./body_path.ts";
-import type { Precondition } from "../http/precondition.ts";
+import type { Precondition } from "../http/etag.ts";
 import type { Resource } from "../define/resource.ts";
 import { parseUserFilter } from "../read/user_filter.ts";
 

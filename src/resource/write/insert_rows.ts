@@ -38,8 +38,8 @@ export async function insertRows(
 
 /** A statement names columns once for all its rows. */
 function columnsOf(rows: readonly Assignments[], table: TableInfo): readonly ColumnInfo[] {
-  const [first, ...others] = rows;
-  if (first !== undefined && others.length === 0) return [...first.keys()];
+  const [first] = rows;
+  if (first !== undefined && rows.length === 1) return [...first.keys()];
   const columns = [...new Set(rows.flatMap((row) => [...row.keys()]))];
   // An INSERT of several rows that hold nothing but defaults has to name a column.
   return columns.length === 0 ? table.primaryKey : columns;

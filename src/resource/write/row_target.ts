@@ -4,13 +4,13 @@ import { and, type Filter } from "../../filter/filter.ts";
 import { type Key, keyFilter, parseKey } from "../../plan/key.ts";
 import type { Row } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
-import { tagOf } from "../http/etag.ts";
 import {
   parsePrecondition,
   type Precondition,
   preconditionFailed,
   requirePrecondition,
-} from "../http/precondition.ts";
+  tagOf,
+} from "../http/etag.ts";
 import type { ResourceRequest, WriteCall } from "../operation.ts";
 import { notFound, notFoundOrForbidden } from "../read/not_found_or_forbidden.ts";
 
