@@ -52,7 +52,7 @@ Deno.test("replays are refused without the store, once a use is known", async ()
 Deno.test("a refused solution never reaches the store", async () => {
   const store = createMemoryKeyValue(runtime.clock);
   const bench = powBench({
-    store: { ...store, commit: () => Promise.reject(new Error("nobody asked")) },
+    store: { ...store, commit: () => Promise.reject(new Error("the store was called")) },
   });
   const headers = await bench.solved();
   for (const other of [{ ...facts, path: "/" }, { ...facts, userId: null }]) {

@@ -10,7 +10,7 @@ import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 
-/** A request that the tests ask work for. */
+/** A request that the tests demand work for. */
 export const facts: FingerprintedRequest = {
   method: "POST",
   path: "/api/notes/Caf%C3%A9",

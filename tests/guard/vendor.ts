@@ -11,7 +11,7 @@ import type { Clock } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 
 /** A question as it came to the vendor. */
-export interface Asked {
+export interface ReceivedForm {
   readonly contentType: string | null;
   readonly form: Readonly<Record<string, string>>;
 }
@@ -19,23 +19,23 @@ export interface Asked {
 /** A vendor on this machine. */
 export interface TestVendor extends AsyncDisposable {
   readonly endpoint: string;
-  readonly asked: readonly Asked[];
+  readonly received: readonly ReceivedForm[];
 }
 
 /** Plays a vendor: `reply` answers the n-th question, counted from 1. */
 export function startVendor(reply: (n: number) => Response | Promise<Response>): TestVendor {
-  const asked: Asked[] = [];
+  const received: ReceivedForm[] = [];
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen: () => {} },
     async (request) => {
       const form = Object.fromEntries(new URLSearchParams(await request.text()));
-      asked.push({ contentType: request.headers.get("content-type"), form });
-      return await reply(asked.length);
+      received.push({ contentType: request.headers.get("content-type"), form });
+      return await reply(received.length);
     },
   );
   return {
     endpoint: `http://127.0.0.1:${server.addr.port}/siteverify`,
-    asked,
+    received,
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
 }

@@ -83,7 +83,7 @@ Deno.test("a read that threw is unavailable", async () => {
   });
 });
 
-Deno.test("nobody waits longer than the deadline for a store that hangs", async () => {
+Deno.test("no call waits longer than the deadline for a store that hangs", async () => {
   await withFault("hanging", always, async (store, advance) => {
     const reads = [
       kindOf(store.get(["a"])),
@@ -111,7 +111,7 @@ Deno.test("a lock that is never released is unavailable once the time is over", 
   await store.close();
 });
 
-Deno.test("a store that fails is a 503 that says when to come again", () => {
+Deno.test("a store that fails is a 503 with Retry-After", () => {
   for (const kind of ["unavailable", "unknown-outcome"] as const) {
     const problem = storeProblem(new StoreError(kind, new Error("disk")));
     assert(problem instanceof Problem);
@@ -123,7 +123,7 @@ Deno.test("a store that fails is a 503 that says when to come again", () => {
   assertEquals(storeProblem(other), other);
 });
 
-Deno.test("a record that another program wrote is told from one of ours", async () => {
+Deno.test("a record that another program wrote is refused", async () => {
   const kv = await Deno.openKv(":memory:");
   await kv.set(["a"], "foreign");
   const store = createDenoKeyValue(kv, runtime);

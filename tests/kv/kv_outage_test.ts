@@ -22,7 +22,7 @@ interface World {
   readonly network: KvWithOutages;
   readonly store: KeyValue;
   readonly other: KeyValue;
-  /** Moves time, once nothing is on its way any more, and lets what it brings about happen. */
+  /** Moves time, once no work is pending, and runs the work that it starts. */
   advance(ms: number): Promise<void>;
 }
 
@@ -132,7 +132,7 @@ for (const outage of outages) {
   });
 }
 
-Deno.test("a use that meets a refused one while that is taken back is made", async () => {
+Deno.test("a claim that meets a refused one while that is removed is made", async () => {
   const { clock } = handClock();
   const kv = await Deno.openKv(":memory:");
   try {
@@ -159,7 +159,7 @@ Deno.test("a use that meets a refused one while that is taken back is made", asy
   }
 });
 
-Deno.test("a key that could not be given back in an outage is free for the next request", async () => {
+Deno.test("a key that could not be released in an outage is free for the next request", async () => {
   await inOutages(async (world) => {
     const { clock, network, store } = world;
     const keys = new KvIdempotency({ store, clock, ttlMs: 86_400_000 });
