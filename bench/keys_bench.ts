@@ -21,7 +21,7 @@ for (const keys of [1, 8, 64]) {
 }
 await Deno.remove(folder, { recursive: true });
 
-/** Prints a line; gives the 99th percentile in milliseconds. */
+/** Prints a line; returns the 99th percentile in milliseconds. */
 async function measure(name: string, keys: number, store: KeyValue): Promise<number> {
   const hot = new HotKeys(store, runtime);
   const times: number[] = [];

@@ -38,7 +38,7 @@ Deno.test("both searches find all solutions of a range, one after the other, and
     }
   }
   assert(expected.length > 10);
-  // A vector looks at four at once, so a search begins again at the next four.
+  // A vector tests four at once, so a search continues at the next four.
   for (const [scan, step] of [[plain, 1], [await simdScan(range.at), 4]] as const) {
     const found: number[] = [];
     for (let from = 0; from < rangeSize;) {

@@ -53,8 +53,8 @@ const valveIsCaptcha = ({ overflowsToCaptcha, captchaIsOn }: AdmissionFacts) =>
   overflowsToCaptcha && captchaIsOn;
 
 /**
- * The specification, sentence by sentence: the first that applies decides. Written without a look
- * at the code, as the long list that the code is the short form of.
+ * The specification, sentence by sentence: the first that applies decides. Written independently
+ * of the code, as the long list that the code abbreviates.
  */
 const rules: readonly Rule[] = [
   [

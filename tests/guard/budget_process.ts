@@ -27,7 +27,7 @@ async function requestFrom(hostname: string): Promise<number> {
   return answer.status;
 }
 
-// One caller after the other: the processes must meet at a bucket more than once in a while.
+// One caller after the other: the processes must compete for each bucket.
 const answers: number[] = [];
 for (let caller = 0; caller < 20; caller++) {
   const replies = Array.from({ length: Number(requests) }, () => requestFrom(`192.0.2.${caller}`));

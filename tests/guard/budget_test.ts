@@ -131,7 +131,7 @@ Deno.test("streams of one IPv6 /64, or through an own proxy, count as one addres
   });
 });
 
-/** What a live stream meets at the door; `options` are those of the app. */
+/** The guard of a live stream; `options` are those of the app. */
 function streamGuard(options: AbuseProtectionOptions) {
   const runtime = systemRuntime(() => {});
   const store = createMemoryKeyValue(runtime.clock);

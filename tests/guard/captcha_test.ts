@@ -17,7 +17,7 @@ import { captchaOf, keys, startVendor, tokenHeaders } from "./vendor.ts";
 
 const anyone = { action: undefined, remoteIp: undefined };
 
-/** What becomes of one token when the vendor gives this reply. */
+/** The outcome of one token when the vendor gives this reply. */
 async function outcome(
   make: (options: RecaptchaOptions) => CaptchaVerifier,
   reply: () => Response | Promise<Response>,
@@ -273,7 +273,7 @@ Deno.test("a custom verifier passes by true or a kind, and by nothing else", asy
     [{ kind: "refused", reason: "bad" }, "bad"],
   ];
   for (const [reply, expected] of replies) {
-    // What a verifier in JavaScript may give.
+    // A verifier in JavaScript may return this.
     const verify = () => reply as boolean;
     const { verifyToken } = captchaOf({ provider: "own", siteKey: "k", verify });
     assertEquals(await verifyToken(tokenHeaders("t"), anyone), expected);
@@ -341,7 +341,7 @@ Deno.test("options of a CAPTCHA that cannot work end the start", () => {
     Error,
     "tokenHeader",
   );
-  // As JavaScript may have it.
+  // As JavaScript may pass it.
   const half = { provider: "own", siteKey: "k" } as unknown as CaptchaVerifier;
   assertThrows(() => resolveCaptchaOptions({ verifier: half }, false), Error, "verifier");
   assertThrows(() => turnstile({ siteKey: "", secret: "s" }), Error, "turnstile.siteKey");

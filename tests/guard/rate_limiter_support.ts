@@ -25,7 +25,7 @@ export interface LimitWorld {
   advance(ms: number): Promise<void>;
   /** Moves the wall clock alone. */
   jump(ms: number): Promise<void>;
-  /** One process that limits callers by it. */
+  /** A process that applies the limit. */
   process(limit: BucketPolicy, store?: KeyValue): LimitProcess;
 }
 

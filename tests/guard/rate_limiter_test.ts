@@ -212,7 +212,7 @@ Deno.test("tokens that are returned and taken again at once are not taken twice"
   const { limiter } = limitWorld().process(bucket(2));
   await limiter.take("ann", 2);
   limiter.refund("ann", 2);
-  // The first leaves the bucket just as it was before they came back.
+  // The first leaves the bucket just as it was before they were returned.
   const taken = await Promise.all([limiter.takeToFloor("ann", 5), limiter.take("ann", 2)]);
   assertEquals(taken.map(({ isGranted, amount }) => [isGranted, amount]), [[true, 2], [false, 0]]);
 });

@@ -10,7 +10,7 @@ import type { Observation } from "../../src/runtime/observation.ts";
 import type { Clock } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 
-/** A question as it came to the vendor. */
+/** A question as the vendor received it. */
 export interface ReceivedForm {
   readonly contentType: string | null;
   readonly form: Readonly<Record<string, string>>;
@@ -42,7 +42,7 @@ export function startVendor(reply: (n: number) => Response | Promise<Response>):
 
 export const keys = { siteKey: "the-site", secret: "the-secret" };
 
-/** What a page sends along. */
+/** The headers that a page sends. */
 export function tokenHeaders(token: string): Headers {
   return new Headers({ "service-captcha-token": token });
 }

@@ -12,7 +12,7 @@ import { faultyKv, type KvFault } from "../support/faulty_kv.ts";
 
 const runtime = systemRuntime(() => {});
 
-/** A store of which one fault befalls the operations that `isFaulty` names. */
+/** A store in which the operations that `isFaulty` names meet one fault. */
 async function withFault(
   fault: KvFault,
   isFaulty: (n: number) => boolean,
@@ -26,7 +26,7 @@ async function withFault(
   );
   try {
     await work(store, async (ms) => {
-      // What the operation does at once is done before its time is over.
+      // The synchronous part of the operation runs before time moves.
       await new Promise<void>(afterPendingIo);
       advance(ms);
     });
@@ -132,7 +132,7 @@ Deno.test("a record that another program wrote is refused", async () => {
   await store.close();
 });
 
-/** Every fault at every place: what was acknowledged is there, what was refused is not. */
+/** Every fault at every operation: acknowledged writes are stored, refused ones are not. */
 for (
   const [fault, isExact] of [
     ["locked", true],
