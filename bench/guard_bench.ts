@@ -1,7 +1,7 @@
 /**
  * What limits cost: `deno task bench:guard [seconds per turn] [turns]`. A service with budgets beside
- * the same one without, in turns within one run; how seldom the store is asked; and what 64 callers
- * wait for who share one bucket on disk and are near its limit, so that each asks the store.
+ * the same one without, in turns within one run; how seldom the store is called; and how long 64 callers
+ * wait that share one bucket on disk and are near its limit, so that each calls the store.
  */
 import { tokenBucket } from "../src/guard/budget/token_bucket.ts";
 import { BucketStore } from "../src/guard/budget/bucket_store.ts";
@@ -74,17 +74,17 @@ async function countTrips(): Promise<void> {
       return memory.getMany(keys);
     },
   };
-  const { quota, limits } = quotaOver(store, 1_000_000, 0);
+  const { limiter, limits } = limiterOver(store, 1_000_000, 0);
   const requests = 500_000;
   const start = performance.now();
   for (let n = 0; n < requests; n++) {
-    const taken = quota.take("ann", 1);
+    const taken = limiter.take("ann", 1);
     if (taken instanceof Promise) await taken;
   }
   const nanoseconds = (performance.now() - start) / requests * 1e6;
   const share = requests / trips;
   console.log(
-    `decision       ${Math.round(nanoseconds)} ns, the store asked once in ${Math.round(share)} ` +
+    `decision       ${Math.round(nanoseconds)} ns, the store called once in ${Math.round(share)} ` +
       `(at least 32: ${share >= 32 ? "yes" : "NO"})`,
   );
   await limits.close();
@@ -93,14 +93,14 @@ async function countTrips(): Promise<void> {
 async function measureHotKey(): Promise<void> {
   const folder = await Deno.makeTempDir();
   const store = createDenoKeyValue(await Deno.openKv(`${folder}/limits.kv`), runtime);
-  // With next to nothing in the bucket nobody gets a share, and who has solved a challenge is not
-  // refused: every request asks the store.
-  const { quota, limits } = quotaOver(store, 1, 60);
+  // With almost nothing in the bucket no share is leased, and a caller that has solved a challenge
+  // is not refused: every request calls the store.
+  const { limiter, limits } = limiterOver(store, 1, 60);
   const times: number[] = [];
   const end = performance.now() + seconds * 1_000;
   await Promise.all(Array.from({ length: 64 }, async () => {
     for (let now = performance.now(); now < end;) {
-      await quota.takeToFloor("ann", 1);
+      await limiter.takeToFloor("ann", 1);
       const after = performance.now();
       times.push(after - now);
       now = after;
@@ -117,10 +117,10 @@ async function measureHotKey(): Promise<void> {
   );
 }
 
-function quotaOver(store: KeyValue, capacity: number, refillPerMinute: number) {
+function limiterOver(store: KeyValue, capacity: number, refillPerMinute: number) {
   const limits = new BucketStore(store, runtime);
   const limit = tokenBucket("budget", { capacity, refillPerMinute });
-  return { limits, quota: new RateLimiter("bench", limit, limits, runtime.clock) };
+  return { limits, limiter: new RateLimiter("bench", limit, limits, runtime.clock) };
 }
 
 function median(figures: readonly number[]): number {

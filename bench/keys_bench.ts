@@ -1,5 +1,5 @@
 /**
- * What 64 callers get who change one key, or eight, of each store at once:
+ * The rate of 64 callers that change one key, or eight, of each store at once:
  * `deno run -A bench/keys_bench.ts [seconds]`. One key on disk must have a p99 under 20 ms.
  */
 import { createDenoKeyValue } from "../src/kv/deno_key_value.ts";
@@ -21,7 +21,7 @@ for (const keys of [1, 8, 64]) {
 }
 await Deno.remove(folder, { recursive: true });
 
-/** Prints a line; gives the 99th percentile in milliseconds. */
+/** Prints a line; returns the 99th percentile in milliseconds. */
 async function measure(name: string, keys: number, store: KeyValue): Promise<number> {
   const hot = new HotKeys(store, runtime);
   const times: number[] = [];

@@ -1,7 +1,7 @@
 /**
  * Proof of work: `deno task bench:pow [rounds]`. The check of a solution, without the store, beside
  * a hand-written one with `node:crypto`, beside altcha-lib, and beside the bare compressions that it
- * cannot do without; then the searches. All take turns in one run and the best turn of each counts,
+ * needs; then the searches. All take turns in one run and the best turn of each counts,
  * so that the ratios hold on a machine that is busy with other things.
  */
 import { createChallenge, solveChallenge, verifySolution } from "altcha-lib/v1";
@@ -101,7 +101,7 @@ async function turnOfPromises(
 
 function search(name: string, to: number, scan: typeof plain): void {
   const started = performance.now();
-  // Hardly ever found: a range holds one for this difficulty in 65,536 cases.
+  // Rarely found: one range in 65,536 holds a solution of this difficulty.
   scan(range, { difficulty: 32, from: 0, to });
   note(name, to, performance.now() - started);
 }

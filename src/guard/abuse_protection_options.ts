@@ -24,7 +24,7 @@ export interface AbuseProtectionOptions {
   readonly trustProxy?: number | undefined;
 }
 
-/** The options with every default in its place. */
+/** The options with their defaults. */
 export interface ResolvedAbuseProtection {
   readonly budget: BudgetOptions | null;
   /** For gates of resources, which apply also where `powIsOn` is false. */

@@ -32,8 +32,9 @@ export interface AdmissionOptions extends RequestWorkOptions {
 /**
  * One request on its way through the limits: first {@link countRequest}, then {@link admit}, and
  * {@link charge} once the number of its items is known. Each throws a 428 or 429, and returns a
- * promise only where it has to wait. At the end {@link finishReply} or {@link finishError} adds the headers
- * and refunds what the request did not use. {@link admissionVerdict} owns the order of the limits.
+ * promise only where it has to wait. At the end {@link finishReply} or {@link finishError} adds the
+ * headers and refunds what the request did not use. The order of the limits is that of
+ * {@link admissionVerdict}.
  */
 export class Admission implements IdempotentAdmission, Debit {
   readonly #options: AdmissionOptions;
@@ -42,8 +43,8 @@ export class Admission implements IdempotentAdmission, Debit {
   readonly #caller: string;
   readonly #facts: { -readonly [Name in keyof AdmissionFacts]: AdmissionFacts[Name] };
   #rate: TakeResult | null = null;
-  /** Undefined before it is looked up. */
-  #foundBudget: MaybePromise<RequestBudget | null> | undefined;
+  /** The limiter of the caller's budget; undefined before it is looked up. */
+  #limiter: MaybePromise<RateLimiter | null> | undefined;
   /** Null before {@link admit}, and where nothing is to be paid. */
   #budget: RequestBudget | null = null;
   #work: RequestWork | null = null;
@@ -84,17 +85,18 @@ export class Admission implements IdempotentAdmission, Debit {
 
   /** Takes the cost of one item, and demands what the gates want. */
   admit(): MaybePromise<void> {
-    return then(this.#findBudget(), (budget) => {
-      this.#budget = budget;
-      return budget === null ? this.#enforce() : this.#take(budget, 1);
+    return then(this.#findLimiter(), (limiter) => {
+      if (limiter === null) return this.#enforce();
+      this.#budget = new RequestBudget(limiter, this.#caller, this.#protection.cost);
+      return this.#take(this.#budget, 1);
     });
   }
 
   async isDoubtful(): Promise<boolean> {
-    const { pow, captcha } = this.#protection;
+    const { cost, pow, captcha } = this.#protection;
     if (offersSolution(this.#guarded.request.headers, this.#options.abuse)) return false;
     if (pow !== null || captcha !== null) return true;
-    return (await this.#findBudget())?.isKnownShort() ?? false;
+    return (await this.#findLimiter())?.isKnownShort(this.#caller, cost) ?? false;
   }
 
   refund(): void {
@@ -129,18 +131,14 @@ export class Admission implements IdempotentAdmission, Debit {
       : error;
   }
 
-  /** `classify` is called once for a request, which so has one budget whatever a second call says. */
-  #findBudget(): MaybePromise<RequestBudget | null> {
-    const { cost } = this.#protection;
-    if (cost === 0) return null;
-    if (this.#foundBudget === undefined) {
+  /** Calls `classify` once, so that a request has one budget whatever a second call would give. */
+  #findLimiter(): MaybePromise<RateLimiter | null> {
+    if (this.#protection.cost === 0) return null;
+    if (this.#limiter === undefined) {
       const { request, user } = this.#guarded;
-      this.#foundBudget = then(
-        this.#options.budgetOf(request, user),
-        (limiter) => limiter && new RequestBudget(limiter, this.#caller, cost),
-      );
+      this.#limiter = this.#options.budgetOf(request, user);
     }
-    return this.#foundBudget;
+    return this.#limiter;
   }
 
   #take(budget: RequestBudget, items: number): MaybePromise<void> {

@@ -12,7 +12,7 @@ export interface IdempotencyOptions {
   readonly ttlMs?: number | undefined;
 }
 
-/** The options with every default in its place. */
+/** The options with their defaults. */
 export interface ResolvedIdempotencyOptions {
   readonly storage: "kv" | "db";
   readonly ttlMs: number;

@@ -142,7 +142,7 @@ export class RetryingKv {
     const found: KeyValueEntry[] = [];
     const batchSize = Math.min(page.limit + 1, maxEntries);
     for await (const stored of kv.list({ prefix, ...range }, { reverse, batchSize })) {
-      // A symbol stands for a versionstamp in keys that are written, never in keys that are read.
+      // A symbol represents a versionstamp in keys that are written, never in keys that are read.
       const key = stored.key.filter((part) => typeof part !== "symbol");
       const { entry } = this.#decode(key, stored, now);
       if (entry.value !== undefined && encodeKey(key) !== known) found.push(entry);

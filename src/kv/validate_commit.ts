@@ -24,7 +24,7 @@ export function validateCommit({ checks = [], mutations, claim }: KeyValueCommit
   const claimed = encodeKey(claim);
   const last = mutations.findLast(({ key }) => encodeKey(key) === claimed);
   if (last?.kind !== "set") {
-    throw new Error(`Cannot commit: the claim, ${keyName(claim)}, is not what is set`);
+    throw new Error(`Cannot commit: the claim, ${keyName(claim)}, is not the key of a set`);
   }
 }
 

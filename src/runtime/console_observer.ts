@@ -83,13 +83,13 @@ function describe(observation: Observation): string {
     case "listener_failed":
       return `the listener failed and starts again in ${observation.retryInMs} ms`;
     case "unhandled_rejection":
-      return "a promise was rejected and nobody waited for it";
+      return "a promise was rejected and not handled";
     case "value_does_not_fit":
       return `a stored value of ${observation.table}.${observation.column} does not fit its kind`;
     case "computed_failed":
       return `the computed field ${observation.resource}.${observation.field} failed`;
     case "live_mismatch":
-      return `memory and database differ about ${observation.operator} on ${observation.table}.${observation.column}; from now on the database is asked`;
+      return `memory and database differ about ${observation.operator} on ${observation.table}.${observation.column}; from now on the database evaluates it`;
     case "aggregate_mismatch":
       return `a live aggregate of ${observation.resource} had drifted from the database, which was read again`;
     case "table_left_out":

@@ -1,6 +1,6 @@
 import type { Runtime } from "./runtime.ts";
 
-/** A random number between two, so that clients that came together do not come back together. */
+/** A random number between two, so that clients that arrived together do not return together. */
 export function jitteredBetween(
   { random }: Pick<Runtime, "random">,
   least: number,

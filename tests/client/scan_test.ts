@@ -38,7 +38,7 @@ Deno.test("both searches find all solutions of a range, one after the other, and
     }
   }
   assert(expected.length > 10);
-  // A vector looks at four at once, so a search begins again at the next four.
+  // A vector tests four at once, so a search continues at the next four.
   for (const [scan, step] of [[plain, 1], [await simdScan(range.at), 4]] as const) {
     const found: number[] = [];
     for (let from = 0; from < rangeSize;) {
@@ -64,7 +64,7 @@ Deno.test("no two nonces are spelled alike, and all have characters that the ser
   assert([...nonces].every((nonce) => /^[\w-]{1,64}$/.test(nonce)));
 });
 
-Deno.test("a difficulty from 0 to 32 asks for so many of the first word's bits", () => {
+Deno.test("a difficulty from 0 to 32 selects so many of the first word's bits", () => {
   for (let bits = 0; bits <= 32; bits++) {
     const mask = zeroBits(bits) >>> 0;
     assertEquals(mask.toString(2).padStart(32, "0"), "1".repeat(bits) + "0".repeat(32 - bits));

@@ -8,7 +8,7 @@ Deno.test("solve finds a nonce for every difficulty up to 19", async () => {
   }
 });
 
-Deno.test("a challenge nobody can solve in time is refused at once", async () => {
+Deno.test("a challenge that cannot be solved in time is refused at once", async () => {
   for (const difficulty of [33, -1, 1.5, NaN, Infinity]) {
     await assertRejects(() => solve({ token: "token", difficulty }), RangeError);
   }
@@ -25,7 +25,7 @@ Deno.test("solve ends with the signal's reason, before and while it searches", a
   for (const workers of [0, 1]) {
     const stopping = new AbortController();
     const searching = solve(impossible, { signal: stopping.signal, workers });
-    // Macrotasks pass meanwhile: the search leaves room for others.
+    // Macrotasks run during the search: it yields to others.
     for (let i = 0; i < 20; i++) await turn();
     stopping.abort(reason);
     await assertRejects(() => searching, Error, "enough");

@@ -53,8 +53,8 @@ const valveIsCaptcha = ({ overflowsToCaptcha, captchaIsOn }: AdmissionFacts) =>
   overflowsToCaptcha && captchaIsOn;
 
 /**
- * The specification, sentence by sentence: the first that applies decides. Written without a look
- * at the code, as the long list that the code is the short form of.
+ * The specification, sentence by sentence: the first that applies decides. Written independently
+ * of the code, as the long list that the code abbreviates.
  */
 const rules: readonly Rule[] = [
   [
@@ -85,13 +85,13 @@ const rules: readonly Rule[] = [
     paysWhatIsLeft,
   ],
   [
-    "a budget that overflows to CAPTCHA asks for one, gate or no gate",
+    "a budget that overflows to CAPTCHA demands one, gate or no gate",
     (facts) =>
       isShort(facts) && valveIsCaptcha(facts) && !facts.hasCaptchaGate && !facts.hasPowGate,
     askedFor("captcha", false, true),
   ],
   [
-    "the same beside a gate that always stands, whichever",
+    "the same beside a gate that always applies, whichever",
     (facts) => isShort(facts) && (valveIsCaptcha(facts) || facts.hasCaptchaGate),
     askedFor("captcha", true, true),
   ],
@@ -140,7 +140,7 @@ Deno.test("every combination of facts has the verdict that the specification giv
   assertEquals(used.size, rules.length, "every rule decides something");
 });
 
-Deno.test("who is served without a challenge would not have been challenged for anything else", () => {
+Deno.test("a request served without a challenge would not have been challenged for anything else", () => {
   for (const facts of allFacts()) {
     const verdict = admissionVerdict({ ...facts, hasWorked: true, hasPassedCaptcha: true });
     assertEquals(verdict.kind === "challenge", false, JSON.stringify(facts));

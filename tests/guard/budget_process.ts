@@ -1,4 +1,4 @@
-/** One of several processes behind the same budgets: prints how many requests it served. */
+/** One of several processes that share budgets: prints how many requests it served. */
 import { all, createApp, integer, openDatabase, resource, table, text } from "../../mod.ts";
 
 const [kv = "", processes = "", requests = ""] = Deno.args;
@@ -14,12 +14,12 @@ const app = await createApp({
   resources: [resource(notes, { id: notes.id, auth: { public: true, create: () => all() } })],
 });
 
-// They begin together, else nobody would be in anybody's way.
+// They begin together, so that they compete.
 await store.set(["ready", Deno.pid], true);
 const prefix = { prefix: ["ready"] };
 while ((await Array.fromAsync(store.list(prefix))).length < Number(processes));
 
-async function askFrom(hostname: string): Promise<number> {
+async function requestFrom(hostname: string): Promise<number> {
   const answer = await app.fetch(new Request("http://test/api/notes"), {
     remoteAddr: { hostname },
   });
@@ -27,11 +27,11 @@ async function askFrom(hostname: string): Promise<number> {
   return answer.status;
 }
 
-// One caller after the other: the processes must meet at a bucket more than once in a while.
+// One caller after the other: the processes must compete for each bucket.
 const answers: number[] = [];
 for (let caller = 0; caller < 20; caller++) {
-  const asking = Array.from({ length: Number(requests) }, () => askFrom(`192.0.2.${caller}`));
-  answers.push(...await Promise.all(asking));
+  const replies = Array.from({ length: Number(requests) }, () => requestFrom(`192.0.2.${caller}`));
+  answers.push(...await Promise.all(replies));
 }
 const count = (status: number) => answers.filter((one) => one === status).length;
 console.log(`served ${count(200)} refused ${count(429)} of ${answers.length}`);

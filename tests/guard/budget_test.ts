@@ -33,7 +33,7 @@ Deno.test("four processes on one file serve each budget of 10 exactly 10 times i
   }
 });
 
-Deno.test("a process that is killed takes the share that it holds along, and nobody serves more for it", async () => {
+Deno.test("a process that is killed loses the share that it holds, and no other serves more for it", async () => {
   await using folder = await scratchFolder();
   const script = new URL("share_process.ts", import.meta.url).pathname;
   const capacity = 1_000;
@@ -110,7 +110,7 @@ Deno.test("the stream of a resource is 429 without tokens, before it opens, and 
   });
 });
 
-Deno.test("streams of one IPv6 /64, or behind a proxy of one's own, count as one address", async () => {
+Deno.test("streams of one IPv6 /64, or through an own proxy, count as one address", async () => {
   const config = { subscribe: { maxPerAddress: 2 }, abuseProtection: { trustProxy: 1 } };
   await withGuard(config, {}, async ({ app }) => {
     const bodies: (ReadableStream | null)[] = [];
@@ -131,7 +131,7 @@ Deno.test("streams of one IPv6 /64, or behind a proxy of one's own, count as one
   });
 });
 
-/** What a live stream meets at the door; `options` are those of the app. */
+/** The guard of a live stream; `options` are those of the app. */
 function streamGuard(options: AbuseProtectionOptions) {
   const runtime = systemRuntime(() => {});
   const store = createMemoryKeyValue(runtime.clock);
@@ -142,7 +142,7 @@ function streamGuard(options: AbuseProtectionOptions) {
   });
   const protections = guard.protect({ pow: true }, { subject: "Cannot", url: "/api/notes" });
   const request = new Request("http://test/api/notes/subscribe");
-  const visit: GuardedRequest = {
+  const guarded: GuardedRequest = {
     request,
     target: { path: "/api/notes/subscribe", query: "" },
     user: null,
@@ -151,7 +151,7 @@ function streamGuard(options: AbuseProtectionOptions) {
   };
   return {
     protections,
-    admission: (one: OperationProtection) => guard.admission(one, visit),
+    admission: (one: OperationProtection) => guard.admission(one, guarded),
     guard,
   };
 }
@@ -172,19 +172,19 @@ Deno.test("a stream is a read that the budget refuses with 429, and that nothing
   await guard.close();
 });
 
-Deno.test("where nothing is limited a stream passes a gate without anything in its way", () => {
+Deno.test("where nothing is limited a stream passes a gate without a check", () => {
   const { protections } = streamGuard({ pow: { secret: "a secret for the tests only" } });
   assertEquals(protections.get("subscribe"), undefined);
   assertEquals([...protections.keys()], ["read", "create", "update", "delete"]);
 });
 
-Deno.test("without a rate limit, a cost and a gate no operation has anything in its way", () => {
+Deno.test("without a rate limit, a cost and a gate no operation is protected", () => {
   const runtime = systemRuntime(() => {});
   const guard = createGuard({
     abuse: resolveAbuseProtection(undefined, true, runtime),
     store: {
       need() {
-        throw new Error("nobody needs a store");
+        throw new Error("no store is needed");
       },
     },
     runtime,

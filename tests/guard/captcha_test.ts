@@ -17,7 +17,7 @@ import { captchaOf, keys, startVendor, tokenHeaders } from "./vendor.ts";
 
 const anyone = { action: undefined, remoteIp: undefined };
 
-/** What becomes of one token when the vendor gives this reply. */
+/** The outcome of one token when the vendor gives this reply. */
 async function outcome(
   make: (options: RecaptchaOptions) => CaptchaVerifier,
   reply: () => Response | Promise<Response>,
@@ -45,17 +45,17 @@ Deno.test("turnstile is sent a form with an id of the question, and true passes"
   const facts = { action: undefined, remoteIp: "203.0.113.9" };
   assertEquals(await verifyToken(tokenHeaders("a.token"), facts), null);
   const [{ contentType = null, form: { idempotency_key: id = "", ...form } = {} } = {}] =
-    vendor.asked;
+    vendor.received;
   assertEquals(contentType, "application/x-www-form-urlencoded;charset=UTF-8");
   assertEquals(form, { secret: "the-secret", response: "a.token", remoteip: "203.0.113.9" });
   assert(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id));
 });
 
-Deno.test("hCaptcha is sent a form, with the site key and without an address nobody knows", async () => {
+Deno.test("hCaptcha is sent a form, with the site key and without an address that is unknown", async () => {
   await using vendor = startVendor(says({ success: true }));
   const { verifyToken } = captchaOf(hcaptcha({ ...keys, endpoint: vendor.endpoint }));
   assertEquals(await verifyToken(tokenHeaders("P1_a"), anyone), null);
-  assertEquals(vendor.asked, [{
+  assertEquals(vendor.received, [{
     contentType: "application/x-www-form-urlencoded;charset=UTF-8",
     form: { secret: "the-secret", response: "P1_a", sitekey: "the-site" },
   }]);
@@ -65,7 +65,7 @@ Deno.test("reCAPTCHA is sent a form with secret, response and address alone", as
   await using vendor = startVendor(says({ success: true, score: 0.9, action: "x" }));
   const { verifyToken } = captchaOf(recaptcha({ ...keys, endpoint: vendor.endpoint }));
   assertEquals(await verifyToken(tokenHeaders("03A"), { ...anyone, remoteIp: "::1" }), null);
-  assertEquals(vendor.asked.map(({ form }) => form), [
+  assertEquals(vendor.received.map(({ form }) => form), [
     { secret: "the-secret", response: "03A", remoteip: "::1" },
   ]);
 });
@@ -112,10 +112,10 @@ Deno.test("case 27: an answer of two gigabytes is not read beyond 64 KB", async 
 Deno.test("case 27: an answer that drips is given up after 5 seconds, and so is a mute verifier", async () => {
   for (const drips of [true, false]) {
     const { clock, advance } = handClock();
-    const asked = Promise.withResolvers<void>();
+    const called = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<void>();
     await using vendor = startVendor(() => {
-      asked.resolve();
+      called.resolve();
       return new Response(
         new ReadableStream({
           start: (controller) => controller.enqueue(new TextEncoder().encode('{"success":')),
@@ -128,14 +128,14 @@ Deno.test("case 27: an answer that drips is given up after 5 seconds, and so is 
       siteKey: "k",
       verify({ signal }) {
         signal.addEventListener("abort", () => ended.resolve());
-        asked.resolve();
+        called.resolve();
         return new Promise(() => {});
       },
     };
     const verifier = drips ? hcaptcha({ ...keys, endpoint: vendor.endpoint }) : mute;
     const { verifyToken } = captchaOf(verifier, { clock });
     const verdict = assertRejects(() => verifyToken(tokenHeaders("t"), anyone), Problem);
-    await asked.promise;
+    await called.promise;
     advance(5_000);
     const problem = await verdict;
     assertEquals([problem.slug, problem.headers], ["captcha-unavailable", { "retry-after": "5" }]);
@@ -169,7 +169,7 @@ Deno.test("case 28: an action, a hostname or a score that is missing or not the 
   }
 });
 
-Deno.test("case 29: of 50 parallel requests with one token one asks the vendor and passes", async () => {
+Deno.test("case 29: of 50 parallel requests with one token one calls the vendor and passes", async () => {
   await using vendor = startVendor(says({ success: true }));
   const verifier = turnstile({ ...keys, endpoint: vendor.endpoint });
   const store = createMemoryKeyValue(systemRuntime(() => {}).clock);
@@ -180,7 +180,7 @@ Deno.test("case 29: of 50 parallel requests with one token one asks the vendor a
   );
   assertEquals(outcomes.filter((reason) => reason === null).length, 1);
   assertEquals(outcomes.filter((reason) => reason === "replayed").length, 49);
-  assertEquals(vendor.asked.length, 1);
+  assertEquals(vendor.received.length, 1);
 });
 
 Deno.test("case 30: production does not start with a vendor's test keys, unless they are allowed", () => {
@@ -201,24 +201,24 @@ Deno.test("case 30: production does not start with a vendor's test keys, unless 
   }
 });
 
-Deno.test("turnstile alone is asked a second time, with the same id, and not a third", async () => {
+Deno.test("turnstile alone is called a second time, with the same id, and not a third", async () => {
   const dead = () => new Response(null, { status: 503 });
   {
     await using vendor = startVendor((n) => n === 1 ? dead() : Response.json({ success: true }));
     const { verifyToken } = captchaOf(turnstile({ ...keys, endpoint: vendor.endpoint }));
     assertEquals(await verifyToken(tokenHeaders("t"), anyone), null);
-    const ids = vendor.asked.map(({ form }) => form["idempotency_key"]);
+    const ids = vendor.received.map(({ form }) => form["idempotency_key"]);
     assertEquals([ids.length, new Set(ids).size], [2, 1]);
   }
   for (const [make, times] of [[turnstile, 2], [hcaptcha, 1], [recaptcha, 1]] as const) {
     await using vendor = startVendor(dead);
     const { verifyToken } = captchaOf(make({ ...keys, endpoint: vendor.endpoint }));
     await assertRejects(() => verifyToken(tokenHeaders("t"), anyone), Problem);
-    assertEquals(vendor.asked.length, times);
+    assertEquals(vendor.received.length, times);
   }
 });
 
-Deno.test("a token that nobody could look at may be sent again, one that was refused may not", async () => {
+Deno.test("a token that could not be checked may be sent again, one that was refused may not", async () => {
   await using vendor = startVendor((n) =>
     n === 1 ? new Response(null, { status: 500 }) : Response.json({ success: n === 2 })
   );
@@ -228,10 +228,10 @@ Deno.test("a token that nobody could look at may be sent again, one that was ref
   assertEquals(await verifyToken(tokenHeaders("a"), anyone), "replayed");
   assertEquals(await verifyToken(tokenHeaders("b"), anyone), "no-success");
   assertEquals(await verifyToken(tokenHeaders("b"), anyone), "replayed");
-  assertEquals(vendor.asked.length, 3);
+  assertEquals(vendor.received.length, 3);
 });
 
-Deno.test("no vendor is asked about a token that is absent, sent twice, too long or no token", async () => {
+Deno.test("no vendor is called for a token that is absent, sent twice, too long or no token", async () => {
   await using vendor = startVendor(says({ success: true }));
   const { verifyToken } = captchaOf(turnstile({ ...keys, endpoint: vendor.endpoint }));
   assertEquals(await verifyToken(new Headers(), anyone), "absent");
@@ -241,10 +241,10 @@ Deno.test("no vendor is asked about a token that is absent, sent twice, too long
   assertEquals(await verifyToken(tokenHeaders(""), anyone), "malformed");
   assertEquals(await verifyToken(tokenHeaders("x".repeat(8_193)), anyone), "malformed");
   assertEquals(await verifyToken(tokenHeaders("x".repeat(2_049)), anyone), "too-long");
-  assertEquals(vendor.asked, []);
+  assertEquals(vendor.received, []);
 });
 
-Deno.test("a store that does not answer refuses before the vendor is asked", async () => {
+Deno.test("a store that does not answer refuses before the vendor is called", async () => {
   await using vendor = startVendor(says({ success: true }));
   const memory = createMemoryKeyValue(systemRuntime(() => {}).clock);
   let isDown = true;
@@ -256,12 +256,12 @@ Deno.test("a store that does not answer refuses before the vendor is asked", asy
   const verifier = turnstile({ ...keys, endpoint: vendor.endpoint });
   const { verifyToken } = captchaOf(verifier, { store });
   await assertRejects(() => verifyToken(tokenHeaders("a"), anyone), StoreError);
-  assertEquals(vendor.asked, []);
+  assertEquals(vendor.received, []);
   isDown = false;
   assertEquals(await verifyToken(tokenHeaders("a"), anyone), null);
 });
 
-Deno.test("a verifier of one's own passes by true or a kind, and by nothing else", async () => {
+Deno.test("a custom verifier passes by true or a kind, and by nothing else", async () => {
   const replies: readonly (readonly [unknown, string | null])[] = [
     [true, null],
     [{ kind: "passed" }, null],
@@ -273,14 +273,14 @@ Deno.test("a verifier of one's own passes by true or a kind, and by nothing else
     [{ kind: "refused", reason: "bad" }, "bad"],
   ];
   for (const [reply, expected] of replies) {
-    // What a verifier in JavaScript may give.
+    // A verifier in JavaScript may return this.
     const verify = () => reply as boolean;
     const { verifyToken } = captchaOf({ provider: "own", siteKey: "k", verify });
     assertEquals(await verifyToken(tokenHeaders("t"), anyone), expected);
   }
 });
 
-Deno.test("a verifier of one's own that throws refuses, and is observed", async () => {
+Deno.test("a custom verifier that throws refuses, and is observed", async () => {
   const error = new Error("no such luck");
   const verifier: CaptchaVerifier = {
     provider: "own",
@@ -341,7 +341,7 @@ Deno.test("options of a CAPTCHA that cannot work end the start", () => {
     Error,
     "tokenHeader",
   );
-  // As JavaScript may have it.
+  // As JavaScript may pass it.
   const half = { provider: "own", siteKey: "k" } as unknown as CaptchaVerifier;
   assertThrows(() => resolveCaptchaOptions({ verifier: half }, false), Error, "verifier");
   assertThrows(() => turnstile({ siteKey: "", secret: "s" }), Error, "turnstile.siteKey");

@@ -6,12 +6,12 @@ function check(header: string | null, proxies: number, expected: string | null):
   assertEquals(clientAddress(headers, "10.0.0.1", proxies), expected, `${header} ${proxies}`);
 }
 
-Deno.test("without proxies of one's own the address is the socket's, whatever the header says", () => {
+Deno.test("without own proxies the address is the socket's, whatever the header says", () => {
   check("203.0.113.7", 0, "10.0.0.1");
   check(null, 0, "10.0.0.1");
 });
 
-Deno.test("with n proxies the address is the n-th from the right, whatever stands further left", () => {
+Deno.test("with n proxies the address is the n-th from the right, whatever is further left", () => {
   check("203.0.113.7", 1, "203.0.113.7");
   check("1.1.1.1, 2.2.2.2, 203.0.113.7", 1, "203.0.113.7");
   check("1.1.1.1,203.0.113.7 ,10.1.1.1", 2, "203.0.113.7");
@@ -47,7 +47,7 @@ Deno.test("IPv6 counts by /64 in every spelling, and IPv4-mapped as IPv4", () =>
   assertEquals(addressGroup("192.0.2.9"), "192.0.2.9");
 });
 
-Deno.test("whatever is no address is one caller", () => {
+Deno.test("all texts that are no address are one caller", () => {
   const texts = [
     null,
     "",

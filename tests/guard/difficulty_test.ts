@@ -29,8 +29,8 @@ const table: readonly (readonly [gives: unknown, difficulty: number, isObserved:
 
 for (const [gives, difficulty, isObserved] of table) {
   Deno.test(`a trust hook that gives ${Deno.inspect(gives)} means ${difficulty}`, async () => {
-    // Hooks of people who write JavaScript give anything.
-    assertEquals(await ask((() => gives) as Trust), [difficulty, isObserved]);
+    // Hooks in JavaScript may return anything.
+    assertEquals(await difficultyBy((() => gives) as Trust), [difficulty, isObserved]);
   });
 }
 
@@ -38,12 +38,12 @@ Deno.test("a trust hook that throws or rejects leaves the base as it is", async 
   const fails = () => {
     throw new Error("no database");
   };
-  assertEquals(await ask(fails), [20, true]);
-  assertEquals(await ask(() => Promise.reject(new Error("no database"))), [20, true]);
+  assertEquals(await difficultyBy(fails), [20, true]);
+  assertEquals(await difficultyBy(() => Promise.reject(new Error("no database"))), [20, true]);
 });
 
-Deno.test("without a trust hook the base stands", async () => {
-  assertEquals(await ask(undefined), [20, false]);
+Deno.test("without a trust hook the base applies", async () => {
+  assertEquals(await difficultyBy(undefined), [20, false]);
 });
 
 Deno.test("what the budget lacks costs a bit, and one more beyond each doubling, up to 32", () => {
@@ -57,7 +57,7 @@ Deno.test("what the budget lacks costs a bit, and one more beyond each doubling,
   assertEquals(overflowDifficulty(20, 5, 0), 20);
 });
 
-Deno.test("whatever a budget lacks, no difficulty is asked for that the client's solver does not take", async () => {
+Deno.test("whatever a budget lacks, no difficulty is demanded that the client's solver does not accept", async () => {
   assertEquals(overflowDifficulty(maxDifficulty, 1e300, 1), maxDifficulty);
   const signal = AbortSignal.abort(new Error("taken, and given up"));
   const start = (difficulty: number) => solve({ token: "t", difficulty }, { signal });
@@ -65,7 +65,7 @@ Deno.test("whatever a budget lacks, no difficulty is asked for that the client's
   await assertRejects(() => start(maxDifficulty + 1), RangeError);
 });
 
-async function ask(trust: Trust | undefined): Promise<[number, boolean]> {
+async function difficultyBy(trust: Trust | undefined): Promise<[number, boolean]> {
   const observations: Observation[] = [];
   const question = {
     user: null,

@@ -9,30 +9,30 @@ import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 
 const secret = "a secret for the tests only";
 
-Deno.test("proof of work has difficulty 20 and two minutes unless it is told otherwise", () => {
-  const { difficulty, challengeTtlMs, secrets } = settle({ secret }).settled;
+Deno.test("proof of work has difficulty 20 and two minutes unless configured otherwise", () => {
+  const { difficulty, challengeTtlMs, secrets } = resolve({ secret }).resolved;
   assertEquals([difficulty, challengeTtlMs, secrets], [20, 120_000, [secret]]);
 });
 
 Deno.test("the secret is the option's, else the environment's, else random with a notice", () => {
   const fromEnvironment = "a secret from the environment";
   const environment = { SERVICE_POW_SECRET: fromEnvironment };
-  assertEquals(settle({ secret }, { environment }).settled.secrets, [secret]);
-  assertEquals(settle({}, { environment }).settled.secrets, [fromEnvironment]);
+  assertEquals(resolve({ secret }, { environment }).resolved.secrets, [secret]);
+  assertEquals(resolve({}, { environment }).resolved.secrets, [fromEnvironment]);
   const list = [secret, fromEnvironment];
-  assertEquals(settle({ secret: list }, { environment }).settled.secrets, list);
-  const first = settle({});
+  assertEquals(resolve({ secret: list }, { environment }).resolved.secrets, list);
+  const first = resolve({});
   assertEquals(first.observations.map(({ kind }) => kind), ["notice"]);
-  assertNotEquals(first.settled.secrets, settle({}).settled.secrets);
+  assertNotEquals(first.resolved.secrets, resolve({}).resolved.secrets);
 });
 
 Deno.test("in production there is no random secret", () => {
   assertThrows(
-    () => settle({}, { isProduction: true }),
+    () => resolve({}, { isProduction: true }),
     Error,
     "Cannot start in production: abuseProtection.pow.secret is missing (set SERVICE_POW_SECRET)",
   );
-  assertEquals(settle({ secret }, { isProduction: true }).settled.secrets, [secret]);
+  assertEquals(resolve({ secret }, { isProduction: true }).resolved.secrets, [secret]);
 });
 
 const mistakes: readonly (readonly [options: unknown, message: string])[] = [
@@ -52,25 +52,25 @@ const mistakes: readonly (readonly [options: unknown, message: string])[] = [
 Deno.test("an option of pow that is misspelt ends the start", () => {
   // Wrong on purpose.
   const options = { secret, dificulty: 24 } as PowOptions;
-  assertThrows(() => settle(options), Error, 'pow has no option "dificulty": did you mean');
+  assertThrows(() => resolve(options), Error, 'pow has no option "dificulty": did you mean');
 });
 
 for (const [options, message] of mistakes) {
   Deno.test(`pow ${Deno.inspect(options)} ends the start in words`, () => {
     // Wrong on purpose.
-    assertThrows(() => settle(options as PowOptions), Error, `abuseProtection.pow.${message}`);
+    assertThrows(() => resolve(options as PowOptions), Error, `abuseProtection.pow.${message}`);
   });
 }
 
-function settle(
+function resolve(
   options: PowOptions,
   world: { environment?: Record<string, string>; isProduction?: boolean } = {},
-): { settled: ResolvedPowOptions; observations: readonly Observation[] } {
+): { resolved: ResolvedPowOptions; observations: readonly Observation[] } {
   const observations: Observation[] = [];
   const runtime = {
     ...systemRuntime((observation) => observations.push(observation)),
     environment: (name: string) => world.environment?.[name],
   };
-  const settled = resolvePowOptions(options, world.isProduction ?? false, runtime);
-  return { settled, observations };
+  const resolved = resolvePowOptions(options, world.isProduction ?? false, runtime);
+  return { resolved, observations };
 }

@@ -12,7 +12,7 @@ const solutions: [token: string, nonce: string][] = JSON.parse(
   await Deno.readTextFile(solutionsPath),
 );
 
-// They begin together, else nobody would be in anybody's way.
+// They begin together, so that they compete.
 await store.commit({ mutations: [{ kind: "set", key: ["ready", Deno.pid], value: true }] });
 while ((await store.list({ prefix: ["ready"], limit: 10 })).length < 2);
 

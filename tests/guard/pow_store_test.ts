@@ -52,7 +52,7 @@ Deno.test("replays are refused without the store, once a use is known", async ()
 Deno.test("a refused solution never reaches the store", async () => {
   const store = createMemoryKeyValue(runtime.clock);
   const bench = powBench({
-    store: { ...store, commit: () => Promise.reject(new Error("nobody asked")) },
+    store: { ...store, commit: () => Promise.reject(new Error("the store was called")) },
   });
   const headers = await bench.solved();
   for (const other of [{ ...facts, path: "/" }, { ...facts, userId: null }]) {
@@ -66,7 +66,7 @@ for (const fault of ["lost acknowledgement", "locked"] satisfies KvFault[]) {
     const kv = await Deno.openKv(`${folder.path}/a.kv`);
     const store = createDenoKeyValue(faultyKv(kv, (n) => n === 1 ? fault : null), runtime);
     const headers = await powBench({ store }).solved();
-    // Two instances of the service: neither remembers what the other has seen.
+    // Two instances of the service: neither knows the solutions of the other.
     const first = powBench({ store });
     const second = powBench({ store });
     assertEquals(await first.verifySolution(headers, facts, difficulty), null);
@@ -81,7 +81,7 @@ Deno.test("a solution sent 100 times at once to two processes is served once", a
   const script = new URL("pow_process.ts", import.meta.url).pathname;
   const bench = powBench();
   bench.now = Date.now();
-  // Several rounds, so that the processes meet in the file.
+  // Several rounds, so that the processes collide at the file.
   const solutions = await Promise.all(
     Array.from({ length: 20 }, async () => {
       const token = bench.token();

@@ -10,7 +10,7 @@ import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 
-/** A request that the tests ask work for. */
+/** A request that the tests demand work for. */
 export const facts: FingerprintedRequest = {
   method: "POST",
   path: "/api/notes/Caf%C3%A9",
@@ -28,7 +28,7 @@ export interface Bench extends ProofOfWork {
   now: number;
   /** A fresh challenge. */
   token(of?: FingerprintedRequest, difficulty?: number): string;
-  /** The headers of a request that brings a fresh challenge, solved. */
+  /** The headers of a request with a fresh challenge, solved. */
   solved(of?: FingerprintedRequest, difficulty?: number): Promise<Headers>;
 }
 
@@ -62,7 +62,7 @@ export function solutionHeaders(token: string, nonce: string): Headers {
   return new Headers([[powHeaders.challenge, token], [powHeaders.nonce, nonce]]);
 }
 
-/** The headers again, with the token changed. */
+/** The same headers with another token. */
 export function withToken(headers: Headers, change: (token: string) => string): Headers {
   const token = headers.get(powHeaders.challenge) ?? "";
   return solutionHeaders(change(token), headers.get(powHeaders.nonce) ?? "");

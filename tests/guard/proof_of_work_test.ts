@@ -59,7 +59,7 @@ Deno.test("two challenges for one request are not the same", () => {
   assertNotEquals(bench.token(), bench.token());
 });
 
-Deno.test("no other letter at any place of a token is taken", async () => {
+Deno.test("no other letter at any position of a token is accepted", async () => {
   const bench = powBench();
   const headers = await bench.solved();
   const token = headers.get(powHeaders.challenge) ?? "";
@@ -116,7 +116,7 @@ const otherRequests: Readonly<Record<string, Partial<FingerprintedRequest>>> = {
   "a path in other letters": { path: "/api/notes/caf%C3%A9" },
   "an escape in small letters": { path: "/api/notes/Caf%c3%a9" },
   "a letter escaped": { path: "/api/notes/%43af%C3%A9" },
-  "a slash behind": { path: "/api/notes/Caf%C3%A9/" },
+  "a trailing slash": { path: "/api/notes/Caf%C3%A9/" },
   "the query in another order": { query: "filter=a&limit=1" },
   "an ampersand more": { query: "limit=1&filter=a&" },
   "no query": { query: "" },
@@ -127,7 +127,7 @@ const otherRequests: Readonly<Record<string, Partial<FingerprintedRequest>>> = {
   "a blank more in the body": { body: new TextEncoder().encode(`{"title": "a"}`) },
   "no body": { body: new Uint8Array() },
   "another user": { userId: "Ada" },
-  "nobody": { userId: null },
+  "no user": { userId: null },
 };
 
 for (const [name, change] of Object.entries(otherRequests)) {
@@ -141,7 +141,7 @@ for (const [name, change] of Object.entries(otherRequests)) {
   });
 }
 
-Deno.test("no user is not the user named null, and half a character is not its replacement", () => {
+Deno.test("no user is not the user named null, and a lone surrogate is not its replacement", () => {
   const bench = powBench();
   const ids = [null, "null", `"null"`, "", "\ud800", "\ufffd", `\\ud800`, "\udfff"];
   for (const issuedTo of ids) {

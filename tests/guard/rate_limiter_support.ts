@@ -14,23 +14,23 @@ import { afterPendingIo } from "../../src/runtime/event_loop.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { handClock } from "../db/hand_clock.ts";
 
-/** A world whose time is moved by hand, with one store that counts what it is asked. */
+/** A world whose time is moved by hand, with one store that counts its calls. */
 export interface LimitWorld {
   readonly runtime: Runtime;
   readonly observations: readonly Observation[];
   readonly store: KeyValue;
-  /** How often the store was asked for a commit or refused one. */
+  /** How often the store was read for a commit. */
   readonly trips: () => number;
-  /** Moves time, once nothing is on its way any more, and lets what it brings about happen. */
+  /** Moves time, once no work is pending, and runs the work that it starts. */
   advance(ms: number): Promise<void>;
   /** Moves the wall clock alone. */
   jump(ms: number): Promise<void>;
-  /** One process that limits callers by it. */
+  /** A process that applies the limit. */
   process(limit: BucketPolicy, store?: KeyValue): LimitProcess;
 }
 
 export interface LimitProcess {
-  readonly quota: RateLimiter;
+  readonly limiter: RateLimiter;
   readonly limits: BucketStore;
   /** How many of so many attempts, one after the other, were granted. */
   granted(attempts: number, amount?: number): Promise<number>;
@@ -60,24 +60,24 @@ export function limitWorld(): LimitWorld {
     store,
     trips: () => trips,
     async advance(ms) {
-      await settle();
+      await drainEvents();
       advance(ms);
-      await settle();
+      await drainEvents();
     },
     async jump(ms) {
-      await settle();
+      await drainEvents();
       offset += ms;
     },
     process(limit, own = store) {
       const limits = new BucketStore(own, runtime);
-      const quota = new RateLimiter("test", limit, limits, runtime.clock);
+      const limiter = new RateLimiter("test", limit, limits, runtime.clock);
       return {
-        quota,
+        limiter,
         limits,
         async granted(attempts, amount = 1) {
           let granted = 0;
           for (let n = 0; n < attempts; n++) {
-            const taken: TakeResult = await quota.take("ann", amount);
+            const taken: TakeResult = await limiter.take("ann", amount);
             if (taken.isGranted) granted++;
           }
           return granted;
@@ -87,7 +87,7 @@ export function limitWorld(): LimitWorld {
   };
 }
 
-async function settle(): Promise<void> {
+async function drainEvents(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise<void>(afterPendingIo);
 }
 

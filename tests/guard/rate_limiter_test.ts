@@ -8,39 +8,39 @@ import { bucket, limitWorld, window } from "./rate_limiter_support.ts";
 
 Deno.test("200 parallel requests on a capacity of 10: exactly 10 are granted", async () => {
   for (const limit of [bucket(10), window(10)]) {
-    const { quota } = limitWorld().process(limit);
-    const taken = await Promise.all(Array.from({ length: 200 }, () => quota.take("ann", 1)));
+    const { limiter } = limitWorld().process(limit);
+    const taken = await Promise.all(Array.from({ length: 200 }, () => limiter.take("ann", 1)));
     assertEquals(taken.filter(({ isGranted }) => isGranted).length, 10);
   }
 });
 
 Deno.test("callers and amounts: each has a bucket of its own, all of an amount or nothing", async () => {
-  const { quota } = limitWorld().process(bucket(5));
-  assertEquals((await quota.take("ann", 3)).isGranted, true);
-  assertEquals((await quota.take("ann", 3)).isGranted, false);
-  assertEquals((await quota.take("bob", 5)).isGranted, true);
-  assertEquals((await quota.take("ann", 2)).isGranted, true);
+  const { limiter } = limitWorld().process(bucket(5));
+  assertEquals((await limiter.take("ann", 3)).isGranted, true);
+  assertEquals((await limiter.take("ann", 3)).isGranted, false);
+  assertEquals((await limiter.take("bob", 5)).isGranted, true);
+  assertEquals((await limiter.take("ann", 2)).isGranted, true);
 });
 
-Deno.test("far from the limit at most one request in 32 asks the store", async () => {
+Deno.test("far from the limit at most one request in 32 calls the store", async () => {
   const world = limitWorld();
   const { granted } = world.process(bucket(100_000));
   assertEquals(await granted(6_400), 6_400);
   assert(world.trips() <= 200, `${world.trips()} trips`);
 });
 
-Deno.test("what a process has in hand is granted without waiting", async () => {
-  const { quota } = limitWorld().process(bucket(100_000));
-  for (let n = 0; n < 2; n++) await quota.take("ann", 1);
-  for (let n = 0; n < 200; n++) assertEquals(quota.take("ann", 1) instanceof Promise, false);
+Deno.test("tokens that a process has leased are granted without waiting", async () => {
+  const { limiter } = limitWorld().process(bucket(100_000));
+  for (let n = 0; n < 2; n++) await limiter.take("ann", 1);
+  for (let n = 0; n < 200; n++) assertEquals(limiter.take("ann", 1) instanceof Promise, false);
 });
 
-Deno.test("the next share is fetched while the last one is spent, so that nobody waits for it", async () => {
+Deno.test("the next share is fetched while the last one is spent, so that no request waits for it", async () => {
   const world = limitWorld();
-  const { quota } = world.process(bucket(100_000));
-  for (let n = 0; n < 2; n++) await quota.take("ann", 1);
+  const { limiter } = world.process(bucket(100_000));
+  for (let n = 0; n < 2; n++) await limiter.take("ann", 1);
   for (let n = 0; n < 50_000; n++) {
-    assertEquals(quota.take("ann", 1) instanceof Promise, false, `request ${n}`);
+    assertEquals(limiter.take("ann", 1) instanceof Promise, false, `request ${n}`);
     // As time passes between requests.
     if (n % 100 === 0) await world.advance(0);
   }
@@ -54,7 +54,7 @@ Deno.test("an exhausted caller is refused from memory, and found again a second 
   const before = world.trips();
   assertEquals(await one.granted(100), 0);
   assertEquals(world.trips(), before);
-  other.quota.refund("ann", 4);
+  other.limiter.refund("ann", 4);
   await other.limits.close();
   await world.advance(1_000);
   assertEquals(await one.granted(100), 4, "what another process gave back");
@@ -73,7 +73,7 @@ Deno.test("four processes together grant the capacity and not one more", async (
   }
 });
 
-Deno.test("what a process holds and does not use is back for the others within two seconds", async () => {
+Deno.test("tokens that a process holds and does not use are returned within two seconds", async () => {
   const world = limitWorld();
   const [one, other] = [world.process(bucket(10_000)), world.process(bucket(10_000))];
   await one.granted(10);
@@ -81,7 +81,7 @@ Deno.test("what a process holds and does not use is back for the others within t
   assertEquals(await other.granted(10_001), 9_990);
 });
 
-Deno.test("closing puts back what is held", async () => {
+Deno.test("closing returns leased tokens", async () => {
   const world = limitWorld();
   const [one, other] = [world.process(bucket(10_000)), world.process(bucket(10_000))];
   await one.granted(10);
@@ -99,7 +99,7 @@ Deno.test("a bucket refills with time, and never above its capacity", async () =
   assertEquals(await granted(20), 10);
 });
 
-Deno.test("a window ends as a whole, and what is held of it ends with it", async () => {
+Deno.test("a window ends as a whole, and leases of it end with it", async () => {
   const world = limitWorld();
   const { granted } = world.process(window(1_000));
   assertEquals(await granted(300), 300);
@@ -109,7 +109,7 @@ Deno.test("a window ends as a whole, and what is held of it ends with it", async
   assertEquals(await granted(1_500), 1_000);
 });
 
-Deno.test("a clock that jumps a year ahead fills a bucket once; one that jumps back mints nothing", async () => {
+Deno.test("a clock that jumps a year ahead fills a bucket once; one that jumps back adds nothing", async () => {
   for (const limit of [bucket(1_000, 1), window(1_000)]) {
     const world = limitWorld();
     const { granted } = world.process(limit);
@@ -121,7 +121,7 @@ Deno.test("a clock that jumps a year ahead fills a bucket once; one that jumps b
     await world.jump(-3_600_000);
     assertEquals(await granted(100), 0, limit.name);
     await world.advance(60_000);
-    assert(await granted(100) >= 60, `${limit.name} comes back after the clock was put right`);
+    assert(await granted(100) >= 60, `${limit.name} refills after the clock was corrected`);
   }
 });
 
@@ -138,14 +138,14 @@ Deno.test("clocks that differ by seconds do not refill a bucket by taking turns"
   assertEquals(minted, 24, "as much as the faster clock saw go by, once");
 });
 
-Deno.test("what is given back can be taken again, and lifts no bucket above its capacity", async () => {
+Deno.test("refunded tokens can be taken again, and raise no bucket above its capacity", async () => {
   const world = limitWorld();
-  const { quota, granted } = world.process(bucket(10, 1));
+  const { limiter, granted } = world.process(bucket(10, 1));
   assertEquals(await granted(10), 10);
-  quota.refund("ann", 4);
+  limiter.refund("ann", 4);
   assertEquals(await granted(10), 4);
   await world.advance(60_000);
-  quota.refund("ann", 10);
+  limiter.refund("ann", 10);
   assertEquals(await granted(30), 10);
 });
 
@@ -163,57 +163,61 @@ Deno.test("with the store down a process limits by itself: neither a failure nor
   };
   const { granted } = world.process(bucket(10), failing);
   assertEquals(await granted(30), 10);
-  assertEquals(asked, 1, "nobody waits for a store that has just failed");
+  assertEquals(asked, 1, "no request waits for a store that has just failed");
   assertEquals(world.observations.map(({ kind }) => kind), ["limits_unshared"]);
   isDown = false;
   await world.advance(1_000);
-  assertEquals(await granted(30), 10, "the store was never told, and rules again");
+  assertEquals(await granted(30), 10, "the store never learned of them, and decides again");
 });
 
 Deno.test("a store that never answers holds a request for three seconds and no longer", async () => {
   const world = limitWorld();
   const hanging: KeyValue = { ...world.store, getMany: () => new Promise(() => {}) };
-  const { quota, granted } = world.process(bucket(3), hanging);
-  const first = quota.take("ann", 1);
+  const { limiter, granted } = world.process(bucket(3), hanging);
+  const first = limiter.take("ann", 1);
   await world.advance(3_000);
   assertEquals((await first).isGranted, true);
   assertEquals(await granted(10), 2);
 });
 
-Deno.test("whoever waits as long as Retry-After says finds the tokens there", async () => {
+Deno.test("tokens are available after the wait that Retry-After says", async () => {
   for (const perMinute of [1, 7, 59, 61, 1_000 / 3]) {
     const world = limitWorld();
-    const { quota, granted } = world.process(bucket(20, perMinute / 60));
+    const { limiter, granted } = world.process(bucket(20, perMinute / 60));
     await granted(20);
     for (const amount of [1, 3, 20]) {
-      const { left } = await quota.take("ann", amount);
-      const seconds = secondsUntil(amount, { limit: quota.limit, left }, world.runtime.clock.now());
+      const { left } = await limiter.take("ann", amount);
+      const seconds = secondsUntil(
+        amount,
+        { limit: limiter.limit, left },
+        world.runtime.clock.now(),
+      );
       assert(seconds !== null && seconds > 0);
       await world.advance(1_000 * seconds);
-      assertEquals((await quota.take("ann", amount)).isGranted, true, `${perMinute} ${amount}`);
-      await quota.takeToFloor("ann", 20);
+      assertEquals((await limiter.take("ann", amount)).isGranted, true, `${perMinute} ${amount}`);
+      await limiter.takeToFloor("ann", 20);
     }
   }
 });
 
-Deno.test("to the floor takes what is left and never goes below", async () => {
-  const { quota, granted } = limitWorld().process(bucket(5));
+Deno.test("takeToFloor takes what is left and never goes below", async () => {
+  const { limiter, granted } = limitWorld().process(bucket(5));
   await granted(3);
-  const taken = await quota.takeToFloor("ann", 4);
+  const taken = await limiter.takeToFloor("ann", 4);
   assertEquals([taken.isGranted, taken.amount, taken.left.tokens], [true, 2, 0]);
-  assertEquals((await quota.takeToFloor("ann", 4)).amount, 0);
+  assertEquals((await limiter.takeToFloor("ann", 4)).amount, 0);
 });
 
-Deno.test("tokens that came back and went again at once are not taken twice", async () => {
-  const { quota } = limitWorld().process(bucket(2));
-  await quota.take("ann", 2);
-  quota.refund("ann", 2);
-  // The first leaves the bucket just as it was before they came back.
-  const taken = await Promise.all([quota.takeToFloor("ann", 5), quota.take("ann", 2)]);
+Deno.test("tokens that are returned and taken again at once are not taken twice", async () => {
+  const { limiter } = limitWorld().process(bucket(2));
+  await limiter.take("ann", 2);
+  limiter.refund("ann", 2);
+  // The first leaves the bucket just as it was before they were returned.
+  const taken = await Promise.all([limiter.takeToFloor("ann", 5), limiter.take("ann", 2)]);
   assertEquals(taken.map(({ isGranted, amount }) => [isGranted, amount]), [[true, 2], [false, 0]]);
 });
 
-Deno.test("a stranger's record under the key is no bucket, and gives nothing", async () => {
+Deno.test("a foreign record under the key is no bucket, and gives nothing", async () => {
   const world = limitWorld();
   const { granted } = world.process(bucket(3));
   await granted(1);
@@ -224,11 +228,11 @@ Deno.test("a stranger's record under the key is no bucket, and gives nothing", a
   assertEquals(await granted(10), 2);
 });
 
-Deno.test("no id and no address stands in the store", async () => {
+Deno.test("no id and no address is in the store", async () => {
   const world = limitWorld();
-  const { quota } = world.process(bucket(3));
+  const { limiter } = world.process(bucket(3));
   const names = ["xyzzy-203.0.113.7", "\ud800", "\ufffd", "nul\0", "x".repeat(5_000)];
-  for (const name of names) await quota.take(name, 1);
+  for (const name of names) await limiter.take(name, 1);
   const entries = await world.store.list({ prefix: ["limit"], limit: 10 });
   assertEquals(entries.length, names.length, "and no two share a record");
   assert(entries.every(({ key }) => JSON.stringify(key).length < 60));
@@ -246,12 +250,12 @@ Deno.test("a process alone grants exactly what one bucket without shares would",
       fc.array(step, { minLength: 50, maxLength: 200 }),
       async (capacity, perSecond, steps) => {
         const world = limitWorld();
-        const { quota } = world.process(bucket(capacity, perSecond));
+        const { limiter } = world.process(bucket(capacity, perSecond));
         let tokens = capacity;
         for (const { pauseMs, amount } of steps) {
           if (pauseMs > 0) await world.advance(pauseMs);
           tokens = Math.min(capacity, tokens + pauseMs * perSecond / 1_000);
-          const { isGranted } = await quota.take("ann", amount);
+          const { isGranted } = await limiter.take("ann", amount);
           assertEquals(isGranted, tokens + roundingTolerance >= amount);
           if (isGranted) tokens = Math.max(0, tokens - amount);
         }

@@ -1,4 +1,4 @@
-/** Serves so many requests of one caller, says how many it let in, and is killed as it stands. */
+/** Serves so many requests of one caller, prints how many it admitted, and is killed. */
 import { createApp, integer, openDatabase, resource, table } from "../../mod.ts";
 
 const [kv = "", capacity = "", requests = ""] = Deno.args;

@@ -10,8 +10,8 @@ import type { Observation } from "../../src/runtime/observation.ts";
 import type { Clock } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 
-/** A question as it came to the vendor. */
-export interface Asked {
+/** A question as the vendor received it. */
+export interface ReceivedForm {
   readonly contentType: string | null;
   readonly form: Readonly<Record<string, string>>;
 }
@@ -19,30 +19,30 @@ export interface Asked {
 /** A vendor on this machine. */
 export interface TestVendor extends AsyncDisposable {
   readonly endpoint: string;
-  readonly asked: readonly Asked[];
+  readonly received: readonly ReceivedForm[];
 }
 
 /** Plays a vendor: `reply` answers the n-th question, counted from 1. */
 export function startVendor(reply: (n: number) => Response | Promise<Response>): TestVendor {
-  const asked: Asked[] = [];
+  const received: ReceivedForm[] = [];
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen: () => {} },
     async (request) => {
       const form = Object.fromEntries(new URLSearchParams(await request.text()));
-      asked.push({ contentType: request.headers.get("content-type"), form });
-      return await reply(asked.length);
+      received.push({ contentType: request.headers.get("content-type"), form });
+      return await reply(received.length);
     },
   );
   return {
     endpoint: `http://127.0.0.1:${server.addr.port}/siteverify`,
-    asked,
+    received,
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
 }
 
 export const keys = { siteKey: "the-site", secret: "the-secret" };
 
-/** What a page sends along. */
+/** The headers that a page sends. */
 export function tokenHeaders(token: string): Headers {
   return new Headers({ "service-captcha-token": token });
 }

@@ -2,7 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { parseIdempotencyKey } from "../../src/idempotency/idempotency_key.ts";
 import { Problem } from "../../src/problem/problem.ts";
 
-Deno.test("a key is read bare or as a string in quotes, which is the same key", () => {
+Deno.test("a key is parsed bare or as a string in quotes, which is the same key", () => {
   const keys: readonly (readonly [header: string, key: string])[] = [
     ["8e03978e-40d5-43dd-bc93-6894a57f9324", "8e03978e-40d5-43dd-bc93-6894a57f9324"],
     ['"8e03978e-40d5-43dd-bc93-6894a57f9324"', "8e03978e-40d5-43dd-bc93-6894a57f9324"],

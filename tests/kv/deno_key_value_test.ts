@@ -12,7 +12,7 @@ import { faultyKv, type KvFault } from "../support/faulty_kv.ts";
 
 const runtime = systemRuntime(() => {});
 
-/** A store of which one fault befalls the operations that `isFaulty` names. */
+/** A store in which the operations that `isFaulty` names meet one fault. */
 async function withFault(
   fault: KvFault,
   isFaulty: (n: number) => boolean,
@@ -26,7 +26,7 @@ async function withFault(
   );
   try {
     await work(store, async (ms) => {
-      // What the operation does at once is done before its time is over.
+      // The synchronous part of the operation runs before time moves.
       await new Promise<void>(afterPendingIo);
       advance(ms);
     });
@@ -83,7 +83,7 @@ Deno.test("a read that threw is unavailable", async () => {
   });
 });
 
-Deno.test("nobody waits longer than the deadline for a store that hangs", async () => {
+Deno.test("no call waits longer than the deadline for a store that hangs", async () => {
   await withFault("hanging", always, async (store, advance) => {
     const reads = [
       kindOf(store.get(["a"])),
@@ -111,7 +111,7 @@ Deno.test("a lock that is never released is unavailable once the time is over", 
   await store.close();
 });
 
-Deno.test("a store that fails is a 503 that says when to come again", () => {
+Deno.test("a store that fails is a 503 with Retry-After", () => {
   for (const kind of ["unavailable", "unknown-outcome"] as const) {
     const problem = storeProblem(new StoreError(kind, new Error("disk")));
     assert(problem instanceof Problem);
@@ -123,7 +123,7 @@ Deno.test("a store that fails is a 503 that says when to come again", () => {
   assertEquals(storeProblem(other), other);
 });
 
-Deno.test("a record that another program wrote is told from one of ours", async () => {
+Deno.test("a record that another program wrote is refused", async () => {
   const kv = await Deno.openKv(":memory:");
   await kv.set(["a"], "foreign");
   const store = createDenoKeyValue(kv, runtime);
@@ -132,7 +132,7 @@ Deno.test("a record that another program wrote is told from one of ours", async 
   await store.close();
 });
 
-/** Every fault at every place: what was acknowledged is there, what was refused is not. */
+/** Every fault at every operation: acknowledged writes are stored, refused ones are not. */
 for (
   const [fault, isExact] of [
     ["locked", true],

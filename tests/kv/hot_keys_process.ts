@@ -29,7 +29,7 @@ async function claim(n: number): Promise<void> {
   if (ok) claims++;
 }
 
-// They begin together, else nobody would be in anybody's way.
+// They begin together, so that they compete.
 const others = { prefix: ["ready"], limit: 10 };
 await store.commit({ mutations: [{ kind: "set", key: ["ready", Deno.pid], value: true }] });
 while ((await store.list(others)).length < Number(Deno.args[1]));

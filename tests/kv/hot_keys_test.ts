@@ -18,7 +18,7 @@ function increment(value: unknown): KeyChange<number> {
   return { result: next, record: { value: next } };
 }
 
-/** A store in memory that keeps a log of what it is asked. */
+/** A store in memory that logs its calls. */
 function loggedStore(
   change: Partial<KeyValue> = {},
 ): { store: KeyValue; log: readonly string[] } {
@@ -59,13 +59,13 @@ Deno.test("keys share commits, ten by ten", async () => {
   assertEquals(counts.map(({ value }) => value), Array(30).fill(2));
 });
 
-Deno.test("nobody hears of a change before it is stored", async () => {
-  const [asked, let_go] = [gate(), gate()];
+Deno.test("no change resolves before it is stored", async () => {
+  const [asked, release] = [gate(), gate()];
   const memory = createMemoryKeyValue(runtime.clock);
   const { store } = loggedStore({
     async commit(commit) {
       asked.open();
-      await let_go.passed;
+      await release.passed;
       return await memory.commit(commit);
     },
   });
@@ -73,7 +73,7 @@ Deno.test("nobody hears of a change before it is stored", async () => {
   const update = new HotKeys(store, runtime).update(["a"], increment).then(() => heard = true);
   await asked.passed;
   assertEquals(heard, false);
-  let_go.open();
+  release.open();
   await update;
   assertEquals((await memory.get(["a"])).value, 1);
 });
@@ -96,7 +96,7 @@ Deno.test("a change that throws fails alone, and stores nothing", async () => {
   ]);
 });
 
-Deno.test("what changes nothing writes nothing, and null removes", async () => {
+Deno.test("a change without a record writes nothing, and null removes", async () => {
   const { store, log } = loggedStore();
   await set(store, ["a"], 7);
   const hot = new HotKeys(store, runtime);
@@ -110,7 +110,7 @@ Deno.test("what changes nothing writes nothing, and null removes", async () => {
   assertEquals((await store.get(["a"])).value, undefined);
 });
 
-Deno.test("a record that expired is changed as if it were not there", async () => {
+Deno.test("a record that expired is changed as if it were missing", async () => {
   const { clock, advance } = handClock();
   for (const kv of [null, await Deno.openKv(":memory:")]) {
     const options = { clock: { ...runtime.clock, now: clock.now }, random: runtime.random };
@@ -128,7 +128,7 @@ Deno.test("a record that expired is changed as if it were not there", async () =
   }
 });
 
-Deno.test("a value that no store takes fails its own key only", async () => {
+Deno.test("a value that no store accepts fails its own key only", async () => {
   const { store } = loggedStore();
   const hot = new HotKeys(store, runtime);
   const updates = Array.from({ length: 10 }, (_, n) =>
@@ -141,7 +141,7 @@ Deno.test("a value that no store takes fails its own key only", async () => {
   assertEquals((await store.list({ prefix: ["k"], limit: 100 })).length, 9);
 });
 
-Deno.test("one who is always slower than others is refused after the deadline", async () => {
+Deno.test("a change that others always precede is refused after the deadline", async () => {
   const { store, log } = loggedStore({ commit: () => Promise.resolve({ ok: false }) });
   const hot = new HotKeys(store, { ...runtime, deadlineMs: 30 });
   const error = await assertRejects(() => hot.update(["a"], increment), StoreError);
@@ -149,7 +149,7 @@ Deno.test("one who is always slower than others is refused after the deadline", 
   assert(log.length > 4, "it tried more than once");
 });
 
-Deno.test("whoever waits behind a store that failed is refused with the first", async () => {
+Deno.test("a change that waits for a store that fails is refused with the first", async () => {
   const failing = Promise.withResolvers<never>();
   const asked = gate();
   const { store, log } = loggedStore({
@@ -167,7 +167,7 @@ Deno.test("whoever waits behind a store that failed is refused with the first", 
   assertEquals(log, ["read 1"]);
 });
 
-Deno.test("keys do not wait for a flight that hangs", async () => {
+Deno.test("keys do not wait for a batch that hangs", async () => {
   const memory = createMemoryKeyValue(runtime.clock);
   const { store } = loggedStore({
     getMany: (keys) =>

@@ -22,7 +22,7 @@ interface World {
   readonly network: KvWithOutages;
   readonly store: KeyValue;
   readonly other: KeyValue;
-  /** Moves time, once nothing is on its way any more, and lets what it brings about happen. */
+  /** Moves time, once no work is pending, and runs the work that it starts. */
   advance(ms: number): Promise<void>;
 }
 
@@ -37,9 +37,9 @@ async function inOutages(work: (world: World) => Promise<void>): Promise<void> {
       store: createDenoKeyValue(network.kv, { clock, random }),
       other: createDenoKeyValue(kv, { clock, random }),
       async advance(ms) {
-        await settle();
+        await drainEvents();
         advance(ms);
-        await settle();
+        await drainEvents();
       },
     });
   } finally {
@@ -47,11 +47,11 @@ async function inOutages(work: (world: World) => Promise<void>): Promise<void> {
   }
 }
 
-async function settle(): Promise<void> {
+async function drainEvents(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise<void>(afterPendingIo);
 }
 
-/** What becomes of work that begins now, when time is moved beyond every deadline. */
+/** The outcome of work that starts now, when time moves beyond every deadline. */
 async function refused(work: () => Promise<unknown>, { advance }: World): Promise<void> {
   const refusal = assertRejects(work, StoreError);
   for (const ms of [3_000, 500]) await advance(ms);
@@ -132,11 +132,11 @@ for (const outage of outages) {
   });
 }
 
-Deno.test("a use that meets a refused one while that is taken back is made", async () => {
+Deno.test("a claim that meets a refused one while that is removed is made", async () => {
   const { clock } = handClock();
   const kv = await Deno.openKv(":memory:");
   try {
-    // What stands in the way is gone between the failed check and the look at it.
+    // The record that fails the check is gone before it is read.
     await claimOnce(createDenoKeyValue(kv, { clock, random }), key, 600_000);
     const [entry] = await Array.fromAsync(kv.list({ prefix: [] }));
     assert(entry !== undefined);
@@ -159,7 +159,7 @@ Deno.test("a use that meets a refused one while that is taken back is made", asy
   }
 });
 
-Deno.test("a key that could not be given back in an outage is free for the next request", async () => {
+Deno.test("a key that could not be released in an outage is free for the next request", async () => {
   await inOutages(async (world) => {
     const { clock, network, store } = world;
     const keys = new KvIdempotency({ store, clock, ttlMs: 86_400_000 });
@@ -248,7 +248,7 @@ Deno.test("an operation that is never answered keeps no other from a store that 
     random,
   });
   const lost = assertRejects(() => store.get(["a"]), StoreError);
-  await settle();
+  await drainEvents();
   advance(3_000);
   await lost;
   for (let n = 0; n < 3; n++) {
@@ -259,7 +259,7 @@ Deno.test("an operation that is never answered keeps no other from a store that 
 });
 
 for (const outage of outages) {
-  Deno.test(`closing a store leaves nothing behind of what was refused in an outage (${outage})`, async () => {
+  Deno.test(`closing a store leaves no record of claims refused in an outage (${outage})`, async () => {
     await inOutages(async (world) => {
       const { network, store, other } = world;
       network.goDown(outage);

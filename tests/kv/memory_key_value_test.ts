@@ -3,7 +3,7 @@ import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { StoreError } from "../../src/kv/store_error.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 
-Deno.test("a store in memory that is full refuses more, and takes it again once records expire", async () => {
+Deno.test("a store in memory that is full refuses more, and accepts it again once records expire", async () => {
   let nowMs = 0;
   const clock = { ...systemRuntime(() => {}).clock, now: () => nowMs };
   const store = createMemoryKeyValue(clock, 10_000);
@@ -24,7 +24,7 @@ Deno.test("a store in memory that is full refuses more, and takes it again once 
   await store.close();
 });
 
-Deno.test("a full store looks for room once a second, not for everybody who is refused", async () => {
+Deno.test("a full store looks for room once a second, not for every refused request", async () => {
   let [nowMs, looks] = [0, 0];
   const clock = {
     ...systemRuntime(() => {}).clock,

@@ -35,7 +35,7 @@ Deno.test("a Deno.Kv and an own store are used as they are, and closed", async (
   assertEquals(seen, []);
 });
 
-Deno.test("without a store nothing is said until one is needed, and then once", async () => {
+Deno.test("without a store nothing is observed until one is needed, and then once", async () => {
   const { runtime, seen } = observed();
   const store = await openKeyValueStore(undefined, runtime);
   assertEquals([store.configured, seen], [null, []]);
@@ -47,7 +47,7 @@ Deno.test("without a store nothing is said until one is needed, and then once", 
   await store.close();
 });
 
-Deno.test("memory that was asked for is no surprise", async () => {
+Deno.test("memory that was configured is not observed", async () => {
   const { runtime, seen } = observed();
   const store = await openKeyValueStore(":memory:", runtime);
   await set(store.need("limits"), ["a"], 1);
@@ -55,7 +55,7 @@ Deno.test("memory that was asked for is no surprise", async () => {
   await store.close();
 });
 
-Deno.test("a store that cannot be opened ends the start in words", async () => {
+Deno.test("a store that cannot be opened ends the start with a message", async () => {
   await using folder = await scratchFolder();
   const { runtime } = observed();
   await Deno.writeTextFile(`${folder.path}/letter.kv`, "Dear reader, ".repeat(300));

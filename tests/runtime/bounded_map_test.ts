@@ -13,7 +13,7 @@ Deno.test("boundedMap() never holds more than its capacity, and keeps what is us
   assertEquals(map.get(0), undefined);
 });
 
-Deno.test("boundedMap() gives the newest value of a key that stands in both generations", () => {
+Deno.test("boundedMap() gives the newest value of a key that is in both generations", () => {
   const map = boundedMap<string, number>(4);
   map.set("a", 1);
   map.set("b", 1);

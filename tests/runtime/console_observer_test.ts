@@ -10,14 +10,14 @@ function lines(format: "text" | "json", ...observations: readonly Observation[])
   return written;
 }
 
-Deno.test("a person reads one line with its level", () => {
+Deno.test("the text format is one line with its level", () => {
   assertEquals(
     lines("text", { kind: "table_left_out", table: "logs", reason: "it has no primary key" }),
     ["info: the table logs is left out: it has no primary key"],
   );
 });
 
-Deno.test("a program reads one JSON object a line", () => {
+Deno.test("the JSON format is one object a line", () => {
   const [line = ""] = lines("json", { kind: "notice", message: "two\nlines" });
   assertEquals(JSON.parse(line), {
     time: "1970-01-01T00:00:00.000Z",
@@ -56,7 +56,7 @@ Deno.test("an error that is its own cause is observed", () => {
   assertEquals(lines("text", { kind: "unhandled_rejection", error }).length, 1);
 });
 
-Deno.test("whatever is thrown can be observed", () => {
+Deno.test("any thrown value can be observed", () => {
   const circular: Record<string, unknown> = { big: 1n };
   circular["self"] = circular;
   for (const error of [undefined, null, 1n, "text", Symbol("s"), circular, Object.create(null)]) {

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { createYieldTurn } from "../../src/runtime/event_loop.ts";
 import { handClock } from "../db/hand_clock.ts";
 
-Deno.test("long work goes on at once until 5 ms are over, then others come first", async () => {
+Deno.test("long work continues at once until 5 ms are over, then others come first", async () => {
   const { clock, advance } = handClock();
   const giveTurn = createYieldTurn(clock);
   const waits = async () => {
@@ -17,7 +17,7 @@ Deno.test("long work goes on at once until 5 ms are over, then others come first
   assertEquals(await waits(), false);
   advance(1);
   assertEquals(await waits(), true);
-  assertEquals(await waits(), false, "the next turn begins behind the pause");
+  assertEquals(await waits(), false, "the next turn begins after the wait");
   advance(5);
   assertEquals(await waits(), true);
 });

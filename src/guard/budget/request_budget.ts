@@ -45,11 +45,6 @@ export class RequestBudget {
     return this.#cost - this.#taken - Math.max(0, this.#lastTake?.left.tokens ?? 0);
   }
 
-  /** Whether the first item is refused without a call of the store. */
-  isKnownShort(): boolean {
-    return this.#limiter.isKnownShort(this.#caller, this.#itemCost);
-  }
-
   /** Whether so many items are paid for. A whole bucket pays for any number. */
   covers(items: number): boolean {
     return this.#costOf(items) <= this.#paid + roundingTolerance ||

@@ -11,7 +11,7 @@ import {
 import { type Bucket, type BucketPolicy, fullBucket, roundingTolerance } from "./token_bucket.ts";
 import type { BucketStore, LeaseHolder } from "./bucket_store.ts";
 
-/** What became of an attempt to take tokens. */
+/** The outcome of an attempt to take tokens. */
 export interface TakeResult {
   readonly limit: BucketPolicy;
   readonly isGranted: boolean;
@@ -158,7 +158,7 @@ export class TokenLease implements LeaseHolder {
       const nothing = { amount: 0, toFloor: false, taken: 0 };
       await this.#draw({ ...nothing, held: 0, kept: this.#held, shareFor: amount });
     } catch {
-      // Observed by the store; the next request calls the store itself, or goes on without it.
+      // Observed by the store; the next request calls the store itself, or is decided without it.
       this.#held = 0;
     }
   }

@@ -99,12 +99,12 @@ export function createCaptchaChallenge(parts: CaptchaChallengeOptions): CaptchaC
 /** Never rejects: an error of the verifier refuses the token. */
 async function callVerifier(
   verifier: CaptchaVerifier,
-  asked: Pick<CaptchaQuestion, "token" | "action" | "remoteIp">,
+  conditions: Pick<CaptchaQuestion, "token" | "action" | "remoteIp">,
   { clock, random, observe }: Runtime,
 ): Promise<CaptchaAnswer> {
   const controller = new AbortController();
   const late = new Error("No answer in time");
-  const question = { ...asked, id: uuidV7(clock, random), signal: controller.signal };
+  const question = { ...conditions, id: uuidV7(clock, random), signal: controller.signal };
   try {
     const verification = (async () => await verifier.verify(question))();
     const answer: unknown = await deadline(maxWaitMs, clock, () => late).within(verification);
@@ -132,7 +132,7 @@ function normalizeAnswer(given: unknown): CaptchaAnswer {
 }
 
 function unavailable(reason: string, cause: unknown): Problem {
-  return new Problem("captcha-unavailable", "The CAPTCHA provider could not be asked", {
+  return new Problem("captcha-unavailable", "The CAPTCHA provider gave no verdict", {
     cause: new Error(`The CAPTCHA provider gave ${reason}`, { cause }),
     headers: { "retry-after": retryAfter },
   });

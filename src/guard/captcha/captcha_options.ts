@@ -12,7 +12,7 @@ export interface CaptchaOptions {
   readonly allowTestKeys?: boolean | undefined;
 }
 
-/** The options with every default in its place. */
+/** The options with their defaults. */
 export interface ResolvedCaptchaOptions {
   readonly verifier: CaptchaVerifier;
   readonly tokenHeader: string;
@@ -33,7 +33,7 @@ export function resolveCaptchaOptions(
   }
   if (isProduction && verifier.usesTestKeys === true && !allowTestKeys) {
     throw new Error(
-      `Cannot start in production with the test keys of ${verifier.provider}: everybody passes them`,
+      `Cannot start in production with the test keys of ${verifier.provider}: every client passes them`,
     );
   }
   return { verifier, tokenHeader };
@@ -47,7 +47,7 @@ export function requireCaptchaAction(
 ): void {
   if (!hasActions) throw new Error(`${subject} names an action, and ${provider} knows none`);
   if (!isHeaderText(action)) {
-    throw new Error(`${subject} must be a text that can stand in a header`);
+    throw new Error(`${subject} must be a text that a header can hold`);
   }
 }
 

@@ -21,7 +21,7 @@ export function createClaimedTokens(store: KeyValue): ClaimedTokens {
       try {
         return await claimOnce(store, keyOf(id), claimMs);
       } catch (error) {
-        // The next request with the token asks the store whether the claim was made.
+        // The next request with the token finds out from the store whether the claim was made.
         used.set(id, false);
         throw error;
       }

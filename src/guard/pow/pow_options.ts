@@ -18,7 +18,7 @@ export interface PowOptions {
   readonly trust?: Trust | undefined;
 }
 
-/** The options with every default in its place. */
+/** The options with their defaults. */
 export interface ResolvedPowOptions {
   readonly secrets: readonly string[];
   readonly difficulty: number;
