@@ -93,7 +93,7 @@ async function countTrips(): Promise<void> {
 async function measureHotKey(): Promise<void> {
   const folder = await Deno.makeTempDir();
   const store = createDenoKeyValue(await Deno.openKv(`${folder}/limits.kv`), runtime);
-  // With next to nothing in the bucket nobody gets a share, and who has solved a challenge is not
+  // With few tokens in the bucket no process gets a lease, and a client that has solved a challenge is not
   // refused: every request asks the store.
   const { quota, limits } = quotaOver(store, 1, 60);
   const times: number[] = [];
