@@ -1,7 +1,7 @@
 /**
- * What the log of changes costs those who write: creates and updates through the service in this
+ * The cost of the change log for writers: creates and updates through the service in this
  * process, with and without triggers. On a Postgres also where it follows the log, so that it
- * signals behind its commits and no trigger does in them. Turns come in rounds, one right behind
+ * signals after its commits and no trigger does in them. Turns come in rounds, one right after
  * the other, so that a busy machine slows all alike; the figures are medians over the rounds. Each
  * turn is long enough for SQLite to fold what it wrote into the file, which a log makes it do more
  * often.
@@ -56,7 +56,7 @@ interface Cost {
 }
 
 const folder = await Deno.makeTempDir({ prefix: "resource-api-bench-" });
-// A file each: the log would otherwise make those who write without it share its page writes.
+// A file each: otherwise writers without the log would share its page writes.
 await measure("SQLite", (name) => `sqlite:${folder}/${name}.db`, ["plain", "logged"]);
 for (const url of Deno.args) await measure(url, () => url, ["plain", "logged", "followed"]);
 await Deno.remove(folder, { recursive: true });

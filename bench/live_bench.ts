@@ -100,7 +100,7 @@ async function delays(reader: LiveServer, writer: LiveServer = reader): Promise<
   };
 }
 
-/** The next batch is sent when all have the last one: nobody is left behind. */
+/** The next batch is sent when all have the last one, so that no client lags. */
 async function coalesced(server: LiveServer): Promise<Figures> {
   const count = 1_000;
   await using streams = await openStreams({ port: server.port, count, topics: 1 });

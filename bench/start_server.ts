@@ -3,7 +3,7 @@ import { fillNotes } from "./notes_database.ts";
 /** A server of a benchmark in a process of its own, over a database of its own. */
 export interface BenchServer extends AsyncDisposable {
   readonly port: number;
-  /** The processor time that it has used, in seconds; null where the system does not tell. */
+  /** The processor time that it has used, in seconds; null where the system does not report it. */
   cpuSeconds(): number | null;
 }
 

@@ -1,4 +1,4 @@
-/** For hosts that listen by themselves: `deno serve -A examples/deno_serve.ts`, Deno Deploy. */
+/** For hosts with their own listener: `deno serve -A examples/deno_serve.ts`, Deno Deploy. */
 import { createApp, integer, openDatabase, resource, table, text } from "@svc/resource-api";
 
 const cities = table("cities", { id: integer().primaryKey(), name: text().notNull() });

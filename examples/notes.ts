@@ -1,5 +1,5 @@
 /**
- * Notes that everybody reads and only their owner writes: `deno run -A examples/notes.ts`, then
+ * Public notes that only their owner may write: `deno run -A examples/notes.ts`, then
  *
  *     curl http://127.0.0.1:8000/api/notes
  *     curl http://127.0.0.1:8000/api/notes -H 'x-user: ada' \

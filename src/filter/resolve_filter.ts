@@ -83,10 +83,10 @@ function walkPath(field: string, context: FilterContext): FoundColumn | null {
   const path: Relation[] = [];
   let here = context;
   for (const name of names) {
-    const followed = here.follow?.(name) ?? null;
-    if (followed === null) return null;
-    path.push(followed.relation);
-    here = followed.target;
+    const next = here.follow?.(name) ?? null;
+    if (next === null) return null;
+    path.push(next.relation);
+    here = next.target;
   }
   return ownColumn(last, path, here);
 }

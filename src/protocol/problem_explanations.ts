@@ -93,7 +93,7 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "Retry-After says. If the connection broke during the commit, the write may have happened: " +
     "read before you repeat it.",
   "store-unavailable":
-    "The key-value store behind limits, keys and balances does not answer, and the service does " +
+    "The key-value store of limits, keys and balances does not answer, and the service does " +
     "not guess. Wait as many seconds as Retry-After says.",
   "search-unavailable":
     "The search index does not answer. Lists and filters work without it. Wait as many seconds as " +

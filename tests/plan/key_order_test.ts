@@ -66,7 +66,7 @@ testOnEngines(
   },
 );
 
-testOnEngines("texts in the keys of foreign tables follow their own collation", async (engine) => {
+testOnEngines("texts in the keys of existing tables follow their own collation", async (engine) => {
   const db = await engine.open();
   try {
     await runScript(

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { moduleGraph, packageName } from "./module_graph.ts";
 
-/** What has a subpath of its own, so that only those who ask for it load it. */
+/** Parts with their own subpath, so that only programs that import it load them. */
 const heavy: readonly string[] = [
   "better-sqlite3",
   "postgres",

@@ -109,6 +109,22 @@ Deno.test("docs/architecture.md draws every folder of src, and none that is not 
   assertEquals(drawn.sort(), [...present].sort());
 });
 
+Deno.test("no file of src imports itself through other files, not even for types", () => {
+  const open = new Set<string>();
+  const done = new Set<string>();
+  const cycles: string[] = [];
+  const visit = (file: string, path: readonly string[]): void => {
+    if (open.has(file)) cycles.push([...path.slice(path.indexOf(file)), file].join(" → "));
+    if (open.has(file) || done.has(file)) return;
+    open.add(file);
+    for (const target of graph.get(file)?.files ?? []) visit(target, [...path, file]);
+    open.delete(file);
+    done.add(file);
+  };
+  for (const file of graph.keys()) visit(file, []);
+  assertEquals(cycles, []);
+});
+
 Deno.test("no folder of src holds more than 25 files", () => {
   const folders = Map.groupBy(
     [...graph.keys()].filter((file) => file.startsWith("src/")),

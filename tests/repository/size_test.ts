@@ -39,7 +39,7 @@ function functionsOf(lines: readonly string[]): { name: string; length: number }
   return found;
 }
 
-/** A function, a method or an arrow whose body or parameters go on below. */
+/** A function, a method or an arrow whose body or parameters continue below. */
 const functionHead =
   /^(?!(?:if|for|while|switch|return)\b|\})(?:.*=> \{|(?:[\w*#]+ )*[\w#$]+(?:<.*>)?\(.*[{(])$/;
 

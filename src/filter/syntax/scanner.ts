@@ -62,7 +62,8 @@ export function unexpected(scanner: Scanner, expected: string, hint?: string): E
     : surrogateWidth(text, at) === 0
     ? "a lone surrogate"
     : excerptOf(text.slice(at, at + 21));
-  const advice = hint ?? plusHint(text.slice(Math.max(0, at - longestMoment), at + offsetWidth));
+  const advice = hint ??
+    plusHint(text.slice(Math.max(0, at - maxTimestampLength), at + offsetWidth));
   return filterError(
     at,
     expected,
@@ -71,7 +72,7 @@ export function unexpected(scanner: Scanner, expected: string, hint?: string): E
 }
 
 /** `2024-01-01T00:00:00.000000 ` and more. */
-const longestMoment = 40;
+const maxTimestampLength = 40;
 /** `01:00` */
 const offsetWidth = 5;
 
