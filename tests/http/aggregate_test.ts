@@ -71,7 +71,7 @@ const rows: readonly Record<string, unknown>[] = [
 
 function withSales(
   engine: Engine,
-  work: (service: Service, ask: (query: string) => Promise<Json>) => Promise<void>,
+  work: (service: Service, fetchJson: (query: string) => Promise<Json>) => Promise<void>,
   options: Options = {},
   stored: readonly Record<string, unknown>[] = rows,
 ): Promise<void> {
@@ -106,19 +106,22 @@ function filtered(parameter: string, text: string): string {
 testOnEngines(
   "without groupBy all rows are one group, without a metric they are counted",
   (engine) =>
-    withSales(engine, async (_service, ask) => {
-      assertEquals(await ask(""), { groups: [{ key: null, count: 5 }], hasMore: false });
-      assertEquals(await ask("?sum=quantity,price&avg=quantity,price&min=country&max=country"), {
-        groups: [{
-          key: null,
-          sum: { quantity: 5, price: "10.00" },
-          avg: { quantity: 1.25, price: "2.50000000" },
-          min: { country: "Se" },
-          max: { country: "se" },
-        }],
-        hasMore: false,
-      });
-      assertEquals(await ask("?groupBy=&sum=&count=false"), {
+    withSales(engine, async (_service, fetchJson) => {
+      assertEquals(await fetchJson(""), { groups: [{ key: null, count: 5 }], hasMore: false });
+      assertEquals(
+        await fetchJson("?sum=quantity,price&avg=quantity,price&min=country&max=country"),
+        {
+          groups: [{
+            key: null,
+            sum: { quantity: 5, price: "10.00" },
+            avg: { quantity: 1.25, price: "2.50000000" },
+            min: { country: "Se" },
+            max: { country: "se" },
+          }],
+          hasMore: false,
+        },
+      );
+      assertEquals(await fetchJson("?groupBy=&sum=&count=false"), {
         groups: [{ key: null, count: 5 }],
         hasMore: false,
       });
@@ -126,10 +129,10 @@ testOnEngines(
 );
 
 testOnEveryEngine(
-  "groups stand in the order of their keys, NULL last, and texts stay apart",
+  "groups are in the order of their keys, NULL last, and texts stay distinct",
   (engine) =>
-    withSales(engine, async (_service, ask) => {
-      const { groups } = await ask("?groupBy=country,paid&count=true&sum=price");
+    withSales(engine, async (_service, fetchJson) => {
+      const { groups } = await fetchJson("?groupBy=country,paid&count=true&sum=price");
       assertEquals(groups, [
         { key: { country: "Se", paid: true }, count: 1, sum: { price: "-0.30" } },
         { key: { country: "no", paid: true }, count: 1, sum: { price: "10.00" } },
@@ -141,40 +144,46 @@ testOnEveryEngine(
 );
 
 testOnEngines(
-  "no rows: one group with nothing in it, or no group where there are keys",
+  "no rows: one empty group, or no group with keys",
   (engine) =>
-    withSales(engine, async (_service, ask) => {
+    withSales(engine, async (_service, fetchJson) => {
       const none = filtered("filter", "country==nowhere");
-      assertEquals(await ask(`?${none}&count=true&sum=quantity&avg=price&min=soldAt&max=weight`), {
-        groups: [{
-          key: null,
-          count: 0,
-          sum: { quantity: null },
-          avg: { price: null },
-          min: { soldAt: null },
-          max: { weight: null },
-        }],
+      assertEquals(
+        await fetchJson(`?${none}&count=true&sum=quantity&avg=price&min=soldAt&max=weight`),
+        {
+          groups: [{
+            key: null,
+            count: 0,
+            sum: { quantity: null },
+            avg: { price: null },
+            min: { soldAt: null },
+            max: { weight: null },
+          }],
+          hasMore: false,
+        },
+      );
+      assertEquals(await fetchJson(`?${none}&groupBy=country`), { groups: [], hasMore: false });
+      assertEquals(await fetchJson(`?${filtered("having", "count>9")}`), {
+        groups: [],
         hasMore: false,
       });
-      assertEquals(await ask(`?${none}&groupBy=country`), { groups: [], hasMore: false });
-      assertEquals(await ask(`?${filtered("having", "count>9")}`), { groups: [], hasMore: false });
     }),
 );
 
 testOnEngines(
   "scope, soft delete and filter hold as in a list",
   (engine) =>
-    withSales(engine, async ({ get }, ask) => {
+    withSales(engine, async ({ get }, fetchJson) => {
       for (const filter of ["", "country==no", "quantity>0,paid==false", "price==null"]) {
         const query = filtered("filter", filter);
         const counted = (await get(`/api/sales/count?${query}`, ada)).body.count;
         const listed = (await get(`/api/sales?${query}`, ada)).body.items.length;
-        const [group] = (await ask(`?${query}`)).groups;
-        const groups: Json[] = (await ask(`?${query}&groupBy=country,paid`)).groups;
+        const [group] = (await fetchJson(`?${query}`)).groups;
+        const groups: Json[] = (await fetchJson(`?${query}&groupBy=country,paid`)).groups;
         const summed = groups.reduce((sum, { count }) => sum + count, 0);
         assertEquals([counted, listed, summed], [group.count, group.count, group.count]);
       }
-      assertEquals(await ask("?withDeleted=true"), await ask(""));
+      assertEquals(await fetchJson("?withDeleted=true"), await fetchJson(""));
       const root = await get("/api/sales/aggregate", { "x-user": "root" });
       assertEquals(root.body.groups, [{ key: null, count: 6 }]);
       assertEquals((await get("/api/sales/aggregate")).status, 401);
@@ -184,9 +193,9 @@ testOnEngines(
 testOnEngines(
   "having takes metrics and keys, requested or not, and nothing else",
   (engine) =>
-    withSales(engine, async (_service, ask) => {
+    withSales(engine, async (_service, fetchJson) => {
       const countries = async (having: string) =>
-        (await ask(`?groupBy=country&${filtered("having", having)}`)).groups
+        (await fetchJson(`?groupBy=country&${filtered("having", having)}`)).groups
           .map(({ key }: Json) => key.country);
       assertEquals(await countries("count>1"), ["se"]);
       assertEquals(await countries("sum_price==0.3"), ["se"]);
@@ -199,7 +208,9 @@ testOnEngines(
       assertEquals(await countries("avg_price==0.15"), ["se"]);
       assertEquals(await countries("sum_quantity>-9223372036854775808000"), ["Se", "no", "se"]);
       assertEquals(await countries(" "), ["Se", "no", "se", null]);
-      const [status, code, detail] = await ask(`?${filtered("having", "count>1;country==se")}`);
+      const [status, code, detail] = await fetchJson(
+        `?${filtered("having", "count>1;country==se")}`,
+      );
       assertEquals([status, code], [400, "FILTER_PARSE_ERROR"]);
       assertMatch(detail, /the field at 8/);
     }),
@@ -208,32 +219,32 @@ testOnEngines(
 testOnEngines(
   "orderBy takes metrics and keys, and ends in the keys",
   (engine) =>
-    withSales(engine, async (_service, ask) => {
+    withSales(engine, async (_service, fetchJson) => {
       const countries = async (orderBy: string) =>
-        (await ask(`?groupBy=country&orderBy=${orderBy}`)).groups
+        (await fetchJson(`?groupBy=country&orderBy=${orderBy}`)).groups
           .map(({ key }: Json) => key.country);
       assertEquals(await countries("count:desc"), ["se", "Se", "no", null]);
       assertEquals(await countries("-country"), ["se", "no", "Se", null]);
       assertEquals(await countries("sum_price"), ["Se", "se", "no", null]);
       assertEquals(await countries("-sum_price"), ["no", "se", "Se", null]);
       assertEquals(await countries("count,-avg_price"), ["no", "Se", null, "se"]);
-      assertEquals((await ask("?groupBy=country&orderBy=paid"))[0], 400);
+      assertEquals((await fetchJson("?groupBy=country&orderBy=paid"))[0], 400);
     }),
 );
 
-testOnEngines("limit cuts the groups, and hasMore tells", (engine) =>
+testOnEngines("limit cuts the groups, and hasMore says so", (engine) =>
   withSales(
     engine,
-    async (_service, ask) => {
-      const all = await ask("?groupBy=id&limit=5000");
+    async (_service, fetchJson) => {
+      const all = await fetchJson("?groupBy=id&limit=5000");
       assertEquals([all.groups.length, all.hasMore], [1000, true]);
-      const few = await ask("?groupBy=id&limit=2");
+      const few = await fetchJson("?groupBy=id&limit=2");
       assertEquals([few.groups.map(({ key }: Json) => key.id), few.hasMore], [[1, 2], true]);
       assertEquals(
-        (await ask(`?groupBy=id&${filtered("filter", "id<=3")}&limit=3`)).hasMore,
+        (await fetchJson(`?groupBy=id&${filtered("filter", "id<=3")}&limit=3`)).hasMore,
         false,
       );
-      assertEquals((await ask("?limit=0"))[0], 400);
+      assertEquals((await fetchJson("?limit=0"))[0], 400);
     },
     {},
     Array.from({ length: 1001 }, (_, index) => ({ id: index + 1, ownerId: "ada" })),
@@ -242,11 +253,11 @@ testOnEngines("limit cuts the groups, and hasMore tells", (engine) =>
 testOnEngines(
   "hidden and unknown fields are the same 400 in every position",
   (engine) =>
-    withSales(engine, async (_service, ask) => {
+    withSales(engine, async (_service, fetchJson) => {
       const words = async (query: (name: string) => string) => {
         const answers: string[] = [];
         for (const name of ["margin", "nobody", "secret"]) {
-          const [status, code, detail] = await ask(query(name));
+          const [status, code, detail] = await fetchJson(query(name));
           assertEquals(status, 400, query(name));
           answers.push(`${code} ${detail.replaceAll(name, "NAME")}`);
         }
@@ -267,9 +278,9 @@ testOnEngines(
 );
 
 testOnEngines(
-  "what cannot be summed, compared or understood is 400",
+  "fields that cannot be summed or compared, and malformed parameters, are 400",
   (engine) =>
-    withSales(engine, async (_service, ask) => {
+    withSales(engine, async (_service, fetchJson) => {
       const faults = [
         ...["sum=country", "avg=soldAt", "sum=paid", "min=extra", "max=file", "groupBy=extra"],
         ...["groupBy=file", "sum=quantity,quantity", "groupBy=country,,paid", "count=yes"],
@@ -277,15 +288,17 @@ testOnEngines(
         ...[filtered("having", "count>x"), filtered("having", "sum_price>0.001")],
         ...[filtered("having", "count"), filtered("having", "country==se")],
       ];
-      for (const fault of faults) assertEquals([fault, (await ask(`?${fault}`))[0]], [fault, 400]);
+      for (const fault of faults) {
+        assertEquals([fault, (await fetchJson(`?${fault}`))[0]], [fault, 400]);
+      }
     }),
 );
 
 testOnEngines(
-  "a switched-off aggregate is not there, and other methods are not allowed",
+  "a disabled aggregate is 404, and other methods are 405",
   async (engine) => {
-    await withSales(engine, async ({ get }, ask) => {
-      assertEquals((await ask(""))[0], 404);
+    await withSales(engine, async ({ get }, fetchJson) => {
+      assertEquals((await fetchJson(""))[0], 404);
       assertEquals((await get("/api/sales/aggregate/subscribe", ada)).status, 404);
     }, { capabilities: { enableAggregations: false } });
     await withSales(engine, async ({ get, send }) => {
@@ -303,7 +316,7 @@ const most = 2n ** 63n - 1n;
 testOnEngines("sums beyond 2^53 and beyond 64 bits keep every digit", (engine) =>
   withSales(
     engine,
-    async ({ get }, ask) => {
+    async ({ get }, fetchJson) => {
       const raw = async (query: string) => {
         const answer = await get(`/api/sales/aggregate${query}`, ada);
         return answer.body;
@@ -316,12 +329,12 @@ testOnEngines("sums beyond 2^53 and beyond 64 bits keep every digit", (engine) =
       ]);
       assertEquals(groups[1].avg.units, Number(-(most + 1n) * 2n - 1n) / 3);
       assertEquals(groups[0].max.units, String(most));
-      const byUnits = await ask("?groupBy=country&orderBy=-sum_units");
+      const byUnits = await fetchJson("?groupBy=country&orderBy=-sum_units");
       assertEquals(byUnits.groups.map(({ key }: Json) => key.country), ["a", "c", "b"]);
       const equal = filtered("having", `sum_units==${most * 3n}`);
-      assertEquals((await ask(`?groupBy=country&${equal}`)).groups.length, 1);
+      assertEquals((await fetchJson(`?groupBy=country&${equal}`)).groups.length, 1);
       const near = filtered("having", `sum_units==${most * 3n + 1n}`);
-      assertEquals((await ask(`?groupBy=country&${near}`)).groups.length, 0);
+      assertEquals((await fetchJson(`?groupBy=country&${near}`)).groups.length, 0);
     },
     {},
     [
@@ -355,7 +368,7 @@ testOnEngines(
 testOnEngines("keys and extremes have the wire form of their column", (engine) =>
   withSales(
     engine,
-    async (_service, ask) => {
+    async (_service, fetchJson) => {
       const columns = "paid,soldAt,ref,open,units,weight";
       const expected = {
         paid: [false, true],
@@ -365,13 +378,13 @@ testOnEngines("keys and extremes have the wire form of their column", (engine) =
         units: ["9", "10"],
         weight: [-0.5, 2],
       };
-      const { groups: [whole] } = await ask(`?min=${columns}&max=${columns}`);
+      const { groups: [whole] } = await fetchJson(`?min=${columns}&max=${columns}`);
       for (const [name, [least, greatest]] of Object.entries(expected)) {
         assertEquals([whole.min[name], whole.max[name]], [least, greatest]);
-        const { groups } = await ask(`?groupBy=${name}`);
+        const { groups } = await fetchJson(`?groupBy=${name}`);
         assertEquals(groups.map(({ key }: Json) => key[name]), [least, greatest]);
         const having = filtered("having", `min_${name}=="${least}"`);
-        assertEquals((await ask(`?groupBy=${name}&${having}`)).groups.length, 1, name);
+        assertEquals((await fetchJson(`?groupBy=${name}&${having}`)).groups.length, 1, name);
       }
     },
     {},
@@ -403,7 +416,7 @@ const odd = table("odd", {
 });
 
 testOnEngines(
-  "a column that is called like a metric can be a key, and its name means the metric",
+  "a column named like a metric can be a key, and its name means the metric",
   (engine) =>
     withService(engine, [odd], () => ({
       resources: [resource(odd, { id: odd.id, auth: { public: true } })],

@@ -82,12 +82,12 @@ testOnEngines(
 testOnEngines(
   "a change of the filtered column still counts every row, and hooks run for each",
   (engine) => {
-    const told: string[] = [];
+    const calls: string[] = [];
     return withNotes(engine, {
       fields: { writable: [notes.title] },
       hooks: {
         onBeforeUpdate: (_context, id, patch) => {
-          told.push(`before ${id} ${JSON.stringify(patch)}`);
+          calls.push(`before ${id} ${JSON.stringify(patch)}`);
           return id === 2 ? { ...patch, slug: "by hook" } : undefined;
         },
         onAfterUpdate: async ({ db }, row) => {
@@ -95,11 +95,11 @@ testOnEngines(
             text: "SELECT count(*) FROM notes WHERE title = 'x'",
             values: [],
           });
-          told.push(`after ${row.id} ${row.title} ${row.slug}, ${Number(rows[0]?.[0])} so far`);
+          calls.push(`after ${row.id} ${row.title} ${row.slug}, ${Number(rows[0]?.[0])} so far`);
         },
-        onBeforeDelete: (_context, id) => void told.push(`before delete ${id}`),
+        onBeforeDelete: (_context, id) => void calls.push(`before delete ${id}`),
         onAfterDelete: (_context, id) => {
-          told.push(`after delete ${id}`);
+          calls.push(`after delete ${id}`);
           if (id === 3) throw new Problem("conflict", "Not this one");
         },
       },
@@ -107,7 +107,7 @@ testOnEngines(
       await insertRows(db, notes, some(3, (id) => owned({ id, title: "t" })));
       const patch = { filter: "title==t", patch: { title: "x", rank: 99 } };
       assertEquals((await send("PATCH", "/api/notes/batch", patch, ada)).body, { count: 3 });
-      assertEquals(told.splice(0), [
+      assertEquals(calls.splice(0), [
         'before 1 {"title":"x"}',
         'before 2 {"title":"x"}',
         'before 3 {"title":"x"}',
@@ -117,9 +117,9 @@ testOnEngines(
       ]);
       const empty = { filter: "id>0", patch: {} };
       assertEquals((await send("PATCH", "/api/notes/batch", empty, ada)).body, { count: 3 });
-      told.length = 0;
+      calls.length = 0;
       assertEquals((await send("DELETE", "/api/notes/batch", { filter: "id>1" }, ada)).status, 409);
-      assertEquals(told, [
+      assertEquals(calls, [
         "before delete 2",
         "before delete 3",
         "after delete 2",
@@ -151,7 +151,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "fifty parallel batches are each done whole or not at all",
+  "fifty parallel batches each succeed or fail as a whole",
   (engine) =>
     withNotes(engine, {}, async ({ db, get, send }) => {
       const create = (turn: number) =>

@@ -4,7 +4,7 @@ import { runScript } from "../support/scratch.ts";
 import { testOnEngines } from "../support/http.ts";
 import { recorded, some } from "./batch_support.ts";
 
-// Keys and values that only the database knows, and types that no kind has a name for.
+// Keys and values that the database generates, and types without a kind.
 const script = {
   sqlite: `CREATE TABLE coupons (
       code TEXT PRIMARY KEY NOT NULL DEFAULT (lower(hex(randomblob(8)))), worth INTEGER);
@@ -18,7 +18,7 @@ const script = {
 };
 
 testOnEngines(
-  "a batch over somebody else's table knows which row came from which item",
+  "a batch over an existing table maps rows to items",
   async (engine) => {
     const db = await engine.open();
     try {
@@ -41,7 +41,7 @@ testOnEngines(
           })
         ),
       });
-      // What the start looked at.
+      // The statements of the start.
       statements.length = 0;
       const send = async (method: string, path: string, items: unknown) => {
         const request = new Request(`http://test/api/${path}`, {

@@ -55,9 +55,9 @@ testOnEngines(
 );
 
 testOnEveryEngine(
-  "an upsert changes what is there and creates the rest, each by its own rules",
+  "an upsert changes existing rows and creates the others, each by its own rules",
   (engine) => {
-    const told: string[] = [];
+    const calls: string[] = [];
     return withNotes(engine, {
       fields: { writable: [notes.title, notes.rank] },
       computed: { shout: (row: Note) => `${row.title}!` },
@@ -65,14 +65,14 @@ testOnEveryEngine(
       generatedFields: [notes.ownerId],
       hooks: {
         onBeforeCreate: (_context, data) => {
-          told.push(`create ${data.id}`);
+          calls.push(`create ${data.id}`);
           return { ...data, slug: `new ${data.id}` };
         },
-        onAfterCreate: (_context, row) => void told.push(`created ${row.id} ${row.slug}`),
+        onAfterCreate: (_context, row) => void calls.push(`created ${row.id} ${row.slug}`),
         onBeforeUpdate: (_context, id, patch) => {
-          told.push(`update ${id} ${JSON.stringify(patch)}`);
+          calls.push(`update ${id} ${JSON.stringify(patch)}`);
         },
-        onAfterUpdate: (_context, row) => void told.push(`updated ${row.id}`),
+        onAfterUpdate: (_context, row) => void calls.push(`updated ${row.id}`),
       },
     }, async ({ db, send }) => {
       await insertRows(db, notes, [stored({ id: 2, title: "old", ownerId: "bob", rank: 1 })]);
@@ -90,7 +90,7 @@ testOnEveryEngine(
         "2,b,bob,1,,b!",
         "3,c,ada,7,new 3,c!",
       ]]);
-      assertEquals(told, [
+      assertEquals(calls, [
         'update 2 {"title":"b"}',
         "create 4",
         "create 3",
@@ -109,7 +109,7 @@ testOnEveryEngine(
 );
 
 testOnEngines(
-  "an upsert that meets one row out of reach, or a deleted one, writes nothing",
+  "an upsert of one row outside the scope, or a deleted one, writes nothing",
   (engine) =>
     withNotes(engine, {
       softDelete: { field: notes.deletedAt },
@@ -166,7 +166,7 @@ for (const missing of ["create", "update"] as const) {
 }
 
 testOnEngines(
-  "batches leave the version, move the time of update, and know conditions of items alone",
+  "batches keep the version, move the time of update, and take preconditions of items only",
   (engine) =>
     withNotes(engine, { etag: { ...version, require: true } }, async ({ db, get, send }) => {
       await insertRows(db, notes, some(3, (id) => stored({ id, title: "t" })));
@@ -205,7 +205,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "batch.incrementVersion counts every row up, but for those without a number",
+  "batch.incrementVersion increments every version that is not null",
   (engine) =>
     withNotes(engine, { etag: version, batch: { incrementVersion: true } }, async (service) => {
       const { db, get, send } = service;
@@ -261,7 +261,7 @@ testOnEngines(
 );
 
 testOnEveryEngine(
-  "fifty parallel upserts of the same rows all succeed, whoever comes first",
+  "fifty parallel upserts of the same rows all succeed, whichever is first",
   (engine) =>
     withNotes(engine, {}, async ({ get, send }) => {
       const answers = await Promise.all(some(50, (turn) => {

@@ -16,7 +16,7 @@ import {
 const patch = (title: string) => ({ filter: "id>0", patch: { title } });
 const ways = [["PATCH", patch("x")], ["DELETE", { filter: "id>0" }]] as const;
 
-/** Bob writes these; ann, who pays for herself, has so many tokens left. */
+/** Bob writes these; ann, whose budget is separate, has so many tokens left. */
 async function prepare({ send }: GuardedService, rows: number, left: number): Promise<void> {
   const items = Array.from({ length: rows }, (_, n) => ({ title: `note ${n}` }));
   assertEquals(
@@ -42,7 +42,7 @@ Deno.test("twenty parallel batches of 5 on a capacity of 10 serve two, never few
 
 Deno.test("twenty parallel batches of 5 on a capacity of 10 serve two, never fewer, in two processes", async () => {
   const kv = createMemoryKeyValue(systemRuntime(() => {}).clock);
-  // Closing one service leaves the other its store.
+  // Closing one service does not close the store of the other.
   const config = {
     kv: { ...kv, close: () => Promise.resolve() },
     abuseProtection: { budget: budget(10) },
@@ -51,7 +51,7 @@ Deno.test("twenty parallel batches of 5 on a capacity of 10 serve two, never few
     withGuard(config, {}, async (other) => {
       for (let caller = 0; caller < 20; caller++) {
         const options = { body: five, user: `user ${caller}` };
-        // Not by turns: what one of them brings back is of use to the other.
+        // At once: a refund of one service is available to the other.
         const isFirst = (n: number) => n % 20 < caller;
         const answers = await Promise.all(
           Array.from(
@@ -71,7 +71,7 @@ for (const [method, body] of ways) {
         (await send("POST", "/api/notes/batch", { body: five, user: "bob" })).status,
         201,
       );
-      // Once the rows are deleted there is nothing that has a price.
+      // Deleted rows have no price.
       const answers = await Promise.all(
         Array.from({ length: 20 }, () => send(method, "/api/notes/batch", { body })),
       );
@@ -91,21 +91,21 @@ const token = { "service-captcha-token": "a-token" };
 const overflow = { overflow: "captcha" } as const;
 
 for (const [method, body] of ways) {
-  Deno.test(`a CAPTCHA provider that hangs over the price of a ${method} /batch holds no other write up`, async () => {
-    const asked = Promise.withResolvers<void>();
+  Deno.test(`a CAPTCHA provider that hangs during a ${method} /batch delays no other write`, async () => {
+    const called = Promise.withResolvers<void>();
     const answer = Promise.withResolvers<boolean>();
     let questions = 0;
     const captcha = riddle(() => {
       questions++;
-      asked.resolve();
+      called.resolve();
       return answer.promise;
     });
     const abuseProtection = { budget: budget(10), captcha };
     await withGuard({ abuseProtection }, overflow, async (service) => {
       await prepare(service, 5, 3);
       const waiting = service.send(method, "/api/notes/batch", { body, headers: token });
-      await asked.promise;
-      const other = { body: { title: "meanwhile" }, user: "bob" };
+      await called.promise;
+      const other = { body: { title: "other" }, user: "bob" };
       assertEquals((await service.send("POST", "/api/notes", other)).status, 201);
       answer.resolve(true);
       const served = await waiting;
@@ -115,7 +115,7 @@ for (const [method, body] of ways) {
     });
   });
 
-  Deno.test(`what a ${method} /batch has paid for rows that are gone comes back`, async () => {
+  Deno.test(`a ${method} /batch is refunded for rows that were deleted after the count`, async () => {
     const services: GuardedService[] = [];
     const captcha = riddle(async () => {
       const some = { body: { filter: "id<=6" }, user: "eve" };
@@ -134,9 +134,9 @@ for (const [method, body] of ways) {
 
   Deno.test(`a ${method} /batch whose filter keeps matching more rows is 409 and writes nothing`, async () => {
     const services: GuardedService[] = [];
-    let asked = 0;
+    let called = 0;
     const trust = async () => {
-      asked++;
+      called++;
       await services[0]?.send("POST", "/api/notes", { body: { title: "one more" }, user: "eve" });
       return 0;
     };
@@ -147,12 +147,12 @@ for (const [method, body] of ways) {
       const refused = await service.send(method, "/api/notes/batch", { body });
       assertEquals([refused.status, (await refused.json()).code], [409, "CONFLICT"]);
       const rest = await service.send("GET", "/api/notes/count?filter=title!=x", { user: "eve" });
-      assertEquals([asked, await rest.json()], [3, { count: 6 }]);
+      assertEquals([called, await rest.json()], [3, { count: 6 }]);
     });
   });
 }
 
-Deno.test("a solved challenge pays for the rows that come between the count and the write as well", async () => {
+Deno.test("a solved challenge pays for rows inserted between the count and the write, too", async () => {
   const services: GuardedService[] = [];
   const trust = async ({ request, base }: { request: Request; base: number }) => {
     if (request.headers.has("service-pow-nonce")) {
@@ -200,23 +200,23 @@ testOnEngines(
       await withService(engine, [notes], () => config, async ({ db, send }) => {
         await insertRows(db, notes, [1, 2, 3].map((id) => ({ id, title: "a" })));
         const ann = { "x-user": "ann" };
-        const ask = async (method: string, body: unknown) => {
+        const call = async (method: string, body: unknown) => {
           const { status, headers } = await send(method, "/api/notes/batch", body, ann);
           return [status, /;r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]];
         };
         const removal = { filter: "id>0" };
         for (let n = 0; n < 3; n++) {
-          assertEquals((await ask("PATCH", patch("x")))[0], 500);
-          assertEquals((await ask("DELETE", removal))[0], 500);
+          assertEquals((await call("PATCH", patch("x")))[0], 500);
+          assertEquals((await call("DELETE", removal))[0], 500);
         }
         isBroken = false;
-        // What is left is told in whole tokens.
+        // The header shows whole tokens.
         for (const left of ["9", "9", "9", "8"]) {
-          assertEquals(await ask("PATCH", patch("x")), [200, left]);
+          assertEquals(await call("PATCH", patch("x")), [200, left]);
         }
-        assertEquals(await ask("DELETE", removal), [200, "2"]);
-        assertEquals(await ask("DELETE", removal), [200, "0"], "nothing is found, and costs one");
-        assertEquals(await ask("DELETE", removal), [429, "0"]);
+        assertEquals(await call("DELETE", removal), [200, "2"]);
+        assertEquals(await call("DELETE", removal), [200, "0"], "nothing is found, and costs one");
+        assertEquals(await call("DELETE", removal), [429, "0"]);
       });
     }
   },

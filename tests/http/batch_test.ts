@@ -62,7 +62,7 @@ testOnEngines(
         some(2_000, Number),
       );
       assertEquals((await get("/api/wide/count")).body, { count: 2_000 });
-      // One row too many, and one that the database refuses: nothing is left of the others.
+      // One row too many, and one that the database refuses: no other row is stored.
       const tooMany = { items: some(2_001, (n) => ({ id: `t${n}` })) };
       assertEquals((await send("POST", "/api/wide/batch", tooMany, ada)).status, 400);
       const taken = { items: [...some(1_500, (n) => ({ id: `t${n}`, ...row })), { id: "r1" }] };
@@ -74,7 +74,7 @@ testOnEngines(
 const blanks = table("blanks", { id: integer().primaryKey(), title: text() });
 
 testOnEngines(
-  "rows of nothing but defaults can be created together",
+  "rows of defaults alone can be created in one batch",
   (engine) =>
     withService(engine, [blanks], () => ({
       resources: [resource(blanks, { id: blanks.id, auth: open })],
@@ -99,7 +99,7 @@ testOnEngines(
       batch: { create: 500, update: 500, replace: 500, delete: 500, incrementVersion: true },
     }, async ({ get, send }, statements) => {
       const count = (): number => statements.splice(0).length;
-      // What the start looked at.
+      // The statements of the start.
       count();
       const items = some(500, (n) => ({ id: n, title: `t${n}`, ...(n % 2 ? { rank: n } : {}) }));
       assertEquals((await send("POST", "/api/notes/batch", { items }, ada)).status, 201);
@@ -107,7 +107,7 @@ testOnEngines(
       assertEquals(count(), 2);
       const patch = { filter: "id>0", patch: { title: "x" } };
       assertEquals((await send("PATCH", "/api/notes/batch", patch, ada)).body, { count: 500 });
-      // Which rows, their change, and the scope.
+      // The rows, their change, and the scope.
       assertEquals(count(), 3);
       assertEquals((await get("/api/notes/500")).body.version, 2);
       count();
@@ -118,7 +118,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "limits hold the number of items, the last one included, before anything is looked at",
+  "the maximum number of items is accepted, and one more is refused before any query",
   (engine) => {
     let hooks = 0;
     return withNotes(engine, {
@@ -218,7 +218,7 @@ testOnEngines(
 );
 
 testOnEveryEngine(
-  "a bad item names its index, and nothing of the others is written",
+  "an invalid item is named by its index, and no other item is written",
   (engine) =>
     withNotes(engine, {
       strictInput: true,
@@ -256,7 +256,7 @@ testOnEveryEngine(
 );
 
 testOnEngines(
-  "a row of a batch that would lie outside the scope undoes all of it",
+  "a row of a batch outside the scope rolls the whole batch back",
   (engine) =>
     withNotes(engine, {
       auth: {
@@ -295,7 +295,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "without enableBatch there is nothing below /batch",
+  "without enableBatch every path below /batch is 404",
   (engine) =>
     withNotes(engine, { capabilities: { enableBatch: false } }, async ({ send }) => {
       for (const method of ["POST", "PATCH", "PUT", "DELETE"]) {

@@ -54,7 +54,7 @@ function create(service: Service, headers: Record<string, string>) {
   return service.send("POST", "/api/notes", { title: "a" }, { "x-user": "ada", ...headers });
 }
 
-Deno.test("case 25: a gate answers 428 with what a page needs, not to be cached, then takes a token once", async () => {
+Deno.test("case 25: a gate answers an uncacheable 428 with what a page needs, then accepts a token once", async () => {
   const questions: CaptchaQuestion[] = [];
   await withGate(own(questions), gate, async (service) => {
     const { status, body, headers } = await create(service, {});
@@ -78,7 +78,7 @@ Deno.test("case 25: a gate answers 428 with what a page needs, not to be cached,
   });
 });
 
-Deno.test("case 25: the 428 of a keyed request is not kept, and a replay needs no new token", async () => {
+Deno.test("case 25: the 428 of a keyed request is not stored, and a replay needs no new token", async () => {
   await withGate(own(), gate, async (service) => {
     const key = { "idempotency-key": "k" };
     assertEquals((await create(service, key)).status, 428);

@@ -1,6 +1,6 @@
-/** Names that a column might better not have. */
+/** Column names that could collide with names in statements. */
 
-/** What stands behind AS in a source, or is quoted and begins as ours do: aliases, and some more. */
+/** The names after AS in a source, or quoted with the prefix of aliases: aliases, and some more. */
 export function aliasesOf(sources: readonly string[]): readonly string[] {
   const found = new Set<string>();
   for (const source of sources) {
@@ -12,13 +12,13 @@ export function aliasesOf(sources: readonly string[]): readonly string[] {
     for (const [, name = ""] of source.matchAll(/\b([a-z_]\w*) AS \(/g)) found.add(name);
     for (const [, name = ""] of source.matchAll(/["`](_[a-z]\w*)["`]/g)) found.add(name);
   }
-  // Made of a part and a number, or of a part that is free.
+  // Composed of a part and a number, or of a variable part.
   const composed = ["_r1", "_r2", "_place_rows", "_place_image", "key0", "sum0", "min0", "groups"];
   return [...new Set([...found, ...composed])]
     .filter((name) => name.length > 2 && !markers.has(name)).sort();
 }
 
-/** Members of rows as they are sent, which no column can be. */
+/** Members of sent rows, whose names no column can have. */
 const markers: ReadonlySet<string> = new Set(["_etag", "_ifMatch", "_optimisticId"]);
 
 /** Postgres has these columns in every table, and refuses others of their names. */

@@ -23,14 +23,14 @@ const sources = (...folders: readonly string[]) =>
   folders.flatMap(sourceFiles).map((file) => Deno.readTextFileSync(root + file));
 const aliases = aliasesOf(sources("src/sql", "src/compile", "src/db", "src/live", "src/resource"))
   .filter((name) => !systemColumns.has(name));
-/** Of the statements that have rows of a table in them; of one letter those that are in use. */
+/** Names in statements that read rows of a table; single letters only where they are in use. */
 const nearAliases = [...aliasesOf(sources("src/sql", "src/compile")), "recorded", "w", "r", "at"];
-/** The last are names of what every table of SQLite has. */
+/** The last are names that every table of SQLite has. */
 const names = [...new Set([...shortNames, ...aliases, ...sqlKeywords, "rowid", "_rowid_"])];
 
 for (const mode of ["triggers", "service"] as const) {
   testOnEngines(
-    `no column shadows an alias of ours, whatever it is called, by ${mode}`,
+    `no name of a column shadows an alias of a statement, by ${mode}`,
     async (engine) => {
       const wide = chunks(names, 250).map((columns, index): World => ({
         ...{ prefix: `w${index}`, own: "the key", near: "the near", columns },
@@ -209,7 +209,7 @@ async function assertUsable(world: World, client: Client): Promise<void> {
   if (world.columns.length > 2) await assertFollowed(world, client);
 }
 
-/** A row as it is sent and answered: each number is `id`, each text `t` and `id`. */
+/** A row of requests and answers: each number is `id`, each text `t` and `id`. */
 function rowOf({ own, columns }: World, id: number, more: Row = {}): Row {
   return { [own]: id, ...more, ...dataOf(columns, id) };
 }
@@ -220,7 +220,7 @@ function dataOf(columns: readonly string[], id: number): Row {
   );
 }
 
-/** Leaves parents 1 to 4, of which 4 is told from its number by the values of 9. */
+/** Leaves parents 1 to 4, of which 4 has the values of 9, so that they differ from its key. */
 async function assertWritten(world: World, client: Client): Promise<void> {
   const { own, columns } = world;
   const row = (id: number) => rowOf(world, id);
@@ -244,7 +244,7 @@ async function assertWritten(world: World, client: Client): Promise<void> {
   assertEquals(items, [row(1), row(2), row(3), changed]);
 }
 
-/** `a==1;b==t1`, each name behind `path`. */
+/** `a==1;b==t1`, each name prefixed by `path`. */
 function equal(values: Row, path = ""): string {
   return Object.entries(values).map(([name, value]) => `${path}${name}==${value}`).join(";");
 }
@@ -328,7 +328,7 @@ async function assertJoined(world: World, client: Client): Promise<void> {
 async function assertFollowed(world: World, client: Client): Promise<void> {
   const { columns, own } = world;
   const [number = "", words = number] = columns;
-  // Of ranges of foreign texts the database decides, of numbers memory.
+  // Ranges of introspected texts are evaluated by the database, those of numbers in memory.
   const filter = encodeURIComponent(`${words}>"0";${number}>=0`);
   const plain = await client.follow("children/subscribe", `filter=${filter}`);
   const stream = await client.follow("children/subscribe", "include=parent,labels");
@@ -343,22 +343,22 @@ async function assertFollowed(world: World, client: Client): Promise<void> {
   const changed = { ...row, ...dataOf(columns, 22) };
   const before = rowOf(world, 2);
   const after = { ...rowOf(world, 23), [own]: 2 };
-  const told = async (stream: EventStream) => {
-    // One by one: what is changed again before it was looked at is told of once.
+  const received = async (stream: EventStream) => {
+    // One by one: two changes before one evaluation are one event.
     const { type, data: { item = {} } } = await stream.next() ?? { type: "the end", data: {} };
     const { _etag, parent, labels, ...rest } = item;
     return [type, rest, parent, labels];
   };
   await client.send(201, "POST", "children", row);
-  assertEquals(await told(plain), ["added", row, undefined, undefined]);
-  assertEquals(await told(stream), ["added", row, before, []]);
+  assertEquals(await received(plain), ["added", row, undefined, undefined]);
+  assertEquals(await received(stream), ["added", row, before, []]);
   await client.send(200, "PATCH", "children/21", dataOf(columns, 22));
-  assertEquals(await told(plain), ["changed", changed, undefined, undefined]);
-  assertEquals(await told(stream), ["changed", changed, before, []]);
+  assertEquals(await received(plain), ["changed", changed, undefined, undefined]);
+  assertEquals(await received(stream), ["changed", changed, before, []]);
   await client.send(200, "PATCH", "parents/2", dataOf(columns, 23));
-  assertEquals(await told(stream), ["changed", changed, after, []]);
+  assertEquals(await received(stream), ["changed", changed, after, []]);
   await client.send(204, "DELETE", "children/21");
-  assertEquals(await told(plain), ["removed", {}, undefined, undefined]);
+  assertEquals(await received(plain), ["removed", {}, undefined, undefined]);
   await client.send(201, "POST", "children", rowOf(world, 31));
   const isThere = ({ data }: { readonly data: Json }) =>
     data.groups.some(({ max }: { readonly max: Row }) => max[number] === 31);

@@ -154,7 +154,7 @@ testOnEngines(
 );
 
 testOnEveryEngine(
-  "unique and missing values are conflicts and faults, without a word of SQL",
+  "a taken value is a conflict and a missing one a fault, without SQL in the answer",
   (engine) =>
     withBooks(engine, async ({ send }) => {
       await send("POST", "/api/books", { id: 1, title: "Emma", isbn: "isbn-1" }, asAda);
@@ -197,7 +197,7 @@ testOnEveryEngine(
 );
 
 testOnEngines(
-  "capabilities that are off are 405 beside others, else 404",
+  "a disabled capability is 405 where the path has other methods, else 404",
   (engine) =>
     withService(engine, [books], () => ({
       resources: [
@@ -226,7 +226,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "HEAD mirrors GET, and a slash behind a path changes nothing",
+  "HEAD mirrors GET, and a slash at the end of a path changes nothing",
   (engine) =>
     withBooks(engine, async ({ get, send }) => {
       await send("POST", "/api/books", { id: 1, title: "Emma" }, asAda);
@@ -241,7 +241,7 @@ testOnEngines(
       ) {
         const [head, body] = [await send("HEAD", path), await get(path)];
         assertEquals([head.status, head.body], [body.status, ""]);
-        // The length of a GET is counted by the listener.
+        // The listener adds the length of a GET.
         const counted = [...head.headers].filter(([name]) => name !== "content-length");
         assertEquals(counted, [...body.headers]);
       }

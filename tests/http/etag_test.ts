@@ -131,7 +131,7 @@ testOnEveryEngine(
 );
 
 testOnEveryEngine(
-  "If-Match takes lists and *, and refuses what is no tag",
+  "If-Match accepts lists and *, and refuses malformed tags",
   (engine) =>
     withNotes(engine, { versionField: notes.version }, async ({ get, send }) => {
       const patch = async (ifMatch: string) =>
@@ -204,7 +204,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "etag.require wants If-Match on writes of one row, told from challenges",
+  "etag.require refuses writes of one row without If-Match, distinct from challenges",
   (engine) =>
     withNotes(engine, { versionField: notes.version, require: true }, async ({ send }) => {
       for (const method of ["PATCH", "PUT", "DELETE"]) {
@@ -240,7 +240,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "a version that could harm a header goes into the tag hashed",
+  "a version with characters unsafe in a header is hashed in the tag",
   (engine) =>
     withService(engine, [odd], () => ({
       resources: [resource(odd, { id: odd.id, auth: open, etag: { updatedAtField: odd.at } })],
@@ -281,7 +281,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "a malformed member makes If-Match malformed as a whole, and no write goes through",
+  "a malformed member makes the whole If-Match malformed, and the write is refused",
   (engine) =>
     withNotes(engine, { versionField: notes.version }, async ({ get, send }) => {
       const malformed = [
@@ -320,7 +320,7 @@ testOnEngines("no tag publishes a version or a moment that is not readable", asy
       const tagOf = async (path: string) => (await get(path)).headers.get("etag") ?? "";
       const tags = [await tagOf("/api/notes/1"), await tagOf("/api/notes/2")];
       for (const tag of tags) assertMatch(tag, /^W\/"[0-9a-f]{32}"$/);
-      // Else a row of one's own would show what the hidden version of another is.
+      // Else a client could learn the hidden version of another row by comparing with its own.
       assertNotEquals(tags[0], tags[1]);
       const headers = { ...ada, "if-match": tags[0] ?? "" };
       const refused = await send("PATCH", "/api/notes/2", { title: "b" }, headers);

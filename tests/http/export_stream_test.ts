@@ -25,7 +25,7 @@ const rows = table("rows", {
 
 interface Exporting {
   readonly db: Database;
-  /** What was sent to the database since the rows are there. */
+  /** The statements since the rows were inserted. */
   readonly statements: string[];
   readonly observations: Observation[];
   get(query: string, headers?: Record<string, string>): Promise<Response>;
@@ -33,7 +33,7 @@ interface Exporting {
 
 interface Rows {
   readonly count: number;
-  /** Stands between the service and the database. */
+  /** Wraps the driver of the service. */
   readonly through?: (db: Database) => Database;
 }
 
@@ -94,7 +94,7 @@ async function listed(exporting: Exporting, query: string): Promise<unknown[]> {
 }
 
 testOnEngines(
-  "50,000 rows are those of the list, and none is read before the reader asks for it",
+  "50,000 rows equal those of the list, and none is read before the reader pulls",
   (engine) =>
     withRows(engine, { count: 50_000 }, async (exporting) => {
       const { db, get, statements } = exporting;
@@ -108,13 +108,13 @@ testOnEngines(
       for await (const piece of answer.body) {
         reads++;
         arrived += decoder.decode(piece, { stream: true });
-        // Slow for once: with time for the service to read ahead, if it did.
+        // Slow once, so that the service would have time to read ahead.
         if (reads % 10 === 0) {
           assertEquals(statements.length, reads);
           assertEquals((await get("limit=1")).status, 200);
           assertEquals(statements.pop()?.includes("LIMIT 2"), true);
         }
-        assertEquals(statements.length, reads, "each page is read when it is asked for");
+        assertEquals(statements.length, reads, "each page is read when the reader pulls");
         assert(piece.length < 512 * 1024);
       }
       assert(reads > 50_000 / 512 && reads < 120, `${reads} pages`);
@@ -131,7 +131,7 @@ testOnEngines(
   "pages of wide rows have few of them, so that no page is large",
   (engine) =>
     withRows(engine, { count: 600 }, async ({ db, get }) => {
-      // Narrow first, so that what follows surprises it.
+      // Narrow first, so that the estimated width is too small.
       for (let doubling = 0; doubling < 13; doubling++) {
         await run(db, "UPDATE rows SET body = body || body WHERE id >= 300");
       }
@@ -150,7 +150,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "a reader that leaves ends the reading, and is no failure",
+  "a reader that cancels ends the reading, and is no failure",
   (engine) =>
     withRows(engine, { count: 5_000 }, async ({ get, statements, observations }) => {
       const answer = await get("", asCsv);
@@ -166,7 +166,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "a reader that leaves while a page is read gets no further one",
+  "a reader that cancels during the reading of a page causes no further one",
   async (engine) => {
     const reading = gate();
     const going = gate();
@@ -198,7 +198,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "a database that fails after the first page breaks the answer off, and is told of once",
+  "a database that fails after the first page aborts the answer, and is observed once",
   (engine) =>
     withRows(engine, { count: 5_000, through: failingAt(3) }, async (exporting) => {
       const { get, observations } = exporting;
@@ -209,7 +209,7 @@ testOnEngines(
       const [observed] = observations;
       assertEquals(observed?.kind === "answer_broke_off" && observed.path, "/api/rows");
       const next = await get("", asCsv);
-      assertEquals(parseCsv(await next.text()).length, 5_001, "the service goes on");
+      assertEquals(parseCsv(await next.text()).length, 5_001, "the service keeps serving");
     }),
 );
 
@@ -227,7 +227,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "rows that come and go meanwhile neither stop an export nor repeat the others",
+  "rows inserted and deleted during an export neither stop it nor repeat others",
   (engine) =>
     withRows(engine, { count: 2_000 }, async ({ db, get }) => {
       const answer = await get("select=id", asNdjson);
@@ -238,9 +238,9 @@ testOnEngines(
         const lines = parseNdjson(decoder.decode(piece));
         for (const line of lines) seen.push(Number((line as { id: number }).id));
         const last = seen.at(-1) ?? 0;
-        // Gone: the last one sent, on which the next page builds, and one to come.
+        // Deleted: the last sent row, from which the next page continues, and a later one.
         await run(db, `DELETE FROM rows WHERE id IN (${last}, ${last + 2})`);
-        await run(db, `INSERT INTO rows VALUES (${-last}, 0, 'behind the reader')`);
+        await run(db, `INSERT INTO rows VALUES (${-last}, 0, 'before the reader')`);
       }
       // By the sizes of the pages: 64, 256, then 512 each.
       const gone = [66, 323, 836, 1349, 1862];
@@ -270,7 +270,7 @@ function isPage(text: string): boolean {
   return /LIMIT (?:64|256|512)$/.test(text);
 }
 
-/** Fails once, at the so-manieth page that is read. */
+/** Fails once, at the reading of the given page. */
 function failingAt(page: number): (db: Database) => Database {
   let pages = 0;
   return (db) => ({

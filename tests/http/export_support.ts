@@ -1,6 +1,6 @@
 import { parse } from "csv-parse/sync";
 
-/** What asks for each format. */
+/** The media type of each format. */
 export const asCsv = { accept: "text/csv" };
 export const asNdjson = { accept: "application/x-ndjson" };
 

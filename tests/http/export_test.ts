@@ -63,7 +63,7 @@ function withItems(
         id: items.id,
         auth: { public: { read: true } },
         capabilities: { enableExport: true },
-        // The mark is hidden as well, so that it can be sorted out of the header.
+        // The column of the mark is hidden as well, and absent from the header.
         fields: { readable: shown as (keyof Item & string)[] },
         ...options,
       }),
@@ -98,7 +98,7 @@ const fixed: readonly Record<string, unknown>[] = [
 ];
 
 testOnEngines(
-  "a CSV is what RFC 4180 says, byte for byte, and tells null from the empty text",
+  "a CSV follows RFC 4180 byte for byte, and null differs from the empty text",
   (engine) =>
     withItems(engine, { softDelete: { field: items.deletedAt } }, async ({ db, get }) => {
       await insertRows(db, items, fixed);
@@ -122,7 +122,7 @@ testOnEngines(
     }),
 );
 
-/** The engines keep the members of an object in orders of their own. */
+/** The engines store the members of an object in different orders. */
 function jsonOf(body: string): string {
   const [, found = ""] = /,("\{.*?\}"),/.exec(body) ?? [];
   assertEquals(
@@ -147,7 +147,7 @@ const someItem = fc.record({
 });
 
 testOnEngines(
-  "whatever stands in the rows, another parser reads from CSV and NDJSON what the list says",
+  "another parser reads the values of the list from CSV and NDJSON, whatever they are",
   (engine) =>
     withItems(engine, {}, async (service) => {
       const { db, get } = service;
@@ -167,7 +167,7 @@ testOnEngines(
     }),
 );
 
-/** What a field of the CSV must hold, from the row in JSON. */
+/** The expected field of the CSV, from the row in JSON. */
 function csvField(item: Record<string, unknown>, name: string): string | null {
   const value = item[name] ?? null;
   if (value === null) return null;
@@ -217,7 +217,7 @@ testOnEveryEngine(
 );
 
 testOnEngines(
-  "computed fields stand behind the columns, from the whole row, and null where they fail",
+  "computed fields follow the columns, see the whole row, and are null where they fail",
   (engine) =>
     withItems(engine, {
       computed: {
@@ -247,7 +247,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "limit is the most rows of all pages together, and no page size is in its way",
+  "limit is the most rows of all pages together, whatever the page sizes",
   (engine) =>
     withItems(engine, {}, async ({ db, get }) => {
       await insertRows(db, items, Array.from({ length: 400 }, (_, index) => ({ id: index + 1 })));
@@ -265,7 +265,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "an export begins behind a cursor of the list, and takes no include",
+  "an export begins after a cursor of the list, and refuses include",
   (engine) =>
     withItems(engine, {}, async ({ db, get }) => {
       await insertRows(db, items, fixed);
@@ -306,7 +306,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "where exports are off, and for whoever asks for something else, a list is JSON as ever",
+  "a list is JSON where exports are off, and for other media types",
   async (engine) => {
     const type = ({ status, headers }: Answer) => [
       status,

@@ -23,7 +23,7 @@ type Options = Omit<ResourceOptions<Record<string, unknown>>, "id">;
 interface Foreign {
   readonly db: Database;
   readonly table: TableInfo;
-  /** The status and the JSON of the answer; `user` calls. */
+  /** The status and the JSON of the answer to a request of `user`. */
   send(method: string, path: string, body?: unknown, user?: string): Promise<[number, Json]>;
 }
 
@@ -32,7 +32,7 @@ type Json = any;
 
 const open: Options = { auth: { public: true, create: () => all(), update: () => all() } };
 
-/** Serves the only table that the script makes, at `/api/<its name>`. */
+/** Serves the only table of the script at `/api/<its name>`. */
 async function withForeign(
   engine: Engine,
   script: string,
@@ -90,7 +90,7 @@ function ids(answer: [number, Json]): unknown[] {
 
 const sqlite = engines.filter(({ name }) => name === "better-sqlite3" || name === "node:sqlite");
 
-// A table that somebody else made: its defaults are expressions that only the database knows.
+// An existing table, whose defaults are expressions that only the database evaluates.
 const jobs = {
   sqlite: `CREATE TABLE jobs (
     id INTEGER PRIMARY KEY,
@@ -107,7 +107,7 @@ const jobs = {
 };
 
 testOnEngines(
-  "a foreign table's own defaults fill a new row, and come back with PUT",
+  "an existing table's own defaults fill a new row, and are restored by PUT",
   (engine) =>
     withForeign(
       engine,
@@ -255,7 +255,7 @@ for (const engine of sqlite) {
           const [status, problem] = await send("POST", "", body);
           assertEquals([status, problem.details.errors[0].path], [422, "id"]);
         }
-        // The row without one is listed all the same, and the last of all.
+        // An existing row without one is listed nevertheless, as the last one.
         const [, first] = await send("GET", "?limit=1");
         const [, second] = await send("GET", `?limit=1&cursor=${first.nextCursor}`);
         assertEquals([first.items[0].id, second.items[0].id, second.hasMore], ["a", null, false]);
@@ -307,7 +307,7 @@ testUnless(
         assertEquals((await send("PATCH", "/ONE", { id: "ONE" }, "alice"))[0], 404);
         assertEquals((await send("PATCH", "/One", { owner: "ALICE" }, "alice"))[0], 403);
 
-        // Exact, and found by the index of the key, which has the collation of the column.
+        // Exact, and found by the index of the key, which has the column's collation.
         const [key] = table.primaryKey;
         if (key === undefined) throw new Error("The key was not found");
         const plan = await db.driver.transaction(async (connection) => {

@@ -30,7 +30,7 @@ export const open = {
   delete: () => all(),
 } as const;
 
-/** Budgets of these tests: nothing comes back, so that nothing depends on time. */
+/** Budgets of these tests: without refill, so that no test depends on time. */
 export function budget(
   anonymous: number,
   authenticated = anonymous,
@@ -46,19 +46,19 @@ export function budget(
 export interface GuardedService {
   readonly app: App;
   readonly observations: readonly Observation[];
-  /** Sends a request; `user` and `address` say who. */
+  /** Sends a request of `user` from `address`. */
   send(method: string, path: string, options?: SendOptions): Promise<Response>;
 }
 
 export interface SendOptions {
   readonly body?: unknown;
   readonly headers?: Record<string, string>;
-  /** Null for an anonymous caller; unless set, those who write are ann. */
+  /** Null for an anonymous caller; unless set, writes are ann's. */
   readonly user?: string | null;
   readonly address?: string;
 }
 
-/** A service of notes behind a guard. Bodies of answers are read before they are handed over. */
+/** A service of notes with a guard. Bodies of answers are read before they are returned. */
 export async function withGuard(
   config: Partial<AppConfig>,
   options: Partial<ResourceOptions<Note>>,
@@ -107,7 +107,7 @@ export async function withGuard(
   }
 }
 
-/** What ends the start leaves no database open. */
+/** A start that fails leaves no database open. */
 async function appOver(db: Database, config: Omit<AppConfig, "db">): Promise<App> {
   try {
     return await createApp({ db, ...config });

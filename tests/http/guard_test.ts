@@ -19,7 +19,7 @@ Deno.test("200 parallel requests on a budget of 10: exactly 10 are served, the o
   });
 });
 
-Deno.test("a 429 of the budget says when to come back, and may not be kept", async () => {
+Deno.test("a 429 of the budget says when to retry, and is not cacheable", async () => {
   const classes = { anonymous: { capacity: 2, refillPerMinute: 6 } };
   await withGuard({ abuseProtection: { budget: { classes } } }, {}, async ({ send }) => {
     const [first] = [await send("GET", "/api/notes"), await send("GET", "/api/notes")];
@@ -34,7 +34,7 @@ Deno.test("a 429 of the budget says when to come back, and may not be kept", asy
   });
 });
 
-Deno.test("Retry-After stands on a 429 without refill, too: a day", async () => {
+Deno.test("a 429 without refill has Retry-After, too: a day", async () => {
   await withGuard({ abuseProtection: { budget: budget(1) } }, {}, async ({ send }) => {
     assertEquals((await send("GET", "/api/notes")).headers.get("ratelimit-policy"), `"budget";q=1`);
     const refused = await send("GET", "/api/notes");
@@ -67,7 +67,7 @@ Deno.test("rateLimit counts every operation of a resource equally, for each call
   });
 });
 
-Deno.test("rateLimit goes before the budget, and costs it nothing", async () => {
+Deno.test("rateLimit precedes the budget, and costs it nothing", async () => {
   const rateLimit = { windowMs: 60_000, maxRequests: 2 };
   await withGuard(
     { abuseProtection: { budget: budget(1), pow } },
@@ -80,7 +80,7 @@ Deno.test("rateLimit goes before the budget, and costs it nothing", async () => 
   );
 });
 
-Deno.test("each operation has its price, by what it does", async () => {
+Deno.test("each operation has the cost of its kind", async () => {
   const cost = { read: 0, create: 10, update: 100, delete: 1_000 };
   const config = { abuseProtection: { budget: budget(100_000) } };
   await withGuard(config, { cost }, async ({ send }) => {
@@ -90,7 +90,7 @@ Deno.test("each operation has its price, by what it does", async () => {
       return Number(/;r=(\d+)/.exec(answer.headers.get("ratelimit") ?? "")?.[1] ?? -1);
     };
     assertEquals(await left("POST", "/api/notes", { title: "a" }), 99_990);
-    assertEquals(await left("GET", "/api/notes"), -1, "what is free has no limit");
+    assertEquals(await left("GET", "/api/notes"), -1, "a free operation has no limit");
     assertEquals(await left("POST", "/api/notes/batch", items(5)), 99_940);
     assertEquals(await left("PATCH", "/api/notes/1", { title: "b" }), 99_840);
     assertEquals(await left("PUT", "/api/notes/1", { title: "b" }), 99_740);
@@ -108,7 +108,7 @@ Deno.test("each operation has its price, by what it does", async () => {
   });
 });
 
-Deno.test("a batch that costs more than is left is refused before anything is written or hooked", async () => {
+Deno.test("a batch that costs more than the balance is refused before any hook or write", async () => {
   let hooks = 0;
   const hook = () => void hooks++;
   for (const isHooked of [false, true]) {
@@ -163,14 +163,14 @@ testOnEngines("each embedded row has its price, wherever the body holds it", (en
   });
 });
 
-Deno.test("a batch costs at most what a bucket holds", async () => {
+Deno.test("a batch costs at most the capacity of a bucket", async () => {
   await withGuard({ abuseProtection: { budget: budget(10) } }, {}, async ({ send }) => {
     const answer = await send("POST", "/api/notes/batch", { body: items(50) });
     assertEquals([answer.status, answer.headers.get("ratelimit")], [201, `"budget";r=0`]);
   });
 });
 
-Deno.test("a debit stands for refusals of the resource, and is given back for failures of ours", async () => {
+Deno.test("a debit is kept for refusals of the resource, and refunded for failures of the service", async () => {
   const options = {
     hooks: {
       onBeforeCreate: (_context: unknown, { title }: { title?: string }) => {
@@ -192,21 +192,21 @@ Deno.test("a debit stands for refusals of the resource, and is given back for fa
   });
 });
 
-Deno.test("headers stand on refusals of the resource as well", async () => {
+Deno.test("refusals of the resource have the headers as well", async () => {
   await withGuard({ abuseProtection: { budget: budget(3) } }, {}, async ({ send }) => {
     const answer = await send("GET", "/api/notes/99");
     assertEquals([answer.status, answer.headers.get("ratelimit")], [404, `"budget";r=2`]);
   });
 });
 
-Deno.test("an answer without limits has no headers of limits", async () => {
+Deno.test("an answer without limits has no rate limit headers", async () => {
   await withGuard({}, {}, async ({ send }) => {
     const { headers } = await send("GET", "/api/notes");
     assertEquals([headers.get("ratelimit"), headers.get("ratelimit-policy")], [null, null]);
   });
 });
 
-Deno.test("the classes are isolated, and what classify cannot place is anonymous", async () => {
+Deno.test("the classes are isolated, and a caller that classify does not place is anonymous", async () => {
   const tiny = (capacity: number) => ({ capacity, refillPerMinute: 0 });
   const classify = (request: Request) => {
     const name = request.headers.get("x-class") ?? "";
@@ -242,7 +242,7 @@ Deno.test("a class that is not named has no limit", async () => {
   });
 });
 
-Deno.test("a made-up X-Forwarded-For mints no budget", async () => {
+Deno.test("a forged X-Forwarded-For creates no budget", async () => {
   for (const trustProxy of [0, 1]) {
     const config = { abuseProtection: { budget: budget(5), trustProxy } };
     await withGuard(config, {}, async ({ send }) => {
@@ -272,7 +272,7 @@ Deno.test("addresses of one IPv6 /64 share a budget, and an IPv4 client is one b
   });
 });
 
-Deno.test("a user is not taken for an address, and where none is told all are one", async () => {
+Deno.test("a user's id is no address, and callers without an address share one budget", async () => {
   await withGuard({ abuseProtection: { budget: budget(2, 2) } }, {}, async ({ app, send }) => {
     assertEquals((await send("GET", "/api/notes", { user: "192.0.2.1" })).status, 200);
     for (let n = 0; n < 2; n++) assertEquals((await send("GET", "/api/notes")).status, 200);
@@ -284,7 +284,7 @@ Deno.test("a user is not taken for an address, and where none is told all are on
   });
 });
 
-Deno.test("what nobody may do costs nothing: a path that is none, and a caller without a user", async () => {
+Deno.test("a request that no user may send costs nothing: an unknown path, and a caller without a user", async () => {
   const config = { abuseProtection: { budget: budget(1) } };
   await withGuard(config, { auth: { public: true, create: () => "id>0" } }, async ({ send }) => {
     for (let n = 0; n < 3; n++) {
@@ -296,7 +296,7 @@ Deno.test("what nobody may do costs nothing: a path that is none, and a caller w
   });
 });
 
-Deno.test("a budget that has run out asks for work, and the work pays for what is missing", async () => {
+Deno.test("an empty budget requires work, and the work pays for the missing tokens", async () => {
   await withGuard({ abuseProtection: { budget: budget(1), pow } }, {}, async ({ send }) => {
     assertEquals((await send("GET", "/api/notes")).status, 200);
     const challenge = await send("GET", "/api/notes");
@@ -330,7 +330,7 @@ Deno.test("proof of work is bound to the body and to the user", async () => {
   });
 });
 
-Deno.test("a batch whose rest asks for work has written nothing, and the solution for all of it pays for all of it", async () => {
+Deno.test("a batch whose rest requires work has written nothing, and a solution for the whole pays for the whole", async () => {
   await withGuard({ abuseProtection: { budget: budget(10), pow } }, {}, async ({ send }) => {
     assertEquals((await send("POST", "/api/notes/batch", { body: items(8) })).status, 201);
     for (
@@ -347,7 +347,7 @@ Deno.test("a batch whose rest asks for work has written nothing, and the solutio
       );
       let served = await send(method, path, { body, headers: await solved(challenge) });
       if (method === "PATCH") {
-        // How many rows it is about is not known before the first of them is paid for.
+        // The number of rows is unknown before the first of them is paid for.
         assertEquals(served.status, 428);
         served = await send(method, path, { body, headers: await solved(served) });
       }
@@ -380,13 +380,13 @@ Deno.test("a hundred creates do not cost the work of one GET, however little the
     assertEquals(
       [all.status, all.headers.get("service-pow-difficulty"), deficits.at(-1)],
       [428, "8", 100],
-      "4 + ceil(log2(1 + 100 / 10)), and work for one item is not taken for that",
+      "4 + ceil(log2(1 + 100 / 10)), and work for one item is not accepted for that",
     );
     assertEquals((await create(await solved(all))).status, 201);
   });
 });
 
-Deno.test("what is left of a budget makes the work for a batch less, and a full one pays for any", async () => {
+Deno.test("the balance of a budget reduces the work for a batch, and a full one pays for any", async () => {
   const cheap = { ...pow, difficulty: 4 };
   await withGuard({ abuseProtection: { budget: budget(10), pow: cheap } }, {}, async ({ send }) => {
     const create = (user: string) => send("POST", "/api/notes/batch", { body: items(100), user });
@@ -399,7 +399,7 @@ Deno.test("what is left of a budget makes the work for a batch less, and a full 
   });
 });
 
-Deno.test("one solution serves the gate and the overflow when it is hard enough for both", async () => {
+Deno.test("one solution satisfies the gate and the overflow when it is hard enough for both", async () => {
   const config = { abuseProtection: { budget: budget(1), pow: { ...pow, difficulty: 5 } } };
   await withGuard(config, { pow: { difficulty: 9 } }, async ({ send }) => {
     const challenges = [await send("GET", "/api/notes")];
@@ -423,10 +423,10 @@ Deno.test("a challenge of a gate costs no budget", async () => {
   });
 });
 
-Deno.test("the trust hook is told why, and 0 lets a caller through without work", async () => {
-  const asked: unknown[] = [];
+Deno.test("the trust hook receives the reason, and 0 admits a caller without work", async () => {
+  const questions: unknown[] = [];
   const trust = ({ user, reason, deficit, base }: TrustQuestion) => {
-    asked.push([user?.id, reason, deficit, base]);
+    questions.push([user?.id, reason, deficit, base]);
     return user?.id === "friend" ? 0 : base;
   };
   const config = { abuseProtection: { budget: budget(1, 2), pow: { ...pow, trust } } };
@@ -437,13 +437,13 @@ Deno.test("the trust hook is told why, and 0 lets a caller through without work"
     }
     const { status } = await send("POST", "/api/notes", { user: "ann", body: { title: "a" } });
     assertEquals(status, 428);
-    assertEquals(asked[0], ["friend", "endpoint", 0, 3]);
-    assertEquals(asked.at(-2), ["friend", "budget", 1, 7]);
-    assertEquals(asked.at(-1), ["ann", "endpoint", 0, 3]);
+    assertEquals(questions[0], ["friend", "endpoint", 0, 3]);
+    assertEquals(questions.at(-2), ["friend", "budget", 1, 7]);
+    assertEquals(questions.at(-1), ["ann", "endpoint", 0, 3]);
   });
 });
 
-Deno.test("a CAPTCHA goes before proof of work, serves the overflow, and falls back without a provider", async () => {
+Deno.test("a CAPTCHA precedes proof of work, pays for the overflow, and falls back without a provider", async () => {
   const verifier = {
     provider: "riddle",
     siteKey: "the-sphinx",
@@ -526,7 +526,7 @@ Deno.test("a page on another origin may read and send every header of the guard"
   });
 });
 
-Deno.test("what cannot work ends the start, in a sentence that names the option", async () => {
+Deno.test("options that cannot work fail the start, with a sentence that names the option", async () => {
   const one = { capacity: 5, refillPerMinute: 1 };
   const cases: readonly (readonly [Record<string, unknown>, Record<string, unknown>, string])[] = [
     [

@@ -84,30 +84,30 @@ testOnEngines(
 testOnEveryEngine(
   "hooks run in order, before-hooks outside the transaction, after-hooks inside",
   (engine) => {
-    const told: string[] = [];
+    const calls: string[] = [];
     return withPosts(engine, {
       fields: { writable: [posts.title] },
       auth: { ...open, create: (user) => eq(posts.ownerId, user.id) },
       hooks: {
         onBeforeCreate: ({ user, resource }, data) => {
-          told.push(`before create ${user?.id} ${resource.name} ${Object.keys(data).join()}`);
+          calls.push(`before create ${user?.id} ${resource.name} ${Object.keys(data).join()}`);
           return { ...data, slug: "set-by-hook" };
         },
         onAfterCreate: async ({ db }, row) => {
           const { rows } = await db.query({ text: "SELECT count(*) FROM posts", values: [] });
-          told.push(`after create ${row.slug}, ${Number(rows[0]?.[0])} row`);
+          calls.push(`after create ${row.slug}, ${Number(rows[0]?.[0])} row`);
         },
         onBeforeUpdate: (_context, id, patch) => {
-          told.push(`before update ${id} ${JSON.stringify(patch)}`);
+          calls.push(`before update ${id} ${JSON.stringify(patch)}`);
         },
         onAfterUpdate: (_context, row) => {
-          told.push(`after update ${row.title}`);
+          calls.push(`after update ${row.title}`);
         },
         onBeforeDelete: (_context, id) => {
-          told.push(`before delete ${id}`);
+          calls.push(`before delete ${id}`);
         },
         onAfterDelete: (_context, id) => {
-          told.push(`after delete ${id}`);
+          calls.push(`after delete ${id}`);
         },
       },
     }, async ({ send }) => {
@@ -116,7 +116,7 @@ testOnEveryEngine(
       await send("PATCH", "/api/posts/nothing", { title: "u" }, ada);
       await send("DELETE", "/api/posts/nothing", undefined, ada);
       await send("DELETE", "/api/posts/p", undefined, ada);
-      assertEquals(told, [
+      assertEquals(calls, [
         "before create ada posts id,title",
         "after create set-by-hook, 1 row",
         'before update p {"title":"u"}',
@@ -129,7 +129,7 @@ testOnEveryEngine(
 );
 
 testOnEngines(
-  "what a hook throws reaches the caller as a problem and rolls everything back",
+  "an error of a hook is a problem for the client and rolls everything back",
   (engine) =>
     withPosts(engine, {
       auth: { ...open, create: (user) => eq(posts.ownerId, user.id) },
@@ -168,7 +168,7 @@ testOnEveryEngine(
   (engine) => {
     let outer: Service["db"] | null = null;
     const hang = gate();
-    // The limit of a hook does not keep a process alive, so that something else must.
+    // The timer of a hook's limit does not keep a process alive, so another timer must.
     const alive = setInterval(() => undefined, 1_000);
     return withPosts(engine, {
       auth: { ...open, create: (user) => eq(posts.ownerId, user.id) },
@@ -194,7 +194,7 @@ testOnEveryEngine(
 );
 
 testOnEngines(
-  "computed fields see the whole row, stand always, and a broken one is null",
+  "computed fields see the whole row, are always present, and a failed one is null",
   (engine) =>
     withPosts(engine, {
       fields: { readable: [posts.id, posts.title] },
@@ -235,7 +235,7 @@ const marks = {
 };
 for (const [kind, rows] of Object.entries(marks)) {
   testOnEngines(
-    `a row marked deleted by a ${kind} is nowhere but with withDeleted, and comes back`,
+    `a row marked deleted by a ${kind} appears only with withDeleted, and is restored`,
     (engine) =>
       withService(engine, [rows], () => ({
         resources: [
@@ -254,7 +254,7 @@ for (const [kind, rows] of Object.entries(marks)) {
             kind === "boolean" ? { ...row, gone: false } : row
           ),
         );
-        // A mark is not a field like others: only DELETE and restore may move it.
+        // The mark is not writable like other fields: only DELETE and restore set it.
         await send("PATCH", "/api/rows/2", { gone: kind === "boolean" ? true : null }, ada);
         assertEquals((await get("/api/rows/count")).body.count, 2);
         assertEquals((await send("POST", "/api/rows/1/restore", undefined, ada)).status, 409);

@@ -1,4 +1,4 @@
-/** What the hostile tests attack: a real listener over a table with text keys, all of it open. */
+/** The target of the hostile tests: a real listener over a table with text keys, open to all. */
 import { all, integer, json, openDatabase, resource, serve, table, text } from "../../mod.ts";
 
 const things = table("things", { id: text().primaryKey(), rank: integer(), extra: json() });
@@ -11,7 +11,7 @@ const server = await serve({
   bodyTimeoutMs: 700,
   auth: {
     middleware: async (context, next) => {
-      context.set("user", { id: "anybody" });
+      context.set("user", { id: "ada" });
       await next();
     },
   },

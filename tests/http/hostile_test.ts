@@ -32,7 +32,7 @@ async function send(
   return { status: response.status, text: await response.text() };
 }
 
-/** Bytes on the wire → everything that comes back until the connection ends or `ms` are over. */
+/** Raw bytes → everything received until the connection ends or `ms` are over. */
 async function raw(
   port: number,
   chunks: readonly (string | Uint8Array)[],
@@ -96,7 +96,7 @@ Deno.test("ids of control bytes, quotes, line ends and garbage leave the process
       assertMatch(location, /^[\x20-\x7e]+$/);
       assertEquals(created.headers.get("set-cookie"), null);
       assertEquals((await created.json()).id, id);
-      // A client resolves `.` away before it sends.
+      // An HTTP client resolves `.` before it sends.
       if (id !== ".") assertEquals((await send(base + location)).status, 200, location);
     }
     for (const path of ["%ZZ", "%E0%A4", "%ff", "%", "%%%"]) {

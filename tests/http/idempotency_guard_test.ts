@@ -14,7 +14,7 @@ import { recorded } from "./batch_support.ts";
 import { budget, type Note, notes, open } from "./guard_support.ts";
 
 interface KeyedService extends Service {
-  /** How often something was written where keys are kept. */
+  /** The number of writes to the storage of the keys. */
   keyWrites(): number;
   create(key: string, headers?: Record<string, string>): ReturnType<Service["send"]>;
 }
@@ -44,7 +44,7 @@ function withKeys(
 ): Promise<void> {
   const statements: string[] = [];
   const system = systemRuntime(() => {});
-  // What the store said of a budget is believed for a second, which never ends here.
+  // A lease of the budget holds for a second, which never ends here.
   const runtime = { ...system, clock: { ...system.clock, elapsedMs: () => 0 } };
   const memory = createMemoryKeyValue(runtime.clock);
   const kv: KeyValue = {
@@ -88,7 +88,7 @@ for (
   }]] as const
 ) {
   test(
-    `a keyed flood past the budget writes nothing where keys are kept (${status})`,
+    `a keyed flood over the budget writes nothing to the storage of the keys (${status})`,
     abuse,
     {},
     async ({ create, keyWrites }) => {
@@ -106,7 +106,7 @@ for (
 const trust = ({ user, base }: TrustQuestion) => user?.id === "friend" ? 0 : base;
 
 test(
-  "a keyed request that a gate refuses writes nothing where keys are kept",
+  "a keyed request that a gate refuses writes nothing to the storage of the keys",
   { pow },
   { pow: true },
   async ({ create, keyWrites }) => {
@@ -116,7 +116,7 @@ test(
 );
 
 test(
-  "of the same keyed requests one is executed and paid for, where a gate lets them through",
+  "of equal keyed requests that a gate admits, one is executed and paid for",
   { budget: budget(100), pow: { ...pow, trust } },
   { pow: true },
   async ({ create, get }) => {

@@ -18,14 +18,14 @@ const anything: StandardSchema<unknown, unknown> = {
 };
 
 interface Keyed extends Service {
-  /** The rights that the scopes give from now on. */
+  /** The rights that the scopes grant from now on. */
   readonly rights: Set<"create" | "update">;
   /** How many procedures were executed. */
   calls(): number;
-  ask(method: string, path: string, body?: unknown, key?: string): Promise<Answer>;
+  call(method: string, path: string, body?: unknown, key?: string): Promise<Answer>;
 }
 
-/** On every engine, with both places to keep answers in. */
+/** On every engine, with both storages of answers. */
 function test(name: string, work: (service: Keyed) => Promise<void>): void {
   for (const storage of ["kv", "db"] as const) {
     testOnEngines(`${name}, kept in ${storage}`, async (engine) => {
@@ -54,7 +54,7 @@ function test(name: string, work: (service: Keyed) => Promise<void>): void {
           ...service,
           rights,
           calls: () => calls,
-          ask: (method, path, body, key = "k") =>
+          call: (method, path, body, key = "k") =>
             service.send(method, `/api${path}`, body, { "x-user": "ada", "idempotency-key": key }),
         }));
     });
@@ -67,7 +67,7 @@ function isReplayed({ headers }: Answer): boolean {
 
 const uuid = "8e03978e-40d5-43dd-bc93-6894a57f9324";
 
-test("anonymous callers behind one address are not given each other's answer for a key that both chose", async (service) => {
+test("anonymous callers at one address do not receive each other's answer for an equal key", async (service) => {
   const draw = (key: string) =>
     service.send("POST", "/api/i_docs/rpc/draw", {}, { "idempotency-key": key });
   for (const short of ["1", "order-1", "x".repeat(21)]) {
@@ -79,18 +79,18 @@ test("anonymous callers behind one address are not given each other's answer for
   assertEquals((await draw(uuid)).body, { data: 1 });
   const again = await draw(uuid);
   assertEquals([again.body, isReplayed(again)], [{ data: 1 }, true]);
-  assertEquals((await service.ask("POST", "/i_docs/rpc/draw", {}, "1")).status, 200, "of a user");
+  assertEquals((await service.call("POST", "/i_docs/rpc/draw", {}, "1")).status, 200, "of a user");
 });
 
-test("an answer is not given again once the right to the operation is withdrawn", async ({ ask, rights }) => {
-  const create = () => ask("POST", "/i_docs", { id: "a", title: "secret" });
-  const upsert = () => ask("POST", "/i_docs/batch/upsert", { items: [{ id: "a", title: "b" }] });
-  const patch = () => ask("PATCH", "/i_docs/a", { title: "c" });
-  const asked = { create: [create, upsert], update: [upsert, patch] };
+test("an answer is not replayed once the right to the operation is withdrawn", async ({ call, rights }) => {
+  const create = () => call("POST", "/i_docs", { id: "a", title: "secret" });
+  const upsert = () => call("POST", "/i_docs/batch/upsert", { items: [{ id: "a", title: "b" }] });
+  const patch = () => call("PATCH", "/i_docs/a", { title: "c" });
+  const requests = { create: [create, upsert], update: [upsert, patch] };
   for (const work of [create, upsert, patch]) assert((await work()).status < 300);
   for (const right of ["create", "update"] as const) {
     rights.delete(right);
-    for (const work of asked[right]) {
+    for (const work of requests[right]) {
       const { status, body, headers } = await work();
       assertEquals([status, body.code], [403, "FORBIDDEN"]);
       assertEquals(headers.has("idempotency-replayed"), false);
@@ -103,38 +103,38 @@ test("an answer is not given again once the right to the operation is withdrawn"
   }
 });
 
-test("a refusal of what a body says is given again to a caller who still has the right", async ({ ask, rights }) => {
-  const send = () => ask("POST", "/i_docs", "[");
+test("the refusal of a body is replayed to a caller who still has the right", async ({ call, rights }) => {
+  const send = () => call("POST", "/i_docs", "[");
   assertEquals((await send()).status, 400);
   assertEquals(isReplayed(await send()), true);
   rights.delete("create");
   assertEquals((await send()).status, 403);
 });
 
-test("spellings of one path are not two paths for a key", async ({ ask, get }) => {
-  const first = await ask("POST", "/i_docs", { id: "a b", title: "x" });
+test("spellings of one path are one path for a key", async ({ call, get }) => {
+  const first = await call("POST", "/i_docs", { id: "a b", title: "x" });
   assertEquals([first.status, isReplayed(first)], [201, false]);
   for (const path of ["/%69_docs", "/i_docs/", "/%69_docs/"]) {
-    const again = await ask("POST", path, { id: "a b", title: "x" });
+    const again = await call("POST", path, { id: "a b", title: "x" });
     assertEquals([again.status, isReplayed(again)], [201, true], path);
   }
-  assertEquals((await ask("PATCH", "/i_docs/a%20b", { title: "y" })).status, 200);
+  assertEquals((await call("PATCH", "/i_docs/a%20b", { title: "y" })).status, 200);
   for (const path of ["/i_docs/%61%20b", "/i_docs/a%20b/", "/i%5fdocs/a%20%62"]) {
-    assertEquals(isReplayed(await ask("PATCH", path, { title: "y" })), true, path);
+    assertEquals(isReplayed(await call("PATCH", path, { title: "y" })), true, path);
   }
   const { body: { items } } = await get("/api/i_docs", { "x-user": "ada" });
   assertEquals(items.length, 1);
 });
 
-test("rows whose ids differ in an encoded comma alone are two paths for a key", async ({ ask }) => {
+test("rows whose ids differ in an encoded comma alone are two paths for a key", async ({ call }) => {
   for (const [left, right] of [["a,b", "c"], ["a", "b,c"]]) {
-    await ask("POST", "/pairs", { left, right }, `create ${left}`);
+    await call("POST", "/pairs", { left, right }, `create ${left}`);
   }
   const ids = ["a%2Cb,c", "a,b%2Cc"];
   for (const id of ids) {
-    const { status, body, headers } = await ask("PATCH", `/pairs/${id}`, { title: "t" });
+    const { status, body, headers } = await call("PATCH", `/pairs/${id}`, { title: "t" });
     assertEquals([status, headers.has("idempotency-replayed")], [200, false], id);
     assertEquals(`${encodeURIComponent(body.left)},${encodeURIComponent(body.right)}`, id);
   }
-  assertEquals(isReplayed(await ask("PATCH", "/pairs/a%2cb,%63", { title: "t" })), true);
+  assertEquals(isReplayed(await call("PATCH", "/pairs/a%2cb,%63", { title: "t" })), true);
 });

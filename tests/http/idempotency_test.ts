@@ -102,7 +102,7 @@ async function count({ db }: Service): Promise<number> {
   return Number((await run(db, "SELECT COUNT(*) FROM notes")).rows[0]?.[0]);
 }
 
-/** What must be the same when an answer is given again. */
+/** What must be equal in a replayed answer. */
 function kept({ status, body, headers }: Answer) {
   const names = ["content-type", "etag", "location", "cache-control"];
   return { status, body, headers: names.map((name) => headers.get(name)) };
@@ -112,10 +112,10 @@ function isReplayed({ headers }: Answer): boolean {
   return headers.get("idempotency-replayed") === "true";
 }
 
-/** The same request twice; gives the first answer. */
-async function twice(ask: () => Promise<Answer>): Promise<Answer> {
-  const first = await ask();
-  const second = await ask();
+/** The same request twice; returns the first answer. */
+async function twice(call: () => Promise<Answer>): Promise<Answer> {
+  const first = await call();
+  const second = await call();
   assertEquals(isReplayed(first), false);
   assertEquals(isReplayed(second), true, `${first.status} ${JSON.stringify(first.body)}`);
   assertEquals(kept(second), kept(first));
@@ -124,37 +124,37 @@ async function twice(ask: () => Promise<Answer>): Promise<Answer> {
 
 for (const storage of storages) {
   testOnEngines(
-    `20 parallel requests with one key are executed once, kept in ${storage}`,
+    `20 parallel requests with one key are executed once, stored in ${storage}`,
     (engine) =>
       withNotes(engine, {}, { idempotency: { storage } }, async (service) => {
-        const ask = () => service.send("POST", "/api/notes", { title: "a" }, by("ada", "k"));
-        const answers = await Promise.all(Array.from({ length: 20 }, ask));
+        const call = () => service.send("POST", "/api/notes", { title: "a" }, by("ada", "k"));
+        const answers = await Promise.all(Array.from({ length: 20 }, call));
         const executed = answers.filter((answer) => answer.status === 201 && !isReplayed(answer));
         assertEquals(executed.length, 1);
         const [first] = executed;
         assert(first !== undefined);
-        for (const answer of [...answers, await ask()]) {
+        for (const answer of [...answers, await call()]) {
           if (answer.status === 201) assertEquals(kept(answer), kept(first));
           else {
             assertEquals([answer.status, answer.body.code], [409, "IDEMPOTENCY_IN_FLIGHT"]);
             assertEquals(answer.headers.get("retry-after"), "1");
           }
         }
-        assertEquals(isReplayed(await ask()), true);
+        assertEquals(isReplayed(await call()), true);
         assertEquals(await count(service), 1);
       }),
   );
 
   testOnEveryEngine(
-    `a batch answer of 300 KB is given again byte for byte, kept in ${storage}`,
+    `a batch answer of 300 KB is replayed byte for byte, stored in ${storage}`,
     (engine) =>
       withNotes(engine, {}, { idempotency: { storage } }, async (service) => {
         const items = Array.from(
           { length: 300 },
           (_, n) => ({ title: `${n} é🙂${"x".repeat(950)}` }),
         );
-        const ask = () => service.send("POST", "/api/notes/batch", { items }, by("ada", "k"));
-        const { status, body } = await twice(ask);
+        const call = () => service.send("POST", "/api/notes/batch", { items }, by("ada", "k"));
+        const { status, body } = await twice(call);
         assertEquals(status, 201);
         assert(JSON.stringify(body).length > 300_000);
         assertEquals(await count(service), 300);
@@ -258,7 +258,7 @@ test("another body, query or condition under the same key is 422", {}, async (se
   assertEquals(await count(service), 1);
 });
 
-test("the keys of another user, method or path are other keys", {}, async (service) => {
+test("equal keys of another user, method or path are different keys", {}, async (service) => {
   const send = (user: string) => service.send("POST", "/api/notes", { title: user }, by(user, "k"));
   const [ada, eve] = [await send("ada"), await send("eve")];
   assertEquals([ada.status, eve.status, eve.body.title], [201, 201, "eve"]);
@@ -270,7 +270,7 @@ test("the keys of another user, method or path are other keys", {}, async (servi
   assertEquals(await count(service), 2);
 });
 
-test("a replay goes to nobody without credentials", {}, async (service) => {
+test("a replay requires credentials", {}, async (service) => {
   await service.send("POST", "/api/notes", { title: "a" }, by("ada", "k"));
   const answer = await service.send("POST", "/api/notes", { title: "a" }, {
     "idempotency-key": "k",
@@ -279,7 +279,7 @@ test("a replay goes to nobody without credentials", {}, async (service) => {
 });
 
 test(
-  "both spellings of a key are one, and what is no key is 400 before anything is done",
+  "both spellings of a key are one, and a malformed key is 400 before any query",
   {},
   async (service) => {
     const send = (key: string) =>
@@ -294,7 +294,7 @@ test(
 );
 
 test(
-  "a refusal that would come again is kept, and holds though the cause is gone",
+  "a permanent refusal is stored, and replayed though its cause is gone",
   {},
   async (service) => {
     const { body: { id } } = await service.send(
@@ -326,7 +326,7 @@ test(
   },
 );
 
-/** What the next create is refused with; null lets it through. */
+/** The refusal of the next create; null admits it. */
 const refusals: (Error | null)[] = [];
 
 test("after a 5xx, 401, 403 or 429 the key is free, and the retry is executed", {
@@ -378,7 +378,7 @@ test("while the first one runs, the second is 409 and does not wait", {
 
 let running = { arrived: gate(), end: gate() };
 
-test("case 25: a 428 is not cached and not kept, and its key serves the solved request", {
+test("case 25: a 428 is neither cached nor stored, and the solved request can use its key", {
   pow: { difficulty: 1 },
 }, async (service) => {
   const send = (more: Record<string, string> = {}) =>
@@ -402,12 +402,12 @@ test("a replay counts for the rate limit", {
   assertEquals((await send()).status, 429);
 });
 
-test("reads do not look at the key", {}, async (service) => {
+test("reads ignore the key", {}, async (service) => {
   const read = () => service.get("/api/notes", by("ada", '"'));
   assertEquals([(await read()).status, isReplayed(await read())], [200, false]);
 });
 
-test("what an answer shows twice is what it showed once, whatever is computed", {
+test("a replayed answer equals the first, even with computed fields", {
   computed: { chance: () => crypto.randomUUID() },
 }, async (service) => {
   await twice(() => service.send("POST", "/api/notes", { title: "a" }, by("ada", "k")));
@@ -426,7 +426,7 @@ Deno.test("a replay costs nothing of the budget", async () => {
   });
 });
 
-Deno.test("where idempotency is false, nobody looks at the header", async () => {
+Deno.test("where idempotency is false, the header is ignored", async () => {
   if (someEngine === undefined) return;
   await withNotes(someEngine, {}, { idempotency: false }, async (service) => {
     for (const key of ["k", "k", '"']) {
@@ -437,7 +437,7 @@ Deno.test("where idempotency is false, nobody looks at the header", async () => 
   });
 });
 
-Deno.test("a store that is down refuses keyed requests before anything is done, and no others", async () => {
+Deno.test("a store that is down refuses keyed requests before any query, and no others", async () => {
   if (someEngine === undefined) return;
   const down = () => Promise.reject(new StoreError("unavailable", new Error("down")));
   const memory = createMemoryKeyValue(systemRuntime(() => {}).clock);
@@ -473,7 +473,7 @@ Deno.test("a store that fails once the write is done does not hide the answer", 
   });
 });
 
-Deno.test("with no key, a lone write is one statement and no transaction, wherever keys are kept", async () => {
+Deno.test("without a key, a single write is one statement and no transaction, in every storage", async () => {
   if (someEngine === undefined) return;
   let transactions = 0;
   const counting = changedDriver(someEngine, {

@@ -17,7 +17,7 @@ const postgres = testPostgres();
 for (const scheme of ["sqlite", "node-sqlite"]) {
   testUnless(
     sqlitePath === undefined ? "CHINOOK_SQLITE names no file" : null,
-    `include over Chinook equals SQL that is written by hand (${scheme})`,
+    `include over Chinook equals handwritten SQL (${scheme})`,
     async () => {
       await using folder = await scratchFolder();
       const copy = `${folder.path}/chinook.sqlite`;
@@ -36,7 +36,7 @@ testUnless(
     : scriptPath === undefined
     ? "CHINOOK_POSTGRES names no file"
     : null,
-  "include over Chinook equals SQL that is written by hand (postgres)",
+  "include over Chinook equals handwritten SQL (postgres)",
   async () => {
     if ("missing" in postgres) throw new Error(postgres.missing);
     const scratch = await createScratchDatabase(postgres.url);
@@ -52,7 +52,7 @@ testUnless(
   },
 );
 
-/** Chinook spells its names differently on the two engines. */
+/** The names of Chinook differ between the two engines. */
 interface Names {
   table(name: string): string;
   column(name: string): string;
@@ -71,7 +71,7 @@ async function compare(db: Database, { table, column }: Names): Promise<void> {
       return resource(one, options);
     }),
   });
-  const ask = async (text: string) =>
+  const fetchJson = async (text: string) =>
     (await run(db, text)).rows.map((row) => row.map((cell) => cell === null ? null : String(cell)));
   const [artist, album, track] = ["Artist", "Album", "Track"].map(table);
   const [artistId, albumId, trackId] = ["ArtistId", "AlbumId", "TrackId"].map(column);
@@ -93,7 +93,7 @@ async function compare(db: Database, { table, column }: Names): Promise<void> {
       }
       cursor = nextCursor;
     }
-    const expected = await ask(
+    const expected = await fetchJson(
       `WITH first AS (SELECT ${albumId}, ${title}, ${artistId}, row_number() OVER
          (PARTITION BY ${artistId} ORDER BY ${title}, ${albumId}) AS place FROM ${album})
        SELECT a.${artistId}, f.${title}, t.${name} FROM ${artist} a
@@ -111,7 +111,7 @@ async function compare(db: Database, { table, column }: Names): Promise<void> {
     const { items } = await (await app.fetch(new Request(`http://test${path}`))).json();
     assertEquals(
       items.map((item: Record<string, never>) => [item[last], item[boss]?.[last] ?? null]),
-      await ask(
+      await fetchJson(
         `SELECT e.${last}, b.${last} FROM ${table("Employee")} e LEFT JOIN ${table("Employee")} b
          ON b.${column("EmployeeId")} = e.${column("ReportsTo")} ORDER BY e.${
           column("EmployeeId")
@@ -120,7 +120,7 @@ async function compare(db: Database, { table, column }: Names): Promise<void> {
     );
     assertEquals(
       items[0][team].map((item: Record<string, unknown>) => item[last]),
-      (await ask(
+      (await fetchJson(
         `SELECT ${last} FROM ${table("Employee")} WHERE ${column("ReportsTo")} = 1
          ORDER BY ${last} DESC`,
       )).flat(),

@@ -20,7 +20,7 @@ const signs = ["(", ")", "(", ")", ";", ",", ".", "'", '"', "\\", " ", "%", "\u{
 for (const engine of engines.filter(({ name }) => name !== "pglite")) {
   testUnless(
     engine.ignore ?? null,
-    `5,000 random includes and paths are answered by 2xx or 4xx, at once (${engine.name})`,
+    `5,000 random includes and paths are answered by 2xx or 4xx, without delay (${engine.name})`,
     () =>
       withShop(engine, {}, async ({ get, observations }) => {
         const piece = fc.constantFrom(...words, ...options, ...values, ...filters, ...signs);

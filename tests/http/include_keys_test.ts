@@ -65,7 +65,7 @@ testOnEngines(
         resource(owned, { id: owned.id, auth: open }),
       ],
     }), async ({ db, get }) => {
-      // Row n of the one belongs to row n of the other, and to no other row that is nearly the same.
+      // Row n of the one belongs to row n of the other, and to no row with a similar key.
       const values = [
         [2n ** 53n, 2n ** 53n + 1n, -(2n ** 63n)],
         ["9007199254740993", "9007199254740992", "9223372036854775807"],
@@ -270,7 +270,7 @@ for (const indexed of [false, true]) {
 }
 
 testOnEngines(
-  "the first rows of a key with very many are sought, and not numbered",
+  "the first rows of a key with very many are found by index, not by row numbers",
   (engine) =>
     withFamily(engine, true, async (get, db) => {
       await insertRows(db, parents, [{ id: 1, name: "x" }]);
@@ -281,13 +281,13 @@ testOnEngines(
       );
       await run(db, "CREATE INDEX children_by_both ON children (parent_id, id)");
       await run(db, "ANALYZE");
-      const asked = watchStatements(db);
+      const statements = watchStatements(db);
       const { body } = await get("parents?include=children(limit:2)");
       assertEquals(body.items[0].children.map(({ id }: Body) => id), [1, 2]);
-      const [, included] = asked.splice(0);
+      const [, included] = statements.splice(0);
       if (included === undefined) throw new Error("Nothing was included");
       assertEquals(/PARTITION/.test(included.text), false);
-      // This driver puts the word before every statement itself, and the engine takes it once.
+      // This driver prefixes EXPLAIN to every statement itself, and the engine accepts it once.
       if (engine.name === "node:sqlite") return;
       const explain = db.dialect.engine === "sqlite" ? "EXPLAIN QUERY PLAN" : "EXPLAIN";
       const plan = await db.driver.query({ ...included, text: `${explain} ${included.text}` });
@@ -313,7 +313,7 @@ CREATE TABLE readers (id int PRIMARY KEY, paper int, person text COLLATE loose);
 for (const engine of engines.filter(({ name }) => name !== "pglite")) {
   testUnless(
     engine.ignore ?? null,
-    `ALICE owned the papers of alice where a collation takes them for equal (${engine.name})`,
+    `ALICE owned the papers of alice where they are equal under a collation (${engine.name})`,
     async () => {
       const db = await engine.open();
       await runScript(db.driver, scripts[db.dialect.engine]);

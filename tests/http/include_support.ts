@@ -54,7 +54,7 @@ export const albumTags = table("album_tags", {
 
 export const shopTables = [artists, profiles, albums, tracks, tags, albumTags];
 
-/** Who may read what: everything unless a scope is given. */
+/** The scopes of reads: all rows unless set. */
 export interface ShopScopes {
   readonly artists?: ScopeFunction;
   readonly profiles?: ScopeFunction | null;
@@ -62,7 +62,7 @@ export interface ShopScopes {
   readonly tags?: ScopeFunction | null;
   /** Of the links between albums and tags. */
   readonly albumTags?: ScopeFunction | null;
-  /** Whether what may be read may be followed as well. */
+  /** Whether readable rows may be subscribed to as well. */
   readonly isLive?: boolean;
 }
 
@@ -208,17 +208,17 @@ export async function fillShop(db: Database): Promise<void> {
   ]);
 }
 
-/** Every statement that the driver is given from now on. */
+/** Every statement that the driver runs from now on. */
 export function watchStatements({ driver }: Database): Statement[] {
   const query = driver.query.bind(driver);
-  const asked: Statement[] = [];
+  const statements: Statement[] = [];
   Object.defineProperty(driver, "query", {
     value: (statement: Statement) => {
-      asked.push(statement);
+      statements.push(statement);
       return query(statement);
     },
   });
-  return asked;
+  return statements;
 }
 
 /** Runs `work` against the filled shop. */

@@ -111,7 +111,7 @@ testOnEngines(
     }),
 );
 
-/** One row of each kind, what its relation shows without a scope, and with one. */
+/** One row of each kind, and the rows that its relation shows without a scope and with one. */
 const kinds: readonly {
   readonly kind: string;
   readonly path: string;
@@ -186,7 +186,7 @@ for (const { kind, path, field, all, scopes, some, closed, none } of kinds) {
 }
 
 testOnEngines(
-  "links that are marked deleted lead nowhere, from both ends",
+  "links that are marked deleted are not walked, from either end",
   (engine) =>
     withShop(engine, {}, async ({ get }) => {
       const { body } = await get("/api/tags/jazz?include=albums(select:id)");
@@ -197,7 +197,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "what an include asks of hidden fields tells nothing about them",
+  "the options of an include reveal nothing about hidden fields",
   (engine) =>
     withShop(engine, {}, async ({ get }) => {
       const answers = await Promise.all(
@@ -220,7 +220,7 @@ testOnEngines(
           same.replace(/"\w+"/, '""').replace(/at \d+/, "at"),
         );
       }
-      // Only marked relations may be walked, and a way that is closed reads like no way at all.
+      // Only filterable relations may be walked; any other is the same 400 as an unknown name.
       const closed = await get("/api/albums?filter=owner.name==ada");
       const absent = await get("/api/albums?filter=nobody.name==ada");
       assertEquals(closed.body, absent.body);
@@ -233,7 +233,7 @@ testOnEngines(
 );
 
 testOnEveryEngine(
-  "a relation path filters by what the caller may read of the related rows",
+  "a relation path filters by the related rows that the user may read",
   (engine) =>
     withShop(engine, { artists: () => eq(artists.name, "ada") }, async ({ get, send }) => {
       const count = async (filter: string, headers?: Record<string, string>) => {
@@ -278,8 +278,8 @@ testOnEngines(
 
 testOnEngines("the number of statements does not grow with the rows", async (engine) => {
   await withShop(engine, {}, async ({ db, get }) => {
-    const asked = watchStatements(db);
-    const texts = () => asked.splice(0).map(({ text }) => text);
+    const statements = watchStatements(db);
+    const texts = () => statements.splice(0).map(({ text }) => text);
     const path = (limit: number) =>
       `/api/albums?include=artist.profile,tags,tracks(limit:3)&limit=${limit}`;
     await get(path(1));
@@ -289,12 +289,12 @@ testOnEngines("the number of statements does not grow with the rows", async (eng
     assertEquals(few.length, 5);
     assertEquals(many.slice(1), few.slice(1), "each statement, word for word");
     await get("/api/albums/6?include=artist.profile");
-    assertEquals(texts().length, 1, "nothing is asked for a key that is null");
+    assertEquals(texts().length, 1, "a null key needs no query");
   });
 });
 
 testOnEngines(
-  "a few rows that lead to one another in circles do not become an answer of thousands",
+  "a few rows that refer to one another in cycles do not become an answer of thousands",
   (engine) =>
     withShop(engine, {}, async ({ db, get }) => {
       const numbers = [...Array(22).keys()].map((index) => 100 + index);
@@ -327,7 +327,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "include refuses what it cannot read, and says where",
+  "include refuses what it cannot parse, with the position",
   (engine) =>
     withShop(engine, {}, async ({ get }) => {
       const refusal = async (include: string) => {
@@ -370,7 +370,7 @@ const trees = table("key", {
 });
 
 testOnEngines(
-  "a table may relate to itself and be called like a part of the statement",
+  "a table may relate to itself and be named like a part of the statement",
   (engine) =>
     withService(engine, [trees], () => ({
       resources: [

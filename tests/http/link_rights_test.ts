@@ -19,22 +19,22 @@ const onAlbum1 = { id: 5, name: "five", albumId: 1 };
 // from album 2 to jazz.
 
 testOnEngines(
-  "a caller without the right to the links of a relation sees and finds nothing by them",
+  "a user without the right to the links of a relation sees and finds no row by them",
   async (engine) => {
     for (const albumTags of [null, () => none(), () => ""] as const) {
       await withShop(engine, { albumTags }, async (service) => {
         await insertRows(service.db, tracks, [onAlbum1]);
-        const asked = watchStatements(service.db);
+        const statements = watchStatements(service.db);
         assertEquals(await seenBy(service, { "x-user": "ada" }), nothing);
         assertEquals(await seenBy(service, {}), nothing);
-        assertEquals(asked.filter(({ text }) => text.includes("album_tags")), []);
+        assertEquals(statements.filter(({ text }) => text.includes("album_tags")), []);
       });
     }
   },
 );
 
 testOnEngines(
-  "links outside of the caller's scope lead nowhere, on no step of a walk",
+  "links outside of the user's scope are not walked, at any step",
   async (engine) => {
     const albumTagsScope: ScopeFunction = ({ id }) => {
       if (id === "ada") return all();
@@ -80,7 +80,7 @@ const memberships = table("memberships", {
 });
 
 testOnEngines(
-  "of several resources that serve a link table the first one says which links are shown",
+  "of several resources that serve a link table, the first one decides which links are shown",
   async (engine) => {
     const own = resource(memberships, {
       id: memberships.id,
@@ -107,7 +107,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "a scope of the deployer walks every link, whoever may read the links",
+  "a scope of the deployer walks every link, whatever users may read",
   (engine) => {
     const hidden = resource(memberships, { id: memberships.id, auth: {} });
     const scope: ScopeFunction = ({ id }) => rsql`members.name==${id}`;
@@ -166,7 +166,7 @@ const nothing = {
   artists: [],
 };
 
-/** What the links show to a caller, by every way that walks them. */
+/** The rows that the links show to a user, in every request that walks them. */
 async function seenBy({ get }: Service, headers: Record<string, string>) {
   const read = async (path: string) => (await get(`/api/${path}`, headers)).body;
   const items = async (path: string) => (await read(path)).items;

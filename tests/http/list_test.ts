@@ -67,7 +67,7 @@ const someOrder = fc.uniqueArray(
   { maxLength: 3, selector: ({ field }) => field },
 );
 
-/** The ids of a whole walk by cursor. */
+/** The ids of all pages by cursor. */
 async function walk(service: Service, query: string, limit: number): Promise<number[]> {
   const ids: number[] = [];
   let cursor: string | null = null;
@@ -84,7 +84,7 @@ async function walk(service: Service, query: string, limit: number): Promise<num
   throw new Error("The walk does not end");
 }
 
-Deno.test("a walk by cursor gives every row once, in one order on every engine", async () => {
+Deno.test("paging by cursor returns every row once, in one order on every engine", async () => {
   const used = engines.filter((engine) => (engine.ignore ?? null) === null);
   // One after the other: while PGlite starts it holds the event loop, and Postgres would wait too long.
   const opened = await Array.fromAsync(used, async (engine) => {
@@ -132,7 +132,7 @@ Deno.test("a walk by cursor gives every row once, in one order on every engine",
 });
 
 testOnEveryEngine(
-  "NULLs stand last in both directions, and text is in code-point order",
+  "NULLs are last in both directions, and text is in code-point order",
   (engine) =>
     withService(engine, [items], served, async (service) => {
       const names = [null, "b", "B", "á", "", "\uff5e", "👍"];
@@ -210,7 +210,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "limit, totalCount, select and orderBy take what they promise",
+  "limit, totalCount, select and orderBy accept their documented values",
   (engine) =>
     withService(engine, [items], served, async ({ db, get }) => {
       await insertRows(
@@ -266,7 +266,7 @@ testOnEngines(
 
 testUnless(
   null,
-  "the order of a page does not depend on a row that was deleted meanwhile",
+  "the order of a page does not depend on a row that was deleted after the previous one",
   async () => {
     const [engine] = engines;
     if (engine === undefined) throw new Error("There is no engine");

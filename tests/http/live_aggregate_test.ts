@@ -80,7 +80,7 @@ async function next(stream: EventStream) {
 }
 
 testOnEveryEngine(
-  "a live aggregate begins with its groups, and tells them again when they are others",
+  "a live aggregate begins with its groups, and sends them again when they change",
   (engine) =>
     withSales(engine, {}, async ({ db, send, subscribe }) => {
       await insertRows(db, sales, [
@@ -120,9 +120,9 @@ testOnEveryEngine(
     }),
 );
 
-Deno.test("what nobody may see is 400 in every position, before a stream opens", () =>
+Deno.test("a hidden field is 400 in every position, before a stream opens", () =>
   withSales(sqlite, {}, async ({ get }) => {
-    const ask = (query: string) => get(`${path}?${query}`);
+    const fetchJson = (query: string) => get(`${path}?${query}`);
     const wrong = [
       ...["groupBy", "sum", "avg", "min", "max"].flatMap((place) =>
         ["margin", "secret", "nothing"].map((name) => `${place}=${name}`)
@@ -131,16 +131,16 @@ Deno.test("what nobody may see is 400 in every position, before a stream opens",
       ...["having=margin==1", "orderBy=margin", "orderBy=-sum_margin", "orderBy=secret"],
       // What cannot be grouped, summed or read.
       ...["groupBy=extra", "sum=country", "limit=0", "having=count", "count=1", "groupBy=id,id"],
-      // The rights to rows of others would have to be asked again all the time.
+      // The grants of related rows would have to be evaluated continuously.
       ...["filter=shop.city==Oslo", "filter=nothing.city==Oslo"],
     ];
     for (const query of wrong) {
-      const { status, headers } = await ask(query);
+      const { status, headers } = await fetchJson(query);
       assertEquals([status, headers.get("content-type")], [400, "application/problem+json"], query);
     }
   }));
 
-Deno.test("a live aggregate is there where both capabilities and the right to subscribe are", async () => {
+Deno.test("a live aggregate needs both capabilities and the right to subscribe", async () => {
   const status = async (options: Options, at = path, method = "GET") => {
     let found = 0;
     await withSales(sqlite, options, async ({ send }) => {
@@ -165,7 +165,7 @@ Deno.test("live aggregates count among the streams of a user", () =>
   }));
 
 testOnEngines(
-  "a scope may walk to other rows, whose changes give other numbers",
+  "a scope may walk to other rows, whose changes update the numbers",
   (engine) =>
     withSales(engine, {
       auth: { subscribe: () => rsql`shop.city==Oslo` },
@@ -188,7 +188,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "the scope of the subscriber decides what is counted",
+  "only rows in the scope of the subscriber are counted",
   (engine) =>
     withSales(engine, {
       auth: { subscribe: (user) => eq(sales.ownerId, user.id), create: () => all() },

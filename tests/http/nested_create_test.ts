@@ -105,12 +105,12 @@ testOnEngines(
         statements.length = 0;
         const answer = await send("POST", "/api/artists/batch", { items: nested(count) }, ada);
         assertEquals(answer.status, 201, JSON.stringify(answer.body));
-        const told = answer.body.items.map((artist: Named) => [
+        const calls = answer.body.items.map((artist: Named) => [
           artist.name,
           artist.albums.map(({ title, tracks }) => [title, tracks.map((track) => track.title)]),
         ]);
         assertEquals(
-          told,
+          calls,
           nested(count).map(({ name, albums }) => [
             name,
             albums.map(({ title, tracks }) => [title, tracks.map((track) => track.title)]),
@@ -118,7 +118,7 @@ testOnEngines(
         );
         return statements.length;
       };
-      // Artists, albums with the look at their scope, tracks, tags, links.
+      // Artists, albums with the check of their scope, tracks, tags, links.
       assertEquals([await run(2), await run(5)], [6, 6]);
     }),
 );
@@ -132,7 +132,7 @@ interface Named {
 }
 
 testOnEngines(
-  "a batch create names the item and the path of what is wrong in it",
+  "a batch create names the item and the path of every fault",
   (engine) =>
     withMusic(engine, {}, async ({ db, send }) => {
       const create = async (...albums: readonly unknown[]) => {

@@ -49,9 +49,9 @@ const refused = async (service: Service, body: unknown) => {
 };
 
 testOnEngines(
-  "a grandchild that fails undoes everything: a taken value, the scope, an after-hook",
+  "a grandchild that fails rolls everything back: a taken value, the scope, an after-hook",
   (engine) => {
-    const told: string[] = [];
+    const calls: string[] = [];
     return withMusic(engine, {
       artists: {
         hooks: {
@@ -67,7 +67,7 @@ testOnEngines(
         auth: { create: () => ne(tracks.title, "banned") },
         hooks: {
           onAfterCreate: (_context, { title }) => {
-            told.push(title);
+            calls.push(title);
             if (title === "late") throw new Problem("conflict", "Cannot create: too late");
             if (title === "broken") throw new Error("a fault of ours");
           },
@@ -82,10 +82,10 @@ testOnEngines(
       const path = "albums.1.tracks.0";
       assertEquals(await create(service, body("x")), [409, { path: "albums" }]);
       assertEquals(await create(service, body("banned")), [403, { path }]);
-      assertEquals(told, []);
+      assertEquals(calls, []);
       assertEquals(await create(service, body("late")), [409, { path }]);
       assertEquals(await create(service, body("broken")), [500, undefined]);
-      assertEquals(told, ["x", "late", "x", "broken"]);
+      assertEquals(calls, ["x", "late", "x", "broken"]);
       assertEquals(await counts(service.db), {});
       assertEquals((await create(service, body("fine")))[0], 201);
     });
@@ -95,12 +95,12 @@ testOnEngines(
 testOnEngines(
   "hooks run for every row, parents first: all before the transaction, then all inside",
   (engine) => {
-    const told: string[] = [];
+    const calls: string[] = [];
     const hooks = <S, I>(): Hooks<S, I> => ({
       onBeforeCreate: ({ resource, user }, data) => {
-        told.push(`${resource.name} ${user?.id} ${JSON.stringify(data)}`);
+        calls.push(`${resource.name} ${user?.id} ${JSON.stringify(data)}`);
       },
-      onAfterCreate: ({ resource }) => void told.push(resource.name),
+      onAfterCreate: ({ resource }) => void calls.push(resource.name),
     });
     return withMusic(engine, {
       artists: { hooks: hooks() },
@@ -110,8 +110,8 @@ testOnEngines(
           ...hooks(),
           onBeforeCreate: ({ resource }, data) => {
             const albumId = data.albumId?.length;
-            told.push(`${resource.name} ${JSON.stringify({ ...data, albumId })}`);
-            // A hook may set protected columns, but not lead a row away from where it stands.
+            calls.push(`${resource.name} ${JSON.stringify({ ...data, albumId })}`);
+            // A hook may set protected columns, but not the foreign key to the parent.
             return { ...data, albumId: "elsewhere", seconds: 1 };
           },
         },
@@ -128,7 +128,7 @@ testOnEngines(
       const [album] = answer.body.albums;
       assertEquals(album.tracks[0].albumId, album.id);
       assertEquals([album.ownerId, album.tracks[0].seconds], ["ada", 1]);
-      assertEquals(told, [
+      assertEquals(calls, [
         'artists ada {"name":"n","id":5}',
         'albums ada {"title":"a","artistId":5}',
         'albums ada {"title":"b","artistId":5}',
@@ -140,10 +140,10 @@ testOnEngines(
         "tracks",
         "awards",
       ]);
-      told.length = 0;
+      calls.length = 0;
       await send("POST", "/api/artists", { name: "m", albums: [{ title: "a" }] }, ada);
-      // The database counts the key up: nobody knows it before the transaction.
-      assertEquals(told.slice(0, 2), ['artists ada {"name":"m"}', 'albums ada {"title":"a"}']);
+      // The database generates the key, which is unknown before the transaction.
+      assertEquals(calls.slice(0, 2), ['artists ada {"name":"m"}', 'albums ada {"title":"a"}']);
       assertEquals((await counts(db)).albums, 3);
     });
   },
@@ -183,7 +183,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "what is wrong in an embedded row is told with its path, by the rules of its own resource",
+  "a fault in an embedded row is reported with its path, by the rules of its own resource",
   (engine) =>
     withMusic(engine, { tags: { capabilities: { enableCreate: false } } }, async (service) => {
       const n = { name: "n" };
@@ -232,7 +232,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "a row that the caller may not read is linked as little as one that is not there",
+  "a row that the user may not read is not linked, as one that does not exist",
   (engine) =>
     withMusic(engine, {
       tags: { auth: { create: () => all(), read: () => inList(tags.id, [1, 2]) } },
@@ -262,7 +262,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "nobody without the right to read a resource can link its rows",
+  "linking the rows of a resource needs the right to read it",
   (engine) =>
     withMusic(engine, { tags: { auth: { create: () => all() } } }, async (service) => {
       await insertRows(service.db, tags, [{ id: 1, name: "t", secret: "s" }]);
@@ -275,7 +275,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "how many rows a body embeds, and how deep, has limits",
+  "the number and depth of embedded rows have limits",
   (engine) =>
     withMusic(engine, {
       tracks: { batch: { create: 2 } },
@@ -335,7 +335,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "nestedWrites that is off ignores embedded rows, or refuses them under strictInput",
+  "disabled nestedWrites ignores embedded rows, or refuses them under strictInput",
   async (engine) => {
     const body = { name: "n", albums: [{ title: "a" }] };
     await withMusic(engine, { artists: { nestedWrites: false } }, async (service) => {
@@ -373,7 +373,7 @@ const goods = table("goods", {
 });
 
 testOnEngines(
-  "a child that would refer to nothing is refused, not left alone",
+  "a child that would refer to no row is refused",
   async (engine) => {
     const auth = { create: () => all() };
     await withService(engine, [shops, goods], () => ({

@@ -152,7 +152,7 @@ export function musicResources(changes: Changes) {
       auth: { ...open, create: (user) => eq(albums.ownerId, user.id) },
       fields: {
         readable: [albums.id, albums.artistId, albums.ownerId, albums.title],
-        // The foreign key is not writable: nesting fills it all the same.
+        // The foreign key is not writable, and nested writes fill it nevertheless.
         writable: [albums.title],
       },
       generatedFields: [albums.id, albums.ownerId, albums.createdAt],
@@ -187,7 +187,7 @@ export function musicResources(changes: Changes) {
   ];
 }
 
-/** How many rows each table holds, those without any left out. */
+/** The number of rows of each table, without empty tables. */
 export async function counts({ driver }: Database): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
   for (const { name } of everyTable.map(tableInfoOf)) {

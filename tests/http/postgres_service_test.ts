@@ -23,7 +23,7 @@ const open = { public: true, create: () => all(), update: () => all(), delete: (
 const server = testPostgres();
 
 test(
-  "writes that wait for one locked row keep the connections from others no longer than others wait",
+  "writes that wait for one locked row hold connections no longer than other requests wait",
   async (url, admin) => {
     const [isHeld, end] = [gate(), gate()];
     const holder = admin.driver.transaction(async (connection) => {
@@ -50,7 +50,7 @@ test(
   },
 );
 
-test("what the role of the service may not do is 403, in words without SQL", async (url, admin) => {
+test("a statement that the service's role may not run is a 403 without SQL", async (url, admin) => {
   const role = `limited_${crypto.randomUUID().slice(0, 8)}`;
   const sql = async (text: string) => {
     for (const part of text.split(";")) await admin.driver.query({ text: part, values: [] });
@@ -63,7 +63,7 @@ test("what the role of the service may not do is 403, in words without SQL", asy
     text: "SELECT current_database()",
     values: [],
   });
-  // Every session from now on has that role, and what it may do.
+  // Every session from now on has that role and its privileges.
   await sql(`ALTER DATABASE ${name} SET role = '${role}'`);
   try {
     await withApp(url, async ({ send, observed }) => {

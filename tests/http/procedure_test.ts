@@ -34,7 +34,7 @@ const notes = table("notes", {
 const ada = { "x-user": "ada" };
 const [someEngine] = engines;
 
-/** What no library knows: a schema by hand. */
+/** A handwritten schema, of no library. */
 function schema<Output>(
   validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>,
 ): StandardSchema<unknown, Output> {
@@ -43,7 +43,7 @@ function schema<Output>(
 
 const anything = schema((value) => ({ value }));
 
-/** Gives back what it got. */
+/** Returns its input. */
 const echo = procedure({
   input: anything,
   output: anything,
@@ -74,7 +74,7 @@ function test(
   });
 }
 
-/** What the app observed of requests that failed, each error in a line. */
+/** The observed errors of failed requests, one in a line. */
 function failures({ observations }: Service): string[] {
   return observations.flatMap((observation) =>
     observation.kind === "request_failed" ? [String(observation.error)] : []
@@ -120,7 +120,7 @@ testOnEveryEngine(
 );
 
 testOnEngines(
-  "what the database refuses is answered as on every other route",
+  "a refusal of the database is answered as on every other route",
   (engine) =>
     withProcedures(engine, {
       add: procedure({
@@ -178,7 +178,7 @@ const valibotMath = procedure({
 });
 
 test(
-  "schemas of zod and valibot: transforms reach the handler, asynchronous checks are waited for",
+  "schemas of zod and valibot: transforms reach the handler, asynchronous checks are awaited",
   { zod: zodMath, valibot: valibotMath },
   async ({ send }) => {
     for (const library of ["zod", "valibot"]) {
@@ -199,7 +199,7 @@ test(
   },
 );
 
-test("a schema by hand: paths of every form, at most 100 faults, and none named", {
+test("a handwritten schema: paths of every form, at most 100 faults, and none named", {
   fussy: procedure({
     input: schema<never>((value) => ({
       issues: value === "many"
@@ -277,7 +277,7 @@ test("without a usable JSON body a procedure is not called", {
   assertEquals((await call(`"${"x".repeat(1024 * 1024)}"`)).status, 413);
 });
 
-test("names are found as they are written, and only POST calls them", {
+test("names are matched exactly, and only POST calls them", {
   echo,
   "v2.echo-all": echo,
 }, async ({ get, send }) => {
@@ -298,7 +298,7 @@ test("names are found as they are written, and only POST calls them", {
   }
 });
 
-test("who may call: users, and everybody where it is public, whatever the scopes grant", {
+test("users may call a procedure, anonymous callers a public one, whatever the scopes grant", {
   open: procedure({ ...echo, handler: ({ user }) => user?.id ?? null }),
   closed: procedure({
     input: anything,
@@ -315,22 +315,22 @@ test("who may call: users, and everybody where it is public, whatever the scopes
   assertEquals([await call("open", {}), await call("open", ada)], [null, "ada"]);
   assertEquals([await call("closed", {}), await call("closed", ada)], [401, "ada"]);
   assertEquals([await call("unsaid", {}), await call("unsaid", ada)], [401, "ada"]);
-  // Before the body is looked at.
+  // Before the body is parsed.
   assertEquals([await call("closed", {}, "{"), await call("closed", ada, "{")], [401, 400]);
   const { headers } = await send("POST", "/api/notes/rpc/closed", "1");
   assertEquals(headers.get("www-authenticate"), "Bearer");
 });
 
 const secretValue = `${hiddenMark}value`;
-test("an output that its schema refuses is a 500 that tells the value to nobody", {
+test("an output that its schema refuses is a 500 that does not contain the value", {
   zod: procedure({
     input: anything,
     output: z.object({ title: z.literal(secretValue.slice(0, 3)), rest: z.number() }),
     public: true,
-    // What the types forbid happens to those who write JavaScript.
+    // The types forbid it, but a program in JavaScript may do it.
     handler: () => ({ title: secretValue, rest: secretValue } as never),
   }),
-  // This library quotes in its messages what it received.
+  // This library quotes the received value in its messages.
   valibot: procedure({
     input: anything,
     output: v.object({ title: v.number() }),
@@ -356,7 +356,7 @@ const unwritable: Readonly<Record<string, unknown>> = {
   symbol: Symbol("s"),
   deep: Array.from({ length: 100_000 }).reduce<unknown>((inner) => [inner], 1n),
 };
-test("an output that JSON cannot hold is a 500, and what it can is written as JSON does", {
+test("an output that JSON cannot hold is a 500, any other is written as JSON", {
   give: procedure({ ...echo, handler: (_context, name) => unwritable[String(name)] }),
   nothing: procedure({ ...echo, handler: () => undefined }),
   mixed: procedure({
@@ -376,42 +376,46 @@ test("an output that JSON cannot hold is a 500, and what it can is written as JS
   });
 });
 
-test("what a handler or a schema throws is a 500 without its text, and a Problem is answered", {
-  broken: procedure({
-    ...echo,
-    handler: () => {
-      throw new Error("the password of the broker is wrong");
-    },
-  }),
-  schema: procedure({
-    ...echo,
-    input: schema(() => {
-      throw new Error("a schema that throws");
+test(
+  "an error of a handler or a schema is a 500 without its message, and a Problem is the answer",
+  {
+    broken: procedure({
+      ...echo,
+      handler: () => {
+        throw new Error("the password of the broker is wrong");
+      },
     }),
-  }),
-  refuses: procedure({
-    ...echo,
-    handler: () => Promise.reject(new Problem("conflict", "Cannot publish: it is locked")),
-  }),
-}, async (service) => {
-  const call = (name: string) => service.send("POST", `/api/notes/rpc/${name}`, "1");
-  for (const name of ["broken", "schema"]) {
-    const { status, body } = await call(name);
-    assertEquals([status, body.detail], [500, "The service failed at this request"]);
-  }
-  assertEquals(failures(service), [
-    "Error: the password of the broker is wrong",
-    "Error: a schema that throws",
-  ]);
-  const { status, body } = await call("refuses");
-  assertEquals([status, body.detail], [409, "Cannot publish: it is locked"]);
-});
+    schema: procedure({
+      ...echo,
+      input: schema(() => {
+        throw new Error("a schema that throws");
+      }),
+    }),
+    refuses: procedure({
+      ...echo,
+      handler: () => Promise.reject(new Problem("conflict", "Cannot publish: it is locked")),
+    }),
+  },
+  async (service) => {
+    const call = (name: string) => service.send("POST", `/api/notes/rpc/${name}`, "1");
+    for (const name of ["broken", "schema"]) {
+      const { status, body } = await call(name);
+      assertEquals([status, body.detail], [500, "The service failed at this request"]);
+    }
+    assertEquals(failures(service), [
+      "Error: the password of the broker is wrong",
+      "Error: a schema that throws",
+    ]);
+    const { status, body } = await call("refuses");
+    assertEquals([status, body.detail], [409, "Cannot publish: it is locked"]);
+  },
+);
 
-Deno.test("mistakes in procedures end the start with a sentence that names them", async () => {
+Deno.test("mistakes in procedures fail the start with a sentence that names them", async () => {
   const db = await openDatabase("sqlite::memory:");
   await db.createTables([notes]);
   const sentence = async (procedures: unknown) => {
-    // As somebody writes it who does not check types.
+    // As an unchecked program may write it.
     const options = { id: notes.id, procedures } as never;
     const start = () =>
       createApp({ db, secret: "x".repeat(16), resources: [resource(notes, options)] });

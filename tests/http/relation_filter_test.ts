@@ -25,7 +25,7 @@ testOnEveryEngine(
 );
 
 testOnEngines(
-  "an aggregate tells nothing of hidden fields at the end of a relation",
+  "an aggregate reveals nothing of hidden fields at the end of a relation",
   (engine) =>
     withShop(engine, {}, async ({ get }) => {
       const refusal = async (query: string) => {
@@ -63,7 +63,7 @@ testOnEngines(
     }),
 );
 
-/** The ids that a list gives, once every other way to ask about the rows has said the same. */
+/** The ids of a list, after every other request about the rows has agreed. */
 async function matching(
   { get }: Service,
   filter: string,

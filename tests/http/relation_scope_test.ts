@@ -3,7 +3,7 @@ import { all, and, createApp, eq, integer, resource, rsql, table, text } from ".
 import { engines } from "../support/engines.ts";
 import { insertRows, testOnEngines, withService } from "../support/http.ts";
 
-// The same column names everywhere, so that a name taken from the wrong row shows.
+// The same column names everywhere, so that a name resolved on the wrong row fails the test.
 const people = table("people", {
   id: integer().primaryKey(),
   name: text().notNull(),
@@ -122,7 +122,7 @@ testOnEngines(
     }),
 );
 
-Deno.test("a wrong relation, and a scope that names one, are errors that say which", async () => {
+Deno.test("an invalid relation, and a scope that names one, are errors that name it", async () => {
   const [engine] = engines;
   if (engine === undefined) throw new Error("There is no engine");
   const db = await engine.open();
@@ -137,7 +137,7 @@ Deno.test("a wrong relation, and a scope that names one, are errors that say whi
           resource(people, {
             id: people.id,
             auth: { read: () => and(all(), eq(people.id, 1)) },
-            // A mistake of somebody who does not check types.
+            // A mistake of an unchecked program.
             relations: relations as never,
           }),
         ],

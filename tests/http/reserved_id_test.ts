@@ -5,7 +5,7 @@ import { testOnEngines, withService } from "../support/http.ts";
 const words = table("words", { id: text().primaryKey() });
 
 testOnEngines(
-  "the Location of a row whose id is called like a route leads to the row",
+  "the Location of a row whose id equals the name of a route leads to the row",
   (engine) =>
     withService(engine, [words], () => ({
       resources: [resource(words, { id: words.id, auth: { public: true, create: () => all() } })],

@@ -81,7 +81,7 @@ for (const [name, auth, expected] of matrix) {
 }
 
 testOnEngines(
-  "the scope function does not run for anonymous callers, and its fault denies",
+  "the scope function does not run for anonymous callers, and its error denies",
   (engine) => {
     let runs = 0;
     const read = () => {
@@ -110,7 +110,7 @@ testOnEngines(
         [undefined, {}],
       ];
       const writes = ["PATCH /1", "PUT /1", "PATCH /batch", "PUT /batch", "DELETE /batch"];
-      // An upsert changes rows, too: the right to create alone is none to it.
+      // An upsert changes rows, too: the right to create alone does not grant it.
       for (const write of [...writes, "POST /batch/upsert"]) {
         const [method = "", path = ""] = write.split(" ");
         for (const [body, headers] of bodies) {
@@ -125,7 +125,7 @@ testOnEngines(
           assertEquals([at, (await get(at)).status, (await get(at, ada)).status], [at, 401, 403]);
         }
       }
-      // What has the right is told of its mistake.
+      // A user with the right receives the fault.
       assertEquals((await send("POST", "/api/notes", "{", { ...json, ...ada })).status, 400);
     }),
 );
@@ -150,7 +150,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "a scope that answers true instead of a filter opens nothing, and says so to the observer",
+  "a scope that returns true instead of a filter grants nothing, and is observed",
   (engine) => {
     const read = (() => true) as unknown as ScopeFunction;
     return withNotes(engine, { read, update: read }, async ({ get, send, observations }) => {
@@ -220,7 +220,7 @@ testOnEveryEngine(
 );
 
 testOnEngines(
-  "a row that may not be read is not there for writes either",
+  "a row that may not be read is a 404 for writes, too",
   (engine) =>
     withNotes(engine, {
       read: (user) => eq(notes.ownerId, user.id),
@@ -235,15 +235,15 @@ testOnEngines(
 );
 
 testOnEngines(
-  "a hidden column is no filter, no order, no field and no answer",
+  "a hidden column cannot be filtered, ordered, selected or returned",
   (engine) =>
     withNotes(engine, { public: true, update: () => all() }, async ({ get, send }) => {
-      const asked = [
+      const replies = [
         get("/api/notes?select=secret,id"),
         get("/api/notes/1?select=secret"),
         send("PATCH", "/api/notes/1", { secret: "s3" }, ada),
       ];
-      for (const { body } of await Promise.all(asked)) {
+      for (const { body } of await Promise.all(replies)) {
         assertEquals(JSON.stringify(body).includes("secret"), false);
         assertEquals(/s[123]/.test(JSON.stringify(body)), false);
       }
@@ -260,7 +260,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "a stranger is told to sign in before a name, a body or a row is looked at",
+  "an anonymous caller gets a 401 before a name, a body or a row is checked",
   (engine) =>
     withNotes(engine, { read: () => all(), create: () => all() }, async ({ get, send }) => {
       const answers = await Promise.all([
@@ -275,7 +275,7 @@ testOnEngines(
     }),
 );
 
-/** Every route that there is, but for the streams and searches to come. */
+/** Every route, without the streams and searches to come. */
 const routes: readonly (readonly [method: string, path: string, body?: unknown])[] = [
   ["GET", "/api/notes"],
   ["GET", "/api/notes/1"],
@@ -294,7 +294,7 @@ const routes: readonly (readonly [method: string, path: string, body?: unknown])
 ];
 
 testOnEngines(
-  "on every route nothing is granted that nobody granted",
+  "no route grants an access that the options do not grant",
   (engine) =>
     withNotes(engine, {}, async ({ get, send }) => {
       for (const [method, path, body] of routes) {
@@ -309,7 +309,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "public opens reading to everybody, and no write",
+  "public opens reading to all callers, and no write",
   (engine) =>
     withNotes(engine, { public: true }, async ({ send }) => {
       for (const [method, path, body] of routes) {

@@ -95,12 +95,12 @@ for (const [what, refusal, config, prepare] of kinds) {
         async (service) => {
           const requests = await prepare(service);
           network.goDown(outage);
-          const asked = network.sent.commits;
+          const commitsBefore = network.sent.commits;
           const refusing = Promise.all(requests.map((send) => send()));
-          while (network.sent.commits < asked + requests.length) {
+          while (network.sent.commits < commitsBefore + requests.length) {
             await new Promise<void>(afterPendingIo);
           }
-          // A deadline, and the look whether it was done after all.
+          // A deadline, and the check whether the commit was applied.
           for (const ms of [3_000, 500]) {
             await new Promise((resolve) => setTimeout(resolve, 0));
             advance(ms);

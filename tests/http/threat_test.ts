@@ -101,7 +101,7 @@ testOnEngines("a scope that denies stays closed however it is combined", async (
 });
 
 testOnEngines(
-  "list, count, total and walk agree under scope, filter and soft delete",
+  "list, count, total and paging agree under scope, filter and soft delete",
   (engine) =>
     withAccounts(engine, own, async ({ get }) => {
       for (const query of ["", "&filter=status==open", "&withDeleted=true", "&filter=id!=a"]) {
@@ -202,12 +202,12 @@ testOnEngines(
 );
 
 testOnEngines(
-  "hidden values stand in no byte of any answer, header or observation",
+  "no answer, header or observation contains a hidden value",
   (engine) =>
     withAccounts(engine, own, async (service) => {
       const { observations } = service;
       const seen: string[] = [];
-      const tell = async (answer: ReturnType<Service["get"]>) => {
+      const collect = async (answer: ReturnType<Service["get"]>) => {
         const { status, headers, body } = await answer;
         seen.push(status + JSON.stringify([...headers]) + JSON.stringify(body));
       };
@@ -229,29 +229,33 @@ testOnEngines(
             "/count",
             "/count?filter=secret%25=%25",
           ]
-        ) await tell(get(`/api/accounts${path}`, user));
+        ) await collect(get(`/api/accounts${path}`, user));
         for (
           const body of [
             { id: "new", ownerId: "ada", secret: "taken-by-nobody" },
-            // The unique column refuses: the conflict says no value and no name of it.
+            // The unique column refuses: the conflict contains neither its value nor its name.
             { id: "d1", ownerId: "ada", secret: hidden[1] },
             { id: "a", ownerId: "ada" },
             { id: 5, ownerId: "ada" },
             { secret: 5 },
             {},
           ]
-        ) await tell(send("POST", "/api/accounts", body, user));
+        ) await collect(send("POST", "/api/accounts", body, user));
         for (const method of ["PATCH", "PUT"]) {
           for (const id of ["a", "b", "c", "nobody"]) {
             for (const title of ["w", "refuse", "break", 7]) {
               const body = { title, ownerId: "ada" };
-              await tell(send(method, `/api/accounts/${id}`, body, user));
-              await tell(send(method, `/api/accounts/${id}`, body, { ...user, "if-match": '"x"' }));
+              await collect(send(method, `/api/accounts/${id}`, body, user));
+              await collect(
+                send(method, `/api/accounts/${id}`, body, { ...user, "if-match": '"x"' }),
+              );
             }
           }
         }
-        await tell(send("DELETE", "/api/accounts/b", undefined, { ...user, "if-match": 'W/"7"' }));
-        await tell(send("POST", "/api/accounts/a/restore", undefined, user));
+        await collect(
+          send("DELETE", "/api/accounts/b", undefined, { ...user, "if-match": 'W/"7"' }),
+        );
+        await collect(send("POST", "/api/accounts/a/restore", undefined, user));
       }
       const logged = observations.map((observation) => Deno.inspect(observation, { depth: 9 }));
       assert(seen.length > 100 && logged.length > 0);
@@ -262,7 +266,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "a stale tag is refused after the version was set back",
+  "a stale tag is refused after the version was reset",
   (engine) =>
     withService(engine, [accounts], () => ({
       resources: [

@@ -47,7 +47,7 @@ async function fill({ db }: Service, count: number): Promise<void> {
   await run(db, "ANALYZE");
 }
 
-/** The total, marked where it is a guess. */
+/** The total, marked where it is an estimate. */
 async function total({ get }: Service, query = "", headers = {}): Promise<string> {
   const { status, body } = await get(path + query, headers);
   assertEquals(status, 200);
@@ -58,7 +58,7 @@ async function total({ get }: Service, query = "", headers = {}): Promise<string
 }
 
 testOnEveryEngine(
-  "an estimated total is near the truth, and says so, where the engine guesses",
+  "an estimated total is near the count, and marked, where the engine estimates",
   (engine) =>
     withItems(engine, {}, async (service) => {
       await fill(service, 10_000);
@@ -82,7 +82,7 @@ testOnEngines(
   "an estimated total is counted where few rows are expected",
   (engine) =>
     withItems(engine, {}, async (service) => {
-      // Nothing is known of an empty table, which planners take for one of some pages.
+      // There are no statistics of an empty table, for which planners assume some pages.
       assertEquals(await total(service), "0");
       await run(service.db, "INSERT INTO items (id) VALUES (1), (2), (3)");
       assertEquals(await total(service), "3");
@@ -100,7 +100,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "statistics over rows outside of the scope reach nobody by an estimated total",
+  "an estimated total reveals no statistics of rows outside of the scope",
   (engine) =>
     withItems(engine, {
       auth: { read: (user) => user.id === "ada" ? eq(items.word, "even") : all() },
@@ -114,7 +114,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "a scope that walks a relation is counted as well",
+  "an estimated total under a scope that walks a relation is counted",
   (engine) =>
     withItems(engine, { auth: { read: () => "owner.name==owner" } }, async (service) => {
       await fill(service, 10_000);
@@ -123,7 +123,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "a guess is never less than the page it stands beside",
+  "an estimate is never less than the number of rows on its page",
   (engine) =>
     withItems(engine, { pagination: { maxLimit: 20_000 } }, async (service) => {
       await fill(service, 3_000);

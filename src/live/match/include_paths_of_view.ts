@@ -1,4 +1,4 @@
-import { canonicalKey } from "../../filter/canonical.ts";
+import { canonicalFilterText } from "../../filter/canonical_filter.ts";
 import { allRows, type Filter } from "../../filter/filter.ts";
 import type { ShownRelation } from "../live_view.ts";
 import { type IncludePath, type ParentStep, reverseRelation } from "./include_path.ts";
@@ -26,7 +26,12 @@ function pathsBelow(
 ): readonly IncludePath[] {
   return shown.flatMap(({ relation, filter, links, isIndexed, shown }) => {
     const { where } = parents;
-    const name = [...parents.name, canonicalKey(where), relation.name, canonicalKey(links)];
+    const name = [
+      ...parents.name,
+      canonicalFilterText(where),
+      relation.name,
+      canonicalFilterText(links),
+    ];
     const { fromTarget, fromLinks } = reverseRelation(relation);
     const parentSteps = [
       { relation: fromTarget, where, links, isIndexed },
