@@ -13,7 +13,7 @@ export interface AggregateGroup {
   readonly metrics: readonly unknown[];
 }
 
-/** Runs a plan that answers with groups. */
+/** Runs a plan that gives groups. */
 export async function fetchGroups(
   connection: Connection,
   plan: AggregatePlan,
@@ -23,23 +23,23 @@ export async function fetchGroups(
   return decodeGroups(rows, plan, reader);
 }
 
-/** What the statement of a plan has answered → groups. */
+/** The rows of a plan's statement → groups. */
 export function decodeGroups(
   rows: readonly (readonly SqlValue[])[],
   { keys, metrics }: AggregatePlan,
   reader: RowReader,
 ): readonly AggregateGroup[] {
   return rows.map((cells) => ({
-    key: keys.map(({ column }, index) => readValue(cells[index] ?? null, column, reader)),
+    key: keys.map(({ column }, index) => decodeValue(cells[index] ?? null, column, reader)),
     metrics: metrics.map((metric, index) =>
-      readMetric(cells[keys.length + index] ?? null, metric, reader)
+      decodeMetric(cells[keys.length + index] ?? null, metric, reader)
     ),
   }));
 }
 
 /**
  * A plain decimal → an exact metric in wire form; null where it has more digits than the column.
- * Sums of integers go on the wire as the integers of their column do, however long they are.
+ * Sums of integers have the wire form of the integers of their column, however long they are.
  */
 export function exactValue(plain: string, { column, as }: ColumnMetric): unknown {
   const scaled = withScale(plain, as.scale);
@@ -48,29 +48,29 @@ export function exactValue(plain: string, { column, as }: ColumnMetric): unknown
   return as.scale === null ? shortestDecimal(scaled) : scaled;
 }
 
-function readMetric(cell: SqlValue, metric: Metric, reader: RowReader): unknown {
+function decodeMetric(cell: SqlValue, metric: Metric, reader: RowReader): unknown {
   if (metric.name === "count") return Number(cell);
   if (cell === null) return null;
-  if (metric.exact) return readExact(cell, metric, reader);
+  if (metric.exact) return decodeExact(cell, metric, reader);
   const { as, column } = metric;
-  if (metric.name === "min" || metric.name === "max") return readValue(cell, column, reader);
+  if (metric.name === "min" || metric.name === "max") return decodeValue(cell, column, reader);
   return reader.dialect.decode(cell, as, () => reader.misfit(column));
 }
 
-function readValue(cell: SqlValue, column: ColumnInfo, { dialect, misfit }: RowReader): unknown {
+function decodeValue(cell: SqlValue, column: ColumnInfo, { dialect, misfit }: RowReader): unknown {
   return groupValue(dialect.decode(cell, column, misfit), column);
 }
 
 /**
- * A value of a row as a group shows it: equal decimals of a column without a scale may be written
- * differently, and have one form here.
+ * A value of a row as a group shows it. Equal decimals of a column without a scale may have
+ * different digits, `1.5` and `1.50`: in a group they have the shortest form.
  */
 export function groupValue(value: unknown, column: ColumnInfo): unknown {
   const isOpen = column.kind === "decimal" && column.scale === null;
   return isOpen && typeof value === "string" ? shortestDecimal(value) : value;
 }
 
-function readExact(
+function decodeExact(
   cell: Exclude<SqlValue, null>,
   metric: ColumnMetric,
   { dialect, misfit }: RowReader,

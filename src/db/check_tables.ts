@@ -1,6 +1,7 @@
+import { tableName } from "../compile/table_name.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { TableInfo } from "../schema/table_info.ts";
-import { identifier, join, rawSql, sql, type Statement, toStatement } from "../sql/fragment.ts";
+import { join, sql, type Statement, toStatement } from "../sql/fragment.ts";
 import { DatabaseError, reasonOf } from "./database_error.ts";
 import type { Driver } from "./driver.ts";
 
@@ -11,9 +12,9 @@ export interface TableOfDriver {
 }
 
 /**
- * Looks at every table once, at start, so that a forgotten `createTables` is no 500 at the first
- * request. Throws a plain Error for a table or column that is not there. A database that cannot be
- * asked now may be there later: it is observed and left alone.
+ * Queries every table once, at start, so that a forgotten `createTables` is no 500 at the first
+ * request. Throws a plain Error for a missing table or column. A database that cannot be reached
+ * now may be reached later: that is an observation, and its tables are not checked.
  */
 export async function checkTables(
   served: readonly TableOfDriver[],
@@ -34,7 +35,7 @@ async function checkDatabase(
 ): Promise<void> {
   for (const table of tables) {
     try {
-      await driver.query(look(table, driver));
+      await driver.query(selectNothing(table, driver));
     } catch (cause) {
       if (!(cause instanceof DatabaseError)) throw cause;
       if (isMissing(cause)) {
@@ -53,22 +54,21 @@ async function checkDatabase(
   }
 }
 
-function look(table: TableInfo, { dialect }: Driver): Statement {
+function selectNothing(table: TableInfo, { dialect }: Driver): Statement {
   const columns = join(table.columns.map((column) => dialect.selected(column)), ", ");
-  const schema = table.schema === null ? rawSql("") : sql`${identifier(table.schema)}.`;
-  const from = sql`${schema}${identifier(table.name)}`;
-  return toStatement(sql`SELECT ${columns} FROM ${from} WHERE 1=0`, dialect.placeholder);
+  const select = sql`SELECT ${columns} FROM ${tableName(table)} WHERE 1=0`;
+  return toStatement(select, dialect.placeholder);
 }
 
-/** Whether the answer to so simple a statement means that something it names is not there. */
+/** Whether the error of so simple a statement means that a table or column in it is missing. */
 function isMissing({ kind, cause }: DatabaseError): boolean {
   if (kind !== "other" || !(cause instanceof Error)) return false;
-  // The library that is built into Deno has one `code` for all, and tells them apart by `errcode`.
+  // node:sqlite has one `code` for all errors, and distinguishes them by `errcode`.
   if ("errcode" in cause) return cause.errcode === sqliteError;
   return "code" in cause && typeof cause.code === "string" && missingCodes.has(cause.code);
 }
 
-/** SQLite has no code of its own for it. */
+/** SQLite has only the general code for a missing table or column. */
 const sqliteError = 1;
 
 const missingCodes: ReadonlySet<string> = new Set([

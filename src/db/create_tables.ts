@@ -4,16 +4,16 @@ import type { Statement } from "../sql/fragment.ts";
 import type { Driver } from "./driver.ts";
 
 /**
- * Creates the tables that are not there, all or none; those that are there stay as they are. Runs
- * `more` behind them, in the same transaction.
+ * Creates the missing tables, all or none; existing tables stay as they are. Runs `more` after
+ * them, in the same transaction.
  */
 export async function createTables(
   driver: Driver,
   tables: readonly TableInfo[],
   more: readonly Statement[] = [],
 ): Promise<void> {
-  const ordered = inCreationOrder(tables);
-  const statements = ordered.flatMap((table) => createTableStatements(table, driver.dialect));
+  const statements = inCreationOrder(tables)
+    .flatMap((table) => createTableStatements(table, driver.dialect));
   await driver.transaction(async (connection) => {
     // Two processes that start together would both find a table missing, and one would fail.
     if (driver.dialect.engine === "postgres") await connection.query(creationLock);
@@ -21,5 +21,5 @@ export async function createTables(
   });
 }
 
-/** A number that only has to be the same in every process of the service. */
+/** The number is arbitrary, and the same in every process of the service. */
 const creationLock = { text: "SELECT pg_advisory_xact_lock(7237120945)", values: [] };

@@ -1,4 +1,4 @@
-/** What went wrong in the database, in the words that answers are chosen by. */
+/** What went wrong in the database: the answer to the client is chosen by it. */
 export type DatabaseErrorKind =
   | "unique"
   | "foreign-key"
@@ -8,14 +8,14 @@ export type DatabaseErrorKind =
   | "invalid-value"
   /** Serialisation failure or deadlock: the same work may succeed when run again. */
   | "retryable"
-  /** A time limit ended the statement. */
+  /** The statement was ended by a time limit. */
   | "timeout"
   /** Busy past its time, full, or not reachable; nothing was written. */
   | "unavailable"
   /** The connection was lost during commit: the write may or may not have happened. */
   | "unknown-outcome"
   | "read-only"
-  /** The service's own role may not do it, or a policy of the database keeps it from the row. */
+  /** The service's own role has no right to it, or a policy of the database hides the row. */
   | "forbidden"
   | "other";
 
@@ -32,7 +32,7 @@ export class DatabaseError extends Error {
   }
 }
 
-/** What the driver said, for whoever runs the service; never for its callers. */
+/** The driver's message, for operators of the service; never for its clients. */
 export function reasonOf({ kind, cause }: DatabaseError): string {
   return cause instanceof Error ? cause.message : kind;
 }

@@ -3,8 +3,8 @@ import { unreachable } from "../problem/unreachable.ts";
 import { DatabaseError } from "./database_error.ts";
 
 /**
- * What a database error means to the caller, in fixed words: no SQL, no constraint, no value.
- * Anything that is not the caller's business comes back as it is.
+ * A database error as the client sees it, in fixed words: no SQL, no constraint, no value. Any
+ * other error is returned as it is.
  */
 export function databaseProblem(error: unknown, access: string): unknown {
   if (!(error instanceof DatabaseError)) return error;
@@ -62,7 +62,7 @@ function unavailable(detail: string, cause: unknown): Problem {
   return new Problem("database-unavailable", detail, { cause, headers: { "retry-after": "1" } });
 }
 
-/** A change may break a reference at either end, as it may set a column that others refer to. */
+/** An update can break a reference at either end: it may set a column that other rows refer to. */
 function brokenReference(access: string): string {
   if (access === "create") return "there is no row that this one refers to";
   if (access === "delete") return "another row refers to this one";

@@ -1,7 +1,7 @@
 import type { Dialect } from "../sql/dialect.ts";
 import type { SqlValue, Statement } from "../sql/fragment.ts";
 
-/** The rows of a statement, as arrays in the order of its select list, and how many it touched. */
+/** The rows of a statement, as arrays in the order of its select list, and how many it changed. */
 export interface QueryResult {
   /** One array for each row. */
   readonly rows: readonly (readonly SqlValue[])[];
@@ -9,7 +9,7 @@ export interface QueryResult {
   readonly changed: number;
 }
 
-/** What can run a statement: a driver, or the transaction that a unit of work is in. */
+/** Runs statements: a driver, or an open transaction. */
 export interface Connection {
   /** Runs one statement. Rejects with a {@link DatabaseError}. */
   query(statement: Statement): Promise<QueryResult>;
@@ -20,9 +20,9 @@ export interface Connection {
  * `tests/conformance/driver.ts`. Foreign errors leave a driver as a {@link DatabaseError}.
  */
 export interface Driver extends Connection {
-  /** What the engine does in its own way. */
+  /** What differs between the engines. */
   readonly dialect: Dialect;
-  /** What to show a person: scheme and place, never a password. */
+  /** For messages: the scheme and the path or host, never a password. */
   readonly label: string;
   /**
    * Runs `work` in a transaction: commits when it resolves, rolls back when it throws. Using the
@@ -30,31 +30,31 @@ export interface Driver extends Connection {
    */
   transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
   /**
-   * Calls back behind what this driver has committed, or may have: several commits may share a
-   * call. The answer ends that.
+   * Calls `listener` after this driver has committed, or may have: several commits may share a
+   * call. The function that it returns removes the listener.
    */
   onCommit(listener: () => void): () => void;
   /** Whether other processes may write to the database. */
   readonly isShared: boolean;
-  /** Between the processes that use the database; null where it carries no signals. */
+  /** Signals to the other processes that use the database; null where it carries none. */
   readonly signals: Signals | null;
-  /** Lets running work end, then lets go of the database. */
+  /** Waits for running work, then closes the database. */
   close(): Promise<void>;
 }
 
-/** A way to wake other processes. It may lose what it is given: who waits looks by itself, too. */
+/** Wakes other processes. A signal may be lost, so that listeners poll as well. */
 export interface Signals {
   /**
-   * Calls back for each signal of another process, and whenever some may have been missed. A lost
-   * connection is made again. `isAlone` says that commits close behind may have sent none.
+   * Calls `onSignal` for each signal of another process, and whenever some may have been missed. A
+   * lost connection is opened again. `isAlone` says that commits soon after may send no signal.
    */
-  listen(heard: (isAlone: boolean) => void): SignalChannel;
+  listen(onSignal: (isAlone: boolean) => void): SignalChannel;
 }
 
-/** The end of a line between processes. */
+/** An open connection for signals. */
 export interface SignalChannel {
-  /** Wakes the others, outside of every transaction. Never throws. */
+  /** Wakes the other processes, outside of every transaction. Never throws. */
   send(): void;
-  /** Hears no more. */
+  /** Stops listening. */
   close(): Promise<void>;
 }

@@ -16,9 +16,9 @@ export interface IntrospectOptions {
 
 /** The tables of a live database. */
 export interface Introspection {
-  /** What can be served. */
+  /** Tables that can be served. */
   readonly tables: readonly TableInfo[];
-  /** What cannot, and why. */
+  /** Tables and views that cannot, and why. */
   readonly leftOut: readonly LeftOut[];
 }
 
@@ -30,7 +30,7 @@ export interface LeftOut {
   readonly reason: string;
 }
 
-/** A table as the database describes it, before the tables are seen together. */
+/** A table as the database describes it, before its foreign keys are matched with the others. */
 export interface TableDraft {
   readonly name: string;
   readonly schema: string | null;
@@ -47,7 +47,7 @@ export interface ColumnDraft extends Omit<ColumnInfo, "primaryKey" | "references
   readonly defaultSql: string | null;
 }
 
-/** A foreign key as the database describes it; SQLite may leave out what it refers to: the key. */
+/** A foreign key as the database describes it; SQLite may leave out the columns that it refers to. */
 export interface ForeignKeyDraft extends Omit<ForeignKey, "references"> {
   readonly references: readonly string[] | null;
 }
@@ -57,7 +57,7 @@ export function isInternal(name: string): boolean {
   return name.startsWith("_service_") || /^sqlite_/i.test(name);
 }
 
-/** Makes tables of drafts: those without a key are left out, and foreign keys that lead to none. */
+/** Completes drafts. Tables without a key are left out, and foreign keys to tables not served. */
 export function completeDrafts(drafts: readonly TableDraft[]): Introspection {
   const served = drafts.filter(({ key }) => key.length > 0);
   const leftOut = drafts
@@ -80,7 +80,7 @@ function completeDraft(draft: TableDraft, served: readonly TableDraft[]): TableI
   return Object.freeze({ ...table, primaryKey });
 }
 
-/** The foreign key in the spelling of the columns; SQLite keeps that of the REFERENCES clause. */
+/** The foreign key as the columns are spelled; SQLite keeps the spelling of the REFERENCES clause. */
 function foreignKey(key: ForeignKeyDraft, from: TableDraft, to: TableDraft): ForeignKey[] {
   const columns = key.columns.map((name) => spelledBy(from, name));
   const references = (key.references ?? to.key).map((name) => spelledBy(to, name));
@@ -119,7 +119,7 @@ function completeColumn(
   return Object.freeze({ ...info, default: columnDefault(defaultSql, info) });
 }
 
-/** A constant, where the clause is a plain one, so that a body can be completed without asking. */
+/** A constant, where the clause is a plain one: it completes a body without a query. */
 function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | null {
   if (sql === null) return null;
   const database: ColumnDefault = { kind: "database", sql: column.primaryKey ? null : sql };
@@ -128,7 +128,7 @@ function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | 
   if (constant === undefined || column.generated) return database;
   if (/^null$/i.test(constant)) return null;
   const isText = constant.startsWith("'");
-  // What the database makes of `TRUE` or `9.50` in a text it knows best: SQLite makes 1 and 9.5.
+  // Only the database knows what `TRUE` or `9.50` is in a text: in SQLite it is 1 and 9.5.
   if (!isText && (column.kind === "text" || column.kind === "json")) return database;
   const text = isText ? constant.slice(1, -1).replaceAll("''", "'") : constant.toLowerCase();
   try {

@@ -4,8 +4,8 @@ import { DatabaseError } from "./database_error.ts";
 import type { Driver } from "./driver.ts";
 
 /**
- * The columns that an index of their table begins with. Of a database that cannot be asked now none
- * is known, and what stands on them then is read in the way that needs no index.
+ * The columns that an index of their table begins with. None of a database that cannot be reached
+ * now: rows are then read in the way that needs no index.
  */
 export async function leadingColumns(
   served: readonly TableOfDriver[],

@@ -12,27 +12,27 @@ import { introspectSqlite } from "./sqlite/introspect_sqlite.ts";
 export interface Database {
   /** Runs statements and transactions. */
   readonly driver: Driver;
-  /** What its engine does in its own way. */
+  /** What differs between the engines. */
   readonly dialect: Dialect;
-  /** What to show a person: scheme and place, never a password. */
+  /** For messages: the scheme and the path or host, never a password. */
   readonly label: string;
-  /** Creates the tables that are not there, all or none; those that are there stay as they are. */
+  /** Creates the missing tables, all or none; existing tables stay as they are. */
   createTables(tables: readonly TableLike<unknown, unknown>[]): Promise<void>;
-  /** Describes the tables that are there, and says which were left out and why. */
+  /** Describes the existing tables, and which were left out and why. */
   introspect(options?: IntrospectOptions): Promise<Introspection>;
-  /** Lets running transactions end, then lets go of the database. A second call does nothing. */
+  /** Waits for running transactions, then closes the database. A second call does nothing. */
   close(): Promise<void>;
 }
 
 /** How a database is opened. */
 export interface OpenDatabaseOptions {
-  /** Changes nothing and installs nothing: for a database that belongs to somebody else. */
+  /** Changes nothing and installs nothing: for a database of another program. */
   readonly readOnly?: boolean | undefined;
   /** How long a request waits for a lock or a connection. 5,000 by default. */
   readonly waitLimitMs?: number | undefined;
   /** The time of the machine by default. */
   readonly clock?: Clock | undefined;
-  /** Takes notices: another driver had to be taken, a Postgres cannot be reached now. */
+  /** Receives notices: another driver had to be taken, a Postgres cannot be reached now. */
   readonly observe?: Observer | undefined;
 }
 
@@ -69,11 +69,11 @@ function database(driver: Driver): Database {
   };
 }
 
-type Opener = (place: string, options: OpenDatabaseOptions) => Promise<Driver>;
+type Opener = (location: string, options: OpenDatabaseOptions) => Promise<Driver>;
 
 /**
- * Where the drivers are. Paths and not literal imports, nor types of them: Deno downloads whatever
- * such an import names, at every start, used or not.
+ * Where the drivers are. Paths and not literal imports, nor types of them: Deno downloads the
+ * packages behind a literal import at every start, used or not.
  */
 const drivers = {
   betterSqlite3: { file: "./sqlite/better_sqlite3_driver.ts", opener: "openBetterSqlite3" },
@@ -105,7 +105,7 @@ async function openDriver(url: string, options: OpenDatabaseOptions): Promise<Dr
   }
 }
 
-/** `sqlite:notes.db`, and the form with slashes that other programs write. */
+/** The path of `sqlite:notes.db`, and of the form with slashes that other programs write. */
 function pathOf(rest: string): string {
   const path = rest.startsWith("//") ? rest.slice(2) : rest;
   if (path === "") throw new Error("Cannot open a database without a path: use sqlite:PATH");
@@ -114,14 +114,14 @@ function pathOf(rest: string): string {
 
 async function openBy(
   driver: { readonly file: string; readonly opener: string },
-  place: string,
+  location: string,
   options: OpenDatabaseOptions,
 ): Promise<Driver> {
   const module: unknown = await import(driver.file);
-  // The table names the functions of that type; a test opens by each of them.
+  // `drivers` names functions of that type; a test opens a database by each of them.
   const { [driver.opener]: open } = module as Record<string, Opener>;
   if (open === undefined) throw new Error(`${driver.file} has no ${driver.opener}`);
-  return await open(place, options);
+  return await open(location, options);
 }
 
 async function openSqlite(path: string, options: OpenDatabaseOptions): Promise<Driver> {
@@ -133,7 +133,7 @@ async function openSqlite(path: string, options: OpenDatabaseOptions): Promise<D
 async function canLoadAddon(options: OpenDatabaseOptions): Promise<boolean> {
   try {
     const module: unknown = await import(drivers.betterSqlite3.file);
-    // Its second export, for this purpose alone.
+    // The driver exports it for this purpose alone.
     (module as { loadAddon: () => void }).loadAddon();
     return true;
   } catch (error) {

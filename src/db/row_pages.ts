@@ -3,21 +3,21 @@ import { keysetPosition } from "../plan/order.ts";
 import type { Connection } from "./driver.ts";
 import { type FetchedRows, fetchRows, type RowReader } from "./rows.ts";
 
-/** A read that is done by and by. Between two pages it holds nothing: no connection, no lock. */
+/** A read in pages. Between two pages it holds nothing: no connection, no lock. */
 export interface RowPages {
-  /** The rows behind those of the last call, at most `most`; fewer only where they end. */
-  next(most: number): Promise<FetchedRows>;
+  /** The rows after those of the last call, at most `maxRows`; fewer only at the end. */
+  next(maxRows: number): Promise<FetchedRows>;
 }
 
 /**
- * Walks through the rows of a plan, each page a seek to the position behind the one before: every
- * row that does not change meanwhile is met exactly once.
+ * Reads the rows of a plan in pages, each a seek to the position after the last row of the page
+ * before: a row that does not change during the read is in exactly one page.
  */
 export function rowPages(connection: Connection, plan: ReadPlan, reader: RowReader): RowPages {
   let { after } = plan;
   return {
-    async next(most) {
-      const page = await fetchRows(connection, { ...plan, after, limit: most }, reader);
+    async next(maxRows) {
+      const page = await fetchRows(connection, { ...plan, after, limit: maxRows }, reader);
       const last = page.stored.at(-1);
       if (last !== undefined) after = keysetPosition(last, plan.columns, plan.order);
       return page;

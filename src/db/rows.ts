@@ -12,10 +12,10 @@ import type { Dialect } from "../sql/dialect.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import type { Connection } from "./driver.ts";
 
-/** Told of a stored value that does not fit the kind of its column. */
+/** Called for a stored value that does not fit the kind of its column. */
 export type Misfit = (column: ColumnInfo) => void;
 
-/** Turns plans into statements and what they answer into rows, for one table and engine. */
+/** Compiles plans to statements and decodes their rows, for one engine. */
 export interface RowReader {
   readonly dialect: Dialect;
   readonly compile: Compile;
@@ -27,13 +27,13 @@ export interface RowReader {
   ): readonly Row[];
 }
 
-/** Rows as they are in process, and the stored values they were made of, column by column. */
+/** Rows as they are in process, and the stored values that they were decoded from. */
 export interface FetchedRows {
   readonly rows: readonly Row[];
   readonly stored: readonly (readonly SqlValue[])[];
 }
 
-/** Runs a plan that answers with rows. */
+/** Runs a plan that gives rows. */
 export function fetchRows(
   connection: Connection,
   plan: ReadPlan | InsertPlan | UpdatePlan,
@@ -46,25 +46,26 @@ export function fetchRows(
   }));
 }
 
-/** Related rows as they are in process, and for each the place of its key among those of the plan. */
+/** Related rows as they are in process. */
 export interface RelatedRows {
   readonly rows: readonly Row[];
+  /** For each row the index of its key among those of the plan. */
   readonly places: readonly number[];
 }
 
-/** Runs a plan that answers with rows related to others: those of one key together, in order. */
+/** Runs a plan that gives rows related to others: those of one key together, in order. */
 export async function fetchRelated(
   connection: Connection,
   plan: RelatedPlan,
   reader: RowReader,
 ): Promise<RelatedRows> {
   const { rows } = await connection.query(reader.compile(plan));
-  // The place stands behind the columns.
+  // The index of the key follows the columns.
   const places = rows.map((cells) => Number(cells[plan.columns.length]));
   return { rows: reader.toRows(rows, plan.columns), places: places };
 }
 
-/** Runs a plan that answers with a number. */
+/** Runs a plan that gives a number. */
 export async function fetchCount(
   connection: Connection,
   plan: CountPlan,
@@ -74,7 +75,7 @@ export async function fetchCount(
   return Number(rows[0]?.[0] ?? 0);
 }
 
-/** Runs a plan that answers with a guess; null where the engine has none. */
+/** Runs a plan that gives an estimate; null where the engine has none. */
 export async function fetchEstimate(
   connection: Connection,
   plan: EstimatePlan,
@@ -84,15 +85,15 @@ export async function fetchEstimate(
   return reader.dialect.estimate?.parse(rows[0]?.[0] ?? null) ?? null;
 }
 
-/** Makes a {@link RowReader}; it remembers how to read the column lists it has met. */
+/** Makes a {@link RowReader}, which keeps the decoders of each list of columns. */
 export function createRowReader(dialect: Dialect, misfit: Misfit): RowReader {
-  const known = new WeakMap<readonly ColumnInfo[], readonly CellReader[]>();
+  const known = new WeakMap<readonly ColumnInfo[], readonly CellDecoder[]>();
 
-  function readersOf(columns: readonly ColumnInfo[]): readonly CellReader[] {
-    const readers = known.get(columns) ??
-      columns.map((column) => cellReader(column, dialect, misfit));
-    known.set(columns, readers);
-    return readers;
+  function decodersOf(columns: readonly ColumnInfo[]): readonly CellDecoder[] {
+    const decoders = known.get(columns) ??
+      columns.map((column) => cellDecoder(column, dialect, misfit));
+    known.set(columns, decoders);
+    return decoders;
   }
 
   return {
@@ -100,36 +101,36 @@ export function createRowReader(dialect: Dialect, misfit: Misfit): RowReader {
     compile: createCompiler(dialect),
     misfit,
     toRows(cells, columns) {
-      const readers = readersOf(columns);
-      return cells.map((row) => toRow(row, readers));
+      const decoders = decodersOf(columns);
+      return cells.map((row) => toRow(row, decoders));
     },
   };
 }
 
-interface CellReader {
+interface CellDecoder {
   readonly name: string;
-  read(value: Exclude<SqlValue, null>): unknown;
+  decode(value: Exclude<SqlValue, null>): unknown;
 }
 
-function cellReader(column: ColumnInfo, dialect: Dialect, misfit: Misfit): CellReader {
+function cellDecoder(column: ColumnInfo, dialect: Dialect, misfit: Misfit): CellDecoder {
   const { name } = column;
   const decode = (value: SqlValue) => dialect.decode(value, column, misfit);
-  // Most cells are what they look like: a page is read in half the time without asking further.
+  // Most cells need no decoding: a page takes half the time when those skip the dialect.
   if (column.kind === "text") {
-    return { name, read: (value) => typeof value === "string" ? value : decode(value) };
+    return { name, decode: (value) => typeof value === "string" ? value : decode(value) };
   }
   if (column.kind === "integer") {
-    return { name, read: (value) => Number.isSafeInteger(value) ? value : decode(value) };
+    return { name, decode: (value) => Number.isSafeInteger(value) ? value : decode(value) };
   }
-  return { name, read: decode };
+  return { name, decode };
 }
 
-function toRow(cells: readonly SqlValue[], readers: readonly CellReader[]): Row {
+function toRow(cells: readonly SqlValue[], decoders: readonly CellDecoder[]): Row {
   const row: Record<string, unknown> = {};
   let index = 0;
-  for (const { name, read } of readers) {
+  for (const { name, decode } of decoders) {
     const cell = cells[index++] ?? null;
-    row[name] = cell === null ? null : read(cell);
+    row[name] = cell === null ? null : decode(cell);
   }
   return row;
 }

@@ -1,58 +1,58 @@
 import type { Clock } from "../../runtime/runtime.ts";
 import { DatabaseError } from "../database_error.ts";
 
-/** Somebody who waits for a turn. */
+/** A job that waits for its turn. */
 export interface QueuedJob {
-  /** When it began to wait, by the clock that never jumps. */
+  /** When it began to wait, by the monotonic clock. */
   readonly enqueuedAt: number;
-  /** Tells it that its turn will not come. */
+  /** Called when its turn will not come. */
   reject(error: unknown): void;
 }
 
-/** First come, first served; whoever waits longer than the limit is refused as `unavailable`. */
+/** First in, first out; a job that waits longer than the limit is rejected as `unavailable`. */
 export class JobQueue<T extends QueuedJob> {
-  readonly #waiters: T[] = [];
+  readonly #jobs: T[] = [];
   readonly #limitMs: number;
   readonly #clock: Clock;
   #cancelTimer: (() => void) | null = null;
 
-  /** Nobody waits yet. */
+  /** The queue is empty at first. */
   constructor(limitMs: number, clock: Clock) {
     this.#limitMs = limitMs;
     this.#clock = clock;
   }
 
-  /** How many wait. */
+  /** How many jobs wait. */
   get length(): number {
-    return this.#waiters.length;
+    return this.#jobs.length;
   }
 
-  /** The one whose turn is next. */
+  /** The job whose turn is next. */
   get first(): T | undefined {
-    return this.#waiters[0];
+    return this.#jobs[0];
   }
 
-  /** Joins at the end. */
-  enqueue(waiter: T): void {
-    this.#waiters.push(waiter);
-    // One timer serves all: the first in the line is the first whose time is over.
+  /** Adds a job at the end. */
+  enqueue(job: T): void {
+    this.#jobs.push(job);
+    // One timer serves all jobs: the first in the queue is the first whose time is over.
     if (this.#cancelTimer === null) this.#expireAfter(this.#limitMs);
   }
 
-  /** The first one's turn has come. */
+  /** Removes the first job. */
   dequeue(): T | undefined {
-    return this.#waiters.shift();
+    return this.#jobs.shift();
   }
 
-  /** Those whose turn was in vain are first again. */
-  putBack(waiters: readonly T[]): void {
-    this.#waiters.unshift(...waiters);
+  /** Puts jobs that have to run again before all others. */
+  putBack(jobs: readonly T[]): void {
+    this.#jobs.unshift(...jobs);
   }
 
-  /** Refuses everybody, and lets the clock go. */
+  /** Rejects all jobs, and stops the timer. */
   rejectAll(reason: string): void {
     this.#cancelTimer?.();
-    for (const waiter of this.#waiters.splice(0)) waiter.reject(unavailable(reason));
+    for (const job of this.#jobs.splice(0)) job.reject(unavailable(reason));
   }
 
   #expireAfter(delayMs: number): void {
@@ -70,7 +70,7 @@ export class JobQueue<T extends QueuedJob> {
   }
 }
 
-/** The refusal of a write that has not begun. */
+/** The error of a write that has not begun. */
 export function unavailable(reason: string): DatabaseError {
   return new DatabaseError("unavailable", new Error(`Cannot write to the database: ${reason}`));
 }
