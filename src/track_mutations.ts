@@ -6,11 +6,11 @@ import type { Database } from "./db/open_database.ts";
 import { setUpChangeLog } from "./db/changes/set_up_change_log.ts";
 
 /**
- * Sees to it that every change of the tables is recorded, whoever makes it: a custom route, a
- * script, another program. What is recorded reaches the subscribers of every process that serves
- * the database. Does nothing where that is so already. Tables that {@link Database.introspect} has
- * found are taken, too: call it before `createApp`, which otherwise lets the requests record
- * themselves there.
+ * Makes the database record every change of the tables, whichever program makes it: a custom route,
+ * a script, another program. Recorded changes reach the subscribers of every process that serves
+ * the database. Does nothing for tables that are recorded already. Accepts tables of
+ * {@link Database.introspect}, too: call it before `createApp`, which otherwise records only the
+ * writes of its own requests there.
  *
  * @example
  * ```ts

@@ -1,114 +1,114 @@
 import type { Clock } from "../../runtime/runtime.ts";
 import type { Driver } from "../driver.ts";
 
-/** Says when it may be worth a look at the log. A look may find nothing. */
+/** Says when the log may have something new. A read after a hint may find nothing. */
 export interface ChangeHints {
-  /** Calls back at every hint; the answer ends that. */
-  add(look: () => void): () => void;
+  /** Calls `listener` at every hint; the function that it returns removes it. */
+  add(listener: () => void): () => void;
   /** Gives no more hints. */
   close(): Promise<void>;
 }
 
 /**
- * The hints of one database: what this process commits, what others say, and a look every now and
- * then, which alone is enough. Nothing is polled while nobody listens; other processes are told of
- * commits from here all the same.
+ * The hints of one database: the commits of this process, the signals of other processes, and
+ * polling, which alone is enough. Without a listener nothing is polled; commits of this process are
+ * signalled to other processes all the same.
  */
 export function changeHints(
   driver: Driver,
   clock: Clock,
   findUntracked: (() => Promise<void>) | null = null,
 ): ChangeHints {
-  const looks = new Set<() => void>();
-  const tell = () => {
-    for (const look of looks) look();
+  const listeners = new Set<() => void>();
+  const notify = () => {
+    for (const listener of listeners) listener();
   };
-  const poll = driver.isShared ? polling(driver, clock, { tell, findUntracked }) : null;
-  const line = driver.signals?.listen((isAlone) => {
-    if (isAlone) poll?.lookSoon();
-    else poll?.hurry();
-    tell();
+  const polling = driver.isShared ? createPolling(driver, clock, { notify, findUntracked }) : null;
+  const channel = driver.signals?.listen((isAlone) => {
+    if (isAlone) polling?.pollSoon();
+    else polling?.speedUp();
+    notify();
   }) ?? null;
-  const announce = line === null ? null : throttled(announceMs, clock, () => line.send());
-  const stop = driver.onCommit(() => {
-    poll?.hurry();
-    announce?.ask();
-    tell();
+  const signal = channel === null ? null : throttled(signalMs, clock, () => channel.send());
+  const stopListening = driver.onCommit(() => {
+    polling?.speedUp();
+    signal?.run();
+    notify();
   });
   return {
-    add(look) {
-      // Of its own, so that one function can be added twice.
-      const own = () => look();
-      looks.add(own);
-      poll?.start();
+    add(listener) {
+      // A function of its own, so that one listener can be added twice.
+      const entry = () => listener();
+      listeners.add(entry);
+      polling?.start();
       return () => {
-        looks.delete(own);
-        if (looks.size === 0) poll?.stop();
+        listeners.delete(entry);
+        if (listeners.size === 0) polling?.stop();
       };
     },
     async close() {
-      stop();
-      poll?.stop();
-      announce?.cancel();
-      looks.clear();
-      await line?.close();
+      stopListening();
+      polling?.stop();
+      signal?.cancel();
+      listeners.clear();
+      await channel?.close();
     },
   };
 }
 
-/** One signal to other processes covers all that is committed meanwhile. */
-const announceMs = 5;
+/** One signal to other processes covers all commits of this interval. */
+const signalMs = 5;
 
-/** How long behind a signal transactions are looked for that ran beside the one that sent it. */
+/** How long after a signal to poll for transactions that ran beside the one that sent it. */
 const soonMs = 10;
 
 interface Polling {
   start(): void;
-  /** Something happens: the looks behind the next one come sooner. */
-  hurry(): void;
-  /** The next look comes at once, almost. */
-  lookSoon(): void;
+  /** Something happened: the polls after the next one come sooner. */
+  speedUp(): void;
+  /** The next poll comes almost at once. */
+  pollSoon(): void;
   stop(): void;
 }
 
-interface Finder {
-  readonly tell: () => void;
-  /** Records that other programs wrote what is not recorded; null where everything is. */
+interface PollingListener {
+  readonly notify: () => void;
+  /** Records that other programs wrote to tables without triggers; null where all have them. */
   readonly findUntracked: (() => Promise<void>) | null;
 }
 
-function polling(driver: Driver, clock: Clock, finder: Finder): Polling {
-  const { look, shortestMs, maxMs } = driver.dialect.engine === "sqlite"
-    ? sqlitePolling(driver, finder)
-    : { look: postgresLook(finder.tell), shortestMs: 100, maxMs: 500 };
-  let delayMs = shortestMs;
+function createPolling(driver: Driver, clock: Clock, listener: PollingListener): Polling {
+  const { poll, minMs, maxMs } = driver.dialect.engine === "sqlite"
+    ? sqlitePolling(driver, listener)
+    : { poll: postgresPoll(listener.notify), minMs: 100, maxMs: 500 };
+  let delayMs = minMs;
   let cancel: (() => void) | null = null;
-  /** Tells a look that is under way that nobody waits for it any more. */
+  /** A poll that runs while this changes schedules no other. */
   let round = 0;
 
-  function next(): void {
+  function schedule(): void {
     const started = round;
     cancel = clock.after(delayMs, async () => {
-      const isNews = await look();
+      const isNews = await poll();
       if (round !== started) return;
-      delayMs = isNews ? shortestMs : Math.min(delayMs * 1.5, maxMs);
-      next();
+      delayMs = isNews ? minMs : Math.min(delayMs * 1.5, maxMs);
+      schedule();
     });
   }
 
   return {
     start() {
-      if (cancel === null) next();
+      if (cancel === null) schedule();
     },
-    hurry() {
-      delayMs = shortestMs;
+    speedUp() {
+      delayMs = minMs;
     },
-    lookSoon() {
+    pollSoon() {
       if (cancel === null) return;
       round++;
       cancel();
       delayMs = soonMs;
-      next();
+      schedule();
     },
     stop() {
       round++;
@@ -119,66 +119,69 @@ function polling(driver: Driver, clock: Clock, finder: Finder): Polling {
 }
 
 interface PollingMethod {
-  /** Looks, and gives whether there was any news. */
-  readonly look: () => Promise<boolean>;
-  readonly shortestMs: number;
+  /** Gives whether there was anything new. */
+  readonly poll: () => Promise<boolean>;
+  readonly minMs: number;
   readonly maxMs: number;
 }
 
 /** SQLite counts the commits of all other connections, and reading the count costs nothing. */
-function sqlitePolling(driver: Driver, { tell, findUntracked }: Finder): PollingMethod {
+function sqlitePolling(
+  driver: Driver,
+  { notify, findUntracked }: PollingListener,
+): PollingMethod {
   let known: unknown = null;
 
-  async function look(): Promise<boolean> {
+  async function poll(): Promise<boolean> {
     const version = await driver.query({ text: "PRAGMA data_version", values: [] }).then(
       ({ rows }) => rows[0]?.[0],
-      // Whoever looks at the log meets the fault, too, and there it is told.
+      // By contract: the read of the log after the hint meets the same error, and reports it.
       () => null,
     );
     const isNews = version !== known;
-    // Where it fails the next look tries again: the count is still another one.
+    // Where it fails the next poll tries again: the count is still different.
     const isFound = !isNews || findUntracked === null ||
       await findUntracked().then(() => true, () => false);
     if (isFound) known = version;
-    if (isNews) tell();
+    if (isNews) notify();
     return isNews;
   }
 
-  return { look, shortestMs: 25, maxMs: 100 };
+  return { poll, minMs: 25, maxMs: 100 };
 }
 
-/** Looking at the log of a Postgres costs no more than asking whether one should. */
-function postgresLook(tell: () => void): () => Promise<boolean> {
+/** Reading the log of a Postgres costs no more than finding out whether to read it. */
+function postgresPoll(notify: () => void): () => Promise<boolean> {
   return () => {
-    tell();
+    notify();
     return Promise.resolve(false);
   };
 }
 
-interface Announcement {
-  ask(): void;
+interface Throttled {
+  run(): void;
   cancel(): void;
 }
 
-/** Runs `work` at once, and what is asked for soon after that together, later. */
-function throttled(intervalMs: number, clock: Clock, work: () => void): Announcement {
-  let rest: (() => void) | null = null;
+/** Runs `work` at once; all runs within the interval after that become one, at its end. */
+function throttled(intervalMs: number, clock: Clock, work: () => void): Throttled {
+  let cancelTimer: (() => void) | null = null;
   let isWanted = false;
 
-  function run(): void {
+  function runNow(): void {
     isWanted = false;
     work();
-    rest = clock.after(intervalMs, () => {
-      rest = null;
-      if (isWanted) run();
+    cancelTimer = clock.after(intervalMs, () => {
+      cancelTimer = null;
+      if (isWanted) runNow();
     });
   }
 
   return {
-    ask() {
-      if (rest === null) run();
+    run() {
+      if (cancelTimer === null) runNow();
       else isWanted = true;
     },
-    cancel: () => rest?.(),
+    cancel: () => cancelTimer?.(),
   };
 }

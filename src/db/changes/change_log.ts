@@ -3,65 +3,66 @@ import type { QueryResult } from "../driver.ts";
 import type { Statement } from "../../sql/fragment.ts";
 
 /**
- * Where somebody stands in the log: every change that it covers is known. Good in any process that
- * serves the same database; {@link ChangeLog.print} makes the text of it that clients hold.
+ * How far a reader of the log has come: it has read every change that the position covers. Valid in
+ * every process that serves the same database; clients hold its text, which
+ * {@link ChangeLog.print} makes.
  */
 export type Position = SequencePosition | SnapshotPosition;
 
-/** SQLite: numbers are given under the one write lock, so that their order is that of commits. */
+/** SQLite: numbers are drawn under the one write lock, so that their order is that of commits. */
 export interface SequencePosition {
-  /** Tells it from the other form. */
+  /** Distinguishes it from the other form. */
   readonly kind: "sequence";
-  /** Which life of the log it belongs to: a number of another life means nothing. */
+  /** The epoch of the log that it belongs to: a number of another epoch means nothing. */
   readonly epoch: string;
   /** The last change that is covered. */
   readonly seq: number;
 }
 
-/** Postgres: the transactions that a snapshot sees. Numbers are given before commits there. */
+/** Postgres: the transactions that a snapshot sees. Numbers are drawn before commits there. */
 export interface SnapshotPosition {
-  /** Tells it from the other form. */
+  /** Distinguishes it from the other form. */
   readonly kind: "snapshot";
-  /** Which life of the log it belongs to. */
+  /** The epoch of the log that it belongs to. */
   readonly epoch: string;
   /** Every transaction below is covered. */
   readonly xmin: bigint;
   /** No transaction from here on is covered. */
   readonly xmax: bigint;
-  /** Those between that were still running, and are not covered. Ascending. */
+  /** Transactions between the two that were running, and are not covered. Ascending. */
   readonly running: readonly bigint[];
 }
 
-/** One change of one row, read back from the log: committed, whoever made it. */
+/** A committed change of one row, whichever program made it. */
 export interface Change {
   /** Grows with every change of the same row. */
   readonly seq: number;
   /** The transaction that made it, where positions are snapshots; else null. */
   readonly transaction: bigint | null;
-  /** What was changed. */
+  /** The table of the row. */
   readonly table: TableInfo;
   /**
-   * `truncate` took every row away without naming them; `touch` says that something was changed
-   * and nobody knows what. Both have no rows.
+   * `truncate` removed all rows without naming them; `touch` says that something was changed, and
+   * it is not known what. Both have no rows.
    */
   readonly kind: "insert" | "update" | "delete" | "truncate" | "touch";
-  /** The whole row as it was, hidden columns included; null for what was not there. */
+  /** The whole row before the change, hidden columns included; null for an insert. */
   readonly before: Row | null;
-  /** The whole row as it became. */
+  /** The whole row after the change; null for a delete. */
   readonly after: Row | null;
-  /** What the client that created the row called it; else null. */
+  /** The name that the client gave to the row that it created; else null. */
   readonly optimisticId: string | null;
-  /** About how much memory its rows take. */
+  /** About the size of its rows in memory. */
   readonly sizeBytes: number;
 }
 
-/** The next changes behind a position. */
+/** The next changes after a position. */
 export interface Step {
   /** In an order in which the changes of one row follow each other as they happened. */
   readonly changes: readonly Change[];
   /**
-   * Where one stands behind them; null when more of the same step follow (a large one comes in
-   * parts): ask again with the step itself.
+   * The position after them; null when more of the same step follow (a large step comes in parts):
+   * pass the step itself to {@link ChangeLog.next}.
    */
   readonly to: Position | null;
 }
@@ -70,29 +71,29 @@ export interface Step {
 export interface ChangeLog {
   /** The tables whose changes are in it. */
   readonly tables: ReadonlySet<TableInfo>;
-  /** Random, kept in the database, and never sent to anybody. */
+  /** Random, kept in the database, and never sent to a client. */
   readonly secret: string;
   /** Where the log ends now. */
   end(): Promise<Position>;
-  /** The first changes behind a position or of an unfinished step; null where history is lost. */
+  /** The next changes after a position or of an unfinished step; null where history is lost. */
   next(from: Position | Step): Promise<Step | null>;
   /**
-   * Runs a read, by one statement, together with the position that it was read at. Without any
+   * Runs a SELECT, and gives the position that it was read at in the same statement. Without any
    * row the position may be a little older than the read.
    */
   readAt(statement: Statement): Promise<QueryResult & { readonly position: Position }>;
   /** Whether a position covers a change. */
   covers(position: Position, change: Change): boolean;
-  /** Whether `position` covers all that `earlier` covers. May answer false when in doubt. */
+  /** Whether `position` covers all that `earlier` covers. May be false when in doubt. */
   includes(position: Position, earlier: Position): boolean;
-  /** A position as a text, of which the token of a client is made. */
+  /** A position as a text, which the resume tokens of clients hold. */
   print(position: Position): string;
-  /** The position of a text; null for what is none of this database's. */
+  /** The position of a text; null for a text of another database or epoch. */
   parse(text: string): Position | null;
-  /** Calls back whenever there may be something new; the answer ends that. */
-  onHint(look: () => void): () => void;
-  /** Forgets what is older than the retention time. */
+  /** Calls `listener` when there may be something new; the function that it returns removes it. */
+  onHint(listener: () => void): () => void;
+  /** Deletes changes that are older than the retention time. */
   purge(): Promise<void>;
-  /** Ends what it listens to and polls by. The database stays open. */
+  /** Stops listening and polling. The database stays open. */
   close(): Promise<void>;
 }

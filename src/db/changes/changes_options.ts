@@ -4,8 +4,8 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 /** How changes are recorded, and for how long. */
 export interface ChangesOptions {
   /**
-   * `"triggers"`, the default: the database records every change, whoever makes it. `"service"`:
-   * only what this service writes is recorded, for where no trigger may be installed.
+   * `"triggers"`, the default: the database records every change, whichever program makes it.
+   * `"service"`: only writes of this service are recorded, for where no trigger may be installed.
    */
   readonly mode?: "triggers" | "service" | undefined;
   /** Columns that are never recorded. A key cannot be left out. */
@@ -24,10 +24,10 @@ export interface ResolvedChangesOptions {
   readonly maxRows: number;
 }
 
-/** Nothing younger is forgotten: those who read the log stay behind its end by less. */
+/** Younger changes are never deleted: readers of the log lag by less. */
 export const minRetentionMs = 300_000;
 
-/** Fills in the defaults. Throws a plain Error for what cannot be meant. */
+/** Fills in the defaults. Throws a plain Error for values that cannot be meant. */
 export function resolveChangesOptions(options: ChangesOptions = {}): ResolvedChangesOptions {
   const { mode = "triggers", exclude = [], retentionMs = 3_600_000, maxRows = 1_000_000 } = options;
   if (mode !== "triggers" && mode !== "service") {

@@ -1,8 +1,8 @@
-/** Those who want to know of commits. */
+/** The functions to call after commits. */
 export interface CommitListeners {
-  /** Adds one; the answer takes it away. */
+  /** Adds one; the function that it returns removes it. */
   add(listener: () => void): () => void;
-  /** Tells all of them, which costs nothing when there are none. */
+  /** Calls all of them. */
   notify(): void;
 }
 
@@ -11,10 +11,10 @@ export function commitListeners(): CommitListeners {
   const listeners = new Set<() => void>();
   return {
     add(listener) {
-      // Of its own, so that one function can be added twice.
-      const own = () => listener();
-      listeners.add(own);
-      return () => void listeners.delete(own);
+      // A function of its own, so that one listener can be added twice.
+      const entry = () => listener();
+      listeners.add(entry);
+      return () => void listeners.delete(entry);
     },
     notify() {
       for (const listener of listeners) listener();

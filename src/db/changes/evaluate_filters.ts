@@ -7,7 +7,7 @@ import type { Dialect } from "../../sql/dialect.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import type { Connection } from "../driver.ts";
 
-/** What is asked of the database: every filter about every row. */
+/** Every filter is evaluated on every row. */
 export interface FilterEvaluation {
   readonly table: TableInfo;
   /** Rows as a change left them; they need not be in the table any more. */
@@ -16,45 +16,45 @@ export interface FilterEvaluation {
 }
 
 /**
- * Whether the images pass the filters, as a list would decide it: the answer at `[i][f]` is for
- * `images[i]` and `filters[f]`. Related rows are those that the database has now.
+ * Whether the images pass the filters, as in a list: the result at `[i][f]` is for `images[i]` and
+ * `filters[f]`. Related rows are those that the database has now.
  *
  * One statement, unless there are very many rows or values, or rows whose values do not fit.
  */
 export async function evaluateFilters(
   connection: Connection,
   dialect: Dialect,
-  question: FilterEvaluation,
+  evaluation: FilterEvaluation,
 ): Promise<readonly (readonly boolean[])[]> {
-  const { table, images, filters } = question;
-  const columns = columnsOf(question);
+  const { table, images, filters } = evaluation;
+  const columns = columnsOf(evaluation);
   const rows = images.map((image) => storedRow(image, columns, dialect));
-  const answers = images.map(() => new Array<boolean>(filters.length).fill(false));
+  const results = images.map(() => new Array<boolean>(filters.length).fill(false));
   for (const part of filterParts(filters, dialect)) {
-    for (const places of groupsOf(rows, columns, dialect)) {
-      const some = places.map((place) => rows[place] ?? []);
+    for (const indexes of imageBatches(rows, columns, dialect)) {
+      const batch = indexes.map((index) => rows[index] ?? []);
       const statement = compileFiltersOnImages(
-        { table, columns, rows: some, filters: part.filters },
+        { table, columns, rows: batch, filters: part.filters },
         dialect,
       );
-      const result = await connection.query(statement);
-      for (const [number, ...truths] of result.rows) {
-        const answer = answers[places[Number(number) - 1] ?? -1];
+      const evaluated = await connection.query(statement);
+      for (const [number, ...truths] of evaluated.rows) {
+        const result = results[indexes[Number(number) - 1] ?? -1];
         truths.forEach((truth, index) => {
-          if (answer !== undefined) answer[part.from + index] = isTrue(truth);
+          if (result !== undefined) result[part.from + index] = isTrue(truth);
         });
       }
     }
   }
-  return answers;
+  return results;
 }
 
-/** A truth as a driver reads it: Postgres says it by a letter, SQLite by a number. */
+/** A truth as a driver reads it: a letter of Postgres, a number of SQLite. */
 export function isTrue(truth: SqlValue): boolean {
   return truth === 1 || truth === "t";
 }
 
-/** What the filters look at; everything where SQL of somebody else may look at anything. */
+/** The columns that the filters read; all columns where a filter has SQL of the application. */
 function columnsOf({ table, filters }: FilterEvaluation): readonly ColumnInfo[] {
   const used = new Set<ColumnInfo>();
   const isPlain = filters.every((filter) => collect(filter, used));
@@ -62,7 +62,7 @@ function columnsOf({ table, filters }: FilterEvaluation): readonly ColumnInfo[] 
   return isPlain && table.own ? table.columns.filter((column) => used.has(column)) : table.columns;
 }
 
-/** False where it cannot be told what is looked at. */
+/** False where it is not known which columns a filter reads. */
 function collect(filter: Filter, used: Set<ColumnInfo>): boolean {
   switch (filter.kind) {
     case "all":
@@ -93,29 +93,30 @@ function storedRow(
   });
 }
 
-/** The places of rows that one statement may hold together. */
-function groupsOf(
+/** The indexes of rows that one statement may hold together. */
+function imageBatches(
   rows: readonly (readonly SqlValue[])[],
   columns: readonly ColumnInfo[],
   { images, maxValues }: Dialect,
 ): readonly (readonly number[])[] {
-  const most = Math.min(images.maxRows, Math.floor(maxValues / 2 / Math.max(1, columns.length)));
+  const maxPerValues = Math.floor(maxValues / 2 / Math.max(1, columns.length));
+  const maxLength = Math.min(images.maxRows, maxPerValues);
   const open = new Map<string, number[]>();
-  const groups: number[][] = [];
-  rows.forEach((row, place) => {
-    const likeness = images.batchKey(row, columns);
-    let group = open.get(likeness);
-    if (group === undefined || group.length === most) {
-      group = [];
-      open.set(likeness, group);
-      groups.push(group);
+  const batches: number[][] = [];
+  rows.forEach((row, index) => {
+    const key = images.batchKey(row, columns);
+    let batch = open.get(key);
+    if (batch === undefined || batch.length === maxLength) {
+      batch = [];
+      open.set(key, batch);
+      batches.push(batch);
     }
-    group.push(place);
+    batch.push(index);
   });
-  return groups;
+  return batches;
 }
 
-/** Filters that one statement has room for: every value is bound, every answer is a column. */
+/** Filters that one statement has room for: every value is bound, every filter is a column. */
 export function filterParts(
   filters: readonly Filter[],
   { maxValues }: Dialect,
@@ -138,7 +139,7 @@ export function filterParts(
   return parts;
 }
 
-/** A planner's work grows faster than the number of subqueries that it has before it. */
+/** The work of a planner grows faster than the number of subqueries. */
 const maxFilters = 100;
 
 function countValues(filter: Filter): number {

@@ -7,17 +7,17 @@ import type { Dialect } from "../../sql/dialect.ts";
 import type { DecodeImage } from "./logged_change.ts";
 import type { RowReader } from "../rows.ts";
 
-/** What an engine writes into images. */
+/** How an engine writes images. */
 interface ImageFormat {
-  /** The columns as they are written, by their names in the database. */
-  members(image: string): ReadonlyMap<string, string>;
-  /** What a driver would have read of the column. */
-  cell(raw: string, column: ColumnInfo): SqlValue;
+  /** The values as they are written, by the names of their columns in the database. */
+  parse(image: string): ReadonlyMap<string, string>;
+  /** A value as a driver would have read it from its column. */
+  decodeCell(raw: string, column: ColumnInfo): SqlValue;
 }
 
 /**
- * Reads images as the same row would be read from its table. Columns that are never recorded are
- * absent; one that came into the table later than the image is null.
+ * Decodes images to rows as a read of the table gives them. Columns that are never recorded are
+ * absent; a column that was added to the table after the image is null.
  */
 export function imageDecoder(
   reader: RowReader,
@@ -34,10 +34,10 @@ export function imageDecoder(
 
   return (image, table) => {
     const columns = columnsOf(table);
-    const members = format.members(image);
+    const members = format.parse(image);
     const cells = columns.map((column) => {
-      const raw = members.get(column.dbName) ?? respelled(members, column.dbName);
-      return raw === undefined ? null : format.cell(raw, column);
+      const raw = members.get(column.dbName) ?? inAnyCase(members, column.dbName);
+      return raw === undefined ? null : format.decodeCell(raw, column);
     });
     const [row = {}] = reader.toRows([cells], columns);
     return row;
@@ -45,12 +45,12 @@ export function imageDecoder(
 }
 
 const formats: Readonly<Record<Dialect["engine"], ImageFormat>> = {
-  sqlite: { members: parseSqliteImage, cell: decodeSqliteCell },
-  postgres: { members: jsonMembers, cell: decodePostgresCell },
+  sqlite: { parse: parseSqliteImage, decodeCell: decodeSqliteCell },
+  postgres: { parse: jsonMembers, decodeCell: decodePostgresCell },
 };
 
-/** SQLite finds columns whatever the case of their names; a declaration may differ in it. */
-function respelled(members: ReadonlyMap<string, string>, name: string): string | undefined {
+/** SQLite ignores the case of names, so that a declaration may differ from the image in it. */
+function inAnyCase(members: ReadonlyMap<string, string>, name: string): string | undefined {
   const lower = name.toLowerCase();
   for (const [other, raw] of members) if (other.toLowerCase() === lower) return raw;
   return undefined;

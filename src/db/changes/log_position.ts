@@ -1,32 +1,32 @@
 import type { Change, Position, SequencePosition, SnapshotPosition } from "./change_log.ts";
 
-/** The resume token of a position: `s.<epoch>.<seq>` or `p.<epoch>.<xmin>.<xmax>[.<running>]`. */
+/** A position as a text: `s.<epoch>.<seq>` or `p.<epoch>.<xmin>.<xmax>[.<running>]`. */
 export function printPosition(position: Position): string {
   if (position.kind === "sequence") return `s.${position.epoch}.${position.seq}`;
   const { epoch, xmin, xmax, running } = position;
   const parts = ["p", epoch, xmin.toString(36), xmax.toString(36)];
   if (running.length > 0) {
-    parts.push(steps(running, xmin).map((step) => step.toString(36)).join("-"));
+    parts.push(gaps(running, xmin).map((gap) => gap.toString(36)).join("-"));
   }
   return parts.join(".");
 }
 
-/** The position of a token; null for whatever {@link printPosition} would not have written. */
+/** The position of a text; null for a text that {@link printPosition} would not have written. */
 export function parsePosition(token: string): Position | null {
   if (token.length > maxTokenLength) return null;
   const position = parseSequence(token) ?? parseSnapshot(token);
   return position !== null && printPosition(position) === token ? position : null;
 }
 
-/** Whether a position covers a change of the same life of the log. */
+/** Whether a position covers a change of the same epoch. */
 export function covers(position: Position, change: Change): boolean {
   if (position.kind === "sequence") return change.seq <= position.seq;
   return change.transaction !== null && sees(position, change.transaction);
 }
 
 /**
- * The position right behind a change that follows `position` in the log; null where a position
- * cannot stand between the changes of a step.
+ * The position right after a change that follows `position` in the log; null where there is no
+ * position between the changes of a step.
  */
 export function positionAfter(position: Position, change: Change): Position | null {
   return position.kind === "sequence" ? { ...position, seq: change.seq } : null;
@@ -43,17 +43,17 @@ export function includes(position: Position, earlier: Position): boolean {
 }
 
 /**
- * How far a position is, as a number: whoever covers more has a greater one, in every process that
- * serves the database. The numbers of changes cannot serve for that where they are drawn before
- * commits.
+ * How far a position is, as a number: a position that covers more has a greater one, in every
+ * process that serves the database. The numbers of changes are not usable for that where they are
+ * drawn before commits.
  */
 export function positionOrdinal(position: Position): number {
   if (position.kind === "sequence") return position.seq;
-  // The transactions that have ended. None of them ever runs again, so there are only more.
+  // The number of transactions that have ended, which only grows.
   return Number(position.xmax) - position.running.length;
 }
 
-/** Reads what Postgres writes: `xmin:xmax:xip,xip`. */
+/** Parses the text of a `pg_snapshot`: `xmin:xmax:xip,xip`. */
 export function snapshotPosition(text: string, epoch: string): SnapshotPosition {
   const [xmin = "", xmax = "", running = ""] = text.split(":");
   return {
@@ -65,12 +65,12 @@ export function snapshotPosition(text: string, epoch: string): SnapshotPosition 
   };
 }
 
-/** The same as Postgres reads it. */
+/** The text of a `pg_snapshot`. */
 export function snapshotText({ xmin, xmax, running }: SnapshotPosition): string {
   return `${xmin}:${xmax}:${running.join(",")}`;
 }
 
-/** Thousands of transactions at once; a header may hold as much. */
+/** Enough for thousands of running transactions, and a header may be as long. */
 const maxTokenLength = 8_000;
 
 const sequenceToken = /^s\.([0-9a-f]{16})\.(\d{1,16})$/;
@@ -89,11 +89,11 @@ function parseSnapshot(token: string): SnapshotPosition | null {
   const [xmin, xmax] = [fromBase36(low), fromBase36(high)];
   const running: bigint[] = [];
   let last = xmin;
-  for (const step of rest?.split("-") ?? []) {
-    last += fromBase36(step);
+  for (const gap of rest?.split("-") ?? []) {
+    last += fromBase36(gap);
     running.push(last);
   }
-  // A server reads none but those in which each number has its place.
+  // A server refuses a snapshot whose numbers are not in order.
   const isOrdered = xmin > 0n && xmin <= xmax && xmax < largestXid && last <= xmax &&
     running.every((xid, index) => xid < xmax && (index === 0 || xid > (running[index - 1] ?? 0n)));
   return isOrdered ? { kind: "snapshot", epoch, xmin, xmax, running } : null;
@@ -101,14 +101,14 @@ function parseSnapshot(token: string): SnapshotPosition | null {
 
 const largestXid = 2n ** 63n;
 
-/** Digits one by one: there is no parser of a bigint in base 36. */
+/** Digit by digit, because nothing built in parses a bigint in base 36. */
 function fromBase36(text: string): bigint {
   let value = 0n;
   for (const digit of text.slice(0, 13)) value = value * 36n + BigInt(parseInt(digit, 36));
   return value;
 }
 
-function steps(running: readonly bigint[], xmin: bigint): bigint[] {
+function gaps(running: readonly bigint[], xmin: bigint): bigint[] {
   return running.map((xid, index) => xid - (running[index - 1] ?? xmin));
 }
 

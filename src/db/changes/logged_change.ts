@@ -1,7 +1,7 @@
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 import type { Change } from "./change_log.ts";
 
-/** A row of the log, and how to read its images. */
+/** A row of the log, its images not decoded yet. */
 export interface LoggedRow {
   readonly seq: number;
   readonly transaction: bigint | null;
@@ -13,10 +13,10 @@ export interface LoggedRow {
   readonly optimisticId: string | null;
 }
 
-/** Makes a row of an image. */
+/** An image → the row. */
 export type DecodeImage = (image: string, table: TableInfo) => Row;
 
-/** A change whose images are read when somebody asks for them, once. */
+/** A change that decodes each image once, at its first use. */
 export class LoggedChange implements Change {
   readonly seq: number;
   readonly transaction: bigint | null;
@@ -24,11 +24,11 @@ export class LoggedChange implements Change {
   readonly kind: Change["kind"];
   readonly optimisticId: string | null;
   readonly sizeBytes: number;
-  readonly #read: DecodeImage;
+  readonly #decode: DecodeImage;
   #before: string | Row | null;
   #after: string | Row | null;
 
-  constructor(row: LoggedRow, read: DecodeImage) {
+  constructor(row: LoggedRow, decode: DecodeImage) {
     this.seq = row.seq;
     this.transaction = row.transaction;
     this.table = row.table;
@@ -37,21 +37,21 @@ export class LoggedChange implements Change {
     this.sizeBytes = (row.before?.length ?? 0) + (row.after?.length ?? 0);
     this.#before = row.before;
     this.#after = row.after;
-    this.#read = read;
+    this.#decode = decode;
   }
 
   get before(): Row | null {
-    if (typeof this.#before === "string") this.#before = this.#read(this.#before, this.table);
+    if (typeof this.#before === "string") this.#before = this.#decode(this.#before, this.table);
     return this.#before;
   }
 
   get after(): Row | null {
-    if (typeof this.#after === "string") this.#after = this.#read(this.#after, this.table);
+    if (typeof this.#after === "string") this.#after = this.#decode(this.#after, this.table);
     return this.#after;
   }
 }
 
-/** The kind of a change as the log names it; what a later version may have written is unknown. */
+/** The kind of a change as the log names it; a kind of a later version is a `touch`. */
 export function changeKind(op: string): Change["kind"] {
   return op === "insert" || op === "update" || op === "delete" || op === "truncate" ? op : "touch";
 }

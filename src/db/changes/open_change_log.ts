@@ -12,20 +12,20 @@ import { untrackedWriteDetector } from "./untracked_write_detector.ts";
 /** What a log is opened with. */
 export interface OpenChangeLogOptions {
   readonly driver: Driver;
-  /** What is recorded; their tables have to be there. */
+  /** The tables to record, which have to exist. */
   readonly tables: Iterable<TableInfo>;
   readonly changes: ResolvedChangesOptions;
   readonly runtime: Pick<Runtime, "clock" | "random" | "observe">;
 }
 
-/** Opens the log of a database, and sets up what of it is missing there or has changed. */
+/** Opens the log of a database, and sets up the parts of it that are missing or have changed. */
 export async function openChangeLog(options: OpenChangeLogOptions): Promise<ChangeLog> {
   const { driver, changes, runtime: { clock, random, observe } } = options;
   const tables = new Set(options.tables);
   const setup = { driver, tables: [...tables], changes, random };
   const { described, untracked } = await setUpChangeLog(setup);
   if (untracked.length > 0) {
-    observe({ kind: "notice", message: blindness(driver, untracked) });
+    observe({ kind: "notice", message: untrackedNotice(driver, untracked) });
   }
   const findUntracked = driver.dialect.engine === "sqlite" && driver.isShared
     ? await untrackedWriteDetector(driver, untracked)
@@ -36,8 +36,8 @@ export async function openChangeLog(options: OpenChangeLogOptions): Promise<Chan
     : await postgresChangeLog({ driver, tables: described, changes, hints, random });
 }
 
-/** What streams do not see of tables in which nothing was installed. */
-function blindness({ label, dialect }: Driver, untracked: readonly TableInfo[]): string {
+/** What streams do not see of tables without triggers. */
+function untrackedNotice({ label, dialect }: Driver, untracked: readonly TableInfo[]): string {
   const names = untracked.map(({ name }) => `"${name}"`).join(", ");
   const consequence = dialect.engine === "sqlite"
     ? "at each write of another program, streams begin anew"

@@ -7,11 +7,11 @@ import type { Connection, Driver, QueryResult } from "../driver.ts";
 export const epochColumn = `(SELECT epoch FROM "_service_epoch") AS epoch`;
 
 /**
- * Begins an epoch where there is none: on an empty log, and whenever the server has recovered from
- * a crash or was promoted. The numbers of transactions mean something between two recoveries only:
- * those whose transactions came to nothing are given again; so are, without `synchronous_commit` or
- * on another server, those of transactions that were seen. Recovery empties tables that are not
- * logged before anything can be read or written, and a standby refuses to read them.
+ * Begins an epoch where there is none: on an empty log, and after the server has recovered from a
+ * crash or was promoted. Transaction ids are unique between two recoveries only: those of aborted
+ * transactions are given again; so are, without `synchronous_commit` or on another server, those of
+ * transactions whose changes were read. Recovery empties unlogged tables before anything can be
+ * read or written, and a standby refuses to read them.
  */
 export async function beginPostgresEpoch(connection: Connection, random: Random): Promise<void> {
   await connection.query({

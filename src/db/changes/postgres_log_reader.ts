@@ -34,7 +34,7 @@ type LogColumn = keyof ReturnType<typeof columnsOfLog>;
 /** A row of the log, its cells as the driver read them. */
 export type PostgresLogRow = NamedCells<LogColumn>;
 
-/** With so many bytes of images a page is full: rows may be large, and none may fill the memory. */
+/** With so many bytes of images a page is full: rows may be large, and memory is limited. */
 const maxBytesPerPage = 16 * 1024 * 1024;
 
 /** The statements that read the log of a Postgres. */

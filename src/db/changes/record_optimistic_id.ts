@@ -6,7 +6,7 @@ import type { Connection } from "../driver.ts";
 import { imageDecoder } from "./image_decoder.ts";
 import type { RowReader } from "../rows.ts";
 
-/** What a client calls the row that it has created. */
+/** The name that a client gave to the row that it created. */
 export interface CreatedRowId {
   readonly table: TableInfo;
   readonly key: Key;
@@ -15,8 +15,8 @@ export interface CreatedRowId {
 }
 
 /**
- * Puts the client's own name of a new row on the change that the log has of it. For the transaction
- * that has just inserted the row; does nothing where the table is not recorded.
+ * Adds the client's name of a new row to its change in the log. For the transaction that has just
+ * inserted the row; does nothing where the table is not recorded.
  */
 export async function recordOptimisticId(
   connection: Connection,
@@ -26,13 +26,13 @@ export async function recordOptimisticId(
   const isPostgres = reader.dialect.engine === "postgres";
   const find = isPostgres ? postgresInserts(table) : sqliteInserts(table);
   const { rows } = await connection.query(find);
-  const read = imageDecoder(reader, new Set());
+  const decode = imageDecoder(reader, new Set());
   const wanted = keyId(key, table);
   const found = rows.find(([, image]) =>
-    keyId(keyOf(read(String(image), table), table), table) === wanted
+    keyId(keyOf(decode(String(image), table), table), table) === wanted
   );
-  const values: readonly SqlValue[] = [optimisticId, found?.[0] ?? null];
   if (found === undefined) return;
+  const values: readonly SqlValue[] = [optimisticId, found[0] ?? null];
   const [name, seq] = isPostgres ? ["$1", "$2"] : ["?", "?"];
   await connection.query({
     text: `UPDATE "_service_changes" SET optimistic_id = ${name} WHERE seq = ${seq}`,
@@ -40,7 +40,7 @@ export async function recordOptimisticId(
   });
 }
 
-/** The writer is alone, so that what it has just inserted stands at the end. */
+/** There is one writer at a time, so that the rows that it has just inserted are the last. */
 function sqliteInserts(table: TableInfo): Statement {
   return {
     text: `SELECT seq, after FROM "_service_changes"

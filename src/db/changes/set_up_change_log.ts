@@ -5,24 +5,24 @@ import type { Driver } from "../driver.ts";
 import { type PostgresLogTable, setUpPostgresLog } from "./set_up_postgres_log.ts";
 import { setUpSqliteLog } from "./set_up_sqlite_log.ts";
 
-/** What of a log has to be there. */
+/** What a log has to record. */
 export interface ChangeLogSetup {
   readonly driver: Driver;
-  /** What is to be recorded; their tables have to be there. */
+  /** The tables to record, which have to exist. */
   readonly tables: readonly TableInfo[];
   readonly changes: Pick<ResolvedChangesOptions, "mode" | "exclude">;
   readonly random: Random;
 }
 
-/** What a log that is set up holds. */
+/** What a log records once it is set up. */
 export interface ChangeLogSetupResult {
-  /** The tables as a Postgres knows them; there are none of those in a SQLite file. */
+  /** The tables as a Postgres has them; empty for a SQLite file. */
   readonly described: readonly PostgresLogTable[];
   /** The tables of which only the writes of this service are recorded. */
   readonly untracked: readonly TableInfo[];
 }
 
-/** Sets up what is missing of the log, or has changed. */
+/** Sets up the parts of the log that are missing or have changed. */
 export async function setUpChangeLog(setup: ChangeLogSetup): Promise<ChangeLogSetupResult> {
   const { driver, tables, changes, random } = setup;
   if (driver.dialect.engine === "postgres") {

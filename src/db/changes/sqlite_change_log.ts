@@ -28,7 +28,7 @@ export async function sqliteChangeLog(options: SqliteChangeLogOptions): Promise<
 
 /** The most changes of a step: the process does nothing else while it reads the rows. */
 const maxPerStep = 500;
-/** With so many bytes of images a step is full: rows may be large, and none may fill the memory. */
+/** With so many bytes of images a step is full: rows may be large, and memory is limited. */
 const maxBytesPerStep = 16 * 1024 * 1024;
 const maxPerPurge = 5_000;
 

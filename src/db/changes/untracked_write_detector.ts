@@ -3,13 +3,13 @@ import { sqliteLiteral } from "../../sql/sqlite/image_json.ts";
 import type { Connection, Driver } from "../driver.ts";
 
 /**
- * Finds out whether other programs have written to a SQLite file whose tables have no triggers, and
- * records a `touch` of each table, as it cannot be known what they wrote. The connection that
- * writes is asked how often others have committed: its own commits do not count. Where another
- * process of the service has recorded something meanwhile, the commit is taken to be that one.
+ * Gives a function that finds out whether other programs have written to a SQLite file whose tables
+ * have no triggers, and records a `touch` of each table, as it cannot be known what they wrote. The
+ * writing connection counts the commits of others: its own are not in the count. Where another
+ * process of the service has recorded something since, the commit counts as the one of that.
  *
- * What was written while no process looked leaves no trace: a file with a write-ahead log counts
- * its changes only where its first page changes. So there is a `touch` at the start, too.
+ * Writes while no process was running leave no trace: a file with a write-ahead log counts its
+ * changes only where its first page changes. So there is a `touch` at the start, too.
  */
 export async function untrackedWriteDetector(
   driver: Driver,
@@ -17,36 +17,36 @@ export async function untrackedWriteDetector(
 ): Promise<(() => Promise<void>) | null> {
   if (tables.length === 0) return null;
   let known = await driver.transaction(async (connection) => {
-    for (const text of ownChanges) await connection.query({ text, values: [] });
-    await touch(tables, connection);
-    return await read(connection);
+    for (const text of ownChangesCounter) await connection.query({ text, values: [] });
+    await recordTouches(tables, connection);
+    return await readCounts(connection);
   });
 
   return () =>
     driver.transaction(async (connection) => {
-      const found = await read(connection);
-      const isUntold = found.commits !== known.commits && found.recorded === known.recorded;
-      if (isUntold) await touch(tables, connection);
-      known = isUntold ? await read(connection) : found;
+      const found = await readCounts(connection);
+      const isUntracked = found.commits !== known.commits && found.recorded === known.recorded;
+      if (isUntracked) await recordTouches(tables, connection);
+      known = isUntracked ? await readCounts(connection) : found;
     });
 }
 
-/** Counts what this connection records, in the transactions that do. */
-const ownChanges = [
+/** Counts the changes that this connection records, in the same transactions. */
+const ownChangesCounter = [
   `CREATE TEMP TABLE IF NOT EXISTS "_service_own" (changes INTEGER NOT NULL)`,
   `INSERT INTO "_service_own" (changes) SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM "_service_own")`,
   `CREATE TEMP TRIGGER IF NOT EXISTS "_service_own_changes" AFTER INSERT ON main."_service_changes"
     BEGIN UPDATE "_service_own" SET changes = changes + 1; END`,
 ];
 
-interface Found {
-  /** Changes with every commit of another connection. */
+interface Counts {
+  /** Differs after every commit of another connection. */
   readonly commits: string;
-  /** Changes with everything that others record or forget. */
+  /** Differs after other connections have recorded or purged changes. */
   readonly recorded: string;
 }
 
-async function read(connection: Connection): Promise<Found> {
+async function readCounts(connection: Connection): Promise<Counts> {
   const { rows: [version] } = await connection.query({ text: "PRAGMA data_version", values: [] });
   const { rows: [log] } = await connection.query({
     text: `SELECT (SELECT coalesce(max(seq), 0) FROM "_service_changes") -
@@ -57,7 +57,7 @@ async function read(connection: Connection): Promise<Found> {
   return { commits: String(version?.[0]), recorded: String(log) };
 }
 
-async function touch(tables: readonly TableInfo[], connection: Connection): Promise<void> {
+async function recordTouches(tables: readonly TableInfo[], connection: Connection): Promise<void> {
   const rows = tables.map(({ name }) => `(${sqliteLiteral(name)}, 'touch')`);
   await connection.query({
     text: `INSERT INTO "_service_changes" ("table", op) VALUES ${rows.join(", ")}`,
