@@ -29,11 +29,11 @@ export function namedColumns<Name extends string>(
   };
 }
 
-/** Runs a SELECT of `columns`; `rest` is the statement from its FROM on. */
+/** Runs a SELECT of `columns`; `rest` is the statement from its FROM on, if it has one. */
 export async function selectNamed<Name extends string>(
   connection: Connection,
   columns: Readonly<Record<Name, string>>,
-  rest: string,
+  rest = "",
   ...values: readonly SqlValue[]
 ): Promise<readonly NamedCells<Name>[]> {
   const { selectList, decode } = namedColumns(columns);

@@ -11,20 +11,21 @@ import {
 } from "../../sql/postgres/change_log_schema.ts";
 import type { ResolvedChangesOptions } from "./changes_options.ts";
 import type { Connection, Driver } from "../driver.ts";
+import { selectNamed } from "../named_columns.ts";
 import { beginPostgresEpoch } from "./postgres_epoch.ts";
 
 /** A recorded table, as the database knows it. */
 export interface PostgresLogTable {
   readonly table: TableInfo;
-  /** What the log calls it: its full name, as SQL. */
+  /** Its name in the log: the full name, as SQL. */
   readonly name: string;
   /** Whether triggers record it. */
   readonly isWatched: boolean;
-  /** Columns whose text cannot be told from an image alone, and their types: arrays, composites. */
+  /** Columns whose text does not follow from an image, and their types: arrays, composites. */
   readonly composed: readonly { readonly name: string; readonly type: string }[];
 }
 
-/** Makes sure that the log is there and that the tables are recorded, all or nothing. */
+/** Makes sure that the log exists and that the tables are recorded, all or nothing. */
 export function setUpPostgresLog(
   driver: Driver,
   tables: readonly TableInfo[],
@@ -33,14 +34,16 @@ export function setUpPostgresLog(
 ): Promise<readonly PostgresLogTable[]> {
   return driver.transaction(async (connection) => {
     // Two processes that start together would both find the log missing, and one would fail.
-    await read(connection, `SELECT pg_advisory_xact_lock(7237120946)`);
+    await run(connection, `SELECT pg_advisory_xact_lock(7237120946)`);
     const functionName = await createLog(connection, random);
     const described: PostgresLogTable[] = [];
     for (const table of tables) {
       const found = await describe(table, connection);
       const hidden = table.columns.filter((column) => changes.exclude.has(column));
       const isWatched = changes.mode === "triggers" || found.isWatched;
-      if (changes.mode === "triggers") await watch(found, hidden, functionName, connection);
+      if (changes.mode === "triggers") {
+        await installTriggers(found, hidden, functionName, connection);
+      }
       described.push({ ...found, isWatched });
     }
     return described;
@@ -49,44 +52,49 @@ export function setUpPostgresLog(
 
 /** Gives the name of the function that triggers call. */
 async function createLog(connection: Connection, random: Random): Promise<string> {
-  const [[schemaFound, isThere] = []] = await read(
-    connection,
-    `SELECT coalesce((SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-       WHERE c.oid = to_regclass('_service_changes')), current_schema()),
-       to_regclass('_service_changes') IS NOT NULL`,
-  );
-  const schema = String(schemaFound);
+  const [found] = await selectNamed(connection, {
+    schema: `coalesce((SELECT n.nspname FROM pg_class c
+      JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE c.oid = to_regclass('_service_changes')), current_schema())`,
+    hasTables: "to_regclass('_service_changes') IS NOT NULL",
+  });
+  const schema = String(found?.schema);
+  const isNew = found?.hasTables !== "t";
   const { tables, epochTable, functions, functionName } = postgresLogParts(schema);
   const name = `${quoteIdentifier(schema)}.${quoteIdentifier(functionName)}`;
-  const [[hasFunction, hasEpoch] = []] = await read(
+  const [parts] = await selectNamed(
     connection,
-    `SELECT to_regprocedure($1) IS NOT NULL, to_regclass($2) IS NOT NULL`,
+    { hasFunction: "to_regprocedure($1) IS NOT NULL", hasEpoch: "to_regclass($2) IS NOT NULL" },
+    "",
     `${name}()`,
     `${quoteIdentifier(schema)}."_service_epoch"`,
   );
-  if (isThere !== "t") { for (const text of tables) await read(connection, text); }
-  if (hasEpoch !== "t") await read(connection, epochTable);
-  if (hasFunction !== "t") { for (const text of functions) await read(connection, text); }
-  await resolveEpoch(connection, random, isThere !== "t");
+  if (isNew) { for (const text of tables) await run(connection, text); }
+  if (parts?.hasEpoch !== "t") await run(connection, epochTable);
+  if (parts?.hasFunction !== "t") { for (const text of functions) await run(connection, text); }
+  await resolveEpoch(connection, random, isNew);
   return name;
 }
 
-/** A copy, and what was restored from a dump, has the tables of another database, epoch included. */
+/** A copy or a restored dump has the tables of another database, epoch included. */
 async function resolveEpoch(
   connection: Connection,
   random: Random,
   isNew: boolean,
 ): Promise<void> {
   const identity = await identityOf(connection);
-  const [[known, hasSecret] = []] = await read(
+  const [known] = await selectNamed(
     connection,
-    `SELECT value, EXISTS (SELECT FROM "_service_meta" WHERE name = 'secret')
-     FROM "_service_meta" WHERE name = 'cluster'`,
+    {
+      identity: "value",
+      hasSecret: `EXISTS (SELECT FROM "_service_meta" WHERE name = 'secret')`,
+    },
+    `FROM "_service_meta" WHERE name = 'cluster'`,
   );
-  if (isNew || known !== identity || hasSecret !== "t") {
-    await read(connection, `DELETE FROM "_service_changes"`);
-    await read(connection, `DELETE FROM "_service_epoch"`);
-    await read(
+  if (isNew || known?.identity !== identity || known.hasSecret !== "t") {
+    await run(connection, `DELETE FROM "_service_changes"`);
+    await run(connection, `DELETE FROM "_service_epoch"`);
+    await run(
       connection,
       `INSERT INTO "_service_meta" (name, value) VALUES ('secret', $1), ('cluster', $2),
          ('floor', '0')
@@ -100,65 +108,69 @@ async function resolveEpoch(
 
 /** Cluster, timeline and database, as far as this role may know them. */
 async function identityOf(connection: Connection): Promise<string> {
-  const [[mayRead] = []] = await read(
+  const [role] = await selectNamed(
     connection,
-    `SELECT coalesce(bool_and(has_function_privilege(oid, 'execute')), false) AND count(*) = 2
-     FROM pg_proc WHERE oid IN (to_regproc('pg_catalog.pg_control_system'),
+    {
+      mayRead: "coalesce(bool_and(has_function_privilege(oid, 'execute')), false) AND count(*) = 2",
+    },
+    `FROM pg_proc WHERE oid IN (to_regproc('pg_catalog.pg_control_system'),
        to_regproc('pg_catalog.pg_control_checkpoint'))`,
   );
-  const cluster = mayRead === "t"
-    ? `(SELECT system_identifier FROM pg_control_system()),
-       (SELECT timeline_id FROM pg_control_checkpoint())`
-    : `'unknown', 'unknown'`;
-  const [row = []] = await read(
-    connection,
-    `SELECT ${cluster}, (SELECT oid FROM pg_database WHERE datname = current_database())`,
-  );
-  return row.join(".");
+  const isKnown = role?.mayRead === "t";
+  const [identity] = await selectNamed(connection, {
+    cluster: isKnown ? "(SELECT system_identifier FROM pg_control_system())" : "'unknown'",
+    timeline: isKnown ? "(SELECT timeline_id FROM pg_control_checkpoint())" : "'unknown'",
+    database: "(SELECT oid FROM pg_database WHERE datname = current_database())",
+  });
+  return `${identity?.cluster}.${identity?.timeline}.${identity?.database}`;
 }
 
 async function describe(table: TableInfo, connection: Connection): Promise<PostgresLogTable> {
-  const [found] = await read(
+  const [found] = await selectNamed(
     connection,
-    `SELECT relkind, ${logName("$1")}, EXISTS (
-       SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND t.tgname = $2 AND t.tgenabled <> 'D'
-     ) FROM pg_class c WHERE oid = to_regclass($1)`,
+    {
+      kind: "relkind",
+      name: logName("$1"),
+      isWatched: `EXISTS (SELECT FROM pg_trigger t
+        WHERE t.tgrelid = c.oid AND t.tgname = $2 AND t.tgenabled <> 'D')`,
+    },
+    "FROM pg_class c WHERE oid = to_regclass($1)",
     sqlName(table),
     postgresTriggerName,
   );
   if (found === undefined) {
     throw new Error(`Cannot record the changes of "${table.name}": there is no such table`);
   }
-  const [kind, full, hasTrigger] = found.map(String);
-  if (full === undefined || (kind !== "r" && kind !== "p")) {
+  if (found.kind !== "r" && found.kind !== "p") {
     throw new Error(`Cannot record the changes of "${table.name}": it is not a table`);
   }
-  const composed = await read(
+  const composed = await selectNamed(
     connection,
-    `SELECT a.attname, format_type(a.atttypid, a.atttypmod)
-     FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+    { name: "a.attname", type: "format_type(a.atttypid, a.atttypmod)" },
+    `FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
      WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped
        AND t.typcategory IN ('A', 'C')`,
-    full,
+    found.name,
   );
   return {
     table,
-    name: full,
-    isWatched: hasTrigger === "t",
-    composed: composed.map(([name, type]) => ({ name: String(name), type: String(type) })),
+    name: String(found.name),
+    isWatched: found.isWatched === "t",
+    composed: composed.map(({ name, type }) => ({ name: String(name), type: String(type) })),
   };
 }
 
-async function watch(
+async function installTriggers(
   { name }: PostgresLogTable,
   hiddenColumns: readonly ColumnInfo[],
   functionName: string,
   connection: Connection,
 ): Promise<void> {
   const hidden = hiddenColumns.map(({ dbName }) => dbName);
-  const found = await read(
+  const found = await selectNamed(
     connection,
-    `SELECT encode(tgargs, 'hex') FROM pg_trigger
+    { args: "encode(tgargs, 'hex')" },
+    `FROM pg_trigger
      WHERE tgrelid = to_regclass($1) AND tgfoid = to_regproc($2) AND tgenabled = 'A'
        AND tgname IN ($3, $4)`,
     name,
@@ -168,14 +180,14 @@ async function watch(
   );
   const wanted = new TextEncoder().encode([name, ...hidden].map((part) => `${part}\0`).join(""))
     .toHex();
-  if (found.length === 2 && found.every(([given]) => given === wanted)) return;
-  for (const text of postgresTriggers({ name, hidden }, functionName)) await read(connection, text);
+  if (found.length === 2 && found.every(({ args }) => args === wanted)) return;
+  for (const text of postgresTriggers({ name, hidden }, functionName)) await run(connection, text);
 }
 
-async function read(
+async function run(
   connection: Connection,
   text: string,
   ...values: readonly SqlValue[]
-): Promise<readonly (readonly SqlValue[])[]> {
-  return (await connection.query({ text, values })).rows;
+): Promise<void> {
+  await connection.query({ text, values });
 }

@@ -1,6 +1,6 @@
 import type { Random } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import { quoteIdentifier, type SqlValue } from "../../sql/fragment.ts";
+import { quoteIdentifier } from "../../sql/fragment.ts";
 import {
   sqliteLogTables,
   type SqliteTrigger,
@@ -10,10 +10,11 @@ import {
 import type { ResolvedChangesOptions } from "./changes_options.ts";
 import { describeRecordedTable } from "../sqlite/describe_recorded_table.ts";
 import type { Connection, Driver } from "../driver.ts";
+import { selectNamed } from "../named_columns.ts";
 
 /**
- * Makes sure that the log is there and that the tables are recorded, all or nothing. Gives those of
- * which only what this process writes is recorded.
+ * Makes sure that the log exists and that the tables are recorded, all or nothing. Gives the tables
+ * of which only the writes of this process are recorded.
  */
 export function setUpSqliteLog(
   driver: Driver,
@@ -25,24 +26,27 @@ export function setUpSqliteLog(
     await createLog(connection, random);
     const untracked: TableInfo[] = [];
     for (const table of tables) {
-      if (await watch(table, changes, connection) === "temporary") untracked.push(table);
+      const lifetime = await installTriggers(table, changes, connection);
+      if (lifetime === "temporary") untracked.push(table);
     }
     return untracked;
   });
 }
 
 async function createLog(connection: Connection, random: Random): Promise<void> {
-  const known = await read(
+  const existing = await selectNamed(
     connection,
-    `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '_service_changes'`,
+    { name: "name" },
+    `FROM sqlite_schema WHERE type = 'table' AND name = '_service_changes'`,
   );
   for (const text of sqliteLogTables) await connection.query({ text, values: [] });
-  const [secret] = await read(
+  const secret = await selectNamed(
     connection,
-    `SELECT value FROM "_service_meta" WHERE name = 'secret'`,
+    { value: "value" },
+    `FROM "_service_meta" WHERE name = 'secret'`,
   );
-  if (known.length > 0 && secret !== undefined) return;
-  // Numbers begin anew: a token of an earlier log must not be taken for one of this.
+  if (existing.length > 0 && secret.length > 0) return;
+  // Numbers begin at 1 again: the epoch keeps a token of an earlier log from passing for one of this.
   await connection.query({
     text:
       `INSERT INTO "_service_meta" (name, value) VALUES ('epoch', ?), ('secret', ?), ('floor', '0')
@@ -52,31 +56,30 @@ async function createLog(connection: Connection, random: Random): Promise<void> 
 }
 
 /**
- * The names of triggers say what they record, so that those of another version of the table, or of
- * this program, are known and replaced. Tells how long they last.
+ * The names of triggers depend on what they record, so that those of another version of the table,
+ * or of this program, are found and replaced. Gives how long the triggers last.
  */
-async function watch(
+async function installTriggers(
   table: TableInfo,
   { mode, exclude }: Pick<ResolvedChangesOptions, "mode" | "exclude">,
   connection: Connection,
 ): Promise<"permanent" | "temporary"> {
-  const watched = await describeRecordedTable(table, exclude, connection);
-  const permanent = sqliteTriggers(watched, "permanent");
+  const recorded = await describeRecordedTable(table, exclude, connection);
+  const permanent = sqliteTriggers(recorded, "permanent");
   const schema = mode === "triggers" ? "main" : "temp";
-  const wanted = mode === "triggers" ? permanent : sqliteTriggers(watched, "temporary");
-  const inFile = await triggersOf(watched.name, "main", connection);
-  const isCurrent = stands(permanent, inFile);
-  if (isCurrent) return "permanent";
-  await drop(inFile, "main", connection);
+  const wanted = mode === "triggers" ? permanent : sqliteTriggers(recorded, "temporary");
+  const inFile = await triggersOf(recorded.name, "main", connection);
+  if (isInstalled(permanent, inFile)) return "permanent";
+  await dropOurs(inFile, "main", connection);
   if (schema === "temp") {
-    const own = await triggersOf(watched.name, "temp", connection);
-    if (stands(wanted, own)) return "temporary";
-    await drop(own, "temp", connection);
+    const temporary = await triggersOf(recorded.name, "temp", connection);
+    if (isInstalled(wanted, temporary)) return "temporary";
+    await dropOurs(temporary, "temp", connection);
   }
-  // Notes of other triggers may be void: rows may have changed while there were none.
+  // Notes of other triggers may be out of date: rows may have changed while there were none.
   await connection.query({
     text: `DELETE FROM "_service_replaced" WHERE "table" = ?`,
-    values: [watched.name],
+    values: [recorded.name],
   });
   for (const { text } of wanted) await connection.query({ text, values: [] });
   return schema === "temp" ? "temporary" : "permanent";
@@ -93,13 +96,14 @@ async function triggersOf(
   schema: "main" | "temp",
   connection: Connection,
 ): Promise<readonly FoundTrigger[]> {
-  const rows = await read(
+  const rows = await selectNamed(
     connection,
-    `SELECT name FROM ${schema}.sqlite_schema
+    { name: "name" },
+    `FROM ${schema}.sqlite_schema
      WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE ORDER BY rowid`,
     table,
   );
-  return rows.map(([name]) => ({
+  return rows.map(({ name }) => ({
     name: String(name),
     isOurs: String(name).startsWith(sqliteTriggerPrefix),
   }));
@@ -107,15 +111,15 @@ async function triggersOf(
 
 /**
  * SQLite runs the trigger first that was created last. Ours has to be the first: another one may
- * change the row again, and that change must come behind this one in the log.
+ * change the row again, and that change must follow this one in the log.
  */
-function stands(wanted: readonly SqliteTrigger[], found: readonly FoundTrigger[]): boolean {
+function isInstalled(wanted: readonly SqliteTrigger[], found: readonly FoundTrigger[]): boolean {
   const last = found.slice(-wanted.length).map(({ name }) => name);
   return found.filter(({ isOurs }) => isOurs).length === wanted.length &&
     wanted.every(({ name }) => last.includes(name));
 }
 
-async function drop(
+async function dropOurs(
   found: readonly FoundTrigger[],
   schema: "main" | "temp",
   connection: Connection,
@@ -124,12 +128,4 @@ async function drop(
     const text = `DROP TRIGGER ${schema}.${quoteIdentifier(name)}`;
     if (isOurs) await connection.query({ text, values: [] });
   }
-}
-
-async function read(
-  connection: Connection,
-  text: string,
-  ...values: readonly SqlValue[]
-): Promise<readonly (readonly SqlValue[])[]> {
-  return (await connection.query({ text, values })).rows;
 }

@@ -1,4 +1,4 @@
-// The package has no types of its own: what we use of it is declared below.
+// The package has no types: the parts in use are declared below.
 // @ts-expect-error: see above
 import BetterSqlite3 from "better-sqlite3";
 import type { SqlValue } from "../../sql/fragment.ts";
@@ -28,7 +28,7 @@ export function openBetterSqlite3(path: string, options: SqliteOptions = {}): Pr
   return sqliteDriver(library, path, options);
 }
 
-/** Loads the native part; throws where this machine has none for it. */
+/** Loads the native part; throws where there is none for this machine. */
 export function loadAddon(): void {
   new Database(":memory:").close();
 }
@@ -66,7 +66,7 @@ const library: SqliteLibrary = {
     return handleOf(new Database(path, { readonly: readOnly, timeout: 0 }));
   },
   errorName(error) {
-    // Errors of Deno and Node have a `code` as well: only SQLite's begin like this.
+    // Errors of Deno and Node have a `code` as well: only those of SQLite begin with this prefix.
     const code = error instanceof Error && "code" in error ? error.code : null;
     return typeof code === "string" && code.startsWith("SQLITE_") ? code : null;
   },

@@ -1,9 +1,9 @@
 import type { Clock } from "../../runtime/runtime.ts";
 import { sleep } from "../../runtime/event_loop.ts";
 
-/** How long to wait for locks of other processes, and how to tell them from other errors. */
+/** How long to wait for locks of other processes, and which errors mean that one is held. */
 export interface BusyRetry {
-  /** What the waiting is measured by. */
+  /** Measures the wait. */
   readonly clock: Clock;
   /** How long a write waits for its turn, and for other processes. */
   readonly waitLimitMs: number;
@@ -12,8 +12,8 @@ export interface BusyRetry {
 }
 
 /**
- * Tries again while another process holds the lock. The waiting is done here and not by SQLite,
- * whose busy timeout would stop the whole process.
+ * Tries again while another process holds the lock. It waits here and not in SQLite, whose busy
+ * timeout would block the whole process.
  */
 export async function retryWhileBusy<T>(busyRetry: BusyRetry, attempt: () => T): Promise<T> {
   const start = busyRetry.clock.elapsedMs();
@@ -28,7 +28,7 @@ export async function retryWhileBusy<T>(busyRetry: BusyRetry, attempt: () => T):
   }
 }
 
-/** Locks are mostly held for a few milliseconds; a lock that is held longer is not hammered at. */
+/** Most locks are held for a few milliseconds; a lock that is held longer is tried less often. */
 export function nextDelayMs(delayMs: number): number {
   return Math.min(2 * delayMs, 16);
 }

@@ -1,6 +1,6 @@
 /**
- * A DEFAULT clause as an expression. A single word, in whatever quotes or none, is a text where it
- * is declared, and would be the name of a column where it is repeated.
+ * A DEFAULT clause as an expression that means the same in another statement. A single word, in any
+ * quotes or none, is a text in the declaration, and would be a column name elsewhere.
  */
 export function repeatableDefault(clause: string | null): string | null {
   if (clause === null || keywords.test(clause) || !loneWord.test(clause)) return clause;

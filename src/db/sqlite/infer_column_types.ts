@@ -2,15 +2,15 @@ import type { ColumnInfo, ColumnKind, TimestampFormat } from "../../schema/table
 import type { SqlValue } from "../../sql/fragment.ts";
 import { defaultTimestamps, isTimestampFormat } from "../../sql/sqlite/timestamps.ts";
 
-/** What a column holds, as its declaration or its rows tell. */
+/** The type of a column, inferred from its declaration or its rows. */
 export type InferredType = Pick<
   ColumnInfo,
   "kind" | "precision" | "scale" | "maxLength" | "timestampFormat"
 >;
 
 /**
- * What a column may be, likeliest first, from its declared type and some of its values. SQLite
- * stores what it is given whatever was declared, so the last one is always what fits the rows.
+ * The types that a column may have, likeliest first, from its declared type and some of its values.
+ * SQLite stores any value whatever was declared, so that the last type is one that fits the rows.
  */
 export function inferColumnTypes(declared: string, sample: readonly SqlValue[]): InferredType[] {
   const format = timestampFormat(sample);
@@ -28,7 +28,7 @@ export function inferColumnTypes(declared: string, sample: readonly SqlValue[]):
       return [{ ...plain, kind }, ...moment, stored];
     case "decimal": {
       const scale = first === null ? null : second ?? 0;
-      // Rows with more digits than declared, the rests of sums: each value keeps its own.
+      // Rows may have more digits than declared, from sums of doubles: each value keeps its own.
       return [{ ...plain, kind, precision: first, scale }, { ...plain, kind }, stored];
     }
     case "text":
@@ -50,7 +50,7 @@ function wholeNumber(text: string): number | null {
   return /^\s*\d+\s*$/.test(text) ? Number(text) : null;
 }
 
-/** Null where neither the name nor SQLite's own rules of affinity tell. */
+/** Null where neither the name nor SQLite's rules of affinity decide. */
 function declaredKind(name: string): ColumnKind | null {
   return declaredKinds.find(([pattern]) => pattern.test(name))?.[1] ?? null;
 }
@@ -68,7 +68,7 @@ const declaredKinds: readonly (readonly [RegExp, ColumnKind])[] = [
   [/REAL|FLOA|DOUB/, "real"],
 ];
 
-/** What fits values whose declaration says nothing. */
+/** The type that fits the values. */
 function storedShape(sample: readonly SqlValue[]): InferredType {
   if (sample.length === 0) return plain;
   const kind: ColumnKind = sample.every(isInteger)
@@ -93,7 +93,7 @@ function timestampFormat(
   return format === undefined ? null : { kind: "timestamp", timestampFormat: format };
 }
 
-/** What the values may be in, likeliest first. */
+/** The formats that the values may have, likeliest first. */
 function candidates(sample: readonly SqlValue[]): readonly TimestampFormat[] {
   const [first] = sample;
   if (first === undefined) return [defaultTimestamps];
@@ -108,5 +108,5 @@ function candidates(sample: readonly SqlValue[]): readonly TimestampFormat[] {
   return [isMillis ? "epoch-milliseconds" : "epoch-seconds"];
 }
 
-/** The narrower before those that also fit its rows. */
+/** Narrower formats come before the wider ones that fit the same rows. */
 const fractions = [".ffffff", ".fff", "[.fff]", "[.ffffff]"] as const;

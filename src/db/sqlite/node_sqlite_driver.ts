@@ -14,8 +14,8 @@ import type {
 export type { SqliteOptions };
 
 /**
- * Opens a SQLite file with the library that is built into Deno: nothing to install. It cuts text
- * at a NUL character when reading, so text that holds one is refused.
+ * Opens a SQLite file with the library that is built into Deno: nothing to install. The library
+ * cuts text at a NUL character when it reads, so that text with one is refused.
  */
 export function openNodeSqlite(path: string, options: SqliteOptions = {}): Promise<Driver> {
   return sqliteDriver(library, path, options);
@@ -35,12 +35,12 @@ function handleOf(database: DatabaseSync): SqliteHandle {
     get inTransaction() {
       return database.isTransaction;
     },
-    // Deno's declarations lack `setReturnArrays`, which is there.
+    // `setReturnArrays` exists, but not in Deno's declarations.
     prepare: (text) => statementOf(database.prepare(text) as unknown as Statement, database),
     defineFunction: (name, work) => {
-      // Without bigints, Deno never comes back from an argument that no number holds.
+      // Without bigints, Deno hangs on an argument that no number holds.
       const options = { deterministic: true, useBigIntArguments: true };
-      // The declared type of a result leaves out what `unknown` could be; ours are SQL values.
+      // The declared result is narrower than `unknown`; the results of ours are SQL values.
       database.function(name, options, work as () => SqlValue);
     },
     defineAggregate: (name, work) => aggregating(database).aggregate(name, work),
@@ -53,7 +53,7 @@ interface Aggregating {
 }
 
 function aggregating(database: DatabaseSync): Aggregating {
-  // Deno's declarations lack `aggregate`, which is there.
+  // `aggregate` exists, but not in Deno's declarations.
   return database as unknown as Aggregating;
 }
 
@@ -77,7 +77,7 @@ function statementOf(statement: Statement, database: DatabaseSync): SqliteStatem
     run(values) {
       refuseNul(values);
       const { changes } = statement.run(...values);
-      // For any other statement the library repeats the count of the one before.
+      // For any other statement the library repeats the count of the statement before.
       return countsChanges ? Number(changes) : 0;
     },
     all(values, exact) {
@@ -93,7 +93,7 @@ function statementOf(statement: Statement, database: DatabaseSync): SqliteStatem
   };
 }
 
-/** The library does not tell, but the program of a statement does: one that writes says so. */
+/** The library does not say whether a statement writes, but the program of the statement does. */
 function writes(database: DatabaseSync, text: string): boolean {
   const explain = database.prepare(`EXPLAIN ${text}`);
   return explain.all().some(({ opcode, p2 }) =>
@@ -101,7 +101,7 @@ function writes(database: DatabaseSync, text: string): boolean {
   );
 }
 
-/** What writes without a transaction of its own program. */
+/** The opcodes that write without an opcode for a transaction. */
 const writing: ReadonlySet<string> = new Set(["Vacuum", "JournalMode", "Checkpoint"]);
 
 function refuseNul(values: readonly SqlValue[]): void {

@@ -2,12 +2,12 @@ import { existsSync, mkdtempSync, realpathSync, rmSync, statSync } from "node:fs
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 
-/** The place of a database that a driver has opened. */
+/** A file that a driver has opened. */
 export interface SqliteFile {
   /** Absolute. */
   readonly path: string;
   readonly temporary: boolean;
-  /** Lets other libraries open the file; removes a temporary one. */
+  /** Lets other libraries open the file; deletes a temporary one. */
   release(): void;
 }
 
@@ -19,30 +19,30 @@ export interface SqliteFile {
  */
 export function claimSqliteFile(path: string, library: string): SqliteFile {
   if (path === ":memory:") return temporaryFile();
-  const place = realPath(resolve(path));
+  const absolute = realPath(resolve(path));
   const claims = claimsOfProcess();
-  const claim = claims.get(place) ?? { library, users: 0 };
+  const claim = claims.get(absolute) ?? { library, users: 0 };
   if (claim.library !== library) {
     throw new Error(
       `Cannot open ${path} with ${library}: this process has it open with ${claim.library}, and the two would lose each other's writes; use one of them`,
     );
   }
   claim.users += 1;
-  claims.set(place, claim);
+  claims.set(absolute, claim);
   return {
-    path: place,
+    path: absolute,
     temporary: false,
     release() {
       claim.users -= 1;
-      if (claim.users === 0) claims.delete(place);
+      if (claim.users === 0) claims.delete(absolute);
     },
   };
 }
 
 /**
- * Throws an Error that says what to do when `path` cannot be opened as a database: before a
- * library tries, whose messages say less and differ. It does not open the file: closing it again
- * would end all locks that this process has on it, those of open connections as well.
+ * Throws an Error that says what to do when `path` cannot be opened as a database: the messages of
+ * the libraries say less, and differ. It does not open the file: closing it again would release all
+ * POSIX locks that this process has on it, those of open connections as well.
  */
 export function requireSqliteFile(path: string, readOnly: boolean): void {
   if (path === ":memory:") return;
@@ -58,7 +58,7 @@ export function requireSqliteFile(path: string, readOnly: boolean): void {
 
 function temporaryFile(): SqliteFile {
   const folder = mkdtempSync(join(tmpdir(), "resource-api-memory-"));
-  // Whoever leaves without closing leaves nothing behind either.
+  // A process that exits without closing the database leaves no file behind.
   addEventListener("unload", release);
   return { path: join(folder, "memory.db"), temporary: true, release };
 
@@ -74,8 +74,8 @@ interface Claim {
 }
 
 /**
- * The truth about locks is one for the process, so this record is too, even when two versions of
- * this module are loaded.
+ * Locks belong to the process, so this record does, too, even when two versions of this module are
+ * loaded.
  */
 function claimsOfProcess(): Map<string, Claim> {
   // The key is ours alone, and nothing else is ever stored under it.
@@ -85,7 +85,7 @@ function claimsOfProcess(): Map<string, Claim> {
 
 const claimsKey: unique symbol = Symbol.for("@svc/resource-api:sqlite-files");
 
-/** One name for one file, whatever links lead to it, also before it exists. */
+/** One path for one file, whichever links lead to it, also before it exists. */
 function realPath(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   const folder = dirname(path);

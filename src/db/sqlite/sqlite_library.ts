@@ -1,29 +1,29 @@
 import type { SqlValue } from "../../sql/fragment.ts";
 
-/** What the SQLite driver needs of a library: all that differs between the two stands here. */
+/** What the SQLite driver needs of a library. */
 export interface SqliteLibrary {
-  /** Two libraries must never open one file; this tells them apart. */
+  /** Distinguishes the libraries: two of them must never open one file. */
   readonly name: string;
   open(path: string, readOnly: boolean): SqliteHandle;
   /** The result code of a library's error, e.g. `SQLITE_CONSTRAINT_UNIQUE`; null for other errors. */
   errorName(error: unknown): string | null;
 }
 
-/** One open connection. It never waits for a lock by itself. */
+/** One open connection. It never waits for a lock. */
 export interface SqliteHandle {
   readonly inTransaction: boolean;
   prepare(text: string): SqliteStatement;
-  /** It takes as many values as `work` names. */
+  /** The SQL function has as many parameters as `work`. */
   defineFunction(
     name: string,
     work: (first: unknown, second: unknown, third: unknown) => unknown,
   ): void;
-  /** A function over all the rows of a group, of one value each. */
+  /** An aggregate function of one value for each row. */
   defineAggregate<State>(name: string, work: SqliteAggregate<State>): void;
   close(): void;
 }
 
-/** `start` makes the state for a group, `result` is asked for groups without rows too. */
+/** `start` makes the state of a group; `result` is called for groups without rows, too. */
 export interface SqliteAggregate<State> {
   start(): State;
   step(state: State, value: unknown): State;
@@ -32,14 +32,14 @@ export interface SqliteAggregate<State> {
 
 /** A prepared statement. */
 export interface SqliteStatement {
-  /** Whether it leaves the database as it is. */
+  /** Whether it changes nothing in the database. */
   readonly readOnly: boolean;
   readonly returnsRows: boolean;
   /** Runs a statement without rows; gives how many rows it changed. */
   run(values: readonly SqlValue[]): number;
   /**
-   * Runs a statement with rows. `exact` gives every integer as a bigint; otherwise null says that
-   * the library refuses to give an integer as a number.
+   * Runs a statement with rows. `exact` gives every integer as a bigint; without it the result is
+   * null where the library refuses to give an integer as a number.
    */
   all(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;
 }
