@@ -1,6 +1,8 @@
 import { type ColumnKind, ownTimestamps } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import type { Connection, Driver } from "../driver.ts";
+import { postgresEnumCheck } from "../enum_checks.ts";
+import { selectNamed, textOrNull } from "../named_columns.ts";
 import {
   type ColumnDraft,
   completeDrafts,
@@ -49,26 +51,30 @@ async function listTables(
   connection: Connection,
   schemas: string | null,
 ): Promise<{ tables: readonly ListedTable[]; leftOut: readonly LeftOut[] }> {
-  const rows = await read(
+  const rows = await selectNamed(
     connection,
-    `SELECT c.oid, c.relname, CASE WHEN n.nspname <> current_schema() THEN n.nspname END,
-       CASE WHEN c.relkind IN ('v', 'm') THEN 'it is a view, which has no primary key'
-         WHEN c.relkind = 'f' THEN 'it is a foreign table, which has no primary key'
-         WHEN EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
-           AND d.objid = c.oid AND d.deptype = 'e') THEN 'it belongs to an extension'
-         WHEN NOT has_table_privilege(c.oid, 'SELECT') THEN 'this user may not read it' END
-     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    {
+      id: "c.oid",
+      name: "c.relname",
+      schema: "CASE WHEN n.nspname <> current_schema() THEN n.nspname END",
+      reason: `CASE WHEN c.relkind IN ('v', 'm') THEN 'it is a view, which has no primary key'
+        WHEN c.relkind = 'f' THEN 'it is a foreign table, which has no primary key'
+        WHEN EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
+          AND d.objid = c.oid AND d.deptype = 'e') THEN 'it belongs to an extension'
+        WHEN NOT has_table_privilege(c.oid, 'SELECT') THEN 'this user may not read it' END`,
+    },
+    `FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
      WHERE c.oid IN (${chosen}) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
        AND NOT c.relispartition
      ORDER BY n.nspname, c.relname`,
     schemas,
   );
-  const served = rows.filter(([, name]) => !isInternal(String(name)));
+  const listed = rows.filter(({ name }) => !isInternal(String(name)));
   return {
-    tables: served.flatMap(([id, name, schema, reason]) =>
+    tables: listed.flatMap(({ id, name, schema, reason }) =>
       reason === null ? [{ id: String(id), name: String(name), schema: textOrNull(schema) }] : []
     ),
-    leftOut: served.flatMap(([, name, , reason]) =>
+    leftOut: listed.flatMap(({ name, reason }) =>
       typeof reason === "string" ? [{ table: String(name), reason }] : []
     ),
   };
@@ -82,13 +88,13 @@ interface ColumnRow {
   readonly generated: boolean;
   /** As it was declared, e.g. `character varying(160)` or the name of a domain. */
   readonly declared: string;
-  /** What lies below a domain: the name, and the whole type. */
+  /** The type below a domain: its name, and the whole type. */
   readonly baseName: string;
   readonly baseType: string;
   readonly defaultSql: string | null;
   /** The labels of an enum type. */
   readonly labels: readonly string[] | null;
-  /** Whether its collation takes different texts for equal. */
+  /** Whether different texts are equal in its collation. */
   readonly isLoose: boolean;
 }
 
@@ -96,16 +102,25 @@ async function readColumns(
   connection: Connection,
   schemas: string | null,
 ): Promise<readonly ColumnRow[]> {
-  const rows = await read(
+  const rows = await selectNamed(
     connection,
-    `SELECT a.attrelid, a.attname, a.attnotnull OR t.typnotnull, a.attidentity,
-       a.attgenerated <> '', format_type(a.atttypid, a.atttypmod), b.typname,
-       format_type(b.oid, CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END),
-       coalesce(pg_get_expr(d.adbin, d.adrelid), t.typdefault),
-       (SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_enum e
-        WHERE e.enumtypid = b.oid),
-       (SELECT NOT l.collisdeterministic FROM pg_collation l WHERE l.oid = a.attcollation)
-     FROM pg_attribute a
+    {
+      owner: "a.attrelid",
+      name: "a.attname",
+      notNull: "a.attnotnull OR t.typnotnull",
+      identity: "a.attidentity",
+      generated: "a.attgenerated <> ''",
+      declared: "format_type(a.atttypid, a.atttypmod)",
+      baseName: "b.typname",
+      baseType:
+        "format_type(b.oid, CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END)",
+      defaultSql: "coalesce(pg_get_expr(d.adbin, d.adrelid), t.typdefault)",
+      labels: `(SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_enum e
+        WHERE e.enumtypid = b.oid)`,
+      isLoose: `(SELECT NOT l.collisdeterministic FROM pg_collation l
+        WHERE l.oid = a.attcollation)`,
+    },
+    `FROM pg_attribute a
      JOIN pg_type t ON t.oid = a.atttypid
      JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
      LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
@@ -113,22 +128,19 @@ async function readColumns(
      ORDER BY a.attrelid, a.attnum`,
     schemas,
   );
-  return rows.map((row) => {
-    const [owner, name, notNull, identity, generated, declared, baseName, baseType] = row;
-    return {
-      owner: String(owner),
-      name: String(name),
-      notNull: notNull === "t",
-      identity: String(identity),
-      generated: generated === "t",
-      declared: String(declared),
-      baseName: String(baseName),
-      baseType: String(baseType),
-      defaultSql: textOrNull(row[8]),
-      labels: row[9] === null ? null : names(row[9]),
-      isLoose: row[10] === "t",
-    };
-  });
+  return rows.map((row) => ({
+    owner: String(row.owner),
+    name: String(row.name),
+    notNull: row.notNull === "t",
+    identity: String(row.identity),
+    generated: row.generated === "t",
+    declared: String(row.declared),
+    baseName: String(row.baseName),
+    baseType: String(row.baseType),
+    defaultSql: textOrNull(row.defaultSql),
+    labels: row.labels === null ? null : names(row.labels),
+    isLoose: row.isLoose === "t",
+  }));
 }
 
 interface UniqueIndex {
@@ -141,16 +153,20 @@ async function readUniques(
   connection: Connection,
   schemas: string | null,
 ): Promise<readonly UniqueIndex[]> {
-  const rows = await read(
+  const rows = await selectNamed(
     connection,
-    `SELECT i.indrelid, i.indisprimary, (${columnNames("i.indrelid", "i.indkey", "i.indnkeyatts")})
-     FROM pg_index i
+    {
+      owner: "i.indrelid",
+      isKey: "i.indisprimary",
+      columns: columnNames("i.indrelid", "i.indkey", "i.indnkeyatts"),
+    },
+    `FROM pg_index i
      WHERE i.indrelid IN (${chosen}) AND i.indisunique AND i.indisvalid
        AND i.indpred IS NULL AND i.indexprs IS NULL
      ORDER BY i.indexrelid`,
     schemas,
   );
-  return rows.map(([owner, isKey, columns]) => ({
+  return rows.map(({ owner, isKey, columns }) => ({
     owner: String(owner),
     isKey: isKey === "t",
     columns: names(columns),
@@ -170,11 +186,16 @@ async function readConstraints(
   connection: Connection,
   schemas: string | null,
 ): Promise<readonly Constraint[]> {
-  const rows = await read(
+  const rows = await selectNamed(
     connection,
-    `SELECT k.conrelid, (${columnNames("k.conrelid", "k.conkey", "32767")}), f.relname,
-       (${columnNames("k.confrelid", "k.confkey", "32767")}), pg_get_constraintdef(k.oid)
-     FROM pg_constraint k
+    {
+      owner: "k.conrelid",
+      columns: columnNames("k.conrelid", "k.conkey", "32767"),
+      table: "f.relname",
+      references: columnNames("k.confrelid", "k.confkey", "32767"),
+      definition: "pg_get_constraintdef(k.oid)",
+    },
+    `FROM pg_constraint k
      JOIN pg_class c ON c.oid = k.conrelid
      LEFT JOIN pg_class f ON f.oid = k.confrelid AND f.relnamespace = c.relnamespace
      WHERE k.conrelid IN (${chosen}) AND k.conparentid = 0
@@ -182,7 +203,7 @@ async function readConstraints(
      ORDER BY k.oid`,
     schemas,
   );
-  return rows.map(([owner, columns, table, references, definition]) => ({
+  return rows.map(({ owner, columns, table, references, definition }) => ({
     owner: String(owner),
     columns: columns === null ? [] : names(columns),
     target: typeof table === "string" ? { table, references: names(references) } : null,
@@ -192,10 +213,10 @@ async function readConstraints(
 
 /** The names of the numbered columns, as JSON, in the order of the numbers. */
 function columnNames(table: string, numbers: string, count: string): string {
-  return `SELECT json_agg(a.attname ORDER BY each.place)
-    FROM unnest(${numbers}) WITH ORDINALITY AS each(number, place)
+  return `(SELECT json_agg(a.attname ORDER BY each.ordinal)
+    FROM unnest(${numbers}) WITH ORDINALITY AS each(number, ordinal)
     JOIN pg_attribute a ON a.attrelid = ${table} AND a.attnum = each.number
-    WHERE each.place <= ${count}`;
+    WHERE each.ordinal <= ${count})`;
 }
 
 function draftTable(
@@ -262,37 +283,19 @@ const kinds: ReadonlyMap<string, ColumnKind> = new Map([
 
 const sized: ReadonlySet<string> = new Set(["varchar", "bpchar"]);
 
-/** The texts of `CHECK (column IN ('a', 'b'))`, which the catalogue writes with ANY. */
+/** The texts that a CHECK allows in the column, if one lists them. */
 function checkedTexts(
   column: ColumnRow,
   constraints: readonly Constraint[],
 ): readonly string[] | null {
   for (const { columns, definition } of constraints) {
-    if (columns.length !== 1 || columns[0] !== column.name) continue;
-    const [, list] = checkList.exec(definition) ?? [];
-    if (list === undefined) continue;
-    return [...list.matchAll(/'((?:[^']|'')*)'/g)].map(([, text = ""]) =>
-      text.replaceAll("''", "'")
-    );
+    const isOfColumn = columns.length === 1 && columns[0] === column.name;
+    const texts = isOfColumn ? postgresEnumCheck(definition) : null;
+    if (texts !== null) return texts;
   }
   return null;
 }
 
-const checkList =
-  /^CHECK \(+(?:"(?:[^"]|"")+"|[\w$]+)\)?(?:::text)? = ANY \(+ARRAY\[('(?:[^']|'')*'::[a-z ]+(?:, '(?:[^']|'')*'::[a-z ]+)*)\]\)?(?:::text\[\])?\)+$/;
-
-function names(json: SqlValue | undefined): string[] {
+function names(json: SqlValue): string[] {
   return JSON.parse(String(json));
-}
-
-function textOrNull(value: SqlValue | undefined): string | null {
-  return value === null || value === undefined ? null : String(value);
-}
-
-async function read(
-  connection: Connection,
-  text: string,
-  schemas: string | null,
-): Promise<readonly (readonly SqlValue[])[]> {
-  return (await connection.query({ text, values: [schemas] })).rows;
 }

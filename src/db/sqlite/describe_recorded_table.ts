@@ -1,23 +1,24 @@
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import type { SqlValue } from "../../sql/fragment.ts";
+
 import { sqliteTriggerPrefix } from "../../sql/sqlite/change_log_schema.ts";
 import { affinityOfType } from "../../sql/sqlite/column_type.ts";
 import { parseCreateIndex } from "../../sql/sqlite/parse_create_index.ts";
 import { rowIdNames } from "../../sql/sqlite/replaced_rows.ts";
 import type { RecordedColumn, RecordedTable, UniqueRule } from "../../sql/sqlite/recorded_table.ts";
 import type { Connection } from "../driver.ts";
+import { selectNamed, textOrNull } from "../named_columns.ts";
 import { repeatableDefault } from "./default_clause.ts";
 
 /**
- * A table as a file has it, to be recorded. Throws an Error where there is no such table. Columns
- * in `exclude` are never recorded.
+ * A table of a file, with all that its triggers depend on. Throws an Error where there is no such
+ * table. Columns in `exclude` are never recorded.
  */
 export async function describeRecordedTable(
   table: TableInfo,
   exclude: ReadonlySet<ColumnInfo>,
   connection: Connection,
 ): Promise<RecordedTable> {
-  const { name, hasRowIds } = await find(table.name, connection);
+  const { name, hasRowIds } = await findTable(table.name, connection);
   const uniques = await readUniques(name, connection);
   const { columns, key } = await readColumns(name, hasRowIds && !uniques.hasKey, connection);
   const hidden = new Set(
@@ -36,20 +37,20 @@ export async function describeRecordedTable(
   };
 }
 
-async function find(
+async function findTable(
   wanted: string,
   connection: Connection,
 ): Promise<{ readonly name: string; readonly hasRowIds: boolean }> {
-  const [listed] = await read(
+  const [listed] = await selectNamed(
     connection,
-    `SELECT name, type, wr FROM pragma_table_list
-     WHERE schema = 'main' AND name = ? COLLATE NOCASE`,
+    { name: "name", type: "type", withoutRowid: "wr" },
+    "FROM pragma_table_list WHERE schema = 'main' AND name = ? COLLATE NOCASE",
     wanted,
   );
   if (listed === undefined) {
     throw new Error(`Cannot record the changes of "${wanted}": there is no such table`);
   }
-  const [name, type, withoutRowid] = listed;
+  const { name, type, withoutRowid } = listed;
   if (type !== "table") {
     throw new Error(`Cannot record the changes of "${wanted}": it is a ${type}, not a table`);
   }
@@ -63,32 +64,39 @@ async function readColumns(
 ): Promise<
   { readonly columns: readonly RecordedColumn[]; readonly key: readonly RecordedColumn[] }
 > {
-  const rows = await read(
+  const rows = await selectNamed(
     connection,
-    `SELECT name, type, "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?)`,
+    {
+      name: "name",
+      type: "type",
+      notNull: `"notnull"`,
+      defaultSql: "dflt_value",
+      keyPosition: "pk",
+      hidden: "hidden",
+    },
+    "FROM pragma_table_xinfo(?)",
     table,
   );
-  const keys = rows.filter(([, , , , place]) => Number(place) > 0);
-  const columns = rows.map(([name, type, notNull, clause, place, hidden]): RecordedColumn => {
-    const affinity = affinityOfType(String(type));
-    // A key without an index, which is of one column, is the row id.
-    const isRowId = keyMayBeRowId && keys.length === 1 && Number(place) === 1;
-    // 2 is VIRTUAL, 3 is STORED.
-    const generated = hidden === 2 || hidden === 3;
+  const keyLength = rows.filter(({ keyPosition }) => Number(keyPosition) > 0).length;
+  const columns = rows.map((row): RecordedColumn => {
+    const affinity = affinityOfType(String(row.type));
+    // A key of one column without an index is the row id.
+    const isRowId = keyMayBeRowId && keyLength === 1 && Number(row.keyPosition) === 1;
     return {
-      name: String(name),
+      name: String(row.name),
       mayBeReal: affinity !== "TEXT" && !isRowId,
-      generated,
+      // 2 is VIRTUAL, 3 is STORED.
+      generated: row.hidden === 2 || row.hidden === 3,
       isRowId,
-      replaceDefault: notNull === 1 && typeof clause === "string" && !isRowId
-        ? repeatableDefault(clause)
+      replaceDefault: row.notNull === 1 && !isRowId
+        ? repeatableDefault(textOrNull(row.defaultSql))
         : null,
     };
   });
-  return { columns, key: columns.filter((_, index) => Number(rows[index]?.[4]) > 0) };
+  return { columns, key: columns.filter((_, index) => Number(rows[index]?.keyPosition) > 0) };
 }
 
-/** A name of the row id that no column has taken, or the column that it is. */
+/** A name of the row id that no column has, or the column that is the row id. */
 function rowIdName(columns: readonly RecordedColumn[]): string | null {
   const taken = new Set(columns.map(({ name }) => name.toLowerCase()));
   return rowIdNames.find((name) => !taken.has(name)) ??
@@ -106,27 +114,34 @@ async function readUniques(
   table: string,
   connection: Connection,
 ): Promise<{ readonly indexes: readonly UniqueIndex[]; readonly hasKey: boolean }> {
-  const rows = await read(
+  const rows = await selectNamed(
     connection,
-    `SELECT i.name, i.origin, i.partial, s.sql, c.name, c.coll
-     FROM pragma_index_list(?) AS i JOIN pragma_index_xinfo(i.name) AS c
+    {
+      index: "i.name",
+      origin: "i.origin",
+      partial: "i.partial",
+      statement: "s.sql",
+      column: "c.name",
+      collation: "c.coll",
+    },
+    `FROM pragma_index_list(?) AS i JOIN pragma_index_xinfo(i.name) AS c
      LEFT JOIN sqlite_schema AS s ON s.type = 'index' AND s.name = i.name
      WHERE i."unique" AND c.key ORDER BY i.seq, c.seqno`,
     table,
   );
-  const byName = Map.groupBy(rows, ([name]) => String(name));
-  const indexes = [...byName.values()].map((parts): UniqueIndex => ({
-    isPartial: parts[0]?.[2] === 1,
-    statement: textOrNull(parts[0]?.[3]),
-    parts: parts.map(([, , , , column, collation]) => ({
+  const byIndex = Map.groupBy(rows, ({ index }) => String(index));
+  const indexes = [...byIndex.values()].map((parts): UniqueIndex => ({
+    isPartial: parts[0]?.partial === 1,
+    statement: textOrNull(parts[0]?.statement ?? null),
+    parts: parts.map(({ column, collation }) => ({
       column: textOrNull(column),
       collation: String(collation),
     })),
   }));
-  return { indexes, hasKey: rows.some(([, origin]) => origin === "pk") };
+  return { indexes, hasKey: rows.some(({ origin }) => origin === "pk") };
 }
 
-/** What PRAGMAs do not tell, expressions and conditions, stands in the statement alone. */
+/** PRAGMAs do not give expressions and conditions: those are in the statement only. */
 function toRule(
   { isPartial, statement, parts }: UniqueIndex,
   table: string,
@@ -144,30 +159,16 @@ function toRule(
   };
 }
 
-/** A foreign key acts, or with recursive triggers those of the table do. */
+/** By the action of a foreign key, or by triggers of the table where triggers are recursive. */
 async function mayBeInterrupted(table: string, connection: Connection): Promise<boolean> {
-  const [found] = await read(
-    connection,
-    `SELECT 1 FROM sqlite_schema AS s JOIN pragma_foreign_key_list(s.name) AS f
+  const { rows } = await connection.query({
+    text: `SELECT 1 FROM sqlite_schema AS s JOIN pragma_foreign_key_list(s.name) AS f
      WHERE s.type = 'table' AND s.rootpage > 0 AND f."table" = ? COLLATE NOCASE
        AND f.on_delete IN ('CASCADE', 'SET NULL', 'SET DEFAULT')
      UNION ALL SELECT 1 FROM sqlite_schema
      WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE AND sql LIKE '%DELETE%' AND name NOT GLOB '${sqliteTriggerPrefix}*'
      LIMIT 1`,
-    table,
-    table,
-  );
-  return found !== undefined;
-}
-
-function textOrNull(value: SqlValue | undefined): string | null {
-  return typeof value === "string" ? value : null;
-}
-
-async function read(
-  connection: Connection,
-  text: string,
-  ...values: readonly SqlValue[]
-): Promise<readonly (readonly SqlValue[])[]> {
-  return (await connection.query({ text, values })).rows;
+    values: [table, table],
+  });
+  return rows.length > 0;
 }

@@ -2,6 +2,8 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { identifier, join, sql, type SqlValue, toStatement } from "../../sql/fragment.ts";
 import type { Connection, Driver } from "../driver.ts";
+import { sqliteEnumChecks } from "../enum_checks.ts";
+import { selectNamed } from "../named_columns.ts";
 import {
   type ColumnDraft,
   completeDrafts,
@@ -50,25 +52,25 @@ interface ListedTable {
 async function listTables(
   connection: Connection,
 ): Promise<{ tables: readonly ListedTable[]; leftOut: readonly LeftOut[] }> {
-  const rows = await read(
+  const rows = await selectNamed(
     connection,
-    `SELECT l.name, l.type, l.wr, coalesce(m.sql, '')
-     FROM pragma_table_list AS l JOIN sqlite_schema AS m ON m.name = l.name
+    { name: "l.name", type: "l.type", withoutRowid: "l.wr", sql: "coalesce(m.sql, '')" },
+    `FROM pragma_table_list AS l JOIN sqlite_schema AS m ON m.name = l.name
      WHERE l.schema = 'main' AND m.type IN ('table', 'view') ORDER BY l.name`,
   );
-  const all = rows.map(([name, type, withoutRowid, sql]) => ({
+  const all = rows.map(({ name, type, withoutRowid, sql }) => ({
     name: String(name),
     type: String(type),
     withoutRowid: withoutRowid === 1,
     sql: String(sql),
   }));
   const virtual = all.filter(({ type }) => type === "virtual");
-  // A library without the module of a virtual table does not know which tables are its shadows.
+  // Without the module of a virtual table, a library does not know which tables are its shadows.
   const isShadow = (name: string) => virtual.some((owner) => name.startsWith(`${owner.name}_`));
-  const foreign = all.filter(({ name }) => !isInternal(name) && !isShadow(name));
+  const introspected = all.filter(({ name }) => !isInternal(name) && !isShadow(name));
   return {
-    tables: foreign.filter(({ type }) => type === "table"),
-    leftOut: foreign.flatMap(({ name, type }) => {
+    tables: introspected.filter(({ type }) => type === "table"),
+    leftOut: introspected.flatMap(({ name, type }) => {
       const reason = reasons.get(type);
       return reason === undefined ? [] : [{ table: name, reason }];
     }),
@@ -86,25 +88,33 @@ interface ColumnRow {
   readonly type: string;
   readonly notNull: boolean;
   readonly defaultSql: string | null;
-  /** Its place in the key from 1, or 0. */
+  /** Its position in the key from 1, or 0. */
   readonly keyPosition: number;
   readonly generated: boolean;
 }
 
 async function readColumns(connection: Connection): Promise<readonly ColumnRow[]> {
-  const rows = await read(
+  const rows = await selectNamed(
     connection,
-    `SELECT t.name, c.name, c.type, c."notnull", c.dflt_value, c.pk, c.hidden
-     FROM pragma_table_list AS t JOIN pragma_table_xinfo(t.name) AS c
+    {
+      owner: "t.name",
+      name: "c.name",
+      type: "c.type",
+      notNull: `c."notnull"`,
+      defaultSql: "c.dflt_value",
+      keyPosition: "c.pk",
+      hidden: "c.hidden",
+    },
+    `FROM pragma_table_list AS t JOIN pragma_table_xinfo(t.name) AS c
      WHERE t.schema = 'main' AND t.type = 'table' ORDER BY t.name, c.cid`,
   );
-  return rows.map(([owner, name, type, notNull, defaultSql, key, hidden]) => ({
+  return rows.map(({ owner, name, type, notNull, defaultSql, keyPosition, hidden }) => ({
     owner: String(owner),
     name: String(name),
     type: String(type),
     notNull: notNull === 1,
-    defaultSql: defaultSql === null || defaultSql === undefined ? null : String(defaultSql),
-    keyPosition: Number(key),
+    defaultSql: defaultSql === null ? null : String(defaultSql),
+    keyPosition: Number(keyPosition),
     // 2 is VIRTUAL, 3 is STORED.
     generated: hidden === 2 || hidden === 3,
   }));
@@ -113,15 +123,19 @@ async function readColumns(connection: Connection): Promise<readonly ColumnRow[]
 async function readForeignKeys(
   connection: Connection,
 ): Promise<readonly (ForeignKeyDraft & { readonly owner: string })[]> {
-  const rows = await read(
+  const rows = await selectNamed(
     connection,
-    `SELECT t.name, f."table",
-       json_group_array(f."from" ORDER BY f.seq), json_group_array(f."to" ORDER BY f.seq)
-     FROM pragma_table_list AS t JOIN pragma_foreign_key_list(t.name) AS f
+    {
+      owner: "t.name",
+      table: `f."table"`,
+      from: `json_group_array(f."from" ORDER BY f.seq)`,
+      to: `json_group_array(f."to" ORDER BY f.seq)`,
+    },
+    `FROM pragma_table_list AS t JOIN pragma_foreign_key_list(t.name) AS f
      WHERE t.schema = 'main' AND t.type = 'table'
      GROUP BY t.name, f.id ORDER BY t.name, f.id DESC`,
   );
-  return rows.map(([owner, table, from, to]) => {
+  return rows.map(({ owner, table, from, to }) => {
     const references = names(to);
     return {
       owner: String(owner),
@@ -134,22 +148,22 @@ async function readForeignKeys(
 
 interface UniqueIndex {
   readonly owner: string;
-  /** Whether the key asked for it: a key without one is the row id itself. */
+  /** Whether it is the index of the key: a key without one is the row id. */
   readonly isKey: boolean;
   /** Null is an expression. */
   readonly columns: readonly (string | null)[];
 }
 
 async function readUniques(connection: Connection): Promise<readonly UniqueIndex[]> {
-  const rows = await read(
+  const rows = await selectNamed(
     connection,
-    `SELECT t.name, i.origin = 'pk', json_group_array(c.name)
-     FROM pragma_table_list AS t JOIN pragma_index_list(t.name) AS i
+    { owner: "t.name", isKey: "i.origin = 'pk'", columns: "json_group_array(c.name)" },
+    `FROM pragma_table_list AS t JOIN pragma_index_list(t.name) AS i
      JOIN pragma_index_info(i.name) AS c
      WHERE t.schema = 'main' AND t.type = 'table' AND i."unique" AND NOT i.partial
      GROUP BY t.name, i.name, i.origin`,
   );
-  return rows.map(([owner, isKey, columns]) => ({
+  return rows.map(({ owner, isKey, columns }) => ({
     owner: String(owner),
     isKey: isKey === 1,
     columns: names(columns),
@@ -173,7 +187,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
     readSample(driver, table, columns),
     countsUp || table.withoutRowid ? false : readHasNull(driver, table, key),
   ]);
-  const enums = checkedTexts(table.sql);
+  const enums = sqliteEnumChecks(table.sql);
   return {
     name: table.name,
     schema: null,
@@ -181,20 +195,20 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
     foreignKeys: facts.foreignKeys,
     columns: columns.map((column, index): ColumnDraft => {
       const values = sample.flatMap((row) => row[index] ?? []);
-      const shape = fittingShape(inferColumnTypes(column.type, values), values, driver.dialect);
+      const type = fittingType(inferColumnTypes(column.type, values), values, driver.dialect);
       const isKey = column.keyPosition > 0;
       return {
-        ...shape,
+        ...type,
         name: column.name,
         dbName: column.name,
-        // A key column may hold NULL in SQLite unless it says otherwise, but hardly ever does.
+        // In SQLite a key column may hold NULL unless it is declared otherwise, but hardly ever does.
         notNull: column.notNull || isKey && !hasNullKey,
         unique: uniques.some((unique) =>
           !unique.isKey && unique.columns.length === 1 && unique.columns[0] === column.name
         ),
         generated: column.generated,
         defaultSql: isKey && countsUp ? "the next row id" : repeatableDefault(column.defaultSql),
-        enumValues: shape.kind === "text" ? enums.get(column.name.toLowerCase()) ?? null : null,
+        enumValues: type.kind === "text" ? enums.get(column.name.toLowerCase()) ?? null : null,
         existingType: column.type,
         looseCollation: false,
       };
@@ -202,7 +216,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
   };
 }
 
-/** Some values of each column; of long ones the beginning, which is all that is looked at. */
+/** Some values of each column; of long ones the beginning, which is enough to infer a type. */
 async function readSample(
   connection: Connection,
   table: ListedTable,
@@ -229,21 +243,21 @@ async function readHasNull(
   return (await connection.query(toStatement(query, () => "?"))).rows.length > 0;
 }
 
-/** The first shape that all values have; the last one is there for any. */
-function fittingShape(
-  shapes: readonly InferredType[],
+/** The first type that all values have; the last one fits any. */
+function fittingType(
+  types: readonly InferredType[],
   values: readonly SqlValue[],
   dialect: Dialect,
 ): InferredType {
-  const fitting = shapes.find((shape) => {
-    // The beginning of a document is no document.
-    if (shape.kind === "json") return true;
-    const column: ColumnInfo = { ...bareColumn, ...shape };
+  const fitting = types.find((type) => {
+    // The sample has the beginning of a document, which is no document.
+    if (type.kind === "json") return true;
+    const column: ColumnInfo = { ...bareColumn, ...type };
     let fits = true;
     for (const value of values) dialect.decode(value, column, () => fits = false);
     return fits;
   });
-  return fitting ?? shapes.at(-1) ?? bareColumn;
+  return fitting ?? types.at(-1) ?? bareColumn;
 }
 
 const bareColumn: ColumnInfo = {
@@ -265,27 +279,6 @@ const bareColumn: ColumnInfo = {
   timestampFormat: defaultTimestamps,
 };
 
-/** The texts of `CHECK (column IN ('a', 'b'))`, by column in lower case; other forms are left. */
-function checkedTexts(createTable: string): ReadonlyMap<string, readonly string[]> {
-  const lists = new Map<string, readonly string[]>();
-  for (const [, name = "", list = ""] of createTable.matchAll(checkList)) {
-    const texts = [...list.matchAll(/'((?:[^']|'')*)'/g)];
-    const column = name.replace(/^["`[](.*)["`\]]$/, "$1").toLowerCase();
-    lists.set(column, texts.map(([, text = ""]) => text.replaceAll("''", "'")));
-  }
-  return lists;
-}
-
-const checkList =
-  /\bCHECK\s*\(\s*("[^"]+"|`[^`]+`|\[[^\]]+\]|\w+)\s+IN\s*\(\s*('(?:[^']|'')*'(?:\s*,\s*'(?:[^']|'')*')*)\s*\)\s*\)/gi;
-
-function names(json: SqlValue | undefined): (string | null)[] {
+function names(json: SqlValue): (string | null)[] {
   return JSON.parse(String(json));
-}
-
-async function read(
-  connection: Connection,
-  text: string,
-): Promise<readonly (readonly SqlValue[])[]> {
-  return (await connection.query({ text, values: [] })).rows;
 }

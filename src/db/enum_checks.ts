@@ -1,0 +1,32 @@
+/**
+ * The texts of each `CHECK (column IN ('a', 'b'))` of a CREATE TABLE statement of SQLite, by column
+ * in lower case; other forms of CHECK are ignored.
+ */
+export function sqliteEnumChecks(createTable: string): ReadonlyMap<string, readonly string[]> {
+  const lists = new Map<string, readonly string[]>();
+  for (const [, name = "", list = ""] of createTable.matchAll(sqliteCheck)) {
+    const column = name.replace(/^["`[](.*)["`\]]$/, "$1").toLowerCase();
+    lists.set(column, textsOf(list));
+  }
+  return lists;
+}
+
+/**
+ * The texts of `CHECK (column IN ('a', 'b'))`, which the catalogue of Postgres defines with ANY;
+ * null for other forms of CHECK.
+ */
+export function postgresEnumCheck(definition: string): readonly string[] | null {
+  const [, list] = postgresCheck.exec(definition) ?? [];
+  return list === undefined ? null : textsOf(list);
+}
+
+const sqliteCheck =
+  /\bCHECK\s*\(\s*("[^"]+"|`[^`]+`|\[[^\]]+\]|\w+)\s+IN\s*\(\s*('(?:[^']|'')*'(?:\s*,\s*'(?:[^']|'')*')*)\s*\)\s*\)/gi;
+
+const postgresCheck =
+  /^CHECK \(+(?:"(?:[^"]|"")+"|[\w$]+)\)?(?:::text)? = ANY \(+ARRAY\[('(?:[^']|'')*'::[a-z ]+(?:, '(?:[^']|'')*'::[a-z ]+)*)\]\)?(?:::text\[\])?\)+$/;
+
+/** The literals of a list. */
+function textsOf(list: string): readonly string[] {
+  return [...list.matchAll(/'((?:[^']|'')*)'/g)].map(([, text = ""]) => text.replaceAll("''", "'"));
+}
