@@ -1,25 +1,25 @@
 import type { Clock } from "../../runtime/runtime.ts";
 import { DatabaseError } from "../database_error.ts";
 
-/** A few connections, lent to one user at a time, first come first served. */
+/** A few connections, each for one user at a time, first come first served. */
 export interface Pool<T> {
-  /** One at once, or a promise that is rejected as `unavailable` when the wait grows too long. */
+  /** A free one, or a promise that rejects as `unavailable` when the wait takes too long. */
   acquire(): T | Promise<T>;
-  /** Gives back what was taken; the one who waits longest has it next. */
+  /** Gives a connection back; the longest wait has it next. */
   release(item: T): void;
   /**
-   * Refuses everybody who waits or comes later; resolves when all that was lent is back, or when
-   * the wait for it has grown too long.
+   * Rejects all waits, and later ones; resolves when all connections are back, or after the wait
+   * limit.
    */
   close(): Promise<void>;
 }
 
 interface Waiter<T> {
-  readonly serve: (item: T) => void;
-  readonly refuse: (error: DatabaseError) => void;
+  readonly resolve: (item: T) => void;
+  readonly reject: (error: DatabaseError) => void;
 }
 
-/** Lends `items`; nobody waits longer than `limitMs`. */
+/** A pool of `items`; no wait is longer than `limitMs`. */
 export function pool<T>(items: readonly T[], limitMs: number, clock: Clock): Pool<T> {
   // Last in, first out: under light load few connections work, and their statements stay prepared.
   const idle = items.toReversed();
@@ -34,14 +34,14 @@ export function pool<T>(items: readonly T[], limitMs: number, clock: Clock): Poo
     release(item) {
       for (const waiter of waiting) {
         waiting.delete(waiter);
-        waiter.serve(item);
+        waiter.resolve(item);
         return;
       }
       idle.push(item);
       if (idle.length === items.length) closed?.();
     },
     close() {
-      for (const waiter of waiting) waiter.refuse(unavailable("it is closed"));
+      for (const waiter of waiting) waiter.reject(unavailable("it is closed"));
       waiting.clear();
       return new Promise((resolve) => {
         const cancel = clock.after(limitMs, resolve);
@@ -61,11 +61,11 @@ export function pool<T>(items: readonly T[], limitMs: number, clock: Clock): Poo
         reject(unavailable(`no connection was free within ${limitMs} ms`));
       });
       const waiter: Waiter<T> = {
-        serve(item) {
+        resolve(item) {
           cancel();
           resolve(item);
         },
-        refuse(error) {
+        reject(error) {
           cancel();
           reject(error);
         },

@@ -7,51 +7,51 @@ import {
 
 const listenAgainMs = 1_000;
 
-/** A connection that listens, and sends what this process has to tell. */
-export function notifySignals(parts: PostgresJsConnectionOptions): Signals {
+/** Signals by LISTEN and NOTIFY, each listener on a connection of its own. */
+export function notifySignals(options: PostgresJsConnectionOptions): Signals {
   return {
-    listen(heard) {
+    listen(onSignal) {
       let isClosed = false;
       let connection: PostgresJsConnection | null = null;
-      /** Whose signals come back to us; empty while nothing is listened for. */
-      let own = "";
+      /** The backend whose signals are this process' own; empty while the connection is not open. */
+      let ownBackend = "";
       let cancel = () => {};
       let attempt = open();
-      parts.listeners.count++;
+      options.listeners.count++;
 
       async function open(): Promise<void> {
-        const fresh = connection = new PostgresJsConnection({ ...parts, notified, lost });
+        const fresh = connection = new PostgresJsConnection({ ...options, notified, lost });
         try {
           await fresh.opening;
           await fresh.run(`LISTEN ${changesChannel}`, []);
-          own = (await fresh.run("SELECT pg_backend_pid()", [])).rows[0]?.[0] ?? "";
-          // Whatever was told before is not told again.
-          heard(false);
+          ownBackend = (await fresh.run("SELECT pg_backend_pid()", [])).rows[0]?.[0] ?? "";
+          // Signals from before were missed.
+          onSignal(false);
         } catch {
-          // By contract: who listens polls as well, and dropping it makes a new attempt.
+          // By contract: listeners poll as well, and the loss of the connection starts a new attempt.
           fresh.drop();
         }
       }
 
       function notified(sender: string): void {
-        // A trigger does not name its session.
-        if (sender !== own) heard(sender === "");
+        // A trigger sends no backend.
+        if (sender !== ownBackend) onSignal(sender === "");
       }
 
       function lost(): void {
-        own = "";
-        if (!isClosed) cancel = parts.clock.after(listenAgainMs, () => attempt = open());
+        ownBackend = "";
+        if (!isClosed) cancel = options.clock.after(listenAgainMs, () => attempt = open());
       }
 
       return {
         send() {
-          if (own === "" || connection === null) return;
+          if (ownBackend === "" || connection === null) return;
           const fresh = connection;
           fresh.run(`SELECT pg_notify('${changesChannel}', pg_backend_pid()::text)`, [])
             .catch(() => fresh.drop());
         },
         async close() {
-          if (!isClosed) parts.listeners.count--;
+          if (!isClosed) options.listeners.count--;
           isClosed = true;
           cancel();
           await attempt;

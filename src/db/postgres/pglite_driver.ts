@@ -21,8 +21,8 @@ export interface PgliteOptions {
 }
 
 /**
- * Opens the PGlite that is kept in the folder `path`; `:memory:` keeps nothing. It has a single
- * connection: a read waits while a transaction is open.
+ * Opens the PGlite in the folder `path`; `:memory:` stores nothing. It has a single connection: a
+ * read waits while a transaction is open.
  */
 export async function openPglite(path: string, options: PgliteOptions = {}): Promise<Driver> {
   const exists = path === ":memory:" || existsSync(`${path}/PG_VERSION`);
@@ -31,7 +31,7 @@ export async function openPglite(path: string, options: PgliteOptions = {}): Pro
   }
   const library = new PGlite({ dataDir: path === ":memory:" ? "memory://" : path });
   await library.waitReady;
-  crossAsText(library);
+  passAsText(library);
   await library.exec("SET TIME ZONE 'UTC'");
   if (options.readOnly === true) await library.exec("SET default_transaction_read_only = on");
   return postgresDriver({
@@ -39,29 +39,31 @@ export async function openPglite(path: string, options: PgliteOptions = {}): Pro
     sessions: [sessionOf(library)],
     waitLimitMs: options.waitLimitMs ?? 5_000,
     clock: options.clock ?? systemClock,
-    // One process alone can have the folder open.
+    // Only one process can have the folder open.
     isShared: false,
     signals: null,
     close: () => library.close(),
   });
 }
 
-/** The library's own conversions, of arrays too, lose digits and change bad values. */
-function crossAsText(library: PGlite): void {
+/** The library's conversions, also those of arrays, lose digits and change bad values. */
+function passAsText(library: PGlite): void {
   for (const type of Object.keys(library.parsers)) library.parsers[type] = (text) => text;
   for (const type of Object.keys(library.serializers)) library.serializers[type] = String;
 }
 
-/** The connection is a call within this process: it is always open, and cannot be lost. */
+/** The database runs in this process: the connection is always open, and cannot be lost. */
 function sessionOf(library: PGlite): PostgresSession {
   const connection: PostgresConnection = {
     opening: null,
     lost: false,
     async run(text, values): Promise<PostgresResult> {
-      const answer = await library.query<(string | null)[]>(text, [...values], {
-        rowMode: "array",
-      });
-      return { rows: answer.rows, command: answer.command ?? "", count: answer.rowCount ?? 0 };
+      const { rows, command = "", rowCount } = await library.query<(string | null)[]>(
+        text,
+        [...values],
+        { rowMode: "array" },
+      );
+      return { rows, command, count: rowCount ?? 0 };
     },
     drop: () => {},
   };

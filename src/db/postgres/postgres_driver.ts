@@ -12,29 +12,29 @@ import { type Pool, pool } from "./connection_pool.ts";
 import { refusesSyntaxOfValue, toPostgresError } from "./postgres_errors.ts";
 import { type TransactionGuard, transactionGuard } from "../transaction_guard.ts";
 
-/** The place of one connection to a Postgres, whatever library holds it. */
+/** Holds one connection to a Postgres, by whichever library. */
 export interface PostgresSession {
-  /** The connection that is there; at first, and after a loss, a new one. */
+  /** The open connection; at first, and after a loss, a new one. */
   connection(): PostgresConnection;
   close(): Promise<void>;
 }
 
-/** One connection for as long as it lives. It never comes back: a transaction is bound to it. */
+/** One connection, until it is lost. It never connects again: a transaction is bound to it. */
 export interface PostgresConnection {
   /** Null once it is open. Rejects with the library's own error when it cannot be opened. */
   readonly opening: Promise<void> | null;
-  /** Whether it is gone, and with it the transaction that it held. */
+  /** Whether it is lost, and with it the transaction that it held. */
   readonly lost: boolean;
   /**
-   * Runs one statement; values cross as text, both ways. Throws the library's own errors, and at
-   * once, as `unavailable`, when the connection was lost before anything was sent.
+   * Runs one statement; values are text in both directions. Rejects with the library's own errors,
+   * and as `unavailable` when the connection was lost before anything was sent.
    */
   run(text: string, values: readonly (string | null)[]): Promise<PostgresResult>;
-  /** Gives the connection up in whatever state it is: the server undoes what was not committed. */
+  /** Closes the connection in any state: the server rolls back what was not committed. */
   drop(): void;
 }
 
-/** What a statement answered. */
+/** The result of a statement. */
 export interface PostgresResult {
   readonly rows: readonly (readonly (string | null)[])[];
   /** The command that was run, e.g. `INSERT`. */
@@ -42,24 +42,24 @@ export interface PostgresResult {
   readonly count: number;
 }
 
-/** What the driver of a Postgres is made of. */
+/** What a Postgres driver works with. */
 export interface PostgresDriverOptions {
   readonly label: string;
   readonly sessions: readonly PostgresSession[];
-  /** How long a caller waits for a session, its connection and the begin of its transaction. */
+  /** How long a request waits for a session, its connection and the begin of its transaction. */
   readonly waitLimitMs: number;
   readonly clock: Clock;
   /** Whether other processes may write to the database. */
   readonly isShared: boolean;
-  /** Null where the connections carry none. */
+  /** Null where the connections carry no signals. */
   readonly signals: Signals | null;
-  /** Frees what lies below the sessions. */
+  /** Closes what the sessions share. */
   readonly close: () => Promise<void>;
 }
 
-/** The driver of every Postgres: the sessions differ, the rules do not. */
-export function postgresDriver(parts: PostgresDriverOptions): Driver {
-  return new PostgresDriver(parts);
+/** The driver of every Postgres, by sessions of whichever library. */
+export function postgresDriver(options: PostgresDriverOptions): Driver {
+  return new PostgresDriver(options);
 }
 
 class PostgresDriver implements Driver {
@@ -151,7 +151,7 @@ class PostgresDriver implements Driver {
   }
 }
 
-/** Nothing was sent yet, so that a failure leaves nothing in doubt. */
+/** Nothing was sent yet, so that the outcome of a failure is known. */
 async function opened(opening: Promise<void>, limit: Deadline): Promise<void> {
   try {
     await limit.within(opening);
@@ -164,13 +164,13 @@ async function begin(connection: PostgresConnection, limit: Deadline): Promise<v
   try {
     await limit.within(connection.run("BEGIN", []));
   } catch (error) {
-    // It may begin later: whoever had the connection next would write into that transaction.
+    // It may begin later: the next request on this connection would write into that transaction.
     connection.drop();
     throw toPostgresError(error, "read");
   }
 }
 
-/** A statement of which a repetition can do no harm. WITH may hide an INSERT. */
+/** A statement that can be repeated without harm. WITH may hide an INSERT. */
 const onlyReads = /^\s*(select|values|table|show|explain)\b/i;
 
 async function run(
@@ -217,17 +217,17 @@ class PostgresTransaction implements Connection {
     this.#connection = connection;
   }
 
-  /** Why the server would not commit: what the first statement that failed threw. */
+  /** Why the server did not commit: the error of the first statement that failed. */
   get failure(): unknown {
     return this.#failure ?? new DatabaseError("other", new Error("The server rolled back"));
   }
 
-  /** One statement at a time: what is sent together fails together when the connection is lost. */
+  /** One statement at a time: statements sent together fail together when the connection is lost. */
   query(statement: Statement): Promise<QueryResult> {
     if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
-    const answer = this.#last.then(() => this.#run(statement));
-    this.#last = answer.catch((error) => this.#failure ??= error);
-    return answer;
+    const result = this.#last.then(() => this.#run(statement));
+    this.#last = result.catch((error) => this.#failure ??= error);
+    return result;
   }
 
   async #run(statement: Statement): Promise<QueryResult> {
@@ -239,7 +239,7 @@ class PostgresTransaction implements Connection {
     }
   }
 
-  /** Takes no more statements; throws when there is nothing left to commit. */
+  /** Rejects all further statements; throws when the connection was lost. */
   async end(): Promise<void> {
     this.#ended = true;
     await this.#last;
@@ -247,14 +247,14 @@ class PostgresTransaction implements Connection {
     throw new DatabaseError("unavailable", new Error("The connection was lost in a transaction"));
   }
 
-  /** Undoes what was not committed. */
+  /** Rolls back. */
   async abandon(): Promise<void> {
     this.#ended = true;
     await this.#last;
     if (this.#connection.lost) return;
     await this.#connection.run("ROLLBACK", []).catch((error) => {
       this.#failure ??= error;
-      // Whoever had the connection next would find the transaction open.
+      // The next request on this connection would find the transaction open.
       this.#connection.drop();
     });
   }

@@ -13,8 +13,9 @@ export function toPostgresError(error: unknown, sent: "write" | "read" | "commit
 }
 
 /**
- * Whether a value was refused with the code of a syntax error, as the input of tsquery, tsvector
- * and jsonpath does. A statement that is wrong itself is told with the position of the mistake.
+ * Whether a value was refused with the code of a syntax error, as the input functions of tsquery,
+ * tsvector and jsonpath do. The error of a statement that is wrong itself has the position of the
+ * mistake.
  */
 export function refusesSyntaxOfValue(error: unknown): boolean {
   if (codeOf(error) !== "42601") return false;
@@ -26,7 +27,7 @@ function codeOf(error: unknown): string | null {
   return typeof error.code === "string" ? error.code : null;
 }
 
-/** Whether the connection broke after it had been there: what was sent may have been done. */
+/** Whether an open connection broke: what was sent may have been done. */
 function losesOutcome(code: string): boolean {
   return lostAfterSending.has(code) || code.startsWith("08") && code !== "08001";
 }
@@ -40,7 +41,7 @@ const lostAfterSending: ReadonlySet<string> = new Set([
   "ECONNABORTED",
   // statement_completion_unknown
   "40003",
-  // The server is shut down, or ended this connection: after the commit, perhaps.
+  // The server was shut down, or closed this connection: perhaps after the commit.
   "57P01",
   "57P02",
 ]);
@@ -53,7 +54,7 @@ const neverReached: ReadonlySet<string> = new Set([
   "ENETUNREACH",
   "ENOTFOUND",
   "EAI_AGAIN",
-  // A unix socket that is not there.
+  // A unix socket that does not exist.
   "ENOENT",
 ]);
 
@@ -64,7 +65,7 @@ function kindOf(code: string): DatabaseErrorKind {
 
 const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   ["23505", "unique"],
-  // An exclusion constraint: another row stands where this one would.
+  // An exclusion constraint: another row conflicts with this one.
   ["23P01", "unique"],
   ["23503", "foreign-key"],
   ["23001", "foreign-key"],

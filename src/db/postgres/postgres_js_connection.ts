@@ -5,9 +5,8 @@ import { sleep } from "../../runtime/event_loop.ts";
 import { announcesSetting } from "../../sql/postgres/change_log_schema.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { PostgresConnection, PostgresResult } from "./postgres_driver.ts";
-import { sessionSettings } from "./session_settings.ts";
 
-/** How a Postgres is reached. */
+/** How a Postgres is opened. */
 export interface PostgresOptions {
   /** Every transaction is read-only. */
   readonly readOnly?: boolean | undefined;
@@ -19,11 +18,11 @@ export interface PostgresOptions {
   readonly statementTimeoutMs?: number | undefined;
   /** The time of the machine by default. */
   readonly clock?: Clock | undefined;
-  /** Takes the notice that the server cannot be reached now. */
+  /** Receives the notice that the server cannot be reached now. */
   readonly observe?: Observer | undefined;
 }
 
-/** A pooler lends a connection by the transaction, so that nothing can be listened for. */
+/** A pooler assigns connections by the transaction, so that LISTEN is not possible. */
 export function isPooled(url: string): boolean {
   return /[?&]prepare=false(&|$)/.test(url);
 }
@@ -34,25 +33,25 @@ export interface PostgresJsConnectionOptions {
   readonly options: PostgresOptions;
   readonly clock: Clock;
   readonly waitLimitMs: number;
-  /** How many listen, and signal behind commits. */
+  /** How many listeners there are: with one, the process signals after its commits. */
   readonly listeners: { count: number };
-  /** Called when a signal comes in, with what its sender gave it. */
+  /** Called for a signal, with its payload. */
   readonly notified?: (payload: string) => void;
-  /** Called once, when a connection is gone. */
+  /** Called once, when the connection is lost. */
   readonly lost?: () => void;
 }
 
-/** The most statements that a connection keeps prepared: the library never forgets one. */
+/** The most statements that a connection keeps prepared: the library never closes one. */
 const maxPrepared = 500;
 
 /** How much longer than the library's own limit an attempt to connect may take. */
 const graceMs = 1_000;
 
 /**
- * One connection: a client of the library with a pool of one, which is given up with its first
+ * One connection by postgres.js: a client with a pool of one, which is given up with its first
  * connection. By itself the library would connect again, and send there what was still queued: a
- * statement of a transaction would then be committed on its own. What was sent between the error
- * of a socket and its end it never settles.
+ * statement of a transaction would then be committed by itself. It never resolves what was sent
+ * between the error of a socket and its end.
  */
 export class PostgresJsConnection implements PostgresConnection {
   opening: Promise<void> | null;
@@ -61,7 +60,7 @@ export class PostgresJsConnection implements PostgresConnection {
   readonly #pooled: boolean;
   readonly #prepared = new Set<string>();
   #announces: boolean;
-  /** What refuses the statements that were sent and not answered. */
+  /** Rejects the statements that were sent and not answered. */
   readonly #sent = new Set<(error: Error) => void>();
   #lost = false;
   #ending: Promise<void> | null = null;
@@ -90,14 +89,14 @@ export class PostgresJsConnection implements PostgresConnection {
     this.#ending = connecting ? this.#stopConnecting() : this.#client.end({ timeout: 0 });
   }
 
-  /** Says whether this process signals behind its commits, so that no trigger has to. */
+  /** Sets whether this process signals after its commits, so that no trigger has to. */
   announce(announces: boolean): void {
     if (this.#announces === announces || this.opening !== null) return;
     this.#announces = announces;
     this.opening = this.#begin(`SET ${announcesSetting} = ${announces ? "on" : "off"}`);
   }
 
-  /** Lets a running statement end, for as long as anybody waits for the database. */
+  /** Waits for a running statement, for the wait limit at most. */
   async close(): Promise<void> {
     if (this.opening !== null) this.drop();
     if (this.#lost) await this.#ending;
@@ -105,40 +104,58 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   #connect(): postgres.Sql {
-    const { url, options, waitLimitMs } = this.#options;
+    const { url, waitLimitMs } = this.#options;
     return postgres(url, {
       max: 1,
       prepare: !this.#pooled,
       connect_timeout: Math.ceil(waitLimitMs / 1000),
-      // A timer of the library could end a connection in the middle of a transaction.
+      // A timer of the library could close a connection in the middle of a transaction.
       idle_timeout: 0,
       max_lifetime: null,
       fetch_types: false,
       types: { text: asText },
-      connection: sessionSettings({
-        ...options,
-        waitLimitMs,
-        isPooled: this.#pooled,
-        announces: this.#announces,
-      }),
+      connection: this.#settings(),
       onnotice: () => {},
       ...this.#whenNotified(),
       onclose: () => this.#lose(connectionLoss()),
     });
   }
 
-  /** The declarations of the library lack this option of it. */
+  /**
+   * The settings that a session begins with. Poolers refuse settings that they do not know. Those
+   * sent here make texts the same on every server.
+   */
+  #settings(): Record<string, string | number> {
+    const { options: { readOnly, statementTimeoutMs }, waitLimitMs } = this.#options;
+    return {
+      application_name: "resource-api",
+      TimeZone: "UTC",
+      DateStyle: "ISO, MDY",
+      ...(readOnly === true ? { default_transaction_read_only: "on" } : {}),
+      ...(this.#pooled ? {} : {
+        IntervalStyle: "postgres",
+        bytea_output: "hex",
+        extra_float_digits: 1,
+        statement_timeout: statementTimeoutMs ?? 15_000,
+        // A wait for a lock keeps a connection from all other requests. 0 would be no limit.
+        lock_timeout: Math.max(1, Math.ceil(waitLimitMs)),
+        ...(this.#announces ? { [announcesSetting]: "on" } : {}),
+      }),
+    };
+  }
+
+  /** The option exists, but not in the declarations of the library. */
   #whenNotified(): { readonly onnotify?: (channel: string, payload: string) => void } {
     const { notified } = this.#options;
     return notified === undefined ? {} : { onnotify: (_channel, payload) => notified(payload) };
   }
 
   /**
-   * A statement of its own opens the connection: the library holds on to the first one until some
-   * attempt to connect succeeds, however late, and by then a caller would have given up.
+   * A separate statement opens the connection: the library keeps the first one until some attempt
+   * to connect succeeds, however late, and a request would have given up by then.
    */
   async #begin(text: string): Promise<void> {
-    // A proxy that takes every connection and ends it at once keeps the library trying for ever.
+    // With a proxy that accepts every connection and closes it at once, the library tries for ever.
     const limitMs = this.#options.waitLimitMs + graceMs;
     const cancel = this.#options.clock.after(limitMs, () => this.drop());
     try {
@@ -157,20 +174,20 @@ export class PostgresJsConnection implements PostgresConnection {
     values: readonly (string | null)[],
     prepare: boolean,
   ): Promise<PostgresResult> {
-    // Without `simple: false`, which the declarations lack, a statement without values would go
-    // by the protocol that takes several statements at once.
-    const how = { prepare, simple: false };
+    // Without `simple: false`, which the declarations lack, a statement without values would be
+    // sent by the simple protocol, which runs several statements in one text.
+    const options = { prepare, simple: false };
     return new Promise((resolve, reject) => {
       this.#sent.add(reject);
-      this.#client.unsafe(text, [...values], how).values().then(
-        (answer) => {
+      this.#client.unsafe(text, [...values], options).values().then(
+        (result) => {
           this.#sent.delete(reject);
-          resolve({ rows: [...answer], command: answer.command, count: answer.count });
+          resolve({ rows: [...result], command: result.command, count: result.count });
         },
         (error) => {
           this.#sent.delete(reject);
           reject(error);
-          if (!isAnswer(error)) this.drop();
+          if (!isFromServer(error)) this.drop();
         },
       );
     });
@@ -184,39 +201,39 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   #lose(loss: Error): void {
-    const isNews = !this.#lost;
+    const isFirst = !this.#lost;
     this.#lost = true;
-    for (const refuse of this.#sent) refuse(loss);
+    for (const reject of this.#sent) reject(loss);
     this.#sent.clear();
-    if (isNews) this.#options.lost?.();
+    if (isFirst) this.#options.lost?.();
   }
 
   async #stopConnecting(): Promise<void> {
     await this.#client.end({ timeout: 0 });
-    // An attempt to connect that was due already is made nevertheless, and has to be ended too.
+    // An attempt to connect that was due already is made nevertheless, and has to be closed, too.
     await sleep(10);
-    // The declarations lack it. Unlike a second end(), it looks at the connection once more; the
-    // promise may stay open for ever when the first end has rejected a statement.
+    // The declarations lack it. Unlike a second end(), it closes the connection again; the promise
+    // may stay pending for ever when the first end has rejected a statement.
     void (this.#client as postgres.Sql & { close(): Promise<void> }).close();
   }
 }
 
-/** Whether the server answered, by an error that leaves the connection as it was. */
-function isAnswer(error: unknown): boolean {
+/** Whether the error is the server's answer to a statement: the connection is still good. */
+function isFromServer(error: unknown): boolean {
   if (!(error instanceof postgres.PostgresError)) return false;
-  // Older servers and some poolers tell the severity in the words of their language alone.
+  // Older servers and some poolers send the severity in their own language only.
   return (error.severity ?? error.severity_local) === "ERROR";
 }
 
-/** The error by which the library, too, tells of a connection that ended. */
+/** The library has an error with the same code for a connection that ended. */
 function connectionLoss(): Error {
   return Object.assign(new Error("The connection was lost"), { code: "CONNECTION_CLOSED" });
 }
 
-/** Every value crosses as text: the library's own conversions lose digits, and change bad values. */
+/** Every value is sent as text: the library's conversions lose digits, and change bad values. */
 const asText: postgres.PostgresType<string> = {
   to: 25,
-  // Each type that the library would convert: text, numbers, json, bool, times, bytea.
+  // The types that the library would convert: text, numbers, json, bool, times, bytea.
   from: [25, 21, 23, 26, 700, 701, 114, 3802, 16, 1082, 1114, 1184, 17],
   serialize: (value: string) => value,
   parse: (text: string) => text,

@@ -13,16 +13,16 @@ import { notifySignals } from "./notify_signals.ts";
 export type { PostgresOptions };
 
 /**
- * Connects to a Postgres server. One that cannot be reached now may be there later: that is a
- * notice, and every query tries again; what the server refuses, such as a password, is thrown.
- * `?prepare=false` in the URL is for poolers that lend a connection by the transaction: then
+ * Connects to a Postgres server. A server that cannot be reached now may be reached later: that is
+ * a notice, and every query tries again; a refusal of the server, e.g. of a password, is thrown.
+ * `?prepare=false` in the URL is for poolers that assign connections by the transaction: then
  * nothing is prepared and no setting is sent that they refuse, so that the time limits of
  * statements and locks have to be set on the role.
  */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Driver> {
   const clock = options.clock ?? systemClock;
   const waitLimitMs = options.waitLimitMs ?? 5_000;
-  const parts: PostgresJsConnectionOptions = {
+  const connectionOptions: PostgresJsConnectionOptions = {
     url,
     options,
     clock,
@@ -31,11 +31,14 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   };
   const driver = postgresDriver({
     label: url.replace(/\/\/[^/]*@/, "//").replace(/\?.*$/, ""),
-    sessions: Array.from({ length: options.maxConnections ?? 10 }, () => session(parts)),
+    sessions: Array.from(
+      { length: options.maxConnections ?? 10 },
+      () => session(connectionOptions),
+    ),
     waitLimitMs,
     clock,
     isShared: true,
-    signals: isPooled(url) || options.readOnly === true ? null : notifySignals(parts),
+    signals: isPooled(url) || options.readOnly === true ? null : notifySignals(connectionOptions),
     close: () => Promise.resolve(),
   });
   try {
@@ -51,27 +54,28 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   return driver;
 }
 
-function session(parts: PostgresJsConnectionOptions): PostgresSession {
+function session(connectionOptions: PostgresJsConnectionOptions): PostgresSession {
   let connection: PostgresJsConnection | null = null;
   let closed = false;
-  const leaving = new Set<Promise<void>>();
+  const closing = new Set<Promise<void>>();
 
-  function leave(lost: PostgresJsConnection): void {
-    const left = lost.close().finally(() => leaving.delete(left));
-    leaving.add(left);
+  function discard(lost: PostgresJsConnection): void {
+    const discarded = lost.close().finally(() => closing.delete(discarded));
+    closing.add(discarded);
   }
 
   return {
     connection() {
       if (closed) throw new DatabaseError("unavailable", new Error("The database is closed"));
-      if (connection?.lost === true) leave(connection);
-      if (connection === null || connection.lost) connection = new PostgresJsConnection(parts);
-      else connection.announce(parts.listeners.count > 0);
+      if (connection?.lost === true) discard(connection);
+      if (connection === null || connection.lost) {
+        connection = new PostgresJsConnection(connectionOptions);
+      } else connection.announce(connectionOptions.listeners.count > 0);
       return connection;
     },
     async close() {
       closed = true;
-      await Promise.all([connection?.close(), ...leaving]);
+      await Promise.all([connection?.close(), ...closing]);
     },
   };
 }

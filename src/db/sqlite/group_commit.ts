@@ -5,6 +5,7 @@ import { DatabaseError } from "../database_error.ts";
 import type { Connection, QueryResult } from "../driver.ts";
 import type { SqliteConnection } from "./sqlite_connection.ts";
 import { type BusyRetry, nextDelayMs, retryWhileBusy } from "./busy_retry.ts";
+import { EventLoopTurns } from "./event_loop_turns.ts";
 import { SqliteTransaction } from "./sqlite_transaction.ts";
 import type { TransactionGuard } from "../transaction_guard.ts";
 import { JobQueue, type QueuedJob, unavailable } from "./job_queue.ts";
@@ -12,50 +13,51 @@ import { JobQueue, type QueuedJob, unavailable } from "./job_queue.ts";
 /** The most jobs that share one commit. */
 export const maxJobsPerCommit = 256;
 
-/** Once a group is this old, it takes no further transaction that is likely to wait. */
-const waitingMs = 5;
+/** A group that is older takes no further transaction that is likely to wait. */
+const maxAgeForWaitingMs = 5;
 
-/** Once a group is this old, it commits: reads are not kept waiting by a long row of writes. */
-const groupMs = 20;
+/** A group that is older commits, so that reads do not wait for a long series of writes. */
+const maxGroupMs = 20;
 
-/** What writes are made of. */
+/** What group commit works with. */
 export interface GroupCommitOptions {
-  /** The connection that nobody else uses. */
+  /** A connection for these writes only. */
   readonly writer: SqliteConnection;
-  /** Knows what runs inside a transaction. */
+  /** Knows which work runs inside a transaction. */
   readonly guard: TransactionGuard;
   /** How long a job waits for its turn, and a commit for its lock. */
   readonly busyRetry: BusyRetry;
   /** Gives the library's errors their common form. */
   readonly translated: (error: unknown) => unknown;
-  /** Called behind every commit. */
+  /** Called after every commit. */
   readonly committed: () => void;
 }
 
-/** Tells whoever waits for a job that it is done. */
+/** Resolves the promise of a job. */
 type Acknowledge = () => void;
 
 type Job =
   | QueuedJob & { readonly kind: "statement" | "alone"; readonly run: () => Acknowledge }
   | QueuedJob & { readonly kind: "transaction"; readonly run: () => Promise<Acknowledge> };
 
-/** A job that ran in the open group, and how to tell about it once that is committed. */
-interface Ended {
+/** A job that ran in the open group. */
+interface FinishedJob {
   readonly job: Job;
-  readonly tell: () => void;
+  /** Resolves or rejects it, once the group is committed. */
+  readonly report: () => void;
 }
 
 interface Group {
   readonly startedAt: number;
-  readonly ended: Ended[];
-  /** All jobs so far have waited, so that one more that waits delays nobody else. */
+  readonly finished: FinishedJob[];
+  /** All jobs so far have waited, so that one more that waits delays no quick job. */
   waitersOnly: boolean;
 }
 
 /**
  * Writes of one SQLite file, committed together: each job runs in a savepoint of a transaction that
- * all who came meanwhile share, and nobody hears of a result before the commit. The disk is waited
- * for once in a group instead of once in a write. Jobs run in the order in which they came.
+ * all jobs of the queue share, and no result is reported before the commit. There is one wait for
+ * the disk in a group instead of one in each write. Jobs run in the order in which they came.
  */
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
@@ -63,21 +65,20 @@ export class GroupCommit {
   #running = false;
   #closed = false;
   #idle: (() => void) | null = null;
-  /** How many of the jobs to come do not share their commit. */
+  /** How many of the next jobs do not share their commit. */
   #singles = 0;
-  /** The last transaction waited for something else than the database: the next may do so too. */
+  /** Whether the last transaction waited for more than the database: the next may do so, too. */
   #expectsWait = false;
-  #turn = 0;
-  #turnIsWatched = false;
+  readonly #turns: EventLoopTurns = new EventLoopTurns();
 
-  /** Begins nothing before the first job comes. */
+  /** Does nothing before the first job. */
   constructor(options: GroupCommitOptions) {
     const { waitLimitMs, clock } = options.busyRetry;
     this.#options = options;
     this.#queue = new JobQueue(waitLimitMs, clock);
   }
 
-  /** Runs one statement as a job of its own; `alone`, outside of any transaction of ours. */
+  /** Runs one statement as a job; `alone`, outside of any transaction. */
   write(statement: Statement, kind: "statement" | "alone"): Promise<QueryResult> {
     return new Promise((resolve, reject) => {
       const run = (): Acknowledge => {
@@ -88,10 +89,10 @@ export class GroupCommit {
     });
   }
 
-  /** Runs `work` as a job: all it writes is committed, or nothing. */
+  /** Runs `work` as a job: all that it writes is committed, or nothing. */
   transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const { writer, guard, translated } = this.#options;
-    // The queue is worked off in the context of somebody else.
+    // The queue runs in the asynchronous context of another request.
     const inContext = AsyncLocalStorage.snapshot();
     return new Promise((resolve, reject) => {
       const run = async (): Promise<Acknowledge> => {
@@ -108,7 +109,7 @@ export class GroupCommit {
     });
   }
 
-  /** Takes no more jobs; resolves when those that are there have ended, or took too long. */
+  /** Takes no more jobs; resolves when the queue is empty, or after the wait limit. */
   close(): Promise<void> {
     this.#closed = true;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -135,7 +136,7 @@ export class GroupCommit {
   async #drain(): Promise<void> {
     while (this.#queue.length > 0) {
       await this.#runNext();
-      // Between two groups the requests that have come are read: they make the next one.
+      // Between two groups the sockets are read: requests that have come make the next group.
       if (this.#queue.length > 0) await new Promise<void>(afterPendingIo);
     }
     this.#running = false;
@@ -145,38 +146,38 @@ export class GroupCommit {
   async #runNext(): Promise<void> {
     if (this.#queue.first?.kind === "alone") return await this.#runAlone();
     if (!await this.#begin()) return;
-    const group: Group = { startedAt: this.#now(), ended: [], waitersOnly: true };
+    const group: Group = { startedAt: this.#now(), finished: [], waitersOnly: true };
     try {
       for (let job = this.#next(group); job !== null; job = this.#next(group)) {
-        group.ended.push(await this.#runJob(job, group));
+        group.finished.push(await this.#runJob(job, group));
         if (!this.#options.writer.inTransaction) return this.#giveUp(group);
       }
       await this.#commit(group);
     } catch (error) {
-      // Not even undoing worked. Nothing is committed, everybody is told so, and whoever comes next
-      // begins by undoing it.
-      for (const { job } of group.ended) job.reject(error);
+      // Even the rollback failed. Nothing is committed: all jobs are rejected, and the next group
+      // begins with the rollback.
+      for (const { job } of group.finished) job.reject(error);
     }
   }
 
-  /** Takes the job that runs next out of the queue; null when the group is complete. */
-  #next({ startedAt, ended, waitersOnly }: Group): Job | null {
+  /** Takes the next job out of the queue; null when the group is complete. */
+  #next({ startedAt, finished, waitersOnly }: Group): Job | null {
     const job = this.#queue.first;
     if (job === undefined || job.kind === "alone") return null;
-    if (ended.length > 0) {
-      if (this.#singles > 0 || ended.length === maxJobsPerCommit) return null;
+    if (finished.length > 0) {
+      if (this.#singles > 0 || finished.length === maxJobsPerCommit) return null;
       const ageMs = this.#now() - startedAt;
-      if (ageMs >= groupMs) return null;
+      if (ageMs >= maxGroupMs) return null;
       const mayWait = job.kind === "transaction" && this.#expectsWait;
-      // Who waits comes first in a group, so that the others are not kept from their commit.
-      if (mayWait && (!waitersOnly || ageMs >= waitingMs)) return null;
+      // Jobs that wait come first in a group, so that they do not delay the commit of quick ones.
+      if (mayWait && (!waitersOnly || ageMs >= maxAgeForWaitingMs)) return null;
     }
     if (this.#singles > 0) this.#singles--;
     return this.#queue.dequeue() ?? null;
   }
 
-  /** Resolves when the job is done or undone. Rejects when SQLite refuses to do either. */
-  async #runJob(job: Job, group: Group): Promise<Ended> {
+  /** Resolves when the job is done or rolled back. Rejects when SQLite refuses both. */
+  async #runJob(job: Job, group: Group): Promise<FinishedJob> {
     const { writer, translated } = this.#options;
     try {
       writer.run(savepoint);
@@ -185,7 +186,7 @@ export class GroupCommit {
         : job.run();
       writer.run(release);
       if (job.kind !== "transaction") group.waitersOnly = false;
-      return { job, tell: acknowledge };
+      return { job, report: acknowledge };
     } catch (error) {
       const reason = translated(error);
       try {
@@ -197,58 +198,51 @@ export class GroupCommit {
         job.reject(reason);
         throw translated(second);
       }
-      return { job, tell: () => job.reject(reason) };
+      return { job, report: () => job.reject(reason) };
     }
   }
 
-  /** Notices whether the work of a transaction waits for more than the database. */
+  /** Finds out whether the work of a transaction waits for more than the database. */
   async #watch(work: Promise<Acknowledge>, group: Group): Promise<Acknowledge> {
-    if (!this.#turnIsWatched) {
-      this.#turnIsWatched = true;
-      afterPendingIo(() => {
-        this.#turn++;
-        this.#turnIsWatched = false;
-      });
-    }
-    const before = this.#turn;
+    const before = this.#turns.watch();
     try {
       return await work;
     } finally {
-      this.#expectsWait = this.#turn !== before;
+      this.#expectsWait = this.#turns.count !== before;
       if (!this.#expectsWait) group.waitersOnly = false;
     }
   }
 
-  async #commit({ ended }: Group): Promise<void> {
+  async #commit({ finished }: Group): Promise<void> {
     const { writer, busyRetry, translated } = this.#options;
     try {
-      // It can meet a lock only where the file could not be put into WAL mode.
+      // Another connection can hold a lock only where the file could not be put into WAL mode.
       await retryWhileBusy(busyRetry, () => writer.run(commit));
     } catch (error) {
       this.#rollBack();
       const reason = translated(error);
-      // A deferred foreign key is looked at now, and SQLite does not say whose it is.
+      // Deferred foreign keys are checked now, and SQLite does not say which job broke one.
       const isBroken = reason instanceof DatabaseError && reason.kind === "foreign-key";
-      if (isBroken && ended.length > 1) this.#runAgain(ended.map(({ job }) => job), reason);
-      else for (const { job } of ended) job.reject(reason);
+      if (isBroken && finished.length > 1) this.#runAgain(finished.map(({ job }) => job), reason);
+      else for (const { job } of finished) job.reject(reason);
       return;
     }
-    for (const { tell } of ended) tell();
+    for (const { report } of finished) report();
     this.#options.committed();
   }
 
-  /** One job made SQLite roll all of them back: it fails, the others get another chance. */
-  #giveUp({ ended }: Group): void {
-    const culprit = ended.pop();
-    culprit?.tell();
-    this.#runAgain(ended.map(({ job }) => job), culprit);
+  /** One job made SQLite roll all of them back: it fails, the others run again. */
+  #giveUp({ finished }: Group): void {
+    const culprit = finished.pop();
+    culprit?.report();
+    this.#runAgain(finished.map(({ job }) => job), culprit);
   }
 
   /**
-   * A statement runs again without anybody noticing, since nobody has seen what it gave. The work
-   * of a transaction has seen rows and may have acted on them: only its caller knows whether it can
-   * run twice, and `transact` is the caller that does. Each then has its commit for itself, so that
-   * nobody fails for another's fault a second time.
+   * A statement can run again, because its result was not reported. The work of a transaction has
+   * read rows and may have acted on them: only its caller knows whether it can run twice, and
+   * `transact` is the caller that does. Each job then has a commit of its own, so that no job fails
+   * for the fault of another a second time.
    */
   #runAgain(jobs: readonly Job[], cause: unknown): void {
     this.#singles = this.#queue.length + jobs.length;
@@ -270,7 +264,7 @@ export class GroupCommit {
     }
   }
 
-  /** False when nobody is left who wants to write, or the first one could not. */
+  /** False when no job is left, or the first one failed. */
   async #begin(): Promise<boolean> {
     const { writer, busyRetry, translated } = this.#options;
     for (let delayMs = 1; this.#queue.length > 0; delayMs = nextDelayMs(delayMs)) {

@@ -11,19 +11,19 @@ export interface SqliteConnection {
   close(): void;
 }
 
-/** Where a statement may run. */
+/** How a statement may run. */
 export type StatementKind =
   | "read"
   | "write"
-  /** It writes, and SQLite runs it, or obeys it, outside of transactions only. */
+  /** A write that SQLite runs, or that has an effect, outside of transactions only. */
   | "alone"
-  /** It begins or ends a transaction. */
+  /** The begin or end of a transaction. */
   | "boundary";
 
 /** The most statements that a connection keeps prepared. */
 export const maxPrepared = 500;
 
-/** Puts the cache, exact integers and one form of cell over a library's handle. */
+/** Adds a cache of prepared statements, exact integers and one form of cells to a library's handle. */
 export function sqliteConnection(handle: SqliteHandle): SqliteConnection {
   const cache = boundedMap<string, Prepared>(maxPrepared);
 
@@ -31,7 +31,7 @@ export function sqliteConnection(handle: SqliteHandle): SqliteConnection {
     const known = cache.get(text);
     if (known !== undefined) return known;
     const statement = handle.prepare(text);
-    // A statement that writes cannot be run again for the sake of its digits.
+    // A write cannot run a second time to get all digits, so that it is exact from the start.
     const fresh = {
       statement,
       kind: statementKind(text, statement.readOnly),
@@ -54,7 +54,7 @@ export function sqliteConnection(handle: SqliteHandle): SqliteConnection {
 interface Prepared {
   readonly statement: SqliteStatement;
   readonly kind: StatementKind;
-  /** Read integers as bigints: set once an integer was met that a number cannot hold. */
+  /** Whether integers are read as bigints: set at the first integer that a number cannot hold. */
   exact: boolean;
 }
 
@@ -62,14 +62,14 @@ function statementKind(text: string, readOnly: boolean): StatementKind {
   const [, keyword = ""] = firstWords.exec(text) ?? [];
   if (boundaries.test(keyword)) return "boundary";
   if (readOnly) return "read";
-  return loners.test(keyword) ? "alone" : "write";
+  return outsideOfTransactions.test(keyword) ? "alone" : "write";
 }
 
-/** The first words, behind what SQLite passes over. */
+/** The first words, after blanks and comments. */
 const firstWords = /^(?:\s|;|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*(\w+(?:\s+\w+){0,2})/;
-/** Savepoints are none: they nest. */
+/** Savepoints nest, and are no boundaries. */
 const boundaries = /^(?:BEGIN|COMMIT|END|ROLLBACK(?!\s+(?:TRANSACTION\s+)?TO))\b/i;
-const loners = /^(?:VACUUM|PRAGMA|ATTACH|DETACH)\b/i;
+const outsideOfTransactions = /^(?:VACUUM|PRAGMA|ATTACH|DETACH)\b/i;
 
 /** A number without fraction is an integer: the libraries would bind 1.0. */
 function toBound(value: SqlValue): SqlValue {
@@ -86,7 +86,7 @@ function runPrepared(prepared: Prepared, values: readonly SqlValue[]): QueryResu
   }
   const rows = statement.all(values, true) ?? [];
   resolveCells(rows);
-  // RETURNING gives one row for each that was changed.
+  // RETURNING gives one row for each changed row.
   return { rows, changed: statement.readOnly ? 0 : rows.length };
 }
 

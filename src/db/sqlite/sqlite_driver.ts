@@ -21,7 +21,7 @@ import { type TransactionGuard, transactionGuard } from "../transaction_guard.ts
 
 /** How a SQLite file is opened. */
 export interface SqliteOptions {
-  /** Changes nothing, not even the journal mode: for a file that belongs to somebody else. */
+  /** Changes nothing, not even the journal mode: for a file of another program. */
   readonly readOnly?: boolean | undefined;
   /** How long a write waits for its turn, and for other processes. 5,000 by default. */
   readonly waitLimitMs?: number | undefined;
@@ -49,7 +49,7 @@ export async function sqliteDriver(
   try {
     if (options.readOnly !== true) writer = await openWriter(library, file, busyRetry);
     const connection = reader = open(library, file.path, true);
-    // A file that is no database shows itself at this first read.
+    // For a file that is no database, this first read fails.
     const dialect = await retryWhileBusy(busyRetry, () => dialectFor(connection));
     const label = `${path} (${library.name})`;
     return new SqliteDriver({ library, file, reader, writer, busyRetry, label, dialect });
@@ -93,9 +93,9 @@ function open(library: SqliteLibrary, path: string, readOnly: boolean): SqliteCo
 }
 
 /**
- * SQLite prepares a statement anew for every value at which its planner has looked, which takes
- * longer than reading a short page. It does not look behind a plus. Where its plan could gain by
- * looking, which takes a partial index or what ANALYZE found out, the values stand open.
+ * SQLite prepares a statement again for every new value that its planner has used, which takes
+ * longer than reading a short page. It does not use a value after a unary plus. Where a plan could
+ * gain by the values, which takes a partial index or results of ANALYZE, there is no plus.
  */
 function dialectFor(connection: SqliteConnection): Dialect {
   const dialect = sqliteDialect({ text: sqliteText });
@@ -152,7 +152,7 @@ class SqliteDriver implements Driver {
     this.dialect = options.dialect;
   }
 
-  /** Reads answer without waiting: nothing but the promise lies between the caller and SQLite. */
+  /** Reads run synchronously: only the promise is between the caller and SQLite. */
   query(statement: Statement): Promise<QueryResult> {
     try {
       this.#guard.check();
@@ -194,7 +194,7 @@ class SqliteDriver implements Driver {
     const { reader } = this.#options;
     const result = reader.run(statement);
     if (result.rows.length === 0 && reader.inTransaction) {
-      // A savepoint: it would hold a connection that all share.
+      // A savepoint: it would keep a transaction open on a connection that all requests share.
       query(reader, "ROLLBACK");
       refuseBoundary();
     }
@@ -218,7 +218,7 @@ class SqliteDriver implements Driver {
     const { reader, writer, file } = this.#options;
     await this.#writes?.close();
     reader.close();
-    // The last connection to leave folds the journal into the file, which only a writer can do.
+    // The last connection to close copies the journal into the file, which only a writer can do.
     writer?.close();
     file.release();
   }
