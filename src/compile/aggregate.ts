@@ -9,7 +9,7 @@ import { tableName } from "./table_name.ts";
 import { compileFilter } from "./where.ts";
 
 /**
- * The groups are made by an inner SELECT, whose columns have the names that having and order know:
+ * The groups come from an inner SELECT, whose columns have the names that `having` and `order` use:
  * so these are compiled like any filter and order. The cells are the keys, then the metrics.
  */
 export function compileAggregate(plan: AggregatePlan, dialect: Dialect): Fragment {
@@ -53,7 +53,7 @@ function compileMetric(metric: Metric, { metrics }: Dialect): Fragment {
   }
 }
 
-/** Exact numbers may stand in a form of the engine's own: what they are compared with has it too. */
+/** An engine may have its own form of exact numbers, which the values they are compared with need. */
 function dialectOfGroups(metrics: readonly Metric[], dialect: Dialect): Dialect {
   const exact = new Set<ColumnInfo>();
   for (const metric of metrics) {

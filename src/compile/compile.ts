@@ -28,7 +28,7 @@ import { compileRelatedRows } from "./related_rows.ts";
 import { tableName } from "./table_name.ts";
 import { compileFilter } from "./where.ts";
 
-/** A statement that knows what it was made of, for those who record what it does. */
+/** A statement with its plan, by which a driver can record its changes. */
 export interface PlannedStatement extends Statement {
   readonly plan: Plan;
 }
@@ -36,7 +36,7 @@ export interface PlannedStatement extends Statement {
 /** A plan → the statement that does it. */
 export type Compile = (plan: Plan) => PlannedStatement;
 
-/** A compiler for one engine; it remembers the select lists it has met. */
+/** A compiler for one engine, which keeps the select list of each list of columns. */
 export function createCompiler(dialect: Dialect): Compile {
   const lists = new WeakMap<readonly ColumnInfo[], Fragment>();
   const context: Context = {
@@ -97,7 +97,7 @@ function compileRead(plan: ReadPlan, context: Context): Fragment {
   }`;
 }
 
-/** A number of ours, in the text: SQLite takes 8 µs longer for a bound limit. */
+/** In the text, as it is a number of the service: SQLite takes 8 µs longer for a bound limit. */
 function limitTo(limit: number | null): Fragment {
   return rawSql(limit === null ? "" : ` LIMIT ${limit}`);
 }
@@ -155,7 +155,7 @@ function compileAssignments(set: Assignments, dialect: Dialect): Fragment {
   return join(assignments, ", ");
 }
 
-/** The column's type is that of the value: nothing is cast. */
+/** The value has the type of the column: no cast is needed. */
 function compileValue(value: unknown, column: ColumnInfo, dialect: Dialect): Fragment {
   return value === databaseDefault
     ? dialect.columnDefault(column)

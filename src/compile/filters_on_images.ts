@@ -12,7 +12,7 @@ import {
 import { tableName } from "./table_name.ts";
 import { compileFilter } from "./where.ts";
 
-/** Which filters do these rows pass, wherever they are now? */
+/** Which filters these rows pass, as values: they need not be in their table. */
 export interface FiltersOnImages {
   readonly table: TableInfo;
   readonly columns: readonly ColumnInfo[];
@@ -22,28 +22,28 @@ export interface FiltersOnImages {
 }
 
 /**
- * The statement that answers it: a line for each row, with its number from 1 and then a truth for
- * each filter. The conditions are, letter for letter, those that a list would have.
+ * Gives a row for each image, with its number from 1 and then a truth for each filter. The
+ * conditions are exactly those of a list.
  */
-export function compileFiltersOnImages(question: FiltersOnImages, dialect: Dialect): Statement {
-  const { table, columns, rows, filters } = question;
-  const place = freePrefix(table);
-  const answers = filters.map((filter) => sql`(${compileFilter(filter, dialect)}) IS TRUE`);
+export function compileFiltersOnImages(evaluation: FiltersOnImages, dialect: Dialect): Statement {
+  const { table, columns, rows, filters } = evaluation;
+  const ordinal = unusedPrefix(table);
+  const truths = filters.map((filter) => sql`(${compileFilter(filter, dialect)}) IS TRUE`);
   const images = dialect.images.from({
     table,
     from: tableName(table),
     columns,
     rows,
-    ordinal: place,
+    ordinal,
   });
-  const selected = join([identifier(place), ...answers], ", ");
+  const selected = join([identifier(ordinal), ...truths], ", ");
   return toStatement(sql`SELECT ${selected} FROM ${images}`, dialect.placeholder);
 }
 
-/** A name that no name of the table begins with, also not in the eyes of SQLite. */
-function freePrefix(table: TableInfo): string {
+/** No name of the table begins with it, in any case: SQLite ignores case. */
+function unusedPrefix(table: TableInfo): string {
   const names = [table.name, ...table.columns.map(({ dbName }) => dbName)];
-  let prefix = "_place";
+  let prefix = "_ordinal";
   while (names.some((name) => name.toLowerCase().startsWith(prefix))) prefix = `_${prefix}`;
   return prefix;
 }

@@ -6,7 +6,7 @@ import { join, sql, type Statement, toStatement } from "../sql/fragment.ts";
 import { tableName } from "./table_name.ts";
 import { compileFilter } from "./where.ts";
 
-/** Which filters do the rows with these keys pass, as they are in their table? */
+/** Which filters the rows with these keys pass, as they are in their table. */
 export interface FiltersOnRows {
   readonly table: TableInfo;
   readonly columns: readonly ColumnInfo[];
@@ -15,8 +15,8 @@ export interface FiltersOnRows {
 }
 
 /**
- * The statement that answers it: of each row that is there the columns, and then a truth for each
- * filter. Row and truths are of one moment, and so are the related rows that decide.
+ * Gives for each existing row its columns, and then a truth for each filter. The row, the truths and
+ * the related rows that decide are of one moment.
  */
 export function compileFiltersOnRows(
   { table, columns, keys, filters }: FiltersOnRows,

@@ -16,7 +16,7 @@ export function compileOrder(order: readonly OrderKey[], dialect: Dialect): Frag
 }
 
 /**
- * The rows behind a position, in the same order: lexicographic, and never a comparison with NULL.
+ * The rows after a position, in the same order: lexicographic, and never a comparison with NULL.
  * `values` are stored values as the driver read them.
  */
 export function compileSeek(
@@ -25,16 +25,16 @@ export function compileSeek(
   dialect: Dialect,
 ): Fragment {
   const [first] = order;
-  const behind = compileAfter(order, values, dialect, 0);
+  const after = compileAfter(order, values, dialect, 0);
   const value = values[0] ?? null;
   if (first === undefined || order.length === 1 || value === null || !first.column.notNull) {
-    return behind;
+    return after;
   }
-  // The same thing said once more on the first key alone, so that an index on it bounds the scan.
+  // A condition on the first key that follows from the other, so that an index bounds the scan.
   const operand = dialect.ordered(first.column);
   const bound = dialect.boundStored(value, first.column);
   const reached = sql`${operand} ${rawSql(first.descending ? "<=" : ">=")} ${bound}`;
-  return sql`(${reached} AND ${behind})`;
+  return sql`(${reached} AND ${after})`;
 }
 
 function compileAfter(
@@ -48,7 +48,7 @@ function compileAfter(
   const value = values[index] ?? null;
   const operand = dialect.ordered(key.column);
   const rest = compileAfter(order, values, dialect, index + 1);
-  // NULL is the last value of a key: behind it there are only rows with the same NULL.
+  // NULL is the last value of a key: after it there are only rows with the same NULL.
   if (value === null) return sql`(${operand} IS NULL AND ${rest})`;
   const bound = dialect.boundStored(value, key.column);
   const related = sql`${operand} ${rawSql(key.descending ? "<" : ">")} ${bound}`;

@@ -8,9 +8,9 @@ import { tableName } from "./table_name.ts";
 import { compileFilter } from "./where.ts";
 
 /**
- * The related rows of a list of keys: the columns, then the place of the key. The keys are one
- * value, so that the text is the same for any number of them; and the database compares them, so
- * that equal means what it means there.
+ * The related rows of a list of keys: the columns, then the ordinal of the key. The keys are bound
+ * as one value, so that the text is the same for any number of them; and the database compares
+ * them, by its own equality.
  */
 export function compileRelatedRows(plan: RelatedPlan, dialect: Dialect): Fragment {
   const { relation: { steps: [step, second] }, keys } = plan;
@@ -32,7 +32,7 @@ interface List {
   readonly names: ListNames;
 }
 
-/** An index gives the first rows of each key, however many there are. */
+/** Where an index gives the first rows of each key, however many rows there are. */
 function compileSought(plan: RelatedPlan, { step, keys, names }: List, dialect: Dialect): Fragment {
   const { columns, where, order, limit, most } = plan;
   const { table, other } = step;
@@ -57,49 +57,49 @@ function renamed(column: ColumnInfo, names: ReadonlyMap<ColumnInfo, string>): Co
   return { ...column, dbName: names.get(column) ?? column.dbName };
 }
 
-/** Without one, one walk through the table finds the rows of all keys, and numbers them. */
+/** Without an index one scan of the table finds the rows of all keys, and numbers them. */
 function compileRanked(plan: RelatedPlan, { step, keys, names }: List, dialect: Dialect): Fragment {
   const { columns, where, order, limit, most } = plan;
-  const { list, ordinal: place, value, rank } = names;
-  const selected = join([...columns.map((column) => dialect.selected(column)), place], ", ");
-  const number = sql`row_number() OVER (PARTITION BY ${place} ORDER BY ${
+  const { list, ordinal, value, rank } = names;
+  const selected = join([...columns.map((column) => dialect.selected(column)), ordinal], ", ");
+  const number = sql`row_number() OVER (PARTITION BY ${ordinal} ORDER BY ${
     compileOrder(order, dialect)
   }) AS ${rank}`;
   const on = equals(step.other, dialect, sql`= ${value}`);
   const joined = sql`${keys} AS ${list} JOIN ${tableName(step.table)} ON ${on}`;
   const condition = compileFilter(where, dialect);
   const ranked = sql`SELECT ${selected}, ${number} FROM ${joined} WHERE ${condition}`;
-  return sql`SELECT * FROM (${ranked}) AS ${list} WHERE ${rank} <= ${limit} ORDER BY ${place}, ${rank} LIMIT ${most}`;
+  return sql`SELECT * FROM (${ranked}) AS ${list} WHERE ${rank} <= ${limit} ORDER BY ${ordinal}, ${rank} LIMIT ${most}`;
 }
 
-/** The keys that the rows of a link table lead to. Two links between the same rows are one. */
+/** The keys to which rows of a link table refer. Two links between the same rows count as one. */
 function keysAfterLinks(
   { relation: { steps: [near, far] }, links }: RelatedPlan,
   keys: Fragment,
-  { list, ordinal: place, value, rank }: ListNames,
+  { list, ordinal, value, rank }: ListNames,
   dialect: Dialect,
 ): Fragment {
   if (far === undefined) return keys;
   const on = equals(near.other, dialect, sql`= ${value}`);
   const joined = sql`${keys} AS ${list} JOIN ${tableName(near.table)} ON ${on}`;
-  // Under another name than the near key's, which the condition of the join speaks of.
-  const linked = sql`SELECT DISTINCT ${place}, ${
+  // Not under the name of the near key, which is in the condition of the join.
+  const linked = sql`SELECT DISTINCT ${ordinal}, ${
     dialect.operand(far.own)
   } AS ${rank} FROM ${joined} WHERE ${compileFilter(links, dialect)}`;
-  return sql`(SELECT ${place}, ${rank} AS ${value} FROM (${linked}) AS ${list})`;
+  return sql`(SELECT ${ordinal}, ${rank} AS ${value} FROM (${linked}) AS ${list})`;
 }
 
-/** Comparisons name their columns without a table, so nothing else may be called like a column. */
+/** Comparisons name columns without a table, so that no other name may be that of a column. */
 function namesFor(tables: readonly TableInfo[]): ListNames {
   const taken = new Set(
     tables.flatMap(({ name, columns }) => [name, ...columns.map(({ dbName }) => dbName)])
       .map((name) => name.toLowerCase()),
   );
-  const free = (name: string): string => taken.has(name) ? free(`_${name}`) : name;
-  const named = (name: string) => identifier(free(name));
+  const unused = (name: string): string => taken.has(name) ? unused(`_${name}`) : name;
+  const named = (name: string) => identifier(unused(name));
   return {
     list: named("_list"),
-    ordinal: named("_place"),
+    ordinal: named("_ordinal"),
     value: named("_value"),
     rank: named("_rank"),
   };

@@ -4,12 +4,12 @@ import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, identifier, join, rawSql, sql } from "../sql/fragment.ts";
 import { tableName } from "./table_name.ts";
 
-/** A filter → a condition that can stand anywhere: groups come in parentheses. */
+/** A filter → a condition for any place in a statement: AND and OR are in parentheses. */
 export function compileFilter(filter: Filter, dialect: Dialect): Fragment {
   return compileAt(filter, dialect, 0);
 }
 
-/** `depth` counts the relations walked so far: inside them the row is called `_r1`, `_r2`, … */
+/** `depth` is the number of relations so far: inside them the row is called `_r1`, `_r2`, … */
 function compileAt(filter: Filter, dialect: Dialect, depth: number): Fragment {
   switch (filter.kind) {
     case "all":
@@ -31,15 +31,16 @@ function compileAt(filter: Filter, dialect: Dialect, depth: number): Fragment {
 }
 
 /**
- * One EXISTS inside the other, a step each. Names without a table mean the innermost row, which is
- * why the comparisons of the filter need no prefix, whatever the tables call their columns.
+ * Nested EXISTS, one for each step. Names without a table mean the innermost row, which is why the
+ * comparisons of the filter need no prefix, whatever the names of the columns are.
  */
 function compileRelated(
   { relation, filter, links }: Related,
   dialect: Dialect,
   depth: number,
 ): Fragment {
-  const rowName = (at: number) => at === 0 ? identifier(relation.owner.name) : rawSql(`"_r${at}"`);
+  const rowName = (level: number) =>
+    level === 0 ? identifier(relation.owner.name) : rawSql(`"_r${level}"`);
   const last = relation.steps.length - 1;
   const innermost = compileAt(filter, dialect, depth + relation.steps.length);
   return relation.steps.reduceRight((inner, { table, own, other }, step) => {

@@ -1,7 +1,7 @@
 import type { CertifiedOperators, Engine } from "./dialect.ts";
 
 /**
- * The operators, by class of column, with which memory gives the very answers of an engine's SQL.
+ * The operators, by class of column, whose results in memory are exactly those of an engine's SQL.
  * Written by `tests/invariants/certify_test.ts`, which fails when one is wrong or could be added.
  */
 export const certifiedOperators: Readonly<Record<Engine, CertifiedOperators>> = {

@@ -1,14 +1,14 @@
 import type { ColumnInfo, ColumnKind, TableInfo } from "../schema/table_info.ts";
 import type { Fragment, SqlValue } from "./fragment.ts";
 
-/** The engine families; whatever else differs stands in a {@link Dialect} value. */
+/** The engine families; all other differences are in a {@link Dialect} value. */
 export type Engine = "sqlite" | "postgres";
 
 /**
  * All that differs between the engines outside a driver: one value, made at connect from a probe.
  */
 export interface Dialect {
-  /** Which family this is. */
+  /** The family. */
   readonly engine: Engine;
   /** The most values one statement may bind. */
   readonly maxValues: number;
@@ -18,24 +18,24 @@ export interface Dialect {
   /** The column type of a table that we create. */
   columnType(column: ColumnInfo): string;
   /**
-   * Refuses a value that its kind allows and this engine or column cannot hold, by `InvalidValue`:
-   * asked once for each value of a body, so that the answer can name the field.
+   * Throws `InvalidValue` for a value that its kind allows and this engine or column cannot hold:
+   * called once for each value of a body, so that the problem can name the field.
    */
   check(value: unknown, column: ColumnInfo): void;
   /**
-   * In-process value → what is bound for writing it into `column` or comparing it with it. A value
-   * that came out of {@link decode} as a misfit goes back as it is; only what is no value of a
-   * column at all throws.
+   * In-process value → the value to bind for writing it into `column` or comparing it with it. A
+   * value that {@link decode} gave as a misfit is bound as it is; only what no column can hold
+   * throws.
    */
   encode(value: unknown, column: ColumnInfo): SqlValue;
   /**
-   * What the driver read → in-process value. A stored value that does not fit its kind comes out
+   * A value from the driver → in-process value. A stored value that does not fit its kind is given
    * as it is, and `misfit` is called: reading never fails.
    */
   decode(value: SqlValue, column: ColumnInfo, misfit: (column: ColumnInfo) => void): unknown;
   /**
    * Whether {@link encode} gives the stored value back: not for a moment in another format than
-   * its column's, nor for the JSON null.
+   * that of its column, nor for the JSON null.
    */
   roundTrips(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean;
   /** The column in a select list, with full precision kept. */
@@ -46,8 +46,8 @@ export interface Dialect {
    */
   operand(column: ColumnInfo, row?: Fragment): Fragment;
   /**
-   * The column as its index has it, where {@link operand} is not that: it equals whatever the
-   * operand equals, and more. A comparison says both, one to be found by and one to be exact.
+   * The column as its index has it, where {@link operand} differs: it is equal wherever the operand
+   * is, and in more cases. A comparison has both, one for the index and one to be exact.
    */
   indexed(column: ColumnInfo): Fragment | null;
   /** The column in ranges and in ORDER BY: code-point order on our own tables. */
@@ -58,51 +58,51 @@ export interface Dialect {
   boundStored(value: SqlValue, column: ColumnInfo): Fragment;
 
   /**
-   * Stored values of a column as a table, bound as one value: their places, counted from 0, and
-   * the values, each of which can stand beside {@link operand}.
+   * Stored values of a column as a table, bound as one value: their ordinals, counted from 0, and
+   * the values, each of which can be compared with {@link operand}.
    */
   listed(values: readonly SqlValue[], column: ColumnInfo, names: ListNames): Fragment;
   /**
-   * The first rows of each of the {@link listed} keys, sought one by one; those of one key together
-   * and in order: the columns, then the place of the key. No primary key is NULL.
+   * The first rows of each of the {@link listed} keys, sought key by key; those of one key together
+   * and in order: the columns, then the ordinal of the key. No primary key is NULL.
    */
   firstOfEach(rows: RowsOfKeys): Fragment;
   /**
-   * SQL that asks which columns the indexes begin with by which {@link operand} is found: schema
-   * (null for the default one), table, column. Primary keys may be missing.
+   * SQL that gives the first columns of the indexes that serve {@link operand}: schema (null for the
+   * default one), table, column. Primary keys may be missing.
    */
   readonly leadingColumns: string;
 
   /**
-   * How far comparisons in memory are those of the column. For columns of our own tables this is
-   * never the question: there {@link certified} tells the operators apart.
+   * Which comparisons in memory have the results of the column. For columns of our own tables all
+   * have; there {@link certified} limits the operators.
    */
   comparesAsMemory(column: ColumnInfo): ComparesAsMemory;
-  /** The operators with which memory was proved to give the engine's answers. */
+  /** The operators whose results in memory were proved to be those of the engine. */
   readonly certified: CertifiedOperators;
 
-  /** Behind a SELECT: keeps its rows as they are until the transaction ends. */
+  /** After a SELECT: locks its rows until the transaction ends. */
   readonly rowLock: Fragment;
   /** The smallest step between two moments of update, in microseconds. */
   readonly timestampStepMicros: number;
   /** In an UPDATE: the default that the database keeps for the column. */
   columnDefault(column: ColumnInfo): Fragment;
 
-  /** How the planner guesses the number of rows; null where it does not tell. */
+  /** The planner's estimate of the number of rows; null where the engine does not give it. */
   readonly estimate: RowEstimate | null;
-  /** Conditions over rows that are not in their table: any more, or not yet. */
+  /** Conditions over rows that are not in their table: no longer, or not yet. */
   readonly images: ImageDialect;
 
   /** The SQL of the text operators: one meaning on every engine. */
   readonly text: TextDialect;
-  /** The SQL of what is computed over groups of rows. */
+  /** The SQL of metrics over groups of rows. */
   readonly metrics: MetricDialect;
 }
 
 /**
- * What is computed over a group of rows, NULLs left out. The sum of integers, and sum and average
- * of decimals are *exact*: no digit is lost, however many there are, and the engine may keep them
- * in a form of its own that compares and sorts as the numbers do.
+ * Metrics over a group of rows, NULLs left out. The sum of integers, and sum and average of
+ * decimals are *exact*: no digit is lost, however many there are, and the engine may have them in
+ * another form that compares and sorts as the numbers do.
  */
 export interface MetricDialect {
   /** The least or the greatest value; text as {@link Dialect.ordered} has it. */
@@ -114,28 +114,28 @@ export interface MetricDialect {
    * integers the double next to the sum, divided by the count; of reals as the engine has it.
    */
   average(column: ColumnInfo, digits: number): Fragment;
-  /** A plain decimal, bound beside an exact metric. */
+  /** A plain decimal, bound for a comparison with an exact metric. */
   boundExact(plain: string): Fragment;
   /**
-   * What the driver read of an exact metric → a plain decimal, or null where it is none, as
-   * Postgres' NaN. `misfit` is called where a value of the group was no number and left out.
+   * An exact metric from the driver → a plain decimal, or null where it is none, as Postgres' NaN.
+   * `misfit` is called where a value of the group was no number and left out.
    */
   decodeExact(value: Exclude<SqlValue, null>, misfit: () => void): string | null;
 }
 
-/** The planner's guess at how many rows a select gives, without running it. */
+/** The planner's estimate of how many rows a select gives, without running it. */
 export interface RowEstimate {
-  /** A select → the statement whose only cell {@link parse} understands. */
+  /** A select → the statement whose only cell {@link parse} takes. */
   statement(select: Fragment): Fragment;
-  /** The guess; null for what is none. */
+  /** The estimate; null for any other text. */
   parse(cell: SqlValue): number | null;
 }
 
-/** What a list of values and its columns are called: like no column of the tables beside it. */
+/** The names of a list of values and of its columns: no table of the statement has such a column. */
 export interface ListNames {
   /** The list. */
   readonly list: Fragment;
-  /** The place of a value. */
+  /** The ordinal of a value. */
   readonly ordinal: Fragment;
   /** The value. */
   readonly value: Fragment;
@@ -145,17 +145,17 @@ export interface ListNames {
 
 /** Rows to read by a list of keys. */
 export interface RowsOfKeys {
-  /** Those that the other parts use. */
+  /** The names that the other parts use. */
   readonly names: ListNames;
   /** The keys, by {@link Dialect.listed}. */
   readonly keys: Fragment;
-  /** Where the rows stand. */
+  /** The table of the rows. */
   readonly table: Fragment;
-  /** The table's. */
+  /** The primary key of the table. */
   readonly primaryKey: readonly ColumnInfo[];
-  /** What is read of each. */
+  /** The columns to read. */
   readonly columns: readonly ColumnInfo[];
-  /** Those of the order. */
+  /** The columns of the order. */
   readonly sorted: readonly ColumnInfo[];
   /** Which rows belong to the value of a key. */
   readonly where: Fragment;
@@ -175,39 +175,39 @@ export type CertifiedOperators = Readonly<Record<CellClass, string>>;
 /** What operators are certified for: kinds, and decimals with more digits than a double keeps. */
 export type CellClass = ColumnKind | "long decimal";
 
-/** How far comparisons in memory are those of a column. */
+/** Which comparisons in memory have the results of a column. */
 export type ComparesAsMemory =
-  /** In every way. */
+  /** All. */
   | "wholly"
-  /** In all ways but ranges, which follow a collation of its own. */
+  /** All but ranges, which depend on the collation of the column. */
   | "but for order"
-  /** Not at all. */
+  /** None. */
   | "never";
 
-/** How rows that are not in their table are asked about. */
+/** How conditions are evaluated on rows that are not in their table. */
 export interface ImageDialect {
   /** The most rows for one statement. */
   readonly maxRows: number;
-  /** A text that rows of one statement must share. */
+  /** Rows of one statement must have the same key. */
   batchKey(row: readonly SqlValue[], columns: readonly ColumnInfo[]): string;
   /**
-   * What stands behind FROM: to a condition it is the table itself, with its name and with the
-   * types and the collations of its columns.
+   * What follows FROM: for a condition it is like the table, with its name and with the types and
+   * the collations of its columns.
    */
   from(images: RowImages): Fragment;
 }
 
 /** Rows of a table as values. */
 export interface RowImages {
-  /** The table that they were, are or could be in. */
+  /** Their table, which need not hold them now. */
   readonly table: TableInfo;
-  /** The table as it stands behind FROM. */
+  /** The table as it is written after FROM. */
   readonly from: Fragment;
-  /** What is known of each row. */
+  /** The columns that are known of each row. */
   readonly columns: readonly ColumnInfo[];
   /** Stored values in the order of `columns`. */
   readonly rows: readonly (readonly SqlValue[])[];
-  /** What an additional column is called, which numbers the rows from 1; no name begins like it. */
+  /** The name of an additional column that numbers the rows from 1; no other name begins with it. */
   readonly ordinal: string;
 }
 
@@ -217,7 +217,7 @@ export interface RowImages {
  * non-ASCII code point folds to ASCII).
  */
 export interface TextDialect {
-  /** The argument stands in the text. */
+  /** The text contains the argument. */
   contains(operand: Fragment, argument: string): Fragment;
   /** The text begins with the argument. */
   startsWith(operand: Fragment, argument: string): Fragment;
@@ -225,7 +225,7 @@ export interface TextDialect {
   endsWith(operand: Fragment, argument: string): Fragment;
   /** `pattern` uses `%`, `_` and the escape `\`. */
   like(operand: Fragment, pattern: string): Fragment;
-  /** The same text once both are folded; so in the next four. */
+  /** Both are equal when folded. The next four fold both, too. */
   equalsFolded(operand: Fragment, argument: string): Fragment;
   /** `contains`, folded. */
   containsFolded(operand: Fragment, argument: string): Fragment;

@@ -4,7 +4,7 @@ export interface ExactDecimal {
   readonly scale: number;
 }
 
-/** A plain decimal → its units, as many as it is written with. */
+/** A plain decimal → its units; the scale is its number of digits after the point. */
 export function parseExact(plain: string): ExactDecimal {
   const point = plain.indexOf(".");
   if (point < 0) return { units: BigInt(plain), scale: 0 };

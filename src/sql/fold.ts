@@ -11,7 +11,7 @@ export function fold(text: string): string {
     .replace(/[^\u0130\u212a]+/g, (regular) => regular.toLowerCase());
 }
 
-/** Every code point but `folded` itself that folds to `folded`: for `é` it is `É`. */
+/** Every other code point that folds to `folded`: for `é` it is `É`. */
 export function foldingTo(folded: string): string {
   const upper = folded.toUpperCase();
   const regular = upper !== folded && fold(upper) === folded ? upper : "";
@@ -28,8 +28,8 @@ export function isAscii(text: string): boolean {
 const irregular = /[\u0130\u212aΣς]/;
 
 /**
- * Lower case → what folds to it although its upper case is another one, or several characters:
- * title case, the iota adscripts, signs of units. A test compares this with all of Unicode.
+ * Lower case → a character that folds to it and is not its upper case, or is several characters
+ * there: title case, the iota adscripts, signs of units. A test compares this with all of Unicode.
  */
 const irregularUppers: ReadonlyMap<string, string> = new Map(
   ("ǆǅ ǉǈ ǌǋ ǳǲ σς θϴ ßẞ ω\u2126 å\u212b ᾀᾈ ᾁᾉ ᾂᾊ ᾃᾋ ᾄᾌ ᾅᾍ ᾆᾎ ᾇᾏ ᾐᾘ ᾑᾙ ᾒᾚ ᾓᾛ ᾔᾜ ᾕᾝ ᾖᾞ ᾗᾟ " +

@@ -1,16 +1,16 @@
-/** What crosses the border to a database driver. */
+/** A value that database drivers take and give. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
-/** Tells a fragment from a value. */
+/** Distinguishes a fragment from a value. */
 export const fragmentBrand: unique symbol = Symbol("fragment");
 
-/** A piece of SQL whose values stay apart from its text: nothing is ever spliced. */
+/** A piece of SQL whose values are apart from its text: no value is ever part of the text. */
 export interface Fragment {
-  /** The mark by which a fragment is known. */
+  /** Marks a fragment. */
   readonly [fragmentBrand]: true;
-  /** One longer than `values`; the values stand in the gaps. */
+  /** One more than `values`: the values are bound between them. */
   readonly texts: readonly string[];
-  /** What is bound at the gaps. */
+  /** What is bound between the texts. */
   readonly values: readonly SqlValue[];
 }
 
@@ -31,8 +31,8 @@ export function sql(
   const texts: string[] = [];
   const values: SqlValue[] = [];
   let text = strings[0] ?? "";
-  for (let at = 0; at < parts.length; at++) {
-    const part = parts[at] ?? null;
+  for (let index = 0; index < parts.length; index++) {
+    const part = parts[index] ?? null;
     if (isFragment(part)) {
       text += part.texts[0] ?? "";
       for (let i = 0; i < part.values.length; i++) {
@@ -45,13 +45,13 @@ export function sql(
       texts.push(text);
       text = "";
     }
-    text += strings[at + 1] ?? "";
+    text += strings[index + 1] ?? "";
   }
   texts.push(text);
   return { [fragmentBrand]: true, texts, values };
 }
 
-/** SQL text that is a constant of ours: never anything from outside. */
+/** SQL text that is a constant of this project: never input. */
 export function rawSql(text: string): Fragment {
   return { [fragmentBrand]: true, texts: [text], values: [] };
 }
@@ -61,7 +61,7 @@ export function identifier(name: string): Fragment {
   return rawSql(quoteIdentifier(name));
 }
 
-/** A column, behind the name of its row where there is one. */
+/** A column, after the name of its row where there is one. */
 export function columnOf({ dbName }: { readonly dbName: string }, row?: Fragment): Fragment {
   return row === undefined ? identifier(dbName) : sql`${row}.${identifier(dbName)}`;
 }

@@ -1,4 +1,4 @@
-/** A pattern that asks for no more than a literal text, and the operator that does the same. */
+/** A pattern that is no more than a literal text, as the operator that does the same. */
 export interface PlainPattern {
   /** `%text%`, `text%` or `%text`. */
   readonly operator: "contains" | "startsWith" | "endsWith";
@@ -7,8 +7,8 @@ export interface PlainPattern {
 }
 
 /**
- * The pattern as a literal text; null when it holds other wildcards, or none at all. A text is
- * searched for many times faster than a pattern is tried at every place.
+ * The pattern as a literal text; null when it has other wildcards, or none at all. Searching a text
+ * is many times faster than trying a pattern at every position.
  */
 export function plainPattern(pattern: string): PlainPattern | null {
   const [, before, literal = "", after] = plain.exec(pattern) ?? [];
@@ -17,7 +17,7 @@ export function plainPattern(pattern: string): PlainPattern | null {
   return { operator: !before ? "startsWith" : after ? "contains" : "endsWith", text };
 }
 
-/** Whether no wildcard stands in the pattern but a `%` at either end. */
+/** Whether the pattern has no wildcard but a `%` at either end. */
 export function isPlain(pattern: string): boolean {
   return plain.test(pattern);
 }

@@ -1,10 +1,9 @@
 /**
  * A plain decimal as a text whose order, byte by byte, is that of the numbers, and which is the same
- * for `1.5` and `1.50`. SQLite has no exact decimals: this lets it compare and sort them all the
- * same.
+ * for `1.5` and `1.50`. SQLite has no exact decimals: as such texts it can compare and sort them.
  *
- * A digit for the sign, the exponent of `0.d₁d₂… × 10^e` in four digits, the digits. Of a negative
- * number all are turned round, and a `~` ends it, so that a longer one comes first.
+ * A digit for the sign, the exponent of `0.d₁d₂… × 10^e` in four digits, the digits. Those of a
+ * negative number are complements to nine, and a `~` ends it, so that a longer one comes first.
  */
 export function toSortable(plain: string): string {
   const isNegative = plain.startsWith("-");
@@ -15,7 +14,7 @@ export function toSortable(plain: string): string {
   const exponent = whole.length - first;
   const mantissa = digits.slice(first).replace(/0+$/, "");
   return isNegative
-    ? `0${String(middle - exponent).padStart(4, "0")}${turnedRound(mantissa)}~`
+    ? `0${String(middle - exponent).padStart(4, "0")}${ninesComplement(mantissa)}~`
     : `2${String(middle + exponent).padStart(4, "0")}${mantissa}`;
 }
 
@@ -23,9 +22,9 @@ export function toSortable(plain: string): string {
 export function fromSortable(sortable: string): string {
   if (sortable === zero) return "0";
   const isNegative = sortable.startsWith("0");
-  const place = Number(sortable.slice(1, 5)) - middle;
-  const exponent = isNegative ? -place : place;
-  const mantissa = isNegative ? turnedRound(sortable.slice(5, -1)) : sortable.slice(5);
+  const offset = Number(sortable.slice(1, 5)) - middle;
+  const exponent = isNegative ? -offset : offset;
+  const mantissa = isNegative ? ninesComplement(sortable.slice(5, -1)) : sortable.slice(5);
   const digits = mantissa.padStart(mantissa.length - Math.min(exponent, 0), "0");
   const point = Math.max(exponent, 0);
   const fraction = digits.slice(point);
@@ -35,9 +34,9 @@ export function fromSortable(sortable: string): string {
 
 const zero = "1";
 
-/** Far above the digits of any number, so that a place never has another width or sign. */
+/** Far above the digits of any number, so that an exponent always has four digits and no sign. */
 const middle = 5000;
 
-function turnedRound(digits: string): string {
+function ninesComplement(digits: string): string {
   return digits.replace(/\d/g, (digit) => String(9 - Number(digit)));
 }

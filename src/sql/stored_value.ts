@@ -1,8 +1,8 @@
 import type { SqlValue } from "./fragment.ts";
 
 /**
- * What did not fit its kind, as it is stored and as JSON can say it: bytes as base64, and the
- * numbers that JSON lacks by name.
+ * A value that does not fit its kind, as it is stored and in a form that JSON has: bytes as base64,
+ * and the numbers that JSON lacks by name.
  */
 export function asStored(value: SqlValue): unknown {
   if (value instanceof Uint8Array) return value.toBase64();

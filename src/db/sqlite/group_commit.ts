@@ -293,13 +293,9 @@ export class GroupCommit {
   }
 }
 
-const begin = plain("BEGIN IMMEDIATE");
-const commit = plain("COMMIT");
-const rollback = plain("ROLLBACK");
-const savepoint = plain("SAVEPOINT service_job");
-const release = plain("RELEASE service_job");
-const rollbackToSavepoint = plain("ROLLBACK TO service_job");
-
-function plain(text: string): Statement {
-  return { text, values: [] };
-}
+const begin: Statement = { text: "BEGIN IMMEDIATE", values: [] };
+const commit: Statement = { text: "COMMIT", values: [] };
+const rollback: Statement = { text: "ROLLBACK", values: [] };
+const savepoint: Statement = { text: "SAVEPOINT service_job", values: [] };
+const release: Statement = { text: "RELEASE service_job", values: [] };
+const rollbackToSavepoint: Statement = { text: "ROLLBACK TO service_job", values: [] };

@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { quoteIdentifier, type SqlValue } from "../fragment.ts";
 
-/** What a Postgres needs for the log, in the schema that it stands in. */
+/** What a Postgres needs for the log, in the schema of the log. */
 export interface PostgresLogParts {
   /** The tables and the index. */
   readonly tables: readonly string[];
-  /** The table of the epoch, which came later than the others. */
+  /** The table of the epoch, which an older version of the log lacks. */
   readonly epochTable: string;
   /** The function of all triggers, whose name depends on what it does. */
   readonly functionName: string;
@@ -17,27 +17,27 @@ export interface PostgresLogParts {
 export const postgresTriggerName = "!service_changes";
 export const postgresTruncateTriggerName = "!service_changes_truncate";
 
-/** Where signals between processes come in. */
+/** The channel of LISTEN and NOTIFY for signals between processes. */
 export const changesChannel = "service_changes";
 
-/** On in the sessions of a process that signals behind its commits. */
+/** On in the sessions of a process that signals after its commits. */
 export const announcesSetting = "resource_api.announces";
 
-/** What has to be there before the first trigger. */
+/** What has to exist before the first trigger. */
 export function postgresLogParts(schema: string): PostgresLogParts {
-  const place = quoteIdentifier(schema);
+  const schemaName = quoteIdentifier(schema);
   const whole = [recordChange("", ""), image(""), without("")].join();
   const hash = createHash("sha256").update(whole).digest("hex").slice(0, 16);
   const functionName = `_service_record_change_${hash}`;
-  const imageName = `${place}.${quoteIdentifier(`_service_image_${hash}`)}`;
-  const withoutName = `${place}.${quoteIdentifier(`_service_without_${hash}`)}`;
-  const recordName = `${place}.${quoteIdentifier(functionName)}`;
+  const imageName = `${schemaName}.${quoteIdentifier(`_service_image_${hash}`)}`;
+  const withoutName = `${schemaName}.${quoteIdentifier(`_service_without_${hash}`)}`;
+  const recordName = `${schemaName}.${quoteIdentifier(functionName)}`;
   return {
     functionName,
     tables: [
-      `CREATE TABLE IF NOT EXISTS ${place}."_service_meta" (name text PRIMARY KEY, value text NOT NULL)`,
-      // CACHE 1: a session that had numbers in stock would break the order inside a step.
-      `CREATE TABLE IF NOT EXISTS ${place}."_service_changes" (
+      `CREATE TABLE IF NOT EXISTS ${schemaName}."_service_meta" (name text PRIMARY KEY, value text NOT NULL)`,
+      // CACHE 1: a session with a stock of numbers would break the order inside a step.
+      `CREATE TABLE IF NOT EXISTS ${schemaName}."_service_changes" (
   seq bigint GENERATED ALWAYS AS IDENTITY (CACHE 1) PRIMARY KEY,
   xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
   "table" text NOT NULL,
@@ -47,10 +47,10 @@ export function postgresLogParts(schema: string): PostgresLogParts {
   optimistic_id text,
   at timestamptz NOT NULL DEFAULT clock_timestamp()
 )`,
-      `CREATE INDEX IF NOT EXISTS "_service_changes_xid" ON ${place}."_service_changes" (xid)`,
+      `CREATE INDEX IF NOT EXISTS "_service_changes_xid" ON ${schemaName}."_service_changes" (xid)`,
     ],
     // Crash recovery and promotion empty what is not logged: see beginPostgresEpoch.
-    epochTable: `CREATE UNLOGGED TABLE IF NOT EXISTS ${place}."_service_epoch" (
+    epochTable: `CREATE UNLOGGED TABLE IF NOT EXISTS ${schemaName}."_service_epoch" (
   is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
   epoch text NOT NULL
 )`,
@@ -59,9 +59,9 @@ export function postgresLogParts(schema: string): PostgresLogParts {
       without(withoutName),
       `CREATE OR REPLACE FUNCTION ${recordName}() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER AS $body$${
-        recordChange(place, imageName).replaceAll("WITHOUT(", `${withoutName}(`)
+        recordChange(schemaName, imageName).replaceAll("WITHOUT(", `${withoutName}(`)
       }$body$`,
-      // Who may not write the log by hand must not reach it by a trigger of theirs either.
+      // A role without rights on the log must not write to it by a trigger of its own either.
       ...[`${recordName}()`, `${imageName}(anyelement)`, `${withoutName}(json, text[])`].map((
         name,
       ) => `REVOKE ALL ON FUNCTION ${name} FROM PUBLIC`),
@@ -69,7 +69,7 @@ LANGUAGE plpgsql SECURITY DEFINER AS $body$${
   };
 }
 
-/** The triggers of one table. `name` is what the log calls it, `hidden` is never recorded. */
+/** The triggers of one table. `name` is its name in the log, `hidden` columns are never recorded. */
 export function postgresTriggers(
   table: { readonly name: string; readonly hidden: readonly string[] },
   functionName: string,
@@ -84,7 +84,7 @@ export function postgresTriggers(
     `DROP TRIGGER IF EXISTS ${truncate} ON ${name}`,
     `CREATE TRIGGER ${rows} AFTER INSERT OR UPDATE OR DELETE ON ${name} FOR EACH ROW ${call}`,
     `CREATE TRIGGER ${truncate} AFTER TRUNCATE ON ${name} FOR EACH STATEMENT ${call}`,
-    // Also for what arrives by replication, for which ordinary triggers keep quiet.
+    // Also for changes by replication, for which ordinary triggers do not run.
     `ALTER TABLE ${name} ENABLE ALWAYS TRIGGER ${rows}`,
     `ALTER TABLE ${name} ENABLE ALWAYS TRIGGER ${truncate}`,
   ];
@@ -95,7 +95,7 @@ export function sqlName({ schema, name }: Pick<TableInfo, "schema" | "name">): s
   return [...(schema === null ? [] : [schema]), name].map(quoteIdentifier).join(".");
 }
 
-/** What the log calls the table that the search path finds under the name, as SQL. */
+/** The name in the log of the table that the search path finds under the name, as SQL. */
 export function logName(name: string): string {
   const part = (column: string) => `'"' || replace(${column}, '"', '""') || '"'`;
   return `(SELECT ${part("n.nspname")} || '.' || ${part("c.relname")} FROM pg_class c
@@ -105,7 +105,7 @@ export function logName(name: string): string {
 /** The image of `row`, a name in FROM, as a trigger would make it. */
 export function postgresImage(row: string, columns: readonly ColumnInfo[]): string {
   const names = columns.map(({ dbName }) => `${row}.${quoteIdentifier(dbName)}`);
-  // The star makes it the row, also where one of the columns is called `r`.
+  // With the star it is the row, also where one of the columns is called `r`.
   return `(SELECT row_to_json(r.*) FROM (SELECT ${names.join(", ")}) AS r)`;
 }
 
@@ -115,7 +115,7 @@ export function postgresLiteral(text: string): string {
   return text.includes("\\") ? ` E${quoted.replaceAll("\\", "\\\\")}` : quoted;
 }
 
-/** What a cell of an image was in its column: the text that the server would have sent. */
+/** A cell of an image → the text that the server would have sent for its column. */
 export function decodePostgresCell(raw: string, column: ColumnInfo): SqlValue {
   if (raw === "null") return null;
   if (column.kind === "json") return raw;
@@ -125,13 +125,13 @@ export function decodePostgresCell(raw: string, column: ColumnInfo): SqlValue {
   if (column.kind === "timestamp") {
     return text.replace(/^(\d{4,}-\d\d-\d\d)T/, "$1 ").replace(/\+00:00( BC)?$/, "+00$1");
   }
-  // The blanks that such a column is filled up with are no part of its text.
+  // The blanks that pad such a column are no part of its text.
   return paddedType.test(column.existingType ?? "") ? text.replace(/ +$/, "") : text;
 }
 
 const paddedType = /^(?:bpchar|char(?:acter)?)\s*(?:\(\d+\))?$/i;
 
-/** JSON has a form of its own for times, all else depends on the session that writes. */
+/** JSON has its own form of times; all other values depend on the settings of the session. */
 const settings: Readonly<Record<string, string>> = {
   TimeZone: "UTC",
   DateStyle: "ISO, MDY",
@@ -141,11 +141,11 @@ const settings: Readonly<Record<string, string>> = {
 };
 
 /**
- * Runs with the rights of its owner, so that whoever may write a table may do so without rights on
- * the log; every name and operator in it is therefore qualified. The images are of type json, not
- * jsonb, which refuses some of what a column of type json holds, and would make the write fail.
+ * Runs with the rights of its owner, so that a role with rights on a table needs none on the log;
+ * every name and operator in it is therefore qualified. The images are of type json: jsonb refuses
+ * some values of json columns, and would make the write fail.
  */
-function recordChange(place: string, imageName: string): string {
+function recordChange(schemaName: string, imageName: string): string {
   const names = Object.keys(settings).map((name) => `pg_catalog.current_setting('${name}')`);
   return `
 DECLARE
@@ -168,7 +168,7 @@ BEGIN
     old_image := WITHOUT(old_image, TG_ARGV[1:]);
     new_image := WITHOUT(new_image, TG_ARGV[1:]);
   END IF;
-  INSERT INTO ${place}."_service_changes" ("table", op, before, after)
+  INSERT INTO ${schemaName}."_service_changes" ("table", op, before, after)
   VALUES (TG_ARGV[0], pg_catalog.lower(TG_OP), old_image, new_image);
   IF ${isUnannounced} THEN sent := pg_catalog.pg_notify('${changesChannel}', ''); END IF;
   RETURN NULL;
@@ -176,10 +176,10 @@ END `;
 }
 
 /**
- * Whether the trigger is to wake those who follow the log. Notifying transactions commit one after
- * the other, so that one at a time does it: who is not the one is seen at the look behind the
- * signal. Sessions of a process that signals behind its commits spare themselves all this; and a
- * transaction that has notified could not be prepared for a commit in two phases.
+ * Whether the trigger has to wake the readers of the log. Transactions that notify commit one after
+ * the other, so that only one at a time does: changes of the others are found by the poll after the
+ * signal. Sessions of a process that signals after its commits never notify; and a transaction that
+ * has notified could not be prepared for a two-phase commit.
  */
 const isUnannounced = [
   `coalesce(pg_catalog.current_setting('${announcesSetting}', true), '') OPERATOR(pg_catalog.<>) 'on'`,
@@ -187,7 +187,7 @@ const isUnannounced = [
   `pg_catalog.pg_try_advisory_xact_lock(7237120947)`,
 ].join(" AND ");
 
-/** The image of a row that a session with settings of its own writes. */
+/** The image of a row that is written by a session with other settings. */
 function image(name: string): string {
   const sets = Object.entries(settings).map(([setting, value]) => `SET ${setting} = '${value}'`);
   return `CREATE OR REPLACE FUNCTION ${name}(written anyelement) RETURNS json

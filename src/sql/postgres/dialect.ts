@@ -23,9 +23,9 @@ import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
 import { asStored, bindable } from "../stored_value.ts";
 
 /**
- * Postgres, on a server or embedded. The drivers hand every value over as the text that the server
- * sent, and bind every parameter as text, so no library's idea of a type comes between. The
- * session must have `TimeZone = UTC`, `DateStyle = ISO` and `bytea_output = hex`.
+ * Postgres, on a server or embedded. The drivers give every value as the text that the server sent,
+ * and bind every parameter as text, so that no library converts values. The session must have
+ * `TimeZone = UTC`, `DateStyle = ISO` and `bytea_output = hex`.
  */
 export function postgresDialect(options: { readonly text: TextDialect }): Dialect {
   return {
@@ -36,7 +36,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     check,
     encode,
     decode,
-    // The types of the server have one meaning for each text, misfits included.
+    // A type of the server reads each text in one way, misfits included.
     roundTrips: (stored, decoded) => decoded !== null || stored === null,
     selected: (column) => asValue(column),
     operand,
@@ -120,7 +120,7 @@ function check(value: unknown, column: ColumnInfo): void {
   }
 }
 
-/** A float4, also below a domain, is compared with what its few digits make of a value. */
+/** A float4, also below a domain, is compared with the value rounded to its few digits. */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
   if (column.kind === "text") return "but for order";
@@ -197,13 +197,13 @@ function asValue(column: ColumnInfo, row?: Fragment): Fragment {
   return isServedThroughText(column) ? sql`${name}::text` : name;
 }
 
-/** By a collation that takes ALICE for alice a scope would reach the rows of somebody else. */
+/** In a collation where ALICE equals alice, a scope would reach the rows of another user. */
 function operand(column: ColumnInfo, row?: Fragment): Fragment {
   const value = asValue(column, row);
   return column.looseCollation ? sql`${value}${codePointOrder}` : value;
 }
 
-/** Said also where the column has this collation, for tables that somebody else created. */
+/** Written also where the column has this collation by itself, for tables created elsewhere. */
 function ordered(column: ColumnInfo): Fragment {
   return column.kind === "text" && column.existingType === null
     ? sql`${identifier(column.dbName)}${codePointOrder}`
@@ -213,30 +213,29 @@ function ordered(column: ColumnInfo): Fragment {
 function listed(
   values: readonly SqlValue[],
   column: ColumnInfo,
-  { ordinal: place, value }: ListNames,
+  { ordinal, value }: ListNames,
 ): Fragment {
   const source = sql`json_array_elements_text(${writeJson(values)}::json) WITH ORDINALITY`;
   const cast = castOf(null, column);
-  return sql`(SELECT at - 1 AS ${place}, item${cast} AS ${value} FROM ${source} AS listed(item, at))`;
+  return sql`(SELECT at - 1 AS ${ordinal}, item${cast} AS ${value} FROM ${source} AS listed(item, at))`;
 }
 
 /**
- * The inner order finds the first rows, by an index where there is one; the rank keeps it. The
- * limit of all of them stands inside, where it ends the work.
+ * The inner order finds the first rows, by an index where there is one; the rank keeps their order.
+ * The limit of all rows is inside, where it ends the work.
  */
 function firstOfEach(rows: RowsOfKeys): Fragment {
-  const { names: { list, ordinal: place, rank }, keys, table, where, order, limit, maxRows: most } =
-    rows;
+  const { names: { list, ordinal, rank }, keys, table, where, order, limit, maxRows } = rows;
   const columns = join(rows.columns.map((column) => asValue(column)), ", ");
   const first = sql`SELECT * FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT ${limit}`;
   const number = sql`row_number() OVER (ORDER BY ${order}) AS ${rank}`;
-  const ranked = sql`SELECT ${columns}, ${place}, ${number} FROM (${first}) AS found`;
+  const ranked = sql`SELECT ${columns}, ${ordinal}, ${number} FROM (${first}) AS found`;
   const found =
-    sql`SELECT found.* FROM ${keys} AS ${list} CROSS JOIN LATERAL (${ranked}) AS found LIMIT ${most}`;
-  return sql`SELECT * FROM (${found}) AS found ORDER BY ${place}, ${rank}`;
+    sql`SELECT found.* FROM ${keys} AS ${list} CROSS JOIN LATERAL (${ranked}) AS found LIMIT ${maxRows}`;
+  return sql`SELECT * FROM (${found}) AS found ORDER BY ${ordinal}, ${rank}`;
 }
 
-/** Tables outside of the default schema go by its name, those within by none. */
+/** The schema is NULL for tables of the default schema. */
 const leadingColumns = `
   SELECT CASE WHEN n.nspname = current_schema THEN NULL ELSE n.nspname END, t.relname, c.attname
   FROM pg_index AS i
@@ -253,15 +252,15 @@ function castOf(value: unknown, column: ColumnInfo): Fragment {
 }
 
 /**
- * Whether float4 has the value in its range: `0.1` must be rounded like the stored 0.1 to be
- * equal, but the cast fails on 1e300 and on 1e-300.
+ * Whether the value is in the range of float4: `0.1` must be rounded like the stored 0.1 to be
+ * equal, but the cast fails for 1e300 and for 1e-300.
  */
 function isSingle(value: unknown): boolean {
   const rounded = Math.fround(Number(value));
   return Number.isFinite(rounded) && (rounded !== 0 || value === 0);
 }
 
-/** Enums, char(n), inet, arrays and whatever else has no kind of its own. */
+/** Enums, char(n), inet, arrays and all other types without a kind. */
 function isServedThroughText(column: ColumnInfo): boolean {
   return column.kind === "text" && column.existingType !== null &&
     !textTypes.has(introspectedTypeName(column));
@@ -271,7 +270,7 @@ function isServedThroughText(column: ColumnInfo): boolean {
 function plannedRows(cell: SqlValue): number | null {
   const plans = typeof cell === "string" ? parseJson(cell) : undefined;
   if (!Array.isArray(plans)) return null;
-  // Every step down asks whether it is there: other servers of this protocol may answer otherwise.
+  // Each member may be missing: other servers of this protocol may have other plans.
   const [first] =
     plans as readonly ({ readonly Plan?: { readonly "Plan Rows"?: unknown } } | null)[];
   const rows = first?.Plan?.["Plan Rows"];

@@ -1,6 +1,6 @@
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
-/** The declared type without its numbers: `timestamp(3) without time zone` has none of them. */
+/** The declared type without numbers: `timestamp(3) without time zone` without the `(3)`. */
 export function introspectedTypeName(column: ColumnInfo): string {
   return column.existingType?.toLowerCase().replace(/\s*\(.*?\)/, "") ?? "";
 }

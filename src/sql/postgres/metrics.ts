@@ -17,7 +17,7 @@ export function postgresMetrics(
       if (column.kind === "uuid") {
         return sql`${rawSql(name)}(${operand(column)}::text COLLATE "C")::uuid`;
       }
-      // A collation that takes different texts for equal would leave open which one is the least.
+      // In a collation where different texts are equal, the least one would not be determined.
       const value = column.looseCollation ? operand(column) : ordered(column);
       return sql`${rawSql(name)}(${value})`;
     },
@@ -27,8 +27,8 @@ export function postgresMetrics(
       const count = sql`count(${identifier(column.dbName)})`;
       if (column.kind === "real") return sql`avg(${summand(column)})`;
       if (column.kind !== "decimal") return sql`${sum}::float8 / ${count}`;
-      // A quotient has as many digits as its operands, and few of its own: more are asked for, so
-      // many that rounding twice cannot differ from rounding once.
+      // A quotient has as many digits as its operands, and few more. The sum has so many that
+      // rounding twice cannot differ from rounding once.
       const [spare, wanted] = [rawSql(String(digits + 12)), rawSql(String(digits))];
       return sql`round(round(${sum}, ${spare}) / ${count}, ${wanted})`;
     },

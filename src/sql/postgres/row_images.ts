@@ -9,16 +9,18 @@ export const postgresImages: ImageDialect = {
   from,
 };
 
-/** Every value goes through the input function of its own column's type, as the text of it. */
-function from({ table, from, columns, rows, ordinal: place }: RowImages): Fragment {
+/** Every value is parsed by the input function of the type of its column. */
+function from({ table, from, columns, rows, ordinal }: RowImages): Fragment {
   const names = columns.map(({ dbName }) => JSON.stringify(dbName));
   const images = rows.map((row) => {
-    const cells = columns.map((column, at) => `${names[at]}:${cell(row[at] ?? null, column)}`);
+    const cells = columns.map((column, index) =>
+      `${names[index]}:${cell(row[index] ?? null, column)}`
+    );
     return `{${cells.join()}}`;
   });
-  const [numbered, image] = [identifier(`${place}_rows`), identifier(`${place}_image`)];
+  const [numbered, image] = [identifier(`${ordinal}_rows`), identifier(`${ordinal}_image`)];
   const elements = sql`jsonb_array_elements(${`[${images.join()}]`}::jsonb)`;
-  const named = sql`${elements} WITH ORDINALITY AS ${numbered} (${image}, ${identifier(place)})`;
+  const named = sql`${elements} WITH ORDINALITY AS ${numbered} (${image}, ${identifier(ordinal)})`;
   const row = sql`jsonb_populate_record(NULL::${from}, ${image}) AS ${identifier(table.name)}`;
   return sql`${named} CROSS JOIN LATERAL ${row}`;
 }

@@ -41,10 +41,10 @@ function like(operand: Fragment, pattern: string): Fragment {
 }
 
 /**
- * The operand folded as far as `argument` can tell: ASCII by lower(), and of all other characters
- * only those that fold to one of the argument's. Any other one differs from every character of
- * the argument, folded or not; so this is exact, and needs neither the server's idea of case nor
- * its Unicode version.
+ * The operand folded as far as it matters for `argument`: ASCII by lower(), and of all other
+ * characters only those that fold to one of the argument's. Any other one differs from every
+ * character of the argument, folded or not; so this is exact, and depends neither on the server's
+ * rules of case nor on its Unicode version.
  */
 function folded(operand: Fragment, argument: string): Fragment {
   const lower = sql`lower(${operand} COLLATE "C")`;

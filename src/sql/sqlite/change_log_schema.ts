@@ -7,7 +7,7 @@ import type { RecordedTable } from "./recorded_table.ts";
 /** The tables of the log, as SQLite has them. */
 export const sqliteLogTables: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS "_service_meta" (name TEXT PRIMARY KEY, value TEXT NOT NULL)`,
-  // AUTOINCREMENT: a number that was forgotten is never given again.
+  // AUTOINCREMENT: the number of a deleted change is never given again.
   `CREATE TABLE IF NOT EXISTS "_service_changes" (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   "table" TEXT NOT NULL,
@@ -20,7 +20,7 @@ export const sqliteLogTables: readonly string[] = [
   sqliteReplacedTable,
 ];
 
-/** What the names of our triggers begin with. */
+/** The prefix of the names of our triggers. */
 export const sqliteTriggerPrefix = "_service_changes_";
 
 /** A trigger by its name, and the statement that creates it. */
@@ -32,22 +32,22 @@ export interface SqliteTrigger {
 /**
  * The triggers that record the changes of a table, in the order in which they have to be created:
  * the one that was created last runs first. They use built-in functions only, since every program
- * that writes the table runs them. Their names depend on all that they say.
+ * that writes the table runs them. Their names depend on their whole text.
  */
 export function sqliteTriggers(
   table: RecordedTable,
   lifetime: "permanent" | "temporary",
 ): readonly SqliteTrigger[] {
   // A temporary trigger would look for an unqualified table among the temporary ones first.
-  const place = lifetime === "temporary" ? "main." : "";
-  const parts = [...recordingTriggers(table), ...replacedTriggers(table, place)];
+  const schemaPrefix = lifetime === "temporary" ? "main." : "";
+  const parts = [...recordingTriggers(table), ...replacedTriggers(table, schemaPrefix)];
   const hash = createHash("sha256").update(JSON.stringify([table.name, parts])).digest("hex");
   const create = lifetime === "temporary" ? "CREATE TEMP TRIGGER" : "CREATE TRIGGER";
   return parts.map(({ label, moment, when, body }) => {
     const trigger = `${sqliteTriggerPrefix}${hash.slice(0, 16)}_${label}`;
     return {
       name: trigger,
-      text: `${create} ${quoteIdentifier(trigger)} ${moment} ON ${place}${
+      text: `${create} ${quoteIdentifier(trigger)} ${moment} ON ${schemaPrefix}${
         quoteIdentifier(table.name)
       } FOR EACH ROW${when === null ? "" : ` WHEN ${when}`} BEGIN
 ${body.map((statement) => `  ${statement};\n`).join("")}END`,

@@ -17,13 +17,13 @@ const storageClasses: Readonly<Record<ColumnKind, string>> = {
 /** The type of a column that we create. */
 export function sqliteColumnType(column: ColumnInfo): string {
   const { kind, precision, scale } = column;
-  // SQLite ignores the digits; they are for whoever reads the declaration later.
+  // SQLite ignores the digits; they document the declaration.
   return kind === "decimal" && precision !== null
     ? `NUMERIC(${precision},${scale ?? 0})`
     : storageClasses[kind];
 }
 
-/** What a column makes of the values that it is given, and of those that it is compared with. */
+/** To which class a column converts values that are stored in it or compared with it. */
 export type Affinity = "INTEGER" | "TEXT" | "BLOB" | "REAL" | "NUMERIC";
 
 /** The affinity of a column as it was declared. */
@@ -31,7 +31,7 @@ export function affinityOf(column: ColumnInfo): Affinity {
   return affinityOfType(column.existingType ?? sqliteColumnType(column));
 }
 
-/** By SQLite's own rules for the declared type, in their order. */
+/** By SQLite's rules for the declared type, in their order. */
 export function affinityOfType(declared: string): Affinity {
   if (/INT/i.test(declared)) return "INTEGER";
   if (/CHAR|CLOB|TEXT/i.test(declared)) return "TEXT";

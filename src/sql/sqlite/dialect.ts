@@ -41,21 +41,21 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     bound: (value, column) => sql`${encode(value, column)}`,
     boundStored: (value, column) =>
       holdsNumbers(column) ? sql`CAST(${value} AS TEXT)` : sql`${value}`,
-    listed: (values, _column, { ordinal: place, value }) =>
-      sql`(SELECT key AS ${place}, value AS ${value} FROM json_each(${writeJson(values)}))`,
+    listed: (values, _column, { ordinal, value }) =>
+      sql`(SELECT key AS ${ordinal}, value AS ${value} FROM json_each(${writeJson(values)}))`,
     firstOfEach,
     leadingColumns,
     comparesAsMemory,
     certified: certifiedOperators.sqlite,
-    // Whoever is in a writing transaction is alone in it.
+    // There is only one writing transaction at a time.
     rowLock: rawSql(""),
     // The engine's own date functions know milliseconds.
     timestampStepMicros: 1_000,
-    // There is no keyword for it here: the clause of the table's own definition is repeated, on a
-    // line of its own because a comment may end it.
+    // SQLite has no keyword for it: the clause of the table's definition is repeated, with a line
+    // break after it because it may end with a comment.
     columnDefault: ({ default: source }) =>
       rawSql(source?.kind === "database" && source.sql !== null ? `(${source.sql}\n)` : "NULL"),
-    // Its planner keeps its guesses to itself.
+    // SQLite does not give the estimates of its planner.
     estimate: null,
     images: sqliteImages,
     text: options.text,
@@ -74,7 +74,7 @@ function check(value: unknown, column: ColumnInfo): void {
   }
 }
 
-/** Equality is exact everywhere; on a column that is BINARY anyway its index still serves. */
+/** Equality is exact everywhere; the index of a column that is BINARY by itself still serves. */
 function operand(column: ColumnInfo, row?: Fragment): Fragment {
   const value = asValue(column, row);
   const isExisting = column.kind === "text" && column.existingType !== null;
@@ -87,8 +87,8 @@ function asValue(column: ColumnInfo, row?: Fragment): Fragment {
 }
 
 /**
- * Whether texts lie in a column that SQLite takes for one of numbers, such as one declared STRING:
- * it would compare them with the number that a bound `"10"` looks like.
+ * Whether a column of texts has a numeric affinity, such as one declared STRING: SQLite would
+ * convert a bound `"10"` to a number before it compares.
  */
 function holdsNumbers(column: ColumnInfo): boolean {
   if (column.kind !== "text" || column.existingType === null) return false;
@@ -97,8 +97,8 @@ function holdsNumbers(column: ColumnInfo): boolean {
 }
 
 /**
- * A foreign column may convert what it is compared with, and keep one moment in several texts.
- * Text has a collation of its own there, which no PRAGMA tells.
+ * An existing column may convert what it is compared with, and store one moment as several texts.
+ * Its texts may have another collation, which no PRAGMA gives.
  */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
@@ -117,7 +117,7 @@ const numberKinds: ReadonlySet<string> = new Set(["real", "decimal", "integer", 
 
 function encode(value: unknown, column: ColumnInfo): SqlValue {
   if (value === null) return null;
-  // The numbers that JSON lacks are shown by name; as texts they would be greater than any number.
+  // JSON has infinities by name; as texts they would be greater than any number.
   if (numberKinds.has(column.kind) && (value === "Infinity" || value === "-Infinity")) {
     return Number(value);
   }
@@ -142,8 +142,8 @@ function encode(value: unknown, column: ColumnInfo): SqlValue {
 }
 
 /**
- * Bound as a number, because the engine's own conversion of text is not always to the nearest
- * double. Whole numbers keep all digits of 64 bits.
+ * Bound as a number, because SQLite does not always convert text to the nearest double. Whole
+ * numbers keep all digits of 64 bits.
  */
 function encodeDecimal(text: string): SqlValue {
   const whole = withScale(text, 0);
@@ -166,7 +166,7 @@ function decode(
 
 function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean {
   if (stored === null) return true;
-  // How a document is written makes no difference to the tests for NULL, which are all it has.
+  // The only operators of documents test for NULL, whatever their text is.
   if (column.kind === "json") return decoded !== null;
   const encoded = encode(decoded, column);
   if (stored instanceof Uint8Array || encoded instanceof Uint8Array) {
@@ -174,24 +174,24 @@ function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boo
       encoded.toBase64() === stored.toBase64();
   }
   if (typeof stored === "string" || typeof encoded === "string") return encoded === stored;
-  // An integer may be a number or a bigint, whichever driver has read it.
+  // An integer may be a number or a bigint, which depends on the driver.
   return encoded !== null && encoded >= stored && encoded <= stored;
 }
 
 /**
- * Found by primary key, once the first of each key are known: numbering all rows of a key took
- * 400 ms where it had 270,000 of them. The limit stands inside, where it ends the work.
+ * The rows are read by primary key, once the first of each key are known: numbering all rows of a
+ * key took 400 ms where it had 270,000 of them. The limit is inside, where it ends the work.
  */
 function firstOfEach(rows: RowsOfKeys): Fragment {
   const {
-    names: { list, ordinal: place },
+    names: { list, ordinal },
     keys,
     table,
     columns,
     where,
     order,
     limit,
-    maxRows: most,
+    maxRows,
   } = rows;
   const key = join(rows.primaryKey.map((column) => operand(column)), ", ");
   const first = sql`SELECT ${key} FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT ${limit}`;
@@ -204,24 +204,24 @@ function firstOfEach(rows: RowsOfKeys): Fragment {
     ", ",
   );
   const found =
-    sql`SELECT ${cells}, ${place} FROM ${keys} AS ${list} JOIN ${table} ON (${key}) IN (${first}) LIMIT ${most}`;
+    sql`SELECT ${cells}, ${ordinal} FROM ${keys} AS ${list} JOIN ${table} ON (${key}) IN (${first}) LIMIT ${maxRows}`;
   const shown = join(
-    [...columns.map((column) => identifier(read.get(column) ?? column.dbName)), place],
+    [...columns.map((column) => identifier(read.get(column) ?? column.dbName)), ordinal],
     ", ",
   );
-  return sql`SELECT ${shown} FROM (${found}) AS ${list} ORDER BY ${place}, ${
+  return sql`SELECT ${shown} FROM (${found}) AS ${list} ORDER BY ${ordinal}, ${
     rows.orderUnder(read)
   }`;
 }
 
-/** By another collation than BINARY an index does not find what is exactly equal. */
+/** An index in another collation than BINARY does not serve exact equality. */
 const leadingColumns = `SELECT NULL, t.name, c.name FROM sqlite_schema AS t,
   pragma_index_list(t.name) AS i, pragma_index_xinfo(i.name) AS c
   WHERE t.type = 'table' AND i.partial = 0 AND c.seqno = 0 AND c.coll = 'BINARY'`;
 
 type Stored = Exclude<SqlValue, null>;
 
-/** Each gives `undefined` for what does not fit. Rows of foreign tables may hold any class. */
+/** Each gives `undefined` for what does not fit. Rows of existing tables may have any class. */
 const decoders: Readonly<Record<ColumnKind, (value: Stored, column: ColumnInfo) => unknown>> = {
   text: (value) => typeof value === "string" ? value : undefined,
   integer: (value) =>

@@ -1,17 +1,17 @@
 import { jsonMembers } from "../../schema/exact_json.ts";
 import { quoteIdentifier, type SqlValue } from "../fragment.ts";
 
-/** A column as an image needs to know it. */
+/** A column of an image. */
 export interface ImageColumn {
   /** In the spelling of the database. */
   readonly name: string;
-  /** Whether its affinity lets a floating-point number stand in it. */
+  /** Whether its affinity allows floating-point numbers. */
   readonly mayBeReal: boolean;
 }
 
 /**
  * The image of a row as SQL; `columnValue` gives the value of a column. It uses built-in functions
- * only, and of those what libraries of some years ago have, too.
+ * only, and only those that libraries of some years ago have, too.
  */
 export function imageJson(
   columns: readonly ImageColumn[],
@@ -22,12 +22,12 @@ export function imageJson(
   return [membersText(columns, valueOf), ...lines].join(" || ");
 }
 
-/** The value of a column of `row`, a name in scope. */
+/** The value of a column of `row`, which is a name in the statement. */
 export function valuesOf(row: string): (name: string) => string {
   return (name) => `${row}.${quoteIdentifier(name)}`;
 }
 
-/** What a cell of an image was in its column: as a driver reads it. */
+/** A cell of an image → the value that a driver reads from its column. */
 export function decodeSqliteCell(raw: string): SqlValue {
   switch (raw.charAt(0)) {
     case '"':
@@ -64,13 +64,13 @@ const maxMembers = 60;
 /** A statement may chain 500 SELECTs. */
 const maxTerms = 400;
 
-/** Under it stand the columns that found no place. */
+/** The member with the columns beyond {@link maxMembers}. */
 const moreName = "$more";
 const bytesHead = '{"$bytes":"';
 
 /**
- * JSON has no bytes, and `json_object` refuses them: an ordinary value would make the write fail.
- * A text stays a text whatever it holds.
+ * JSON has no bytes, and `json_object` throws for them, which would make the write fail. A text
+ * stays a text whatever its content is.
  */
 function membersText(
   columns: readonly ImageColumn[],
@@ -88,10 +88,10 @@ function membersText(
 }
 
 /**
- * A line of its own for floating-point numbers, where there are any: JSON has them with the 15
- * digits of the library that writes, or with 17 that it may have got wrong. JSON has no line
- * breaks, so that they tell the lines apart. One query has the long expression once, which every
- * program compiles that writes to the table.
+ * A separate line for floating-point numbers, where there are any: JSON has them with the 15 digits
+ * of the library that writes, or with 17 that may be wrong. JSON has no line breaks, so that they
+ * separate the lines. Every program that writes to the table compiles the long expression, which is
+ * therefore in one query for all columns.
  */
 function realsText(columns: readonly ImageColumn[], valueOf: (name: string) => string): string {
   const types = columns.map(({ name }) => `typeof(${valueOf(name)})`);
@@ -105,8 +105,8 @@ function realsText(columns: readonly ImageColumn[], valueOf: (name: string) => s
 
 /**
  * The whole part and 2^62 times the rest: both are integers, and multiplying by a power of two
- * loses nothing, whereas printing depends on the library and the machine. Values without such a
- * form are brought into its range in steps of 2^62, which are counted.
+ * loses nothing, whereas printing depends on the library and the machine. Values outside of the
+ * range of this form are scaled into it in steps of 2^62, which are counted.
  */
 const exactReal = exactRealOf("value");
 

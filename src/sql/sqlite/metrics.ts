@@ -12,14 +12,14 @@ import { type Fragment, identifier, rawSql, sql } from "../fragment.ts";
 import { fromSortable, toSortable } from "../sortable_decimal.ts";
 
 /**
- * The metrics of SQLite, whose own `sum()` fails beyond 64 bits and adds decimals as doubles.
- * Integers are added by the engine, their halves apart; what is no integer by
- * {@link restAggregate}; both come together once for each group. An exact number is a
- * {@link toSortable} text until it is read.
+ * The metrics of SQLite, whose `sum()` fails beyond 64 bits and adds decimals as doubles. The engine
+ * adds integers, their high and low halves apart; {@link restAggregate} adds all other values; both
+ * sums are added once for each group. An exact number is a {@link toSortable} text until it is
+ * decoded.
  */
 export const sqliteMetrics: MetricDialect = {
-  // A foreign column may be NOCASE, which takes different texts for equal: then any of them would
-  // be the least.
+  // An existing column may be NOCASE, where different texts are equal: any of them could be the
+  // least.
   extreme: (name, column) => {
     const collation = rawSql(
       column.kind === "text" && column.existingType !== null ? " COLLATE BINARY" : "",
@@ -27,7 +27,7 @@ export const sqliteMetrics: MetricDialect = {
     return sql`${rawSql(name)}(${identifier(column.dbName)}${collation})`;
   },
   sum: (column) =>
-    // Cast, because integers in a column without a type are added as integers, and overflow.
+    // Without the cast, integers in a column without a type would be added as integers, and overflow.
     column.kind === "real"
       ? sql`sum(CAST(${identifier(column.dbName)} AS REAL))`
       : exactSum(column),
@@ -51,7 +51,7 @@ export const metricFunctions: readonly (readonly [
   name: string,
   work: (first: unknown, second: unknown, third: unknown) => string | number | null,
 ])[] = [
-  /** The halves of the integers and the sum of the rest → the whole sum, sortable. */
+  /** The halves of the sum of the integers and the sum of the rest → the whole sum, sortable. */
   ["service_total", (high, low, rest) => {
     if (high === null && rest === null) return null;
     const integers = high === null ? 0n : (BigInt(String(high)) << 32n) + BigInt(String(low));
@@ -80,14 +80,14 @@ export interface RestSum {
   /** Millionths that are not in `exact` yet: an integer that a double still holds. */
   millionths: number;
   isEmpty: boolean;
-  /** Whether there was a value that is no number. */
+  /** Whether a value was no number. */
   isOdd: boolean;
 }
 
 /**
- * An aggregate function of SQL: the exact sum of doubles, as they are written in the fewest digits,
- * and of numbers that are stored as text. What is no number counts as nothing, as in SQLite's own
- * sum, but leaves a mark.
+ * An aggregate function of SQL: the exact sum of doubles, in their shortest decimal form, and of
+ * numbers that are stored as text. A value that is no number counts as 0, as in SQLite's sum, but
+ * leaves a mark.
  */
 export const restAggregate = {
   name: "service_rest",
@@ -96,10 +96,10 @@ export const restAggregate = {
     sum.isEmpty = false;
     if (typeof value === "number") {
       const millionths = Math.round(value * 1e6);
-      // Fifteen digits that give this double are the fewest that do: nothing need be written out.
+      // At most fifteen digits that give this double are its shortest form: it needs no text.
       if (Math.abs(millionths) < 1e15 && millionths / 1e6 === value) {
         sum.millionths += millionths;
-        if (Math.abs(sum.millionths) > 8e15) settle(sum);
+        if (Math.abs(sum.millionths) > 8e15) flushMillionths(sum);
         return sum;
       }
     }
@@ -111,15 +111,15 @@ export const restAggregate = {
   },
   result(sum: RestSum): string | null {
     if (sum.isEmpty) return null;
-    // A double of at most fifteen digits is written as the decimal that it stands for.
+    // The shortest form of a double of at most fifteen digits is the exact decimal.
     const isShort = sum.exact === nothing && Math.abs(sum.millionths) < 1e15;
-    if (!isShort) settle(sum);
+    if (!isShort) flushMillionths(sum);
     const plain = isShort ? String(sum.millionths / 1e6) : printExact(sum.exact);
     return plain + (sum.isOdd ? oddMark : "");
   },
 };
 
-/** Behind a sum that has left a value out: less than any digit, so that the order stays. */
+/** After a sum that has left a value out: less than any digit, so that the order is kept. */
 const oddMark = "!";
 
 const nothing: ExactDecimal = { units: 0n, scale: 0 };
@@ -134,7 +134,7 @@ function exactSum(column: ColumnInfo): Fragment {
   return sql`service_total(${high}, ${low}, ${rest})`;
 }
 
-function settle(sum: RestSum): void {
+function flushMillionths(sum: RestSum): void {
   sum.exact = addExact(sum.exact, { units: BigInt(sum.millionths), scale: 6 });
   sum.millionths = 0;
 }

@@ -1,4 +1,4 @@
-/** What a unique index is about, as far as its statement alone tells it. */
+/** The parts of a unique index that only its statement has. */
 export interface ParsedIndex {
   /** The expressions between the parentheses, without their collations and directions. */
   readonly parts: readonly string[];
@@ -9,8 +9,8 @@ export interface ParsedIndex {
 }
 
 /**
- * Reads a CREATE INDEX statement, as SQLite keeps it. A word in double quotes that is no column is
- * a text to SQLite there, and in our own statements it would be an error: it becomes one.
+ * Parses a CREATE INDEX statement, as SQLite stores it. In it a word in double quotes that is no
+ * column is a text to SQLite; in other statements that is an error, so that it is written as a text.
  */
 export function parseCreateIndex(
   statement: string,
@@ -27,16 +27,16 @@ export function parseCreateIndex(
     if (token === "(") depth++;
     if (token === ")" && --depth === 0) break;
     if (token === "," && depth === 1) parts.push("");
-    else parts[parts.length - 1] += settled(token);
+    else parts[parts.length - 1] += resolved(token);
   }
-  const where = all.slice(at + 1).map(settled).join("").trim().replace(/^WHERE\b/i, "").trim();
+  const where = all.slice(at + 1).map(resolved).join("").trim().replace(/^WHERE\b/i, "").trim();
   return {
     parts: parts.map((text) => text.trim().replace(direction, "").replace(collation, "")),
     where: where === "" ? null : where,
     columns: [...named],
   };
 
-  function settled(token: string): string {
+  function resolved(token: string): string {
     if (comment.test(token)) return " ";
     const word = /^["`[]/.test(token) ? unquoted(token) : token;
     const column = spelled.get(word.toLowerCase());

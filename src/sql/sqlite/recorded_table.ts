@@ -1,30 +1,30 @@
 import type { ImageColumn } from "./image_json.ts";
 
-/** A table to watch. */
+/** A table to record, with all that its triggers depend on. */
 export interface RecordedTable {
   /** As the database spells it. */
   readonly name: string;
   /** The columns, without those that are never recorded. */
   readonly recorded: readonly RecordedColumn[];
   readonly columns: readonly RecordedColumn[];
-  /** What tells its rows apart where there are no row ids. */
+  /** What identifies its rows where there are no row ids. */
   readonly key: readonly RecordedColumn[];
-  /** What the row id is called; null where there is none. */
+  /** The name of the row id; null where there is none. */
   readonly rowId: string | null;
-  /** Whether a row keeps what tells it apart: VACUUM may give other row ids, unless they are a key. */
+  /** Whether a row keeps its identity: VACUUM may give other row ids, unless they are a key. */
   readonly hasStableIdentity: boolean;
-  /** Whether triggers may write while a row is being deleted: after what a foreign key does. */
+  /** Whether triggers may write while a row is being deleted, by the action of a foreign key. */
   readonly mayBeInterrupted: boolean;
-  /** What no two rows may have in common, beside the row id. */
+  /** The unique indexes, besides the row id. */
   readonly uniques: readonly UniqueRule[];
 }
 
-/** A column of a table to watch. */
+/** A column of a table to record. */
 export interface RecordedColumn extends ImageColumn {
   readonly generated: boolean;
   /** Whether it is the row id itself. */
   readonly isRowId: boolean;
-  /** What stands in for NULL, as SQL, where NULL is not allowed and REPLACE puts a default. */
+  /** The default, as SQL, that REPLACE puts in place of a NULL that is not allowed; else null. */
   readonly replaceDefault: string | null;
 }
 
@@ -33,7 +33,7 @@ export interface UniqueRule {
   readonly parts: readonly UniquePart[];
   /** The condition of a partial index, or null. */
   readonly where: string | null;
-  /** The columns that decide. */
+  /** All columns that it depends on. */
   readonly columns: readonly string[];
 }
 

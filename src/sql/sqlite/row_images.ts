@@ -15,32 +15,32 @@ export const sqliteImages: ImageDialect = {
 
 /**
  * No row of the table and then the values, as one table: SQLite takes the affinity and the
- * collation of its columns from the first SELECT, unless a later one might hold another class of
- * value. The casts say that none does, and change nothing in a value that fits.
+ * collation of its columns from the first SELECT, unless a later one may have another class of
+ * value. With the casts none may, and they do not change a value that fits.
  *
- * What does not fit, such as a text in a column for numbers, stands as it is, without an affinity:
- * nothing that it is compared with is converted to a number, which it could not equal anyway.
+ * A value that does not fit, such as a text in a column for numbers, has no cast and no affinity:
+ * what it is compared with is not converted to a number, which it could not equal anyway.
  */
-function from({ table, from, columns, rows, ordinal: place }: RowImages): Fragment {
+function from({ table, from, columns, rows, ordinal }: RowImages): Fragment {
   const names = columns.map(({ dbName }) => identifier(dbName));
-  const none = sql`SELECT ${join([sql`0 AS ${identifier(place)}`, ...names], ", ")}`;
+  const none = sql`SELECT ${join([sql`0 AS ${identifier(ordinal)}`, ...names], ", ")}`;
   const images = rows.map((row, index) => {
     const cells = columns.map((column, at) => cell(row[at] ?? null, column));
     return sql`SELECT ${join([rawSql(String(index + 1)), ...cells], ", ")}`;
   });
   const all = join([sql`${none} FROM ${from} WHERE 0`, ...images], " UNION ALL ");
-  // The limit keeps SQLite from working the conditions into each of the SELECTs.
+  // The limit keeps SQLite from pushing the conditions down into each of the SELECTs.
   return sql`(${all} LIMIT -1) AS ${identifier(table.name)}`;
 }
 
 function cell(value: SqlValue, column: ColumnInfo): Fragment {
   const affinity = affinityOf(column);
   if (affinity === "BLOB" || !fits(value, column)) return bound(value);
-  // A cast to INTEGER would cut a fraction off, which a column of this affinity can hold.
+  // A cast to INTEGER would cut off a fraction, which a column of this affinity can have.
   return sql`CAST(${bound(value)} AS ${rawSql(affinity === "INTEGER" ? "NUMERIC" : affinity)})`;
 }
 
-/** Not every library binds a text with a NUL in it, but any program may have stored one. */
+/** Not every library binds a text with a NUL, but any program may have stored one. */
 function bound(value: SqlValue): Fragment {
   return typeof value === "string" && value.includes("\0")
     ? sql`CAST(${new TextEncoder().encode(value)} AS TEXT)`

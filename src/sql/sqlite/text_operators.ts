@@ -11,8 +11,8 @@ import { plainPattern } from "../plain_pattern.ts";
 export const foldFunctionName = "service_fold";
 
 /**
- * The text operators of SQLite. LIKE is in none of them: like GLOB it tries a pattern at each
- * place of a text, which a long literal in it makes a matter of seconds, and of the whole process.
+ * The text operators of SQLite. None of them uses LIKE: like GLOB it tries a pattern at each
+ * position of a text, which takes seconds for a long literal, and blocks the whole process.
  */
 export const sqliteText: TextDialect = {
   contains,
@@ -52,12 +52,12 @@ function endsWith(operand: Fragment, argument: string): Fragment {
   return sql`substr(${operand}, ${-countCodePoints(argument)}) = ${argument}`;
 }
 
-/** The operand folded as far as `argument` can tell: lower() folds ASCII alone. */
+/** The operand folded as far as it matters for `argument`: lower() folds ASCII only. */
 function folded(operand: Fragment, argument: string): Fragment {
   return isAscii(argument) ? sql`lower(${operand})` : sql`${rawSql(foldFunctionName)}(${operand})`;
 }
 
-/** `%` → `*`, `_` → `?`, `\x` → x; what GLOB takes as a wildcard stands in brackets. */
+/** `%` → `*`, `_` → `?`, `\x` → x; literals that are wildcards of GLOB go in brackets. */
 function toGlob(pattern: string): string {
   return pattern.replace(/\\([^])|[%_*?[]/g, (part, escaped: string | undefined) => {
     if (part === "%") return "*";

@@ -12,10 +12,10 @@ import {
 } from "../../schema/table_info.ts";
 import type { SqlValue } from "../fragment.ts";
 
-/** How CURRENT_TIMESTAMP writes, which is all that is known of a column without rows. */
+/** The format of CURRENT_TIMESTAMP, which is assumed for a column without rows. */
 export const defaultTimestamps: TimestampText = "date time[.fff]";
 
-/** A canonical moment the way the rows of a column keep it; never rounded to fit. */
+/** A canonical moment in the format of the rows of a column; never rounded to fit. */
 export function encodeTimestamp(instant: string, format: TimestampFormat): SqlValue {
   const micros = fractionOf(instant);
   switch (format) {
@@ -38,7 +38,7 @@ export function decodeTimestamp(value: SqlValue, format: TimestampFormat): strin
     case "epoch-milliseconds":
       return fromNumber(value, 1e3);
     case ownTimestamps:
-      // The rows of our own tables, without the cost of a calendar.
+      // Rows of our own tables need no parsing.
       if (typeof value === "string" && microsText.test(value)) {
         return value.endsWith("000Z") ? `${value.slice(0, 23)}Z` : value;
       }
@@ -48,9 +48,9 @@ export function decodeTimestamp(value: SqlValue, format: TimestampFormat): strin
   }
 }
 
-/** Whether all the values are moments in this format, so that each is found by what it reads as. */
+/** Whether all values are moments in this format: each equals the encoding of its decoded form. */
 export function isTimestampFormat(format: TimestampFormat, values: readonly SqlValue[]): boolean {
-  // As text, 12:00:00Z comes behind 12:00:00.5Z: such rows have no order in any format.
+  // As text, 12:00:00Z comes after 12:00:00.5Z: such rows have no order in any format.
   const widths = new Set(format.endsWith("Z") ? values.map((value) => String(value).length) : []);
   return widths.size <= 1 && values.every((value) => {
     const instant = decodeTimestamp(value, format);
@@ -80,7 +80,7 @@ function fromNumber(value: SqlValue, microsPerUnit: number): string | null {
   return instantFromEpoch(epochMs, micros - epochMs * 1000);
 }
 
-/** Text without a zone is UTC, as SQLite's own date functions have it. */
+/** Text without a zone is UTC, as in SQLite's date functions. */
 function fromText(value: SqlValue): string | null {
   if (typeof value !== "string") return null;
   if (isCalendarDate(value)) return `${value}T00:00:00.000Z`;
