@@ -1,4 +1,4 @@
-import { afterPendingIo } from "../../runtime/system_runtime.ts";
+import { afterPendingIo } from "../../runtime/event_loop.ts";
 
 /**
  * Counts turns of the event loop while work is watched: work that only used SQLite, which is
