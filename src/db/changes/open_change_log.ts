@@ -40,7 +40,7 @@ export async function openChangeLog(options: OpenChangeLogOptions): Promise<Chan
 function untrackedNotice({ label, dialect }: Driver, untracked: readonly TableInfo[]): string {
   const names = untracked.map(({ name }) => `"${name}"`).join(", ");
   const consequence = dialect.engine === "sqlite"
-    ? "at each write of another program, streams begin anew"
+    ? "at each write of another program, streams start again from a snapshot"
     : "streams do not see what other programs, custom routes and triggers write";
   return `of ${names} in ${label} only the writes of this service are recorded: ${consequence}; ` +
     'trackMutations() or changes: { mode: "triggers" } records everything';
