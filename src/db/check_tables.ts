@@ -1,7 +1,6 @@
-import { tableName } from "../sql/fragment.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { TableInfo } from "../schema/table_info.ts";
-import { join, sql, type Statement, toStatement } from "../sql/fragment.ts";
+import { join, sql, type Statement, tableName, toStatement } from "../sql/fragment.ts";
 import { DatabaseError, reasonOf } from "./database_error.ts";
 import type { Driver } from "./driver.ts";
 

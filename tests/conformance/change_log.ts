@@ -14,11 +14,11 @@ import { edgeValues, things } from "../invariants/filter_worlds.ts";
 import type { Engine } from "../support/engines.ts";
 import { gate, run, runScript, statement } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
-import { assertChanges, changesOf, openLog, readOn, told } from "./change_log_support.ts";
+import { assertChanges, changesOf, kindsAndRows, openLog, readOn } from "./change_log_support.ts";
 
-/** What an engine cannot do, each with its reason. */
+/** What an engine lacks, each with its reason. */
 export interface ChangeLogLacks {
-  /** Who reads waits while a transaction is open. */
+  /** A read waits while a transaction is open. */
   readonly readsBesideTransaction?: string;
 }
 
@@ -67,25 +67,25 @@ export function exercise(engine: Engine, lacks: ChangeLogLacks = {}): void {
   test("a token is parsed by another log of the database, and nothing else is", tokens);
   test("a token of another epoch, or from the future, is lost", lostTokens);
   test("a log that was wiped begins a new epoch", wiped);
-  test("what is forgotten is lost for those behind it, and for nobody else", purges);
+  test("purged changes are lost for readers before them, and for no others", purges);
   test("excluded columns are in no image", excluded);
   test("a new column is recorded from the next start on", drift);
   test("opening it again, and twice at once, changes nothing", opensAgain);
-  test("it hints at commits, until it is told to stop", hints);
-  test("the client's name of a new row stands on its change", names);
+  test("it hints at commits, until the listener is removed", hints);
+  test("the client's name of a new row is in its change", names);
   test("an image reads as a list, whatever the kinds and values", everyKind);
-  test("tables that are not there are named", async (db) => {
+  test("missing tables are named", async (db) => {
     const missing = table("missing", { id: integer().primaryKey() });
     await assertRejects(() => openLog(db, [missing]), Error, `changes of "missing"`);
   });
-  test("changes of tables that only others follow are passed over", async (db) => {
+  test("changes of tables that only other logs have are skipped", async (db) => {
     const log = await openLog(db, [notes]);
     const other = await openLog(db, [notes, parents]);
     const work = () => run(db, "INSERT INTO parents (id, name) VALUES (1, 'p')");
     const from = await other.end();
     await assertChanges(log, work, []);
     const { changes } = await readOn(other, from);
-    assertEquals(told(changes), [["insert", null, { id: 1, name: "p" }]]);
+    assertEquals(kindsAndRows(changes), [["insert", null, { id: 1, name: "p" }]]);
     assert(changes.every(({ table }) => table === tableInfoOf(parents)));
     await log.close();
     await other.close();
@@ -351,7 +351,7 @@ async function purges(db: Database): Promise<void> {
   await run(db, "DELETE FROM notes WHERE id = 1");
   await log.purge();
   assertEquals(await log.next(start), null);
-  assertEquals(told((await readOn(log, middle)).changes), [["delete", one, null]]);
+  assertEquals(kindsAndRows((await readOn(log, middle)).changes), [["delete", one, null]]);
   const { rows } = await run(db, "SELECT count(*) FROM _service_changes");
   assertEquals(Number(rows[0]?.[0]), 1);
   await log.close();
@@ -388,7 +388,7 @@ async function drift(db: Database): Promise<void> {
   const fresh = await openLog(db, [moody]);
   await run(db, "UPDATE notes SET mood = 'good' WHERE id = 1");
   const was = { id: 1, title: "c", mood: null };
-  assertEquals(told((await readOn(fresh, from)).changes), [
+  assertEquals(kindsAndRows((await readOn(fresh, from)).changes), [
     ["update", { ...was, title: "a" }, was],
     ["update", was, { ...was, mood: "good" }],
   ]);
@@ -445,7 +445,7 @@ async function names(db: Database): Promise<void> {
       await recordOptimisticId(connection, { table: info, key: [1], optimisticId: "mine" }, reader);
       await recordOptimisticId(
         connection,
-        { table: info, key: [77], optimisticId: "nobody's" },
+        { table: info, key: [77], optimisticId: "unused" },
         reader,
       );
     }));
@@ -486,7 +486,7 @@ async function everyKind(db: Database): Promise<void> {
         listed = [one, two];
       });
       const [one, two] = listed;
-      assertEquals(told(changes), [
+      assertEquals(kindsAndRows(changes), [
         ...[["insert", null, one], ["update", one, two]],
         ["delete", two, null],
       ]);

@@ -10,7 +10,7 @@ import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { tableInfoOf, type TableLike } from "../../src/schema/table_like.ts";
 import type { TableInfo } from "../../src/schema/table_info.ts";
 
-/** The real world, with nobody listening to what is noticed. */
+/** The system's runtime, whose observations are dropped. */
 export const runtime = systemRuntime(() => {});
 
 /** Opens the log of a database for some of its tables. */
@@ -32,7 +32,7 @@ function isInfo(table: TableLike<unknown, unknown> | TableInfo): table is TableI
   return "byName" in table;
 }
 
-/** Everything behind a position, and where one stands then. */
+/** All changes after a position, and the position after them. */
 export async function readOn(
   log: ChangeLog,
   from: Position,
@@ -53,7 +53,7 @@ export async function readOn(
   }
 }
 
-/** Runs `work` and gives what the log says of it. */
+/** Runs `work` and gives its changes in the log. */
 export async function changesOf(
   log: ChangeLog,
   work: () => Promise<unknown>,
@@ -64,15 +64,15 @@ export async function changesOf(
 }
 
 /** Changes as short data: the kind, and the rows before and after. */
-export function told(changes: readonly Change[]): unknown[] {
+export function kindsAndRows(changes: readonly Change[]): unknown[] {
   return changes.map(({ kind, before, after }) => [kind, before, after]);
 }
 
-/** Holds what the log says of `work` against a list of kinds and rows. */
+/** Compares the changes of `work` with a list of kinds and rows. */
 export async function assertChanges(
   log: ChangeLog,
   work: () => Promise<unknown>,
   expected: readonly unknown[],
 ): Promise<void> {
-  assertEquals(told(await changesOf(log, work)), [...expected]);
+  assertEquals(kindsAndRows(await changesOf(log, work)), [...expected]);
 }

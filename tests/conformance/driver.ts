@@ -7,7 +7,7 @@ import type { Engine } from "../support/engines.ts";
 import { gate, run, runScript, statement } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
 
-/** What an engine cannot do, each with its reason. */
+/** What an engine lacks, each with its reason. */
 export interface DriverLacks {
   /** It has one connection, so that a read waits for an open transaction. */
   readonly readsBesideTransaction?: string;
@@ -30,12 +30,12 @@ export function exercise(engine: Engine, lacks: DriverLacks = {}): void {
     });
   }
 
-  test("values of every type cross both ways", valuesCross);
+  test("values of every type are bound and read unchanged", valuesCross);
   test("an integer beyond 2^53 keeps its digits, read and returned", integersKeepDigits);
   test("long texts and bytes come back as they were", longValuesCross);
   test("a NUL in a text is kept or refused, never cut", nulIsNotCut);
   test("it counts the rows that a statement changed", changesAreCounted);
-  test("a statement that failed is told by its kind", errorsAreMapped);
+  test("a statement that failed rejects with the kind of its error", errorsAreMapped);
   test("a bound value refused by its syntax is an invalid value, a wrong statement is not", (db) =>
     db.dialect.engine === "postgres" ? syntaxIsToldApart(db) : Promise.resolve());
   test("it forgets statements rather than keep them all", statementsAreForgotten);
@@ -90,7 +90,7 @@ export function exercise(engine: Engine, lacks: DriverLacks = {}): void {
     );
   });
   test("an error inside a transaction leaves the driver usable", errorInsideIsSurvived);
-  test("an error that the work swallows never loses its other writes unsaid", swallowedErrors);
+  test("an error that the work swallows never loses its other writes in silence", swallowedErrors);
   test("a write beside a transaction is no part of it", writesStandAlone);
   test("a reader sees committed rows only", readsCommitted, lacks.readsBesideTransaction);
   test("it closes twice, and refuses afterwards", async (db) => {

@@ -9,7 +9,7 @@ import {
 import type { Clock } from "../../src/runtime/runtime.ts";
 
 /**
- * Opens a store over the same records each time that `sibling` is asked, as another process would.
+ * Opens a store over the same records at each call of `sibling`, as another process would.
  * It keeps answers for `keptMs`, {@link ttlMs} unless set.
  */
 export interface OpenIdempotency extends AsyncDisposable {
@@ -49,7 +49,7 @@ export function testIdempotencyStore(
   });
 
   test(
-    "an answer comes back as it was, also with no body, and in any process",
+    "an answer is read as it was stored, also with no body, and in any process",
     async (store, sibling) => {
       const answers: readonly StoredAnswer[] = [
         answer,
@@ -74,7 +74,7 @@ export function testIdempotencyStore(
     },
   );
 
-  test("who is at work is told with the request that it works at", async (store, sibling) => {
+  test("a request in flight is reported with its fingerprint", async (store, sibling) => {
     await store.claim(claimOf("first"));
     assertEquals(await sibling.claim({ ...claimOf("second"), fingerprint: "another" }), {
       kind: "in-flight",
@@ -83,7 +83,7 @@ export function testIdempotencyStore(
   });
 
   test(
-    "a key that was given back is free, and other keys are other keys",
+    "a released key is free, and other keys are independent",
     async (store, sibling) => {
       const claim = claimOf("first");
       await store.claim(claim);
@@ -118,7 +118,7 @@ export function testIdempotencyStore(
   });
 
   test(
-    "who has lost its key neither answers, nor holds, nor frees it",
+    "a claim that has lost its key neither finishes, nor renews, nor releases it",
     async (store, sibling, clock) => {
       const slow = claimOf("slow");
       await store.claim(slow);
@@ -134,7 +134,7 @@ export function testIdempotencyStore(
     },
   );
 
-  test("an answer is not given back, not renewed and not overwritten", async (store, sibling) => {
+  test("an answer is not released, not renewed and not overwritten", async (store, sibling) => {
     const claim = claimOf("first");
     await store.claim(claim);
     await store.finish(claim, answer);
@@ -165,7 +165,7 @@ export function testIdempotencyStore(
   });
 
   test(
-    "an answer is forgotten when its time is over, whoever has waited for it",
+    "an answer expires in time, whichever requests have waited for it",
     async (store, sibling, clock) => {
       const claim = claimOf("first");
       await store.claim(claim);

@@ -28,8 +28,8 @@ export function exerciseStore({ name, open }: StoreUnderTest): void {
     });
   }
 
-  test("what was set is read back, also what looks like nothing", valuesComeBack);
-  test("nothing stands where nothing was set", async (store) => {
+  test("a value is read as it was set, also an empty one", valuesComeBack);
+  test("a key that was not set has no value", async (store) => {
     const key = ["absent"];
     assertEquals(await store.get(key), { key, value: undefined, versionstamp: null });
   });
@@ -39,7 +39,7 @@ export function exerciseStore({ name, open }: StoreUnderTest): void {
     await store.commit({ mutations: [{ kind: "delete", key: ["a"] }] });
     assertEquals((await store.get(["a"])).value, undefined);
   });
-  test("many keys are read in the order in which they were asked", async (store) => {
+  test("many keys are read in the order of the request", async (store) => {
     for (let n = 0; n < 23; n++) if (n % 2 === 0) await set(store, ["n", n], n);
     const keys = Array.from({ length: 23 }, (_, n) => ["n", n]);
     const read = await store.getMany(keys);
@@ -53,7 +53,7 @@ export function exerciseStore({ name, open }: StoreUnderTest): void {
     assertNotEquals(await set(store, ["a"], 1), first);
   });
   test("checks hold or nothing is done", checksDecide);
-  test("a record that was deleted and made anew is another one", async (store) => {
+  test("a record that was deleted and created again is another one", async (store) => {
     const first = await set(store, ["a"], 1);
     await store.commit({ mutations: [{ kind: "delete", key: ["a"] }] });
     await set(store, ["a"], 1);
@@ -73,7 +73,7 @@ export function exerciseStore({ name, open }: StoreUnderTest): void {
     assertEquals([a?.value, b?.value], [2, 3]);
     assertEquals(a?.versionstamp, b?.versionstamp);
   });
-  test("of many who claim one key, one succeeds", async (store) => {
+  test("of many claims of one key, one succeeds", async (store) => {
     const results = await Promise.all(
       Array.from({ length: 30 }, (_, n) => claim(store, ["claimed"], n)),
     );
@@ -194,7 +194,7 @@ async function expiryIsExact(store: KeyValue, advance: (ms: number) => void): Pr
   assertEquals(expired.value, undefined);
   const listed = await store.list({ prefix: ["a"], limit: 10 });
   assertEquals(listed.map(({ value }) => value), ["long"]);
-  // Whoever read it goes on from its state, whoever did not from there being none.
+  // Both a claim of the state that was read and a claim of an absent key continue from it.
   const versionstamp = expired.versionstamp;
   const again = await store.commit({
     checks: [{ key: ["a", 1], versionstamp }, { key: ["a", 2], versionstamp: null }],

@@ -11,7 +11,7 @@ import { claim, exerciseStore, set } from "./key_value.ts";
 
 const { random, clock: realClock } = systemRuntime(() => {});
 
-/** Time stands still for records, and goes on for deadlines. */
+/** Time stands still for records, and runs for deadlines. */
 function overKv(kv: DenoKv, clock: Clock): KeyValue {
   return createDenoKeyValue(kv, { random, clock: { ...realClock, now: clock.now } });
 }

@@ -41,7 +41,7 @@ for (const { name, open, ignore } of everyEngine) {
   );
 }
 
-Deno.test("a database that cannot be asked at the start is observed once, and left alone", async () => {
+Deno.test("a database that cannot be reached at the start is observed once, and not checked", async () => {
   const db = await openDatabase("sqlite::memory:");
   let asked = 0;
   const driver: Driver = {
@@ -64,7 +64,7 @@ Deno.test("a database that cannot be asked at the start is observed once, and le
   await db.close();
 });
 
-Deno.test("what is no error of a database is passed on", async () => {
+Deno.test("an error that is none of the database is passed on", async () => {
   const db = await openDatabase("sqlite::memory:");
   const driver: Driver = {
     ...db.driver,

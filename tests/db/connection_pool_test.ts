@@ -3,13 +3,13 @@ import { DatabaseError } from "../../src/db/database_error.ts";
 import { pool } from "../../src/db/postgres/connection_pool.ts";
 import { handClock } from "./hand_clock.ts";
 
-Deno.test("a pool lends each item to one user, and serves those who wait in their order", async () => {
+Deno.test("a pool gives each item to one user at a time, and serves waits in their order", async () => {
   const lent = pool(["a", "b"], 100, handClock().clock);
   assertEquals([lent.acquire(), lent.acquire()], ["a", "b"]);
   const order: string[] = [];
-  const waiting = [1, 2, 3].map((who) =>
+  const waiting = [1, 2, 3].map((waiter) =>
     Promise.resolve(lent.acquire()).then((item) => {
-      order.push(`${who}${item}`);
+      order.push(`${waiter}${item}`);
       lent.release(item);
     })
   );
@@ -19,7 +19,7 @@ Deno.test("a pool lends each item to one user, and serves those who wait in thei
   assertEquals(order.map((each) => each[0]), ["1", "2", "3"]);
 });
 
-Deno.test("a pool lends again what was given back last", () => {
+Deno.test("a pool gives the item that was released last", () => {
   const lent = pool(["a", "b", "c"], 100, handClock().clock);
   const first = lent.acquire();
   lent.acquire();
@@ -27,7 +27,7 @@ Deno.test("a pool lends again what was given back last", () => {
   assertEquals(lent.acquire(), "a");
 });
 
-Deno.test("whoever waits too long in a pool is refused, and is not served later", async () => {
+Deno.test("a wait for a pool that is too long is rejected, and is not served later", async () => {
   const { clock, advance } = handClock();
   const lent = pool(["a"], 100, clock);
   lent.acquire();
@@ -39,7 +39,7 @@ Deno.test("whoever waits too long in a pool is refused, and is not served later"
   assertEquals(lent.acquire(), "a");
 });
 
-Deno.test("a pool that closes refuses those who wait, and waits for what it lent", async () => {
+Deno.test("a pool that closes rejects all waits, and waits for the items in use", async () => {
   const { clock, advance } = handClock();
   const lent = pool(["a", "b"], 100, clock);
   lent.acquire();
@@ -57,7 +57,7 @@ Deno.test("a pool that closes refuses those who wait, and waits for what it lent
   advance(1000);
 });
 
-Deno.test("a pool waits only so long for what never comes back", async () => {
+Deno.test("a pool closes after the limit, with an item that is never released", async () => {
   const { clock, advance } = handClock();
   const lent = pool(["a"], 100, clock);
   lent.acquire();

@@ -17,7 +17,7 @@ Deno.test("databaseProblem() says which end of a reference is missing", () => {
   ]);
 });
 
-Deno.test("databaseProblem() hands on what is not the caller's business", () => {
+Deno.test("databaseProblem() returns other errors as they are", () => {
   const other = new DatabaseError("other", new Error("no such table"));
   assertEquals(databaseProblem(other, "read"), other);
   const foreign = new TypeError("x");

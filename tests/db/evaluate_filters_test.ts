@@ -35,7 +35,7 @@ import { runScript } from "../support/scratch.ts";
 const seed = Number(Deno.env.get("SEED") ?? crypto.getRandomValues(new Uint32Array(1))[0]! >>> 1);
 
 testOnEngines(
-  `the database and memory decide images of our own rows as a list does, seed ${seed}`,
+  `the database and memory evaluate images of our own rows as a list does, seed ${seed}`,
   async (engine) => {
     const info = tableInfoOf(things);
     const rows = fc.sample(
@@ -56,7 +56,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  `the database and memory decide images of foreign rows as a list does, seed ${seed}`,
+  `the database and memory evaluate images of rows of existing tables as a list does, seed ${seed}`,
   async (engine) => {
     const db = await engine.open();
     try {
@@ -75,7 +75,7 @@ testOnEngines(
   },
 );
 
-testOnEngines("images are decided by the related rows that are there now", async (engine) => {
+testOnEngines("images are evaluated with the related rows of now", async (engine) => {
   const db = await engine.open();
   try {
     const people = table("people", {
@@ -108,21 +108,21 @@ testOnEngines("images are decided by the related rows that are there now", async
       },
     ];
     const gone = { id: 7, name: "bob", bossId: 1 };
-    const ask = () =>
+    const evaluate = () =>
       evaluateFilters(db.driver, db.dialect, {
         table: info,
         images: [{ row: gone }, { row: { ...gone, id: 1, bossId: 2 } }],
         filters,
       });
-    assertEquals(await ask(), [[true, false, true, false], [false, false, true, false]]);
+    assertEquals(await evaluate(), [[true, false, true, false], [false, false, true, false]]);
     await insertRows(db, people, [{ id: 2, name: "bob", bossId: 1 }]);
-    assertEquals(await ask(), [[true, false, true, false], [false, true, true, true]]);
+    assertEquals(await evaluate(), [[true, false, true, false], [false, true, true, true]]);
   } finally {
     await db.close();
   }
 });
 
-testOnEngines("a hundred thousand answers come by few statements", async (engine) => {
+testOnEngines("a hundred thousand results take few statements", async (engine) => {
   await using world = await openFilterWorld(engine, []);
   const info = tableInfoOf(things);
   const id = info.byName.get("id")!;
@@ -144,7 +144,7 @@ testOnEngines("a hundred thousand answers come by few statements", async (engine
 });
 
 for (const engine of engines.filter(({ name }) => name.includes("sqlite"))) {
-  Deno.test(`bytes that read like a text are decided as bytes (${engine.name})`, async () => {
+  Deno.test(`bytes that read like a text are evaluated as bytes (${engine.name})`, async () => {
     await using world = await openFilterWorld(engine, []);
     const info = tableInfoOf(things);
     const name = info.byName.get("name")!;
@@ -159,7 +159,7 @@ for (const engine of engines.filter(({ name }) => name.includes("sqlite"))) {
 }
 
 for (const engine of engines.filter(({ name }) => name.includes("sqlite"))) {
-  Deno.test(`a text with a NUL, of another program, is decided too (${engine.name})`, async () => {
+  Deno.test(`a text with a NUL, of another program, is evaluated, too (${engine.name})`, async () => {
     await using world = await openFilterWorld(engine, []);
     const info = tableInfoOf(things);
     const name = info.byName.get("name")!;
@@ -185,17 +185,17 @@ async function requireEqualAnswers(
       ...{ kind: "read", table: info, columns: info.columns, where, limit: 10_000, after: null },
       order: info.primaryKey.map((column) => ({ column, descending: false })),
     }, reader);
-  const asked = filters.map((filter, index) => withJoin(filter, relations, index));
+  const evaluated = filters.map((filter, index) => withJoin(filter, relations, index));
   const { rows, stored } = await list(allRows);
   const images = rows.map((row, at) => rowImageOf(row, stored[at]!, info.columns, db.dialect));
   const answers = await evaluateFilters(db.driver, db.dialect, {
     table: info,
     images,
-    filters: asked,
+    filters: evaluated,
   });
   const certification = createCertifiedComparisons(db.dialect);
   let decided = 0;
-  for (const [index, filter] of asked.entries()) {
+  for (const [index, filter] of evaluated.entries()) {
     const listed = (await list(filter)).rows.map((row) => keyOf(row, info));
     const answered = rows.filter((_, row) => answers[row]![index]).map((row) => keyOf(row, info));
     assertEquals(answered, listed, printFilter(filter));
@@ -213,7 +213,7 @@ async function requireEqualAnswers(
       assertEquals(terms.some(has), true, `a term of ${printFilter(filter)}`);
     });
   }
-  assertEquals(decided > rows.length * asked.length / 8, true, "memory decides a good part");
+  assertEquals(decided > rows.length * evaluated.length / 8, true, "memory evaluates a good part");
 }
 
 function withJoin(filter: Filter, relations: readonly Relation[], index: number): Filter {

@@ -15,7 +15,7 @@ Deno.test("writes that come together share one commit, in the order in which the
   assertEquals(log(), ["BEGIN a b c d COMMIT"]);
 });
 
-Deno.test("nobody hears of a result before the commit", async () => {
+Deno.test("no result is reported before the commit", async () => {
   const { groups, log } = scene();
   const heard: string[] = [];
   const jobs = ["a", "b"].map(async (text) => {
@@ -42,7 +42,7 @@ Deno.test("a group closes when it is full, and when it is old", async () => {
   assertEquals(log().slice(2), ["BEGIN slow COMMIT", "BEGIN a COMMIT"]);
 });
 
-Deno.test("a transaction that waits comes first in a group, once it is known to", async () => {
+Deno.test("a transaction that waits comes first in a group, once it is known to wait", async () => {
   const { groups, log } = scene();
   const waiting = (text: string) =>
     groups.transaction(async (connection) => {
@@ -52,7 +52,7 @@ Deno.test("a transaction that waits comes first in a group, once it is known to"
   await Promise.all([write(groups, "a"), waiting("b"), write(groups, "c")]);
   await Promise.all([write(groups, "d"), waiting("e"), waiting("f"), write(groups, "g")]);
   assertEquals(log(), ["BEGIN a b c COMMIT", "BEGIN d COMMIT", "BEGIN e f g COMMIT"]);
-  // Who does not wait any longer is taken in again.
+  // A transaction that no longer waits may come later in a group again.
   await Promise.all([write(groups, "h"), pair(groups, "i", "j"), write(groups, "k")]);
   await Promise.all([write(groups, "l"), pair(groups, "m", "n"), write(groups, "o")]);
   assertEquals(log().slice(3), ["BEGIN h COMMIT", "BEGIN i j k COMMIT", "BEGIN l m n o COMMIT"]);
@@ -70,7 +70,7 @@ Deno.test("a group takes no second transaction that waits after 5 ms", async () 
   assertEquals(log(), ["BEGIN a b COMMIT", "BEGIN c d COMMIT"]);
 });
 
-Deno.test("a job runs in the context of its caller, not of who came first", async () => {
+Deno.test("a job runs in the context of its caller, not of the first one", async () => {
   const { groups } = scene();
   const caller = new AsyncLocalStorage<string>();
   const seen = await Promise.all(
@@ -85,7 +85,7 @@ Deno.test("a job runs in the context of its caller, not of who came first", asyn
   assertEquals(seen, ["a", "b"]);
 });
 
-Deno.test("a job that fails is undone alone", async () => {
+Deno.test("only the job that fails is rolled back", async () => {
   const { groups, statements } = scene();
   const [first, failing, last] = ["a", "fail", "b"].map((text) => write(groups, text));
   await Promise.all([first, assertRejects(async () => await failing), last]);
@@ -96,7 +96,7 @@ Deno.test("a job that fails is undone alone", async () => {
   ]);
 });
 
-Deno.test("where all was rolled back, statements run again singly and transactions are told so", async () => {
+Deno.test("where all was rolled back, statements run again one by one and transactions are retryable", async () => {
   const { groups, log } = scene({ lost: "unavailable" });
   const first = write(groups, "a");
   const unit = pair(groups, "b", "c");
@@ -115,7 +115,7 @@ Deno.test("where all was rolled back, statements run again singly and transactio
   ]);
 });
 
-Deno.test("a commit that a foreign key stands against is taken apart", async () => {
+Deno.test("a commit that a foreign key prevents is split into single ones", async () => {
   const { groups, log } = scene({ broken: "foreign-key" });
   const jobs = [write(groups, "a"), write(groups, "broken"), write(groups, "b")];
   const results = await Promise.allSettled(jobs);
@@ -128,7 +128,7 @@ Deno.test("a commit that a foreign key stands against is taken apart", async () 
   ]);
 });
 
-Deno.test("everybody in a group is told of a commit that failed", async () => {
+Deno.test("a commit that failed rejects every job of its group", async () => {
   const { groups, log } = scene({ broken: "unavailable" });
   const jobs = [write(groups, "a"), pair(groups, "b", "c"), write(groups, "broken")];
   await Promise.all(jobs.map((job) => fails(job, "unavailable")));
@@ -139,14 +139,14 @@ Deno.test("everybody in a group is told of a commit that failed", async () => {
 Deno.test("a commit that stays busy fails all, and leaves nothing open", async () => {
   const { groups, log, clock } = scene({ broken: "busy" });
   const jobs = [write(groups, "a"), write(groups, "broken")];
-  const told = Promise.all(jobs.map((job) => fails(job, "unavailable")));
+  const rejected = Promise.all(jobs.map((job) => fails(job, "unavailable")));
   await turns(3);
   clock.advance(100);
-  await told;
+  await rejected;
   assertEquals(log().at(-1)?.endsWith("(COMMIT) ROLLBACK"), true);
 });
 
-Deno.test("nobody waits for a turn longer than the limit, whoever holds the writer", async () => {
+Deno.test("no job waits for its turn longer than the limit, whichever job holds the writer", async () => {
   const { groups, clock } = scene();
   const end = gate();
   const holder = groups.transaction(() => end.passed);
@@ -174,9 +174,9 @@ Deno.test("it closes after the whole queue, and at the latest after the limit", 
   const waiting = write(stuck.groups, "a");
   await turns(3);
   const closing = stuck.groups.close();
-  const told = fails(waiting, "unavailable");
+  const rejected = fails(waiting, "unavailable");
   stuck.clock.advance(100);
-  await Promise.all([closing, told]);
+  await Promise.all([closing, rejected]);
   end.open();
   await holder;
 });
@@ -184,13 +184,13 @@ Deno.test("it closes after the whole queue, and at the latest after the limit", 
 interface Scene {
   readonly groups: GroupCommit;
   readonly clock: { advance(ms: number): void };
-  /** What ran, one line for each group, without savepoints; in brackets what failed. */
+  /** What ran, one line for each group, without savepoints; failures in brackets. */
   log(): string[];
   statements(): string[];
 }
 
 /**
- * Group commit over a connection that only pretends. The text "fail" fails; "lost" rolls
+ * Group commit over a connection without a database. The text "fail" fails; "lost" rolls
  * everything back; a transaction with "broken" in it cannot be committed.
  */
 function scene(errors: { lost?: string; broken?: string } = {}): Scene {

@@ -9,7 +9,7 @@ import { testUnless } from "../support/skip.ts";
 for (const engine of everyEngine) {
   testUnless(
     engine.ignore ?? null,
-    `introspection by ${engine.name} describes somebody else's tables`,
+    `introspection by ${engine.name} describes the tables of another program`,
     async () => {
       const db = await engine.open();
       try {
@@ -162,7 +162,7 @@ function find(tables: readonly TableInfo[], name: string): TableInfo {
   return table;
 }
 
-Deno.test("a SQLite column is what its rows are, when they are not what it was declared", async () => {
+Deno.test("a SQLite column has the kind of its rows, where they do not fit its declared type", async () => {
   const cases: readonly (readonly [string, string, string])[] = [
     ["TIMESTAMP", "'2024-01-02T03:04:05.678Z'", "timestamp dateTtime.fffZ"],
     ["TIMESTAMP", "'2024-01-02T03:04:05.678901Z'", "timestamp"],
@@ -232,7 +232,7 @@ testUnless(
   chinookSqlite === undefined ? "CHINOOK_SQLITE names no file" : null,
   "introspection reads the Chinook database on SQLite",
   async () => {
-    // The original may lie where nobody writes; whoever reads in WAL mode needs to.
+    // The original may be in a read-only folder; a reader in WAL mode has to write.
     await using folder = await scratchFolder();
     await Deno.copyFile(chinookSqlite ?? "", `${folder.path}/chinook.db`);
     for (const scheme of ["sqlite", "node-sqlite"]) {
@@ -256,7 +256,7 @@ testUnless(
     const script = await Deno.readTextFile(chinookPostgres ?? "");
     const db = await postgres?.open();
     assert(db !== undefined);
-    // What stands before creates and enters the database, by commands of psql.
+    // The lines before that create and enter the database, by commands of psql.
     const [, statements = script] = script.split(/^\\c .*$/m);
     await runScript(db.driver, statements.replaceAll(/\/\*[^]*?\*\//g, ""));
     const { tables, leftOut } = await db.introspect();

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { SnapshotPosition } from "../../src/db/changes/change_log.ts";
 import { includes, positionOrdinal } from "../../src/db/changes/log_position.ts";
 
-Deno.test("whoever covers more has a greater number, whichever transactions end first", () => {
+Deno.test("a position that covers more has a greater ordinal, whichever transactions end first", () => {
   let state = 1;
   const dice = (sides: number) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -11,7 +11,7 @@ Deno.test("whoever covers more has a greater number, whichever transactions end 
   const running: bigint[] = [];
   let next = 1_000n;
   let lastEnded = 999n;
-  // As Postgres sees itself: nothing above the last transaction that has ended is looked at.
+  // As a snapshot of Postgres: its xmax follows the last transaction that has ended.
   const position = (): SnapshotPosition => {
     const xmax = lastEnded + 1n;
     const seen = running.filter((xid) => xid < xmax);
@@ -27,6 +27,6 @@ Deno.test("whoever covers more has a greater number, whichever transactions end 
     const after = position();
     assert(includes(after, before));
     const step = positionOrdinal(after) - positionOrdinal(before);
-    assertEquals(step > 0, isEnding, `${step} behind the ${isEnding ? "end" : "begin"} of one`);
+    assertEquals(step > 0, isEnding, `${step} after the ${isEnding ? "end" : "begin"} of one`);
   }
 });

@@ -16,7 +16,7 @@ import { handClock } from "./hand_clock.ts";
 const notes = table("notes", { id: integer().primaryKey(), title: text() });
 const server = testPostgres();
 
-/** A log whose time stands still, so that nothing is polled, and a program that knows of no log. */
+/** A log whose clock stands still, so that nothing is polled, and a program without a log. */
 interface World {
   readonly db: Database;
   readonly log: ChangeLog;
@@ -75,13 +75,13 @@ async function inTime(work: Promise<void>): Promise<void> {
   }
 }
 
-test("a change by another program is signalled, and waits for no look", async (world) => {
+test("a change by another program is signalled, and waits for no poll", async (world) => {
   const hinted = world.hint();
   await run(world.stranger, "INSERT INTO notes VALUES (1, 'a'), (2, 'b')");
   await hinted;
 });
 
-test("a transaction beside the one that signals is found by the look behind it", async (world) => {
+test("a transaction beside the one that signals is found by the poll after it", async (world) => {
   const { stranger, advance, hint } = world;
   const [first, second] = [gate(), gate()];
   const [firstWrote, secondWrote] = [gate(), gate()];
@@ -106,7 +106,7 @@ test("a transaction beside the one that signals is found by the look behind it",
   await looked;
 });
 
-test("who signals behind commits is not made to signal in them", async ({ db, log, stranger }) => {
+test("a process that signals after commits does not signal in them", async ({ db, log, stranger }) => {
   let heard: boolean[] = [];
   let isSignalled = gate();
   const isListening = gate();
@@ -124,7 +124,7 @@ test("who signals behind commits is not made to signal in them", async ({ db, lo
   await run(stranger, "SELECT pg_notify('service_changes', '')");
   await inTime(isSignalled.passed);
   assertEquals(heard.filter((isAlone) => isAlone).length, 1);
-  // Whoever has no log open any more leaves it to the trigger.
+  // Without an open log the trigger has to signal.
   await log.close();
   heard = [];
   isSignalled = gate();

@@ -47,7 +47,7 @@ Deno.test("a database is opened by the scheme of its URL", async () => {
   }
 });
 
-Deno.test("what cannot be opened is refused in a sentence that says what to do", async () => {
+Deno.test("the error for a database that cannot be opened says what to do", async () => {
   const cases: readonly (readonly [string, string])[] = [
     ["mysql://root:secret@host/db", "use sqlite:PATH"],
     ["notes.db", 'by "notes.db": use sqlite:notes.db'],
@@ -73,7 +73,7 @@ Deno.test("a file that is opened for reading only is never created", async () =>
   assertEquals(await Array.fromAsync(Deno.readDir(folder.path)), []);
 });
 
-Deno.test("a driver of one's own is taken as it is", async () => {
+Deno.test("a custom driver is used as it is", async () => {
   const driver = await openNodeSqlite(":memory:");
   const db = await openDatabase(driver);
   assert(db.driver === driver && db.dialect === driver.dialect);

@@ -12,10 +12,10 @@ import { identifier, join, sql, toStatement } from "../../src/sql/fragment.ts";
 import {
   assertChanges,
   changesOf,
+  kindsAndRows,
   openLog,
   readOn,
   runtime,
-  told,
 } from "../conformance/change_log_support.ts";
 import { handClock } from "./hand_clock.ts";
 import { createScratchDatabase, everyEngine } from "../support/engines.ts";
@@ -69,7 +69,7 @@ testOnPostgres(
       ), [
       ["insert", null, { id: 1, at: "2024-05-05" }],
       ["update", { id: 1, at: "2024-05-05" }, { id: 2, at: "2024-05-05" }],
-      // A row that moves between partitions leaves one and comes into the other.
+      // A row that moves between partitions is deleted in one and inserted into the other.
       ["delete", { id: 2, at: "2024-05-05" }, null],
       ["insert", null, { id: 2, at: "2025-05-05" }],
     ]);
@@ -79,7 +79,7 @@ testOnPostgres(
 );
 
 testOnPostgres(
-  "a trigger that changes the row again comes behind the change that it answers",
+  "a trigger that changes the row again follows the change that it reacts to",
   async (db) => {
     await db.createTables([notes]);
     await runScript(
@@ -162,7 +162,7 @@ testOnPostgres("an image reads as a list would, whatever the types", async (db) 
       [listed] = await list(db, odd);
       await run(db, "DELETE FROM odd");
     });
-    assertEquals(told(changes), [["insert", null, listed], ["delete", listed, null]]);
+    assertEquals(kindsAndRows(changes), [["insert", null, listed], ["delete", listed, null]]);
   }
   await log.close();
 });
@@ -180,7 +180,7 @@ testOnPostgres("a document that jsonb would refuse makes no write fail", async (
   await log.close();
 });
 
-testOnPostgres("a session with settings of its own writes the same images", async (db) => {
+testOnPostgres("a session with other settings writes the same images", async (db) => {
   await runScript(db.driver, preparation);
   const columns = `at timestamptz, plain timestamp, span tstzrange, took interval, file bytea,
     exact float8, small float4, days date[]`;
@@ -208,11 +208,15 @@ testOnPostgres("a session with settings of its own writes the same images", asyn
   await run(db, insert);
   const [one] = await list(db, odd);
   const two = { ...Object(one), id: 2 };
-  assertEquals(told(changes), [["insert", null, one], ["update", one, two], ["delete", two, null]]);
+  assertEquals(kindsAndRows(changes), [["insert", null, one], ["update", one, two], [
+    "delete",
+    two,
+    null,
+  ]]);
   await log.close();
 });
 
-testOnPostgres("an old image that its type no longer takes is shown all the same", async (db) => {
+testOnPostgres("an old image that its type no longer accepts is shown all the same", async (db) => {
   await runScript(
     db.driver,
     `CREATE TYPE mood AS ENUM ('fine', 'well');
@@ -227,11 +231,11 @@ testOnPostgres("an old image that its type no longer takes is shown all the same
       `INSERT INTO odd VALUES (1, '{fine}');
        ALTER TYPE mood RENAME VALUE 'fine' TO 'good';`,
     ));
-  assertEquals(told(changes), [["insert", null, { id: 1, moods: '["fine"]' }]]);
+  assertEquals(kindsAndRows(changes), [["insert", null, { id: 1, moods: '["fine"]' }]]);
   await log.close();
 });
 
-testOnPostgres("whoever may write the table may do so without rights on the log", async (db) => {
+testOnPostgres("a role that may write the table needs no rights on the log", async (db) => {
   await db.createTables([notes]);
   const log = await openLog(db, [notes], { exclude: [notes.title] });
   const role = `writer_${crypto.randomUUID().replaceAll("-", "")}`;
@@ -251,13 +255,13 @@ testOnPostgres("whoever may write the table may do so without rights on the log"
   await log.close();
 });
 
-testOnPostgres("a copy of the database has an epoch of its own", async (db) => {
+testOnPostgres("a copy of the database has another epoch", async (db) => {
   await db.createTables([notes]);
   const log = await openLog(db, [notes]);
   await run(db, "INSERT INTO notes VALUES (1, 'a')");
   const token = log.print(await log.end());
   await log.close();
-  // What a copy would find in its tables.
+  // As in the tables of a copy.
   await run(db, "UPDATE _service_meta SET value = 'elsewhere' WHERE name = 'cluster'");
   const copy = await openLog(db, [notes]);
   assertEquals(copy.parse(token), null);
@@ -267,7 +271,7 @@ testOnPostgres("a copy of the database has an epoch of its own", async (db) => {
 
 testUnless(
   "missing" in server ? server.missing : null,
-  "nothing is forgotten while an older transaction is open, so that nobody is lost for it (postgres)",
+  "nothing is forgotten while an older transaction is open, so that no reader loses history for it (postgres)",
   async () => {
     if ("missing" in server) return;
     const scratch = await createScratchDatabase(server.url);
@@ -292,7 +296,7 @@ testUnless(
     assertEquals((await log.next(to))?.changes, []);
     release();
     await transaction;
-    assertEquals(told((await readOn(log, to)).changes), [
+    assertEquals(kindsAndRows((await readOn(log, to)).changes), [
       ["insert", null, { id: 1, title: "early" }],
     ]);
     await log.purge();
@@ -310,7 +314,7 @@ testUnless(
     if ("missing" in server) return;
     const scratch = await createScratchDatabase(server.url);
     const { clock, advance } = handClock();
-    // Its time stands still: nothing is polled.
+    // Its clock stands still: nothing is polled.
     const db = await openDatabase(scratch.url, { clock });
     const other = await openDatabase(scratch.url);
     await db.createTables([notes]);
@@ -327,7 +331,7 @@ testUnless(
     log.onHint(() => hinted.resolve());
     let id = 0;
     const isToldOf = async (work: () => Promise<unknown>) => {
-      // Of what came before nothing is left to be told.
+      // No signal from before is pending.
       for (let quiet = 0; quiet < 3; quiet++) await run(other, "SELECT pg_sleep(0.02)");
       let isTold = false;
       hinted = Promise.withResolvers();
@@ -343,12 +347,12 @@ testUnless(
       AND pid <> pg_backend_pid() AND query IN ('SELECT pg_backend_pid()',
         'SELECT pg_notify(''service_changes'', pg_backend_pid()::text)')`;
     const listening = async () => (await run(other, listeners)).rows.length;
-    // A signal that is sent before somebody listens is lost, and only polling would tell.
+    // A signal is lost before there is a listener, and only polling would show the change.
     while (await listening() < 2) await run(other, "SELECT pg_sleep(0.01)");
     await isToldOf(write);
     await isToldOf(write);
     await run(other, `SELECT pg_terminate_backend(pid) FROM (${listeners}) AS l`);
-    // Both listen anew after a second, each by its own clock.
+    // Both listen again after a second, each by its own clock.
     for (advance(1_000); await listening() < 2; advance(1_000)) {
       await run(other, "SELECT pg_sleep(0.05)");
     }

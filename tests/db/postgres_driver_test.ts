@@ -32,7 +32,7 @@ function test(
   });
 }
 
-test("whoever finds no free connection is refused after the deadline", async (open) => {
+test("a request without a free connection is refused after the deadline", async (open) => {
   const driver = await open({ maxConnections: 2, waitLimitMs: 200 });
   const [end, both] = [gate(), gate()];
   let running = 0;
@@ -58,7 +58,7 @@ test("a lost connection fails its transaction, and nothing more", async (open) =
     await connection.query({ text: "INSERT INTO t VALUES (1)", values: [] });
     await endConnectionsButOwn(other);
     await fails(connection.query({ text: "INSERT INTO t VALUES (2)", values: [] }), "unavailable");
-    // On the connection that the library has opened anew, this would be committed on its own.
+    // On the connection that the library has opened again, this would be committed by itself.
     await fails(connection.query({ text: "INSERT INTO t VALUES (3)", values: [] }), "unavailable");
   });
   await fails(work, "unavailable");
@@ -185,28 +185,32 @@ test("times are in UTC whatever the role says", async (open) => {
   assertEquals(rows, [["2024-01-31 12:00:00+00"]]);
 });
 
-testUnless(null, "postgres: a server that is not there is a notice, and unavailable", async () => {
-  const url = "postgres://user:secret@127.0.0.1:1/none";
-  const observed: Observation[] = [];
-  const driver = await openPostgres(url, { observe: (one) => void observed.push(one) });
-  assertEquals(observed.map(({ kind }) => kind), ["notice"]);
-  assertMatch(
-    JSON.stringify(observed),
-    /127\.0\.0\.1:1\/none cannot be reached now: .*ECONNREFUSED/,
-  );
-  assertEquals(JSON.stringify(observed).includes("secret"), false);
-  await fails(query(driver, "SELECT 1"), "unavailable");
-  await driver.close();
-});
+testUnless(
+  null,
+  "postgres: a server that cannot be reached is a notice, and unavailable",
+  async () => {
+    const url = "postgres://user:secret@127.0.0.1:1/none";
+    const observed: Observation[] = [];
+    const driver = await openPostgres(url, { observe: (one) => void observed.push(one) });
+    assertEquals(observed.map(({ kind }) => kind), ["notice"]);
+    assertMatch(
+      JSON.stringify(observed),
+      /127\.0\.0\.1:1\/none cannot be reached now: .*ECONNREFUSED/,
+    );
+    assertEquals(JSON.stringify(observed).includes("secret"), false);
+    await fails(query(driver, "SELECT 1"), "unavailable");
+    await driver.close();
+  },
+);
 
-test("what a server refuses at the start is thrown and no notice", async (open) => {
+test("a refusal of the server at the start is thrown and is no notice", async (open) => {
   const { rows } = await query(await open(), "SELECT current_database()");
   assertEquals(rows.length, 1);
   const absent = `?database=absent`;
   await fails(open({ observe: () => assert(false, "a notice") }, absent), "other");
 });
 
-test("whoever waits for a lock is refused after the deadline", async (open) => {
+test("a statement that waits for a lock is refused after the deadline", async (open) => {
   const [holder, driver] = [await open(), await open({ maxConnections: 2, waitLimitMs: 100 })];
   await runScript(holder, "CREATE TABLE t (n int PRIMARY KEY);\nINSERT INTO t VALUES (1)");
   await holder.transaction(async (connection) => {
@@ -235,7 +239,7 @@ async function endConnectionsButOwn(driver: Driver): Promise<void> {
   );
 }
 
-/** The news of a closed connection takes a turn of the event loop or two. */
+/** A closed connection is noticed after a turn of the event loop or two. */
 async function untilClosed(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setTimeout(resolve, 2));
 }

@@ -83,7 +83,7 @@ test("a proxy that ends every connection at once is not tried for ever", async (
   assertEquals(proxy.taken(), before);
 });
 
-test("whoever gives up waiting for a connection leaves it to the next", async (url) => {
+test("a request that gives up waiting leaves the connection to the next", async (url) => {
   const slow = gate();
   let asked = 0;
   await using proxy = postgresProxy(url, async () => {
@@ -142,7 +142,7 @@ Deno.test("postgres: waiting for a connection and for its transaction share one 
   assertEquals(made[0]?.unanswered(), ["BEGIN"]);
   advance(40);
   await waiting;
-  // It may begin later, so that nobody has this connection again.
+  // It may begin later, so that no request gets this connection again.
   assertEquals(made[0]?.lost, true);
   await driver.transaction(() => Promise.resolve());
   assertEquals(made.length, 2);
@@ -215,7 +215,7 @@ function workers(driver: Driver, count: number): { readonly end: () => Promise<O
       if (!(error instanceof DatabaseError)) return;
       if (error.kind === "unknown-outcome") unknown.add(id);
       else assertEquals(error.kind, "unavailable", String(error.cause));
-      // A server that is away refuses at once, thousands of times a second.
+      // A stopped server refuses at once, thousands of times a second.
       await sleep(2);
     }
   }
@@ -256,10 +256,10 @@ function sql(driver: Driver, text: string) {
   return driver.query({ text, values: [] });
 }
 
-async function untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
+async function untilAnswered<T>(query: () => Promise<T>): Promise<T> {
   for (let attempt = 0; attempt < 500; attempt++) {
     try {
-      return await ask();
+      return await query();
     } catch (error) {
       if (!(error instanceof DatabaseError)) throw error;
       await sleep(20);
@@ -279,7 +279,7 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** Lets everything run that waits for nothing but its turn. */
+/** Lets all work run that waits only for the event loop. */
 function turn(): Promise<void> {
   return sleep(0);
 }

@@ -1,12 +1,12 @@
-/** Stands between a client and the tests' Postgres, to fail as networks and proxies do. */
+/** A proxy between a client and the Postgres of the tests, which fails as networks and proxies do. */
 export interface PostgresProxy extends AsyncDisposable {
-  /** Leads through the proxy. */
+  /** The URL through the proxy. */
   readonly url: string;
-  /** How many connections it took. */
+  /** How many connections it accepted. */
   readonly taken: () => number;
 }
 
-/** `admits` is asked for each connection: it passes, now or later, or is ended at once. */
+/** `admits` is called for each connection, which passes, now or later, or is closed at once. */
 export function postgresProxy(
   target: string | (() => string),
   admits: () => Promise<boolean>,

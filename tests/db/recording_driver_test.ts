@@ -8,7 +8,13 @@ import { resource } from "../../src/resource/define/resource_definition.ts";
 import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
-import { changesOf, openLog, readOn, runtime, told } from "../conformance/change_log_support.ts";
+import {
+  changesOf,
+  kindsAndRows,
+  openLog,
+  readOn,
+  runtime,
+} from "../conformance/change_log_support.ts";
 import { engines } from "../support/engines.ts";
 import { testOnEngines } from "../support/http.ts";
 import { runScript } from "../support/scratch.ts";
@@ -53,7 +59,7 @@ for (const mode of ["service", "triggers"] as const) {
       ...[["insert", 4], ["update", 3], ["update", 3], ["update", 4], ["update", 3]],
       ...[["update", 4], ["update", 4], ["update", 1], ["update", 2]],
     ]);
-    // Each image is what the one before of its row left behind, and the last is what is stored.
+    // Each image before a change is the one after the last change of the row; the last is stored.
     const rows = new Map<unknown, unknown>();
     for (const { before, after } of changes) {
       assertEquals(before, rows.get(before?.id) ?? null);
@@ -76,7 +82,7 @@ testOnEngines(
     const isTouch = db.dialect.engine === "postgres";
     const insert = { text: "INSERT INTO notes (id, the_title) VALUES (1, 'a')", values: [] };
     const row = { id: 1, title: "a", version: 1, gone: null };
-    assertEquals(told(await changesOf(log, () => driver.query(insert))), [
+    assertEquals(kindsAndRows(await changesOf(log, () => driver.query(insert))), [
       isTouch ? ["touch", null, null] : ["insert", null, row],
     ]);
     const undone = () =>
@@ -131,7 +137,7 @@ for (const engine of engines.filter(({ name }) => name === "postgres" || name ==
       ];
       for (const statement of statements) {
         const changes = await changesOf(log, () => driver.query(statement));
-        assertEquals(told(changes), [["touch", null, null]], statement.text);
+        assertEquals(kindsAndRows(changes), [["touch", null, null]], statement.text);
       }
       await log.close();
       await db.close();
@@ -151,7 +157,7 @@ testOnEngines("a table that triggers record is not recorded twice", async (engin
   await db.close();
 });
 
-/** The database by the driver that records. */
+/** The database with the driver that records. */
 async function recording(db: Database, mode: "service" | "triggers"): Promise<Database> {
   const driver = await openRecordingDriver({
     driver: db.driver,

@@ -9,14 +9,14 @@ import { identifier, join, sql, toStatement } from "../../src/sql/fragment.ts";
 import { openLog, readOn } from "../conformance/change_log_support.ts";
 import { run } from "../support/scratch.ts";
 
-/** A table, called t, whose statements may drive rows out, with its columns. */
+/** A table, called t, whose statements may replace rows, with its columns. */
 export interface World {
   readonly name: string;
   readonly script: readonly string[];
   readonly columns: readonly string[];
   /** Its triggers change rows that are being written, or call each other without end. */
   readonly isWild?: true;
-  /** Its triggers write while rows are being driven out: a `touch` may say so. */
+  /** Its triggers write while rows are being replaced: the log may have a `touch`. */
   readonly mayTouch?: true;
 }
 
@@ -26,7 +26,7 @@ const times = Number(Deno.env.get("RUNS") ?? "1");
 /** The schemes of the URLs that the SQLite libraries open. */
 export const libraries = { "better-sqlite3": "sqlite", "node:sqlite": "node-sqlite" };
 
-/** A database that is closed when its test is left, also by a failure. */
+/** A database that is closed when its test ends, also by a failure. */
 export async function opened(url: string): Promise<AsyncDisposable & { readonly db: Database }> {
   const db = await openDatabase(url);
   return { db, [Symbol.asyncDispose]: () => db.close() };
@@ -82,7 +82,7 @@ function set(columns: readonly string[]): fc.Arbitrary<string> {
 
 /** Sets `recursive_triggers` of the connection that writes. */
 export async function useRecursion(db: Database, recursive: string): Promise<void> {
-  // In a transaction: the connection that reads would obey it otherwise.
+  // In a transaction: otherwise the connection that reads would execute it.
   await db.driver.transaction((connection) =>
     connection.query({ text: `PRAGMA recursive_triggers = ${recursive}`, values: [] })
   );
@@ -98,7 +98,7 @@ export async function tolerant(db: Database, text: string): Promise<void> {
   }
 }
 
-/** What the log tells of each script leads from the rows before it to those behind it. */
+/** The changes of each script lead from the rows before it to the rows after it. */
 export async function follow(
   db: Database,
   world: World,

@@ -6,7 +6,12 @@ import { table } from "../../src/schema/table.ts";
 import type { TableInfo } from "../../src/schema/table_info.ts";
 import { identifier, join, sql, type SqlValue, toStatement } from "../../src/sql/fragment.ts";
 import type { Database } from "../../src/db/open_database.ts";
-import { assertChanges, changesOf, openLog, told } from "../conformance/change_log_support.ts";
+import {
+  assertChanges,
+  changesOf,
+  kindsAndRows,
+  openLog,
+} from "../conformance/change_log_support.ts";
 import { type Engine, engines } from "../support/engines.ts";
 import { run, runScript } from "../support/scratch.ts";
 
@@ -28,7 +33,7 @@ function testOnSqlite(name: string, work: (db: Database, engine: Engine) => Prom
 const notes = table("notes", { id: integer().primaryKey(), title: text() });
 
 testOnSqlite(
-  "a REPLACE shows the row that it drives out, by any of its unique columns",
+  "a REPLACE records the row that it replaces, by any of its unique columns",
   async (db) => {
     await run(db, "CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT UNIQUE)");
     const log = await openLog(db, [notes]);
@@ -43,7 +48,7 @@ testOnSqlite(
 );
 
 testOnSqlite(
-  "a trigger that changes the row again comes behind the change that it answers",
+  "a trigger that changes the row again follows the change that it reacts to",
   async (db) => {
     await db.createTables([notes]);
     const stamp = (name: string) =>
@@ -67,7 +72,7 @@ testOnSqlite(
 );
 
 testOnSqlite(
-  "tables and columns with quotes, of all sorts and without row ids, are recorded",
+  "tables and columns with quotes, of all kinds and without row ids, are recorded",
   async (db) => {
     await run(
       db,
@@ -177,7 +182,7 @@ const declared = [
 ];
 
 testOnSqlite(
-  "no stored value makes a write fail, and each comes back as a list gives it",
+  "no stored value makes a write fail, and each is decoded as in a list",
   async (db) => {
     const columns = declared.map((type, index) => `c${index} ${type}`).join(", ");
     await run(db, `CREATE TABLE odd (id INTEGER PRIMARY KEY, ${columns})`);
@@ -210,7 +215,7 @@ testOnSqlite(
         await run(db, "DELETE FROM odd");
       });
       const [, one, two] = listed;
-      assertEquals(told(changes), [["insert", null, one], ["update", one, two], [
+      assertEquals(kindsAndRows(changes), [["insert", null, one], ["update", one, two], [
         "delete",
         two,
         null,

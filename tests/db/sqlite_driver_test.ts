@@ -33,7 +33,7 @@ for (const [name, open] of drivers) {
     });
   };
 
-  test("a lock of another process is waited for without stopping this one", async (path) => {
+  test("the wait for a lock of another process does not block this one", async (path) => {
     const driver = await open(path, { waitLimitMs: 300 });
     await query(driver, "CREATE TABLE t (n)");
     await using other = await lockFromOtherProcess(path);
@@ -51,10 +51,10 @@ for (const [name, open] of drivers) {
     await driver.close();
   });
 
-  test("a full disk rolls the whole transaction back, also when the work goes on", async (path) => {
+  test("a full disk rolls the whole transaction back, also when the work continues", async (path) => {
     const driver = await open(path);
     await query(driver, "CREATE TABLE t (n, b)");
-    // The limit is one of the connection: inside a transaction it reaches the one that writes.
+    // The limit belongs to a connection: inside a transaction it is that of the writing one.
     await driver.transaction(async (connection) => {
       await connection.query({ text: "PRAGMA max_page_count = 20", values: [] });
     });
@@ -94,7 +94,7 @@ for (const [name, open] of drivers) {
 
   test("it opens in WAL mode, with foreign keys, durable commits and triggers as SQLite runs them", async (path) => {
     const driver = await open(path);
-    // Inside a transaction the connection that writes answers.
+    // Inside a transaction the writing connection is used.
     const settings = await driver.transaction(async (connection) => {
       const names = ["journal_mode", "foreign_keys", "synchronous", "recursive_triggers"];
       const values = [];
@@ -120,7 +120,7 @@ for (const [name, open] of drivers) {
     await driver.close();
   });
 
-  test("what is no database is refused in words that help", async (path) => {
+  test("the error for a file that is no database says what to do", async (path) => {
     await Deno.writeTextFile(path, "just a text, and a little longer");
     await assertRejects(() => open(path), Error, "it is not a SQLite database");
     await assertRejects(() => open(dirname(path)), Error, "it is a folder");

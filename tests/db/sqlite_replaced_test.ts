@@ -76,7 +76,7 @@ const worlds: readonly World[] = [
   },
 ];
 
-/** Tables in which triggers put rows while others are being driven out. */
+/** Tables into which triggers write rows while others are being replaced. */
 const interruptedWorlds = Object.entries({
   "a row id": ["id INTEGER PRIMARY KEY, a TEXT UNIQUE, b INT, c UNIQUE", "id"],
   "a row id that is never given again": [
@@ -105,7 +105,7 @@ for (const [library, scheme] of Object.entries(libraries)) {
   for (const recursive of ["OFF", "ON"]) {
     for (const world of worlds) {
       if (recursive === "ON" && world.isWild) continue;
-      Deno.test(`a row that REPLACE drives out is a delete: ${world.name} (${library}, recursive_triggers ${recursive})`, async () => {
+      Deno.test(`a row that REPLACE replaces is a delete: ${world.name} (${library}, recursive_triggers ${recursive})`, async () => {
         await using database = await opened(`${scheme}::memory:`);
         const { db } = database;
         await useRecursion(db, recursive);
@@ -143,7 +143,7 @@ for (const recursive of ["OFF", "ON"]) {
 for (const [library, scheme] of Object.entries(libraries)) {
   for (const recursive of ["OFF", "ON"]) {
     for (const world of interruptedWorlds) {
-      Deno.test(`a write to a table whose rows are being driven out is no wrong change: ${world.name} (${library}, recursive_triggers ${recursive})`, async () => {
+      Deno.test(`a write to a table whose rows are being replaced is no wrong change: ${world.name} (${library}, recursive_triggers ${recursive})`, async () => {
         await using database = await opened(`${scheme}::memory:`);
         const { db } = database;
         await useRecursion(db, recursive);
@@ -154,7 +154,7 @@ for (const [library, scheme] of Object.entries(libraries)) {
     }
   }
 
-  Deno.test(`a row that takes the place of one while it is deleted is a touch (${library})`, async () => {
+  Deno.test(`a row that takes the key of another while that is deleted is a touch (${library})`, async () => {
     await using database = await opened(`${scheme}::memory:`);
     const { db } = database;
     await run(db, "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT UNIQUE)");

@@ -94,7 +94,7 @@ for (
   });
 
   test("a full disk fails the write that fills it, and none beside it", async (driver) => {
-    // The limit is one of the connection: inside a transaction it reaches the one that writes.
+    // The limit belongs to a connection: inside a transaction it is that of the writing one.
     await driver.transaction((connection) => query(connection, "PRAGMA max_page_count = 20"));
     let runs = 0;
     const results = await Promise.allSettled([
@@ -128,7 +128,7 @@ for (
     assertEquals(await numbers(driver), [1]);
   });
 
-  test("a trigger that rolls back ends its own job alone", async (driver) => {
+  test("a trigger that rolls back ends its own job only", async (driver) => {
     await query(
       driver,
       `CREATE TRIGGER refuse BEFORE INSERT ON t WHEN NEW.b = 'refused'
@@ -145,7 +145,7 @@ for (
     assertEquals(await numbers(driver), [1, 3]);
   });
 
-  test("who leaves a deferred foreign key broken fails alone", async (driver) => {
+  test("only the job that leaves a deferred foreign key broken fails", async (driver) => {
     await runScript(
       driver,
       `CREATE TABLE child (id INTEGER PRIMARY KEY,
@@ -211,7 +211,7 @@ for (
     },
   );
 
-  test("closing waits for all that was asked for", async (driver) => {
+  test("closing waits for all queued writes", async (driver) => {
     const jobs = [
       query(driver, "INSERT INTO t VALUES (1, '')"),
       driver.transaction(async (connection) => {

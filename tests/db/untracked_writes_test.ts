@@ -13,7 +13,7 @@ import { run, scratchFolder } from "../support/scratch.ts";
 const create = "CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT)";
 
 for (const scheme of ["sqlite", "node-sqlite"]) {
-  Deno.test(`another program's write to a foreign file leaves no stream silent, nor a resumed one live (${scheme})`, async () => {
+  Deno.test(`another program's write to its own file leaves no stream silent, nor a resumed one live (${scheme})`, async () => {
     await using folder = await scratchFolder();
     const url = `${scheme}:${folder.path}/notes.db`;
     const other = await openDatabase(url);
@@ -24,8 +24,8 @@ for (const scheme of ["sqlite", "node-sqlite"]) {
     const stream = await service.subscribe({});
     await stream.untilSynced();
     await run(other, "UPDATE notes SET title = 'new'");
-    const [told] = await stream.take(1);
-    assertEquals([told?.type, told?.data.reason], ["invalidate", "untracked_write"]);
+    const [event] = await stream.take(1);
+    assertEquals([event?.type, event?.data.reason], ["invalidate", "untracked_write"]);
     const [page] = await stream.take(1);
     assertEquals([page?.type, page?.data.items[0].title], ["existing", "new"]);
     await service.send(2);
@@ -77,27 +77,30 @@ testOnEngines(
   },
 );
 
-testOnEngines("the start says what streams do not see of introspected tables", async (engine) => {
-  const db = await engine.open();
-  await run(db, create);
-  const { tables } = await db.introspect();
-  const notices: Observation[] = [];
-  const app = await createApp({
-    db,
-    secret: "a secret for the tests only",
-    runtime: systemRuntime((observation) => notices.push(observation)),
-    resources: tables.map((table) =>
-      resource(table, { id: ["id"], auth: { public: { read: true, subscribe: true } } })
-    ),
-  });
-  const [notice] = notices.filter(({ kind }) => kind === "notice");
-  assertMatch(
-    notice?.kind === "notice" ? notice.message : "",
-    /^of "notes" in .* only the writes of this service are recorded: .*trackMutations/,
-  );
-  await app.close();
-  await db.close();
-});
+testOnEngines(
+  "a notice at the start says what streams do not see of introspected tables",
+  async (engine) => {
+    const db = await engine.open();
+    await run(db, create);
+    const { tables } = await db.introspect();
+    const notices: Observation[] = [];
+    const app = await createApp({
+      db,
+      secret: "a secret for the tests only",
+      runtime: systemRuntime((observation) => notices.push(observation)),
+      resources: tables.map((table) =>
+        resource(table, { id: ["id"], auth: { public: { read: true, subscribe: true } } })
+      ),
+    });
+    const [notice] = notices.filter(({ kind }) => kind === "notice");
+    assertMatch(
+      notice?.kind === "notice" ? notice.message : "",
+      /^of "notes" in .* only the writes of this service are recorded: .*trackMutations/,
+    );
+    await app.close();
+    await db.close();
+  },
+);
 
 async function serve(url: string) {
   const db = await openDatabase(url);
@@ -120,7 +123,7 @@ async function serve(url: string) {
       })
     ),
   });
-  // Timers that look for changes keep no process alive, and the test waits for nothing else.
+  // Timers that poll for changes keep no process alive, and the test waits for nothing else.
   const alive = setInterval(() => {}, 60_000);
   return {
     notices,

@@ -13,7 +13,16 @@ export function aliasesOf(sources: readonly string[]): readonly string[] {
     for (const [, name = ""] of source.matchAll(/["`](_[a-z]\w*)["`]/g)) found.add(name);
   }
   // Composed of a part and a number, or of a variable part.
-  const composed = ["_r1", "_r2", "_place_rows", "_place_image", "key0", "sum0", "min0", "groups"];
+  const composed = [
+    "_r1",
+    "_r2",
+    "_ordinal_rows",
+    "_ordinal_image",
+    "key0",
+    "sum0",
+    "min0",
+    "groups",
+  ];
   return [...new Set([...found, ...composed])]
     .filter((name) => name.length > 2 && !markers.has(name)).sort();
 }

@@ -365,7 +365,7 @@ const trees = table("key", {
   type: text(),
   path: integer(),
   parent: integer(),
-  _place: text().notNull(),
+  _ordinal: text().notNull(),
   _value: text(),
 });
 
@@ -385,13 +385,22 @@ testOnEngines(
       ],
     }), async ({ db, get }) => {
       const node = (key: number, parent: number | null, type = "open") => ({
-        ...{ key, parent, type, value: 9 - key, id: `n${key}`, path: 7, _place: "p", _value: "v" },
+        ...{
+          key,
+          parent,
+          type,
+          value: 9 - key,
+          id: `n${key}`,
+          path: 7,
+          _ordinal: "p",
+          _value: "v",
+        },
       });
       await insertRows(db, trees, [
         ...[node(1, null), node(2, 1), node(3, 1), node(4, 1, "shut"), node(5, 2), node(6, 6)],
       ]);
       const { body } = await get(
-        "/api/key?select=id&include=up(select:id),down(select:key,_place;orderBy:value;" +
+        "/api/key?select=id&include=up(select:id),down(select:key,_ordinal;orderBy:value;" +
           "filter:path==7;include:down(select:id))",
         user,
       );
@@ -399,12 +408,16 @@ testOnEngines(
         {
           id: "n1",
           up: null,
-          down: [{ key: 3, _place: "p", down: [] }, { key: 2, _place: "p", down: [{ id: "n5" }] }],
+          down: [{ key: 3, _ordinal: "p", down: [] }, {
+            key: 2,
+            _ordinal: "p",
+            down: [{ id: "n5" }],
+          }],
         },
-        { id: "n2", up: { id: "n1" }, down: [{ key: 5, _place: "p", down: [] }] },
+        { id: "n2", up: { id: "n1" }, down: [{ key: 5, _ordinal: "p", down: [] }] },
         { id: "n3", up: { id: "n1" }, down: [] },
         { id: "n5", up: { id: "n2" }, down: [] },
-        { id: "n6", up: { id: "n6" }, down: [{ key: 6, _place: "p", down: [{ id: "n6" }] }] },
+        { id: "n6", up: { id: "n6" }, down: [{ key: 6, _ordinal: "p", down: [{ id: "n6" }] }] },
       ]);
       const keys = async (filter: string) =>
         (await get(`/api/key?select=key&filter=${filter}`, user)).body.items

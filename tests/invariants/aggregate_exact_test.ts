@@ -47,7 +47,7 @@ const fact: fc.Arbitrary<Fact> = fc.record({
   open: fc.option(open),
 });
 
-/** Digits with a point, by the plainest of means. */
+/** Digits with a point, in the simplest way. */
 function written(units: bigint, scale: number): string {
   const digits = String(units < 0n ? -units : units).padStart(scale + 1, "0");
   const point = digits.length - scale;
@@ -121,11 +121,11 @@ testOnEngines(`sums and averages lose no digit, seed ${seed}`, async (engine) =>
 });
 
 async function compareGroups(rows: readonly Fact[], { get }: Service, run: string): Promise<void> {
-  const ask = async (query: string) =>
+  const aggregate = async (query: string) =>
     (await get(`/api/facts/aggregate?groupBy=part&${metrics}${query}`)).body.groups;
   const parts = [...new Set(rows.map(({ part }) => part))].sort((a, b) => a - b);
   const groups = parts.map((part) => expected(part, rows.filter((row) => row.part === part)));
-  assertEquals(await ask(""), groups, run);
+  assertEquals(await aggregate(""), groups, run);
   for (const name of ["big", "price", "open"] as const) {
     for (const metric of ["sum", "avg"] as const) {
       if (metric === "avg" && name === "big") continue;
@@ -134,12 +134,20 @@ async function compareGroups(rows: readonly Fact[], { get }: Service, run: strin
         if (value === null) continue;
         // Exact, so that a group is found by what it shows, and by nothing else.
         const same = groups.filter((group) => group[metric][name] === value);
-        assertEquals(await ask(`&having=${metric}_${name}=="${value}"`), same, `${run} ${value}`);
+        assertEquals(
+          await aggregate(`&having=${metric}_${name}=="${value}"`),
+          same,
+          `${run} ${value}`,
+        );
       }
       const ranked = [...groups].sort((a, b) =>
         byDigits(a[metric][name], b[metric][name]) || a.key.part - b.key.part
       );
-      assertEquals(await ask(`&orderBy=${metric}_${name}`), ranked, `${run} ${metric}_${name}`);
+      assertEquals(
+        await aggregate(`&orderBy=${metric}_${name}`),
+        ranked,
+        `${run} ${metric}_${name}`,
+      );
     }
   }
 }

@@ -32,9 +32,9 @@ import type { Engine } from "../support/engines.ts";
 import { insertRows } from "../support/http.ts";
 import { edgeValues, nastyTexts } from "./filter_worlds.ts";
 
-/** What comparing memory with one engine came to, for each class and operator. */
+/** The result of comparing memory with one engine, for each class and operator. */
 export interface Certification {
-  /** How often both were asked. */
+  /** How many comparisons there were. */
   readonly checks: number;
   /** The operators of each class that agreed on everything, by symbol, in order. */
   readonly agreed: ReadonlyMap<CellClass, readonly string[]>;
@@ -42,7 +42,7 @@ export interface Certification {
   readonly disagreed: ReadonlyMap<string, string>;
 }
 
-/** Asks the database and memory about every value of a corpus, with every operator and argument. */
+/** Evaluates every operator and argument on every value of a corpus, in the database and in memory. */
 export async function certify(engine: Engine): Promise<Certification> {
   const db = await engine.open();
   try {
@@ -67,7 +67,7 @@ export async function certify(engine: Engine): Promise<Certification> {
         const { row, inexact } = images[at]!;
         part.forEach((filter, index) => {
           const value = row[filter.column.name];
-          // Of the other rows every filter is asked of the database.
+          // For the other rows the database evaluates every filter.
           if (!fitsKind(value, filter.column) || inexact?.has(filter.column)) return;
           tally.add(filter, value, rowMatches(filter, row), [1, "t"].includes(answer[index] as 1));
         });
@@ -139,7 +139,7 @@ const corpus: Readonly<Record<ColumnKind, readonly unknown[]>> = {
   ],
 };
 
-/** One row for each value of the longest corpus; the others begin anew, and each has a NULL. */
+/** One row for each value of the longest corpus; shorter ones repeat, and each has a NULL. */
 function corpusRows(columns: readonly ColumnInfo[]): Row[] {
   const values = columns.map((column) => [null, ...corpus[column.kind].flatMap(typed(column))]);
   const count = Math.max(...values.map((all) => all.length));

@@ -6,7 +6,7 @@ import { testUnless } from "../support/skip.ts";
 import { root } from "../repository/module_graph.ts";
 import { type Certification, certify } from "./certification.ts";
 
-// `CERTIFY=write deno task test tests/invariants/certify_test.ts` writes the table anew.
+// `CERTIFY=write deno task test tests/invariants/certify_test.ts` writes the table again.
 const isWriting = Deno.env.get("CERTIFY") === "write";
 
 const families: readonly EngineFamily[] = ["sqlite", "postgres"];
@@ -41,7 +41,7 @@ Deno.test("src/sql/certified_operators.ts holds all that was proved, and nothing
   assertEquals(proved, certifiedOperators);
 });
 
-/** What every engine of the family that can run here agrees about with memory. */
+/** The operators on which memory agrees with every engine of the family that can run here. */
 function provedBy(family: EngineFamily): Record<string, string> {
   const runs = [...results].filter(([name]) => familyOf(name) === family).map(([, run]) => run);
   const [first, ...others] = runs;
@@ -69,7 +69,7 @@ function familyOf(name: string): EngineFamily {
 const head = `import type { CertifiedOperators, Engine } from "./dialect.ts";
 
 /**
- * The operators, by class of column, with which memory gives the very answers of an engine's SQL.
+ * The operators, by class of column, whose results in memory are exactly those of an engine's SQL.
  * Written by \`tests/invariants/certify_test.ts\`, which fails when one is wrong or could be added.
  */
 export const certifiedCells: Readonly<Record<Engine, CertifiedOperators>> = `;

@@ -15,7 +15,7 @@ const writers = 8;
 const readers = 3;
 const runMs = 4_000;
 
-/** What a reader has heard: the row and its number, which grows by one with each change. */
+/** What a reader has seen: the row and its number, which grows by one with each change. */
 type Heard = readonly (readonly [id: number, n: number])[];
 
 interface Verdict {
@@ -59,7 +59,7 @@ testUnless(
     for (const heard of await Promise.all(reading)) {
       assertEquals(judge(heard, expected), { missed: 0, twice: 0, disordered: 0 });
     }
-    // The reader that everybody writes first: a number is no place in the order of commits.
+    // The usual first reader, and wrong: numbers are not in the order of commits.
     assert(judge(await naive, expected).missed > 0, "the checker did not catch the naive reader");
     await Promise.all(logs.map((log) => log.close()));
     await Promise.all([db, ...readingDbs].map((db) => db.close()));
@@ -67,7 +67,7 @@ testUnless(
   },
 );
 
-/** Changes hot rows in transactions that begin early, pause, and sometimes end in nothing. */
+/** Changes hot rows in transactions that begin early, pause, and are sometimes rolled back. */
 async function write(db: Database, isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     const ids = [random(hotRows), random(hotRows)].sort((left, right) => left - right);
@@ -97,20 +97,20 @@ async function follow(
   assert(start !== undefined);
   const heard: [number, number][] = [];
   let at: Position | Step = start;
-  let behind: Position = start;
+  let position: Position = start;
   for (let last = false;;) {
     const step: Step | null = await log.next(at);
     assert(step !== null, "history is lost");
     heard.push(...step.changes.map(counted));
     if (step.to !== null) {
-      assert(log.includes(step.to, behind), "positions go back");
-      assert(step.changes.every((change) => !log.covers(behind, change)));
-      // Another process goes on from the token.
-      behind = log.parse(log.print(step.to)) ?? behind;
+      assert(log.includes(step.to, position), "positions go back");
+      assert(step.changes.every((change) => !log.covers(position, change)));
+      // Another process continues from the token.
+      position = log.parse(log.print(step.to)) ?? position;
       if (last) return heard;
       last = isOver();
     }
-    at = step.to === null ? step : behind;
+    at = step.to === null ? step : position;
   }
 }
 

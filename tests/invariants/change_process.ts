@@ -1,4 +1,4 @@
-/** What the tests of the log start beside themselves: it writes as fast as it can, and says so. */
+/** The process that the tests of the log start: it writes as fast as it can, and prints its writes. */
 import { openDatabase } from "../../src/db/open_database.ts";
 import { table } from "../../src/schema/table.ts";
 import { integer } from "../../src/schema/column_builder.ts";
@@ -8,7 +8,7 @@ const [url = "", first = "0", most = "0"] = Deno.args;
 const things = table("things", { id: integer().primaryKey(), half: integer() });
 const db = await openDatabase(url);
 const { dialect, driver } = db;
-// As every process that serves the database: it tells the others of its commits.
+// As every process that serves the database it signals its commits to the others.
 await openLog(db, [things]);
 
 for (let n = Number(first); n < Number(first) + Number(most); n++) {
@@ -17,7 +17,7 @@ for (let n = Number(first); n < Number(first) + Number(most); n++) {
   try {
     await driver.transaction(async (connection) => {
       await connection.query({ text: insert, values: [n] });
-      // Every third comes to nothing.
+      // Every third is rolled back.
       if (n % 3 === 0) throw new Error("undone");
       await connection.query({ text: update, values: [n] });
     });

@@ -13,7 +13,7 @@ const script = new URL("change_process.ts", import.meta.url).pathname;
 const things = table("things", { id: integer().primaryKey(), half: integer() });
 const server = testPostgres();
 
-/** A database that processes share: by its URL, and gone at the end. */
+/** A database that processes share, by its URL; it is removed at the end. */
 interface Place {
   readonly name: string;
   readonly missing: string | null;
@@ -29,7 +29,7 @@ const places: readonly Place[] = [
     make: () => cluster(""),
   },
   {
-    name: "postgres behind a pooler",
+    name: "postgres through a pooler",
     missing: "missing" in server ? server.missing : null,
     make: () => cluster("?prepare=false"),
   },
@@ -76,7 +76,7 @@ for (const { name, missing, make } of places) {
           Number(id)
         );
         assert(acknowledged.length > 0);
-        const { changes, to } = await settled(log, from);
+        const { changes, to } = await readToEnd(log, from);
         const seen = new Map<number, string>();
         for (const { kind, after } of changes) {
           const id = Number(after?.id);
@@ -84,7 +84,7 @@ for (const { name, missing, make } of places) {
         }
         assertEquals(acknowledged.filter((id) => !seen.has(id)), [], "acknowledged and missing");
         assertEquals(
-          [...seen.values()].filter((told) => told !== "insert 1;update 2;"),
+          [...seen.values()].filter((seen) => seen !== "insert 1;update 2;"),
           [],
           "halves",
         );
@@ -118,7 +118,7 @@ async function followUntil(
 }
 
 /** A server takes a moment to end what its client has left. */
-async function settled(log: ChangeLog, from: Position) {
+async function readToEnd(log: ChangeLog, from: Position) {
   let read = await readOn(log, from);
   for (let quiet = 0; quiet < 3; quiet++) {
     await new Promise((resolve) => setTimeout(resolve, 50));

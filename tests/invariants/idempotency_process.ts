@@ -1,4 +1,4 @@
-/** What the idempotency kill test kills: a service that ends itself around a commit. */
+/** The service of the idempotency kill test: it kills itself around a commit. */
 import { createApp } from "../../src/app.ts";
 import type { Driver } from "../../src/db/driver.ts";
 import { openDatabase } from "../../src/db/open_database.ts";

@@ -1,4 +1,4 @@
-/** What the kill test kills: a server that answers once a write is committed. */
+/** The server that the kill test kills: it answers once a write is committed. */
 import { openDatabase } from "../../src/db/open_database.ts";
 
 const [url = ""] = Deno.args;

@@ -29,7 +29,7 @@ for (const [scheme, rounds] of kills) {
   });
 }
 
-/** Every writer goes on until the server dies under it. */
+/** Every writer writes until the server is killed. */
 async function writeUntilKilled(
   url: string,
   round: number,

@@ -59,7 +59,7 @@ const numbers = ["size", "far", "fare", "open"] as const;
 
 const id = fc.integer({ min: 1, max: 25 });
 
-/** What is done between two quiet moments. */
+/** The writes between two quiet moments. */
 type Write = typeof write extends fc.Arbitrary<infer Value> ? Value : never;
 const write = fc.oneof(
   {
@@ -122,7 +122,7 @@ const question = fc.record({
   groupBy: fc.subarray([...names], { maxLength: 3 }),
   sum: fc.subarray([...numbers]),
   avg: fc.subarray([...numbers]),
-  // Sums of doubles are never counted in memory: most questions go without.
+  // Sums of doubles are never updated in memory: most queries have none.
   avgOfSpeed: fc.constantFrom(true, false, false, false),
   min: fc.subarray([...names]),
   max: fc.subarray([...names]),
@@ -170,19 +170,19 @@ async function perform(write: Write, { db, send }: Service): Promise<void> {
   }
 }
 
-/** Reads until the last event is the answer; fails where that does not come to be. */
+/** Reads until the last event is the expected one; fails where it never comes. */
 async function untilSame(last: string, wanted: string, stream: EventStream): Promise<string> {
-  let told = last;
-  while (told !== wanted) {
+  let shown = last;
+  while (shown !== wanted) {
     const timer = Promise.withResolvers<null>();
     const timeout = setTimeout(() => timer.resolve(null), 5_000);
     const event = await Promise.race([stream.next(), timer.promise]);
     clearTimeout(timeout);
-    // The difference says more than that nothing came.
-    if (event === null) assertEquals(told, wanted);
-    told = JSON.stringify({ ...event?.data, type: undefined });
+    // The difference says more than a missing event.
+    if (event === null) assertEquals(shown, wanted);
+    shown = JSON.stringify({ ...event?.data, type: undefined });
   }
-  return told;
+  return shown;
 }
 
 const owned = rsql`id>2`;
@@ -216,7 +216,7 @@ const collations: Readonly<Record<string, string>> = {
 };
 
 testOnEngines(
-  `so it does of a table of somebody else, whose texts have an order of their own, seed ${seed}`,
+  `so it does of a table of another program, whose texts have another collation, seed ${seed}`,
   (engine) => {
     const found: TableInfo[] = [];
     const foreign: Engine = {
@@ -257,7 +257,7 @@ function shorter<T>(row: T): T | { readonly far: number } {
     : row;
 }
 
-/** Writes, and at each quiet moment holds what streams have told against what is asked anew. */
+/** Writes, and at each quiet moment compares the last events of streams with new queries. */
 async function requireSame(
   service: Service,
   engine: string,
@@ -284,7 +284,7 @@ async function requireSame(
       const { status, body } = await service.get(`/api/trips/aggregate?${one.query}`, user);
       assertEquals(status, 200, one.query);
       one.last = await untilSame(one.last, JSON.stringify(body), one.stream).catch((cause) => {
-        throw new Error(`${one.query} behind ${JSON.stringify(writes)}`, { cause });
+        throw new Error(`${one.query} after ${JSON.stringify(writes)}`, { cause });
       });
     }
   }

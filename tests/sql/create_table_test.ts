@@ -94,7 +94,7 @@ Deno.test("a table becomes Postgres' DDL", () => {
   }]);
 });
 
-Deno.test("tables are created after those they point to, circles as they come", () => {
+Deno.test("tables are created after those they refer to, cycles in any order", () => {
   const order = (...tables: Parameters<typeof tableInfoOf>[0][]) =>
     inCreationOrder(tables.map(tableInfoOf)).map((info) => info.name);
   const a = table("a", {

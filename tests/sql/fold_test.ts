@@ -7,7 +7,7 @@ Deno.test("folding is lower case, character by character", () => {
   assertEquals(fold("E\u0301"), "e\u0301");
 });
 
-Deno.test("a final sigma is a sigma, wherever it stands", () => {
+Deno.test("a final sigma folds to a sigma, in any position", () => {
   for (const word of ["ΟΔΟΣ", "οδος", "οδοσ", "ΟΔΟς"]) assertEquals(fold(word), "οδοσ");
 });
 

@@ -126,7 +126,7 @@ Deno.test("narrow integers are checked before the server has to refuse them", ()
   dialect.check(2n ** 53n, columnOf("integer"));
 });
 
-Deno.test("the planner's guess is read, and anything else that a server says is none", () => {
+Deno.test("the planner's estimate is parsed, and any other text is none", () => {
   const read = (cell: SqlValue) => dialect.estimate?.parse(cell);
   assertEquals(read('[{"Plan": {"Node Type": "Seq Scan", "Plan Rows": 120}}]'), 120);
   for (
@@ -136,7 +136,7 @@ Deno.test("the planner's guess is read, and anything else that a server says is 
   }
 });
 
-/** What the server sends for what it was sent. */
+/** The text that the server sends for a bound value. */
 function asServerText(bound: SqlValue, kind: ColumnKind): SqlValue {
   if (bound instanceof Uint8Array) return `\\x${bound.toHex()}`;
   const text = String(bound);

@@ -25,10 +25,10 @@ export const edges: Readonly<Record<ColumnKind, readonly unknown[]>> = {
   bytes: ["", "AAEC", "/+8="],
 };
 
-/** The text dialect is tested on real engines; nothing here asks it. */
+/** The text dialect is tested on real engines; nothing here uses it. */
 export const noText: TextDialect = new Proxy<TextDialect>(Object.create(null), {});
 
-/** Encodes, lets `carry` play the driver, decodes, and asks for the same value without a misfit. */
+/** Encodes, lets `carry` play the driver, decodes, and requires the same value without a misfit. */
 export function assertRoundTrip(
   dialect: Dialect,
   column: ColumnInfo,
@@ -40,14 +40,14 @@ export function assertRoundTrip(
   assertEquals(decodeFitting(dialect, carry(dialect.encode(value, column)), column), value);
 }
 
-/** Decodes what must fit its kind. */
+/** Decodes a value that must fit its kind. */
 export function decodeFitting(dialect: Dialect, value: SqlValue, column: ColumnInfo): unknown {
   return dialect.decode(value, column, () => {
     throw new Error(`misfit: ${String(value)}`);
   });
 }
 
-/** Decodes what must not fit, and must be said to be so exactly once. */
+/** Decodes a value that must not fit, with exactly one call of `misfit`. */
 export function decodeMisfit(dialect: Dialect, value: SqlValue, column: ColumnInfo): unknown {
   let misfits = 0;
   const decoded = dialect.decode(value, column, () => void misfits++);

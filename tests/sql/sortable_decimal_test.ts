@@ -26,7 +26,7 @@ Deno.test(`sortable texts have the order of their numbers and keep them, seed ${
   fc.assert(property, { seed, numRuns: 5_000 });
 });
 
-Deno.test("sortable texts stand in order around zero and powers of ten", () => {
+Deno.test("sortable texts are in order around zero and powers of ten", () => {
   const rising = [
     ...["-1000", "-100.5", "-100", "-99.99", "-10", "-9.5", "-1.01", "-1", "-0.5", "-0.05"],
     ...["-0.0123", "-0.012", "0", "0.012", "0.0123", "0.05", "0.5", "1", "1.01", "9.5", "10"],

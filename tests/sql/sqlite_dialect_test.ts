@@ -95,7 +95,7 @@ const foreign: readonly [ColumnKind, Partial<ColumnInfo>, SqlValue, unknown][] =
 ];
 
 for (const [kind, details, value, expected] of foreign) {
-  Deno.test(`${kind} reads ${value} of a foreign table as ${expected}`, () => {
+  Deno.test(`${kind} reads ${value} of an existing table as ${expected}`, () => {
     assertEquals(decodeFitting(dialect, value, columnOf(kind, details)), expected);
   });
 }
@@ -142,7 +142,7 @@ Deno.test("what no column can hold is not bound", () => {
   assertThrows(() => dialect.encode(new Date(0), columnOf("text")), Error, "object");
 });
 
-Deno.test("only foreign text says its collation, for equality alone", () => {
+Deno.test("only text of existing tables has an explicit collation, for equality only", () => {
   const text = (kind: ColumnKind, existingType: string | null) => {
     const column = columnOf(kind, { existingType });
     return [dialect.operand(column), dialect.ordered(column), dialect.selected(column)]

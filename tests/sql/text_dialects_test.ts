@@ -15,14 +15,14 @@ import { testUnless } from "../support/skip.ts";
 
 const notes = table("notes", { id: integer().primaryKey(), title: text().unique() });
 
-// The driver of node:sqlite explains statements itself and cannot run an EXPLAIN of ours; the
-// library behind it is the same as the other one's.
+// The driver of node:sqlite explains statements itself and cannot run another EXPLAIN; the
+// SQLite library below is the same as in the other one.
 for (const engine of everyEngine.filter(({ name }) => name !== "node:sqlite")) {
   testUnless(engine.ignore ?? null, `${engine.name} finds a prefix by an index`, async () => {
     const db = await engine.open();
     try {
       await db.createTables([notes]);
-      // Postgres reads small tables whole unless it is told not to.
+      // Postgres reads small tables as a whole unless sequential scans are off.
       const isServer = db.dialect.engine === "postgres";
       const explain = isServer ? "EXPLAIN" : "EXPLAIN QUERY PLAN";
       const planOf = async (filter: Filter) => {
@@ -122,7 +122,7 @@ for (const engine of engines.filter(({ name }) => /sqlite/.test(name))) {
   });
 }
 
-Deno.test("values never stand in the text of a statement", () => {
+Deno.test("values are never in the text of a statement", () => {
   const hostile = "'; DROP TABLE notes; --";
   for (const dialect of [sqliteText, postgresText]) {
     const { text: sqlText } = toStatement(dialect.contains(rawSql("v"), hostile), () => "?");

@@ -46,7 +46,7 @@ export function resolveChangesOptions(options: ChangesOptions = {}): ResolvedCha
     if (!info.primaryKey) continue;
     const { name } = tableInfoOf(column);
     throw new Error(
-      `Cannot leave ${name}.${info.name} out of changes: without the key nobody knows the row`,
+      `Cannot leave ${name}.${info.name} out of changes: without the key a row cannot be identified`,
     );
   }
   return { mode, exclude: new Set(exclude.map(columnInfoOf)), retentionMs, maxRows };

@@ -29,6 +29,6 @@ export async function retryWhileBusy<T>(busyRetry: BusyRetry, attempt: () => T):
 }
 
 /** Most locks are held for a few milliseconds; a lock that is held longer is tried less often. */
-export function nextDelayMs(delayMs: number): number {
+function nextDelayMs(delayMs: number): number {
   return Math.min(2 * delayMs, 16);
 }

@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { afterPendingIo, sleep } from "../../runtime/event_loop.ts";
+import { afterPendingIo } from "../../runtime/event_loop.ts";
 import type { Statement } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, QueryResult } from "../driver.ts";
 import type { SqliteConnection } from "./sqlite_connection.ts";
-import { type BusyRetry, nextDelayMs, retryWhileBusy } from "./busy_retry.ts";
+import { type BusyRetry, retryWhileBusy } from "./busy_retry.ts";
 import { EventLoopTurns } from "./event_loop_turns.ts";
 import { SqliteTransaction } from "./sqlite_transaction.ts";
 import type { TransactionGuard } from "../transaction_guard.ts";
@@ -267,20 +267,18 @@ export class GroupCommit {
   /** False when no job is left, or the first one failed. */
   async #begin(): Promise<boolean> {
     const { writer, busyRetry, translated } = this.#options;
-    for (let delayMs = 1; this.#queue.length > 0; delayMs = nextDelayMs(delayMs)) {
-      try {
+    try {
+      // Jobs leave the queue by their own time limit.
+      return await retryWhileBusy({ ...busyRetry, waitLimitMs: Infinity }, () => {
+        if (this.#queue.length === 0) return false;
         this.#rollBack();
         writer.run(begin);
         return true;
-      } catch (error) {
-        if (!busyRetry.isBusy(error)) {
-          this.#queue.dequeue()?.reject(translated(error));
-          return false;
-        }
-      }
-      await sleep(delayMs);
+      });
+    } catch (error) {
+      this.#queue.dequeue()?.reject(translated(error));
+      return false;
     }
-    return false;
   }
 
   #rollBack(): void {

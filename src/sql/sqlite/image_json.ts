@@ -10,7 +10,7 @@ export interface ImageColumn {
 }
 
 /**
- * The image of a row as SQL; `columnValue` gives the value of a column. It uses built-in functions
+ * The image of a row as SQL; `valueOf` gives the value of a column. It uses built-in functions
  * only, and only those that libraries of some years ago have, too.
  */
 export function imageJson(
