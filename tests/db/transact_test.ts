@@ -62,7 +62,7 @@ testUnless(
     const scratch = await createScratchDatabase(server.url);
     const driver = await openPostgres(scratch.url);
     try {
-      await runScript(driver, givesWay.replaceAll(";;", ";\n"));
+      await runScript(driver, conflictingInserts.replaceAll(";;", ";\n"));
       const insert = { text: "INSERT INTO t VALUES (1)", values: [] };
       await assertRejects(() => driver.query(insert), DatabaseError, "retryable");
       await transact(driver, runtime, (connection) => connection.query(insert), {
@@ -79,7 +79,7 @@ testUnless(
 );
 
 /** Every third insert succeeds: a sequence does not go back with its transaction. */
-const givesWay = `CREATE TABLE t (n int);;
+const conflictingInserts = `CREATE TABLE t (n int);;
 CREATE SEQUENCE tries MINVALUE 0 START 0;;
 CREATE FUNCTION give_way() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
   IF nextval('tries') % 3 <> 0 THEN
