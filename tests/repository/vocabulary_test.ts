@@ -10,7 +10,6 @@ const excusedFolders: readonly string[] = [
   "tests/guard",
   "tests/http",
   "tests/invariants",
-  "tests/kv",
   "tests/live",
   "tests/support",
 ];
