@@ -28,7 +28,7 @@ const alone: readonly string[] = [
   "tests/live/checker/processes/slow_snapshot_test.ts",
   // That no request takes long, of many thousands.
   "tests/http/hostile_test.ts",
-  // That a refusal comes before the work, told by the time it takes.
+  // That a refusal comes before the work, which its duration shows.
   "tests/http/batch_filter_test.ts",
 ];
 

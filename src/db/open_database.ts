@@ -73,7 +73,7 @@ type Opener = (location: string, options: OpenDatabaseOptions) => Promise<Driver
 
 /**
  * Where the drivers are. Paths and not literal imports, nor types of them: Deno downloads the
- * packages behind a literal import at every start, used or not.
+ * packages of a literal import at every start, used or not.
  */
 const drivers = {
   betterSqlite3: { file: "./sqlite/better_sqlite3_driver.ts", opener: "openBetterSqlite3" },

@@ -14,7 +14,7 @@ export const goneNames: readonly GoneWord[] = [
   { pattern: /[Rr]owEvent/, instead: "transition" },
   { pattern: /[Cc]limb/, instead: "parent step" },
   { pattern: /[Ss]howings?(?![a-z])/, instead: "include group" },
-  { pattern: /[Tt]ouches(?![a-z])/, instead: "affected parents" },
+  { pattern: /[Tt]ouches(?![a-z])/, instead: "affected parents", below: ["src/live"] },
   { pattern: /[Tt]ickets?(?![a-z])/, instead: "stream session", below: ["src"] },
   { pattern: /^#?beats?(?![a-z])|Beats?(?![a-z])/, instead: "heartbeat" },
   { pattern: /[Tt]all(?:y|ies)(?![a-z])/, instead: "incremental aggregate" },
@@ -31,15 +31,19 @@ export const goneNames: readonly GoneWord[] = [
   { pattern: /[Ff]oreign(?:Types?|Tables?|Columns?|Texts?)(?![a-z])/, instead: "existing" },
   { pattern: /^#?ways?(?![a-z])|[a-z]Ways?(?![a-z])/, instead: "path" },
   { pattern: /^#?judge|Judge/, instead: "evaluate" },
-  { pattern: /^#?(?:most|least|longest|fewest)[A-Z]/, instead: "max…, min…" },
-  { pattern: /^(?:placed|arrival|followed|isFollowed)$/, instead: "a name that says what it is" },
+  { pattern: /^#?(?:most|least|longest|fewest)[A-Z]/, instead: "max…, min…", below: ["src"] },
+  {
+    pattern: /^(?:placed|arrival|followed|isFollowed)$/,
+    instead: "a name that says what it is",
+    below: ["src"],
+  },
   {
     pattern: /^#?pric(?:e|es|ed)(?![a-z])|Prices?(?![a-z])|[Pp]ayments?(?![a-z])/,
     instead: "cost, debit",
     below: ["src"],
   },
   { pattern: /^#?anew(?![a-z])|Anew/, instead: "fresh start" },
-  { pattern: /[Ww]hoever|[Nn]obody|[Ss]omebody|[Ee]verybody/, instead: "the client, a user" },
+  { pattern: /[Ww]hoever|[Ss]omebody|[Ee]verybody/, instead: "the client, a user" },
 ];
 
 /** Of comments, documents and the titles of tests. */

@@ -58,7 +58,7 @@ export function isTrue(truth: SqlValue): boolean {
 function columnsOf({ table, filters }: FilterEvaluation): readonly ColumnInfo[] {
   const used = new Set<ColumnInfo>();
   const isPlain = filters.every((filter) => collect(filter, used));
-  // A domain of a foreign table may refuse the NULL of a value that is left out.
+  // A domain of an existing table may refuse the NULL of an omitted value.
   return isPlain && table.own ? table.columns.filter((column) => used.has(column)) : table.columns;
 }
 

@@ -58,7 +58,7 @@ export function requireSqliteFile(path: string, readOnly: boolean): void {
 
 function temporaryFile(): SqliteFile {
   const folder = mkdtempSync(join(tmpdir(), "resource-api-memory-"));
-  // A process that exits without closing the database leaves no file behind.
+  // A process that exits without closing the database leaves no file.
   addEventListener("unload", release);
   return { path: join(folder, "memory.db"), temporary: true, release };
 
