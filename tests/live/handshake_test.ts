@@ -26,7 +26,7 @@ const writes: readonly string[] = [
 ];
 
 testOnEngines(
-  "a row that changes at any moment of a snapshot is told once and right",
+  "a row that changes at any moment of a snapshot is sent once and right",
   async (engine) => {
     let onMoment = () => Promise.resolve();
     const wrap = (log: ChangeLog) => spied(log, () => onMoment());
@@ -71,10 +71,10 @@ testOnEngines(
           const client = readAll(stream, ({ data }) => JSON.stringify(data));
           while (client.sent.length === 0) await settled();
           onMoment = () => Promise.resolve();
-          // Another question, so that it is asked of the database and not of the same tally.
+          // Another aggregate, so that it is read from the database and not shared.
           const other = await test.aggregate(`${question}&limit=999`, { filter });
           const expected = JSON.stringify((await other.take(1))[0]?.data);
-          // A change comes in its own time where the database tells of it by itself.
+          // A change arrives in its own time where the database notifies of it.
           for (let look = 0; look < 100; look++) {
             if (client.sent.at(-1) === expected) break;
             await test.advance(100);
@@ -98,7 +98,7 @@ async function fill({ sql }: TestHub): Promise<void> {
   await sql(`INSERT INTO rows (id, rank, title) VALUES ${values.join()}`);
 }
 
-/** Follows the rows until all is told, and holds what the client has against the table. */
+/** Follows the rows until all changes are sent, and compares what the client has with the table. */
 async function requireSameAsStored(
   { subscribe, sql, db }: TestHub,
   onSynced: () => void,

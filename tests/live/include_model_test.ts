@@ -77,7 +77,7 @@ function createDice(seed: number): Dice {
   };
 }
 
-/** Goes away at the position of the moment, and comes back to it. */
+/** Disconnects at the present position, and resumes from it. */
 async function reconnect(follower: Follower, { subscribe }: Service): Promise<void> {
   const { stream, path, query, headers } = follower;
   if (stream.lastEventId === "") return;

@@ -13,7 +13,7 @@ const [sqlite] = engines;
 if (sqlite === undefined) throw new Error("There is an engine");
 
 testOnEngines(
-  "what somebody may not see under a row is neither shown to him nor told by its changes",
+  "included rows that a user may not read are neither shown nor revealed by events",
   (engine) => {
     const scopes = {
       isLive: true,
@@ -57,7 +57,7 @@ testOnEngines(
         "changed 1",
         "changed 1",
       ]);
-      // Nobody sees it, nor what stands under it.
+      // No user sees it, nor the rows that it includes.
       assertEquals(await sent("UPDATE albums SET title = 'y' WHERE id = 3"), ["", "", ""]);
       assertEquals(await sent("UPDATE tracks SET name = 'y' WHERE id = 3"), ["", "", ""]);
       assertEquals(await sent("UPDATE profiles SET bio = 'y'"), ["", "", ""]);

@@ -18,7 +18,7 @@ const many = (first: number, count: number) =>
     Array.from({ length: count }, (_, index) => `(${first + index}, 1)`).join()
   }`;
 
-Deno.test("a log that begins anew behind a page starts the stream over, and does not end it", () => {
+Deno.test("a log that begins again after a page starts the stream over, and does not end it", () => {
   let isFirst = true;
   let beginAnew = () => Promise.resolve();
   const wrap = (log: ChangeLog): ChangeLog => ({
@@ -44,7 +44,7 @@ Deno.test("a log that begins anew behind a page starts the stream over, and does
 });
 
 testOnEngines(
-  "who is told of a step in parts hears nothing of a row that came and went within it",
+  "a stream that receives a step in parts gets no event of a row that came and went within it",
   (engine) => {
     const limits = { maxChangesAtOnce: 4, maxUnreadBytes: 300 };
     return withHub(engine, rows, { limits }, async ({ db, sql, subscribe }) => {
@@ -70,7 +70,7 @@ testOnEngines(
   },
 );
 
-Deno.test("what was told of a step is not told again when memory forgets the step", () => {
+Deno.test("the sent part of a step is not sent again when memory drops the step", () => {
   const limits = {
     maxChangesAtOnce: 4,
     maxUnreadBytes: 300,

@@ -22,7 +22,7 @@ const [sqlite] = engines;
 if (sqlite === undefined) throw new Error("There is an engine");
 
 testOnEngines(
-  "a stream shows and tells nothing by links that the caller may not read",
+  "a stream shows nothing, and sends nothing, by links that the caller may not read",
   async (engine) => {
     const links: ScopeFunction = ({ id }) => {
       if (id === "ada") return all();

@@ -12,9 +12,9 @@ import {
   close,
   policyOf,
   readAll,
+  type Received,
   settled,
   type TestHub,
-  type Told,
   user,
   withHub,
 } from "./hub_support.ts";
@@ -46,7 +46,7 @@ function line({ type, data }: ServerEvent): string {
 }
 
 /** Reads whatever comes, as lines. */
-function listen(stream: EventStream): Told<string> {
+function listen(stream: EventStream): Received<string> {
   return readAll(stream, line);
 }
 
@@ -90,7 +90,7 @@ Deno.test("changes that follow each other are one event, a tenth of a second aft
     await close(client);
   }));
 
-Deno.test("what does not alter the answer is not told", () =>
+Deno.test("a change that does not alter the answer is no event", () =>
   withReadings(0, async (test, readings) => {
     const { aggregate, sql } = test;
     await sql(insert(1, 5));
@@ -162,11 +162,11 @@ Deno.test("sums of doubles are read again, and the database rests four times as 
     await close(client);
   }));
 
-Deno.test("all who ask the same share one reading", () =>
+Deno.test("streams of the same aggregate share one reading", () =>
   withReadings(0, async (test, readings) => {
     const { hub, aggregate } = test;
     const queries = ["groupBy=title&sum=rank", "groupBy=title&sum=rank&limit=1000", "sum=rank"];
-    const clients: Told<string>[] = [];
+    const clients: Received<string>[] = [];
     for (const query of [...queries, ...queries]) clients.push(listen(await aggregate(query)));
     await settled();
     assertEquals([clients.every(({ sent }) => sent.length === 1), readings()], [true, 2]);
@@ -177,11 +177,11 @@ Deno.test("all who ask the same share one reading", () =>
     const late = listen(await aggregate("sum=rank"));
     await settled();
     assertEquals(late.sent, ['{"rank":1}']);
-    assertEquals(readings(), 3, "with the last one who asks a question its answer is forgotten");
+    assertEquals(readings(), 3, "with its last stream an aggregate is dropped");
     await close(late);
   }));
 
-Deno.test("who reads slowly is told the latest answer, and none of those before", () =>
+Deno.test("a client that reads slowly receives the latest answer, and none before it", () =>
   withHub(engine, rows, { limits: { maxUnreadBytes: 10 } }, async (test) => {
     const stream = await test.aggregate("count=true");
     await settled();
@@ -194,7 +194,7 @@ Deno.test("who reads slowly is told the latest answer, and none of those before"
     await close(client);
   }));
 
-Deno.test("a tally that has drifted is seen after a minute, and the database is right", () => {
+Deno.test("an incremental aggregate that has drifted is found after a minute, and the database is right", () => {
   let isDeaf = false;
   const without = (step: Step | null) =>
     step === null || !isDeaf ? step : { ...step, changes: step.changes.slice(1) };
@@ -216,7 +216,7 @@ Deno.test("a tally that has drifted is seen after a minute, and the database is 
   });
 });
 
-Deno.test("after so many events a tally is held against the database, and nothing is told of it", () =>
+Deno.test("after so many events an aggregate is compared with the database, and nothing is sent", () =>
   withReadings(0, async (test, readings) => {
     const client = listen(await test.aggregate("count=true"));
     await settled();
@@ -239,7 +239,7 @@ Deno.test("more groups than memory keeps are read again, and no less right", () 
     await close(client);
   }, { maxGroupsInMemory: 3 }));
 
-Deno.test("a step of thousands of rows is told whole, and a table that is emptied as well", () =>
+Deno.test("a step of thousands of rows is one event, and an emptied table as well", () =>
   withReadings(0, async (test) => {
     const client = listen(await test.aggregate("count=true&sum=rank"));
     await settled();
@@ -329,7 +329,7 @@ async function coalesced({ sql, advance }: TestHub, ...writes: readonly string[]
   await advance(100);
 }
 
-Deno.test("a log that begins anew behind a reading has it read again, and ends no stream", () => {
+Deno.test("a log that begins again after a reading has it read again, and ends no stream", () => {
   let isFirst = true;
   let beginAnew = () => Promise.resolve();
   const wrap = (log: ChangeLog): ChangeLog => ({

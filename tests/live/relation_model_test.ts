@@ -70,7 +70,7 @@ const scopes: readonly Scope[] = [
     lists: (row, user, truth) => isOwned(row["projectId"], user, truth),
   },
   {
-    name: "one's own or the project's owner",
+    name: "own rows or the project owner's",
     of: (user) =>
       or(
         is(item, "ownerId", user),
@@ -249,7 +249,7 @@ class Model {
     }
   }
 
-  /** Waits until everybody has been told of all that there was. */
+  /** Waits until every client has received all events. */
   async resumeToken(followers: readonly Follower[], round: number): Promise<void> {
     const ids = users.map((user) => ({ user, id: 1_000 + 10 * round + user }));
     for (const { user, id } of ids) {

@@ -64,7 +64,7 @@ Deno.test("all who see the same get the same bytes, and a row is shown once for 
     assert(chunks[0] === chunks[1], "the very same bytes");
     const events = chunks.map((chunk) => decode(chunk).split("id: ")[0]);
     assertEquals(new Set(events).size, 1);
-    assertEquals(new Set(chunks.map(decode)).size, 3, "each group has tokens of its own");
+    assertEquals(new Set(chunks.map(decode)).size, 3, "each group has different tokens");
     for (const reader of readers) await reader.cancel();
   });
 });
@@ -74,7 +74,7 @@ function decode(bytes: Uint8Array | undefined): string {
 }
 
 testOnEngines(
-  "who does not read is left behind, and catches up with what is left of it",
+  "a client that does not read is parked, and catches up with the net changes",
   (engine) => {
     const limits = { maxUnreadBytes: 300, maxChangesAtOnce: 50 };
     return withHub(engine, rows, { limits }, async ({ subscribe, sql, hub }) => {
@@ -105,7 +105,7 @@ testOnEngines(
   },
 );
 
-testOnEngines("who is far behind is told from the log, and the same way", (engine) => {
+testOnEngines("a client that lags far is served from the log, and the same way", (engine) => {
   const limits = {
     maxUnreadBytes: 300,
     maxChangesAtOnce: 20,
@@ -129,7 +129,7 @@ testOnEngines("who is far behind is told from the log, and the same way", (engin
 });
 
 testOnEngines(
-  "a stream goes on behind its token, in another process as well",
+  "a stream resumes after its token, in another process as well",
   (engine) =>
     withHub(engine, rows, {}, async (first) => {
       await first.sql(insert(1));
@@ -168,7 +168,7 @@ testOnEngines(
       const beginsAnew = (reason: string, id: number) => async (again: EventStream) => {
         const [invalid, existing] = await again.take(2);
         assertEquals(invalid?.data, { type: "invalidate", reason });
-        assert(again.text.includes(`"${reason}"}\n\nid:\n\n`), "nobody resumes from before");
+        assert(again.text.includes(`"${reason}"}\n\nid:\n\n`), "the position is dropped");
         assertEquals(existing?.data.items.map((item: { id: number }) => item.id), [id]);
       };
       const moved = { resumeFrom, scope: eq(rows.rank, 2) };
@@ -226,7 +226,7 @@ testOnEngines(
         const stream = await subscribe({ resumeFrom });
         const [invalid, existing] = await stream.take(2);
         assertEquals(invalid?.data, { type: "invalidate", reason: "history_lost" });
-        assert(stream.text.includes('"history_lost"}\n\nid:\n\n'), "nobody resumes from before");
+        assert(stream.text.includes('"history_lost"}\n\nid:\n\n'), "the position is dropped");
         assertEquals(existing?.data.items.length, 1);
         await stream.close();
       }
@@ -245,7 +245,7 @@ testOnEngines(
       await sql(insert(1));
       const client = new Client();
       await readUntil(stream, client, 1);
-      // The connection breaks before the position that stands behind the event.
+      // The connection breaks before the position that follows the event.
       await stream.close();
       await sql("DELETE FROM rows WHERE id = 1");
       for (let id = 100; id < 130; id++) await sql(insert(id));
@@ -284,7 +284,7 @@ Deno.test("a client whose place in history was forgotten starts over", () => {
 });
 
 for (const engine of everyEngine.filter(({ name }) => name === "postgres" || name === "pglite")) {
-  const name = `a table that is emptied at once starts everybody over (${engine.name})`;
+  const name = `a table that is emptied at once starts all streams over (${engine.name})`;
   testUnless(
     engine.ignore ?? null,
     name,
@@ -372,7 +372,7 @@ Deno.test("a quiet stream gets its position every fifteen seconds or so", () =>
     await stream.close();
   }));
 
-Deno.test("a stream lives fifteen to thirty minutes, and its client comes back to where it stood", () =>
+Deno.test("a stream lives fifteen to thirty minutes, and its client resumes where it was", () =>
   withHub(sqlite, rows, {}, async ({ subscribe, advance, hub, sql }) => {
     const stream = await subscribe();
     await stream.untilSynced();
@@ -410,7 +410,7 @@ Deno.test("a scope that turns to what is not recorded ends its streams", () => {
   });
 });
 
-Deno.test("a scope that never answers ends its streams, and keeps no other from being asked", () => {
+Deno.test("a scope that never resolves ends its streams, and delays no other", () => {
   const silent = policyOf(() => new Promise<never>(() => {}));
   let requested = 0;
   const policy = policyOf(() => {
@@ -471,7 +471,7 @@ Deno.test("a scope that changes starts its streams over, one that is withdrawn e
   });
 });
 
-Deno.test("two credentials of one user are asked for their scopes each on its own", () => {
+Deno.test("two credentials of one user have their scopes evaluated separately", () => {
   const policy = policyOf(({ claims }) => eq(rows.rank, Number(claims?.["tenant"])));
   return withHub(sqlite, rows, {}, async ({ subscribe, sql, advance }) => {
     const open = (tenant: number) =>
@@ -517,7 +517,7 @@ Deno.test("a draining service ends its streams one after the other, with their p
     }
   }));
 
-Deno.test("who goes away leaves nothing behind", () =>
+Deno.test("a client that disconnects leaves nothing in memory", () =>
   withHub(sqlite, rows, {}, async ({ open, hub, sql, observations }) => {
     const leaving = Promise.withResolvers<void>();
     const breaking = Promise.withResolvers<void>();
@@ -596,7 +596,7 @@ Deno.test("a stream that ends with bytes unread while it reads a page reads noth
   });
 });
 
-Deno.test("a step of thousands of rows reaches everybody whole", () =>
+Deno.test("a step of thousands of rows reaches every stream whole", () =>
   withHub(
     sqlite,
     rows,

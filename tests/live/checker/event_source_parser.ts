@@ -35,7 +35,7 @@ export class EventSourceParser {
     this.#idBuffer = lastEventId;
   }
 
-  /** What a client that comes back sends. */
+  /** What a client sends when it resumes. */
   get lastEventId(): string {
     return this.#lastEventId;
   }

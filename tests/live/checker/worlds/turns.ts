@@ -10,7 +10,7 @@ export function moment(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 1));
 }
 
-/** Runs `work`; where it waits for something, `meanwhile` makes way for it. */
+/** Runs `work`; where it waits for something, `meanwhile` runs in the meantime. */
 export async function unlessStuck(
   work: () => Promise<void>,
   meanwhile: () => Promise<void>,

@@ -48,7 +48,7 @@ export interface WorldOutcome {
 }
 
 const interestCount = 30;
-/** So many follow the same: what is read and told once has to be right for all of them. */
+/** So many follow the same: what is read and sent once has to be right for all of them. */
 const followersOfEach = 3;
 const aggregateFollowers = 8;
 const bursts = 16;
@@ -186,7 +186,7 @@ class World {
     await this.#others.close();
   }
 
-  /** Some go away, some come back, some stop reading. */
+  /** Some clients disconnect, some resume, some stop reading. */
   #shake(): void {
     for (const follower of [...this.#parts.rows, ...this.#parts.aggregates]) {
       if (this.#chance.once(12)) {
@@ -230,7 +230,7 @@ class World {
     await this.#writePast();
   }
 
-  /** Past the service, by whoever this world has. */
+  /** Past the service, by the writers that this world has. */
   async #writePast(): Promise<void> {
     const { plan: { options: { writer } } } = this.#parts;
     if (writer === "transactions") return await this.#transactions.step(this.#writing);
