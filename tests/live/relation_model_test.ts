@@ -125,8 +125,8 @@ const scopes: readonly Scope[] = [
 const users = [1, 2];
 
 /** How a client reads. */
-type Habit = "reads on" | "is slow" | "comes back" | "comes back elsewhere";
-const habits: readonly Habit[] = ["reads on", "is slow", "comes back"];
+type Habit = "reads on" | "is slow" | "resumes" | "resumes elsewhere";
+const habits: readonly Habit[] = ["reads on", "is slow", "resumes"];
 
 /** Of more rows than these nothing is remembered, so that there is little to go on by. */
 const cases = [
@@ -342,7 +342,7 @@ class Follower {
   /** Does as it is used to. */
   async live(dice: Dice): Promise<void> {
     if (this.#habit === "reads on") await settled();
-    if (this.#habit !== "comes back" || dice(3) > 0 || this.#stream.lastEventId === "") return;
+    if (this.#habit !== "resumes" || dice(3) > 0 || this.#stream.lastEventId === "") return;
     const resumeFrom = this.#stream.lastEventId;
     await this.#stream.close();
     const { test } = this.#model;
