@@ -4,7 +4,7 @@ import { table } from "../../src/schema/table.ts";
 import { type Engine, engines } from "../support/engines.ts";
 import type { EventStream } from "../support/event_stream.ts";
 import { insertRows, type Service, testOnEngines } from "../support/http.ts";
-import { settled, withHub } from "./hub_support.ts";
+import { untilIdle, withHub } from "./hub_support.ts";
 import { ada, notes, withNotes } from "./notes.ts";
 
 const [sqlite] = engines;
@@ -43,7 +43,7 @@ Deno.test("a heartbeat, or an end, during the delivery to a crowd takes back no 
     const streams = await Promise.all(Array.from({ length: crowd }, () => subscribe()));
     for (const stream of streams) await stream.untilSynced();
     for (const stream of streams) await stream.untilToken();
-    await settled();
+    await untilIdle();
     const [first] = streams;
     if (first === undefined) throw new Error("There is a crowd");
     const before = first.lastEventId;
@@ -80,7 +80,7 @@ function withCrowd(
     while (streams.length < crowd) streams.push(await subscribe("/api/notes/subscribe"));
     for (const stream of streams) await stream.untilSynced();
     for (const stream of streams) await stream.untilToken();
-    await settled();
+    await untilIdle();
     const sent: string[][] = streams.map(() => []);
     const first = Promise.withResolvers<void>();
     const reading = streams.map(async (stream, index) => {

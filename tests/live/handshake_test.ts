@@ -4,7 +4,7 @@ import { gt } from "../../src/filter/builders.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { testOnEngines } from "../support/http.ts";
-import { Client, close, readAll, settled, spied, type TestHub, withHub } from "./hub_support.ts";
+import { Client, close, readAll, spied, type TestHub, untilIdle, withHub } from "./hub_support.ts";
 
 const rows = table("rows", { id: integer().primaryKey(), rank: integer(), title: text() });
 
@@ -69,7 +69,7 @@ testOnEngines(
           const question = "groupBy=title&count=true&sum=rank&avg=id";
           const stream = await test.aggregate(question, { filter });
           const client = readAll(stream, ({ data }) => JSON.stringify(data));
-          while (client.sent.length === 0) await settled();
+          while (client.sent.length === 0) await untilIdle();
           onMoment = () => Promise.resolve();
           // Another aggregate, so that it is read from the database and not shared.
           const other = await test.aggregate(`${question}&limit=999`, { filter });

@@ -107,7 +107,7 @@ export async function withHub(
           advance(stepMs);
           await Promise.resolve();
         }
-        await settled();
+        await untilIdle();
       },
       async sql(text) {
         await db.driver.query({ text, values: [] });
@@ -133,7 +133,7 @@ export async function withHub(
           hub.subscribeAggregate({
             ...requestFor(info, db),
             view: noRowsShown,
-            aggregateQuery: questionAbout(info, query),
+            aggregateQuery: aggregateOf(info, query),
             ...request,
           }),
         ),
@@ -185,7 +185,7 @@ export async function close({ stream, end }: Received<unknown>): Promise<void> {
 }
 
 /** Lets whatever is on its way arrive. */
-export async function settled(turns = 20): Promise<void> {
+export async function untilIdle(turns = 20): Promise<void> {
   for (let turn = 0; turn < turns; turn++) {
     await new Promise<void>((resolve) => setTimeout(resolve, 0));
   }
@@ -196,7 +196,7 @@ function read(bytes: Promise<ReadableStream<Uint8Array>>): Promise<EventStream> 
 }
 
 /** All columns of these tables may be filtered by. */
-function questionAbout(table: TableInfo, query: string): LiveAggregateQuery {
+function aggregateOf(table: TableInfo, query: string): LiveAggregateQuery {
   const columns = new Set(table.columns);
   return liveAggregateQuery(parseQuery(query), {
     table,

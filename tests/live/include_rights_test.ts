@@ -6,7 +6,7 @@ import { handClock } from "../db/hand_clock.ts";
 import { albums, fillShop, shopResources, shopTables, withShop } from "../http/include_support.ts";
 import { engines } from "../support/engines.ts";
 import { testOnEngines, withService } from "../support/http.ts";
-import { settled } from "./hub_support.ts";
+import { untilIdle } from "./hub_support.ts";
 import { catchUp, follow, held, listed } from "./include_streams.ts";
 
 const [sqlite] = engines;
@@ -77,7 +77,7 @@ Deno.test("a right to what is included starts streams over when it changes, and 
     const other = await follow(service, "artists", "", "ada");
     const look = async () => {
       advance(60_000);
-      await settled();
+      await untilIdle();
       const lines = [];
       for (const follower of [one, other]) {
         lines.push((await catchUp(follower, service)).join());

@@ -15,7 +15,7 @@ import {
 } from "../http/include_support.ts";
 import { engines } from "../support/engines.ts";
 import { insertRows, testOnEngines, withService } from "../support/http.ts";
-import { settled } from "./hub_support.ts";
+import { untilIdle } from "./hub_support.ts";
 import { catchUp, follow, held, listed, updateRow } from "./include_streams.ts";
 
 const [sqlite] = engines;
@@ -86,7 +86,7 @@ Deno.test("a right to links starts over the streams that walk them when it chang
     const other = await follow(service, "albums", "include=artist", "ada");
     const look = async () => {
       advance(60_000);
-      await settled();
+      await untilIdle();
       const lines = [];
       for (const follower of [one, other]) {
         lines.push((await catchUp(follower, service)).join());

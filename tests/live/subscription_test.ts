@@ -12,7 +12,7 @@ import { engines, everyEngine } from "../support/engines.ts";
 import type { EventStream } from "../support/event_stream.ts";
 import { testOnEngines } from "../support/http.ts";
 import { testUnless } from "../support/skip.ts";
-import { Client, policyOf, settled, type TestHub, user, withHub } from "./hub_support.ts";
+import { Client, policyOf, type TestHub, untilIdle, user, withHub } from "./hub_support.ts";
 import { logMethods } from "./log_methods.ts";
 
 const rows = table("rows", { id: integer().primaryKey(), rank: integer(), title: text() });
@@ -55,7 +55,7 @@ Deno.test("all who see the same get the same bytes, and a row is shown once for 
       readers.push(reader);
       while (!decode((await reader.read()).value).startsWith("id: ")) { /* the snapshot */ }
     }
-    await settled();
+    await untilIdle();
     await sql(insert(1));
     const chunks = await Promise.all(readers.map(async (reader) => (await reader.read()).value));
     assertEquals(presented, 1);
@@ -80,13 +80,13 @@ testOnEngines(
     return withHub(engine, rows, { limits }, async ({ subscribe, sql, hub }) => {
       const stream = await subscribe();
       await stream.untilSynced();
-      await settled();
+      await untilIdle();
       for (let id = 1; id <= 40; id++) await sql(insert(id));
-      await settled();
+      await untilIdle();
       for (let turn = 0; turn < 3; turn++) await sql(`UPDATE rows SET rank = rank + 1`);
       await sql("DELETE FROM rows WHERE id > 20");
       await sql(insert(500, 1, "last"));
-      await settled();
+      await untilIdle();
       assertEquals(hub.size, 1);
       const client = new Client();
       await readUntil(stream, client, 500);
@@ -114,12 +114,12 @@ testOnEngines("a client that lags far is served from the log, and the same way",
   return withHub(engine, rows, { limits }, async ({ subscribe, sql }) => {
     const stream = await subscribe();
     await stream.untilSynced();
-    await settled();
+    await untilIdle();
     for (let id = 1; id <= 60; id++) await sql(insert(id));
     await sql("UPDATE rows SET rank = 7 WHERE id > 30");
     await sql("DELETE FROM rows WHERE id <= 30");
     await sql(insert(500));
-    await settled();
+    await untilIdle();
     const client = new Client();
     await readUntil(stream, client, 500);
     assertEquals(client.rows.size, 31);
@@ -160,12 +160,12 @@ testOnEngines(
     withHub(engine, rows, {}, async ({ subscribe, elsewhere, sql }) => {
       await sql(insert(1, 1));
       await sql(insert(2, 2));
-      const followed = { scope: eq(rows.rank, 1) };
-      const first = await subscribe(followed);
+      const request = { scope: eq(rows.rank, 1) };
+      const first = await subscribe(request);
       await first.untilSynced();
       const resumeFrom = await first.untilToken();
       await first.close();
-      const beginsAnew = (reason: string, id: number) => async (again: EventStream) => {
+      const beginsAgain = (reason: string, id: number) => async (again: EventStream) => {
         const [invalid, existing] = await again.take(2);
         assertEquals(invalid?.data, { type: "invalidate", reason });
         assert(again.text.includes(`"${reason}"}\n\nid:\n\n`), "the position is dropped");
@@ -173,12 +173,12 @@ testOnEngines(
       };
       const moved = { resumeFrom, scope: eq(rows.rank, 2) };
       const again = await subscribe(moved);
-      await beginsAnew("scope_changed", 2)(again);
+      await beginsAgain("scope_changed", 2)(again);
       await again.close();
-      await elsewhere(moved, beginsAnew("scope_changed", 2));
+      await elsewhere(moved, beginsAgain("scope_changed", 2));
       const view = { key: "other", shape: "other", shown: [], rights: [], present: same };
-      await elsewhere({ resumeFrom, ...followed, view }, beginsAnew("schema_changed", 1));
-      await elsewhere({ resumeFrom, ...followed }, async (same) => {
+      await elsewhere({ resumeFrom, ...request, view }, beginsAgain("schema_changed", 1));
+      await elsewhere({ resumeFrom, ...request }, async (same) => {
         await sql(insert(3, 1));
         assertEquals((await same.take(1)).map(({ type }) => type), ["added"]);
       });
@@ -241,7 +241,7 @@ testOnEngines(
       const stream = await subscribe();
       await stream.untilSynced();
       const token = await stream.untilToken();
-      await settled();
+      await untilIdle();
       await sql(insert(1));
       const client = new Client();
       await readUntil(stream, client, 1);
@@ -262,9 +262,9 @@ Deno.test("a client whose place in history was forgotten starts over", () => {
   return withHub(sqlite, rows, { limits }, async ({ subscribe, sql }) => {
     const stream = await subscribe();
     await stream.untilSynced();
-    await settled();
+    await untilIdle();
     for (let id = 1; id <= 20; id++) await sql(insert(id));
-    await settled();
+    await untilIdle();
     await sql(`UPDATE "_service_meta" SET value = '20' WHERE name = 'floor'`);
     await sql(`DELETE FROM "_service_changes" WHERE seq <= 20`);
     await sql(insert(21));
@@ -316,7 +316,7 @@ testOnEngines(
     return withHub(engine, rows, { wrapMatcher }, async ({ subscribe, sql, observations }) => {
       const stream = await subscribe({ filter });
       await stream.untilSynced();
-      await settled();
+      await untilIdle();
       await sql(insert(1));
       const [invalid, existing] = await stream.take(2);
       assertEquals(invalid?.data.reason, "server_reset");
@@ -351,7 +351,7 @@ testOnEngines(
       await writing;
       await readUntil(stream, client, written);
       assertEquals([client.rows.size, client.faults], [written, []]);
-      await settled();
+      await untilIdle();
       assertEquals(hub.liveSize, 2);
       await stream.close();
       await other.cancel();
@@ -363,9 +363,9 @@ Deno.test("a quiet stream gets its position every fifteen seconds or so", () =>
     const stream = await subscribe({ filter: eq(rows.rank, 5) });
     await stream.untilSynced();
     const first = await stream.untilToken();
-    await settled();
+    await untilIdle();
     await sql(insert(1));
-    await settled();
+    await untilIdle();
     await advance(20_000, 500);
     const second = await stream.untilToken();
     assert(second !== first, "the position moves with what others see");
@@ -478,7 +478,7 @@ Deno.test("two credentials of one user have their scopes evaluated separately", 
       subscribe({ policy, user: user("ada", { tenant }), scope: eq(rows.rank, tenant) });
     const streams = [await open(1), await open(2)];
     for (const stream of streams) await stream.untilSynced();
-    await settled();
+    await untilIdle();
     await advance(60_000);
     await sql(insert(1, 1));
     await sql(insert(2, 2));
@@ -530,13 +530,13 @@ Deno.test("a client that disconnects leaves nothing in memory", () =>
     await streams[0]?.cancel();
     assertEquals(hub.size, 2);
     leaving.resolve();
-    await settled();
+    await untilIdle();
     assertEquals(hub.size, 1);
     breaking.reject(new Error("the answer was not sent"));
-    await settled();
+    await untilIdle();
     assertEquals(hub.size, 0);
     await sql(insert(1));
-    await settled();
+    await untilIdle();
     for (const stream of streams.slice(1)) await stream.cancel();
     assertEquals(observations, []);
   }));
@@ -553,7 +553,7 @@ Deno.test("a crowd that begins at once shares its pages, and reads few at a time
       readAt: async (statement) => {
         reads++;
         most = Math.max(most, ++reading);
-        await settled();
+        await untilIdle();
         reading--;
         return await log.readAt(statement);
       },
@@ -590,7 +590,7 @@ Deno.test("a stream that ends with bytes unread while it reads a page reads noth
   }, async ({ open, sql, hub }) => {
     for (let id = 1; id <= 5; id++) await sql(insert(id, id));
     const stream = await open({ disconnected: gone.promise });
-    await settled();
+    await untilIdle();
     assertEquals([reads, hub.size], [1, 0]);
     await stream.cancel();
   });

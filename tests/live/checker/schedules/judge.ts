@@ -10,7 +10,7 @@ interface Ledger {
 }
 
 /** What a judge knows of. */
-export interface JudgeOptions {
+export interface EventCheckOptions {
   readonly clients: readonly Client[];
   readonly truth: Truth;
   readonly positions: Positions;
@@ -30,7 +30,7 @@ export class Evaluate {
   hasNewLife = false;
 
   /** Nothing was wrong yet. */
-  constructor({ clients, truth, positions, trace }: JudgeOptions) {
+  constructor({ clients, truth, positions, trace }: EventCheckOptions) {
     this.#clients = clients;
     this.#truth = truth;
     this.#positions = positions;

@@ -231,7 +231,7 @@ class Simulation {
     await this.#parts.truth.learn();
     const epoch = Array.from({ length: 16 }, () => chance.below(16).toString(16)).join("");
     await run(this.#parts.db, `UPDATE "_service_meta" SET value = ? WHERE name = 'epoch'`, epoch);
-    await this.#parts.truth.beginAnew();
+    await this.#parts.truth.beginAgain();
     this.#evaluate.hasNewLife = true;
   }
 

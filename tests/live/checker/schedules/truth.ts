@@ -54,7 +54,7 @@ export class Truth {
   }
 
   /** Another life of the log begins, with the same rows. */
-  async beginAnew(): Promise<void> {
+  async beginAgain(): Promise<void> {
     this.#position = await this.#log.end();
   }
 

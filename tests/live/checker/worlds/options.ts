@@ -20,7 +20,7 @@ export interface WorldOptions {
   readonly services: 1 | 2;
 }
 
-/** What of it is settled from outside. */
+/** The options that are given. */
 export type GivenOptions = { readonly [K in keyof WorldOptions]?: WorldOptions[K] | undefined };
 
 /** What this machine has. */

@@ -42,7 +42,7 @@ export async function compare(parts: WorldParts, app: () => App): Promise<number
       handMs += ms;
     } else await moment();
   }
-  for (const one of [...rows, ...aggregates]) one.settle();
+  for (const one of [...rows, ...aggregates]) one.markRested();
   requireNoFault(parts);
   return rows.length + aggregates.length;
 }

@@ -77,7 +77,7 @@ export class RowFollower extends Follower {
    * It holds what it should, now that nothing happens. What had been on its way to it all the same
    * is there at the next rest: then it is held to what it knew at this one.
    */
-  settle(): void {
+  markRested(): void {
     this.#since = this.#rested;
     this.#rested = this.#options.history.now;
     this.#mayRepeat &&= !this.#hasRested;

@@ -21,7 +21,7 @@ export interface WorldsOptions {
   readonly given?: GivenOptions;
   readonly overlooked?: ReadonlySet<Rule>;
   readonly sabotage?: Sabotage;
-  /** Ends it in good order: a server of ours would go on. */
+  /** Ends it in good order: a server in this process would continue. */
   readonly stopping?: AbortSignal;
   /** Called after each world. */
   report?(line: string): void;

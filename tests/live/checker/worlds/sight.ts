@@ -118,12 +118,12 @@ export class Sight {
   #print(index: number, interest: Interest): string {
     const prints = this.#prints.get(interest) ?? new Map<number, string>();
     this.#prints.set(interest, prints);
-    const known = prints.get(index) ?? this.#printAnew(this.#history.at(index), interest);
+    const known = prints.get(index) ?? this.#printAgain(this.#history.at(index), interest);
     prints.set(index, known);
     return known;
   }
 
-  #printAnew(state: State, interest: Interest): string {
+  #printAgain(state: State, interest: Interest): string {
     const rows = this.rowsOf(state, interest);
     return printRows(rows.map((row) => [Number(row["id"]), row]), interest);
   }

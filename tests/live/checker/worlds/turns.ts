@@ -19,10 +19,10 @@ export async function unlessStuck(
   const working = work().finally(() => {
     isOver = true;
   });
-  for (let turn = 0; turn < longestTurns && !isOver; turn++) await moment();
+  for (let turn = 0; turn < maxTurns && !isOver; turn++) await moment();
   if (!isOver) await meanwhile();
   await working;
 }
 
 /** Milliseconds, more or less. */
-const longestTurns = 30;
+const maxTurns = 30;

@@ -217,13 +217,15 @@ class World {
     const writing = this.#writing;
     const app = this.#app();
     // A row that an open transaction holds is waited for.
-    const makeWay = () => this.#transactions.giveUp();
-    if (this.#chance.once(3)) return await unlessStuck(() => writeByApi(app, writing), makeWay);
+    const giveUpTransactions = () => this.#transactions.giveUp();
+    if (this.#chance.once(3)) {
+      return await unlessStuck(() => writeByApi(app, writing), giveUpTransactions);
+    }
     if (mode === "service" && (writer === "none" || this.#chance.once(2))) {
       return await writeByProcedure(app, writing);
     }
     if (this.#chance.once(12)) {
-      await makeWay();
+      await giveUpTransactions();
       const some = writing.statements.handover();
       return await writeEach((sql) => this.#runOutside(sql), some, writing);
     }
