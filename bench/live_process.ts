@@ -1,4 +1,4 @@
-/** A server of `live_bench.ts` in a process of its own. */
+/** A server of `live_bench.ts` in a separate process. */
 export interface LiveServer extends AsyncDisposable {
   readonly port: number;
   /** What it holds of the machine's memory. */

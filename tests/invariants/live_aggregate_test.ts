@@ -272,15 +272,15 @@ async function requireSame(
     send: (method, path, body) => service.send(method, path, toBody(body), user),
   };
   const questions = fc.sample(question, { seed, numRuns: engine === "pglite" ? 20 : 40 });
-  const followed = [];
+  const subscribed = [];
   for (const query of questions) {
     const stream = await service.subscribe(`/api/trips/aggregate/subscribe?${query}`, user);
-    followed.push({ query, stream, last: "" });
+    subscribed.push({ query, stream, last: "" });
   }
   const steps = fc.sample(fc.array(write, { minLength: 1, maxLength: 5 }), { seed, numRuns: 25 });
   for (const writes of [[], ...steps]) {
     for (const one of writes) await perform(one, asUser);
-    for (const one of followed) {
+    for (const one of subscribed) {
       const { status, body } = await service.get(`/api/trips/aggregate?${one.query}`, user);
       assertEquals(status, 200, one.query);
       one.last = await untilSame(one.last, JSON.stringify(body), one.stream).catch((cause) => {
@@ -290,5 +290,5 @@ async function requireSame(
   }
   const expected = ["notice", "value_does_not_fit", "deprecated"];
   assertEquals(observations.filter(({ kind }) => !expected.includes(kind)), []);
-  for (const { stream } of followed) await stream.close();
+  for (const { stream } of subscribed) await stream.close();
 }

@@ -5,7 +5,7 @@ import { insertRows, testOnEngines, testOnEveryEngine } from "../support/http.ts
 import { ada, notes, sent, toldSoFar, withNotes } from "./notes.ts";
 
 testOnEveryEngine(
-  "each write of the API is told as the specification says",
+  "each write of the API becomes the event that the specification says",
   (engine) =>
     withNotes(engine, {}, async (service) => {
       const { send, subscribe } = service;
@@ -43,7 +43,7 @@ testOnEveryEngine(
     }),
 );
 
-testOnEveryEngine("what is rolled back was never told", (engine) => {
+testOnEveryEngine("a write that is rolled back becomes no event", (engine) => {
   const onAfterUpdate = () => {
     throw new Problem("forbidden", "Cannot update: this hook never lets it");
   };
@@ -107,7 +107,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "marking a row deleted removes it, restoring adds it, and then nothing is told",
+  "marking a row deleted removes it, restoring adds it, and later changes are no events",
   (engine) =>
     withNotes(engine, { softDelete: { field: notes.deletedAt } }, async (service) => {
       const { db, send, subscribe } = service;
@@ -134,7 +134,7 @@ testOnEngines(
 const resumeToken = { id: 999_999, title: "mark", ownerId: "ada", rank: 999_999 };
 
 testOnEngines(
-  "what other programs write is told as well, a new key as another row",
+  "writes of other programs become events as well, a new key as another row",
   (engine) =>
     withNotes(engine, {}, async (service) => {
       const { db, subscribe } = service;
@@ -155,7 +155,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "the rows of one batch stand together, whoever writes meanwhile",
+  "the rows of one batch stand together, whatever others write at the same time",
   (engine) =>
     withNotes(engine, { batch: { create: 50 } }, async (service) => {
       const { send, subscribe } = service;

@@ -10,7 +10,7 @@ const rows = table("rows", { id: integer().primaryKey() });
 const [sqlite] = engines;
 if (sqlite === undefined) throw new Error("There is an engine");
 
-Deno.test("a stream went on for as long as fifteen seconds after its credentials had ended", () =>
+Deno.test("a stream continued for as long as fifteen seconds after its credentials had ended", () =>
   withHub(sqlite, rows, {}, async ({ subscribe, advance, hub }) => {
     const streams = [
       await subscribe({ user: user("ada", { exp: 60 }) }),

@@ -4,7 +4,7 @@ import { gt } from "../../src/filter/builders.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { testOnEngines } from "../support/http.ts";
-import { Client, close, readAll, settled, spied, type TestHub, withHub } from "./hub_support.ts";
+import { Client, close, readAll, spied, type TestHub, untilIdle, withHub } from "./hub_support.ts";
 
 const rows = table("rows", { id: integer().primaryKey(), rank: integer(), title: text() });
 
@@ -26,7 +26,7 @@ const writes: readonly string[] = [
 ];
 
 testOnEngines(
-  "a row that changes at any moment of a snapshot is told once and right",
+  "a row that changes at any moment of a snapshot is sent once and right",
   async (engine) => {
     let onMoment = () => Promise.resolve();
     const wrap = (log: ChangeLog) => spied(log, () => onMoment());
@@ -69,12 +69,12 @@ testOnEngines(
           const question = "groupBy=title&count=true&sum=rank&avg=id";
           const stream = await test.aggregate(question, { filter });
           const client = readAll(stream, ({ data }) => JSON.stringify(data));
-          while (client.sent.length === 0) await settled();
+          while (client.sent.length === 0) await untilIdle();
           onMoment = () => Promise.resolve();
-          // Another question, so that it is asked of the database and not of the same tally.
+          // Another aggregate, so that it is read from the database and not shared.
           const other = await test.aggregate(`${question}&limit=999`, { filter });
           const expected = JSON.stringify((await other.take(1))[0]?.data);
-          // A change comes in its own time where the database tells of it by itself.
+          // A change arrives in its own time where the database notifies of it.
           for (let look = 0; look < 100; look++) {
             if (client.sent.at(-1) === expected) break;
             await test.advance(100);
@@ -98,7 +98,7 @@ async function fill({ sql }: TestHub): Promise<void> {
   await sql(`INSERT INTO rows (id, rank, title) VALUES ${values.join()}`);
 }
 
-/** Follows the rows until all is told, and holds what the client has against the table. */
+/** Follows the rows until all changes are sent, and compares what the client has with the table. */
 async function requireSameAsStored(
   { subscribe, sql, db }: TestHub,
   onSynced: () => void,

@@ -38,16 +38,16 @@ export interface TestHub {
   subscribe(request?: Partial<SubscribeRequest>): Promise<EventStream>;
   /** A stream of groups; `query` is that of an aggregate. */
   aggregate(query: string, request?: Partial<AggregateRequest>): Promise<EventStream>;
-  /** A stream of rows, for those who read by themselves. */
+  /** A stream of rows, for tests that read by themselves. */
   open(request?: Partial<SubscribeRequest>): Promise<ReadableStream<Uint8Array>>;
-  /** Subscribes at a hub of its own, as another process would have it. */
+  /** Subscribes at a second hub, as another process would. */
   elsewhere(
     request: Partial<SubscribeRequest>,
     work: (stream: EventStream) => Promise<void>,
   ): Promise<void>;
 }
 
-/** What a test hub may be told. */
+/** The options of a test hub. */
 export interface TestHubOptions {
   /** The columns that are never recorded. */
   readonly excluded?: ReadonlySet<ColumnInfo>;
@@ -107,7 +107,7 @@ export async function withHub(
           advance(stepMs);
           await Promise.resolve();
         }
-        await settled();
+        await untilIdle();
       },
       async sql(text) {
         await db.driver.query({ text, values: [] });
@@ -133,7 +133,7 @@ export async function withHub(
           hub.subscribeAggregate({
             ...requestFor(info, db),
             view: noRowsShown,
-            aggregateQuery: questionAbout(info, query),
+            aggregateQuery: aggregateOf(info, query),
             ...request,
           }),
         ),
@@ -160,15 +160,15 @@ export function spied(log: ChangeLog, moment: () => Promise<void>): ChangeLog {
   };
 }
 
-/** What a client was told up to now. */
-export interface Told<T> {
+/** What a client has received up to now. */
+export interface Received<T> {
   readonly sent: T[];
   readonly stream: EventStream;
   readonly end: Promise<void>;
 }
 
 /** Reads whatever comes, as a client does that keeps up. */
-export function readAll<T>(stream: EventStream, take: (event: ServerEvent) => T): Told<T> {
+export function readAll<T>(stream: EventStream, take: (event: ServerEvent) => T): Received<T> {
   const sent: T[] = [];
   const readOn = async () => {
     for (let event = await stream.next(); event !== null; event = await stream.next()) {
@@ -179,13 +179,13 @@ export function readAll<T>(stream: EventStream, take: (event: ServerEvent) => T)
 }
 
 /** Ends a stream that is being read. */
-export async function close({ stream, end }: Told<unknown>): Promise<void> {
+export async function close({ stream, end }: Received<unknown>): Promise<void> {
   await stream.close();
   await end;
 }
 
 /** Lets whatever is on its way arrive. */
-export async function settled(turns = 20): Promise<void> {
+export async function untilIdle(turns = 20): Promise<void> {
   for (let turn = 0; turn < turns; turn++) {
     await new Promise<void>((resolve) => setTimeout(resolve, 0));
   }
@@ -195,8 +195,8 @@ function read(bytes: Promise<ReadableStream<Uint8Array>>): Promise<EventStream> 
   return openEventStream(async () => new Response(await bytes), () => {});
 }
 
-/** All columns of these tables may be asked about. */
-function questionAbout(table: TableInfo, query: string): LiveAggregateQuery {
+/** All columns of these tables may be filtered by. */
+function aggregateOf(table: TableInfo, query: string): LiveAggregateQuery {
   const columns = new Set(table.columns);
   return liveAggregateQuery(parseQuery(query), {
     table,
@@ -206,7 +206,7 @@ function questionAbout(table: TableInfo, query: string): LiveAggregateQuery {
   });
 }
 
-/** A policy by which everybody sees what `scope` says. */
+/** A policy by which every user sees what `scope` says. */
 export function policyOf(scope: ScopeFunction): AccessPolicy {
   return {
     public: new Set(),
@@ -239,10 +239,10 @@ export function user(id: string, claims: Readonly<Record<string, unknown>> = {})
   return { id, claims };
 }
 
-/** A client as the documents describe it: it keeps rows by id, and starts over when told to. */
+/** A client as the documents describe it: it keeps rows by id, and starts over at an invalidation. */
 export class Client {
   readonly rows = new Map<unknown, Row>();
-  /** What a client that lost nothing could not have been told. */
+  /** Events that a client which lost nothing could not have received. */
   readonly faults: string[] = [];
   readonly #seqs = new Map<unknown, number>();
   #isSynced = false;

@@ -34,7 +34,7 @@ Deno.test("what cannot be included is refused before the stream opens", () =>
   }));
 
 testOnEngines(
-  "a change under more than 500 rows starts over those who see it there, and nobody else",
+  "a change under more than 500 rows starts over the streams that include it, and no others",
   (engine) =>
     withShop(engine, { isLive }, async (service) => {
       const { db } = service;
@@ -97,7 +97,7 @@ Deno.test("rows that include ten thousand others come in smaller pages, and all 
       items.push(...await listed({ ...follower, query: some }, service));
     }
     assertEquals(held(follower), items);
-    // So many at once are not told one by one, and one is.
+    // So many at once are not sent one by one, and one is.
     await db.driver.query({ text: "UPDATE artists SET name = 'o' WHERE id > 1000", values: [] });
     const sent = await catchUp(follower, service);
     assertEquals(sent, ["invalidate relation_overflow", ...pages]);
@@ -146,7 +146,7 @@ testOnEngines(
 
 testUnless(
   postgres.ignore ?? null,
-  "a change that began before one of the row above it, and is committed after it, is told",
+  "a change that began before one of its parent, and is committed after it, is sent",
   () =>
     withShop(postgres, { isLive }, async (service) => {
       const { db } = service;
@@ -174,7 +174,7 @@ testUnless(
 
 testUnless(
   postgres.ignore ?? null,
-  "a step that comes in parts, or without its rows, starts over those who see it under rows",
+  "a step that comes in parts, or without its rows, starts over the streams that include them",
   () =>
     withShop(postgres, { isLive }, async (service) => {
       const { db } = service;

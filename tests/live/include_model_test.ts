@@ -31,7 +31,7 @@ const scopes = {
   albumTags: (user: { readonly id: string }) => user.id === "ada" ? "id<7" : "album.title!=t1",
 };
 
-const followed: readonly (readonly [path: string, query: string])[] = [
+const subscribed: readonly (readonly [path: string, query: string])[] = [
   ["artists", "include=profile,albums(include:tracks,tags)"],
   ["artists", "filter=name!=n1&include=albums(limit:2;orderBy:-title;filter:title!=t1)"],
   ["albums", "include=artist(include:profile),tags,tracks(limit:1;orderBy:-id)"],
@@ -45,7 +45,7 @@ testOnEngines(
     withShop(engine, scopes, async (service) => {
       const dice = createDice(4711);
       const followers: Follower[] = [];
-      for (const [path, query] of followed) {
+      for (const [path, query] of subscribed) {
         for (const user of ["ada", "bob"]) {
           followers.push(await follow(service, path, query, user));
         }
@@ -77,7 +77,7 @@ function createDice(seed: number): Dice {
   };
 }
 
-/** Goes away at the position of the moment, and comes back to it. */
+/** Disconnects at the present position, and resumes from it. */
 async function reconnect(follower: Follower, { subscribe }: Service): Promise<void> {
   const { stream, path, query, headers } = follower;
   if (stream.lastEventId === "") return;

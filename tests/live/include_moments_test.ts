@@ -60,13 +60,13 @@ async function childrenOf(driver: Database["driver"]): Promise<Map<string, reado
   return all;
 }
 
-/** Each is followed by one of the others at any moment while it is being told. */
-const beneath: readonly string[] = [
+/** Each is followed by one of the others at any moment while it is being sent. */
+const includedWrites: readonly string[] = [
   "UPDATE rows SET title = title || '?' WHERE id = 9",
   "UPDATE rows SET parent_id = 3 WHERE id = 9",
   "UPDATE rows SET title = 'under what is not shown' WHERE id = 11",
 ];
-const meanwhile: readonly string[] = [
+const laterWrites: readonly string[] = [
   "UPDATE rows SET title = title || '!' WHERE id = 2",
   "UPDATE rows SET title = title || '!' WHERE id IN (2, 9)",
   "UPDATE rows SET rank = 5 WHERE id = 4",
@@ -79,15 +79,15 @@ const meanwhile: readonly string[] = [
 ];
 
 testOnEngines(
-  "what changes under a row at any moment is told right: in snapshots, live and afterwards",
+  "included rows that change at any moment are sent right: in snapshots, live and afterwards",
   async (engine) => {
     let onMoment = () => Promise.resolve();
     const wrap = (log: ChangeLog) => spied(log, () => onMoment());
     // The slowest engine is given a part of the moments.
     const stride = engine.name === "pglite" ? 5 : 1;
     await withHub(engine, rows, { limits: { maxRowsPerPage: 6 }, wrap }, async (test) => {
-      for (const [index, then] of meanwhile.entries()) {
-        const first = beneath[index % beneath.length] ?? then;
+      for (const [index, then] of laterWrites.entries()) {
+        const first = includedWrites[index % includedWrites.length] ?? then;
         for (const phase of [duringSnapshot, live, afterwards]) {
           let moments = 0;
           for (let when = 0; when === 0 || when < moments; when += stride) {
@@ -165,7 +165,7 @@ async function readOn(stream: EventStream, client: Client): Promise<void> {
   for (const event of await stream.take(1)) client.take(event);
 }
 
-/** Reads until all is told, and holds what the client has against the table. */
+/** Reads until all is sent, and compares what the client has with the table. */
 async function finish(
   { sql, db }: TestHub,
   stream: EventStream,
@@ -176,8 +176,8 @@ async function finish(
   for (const resumeToken of [1_000, 1_001, 1_002]) {
     await sql(`INSERT INTO rows (id, rank, title) VALUES (${resumeToken}, 1, 'mark')`);
     while (!client.rows.has(resumeToken)) await readOn(stream, client);
-    // What was written while the first was told is told before the third: rows of one step that
-    // are told for what is under them come last.
+    // A write during the first event is sent before the third: rows of one step that are sent for
+    // included rows come last.
     switchMoments(false);
   }
   const { rows: stored } = await db.driver.query({

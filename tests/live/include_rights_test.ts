@@ -6,14 +6,14 @@ import { handClock } from "../db/hand_clock.ts";
 import { albums, fillShop, shopResources, shopTables, withShop } from "../http/include_support.ts";
 import { engines } from "../support/engines.ts";
 import { testOnEngines, withService } from "../support/http.ts";
-import { settled } from "./hub_support.ts";
+import { untilIdle } from "./hub_support.ts";
 import { catchUp, follow, held, listed } from "./include_streams.ts";
 
 const [sqlite] = engines;
 if (sqlite === undefined) throw new Error("There is an engine");
 
 testOnEngines(
-  "what somebody may not see under a row is neither shown to him nor told by its changes",
+  "included rows that a user may not read are neither shown nor revealed by events",
   (engine) => {
     const scopes = {
       isLive: true,
@@ -57,7 +57,7 @@ testOnEngines(
         "changed 1",
         "changed 1",
       ]);
-      // Nobody sees it, nor what stands under it.
+      // No user sees it, nor the rows that it includes.
       assertEquals(await sent("UPDATE albums SET title = 'y' WHERE id = 3"), ["", "", ""]);
       assertEquals(await sent("UPDATE tracks SET name = 'y' WHERE id = 3"), ["", "", ""]);
       assertEquals(await sent("UPDATE profiles SET bio = 'y'"), ["", "", ""]);
@@ -77,7 +77,7 @@ Deno.test("a right to what is included starts streams over when it changes, and 
     const other = await follow(service, "artists", "", "ada");
     const look = async () => {
       advance(60_000);
-      await settled();
+      await untilIdle();
       const lines = [];
       for (const follower of [one, other]) {
         lines.push((await catchUp(follower, service)).join());

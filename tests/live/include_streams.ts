@@ -8,7 +8,7 @@ import { insertRows, type Service } from "../support/http.ts";
 import { albums, artists, tracks } from "../http/include_support.ts";
 import { Client } from "./hub_support.ts";
 
-/** The rows by which streams tell how far they are: every one of these tests lets them through. */
+/** The rows that show how far streams are: every filter of these tests lets them through. */
 const resumeTokens = [
   { name: "artists", table: artists, row: { name: "mark", secret: "xyzzy-mark" } },
   { name: "albums", table: albums, row: { title: "mark", rating: 3, secret: "xyzzy-mark" } },
@@ -21,7 +21,7 @@ export interface Follower {
   readonly query: string;
   readonly headers: Record<string, string>;
   readonly client: Client;
-  /** A resumed one may be told again what it knows. */
+  /** A resumed one may receive again what it knows. */
   isResumed: boolean;
   stream: EventStream;
 }

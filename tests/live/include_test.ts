@@ -9,7 +9,7 @@ const flat = "include=artist,tags(select:label),tracks(limit:1;orderBy:-id)";
 const upwards = "include=album(include:artist)";
 
 testOnEveryEngine(
-  "a change under a row is a change of it, and is told to nobody else",
+  "a change of an included row is a change of its parent, and is sent for no other row",
   (engine) =>
     withShop(engine, { isLive }, async (service) => {
       const { db } = service;
@@ -63,7 +63,7 @@ testOnEveryEngine(
       await change(albumTags, 90, { tagId: "none" });
       assertEquals(await sent(), [[], [], []]);
 
-      // Soft delete and restore of what is included; what is deleted anyway is nobody's affair.
+      // Soft delete and restore of what is included; a deleted row is no event.
       await change(profiles, 2, { gone: true });
       assertEquals(await sent(), [["changed 1"], [], []]);
       await change(profiles, 2, { bio: "unseen" });
@@ -71,7 +71,7 @@ testOnEveryEngine(
       await change(profiles, 2, { gone: false });
       assertEquals(await sent(), [["changed 1"], [], []]);
 
-      // What was undone is not told.
+      // A write that is rolled back is not sent.
       await db.driver.transaction(async (connection) => {
         await updateRow(connection, db, artists, 1, { name: "undone" });
         throw new Error("undone");

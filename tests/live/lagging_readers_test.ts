@@ -5,7 +5,7 @@ import { table } from "../../src/schema/table.ts";
 import { engines } from "../support/engines.ts";
 import { testOnEngines } from "../support/http.ts";
 import { EventSourceParser } from "./checker/event_source_parser.ts";
-import { Client, settled, withHub } from "./hub_support.ts";
+import { Client, untilIdle, withHub } from "./hub_support.ts";
 import { logMethods } from "./log_methods.ts";
 
 const rows = table("rows", { id: integer().primaryKey(), rank: integer(), title: text() });
@@ -18,20 +18,20 @@ const many = (first: number, count: number) =>
     Array.from({ length: count }, (_, index) => `(${first + index}, 1)`).join()
   }`;
 
-Deno.test("a log that begins anew behind a page starts the stream over, and does not end it", () => {
+Deno.test("a log that begins again after a page starts the stream over, and does not end it", () => {
   let isFirst = true;
-  let beginAnew = () => Promise.resolve();
+  let beginAgain = () => Promise.resolve();
   const wrap = (log: ChangeLog): ChangeLog => ({
     ...logMethods(log),
     async readAt(statement) {
       const page = await log.readAt(statement);
-      if (isFirst) await beginAnew();
+      if (isFirst) await beginAgain();
       isFirst = false;
       return page;
     },
   });
   return withHub(sqlite, rows, { wrap }, async ({ sql, subscribe, observations }) => {
-    beginAnew = () =>
+    beginAgain = () =>
       sql(`UPDATE "_service_meta" SET value = '0123456789abcdef' WHERE name = 'epoch'`);
     await sql(insert(1));
     const stream = await subscribe();
@@ -44,22 +44,22 @@ Deno.test("a log that begins anew behind a page starts the stream over, and does
 });
 
 testOnEngines(
-  "who is told of a step in parts hears nothing of a row that came and went within it",
+  "a stream that receives a step in parts gets no event of a row that came and went within it",
   (engine) => {
     const limits = { maxChangesAtOnce: 4, maxUnreadBytes: 300 };
     return withHub(engine, rows, { limits }, async ({ db, sql, subscribe }) => {
       const stream = await subscribe();
       await stream.untilSynced();
-      await settled();
+      await untilIdle();
       for (let id = 1; id <= 10; id++) await sql(insert(id));
-      await settled();
+      await untilIdle();
       await db.driver.transaction(async (connection) => {
         for (const text of [many(20, 6), insert(900), "DELETE FROM rows WHERE id = 900"]) {
           await connection.query({ text, values: [] });
         }
       });
       await sql(insert(1_000));
-      await settled();
+      await untilIdle();
       const client = new Client();
       while (!client.rows.has(1_000)) {
         for (const event of await stream.take(1)) client.take(event);
@@ -70,7 +70,7 @@ testOnEngines(
   },
 );
 
-Deno.test("what was told of a step is not told again when memory forgets the step", () => {
+Deno.test("the sent part of a step is not sent again when memory drops the step", () => {
   const limits = {
     maxChangesAtOnce: 4,
     maxUnreadBytes: 300,
@@ -85,7 +85,7 @@ Deno.test("what was told of a step is not told again when memory forgets the ste
     const reader = (await open()).getReader();
     const readUntil = async (isThere: () => boolean) => {
       while (!isThere()) parser.push((await reader.read()).value ?? new Uint8Array());
-      await settled();
+      await untilIdle();
     };
     await readUntil(() => client.isSynced);
     for (let id = 1; id <= 10; id++) await sql(insert(id));
@@ -123,7 +123,7 @@ Deno.test("no change is lost between two pages where the log is full of changes 
       INSERT INTO "_service_changes" ("table", op) SELECT 'elsewhere', 'insert' FROM n`);
     await sql("UPDATE rows SET title = 'late' WHERE id = 1");
     await sql(many(30, 40));
-    await settled();
+    await untilIdle();
     await readUntil(() => client.isSynced);
     assertEquals(client.rows.get(1)?.["title"], "late");
     assertEquals(client.faults, []);

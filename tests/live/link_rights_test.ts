@@ -15,14 +15,14 @@ import {
 } from "../http/include_support.ts";
 import { engines } from "../support/engines.ts";
 import { insertRows, testOnEngines, withService } from "../support/http.ts";
-import { settled } from "./hub_support.ts";
+import { untilIdle } from "./hub_support.ts";
 import { catchUp, follow, held, listed, updateRow } from "./include_streams.ts";
 
 const [sqlite] = engines;
 if (sqlite === undefined) throw new Error("There is an engine");
 
 testOnEngines(
-  "a stream shows and tells nothing by links that the caller may not read",
+  "a stream shows nothing, and sends nothing, by links that the caller may not read",
   async (engine) => {
     const links: ScopeFunction = ({ id }) => {
       if (id === "ada") return all();
@@ -86,7 +86,7 @@ Deno.test("a right to links starts over the streams that walk them when it chang
     const other = await follow(service, "albums", "include=artist", "ada");
     const look = async () => {
       advance(60_000);
-      await settled();
+      await untilIdle();
       const lines = [];
       for (const follower of [one, other]) {
         lines.push((await catchUp(follower, service)).join());

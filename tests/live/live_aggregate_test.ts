@@ -12,9 +12,9 @@ import {
   close,
   policyOf,
   readAll,
-  settled,
+  type Received,
   type TestHub,
-  type Told,
+  untilIdle,
   user,
   withHub,
 } from "./hub_support.ts";
@@ -46,7 +46,7 @@ function line({ type, data }: ServerEvent): string {
 }
 
 /** Reads whatever comes, as lines. */
-function listen(stream: EventStream): Told<string> {
+function listen(stream: EventStream): Received<string> {
   return readAll(stream, line);
 }
 
@@ -78,10 +78,10 @@ function withReadings(
 Deno.test("changes that follow each other are one event, a tenth of a second after the first", () =>
   withReadings(0, async ({ aggregate, sql, advance }, readings) => {
     const client = listen(await aggregate("groupBy=title&count=true&sum=rank"));
-    await settled();
+    await untilIdle();
     assertEquals(client.sent, [""]);
     for (let id = 1; id <= 50; id++) await sql(insert(id, id, id % 2 === 0 ? "even" : "odd"));
-    await settled();
+    await untilIdle();
     await advance(99);
     assertEquals(client.sent.length, 1);
     await advance(1);
@@ -90,7 +90,7 @@ Deno.test("changes that follow each other are one event, a tenth of a second aft
     await close(client);
   }));
 
-Deno.test("what does not alter the answer is not told", () =>
+Deno.test("a change that does not alter the answer is no event", () =>
   withReadings(0, async (test, readings) => {
     const { aggregate, sql } = test;
     await sql(insert(1, 5));
@@ -146,7 +146,7 @@ Deno.test("sums of doubles are read again, and the database rests four times as 
     const { aggregate, sql, advance } = test;
     await sql(insert(1));
     const client = listen(await aggregate("sum=speed"));
-    for (let turn = 0; turn < 5; turn++) await settled();
+    for (let turn = 0; turn < 5; turn++) await untilIdle();
     assertEquals(client.sent, ['{"speed":null}']);
     for (let tenth = 1; tenth <= 80; tenth++) {
       await coalesced(test, `UPDATE rows SET speed = ${tenth}`);
@@ -162,39 +162,39 @@ Deno.test("sums of doubles are read again, and the database rests four times as 
     await close(client);
   }));
 
-Deno.test("all who ask the same share one reading", () =>
+Deno.test("streams of the same aggregate share one reading", () =>
   withReadings(0, async (test, readings) => {
     const { hub, aggregate } = test;
     const queries = ["groupBy=title&sum=rank", "groupBy=title&sum=rank&limit=1000", "sum=rank"];
-    const clients: Told<string>[] = [];
+    const clients: Received<string>[] = [];
     for (const query of [...queries, ...queries]) clients.push(listen(await aggregate(query)));
-    await settled();
+    await untilIdle();
     assertEquals([clients.every(({ sent }) => sent.length === 1), readings()], [true, 2]);
     await coalesced(test, insert(1));
     for (const { sent } of clients) assert(sent[1]?.endsWith('{"rank":1}'));
     for (const client of clients) await close(client);
     assertEquals(hub.size, 0);
     const late = listen(await aggregate("sum=rank"));
-    await settled();
+    await untilIdle();
     assertEquals(late.sent, ['{"rank":1}']);
-    assertEquals(readings(), 3, "with the last one who asks a question its answer is forgotten");
+    assertEquals(readings(), 3, "with its last stream an aggregate is dropped");
     await close(late);
   }));
 
-Deno.test("who reads slowly is told the latest answer, and none of those before", () =>
+Deno.test("a client that reads slowly receives the latest answer, and none before it", () =>
   withHub(engine, rows, { limits: { maxUnreadBytes: 10 } }, async (test) => {
     const stream = await test.aggregate("count=true");
-    await settled();
+    await untilIdle();
     for (let id = 1; id <= 20; id++) await coalesced(test, insert(id));
     const client = listen(stream);
-    await settled();
+    await untilIdle();
     assertEquals(client.sent.at(-1), "20");
     // What the client's own buffers had taken before.
     assert(client.sent.length <= 4, `${client.sent}`);
     await close(client);
   }));
 
-Deno.test("a tally that has drifted is seen after a minute, and the database is right", () => {
+Deno.test("an incremental aggregate that has drifted is found after a minute, and the database is right", () => {
   let isDeaf = false;
   const without = (step: Step | null) =>
     step === null || !isDeaf ? step : { ...step, changes: step.changes.slice(1) };
@@ -203,7 +203,7 @@ Deno.test("a tally that has drifted is seen after a minute, and the database is 
   }, async (test) => {
     const { aggregate, advance, observations } = test;
     const client = listen(await aggregate("count=true"));
-    await settled();
+    await untilIdle();
     isDeaf = true;
     await coalesced(test, "INSERT INTO rows (id) VALUES (1), (2), (3)");
     isDeaf = false;
@@ -216,10 +216,10 @@ Deno.test("a tally that has drifted is seen after a minute, and the database is 
   });
 });
 
-Deno.test("after so many events a tally is held against the database, and nothing is told of it", () =>
+Deno.test("after so many events an aggregate is compared with the database, and nothing is sent", () =>
   withReadings(0, async (test, readings) => {
     const client = listen(await test.aggregate("count=true"));
-    await settled();
+    await untilIdle();
     await coalesced(test, ...Array.from({ length: 25 }, (_, id) => insert(id)));
     assertEquals([readings(), client.sent, test.observations], [2, ["0", "25"], []]);
     await coalesced(test, insert(99));
@@ -230,7 +230,7 @@ Deno.test("after so many events a tally is held against the database, and nothin
 Deno.test("more groups than memory keeps are read again, and no less right", () =>
   withReadings(0, async (test, readings) => {
     const client = listen(await test.aggregate("groupBy=rank&count=true"));
-    await settled();
+    await untilIdle();
     for (let id = 1; id <= 5; id++) await coalesced(test, insert(id, id));
     assertEquals(client.sent, ["", "1 1", "1 1, 2 1", "1 1, 2 1, 3 1", ...client.sent.slice(4)]);
     assertEquals(client.sent.at(-1), "1 1, 2 1, 3 1, 4 1, 5 1");
@@ -239,10 +239,10 @@ Deno.test("more groups than memory keeps are read again, and no less right", () 
     await close(client);
   }, { maxGroupsInMemory: 3 }));
 
-Deno.test("a step of thousands of rows is told whole, and a table that is emptied as well", () =>
+Deno.test("a step of thousands of rows is one event, and an emptied table as well", () =>
   withReadings(0, async (test) => {
     const client = listen(await test.aggregate("count=true&sum=rank"));
-    await settled();
+    await untilIdle();
     await test.sql(
       `WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < 3000)
       INSERT INTO rows (id, rank) SELECT id, 1 FROM n`,
@@ -288,7 +288,7 @@ Deno.test("another scope gives other numbers, and none ends the stream", () => {
     const policy = policyOf(() => scope);
     const request = { policy, user: user("ada"), scope };
     const client = listen(await aggregate("groupBy=title&count=true", request));
-    await settled();
+    await untilIdle();
     scope = eq(rows.rank, 2);
     await advance(60_000);
     assertEquals(client.sent, ["a 1", "scope_changed", "b 1"]);
@@ -316,7 +316,7 @@ Deno.test("a database that cannot be read ends the streams of an aggregate, and 
     assertEquals(hub.size, 0);
     isBroken = false;
     const client = listen(await aggregate("count=true"));
-    await settled();
+    await untilIdle();
     assertEquals(client.sent, ["0"]);
     await close(client);
   });
@@ -325,27 +325,27 @@ Deno.test("a database that cannot be read ends the streams of an aggregate, and 
 /** Writes, and lets the tenth of a second go by in which changes are one event. */
 async function coalesced({ sql, advance }: TestHub, ...writes: readonly string[]): Promise<void> {
   for (const write of writes) await sql(write);
-  await settled();
+  await untilIdle();
   await advance(100);
 }
 
-Deno.test("a log that begins anew behind a reading has it read again, and ends no stream", () => {
+Deno.test("a log that begins again after a reading has it read again, and ends no stream", () => {
   let isFirst = true;
-  let beginAnew = () => Promise.resolve();
+  let beginAgain = () => Promise.resolve();
   const wrap = (log: ChangeLog): ChangeLog => ({
     ...logMethods(log),
     async readAt(statement) {
       const reading = await log.readAt(statement);
-      if (isFirst) await beginAnew();
+      if (isFirst) await beginAgain();
       isFirst = false;
       return reading;
     },
   });
   return withHub(engine, rows, { wrap }, async (test) => {
-    beginAnew = () =>
+    beginAgain = () =>
       test.sql(`UPDATE "_service_meta" SET value = '0123456789abcdef' WHERE name = 'epoch'`);
     const client = listen(await test.aggregate("count=true"));
-    await settled();
+    await untilIdle();
     await test.advance(1_000, 100);
     assertEquals(client.sent, ["0"]);
     await coalesced(test, insert(1));

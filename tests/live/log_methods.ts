@@ -1,6 +1,6 @@
 import type { ChangeLog } from "../../src/db/changes/change_log.ts";
 
-/** The methods of a log as an object of its own, some of which a test can replace. */
+/** The methods of a log as a plain object, some of which a test can replace. */
 export function logMethods(log: ChangeLog): ChangeLog {
   return {
     tables: log.tables,

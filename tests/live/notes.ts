@@ -24,7 +24,7 @@ type Note = typeof notes.$inferSelect;
 /** The user of tests in which it does not matter who calls. */
 export const ada = { "x-user": "ada" };
 
-/** An app with these notes, open to everybody unless `options` say otherwise. */
+/** An app with these notes, public unless `options` say otherwise. */
 export function withNotes(
   engine: Engine,
   options: Partial<ResourceOptions<Note>>,
@@ -53,7 +53,7 @@ export function sent({ type, data }: ServerEvent): string {
 }
 
 /**
- * What a stream tells of what was done up to now: a row is written that every stream sees, and the
+ * The events of a stream up to now: a row is written that every stream sees, and the
  * events before it are given.
  */
 export async function toldSoFar(

@@ -14,7 +14,7 @@ import { tableInfoOf } from "../../src/schema/table_like.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../src/schema/table_info.ts";
 import type { EventStream, ServerEvent } from "../support/event_stream.ts";
 import { testOnEngines } from "../support/http.ts";
-import { Client, settled, spied, type TestHub, withHub } from "./hub_support.ts";
+import { Client, spied, type TestHub, untilIdle, withHub } from "./hub_support.ts";
 
 const projects = table("projects", {
   id: integer().primaryKey(),
@@ -70,7 +70,7 @@ const scopes: readonly Scope[] = [
     lists: (row, user, truth) => isOwned(row["projectId"], user, truth),
   },
   {
-    name: "one's own or the project's owner",
+    name: "own rows or the project owner's",
     of: (user) =>
       or(
         is(item, "ownerId", user),
@@ -125,10 +125,10 @@ const scopes: readonly Scope[] = [
 const users = [1, 2];
 
 /** How a client reads. */
-type Habit = "reads on" | "is slow" | "comes back" | "comes back elsewhere";
-const habits: readonly Habit[] = ["reads on", "is slow", "comes back"];
+type Habit = "reads on" | "is slow" | "resumes" | "resumes elsewhere";
+const habits: readonly Habit[] = ["reads on", "is slow", "resumes"];
 
-/** Of more rows than these nothing is remembered, so that there is little to go on by. */
+/** Of more rows than these nothing is remembered, so that little is known. */
 const cases = [
   { seed: 1, maxHeldRows: 10_000, memory: "of all rows" },
   { seed: 2, maxHeldRows: 3, memory: "of few rows" },
@@ -140,7 +140,7 @@ for (const { seed, maxHeldRows, memory } of cases) {
     async (engine) => {
       const dice = createDice(seed);
       const pause = async () => {
-        for (let turns = dice(4) === 0 ? dice(6) : 0; turns > 0; turns--) await settled(1);
+        for (let turns = dice(4) === 0 ? dice(6) : 0; turns > 0; turns--) await untilIdle(1);
       };
       await withHub(engine, items, {
         related: [projects, members, placements],
@@ -179,7 +179,7 @@ for (const { seed, maxHeldRows, memory } of cases) {
           await late.close();
         }
         for (const follower of followers) await follower.close();
-        await settled();
+        await untilIdle();
       });
     },
   );
@@ -249,7 +249,7 @@ class Model {
     }
   }
 
-  /** Waits until everybody has been told of all that there was. */
+  /** Waits until every client has received all events. */
   async resumeToken(followers: readonly Follower[], round: number): Promise<void> {
     const ids = users.map((user) => ({ user, id: 1_000 + 10 * round + user }));
     for (const { user, id } of ids) {
@@ -341,8 +341,8 @@ class Follower {
 
   /** Does as it is used to. */
   async live(dice: Dice): Promise<void> {
-    if (this.#habit === "reads on") await settled();
-    if (this.#habit !== "comes back" || dice(3) > 0 || this.#stream.lastEventId === "") return;
+    if (this.#habit === "reads on") await untilIdle();
+    if (this.#habit !== "resumes" || dice(3) > 0 || this.#stream.lastEventId === "") return;
     const resumeFrom = this.#stream.lastEventId;
     await this.#stream.close();
     const { test } = this.#model;

@@ -125,7 +125,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "more than 500 rows that hang on a related one start their streams anew",
+  "more than 500 rows that depend on a related one start their streams over",
   (engine) =>
     withItems(engine, async ({ db, subscribe }, run) => {
       await insertRows(db, projects, [{ id: 1, ownerId: "u1" }, { id: 2, ownerId: "u1" }]);
@@ -160,7 +160,7 @@ testOnEngines(
       await run("UPDATE items SET title = 'CONFIDENTIAL'");
       await run("UPDATE items SET title = 'clean'");
       await run("UPDATE projects SET owner_id = 'u2' WHERE id = 1");
-      // Others may have been told for the items, before the right was given.
+      // Other events may have come for the items, before the right was granted.
       const events: ServerEvent[] = [];
       while (shown(events.at(-1))[1]?.length !== 1) events.push(...await stream.take(1));
       assertEquals(events.every(({ type }) => type === "changed"), true);
@@ -193,7 +193,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "who came back was told of what a related row had done while it was away, by what is now",
+  "a client that resumes receives what a related row has changed, as it is now",
   (engine) =>
     withItems(engine, async ({ db, subscribe }, run) => {
       await insertRows(db, projects, [{ id: 1, ownerId: "u1" }, { id: 2, ownerId: "u2" }]);
@@ -210,7 +210,7 @@ testOnEngines(
       assertEquals((await second.take(1))[0]?.data.item, { id: 3, title: "clean", projectId: 2 });
       await second.close();
       await run("UPDATE projects SET owner_id = 'u2' WHERE id = 1");
-      // What it held of the rows behind the project nobody knows.
+      // Which rows of the project it held is unknown.
       const third = await subscribe("/api/items/subscribe", back);
       const [invalid, existing] = await third.take(2);
       assertEquals(invalid?.data.reason, "relation_overflow");

@@ -19,7 +19,7 @@ const tasks = table("tasks", {
 });
 
 testOnEngines(
-  "a scope may walk to other rows, whose changes are told of only what they concern",
+  "a scope may read other rows, whose changes are sent only for the rows that they concern",
   (engine) =>
     withService(engine, [projects, tasks], () => ({
       resources: [
@@ -56,7 +56,7 @@ testOnEngines(
 
       const types = async (stream: EventStream, count: number) =>
         (await stream.take(count)).map(({ type }) => type);
-      // Each is waited for: a row is told as it is, so that later writes may take the place of one.
+      // Each is waited for: a row is sent as it is, so that later writes may replace an event.
       await run("UPDATE tasks SET name = 'c' WHERE id = 2");
       assertEquals(await types(bob, 1), ["changed"]);
       await run("UPDATE tasks SET project_id = 1 WHERE id = 2");
@@ -64,7 +64,7 @@ testOnEngines(
       await run("UPDATE tasks SET project_id = NULL WHERE id = 1");
       assertEquals(await types(ada, 1), ["removed"]);
 
-      // Neither the name of a project nor another's project makes a difference to anybody.
+      // Neither the name of a project nor another's project makes a difference to any stream.
       await run("UPDATE projects SET name = 'q'");
       await run("INSERT INTO projects (id, name, owner_id) VALUES (3, 'p', 'eve')");
       await run(

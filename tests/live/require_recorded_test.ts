@@ -38,7 +38,7 @@ Deno.test("a relation that stands on what is not recorded cannot be followed", (
   requireRecorded(including, new Set([columnInfoOf(rows.title)]));
 });
 
-Deno.test("a right that asks about what is not recorded is a fault of the configuration", () => {
+Deno.test("a right that reads an unrecorded column is a fault of the configuration", () => {
   const excluded = new Set([columnInfoOf(rows.title)]);
   const message = 'a scope asks about "title", which "changes.exclude" names';
   assertThrows(

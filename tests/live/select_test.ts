@@ -43,7 +43,7 @@ testOnEngines(
         '["B",1]': { place: 1, guest: "bob" },
       });
 
-      // The same where the client was away, and is told what is left of the changes.
+      // The same where the client was away, and receives the net changes.
       const token = await titles.stream.untilToken();
       await titles.stream.close();
       await send("PATCH", "/api/notes/2", { title: "e" }, ada);
@@ -57,7 +57,7 @@ testOnEngines(
 );
 
 testOnEngines(
-  "what holds its key is not told twice whose it is",
+  "a row that shows its key has no second id",
   (engine) =>
     withService(
       engine,

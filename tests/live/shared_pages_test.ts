@@ -8,7 +8,7 @@ import { withHub } from "./hub_support.ts";
 const rows = table("rows", { id: integer().primaryKey(), title: text() });
 
 testOnEngines(
-  "a page that was read anew does not keep the pages behind it for longer than two seconds",
+  "a page that was read again does not keep the pages after it for longer than two seconds",
   (engine) =>
     withHub(engine, rows, {}, async (test) => {
       await test.sql("INSERT INTO rows (id, title) VALUES (1, 'old'), (9, 'old')");
@@ -22,13 +22,13 @@ testOnEngines(
       await test.advance(1_500);
       await test.sql("UPDATE rows SET title = 'new'");
       // A position that is none: its page has to know of all that was written.
-      const anew = await test.subscribe({ ...first, resumeFrom: "nothing" });
-      await anew.untilSynced();
+      const fresh = await test.subscribe({ ...first, resumeFrom: "nothing" });
+      await fresh.untilSynced();
       await test.advance(1_000);
       const stream = await test.subscribe(second);
       const [existing] = await stream.untilSynced();
       assertEquals(existing?.data.items, [{ id: 9, title: "new" }]);
       await stream.close();
-      await anew.close();
+      await fresh.close();
     }),
 );

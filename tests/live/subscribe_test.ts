@@ -10,7 +10,7 @@ const [sqlite] = engines;
 if (sqlite === undefined) throw new Error("There is an engine");
 
 testOnEveryEngine(
-  "a stream begins with the rows, and goes on with what happens to them",
+  "a stream begins with the rows, and continues with their changes",
   (engine) =>
     withNotes(engine, {}, async ({ db, send, subscribe }) => {
       await insertRows(db, notes, [{ id: 1, title: "a", version: 1, secret: "xyzzy-1" }]);
@@ -73,7 +73,7 @@ Deno.test("what cannot be followed is refused before the stream opens", () =>
     assertEquals((await send("POST", "/api/notes/subscribe", {}, ada)).status, 405);
   }));
 
-Deno.test("nobody follows by what is not recorded: a silent stream would be taken for a quiet one", async () => {
+Deno.test("a filter of an unrecorded column is refused: a silent stream would be taken for a quiet one", async () => {
   const fields = { readable: [notes.id, notes.title, notes.rank, notes.secret] };
   const config = { changes: { exclude: [notes.secret, notes.deletedAt] } };
   await withNotes(sqlite, { fields }, async ({ get }) => {
@@ -194,7 +194,7 @@ Deno.test("the limits of streams count in one process, and not over all of them"
 });
 
 testOnEveryEngine(
-  "without triggers the writes of the service are told all the same",
+  "without triggers the writes of the service are sent all the same",
   (engine) =>
     withNotes(engine, {}, async (service) => {
       const { db, send, subscribe } = service;

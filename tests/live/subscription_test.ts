@@ -12,7 +12,7 @@ import { engines, everyEngine } from "../support/engines.ts";
 import type { EventStream } from "../support/event_stream.ts";
 import { testOnEngines } from "../support/http.ts";
 import { testUnless } from "../support/skip.ts";
-import { Client, policyOf, settled, type TestHub, user, withHub } from "./hub_support.ts";
+import { Client, policyOf, type TestHub, untilIdle, user, withHub } from "./hub_support.ts";
 import { logMethods } from "./log_methods.ts";
 
 const rows = table("rows", { id: integer().primaryKey(), rank: integer(), title: text() });
@@ -55,7 +55,7 @@ Deno.test("all who see the same get the same bytes, and a row is shown once for 
       readers.push(reader);
       while (!decode((await reader.read()).value).startsWith("id: ")) { /* the snapshot */ }
     }
-    await settled();
+    await untilIdle();
     await sql(insert(1));
     const chunks = await Promise.all(readers.map(async (reader) => (await reader.read()).value));
     assertEquals(presented, 1);
@@ -64,7 +64,7 @@ Deno.test("all who see the same get the same bytes, and a row is shown once for 
     assert(chunks[0] === chunks[1], "the very same bytes");
     const events = chunks.map((chunk) => decode(chunk).split("id: ")[0]);
     assertEquals(new Set(events).size, 1);
-    assertEquals(new Set(chunks.map(decode)).size, 3, "each group has tokens of its own");
+    assertEquals(new Set(chunks.map(decode)).size, 3, "each group has different tokens");
     for (const reader of readers) await reader.cancel();
   });
 });
@@ -74,19 +74,19 @@ function decode(bytes: Uint8Array | undefined): string {
 }
 
 testOnEngines(
-  "who does not read is left behind, and catches up with what is left of it",
+  "a client that does not read is parked, and catches up with the net changes",
   (engine) => {
     const limits = { maxUnreadBytes: 300, maxChangesAtOnce: 50 };
     return withHub(engine, rows, { limits }, async ({ subscribe, sql, hub }) => {
       const stream = await subscribe();
       await stream.untilSynced();
-      await settled();
+      await untilIdle();
       for (let id = 1; id <= 40; id++) await sql(insert(id));
-      await settled();
+      await untilIdle();
       for (let turn = 0; turn < 3; turn++) await sql(`UPDATE rows SET rank = rank + 1`);
       await sql("DELETE FROM rows WHERE id > 20");
       await sql(insert(500, 1, "last"));
-      await settled();
+      await untilIdle();
       assertEquals(hub.size, 1);
       const client = new Client();
       await readUntil(stream, client, 500);
@@ -105,7 +105,7 @@ testOnEngines(
   },
 );
 
-testOnEngines("who is far behind is told from the log, and the same way", (engine) => {
+testOnEngines("a client that lags far is served from the log, and the same way", (engine) => {
   const limits = {
     maxUnreadBytes: 300,
     maxChangesAtOnce: 20,
@@ -114,12 +114,12 @@ testOnEngines("who is far behind is told from the log, and the same way", (engin
   return withHub(engine, rows, { limits }, async ({ subscribe, sql }) => {
     const stream = await subscribe();
     await stream.untilSynced();
-    await settled();
+    await untilIdle();
     for (let id = 1; id <= 60; id++) await sql(insert(id));
     await sql("UPDATE rows SET rank = 7 WHERE id > 30");
     await sql("DELETE FROM rows WHERE id <= 30");
     await sql(insert(500));
-    await settled();
+    await untilIdle();
     const client = new Client();
     await readUntil(stream, client, 500);
     assertEquals(client.rows.size, 31);
@@ -129,7 +129,7 @@ testOnEngines("who is far behind is told from the log, and the same way", (engin
 });
 
 testOnEngines(
-  "a stream goes on behind its token, in another process as well",
+  "a stream resumes after its token, in another process as well",
   (engine) =>
     withHub(engine, rows, {}, async (first) => {
       await first.sql(insert(1));
@@ -160,25 +160,25 @@ testOnEngines(
     withHub(engine, rows, {}, async ({ subscribe, elsewhere, sql }) => {
       await sql(insert(1, 1));
       await sql(insert(2, 2));
-      const followed = { scope: eq(rows.rank, 1) };
-      const first = await subscribe(followed);
+      const request = { scope: eq(rows.rank, 1) };
+      const first = await subscribe(request);
       await first.untilSynced();
       const resumeFrom = await first.untilToken();
       await first.close();
-      const beginsAnew = (reason: string, id: number) => async (again: EventStream) => {
+      const beginsAgain = (reason: string, id: number) => async (again: EventStream) => {
         const [invalid, existing] = await again.take(2);
         assertEquals(invalid?.data, { type: "invalidate", reason });
-        assert(again.text.includes(`"${reason}"}\n\nid:\n\n`), "nobody resumes from before");
+        assert(again.text.includes(`"${reason}"}\n\nid:\n\n`), "the position is dropped");
         assertEquals(existing?.data.items.map((item: { id: number }) => item.id), [id]);
       };
       const moved = { resumeFrom, scope: eq(rows.rank, 2) };
       const again = await subscribe(moved);
-      await beginsAnew("scope_changed", 2)(again);
+      await beginsAgain("scope_changed", 2)(again);
       await again.close();
-      await elsewhere(moved, beginsAnew("scope_changed", 2));
+      await elsewhere(moved, beginsAgain("scope_changed", 2));
       const view = { key: "other", shape: "other", shown: [], rights: [], present: same };
-      await elsewhere({ resumeFrom, ...followed, view }, beginsAnew("schema_changed", 1));
-      await elsewhere({ resumeFrom, ...followed }, async (same) => {
+      await elsewhere({ resumeFrom, ...request, view }, beginsAgain("schema_changed", 1));
+      await elsewhere({ resumeFrom, ...request }, async (same) => {
         await sql(insert(3, 1));
         assertEquals((await same.take(1)).map(({ type }) => type), ["added"]);
       });
@@ -226,7 +226,7 @@ testOnEngines(
         const stream = await subscribe({ resumeFrom });
         const [invalid, existing] = await stream.take(2);
         assertEquals(invalid?.data, { type: "invalidate", reason: "history_lost" });
-        assert(stream.text.includes('"history_lost"}\n\nid:\n\n'), "nobody resumes from before");
+        assert(stream.text.includes('"history_lost"}\n\nid:\n\n'), "the position is dropped");
         assertEquals(existing?.data.items.length, 1);
         await stream.close();
       }
@@ -241,11 +241,11 @@ testOnEngines(
       const stream = await subscribe();
       await stream.untilSynced();
       const token = await stream.untilToken();
-      await settled();
+      await untilIdle();
       await sql(insert(1));
       const client = new Client();
       await readUntil(stream, client, 1);
-      // The connection breaks before the position that stands behind the event.
+      // The connection breaks before the position that follows the event.
       await stream.close();
       await sql("DELETE FROM rows WHERE id = 1");
       for (let id = 100; id < 130; id++) await sql(insert(id));
@@ -262,9 +262,9 @@ Deno.test("a client whose place in history was forgotten starts over", () => {
   return withHub(sqlite, rows, { limits }, async ({ subscribe, sql }) => {
     const stream = await subscribe();
     await stream.untilSynced();
-    await settled();
+    await untilIdle();
     for (let id = 1; id <= 20; id++) await sql(insert(id));
-    await settled();
+    await untilIdle();
     await sql(`UPDATE "_service_meta" SET value = '20' WHERE name = 'floor'`);
     await sql(`DELETE FROM "_service_changes" WHERE seq <= 20`);
     await sql(insert(21));
@@ -284,7 +284,7 @@ Deno.test("a client whose place in history was forgotten starts over", () => {
 });
 
 for (const engine of everyEngine.filter(({ name }) => name === "postgres" || name === "pglite")) {
-  const name = `a table that is emptied at once starts everybody over (${engine.name})`;
+  const name = `a table that is emptied at once starts all streams over (${engine.name})`;
   testUnless(
     engine.ignore ?? null,
     name,
@@ -316,7 +316,7 @@ testOnEngines(
     return withHub(engine, rows, { wrapMatcher }, async ({ subscribe, sql, observations }) => {
       const stream = await subscribe({ filter });
       await stream.untilSynced();
-      await settled();
+      await untilIdle();
       await sql(insert(1));
       const [invalid, existing] = await stream.take(2);
       assertEquals(invalid?.data.reason, "server_reset");
@@ -351,7 +351,7 @@ testOnEngines(
       await writing;
       await readUntil(stream, client, written);
       assertEquals([client.rows.size, client.faults], [written, []]);
-      await settled();
+      await untilIdle();
       assertEquals(hub.liveSize, 2);
       await stream.close();
       await other.cancel();
@@ -363,16 +363,16 @@ Deno.test("a quiet stream gets its position every fifteen seconds or so", () =>
     const stream = await subscribe({ filter: eq(rows.rank, 5) });
     await stream.untilSynced();
     const first = await stream.untilToken();
-    await settled();
+    await untilIdle();
     await sql(insert(1));
-    await settled();
+    await untilIdle();
     await advance(20_000, 500);
     const second = await stream.untilToken();
     assert(second !== first, "the position moves with what others see");
     await stream.close();
   }));
 
-Deno.test("a stream lives fifteen to thirty minutes, and its client comes back to where it stood", () =>
+Deno.test("a stream lives fifteen to thirty minutes, and its client resumes where it was", () =>
   withHub(sqlite, rows, {}, async ({ subscribe, advance, hub, sql }) => {
     const stream = await subscribe();
     await stream.untilSynced();
@@ -410,7 +410,7 @@ Deno.test("a scope that turns to what is not recorded ends its streams", () => {
   });
 });
 
-Deno.test("a scope that never answers ends its streams, and keeps no other from being asked", () => {
+Deno.test("a scope that never resolves ends its streams, and delays no other", () => {
   const silent = policyOf(() => new Promise<never>(() => {}));
   let requested = 0;
   const policy = policyOf(() => {
@@ -471,14 +471,14 @@ Deno.test("a scope that changes starts its streams over, one that is withdrawn e
   });
 });
 
-Deno.test("two credentials of one user are asked for their scopes each on its own", () => {
+Deno.test("two credentials of one user have their scopes evaluated separately", () => {
   const policy = policyOf(({ claims }) => eq(rows.rank, Number(claims?.["tenant"])));
   return withHub(sqlite, rows, {}, async ({ subscribe, sql, advance }) => {
     const open = (tenant: number) =>
       subscribe({ policy, user: user("ada", { tenant }), scope: eq(rows.rank, tenant) });
     const streams = [await open(1), await open(2)];
     for (const stream of streams) await stream.untilSynced();
-    await settled();
+    await untilIdle();
     await advance(60_000);
     await sql(insert(1, 1));
     await sql(insert(2, 2));
@@ -517,7 +517,7 @@ Deno.test("a draining service ends its streams one after the other, with their p
     }
   }));
 
-Deno.test("who goes away leaves nothing behind", () =>
+Deno.test("a client that disconnects leaves nothing in memory", () =>
   withHub(sqlite, rows, {}, async ({ open, hub, sql, observations }) => {
     const leaving = Promise.withResolvers<void>();
     const breaking = Promise.withResolvers<void>();
@@ -530,13 +530,13 @@ Deno.test("who goes away leaves nothing behind", () =>
     await streams[0]?.cancel();
     assertEquals(hub.size, 2);
     leaving.resolve();
-    await settled();
+    await untilIdle();
     assertEquals(hub.size, 1);
     breaking.reject(new Error("the answer was not sent"));
-    await settled();
+    await untilIdle();
     assertEquals(hub.size, 0);
     await sql(insert(1));
-    await settled();
+    await untilIdle();
     for (const stream of streams.slice(1)) await stream.cancel();
     assertEquals(observations, []);
   }));
@@ -553,7 +553,7 @@ Deno.test("a crowd that begins at once shares its pages, and reads few at a time
       readAt: async (statement) => {
         reads++;
         most = Math.max(most, ++reading);
-        await settled();
+        await untilIdle();
         reading--;
         return await log.readAt(statement);
       },
@@ -590,13 +590,13 @@ Deno.test("a stream that ends with bytes unread while it reads a page reads noth
   }, async ({ open, sql, hub }) => {
     for (let id = 1; id <= 5; id++) await sql(insert(id, id));
     const stream = await open({ disconnected: gone.promise });
-    await settled();
+    await untilIdle();
     assertEquals([reads, hub.size], [1, 0]);
     await stream.cancel();
   });
 });
 
-Deno.test("a step of thousands of rows reaches everybody whole", () =>
+Deno.test("a step of thousands of rows reaches every stream whole", () =>
   withHub(
     sqlite,
     rows,

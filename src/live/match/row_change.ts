@@ -52,7 +52,7 @@ export function unchangedRow(row: Row, seq: number): RowChange {
 }
 
 /**
- * The net change of each row, in the order of the last changes. It is for clients that lag behind:
+ * The net change of each row, in the order of the last changes. It is for clients that lag:
  * the states of a row in between are outdated before they receive them.
  */
 export function netRowChanges(

@@ -17,7 +17,7 @@ export interface StreamRequest extends ScopedRequest {
   readonly scope: Filter;
   /** The filter of the request, and "not deleted". */
   readonly filter: Filter;
-  /** Settles when the caller has disconnected. */
+  /** Resolves or rejects when the caller has disconnected. */
   readonly disconnected: Promise<unknown>;
 }
 

@@ -137,7 +137,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     }
   }
 
-  /** Whether work in a state is to go on after a wait. */
+  /** Whether work in a state is to continue after a wait. */
   #isCurrent(state: SubscriptionState): boolean {
     return this.#state === state && !this.isClosed;
   }

@@ -1,8 +1,8 @@
 /**
  * Checks live streams for as long as it takes:
  * `deno task check-live [events] [seed] [only=schedules|worlds] [overlook=rule,rule] [option=value]`.
- * README.md says what the words mean. Each part takes so many events; what was wrong is told with
- * all that is needed to see it again.
+ * README.md says what the words mean. Each part takes so many events; a finding is reported
+ * with all that is needed to reproduce it.
  */
 import { checkStreams, explain } from "./schedules/check_streams.ts";
 import { rules } from "./worlds/findings.ts";
@@ -48,14 +48,14 @@ async function checkWorlds(engine: "sqlite" | "postgres", stopping: AbortSignal)
   if (engine === "postgres" && missingServer !== null) {
     return console.log(`worlds of ${engine} are skipped: ${missingServer}`);
   }
-  const evaluation = await runWorlds({
+  const outcome = await runWorlds({
     ...options,
     given: { ...given, engine },
     overlooked,
     stopping,
     report: (line) => console.log(line),
   });
-  const { failure, worlds, events, commits, comparisons, crashes, elapsedMs } = evaluation;
+  const { failure, worlds, events, commits, comparisons, crashes, elapsedMs } = outcome;
   if (failure !== null) end(failure);
   if (stopping.aborted) end(`stopped after ${events} events`);
   console.log(

@@ -21,7 +21,7 @@ export class EventSourceParser {
   #line = "";
   #isAtStart = true;
   /** The last line ended with CR: an LF that comes next belongs to that end. */
-  #isBehindReturn = false;
+  #isAfterReturn = false;
   #type = "";
   #data: string[] = [];
   #hasId = false;
@@ -35,7 +35,7 @@ export class EventSourceParser {
     this.#idBuffer = lastEventId;
   }
 
-  /** What a client that comes back sends. */
+  /** What a client sends when it resumes. */
   get lastEventId(): string {
     return this.#lastEventId;
   }
@@ -53,17 +53,17 @@ export class EventSourceParser {
     this.#isAtStart = false;
     for (let at = start; at < text.length; at++) {
       const sign = text[at];
-      if (sign === "\n" && this.#isBehindReturn && at === start) {
-        this.#isBehindReturn = false;
+      if (sign === "\n" && this.#isAfterReturn && at === start) {
+        this.#isAfterReturn = false;
         start = at + 1;
         continue;
       }
-      this.#isBehindReturn = false;
+      this.#isAfterReturn = false;
       if (sign !== "\n" && sign !== "\r") continue;
       this.#takeLine(this.#line + text.slice(start, at));
       this.#line = "";
       start = at + 1;
-      this.#isBehindReturn = sign === "\r";
+      this.#isAfterReturn = sign === "\r";
     }
     this.#line += text.slice(start);
   }

@@ -14,11 +14,11 @@ export interface CrashVerdict {
   readonly truth: ReadonlyMap<number, string>;
   /** For each kind of reader the rows that it lacks, or holds wrongly, once all is quiet. */
   readonly wrong: Readonly<Record<string, number>>;
-  /** For each kind of reader the reasons for which it was told to begin anew. */
+  /** For each kind of reader, the reasons of its invalidations. */
   readonly invalidations: Readonly<Record<string, readonly string[]>>;
 }
 
-/** How the server goes away and comes back, while streams are open. */
+/** How the server stops and starts again, while streams are open. */
 export type Outage = (service: Service, streams: ReadonlyMap<string, Fold>) => Promise<void>;
 
 const notes = table("notes", { id: integer().primaryKey(), title: text() });
@@ -149,7 +149,7 @@ async function evaluate(
   const truth = new Map(rows.map(([id, title]) => [Number(id), String(title)]));
   const wrongIn = ({ count, rows, stream }: Fold, name: string) => {
     if (count() !== null) return Math.abs((count() ?? 0) - truth.size);
-    // Who resumes goes on with what it had, unless it is told to begin anew.
+    // A client that resumes keeps what it had, unless it is invalidated.
     const isFreshStart = stream.text.includes("event: invalidate");
     const held = new Map([...name.startsWith("resumed") && !isFreshStart ? known : [], ...rows]);
     const ids = new Set([...truth.keys(), ...held.keys()]);
@@ -166,7 +166,7 @@ async function evaluate(
   };
 }
 
-/** Asks again and again, for a while. */
+/** Tries repeatedly, for a while. */
 export async function eventually(
   evaluateInDatabase: () => boolean | Promise<boolean>,
 ): Promise<void> {

@@ -116,7 +116,7 @@ testUnless(
 
 testUnless(
   missingPostgres,
-  "postgres: what stands after a crash is where the log of several processes goes on",
+  "postgres: after a crash the log of several processes continues from what was kept",
   async () => {
     await using server = await startMortalPostgres();
     const scratch = await createScratchDatabase(server.url);

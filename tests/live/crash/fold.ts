@@ -7,13 +7,13 @@ export interface Fold {
   readonly rows: ReadonlyMap<number, string>;
   /** The last answer of a live aggregate; null before one came. */
   readonly count: () => number | null;
-  /** The reasons why it was told to begin anew. */
+  /** The reasons of its invalidations. */
   readonly invalidations: readonly string[];
   /** Whether the snapshot is whole. */
   readonly isSynced: () => boolean;
 }
 
-/** Applies the events of a stream as they come, as the documents tell a client to. */
+/** Applies the events of a stream as they arrive, as the documents describe it. */
 export function fold(stream: EventStream): Fold {
   const rows = new Map<number, string>();
   const invalidations: string[] = [];

@@ -10,15 +10,15 @@ const script = new URL("service_process.ts", import.meta.url).pathname;
 const server = testPostgres();
 const writers = 8;
 
-/** A position that a stream has told, and the rows that it had told of up to there. */
-interface Mark {
+/** A position that a stream has sent, and the rows that it had sent up to there. */
+interface ResumePoint {
   readonly token: string;
   readonly known: ReadonlySet<string>;
 }
 
 testUnless(
   null,
-  "sqlite: kill -9, 20 times: what was acknowledged is told from any earlier position on",
+  "sqlite: kill -9, 20 times: acknowledged writes are sent from any earlier position on",
   async () => {
     await using folder = await scratchFolder();
     await killAgainAndAgain(`sqlite:${folder.path}/a.db`, 20);
@@ -27,7 +27,7 @@ testUnless(
 
 testUnless(
   "missing" in server ? server.missing : null,
-  "postgres: kill -9, 3 times: what was acknowledged is told from any earlier position on",
+  "postgres: kill -9, 3 times: acknowledged writes are sent from any earlier position on",
   async () => {
     if ("missing" in server) throw new Error(server.missing);
     const scratch = await createScratchDatabase(server.url);
@@ -42,39 +42,39 @@ testUnless(
 async function killAgainAndAgain(url: string, rounds: number): Promise<void> {
   const chance = new Chance(rounds);
   const acknowledged = new Set<string>();
-  const resumeTokens: Mark[] = [];
+  const points: ResumePoint[] = [];
   for (let round = 0; round <= rounds; round++) {
     await using child = startChild([script, url]);
     const base = `http://127.0.0.1:${(await child.printed(/port (\d+)/))[1]}/api/marks`;
     using client = Deno.createHttpClient({ poolMaxIdlePerHost: 2 * writers });
     const service = { base, client };
-    if (round === 0) resumeTokens.push(await begin(service));
-    // Behind everything that the killed server may have left.
+    if (round === 0) points.push(await begin(service));
+    // After everything that the killed server may have left.
     const end = `end-${round}`;
     assert(await write(service, [end]));
     acknowledged.add(end);
-    const first = resumeTokens[0];
-    const last = resumeTokens.at(-1);
+    const first = points[0];
+    const last = points.at(-1);
     if (first === undefined || last === undefined) throw new Error("There is a position");
-    for (const resumeToken of new Set([first, chance.pick(resumeTokens), last])) {
-      const sent = await tellUntil(service, resumeToken, end);
+    for (const point of new Set([first, chance.pick(points), last])) {
+      const sent = await readUntilRow(service, point, end);
       assertEquals(
         [...acknowledged].filter((id) => !sent.has(id)),
         [],
-        `behind ${resumeToken.token}`,
+        `after ${point.token}`,
       );
       assertEquals([...sent].filter((id) => id.includes("undone")), []);
       const halves = [...sent].filter((id) => /^pair.*-[12]$/.test(id) && !sent.has(otherHalf(id)));
-      assertEquals(halves, [], "told by half");
+      assertEquals(halves, [], "sent by half");
     }
     if (round === rounds) break;
     const before = acknowledged.size;
-    const following = follow(service, last, resumeTokens);
+    const following = follow(service, last, points);
     await writeUntilKilled(service, round, acknowledged, () => child.signal("SIGKILL"));
     await following;
     assert(acknowledged.size > before, "nothing was acknowledged before the kill");
   }
-  assert(resumeTokens.length > rounds, `only ${resumeTokens.length} positions were tried`);
+  assert(points.length > rounds, `only ${points.length} positions were tried`);
 }
 
 interface Service {
@@ -83,21 +83,21 @@ interface Service {
 }
 
 /** Where an empty table ends. */
-async function begin(service: Service): Promise<Mark> {
+async function begin(service: Service): Promise<ResumePoint> {
   for await (const { token } of blocks(service, "")) {
     if (token !== "") return { token, known: new Set() };
   }
   throw new Error("The stream has ended");
 }
 
-/** All that is told behind a position until a row is. */
-async function tellUntil(
+/** All that is sent after a position until a row is. */
+async function readUntilRow(
   service: Service,
-  resumeToken: Mark,
+  point: ResumePoint,
   end: string,
 ): Promise<ReadonlySet<string>> {
-  const sent = new Set(resumeToken.known);
-  for await (const { id, type } of blocks(service, resumeToken.token)) {
+  const sent = new Set(point.known);
+  for await (const { id, type } of blocks(service, point.token)) {
     assert(type !== "invalidate", "a position is good for as long as changes are kept");
     if (id !== null) sent.add(id);
     if (id === end) return sent;
@@ -106,12 +106,12 @@ async function tellUntil(
 }
 
 /** Follows until the server is gone, and notes every position on the way. */
-async function follow(service: Service, from: Mark, resumeTokens: Mark[]): Promise<void> {
+async function follow(service: Service, from: ResumePoint, points: ResumePoint[]): Promise<void> {
   const known = new Set(from.known);
   try {
     for await (const { id, token } of blocks(service, from.token)) {
       if (id !== null) known.add(id);
-      else if (token !== "") resumeTokens.push({ token, known: new Set(known) });
+      else if (token !== "") points.push({ token, known: new Set(known) });
     }
   } catch (error) {
     // The kill.
@@ -119,18 +119,18 @@ async function follow(service: Service, from: Mark, resumeTokens: Mark[]): Promi
   }
 }
 
-interface Told {
+interface Received {
   readonly type: string | null;
   readonly id: string | null;
   readonly token: string;
 }
 
-async function* blocks({ base, client }: Service, token: string): AsyncGenerator<Told> {
+async function* blocks({ base, client }: Service, token: string): AsyncGenerator<Received> {
   const headers: Record<string, string> = token === "" ? {} : { "last-event-id": token };
   const aborting = new AbortController();
   const response = await fetch(`${base}/subscribe`, { client, headers, signal: aborting.signal });
   assertEquals(response.status, 200);
-  const waiting: Told[] = [];
+  const waiting: Received[] = [];
   const parser = new EventSourceParser(({ event, lastEventId }) => {
     const data = event === null ? null : JSON.parse(event.data);
     waiting.push({ type: event?.type ?? null, id: data?.item?.id ?? null, token: lastEventId });
@@ -145,7 +145,7 @@ async function* blocks({ base, client }: Service, token: string): AsyncGenerator
   }
 }
 
-/** Every writer goes on until the server dies under it. */
+/** Every writer continues until its server dies. */
 async function writeUntilKilled(
   service: Service,
   round: number,

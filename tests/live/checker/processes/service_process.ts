@@ -1,4 +1,4 @@
-/** A service with streams in a process of its own: one to be killed, or to be measured. */
+/** A service with streams in a separate process: to be killed, or to be measured. */
 import { createApp } from "../../../../src/app.ts";
 import { openDatabase } from "../../../../src/db/open_database.ts";
 import { all } from "../../../../src/filter/builders.ts";

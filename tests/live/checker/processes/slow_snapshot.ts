@@ -18,7 +18,7 @@ export interface SlowSnapshot {
   readonly busyMs: number;
 }
 
-/** Lets somebody read all rows of a table at a pace, while others go on asking for pages. */
+/** Lets one client read all rows of a table at a pace, while others request pages. */
 export async function readSlowly(rows: number, bytesPerSecond: number): Promise<SlowSnapshot> {
   await using folder = await scratchFolder();
   const url = `sqlite:${folder.path}/a.db`;

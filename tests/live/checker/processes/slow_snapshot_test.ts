@@ -4,7 +4,7 @@ import { readSlowly } from "./slow_snapshot.ts";
 
 testUnless(
   Deno.build.os === "linux" ? null : "memory is read from /proc",
-  "a snapshot of 100,000 rows for a reader at 1 MB/s takes under 150 MB, and nobody else waits",
+  "a snapshot of 100,000 rows for a reader at 1 MB/s takes under 150 MB, and no other client waits",
   async () => {
     const { rows, bytes, elapsedMs, peakMegabytes, idleMs, busyMs } = await readSlowly(
       100_000,

@@ -5,12 +5,12 @@ import type { Instance } from "./instance.ts";
 import { type UserName, users } from "./world.ts";
 import { codes, maxThings, patch, thing, without } from "./write_values.ts";
 
-/** Writes by the API as somebody; gives what was wrong with the answer, if anything was. */
+/** Writes by the API as a user; returns what was wrong with the answer, if anything was. */
 export async function writeByApi(instance: Instance, chance: Chance): Promise<string | null> {
   const user = chance.pick(users);
   const [method, path, body] = chance.once(6) ? partsRequest(chance) : thingsRequest(chance);
   const reply = await send(instance, user, method, path, body);
-  // Whoever waits too long for others is told to come back.
+  // A write that waits too long for others is refused, to be tried again.
   if (reply.status < 500 || reply.status === 503) return null;
   return `${method} ${path} ${writeJson(body)} was answered ${reply.status} ${reply.body}`;
 }
@@ -69,7 +69,7 @@ function someThings(chance: Chance): string {
   return chance.pick([`id=between=(${low},${high})`, `age>${low}`, `ownerId==ada`, "ok==true"]);
 }
 
-/** Asks as a client does. */
+/** Sends a request as a client does. */
 export function send(
   instance: Instance,
   user: UserName,

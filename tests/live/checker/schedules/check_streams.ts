@@ -13,7 +13,7 @@ export interface CheckOptions {
   /** What is put in the place of a sound part. */
   readonly fault?: Fault;
   readonly spoil?: SimulationOptions["spoil"];
-  /** Told after each run. */
+  /** Called after each run. */
   readonly report?: (events: number) => void;
 }
 
@@ -28,7 +28,7 @@ export interface Verdict {
 
 const stepsOfRun = 720;
 
-/** Runs one simulation after the other, each with a seed of its own. */
+/** Runs one simulation after the other, each with another seed. */
 export async function checkStreams(options: CheckOptions): Promise<Verdict> {
   const { events: wanted, maxMs, report } = options;
   const folder = await makeFolder();

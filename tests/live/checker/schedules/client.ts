@@ -22,7 +22,7 @@ export interface ClientOptions {
   readonly isTotal: boolean;
 }
 
-/** A connection: it takes what comes as far as somebody asks for it. */
+/** A connection: it takes bytes as far as they are requested. */
 interface Connection {
   readonly instance: Instance;
   readonly leaving: PromiseWithResolvers<void>;
@@ -32,12 +32,12 @@ interface Connection {
   /** Has come, and was not looked at. */
   unread: Uint8Array[];
   isReading: boolean;
-  /** Something was looked at: the first of it says whether the client must begin anew. */
+  /** A block was taken: the first one says whether the client must begin again. */
   hasBegun: boolean;
   isOver: boolean;
 }
 
-/** A client that connects, reads, stalls and goes away as it is told to. */
+/** A client that connects, reads, stalls and disconnects as the simulation says. */
 export class Client {
   readonly interest: Interest;
   readonly replica: Replica;
@@ -47,7 +47,7 @@ export class Client {
   onToken: (token: string) => void = () => {};
   readonly #options: ClientOptions;
   #connection: Connection | null = null;
-  /** The rows that are followed, as far as memory can tell. */
+  /** The rows that are followed, as far as memory knows. */
   #filter: Filter | null = null;
 
   /** Is away. */
@@ -112,7 +112,7 @@ export class Client {
     this.#open(connection).catch((error) => this.#fail(connection, error));
   }
 
-  /** Asks for bytes, where none are there and none were asked for. */
+  /** Requests bytes, where none are there and none were requested. */
   evaluateInDatabase(): void {
     const connection = this.#connection;
     if (connection === null || connection.reader === null || connection.isReading) return;
@@ -131,7 +131,7 @@ export class Client {
     const [first, ...rest] = connection?.unread ?? [];
     if (connection === null) return false;
     if (first === undefined) {
-      // The server has ended the stream: the client comes back with what it knows.
+      // The server has ended the stream: the client resumes with what it knows.
       if (connection.isOver) this.#connection = null;
       return false;
     }
@@ -175,7 +175,7 @@ export class Client {
   }
 
   #filterOf(request: SubscribeRequest | undefined): Filter | null {
-    if (request === undefined) throw new Error("The hub was not asked");
+    if (request === undefined) throw new Error("The hub was not called");
     const filter = and(request.scope, request.filter);
     return walks(filter) ? null : filter;
   }

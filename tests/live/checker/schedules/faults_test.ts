@@ -84,7 +84,7 @@ const wrongs: readonly Wrong[] = [
     },
   },
   {
-    what: "a position stands behind a page that is not the last",
+    what: "a position follows a page that is not the last",
     replace: () =>
       replaced(
         SnapshotReader.prototype,
@@ -99,7 +99,7 @@ const wrongs: readonly Wrong[] = [
       ),
   },
   {
-    what: "the frontier of a snapshot lags a page behind",
+    what: "the frontier of a snapshot lags by a page",
     replace: () =>
       replaced(
         SnapshotReader.prototype,
@@ -120,7 +120,7 @@ const wrongs: readonly Wrong[] = [
         ...logMethods(log),
         async readAt(statement) {
           const page = await log.readAt(statement);
-          // Meanwhile somebody writes.
+          // Time for other writes.
           for (let turn = 0; turn < 30; turn++) await new Promise(setImmediate);
           return { ...page, position: await log.end() };
         },
@@ -156,14 +156,15 @@ const wrongs: readonly Wrong[] = [
       replaced(EventRenderer.prototype, "text", (text) =>
         function (this: EventRenderer, event) {
           const written = text.call(this, event);
-          // Rows are readonly for everybody but this fault.
+          // Rows are readonly for all code but this fault.
           const row = event.rowChange.after?.row as Record<string, unknown> | undefined;
           if (row !== undefined) row["title"] = null;
           return written;
         }),
   },
   {
-    what: "who was away is told the last change of a row, without what the row was before",
+    what:
+      "a client that was away receives the last change of a row, without what the row was before",
     replace: () =>
       replaced(
         ChangeHistory.prototype,
@@ -244,10 +245,10 @@ type Verdict = (
   image: RowImage,
 ) => boolean | undefined;
 
-function decidingBy(compile: (filter: Filter) => InMemoryMatcher, evaluation: Verdict) {
+function decidingBy(compile: (filter: Filter) => InMemoryMatcher, verdict: Verdict) {
   return (filter: Filter): InMemoryMatcher => {
     if (filter.kind === "and" || filter.kind === "or") {
-      const terms = filter.terms.map(decidingBy(compile, evaluation));
+      const terms = filter.terms.map(decidingBy(compile, verdict));
       const settling = filter.kind === "or";
       return (image) => {
         const answers = terms.map((decide) => decide(image));
@@ -257,7 +258,7 @@ function decidingBy(compile: (filter: Filter) => InMemoryMatcher, evaluation: Ve
     }
     const sound = compile(filter);
     if (filter.kind !== "compare") return sound;
-    return (image) => evaluation(filter, image) ?? sound(image);
+    return (image) => verdict(filter, image) ?? sound(image);
   };
 }
 

@@ -4,7 +4,7 @@ import { logMethods } from "../../log_methods.ts";
 import type { Chance } from "../chance.ts";
 
 /**
- * Where what is under way waits until it is let on, so that whoever holds the gate decides what
+ * Where pending work waits until it may continue, so that the holder of the gate decides what
  * happens before what. An open gate lets everything pass at once.
  */
 export class Gate {
@@ -40,7 +40,7 @@ export class Gate {
   }
 }
 
-/** The log behind a gate, which each question passes twice: before the database and after it. */
+/** A log with a gate, which each query passes twice: before the database and after it. */
 export function gatedLog(log: ChangeLog, semaphore: Gate): ChangeLog {
   async function evaluateInDatabase<T>(question: () => Promise<T>): Promise<T> {
     await semaphore.pass();

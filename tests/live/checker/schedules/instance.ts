@@ -34,7 +34,7 @@ export interface Instance {
   readonly db: Database;
   /** Without a gate. */
   readonly log: ChangeLog;
-  /** What a stream was opened for, by what tells that its client is gone. */
+  /** The requests of streams, by the promises of their disconnections. */
   readonly requests: ReadonlyMap<Promise<unknown>, SubscribeRequest>;
   /** Never rejects for the caller's faults. */
   answer(request: Request, gone?: Promise<unknown>): Promise<Reply>;

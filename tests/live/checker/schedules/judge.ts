@@ -10,11 +10,11 @@ interface Ledger {
 }
 
 /** What a judge knows of. */
-export interface JudgeOptions {
+export interface EventCheckOptions {
   readonly clients: readonly Client[];
   readonly truth: Truth;
   readonly positions: Positions;
-  /** Told what was heard. */
+  /** Called with what was received. */
   readonly trace: ((line: string) => void) | undefined;
 }
 
@@ -26,11 +26,11 @@ export class Evaluate {
   readonly #trace: ((line: string) => void) | undefined;
   readonly #ledgers = new Map<Client, Ledger>();
   #failure: string | null = null;
-  /** A log that began anew tells what it has of itself, and not each change. */
+  /** A log that began again has what is left of the changes, and not each. */
   hasNewLife = false;
 
   /** Nothing was wrong yet. */
-  constructor({ clients, truth, positions, trace }: JudgeOptions) {
+  constructor({ clients, truth, positions, trace }: EventCheckOptions) {
     this.#clients = clients;
     this.#truth = truth;
     this.#positions = positions;
@@ -42,12 +42,12 @@ export class Evaluate {
     return this.#failure;
   }
 
-  /** Those who read everything at once, and are told every change. */
+  /** The clients that read everything at once, and receive every change. */
   get prompt(): readonly Client[] {
     return [...this.#ledgers.keys()];
   }
 
-  /** A prompt client is told everything from now on. */
+  /** A prompt client receives everything from now on. */
   openLedger(client: Client): void {
     this.#ledgers.set(client, { since: -1, lines: [] });
   }
@@ -110,7 +110,7 @@ export class Evaluate {
   /** Something is wrong with a client. */
   failAt(client: Client | undefined, text: string): void {
     const { user, place, filter } = client?.interest ?? { user: "", place: "", filter: "" };
-    const name = client === undefined ? "somebody" : `client ${this.#clients.indexOf(client)}`;
+    const name = client === undefined ? "a client" : `client ${this.#clients.indexOf(client)}`;
     this.fail(`${name} (${user}, ${place} where ${filter || "anything"}): ${text}`);
   }
 

@@ -1,7 +1,7 @@
 import type { Change, ChangeLog, Position, Step } from "../../../../src/db/changes/change_log.ts";
 import { logMethods } from "../../log_methods.ts";
 
-/** How somebody may read a log of Postgres who has not thought of everything. */
+/** Naive ways to read a log of Postgres. */
 export type NaiveReader = "number" | "horizon, then number" | "horizon, by transaction" | "horizon";
 
 /**
@@ -16,7 +16,7 @@ export function naiveLog(log: ChangeLog, reader: NaiveReader): ChangeLog {
     async next(from) {
       const step = await wholeStep(log, from);
       if (step === null || step.to?.kind !== "snapshot") return step;
-      // Whoever begins at a token knows nothing yet.
+      // A client that begins at a token knows nothing yet.
       const state = states.get(from) ?? { held: [], last: -1 };
       const { changes, ...next } = given(reader, state, step.changes, step.to.xmin);
       states.set(step.to, next);

@@ -3,13 +3,13 @@ import type { Client, Interest } from "./client.ts";
 import type { Instance } from "./instance.ts";
 import { send } from "./api_writes.ts";
 
-/** What a list gives at one moment, for all who ask then. */
+/** What a list gives at one moment, for all clients that need it then. */
 export interface ListOracle {
   /** What is wrong with what a client holds; null where nothing is. */
   differenceOf(client: Client): Promise<string | null>;
 }
 
-/** Asks once for each interest. */
+/** Requests each list once. */
 export function listOracle(instance: Instance): ListOracle {
   const known = new Map<string, Promise<ReadonlyMap<string, string>>>();
   return {

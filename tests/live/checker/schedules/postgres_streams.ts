@@ -259,12 +259,12 @@ class PostgresCheck {
     }
     const isNew = (change: Change) => !this.#log.covers(since, change);
     const expected = this.#truth.eventsAfter(isNew, place, filter);
-    const behind = heard.filter(({ seq }) => this.#truth.isWhere(seq, isNew));
-    const lines = behind.map(({ type, id, seq }) => `${type} ${id} ${seq}`);
+    const later = heard.filter(({ seq }) => this.#truth.isWhere(seq, isNew));
+    const lines = later.map(({ type, id, seq }) => `${type} ${id} ${seq}`);
     if (lines.toSorted().join("; ") !== [...expected].toSorted().join("; ")) {
       this.#failAt(client, `it heard ${lines.join("; ")} and not ${expected.join("; ")}`);
     }
-    this.#requireWhole(client, behind);
+    this.#requireWhole(client, later);
   }
 
   /** The rows of one transaction stand together. */

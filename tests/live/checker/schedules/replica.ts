@@ -15,7 +15,7 @@ export interface Heard {
 
 /** What a replica needs to know of positions, which are closed to clients. */
 export interface Positions {
-  /** Whether `token` stands at or behind `earlier`. */
+  /** Whether `token` is at or after `earlier`. */
   includes(token: string, earlier: string): boolean;
   /** The last change that a token covers; null where positions are no numbers. */
   seqOf(token: string): number | null;
@@ -28,22 +28,22 @@ export interface ReplicaOptions {
   /** Whether positions order all changes. */
   readonly isTotal: boolean;
   /**
-   * Whether related rows decide about those that are followed. They are asked as they are now: just
-   * before an invalidation a stream may tell what a row would have been to them.
+   * Whether the filter reads related rows. They are evaluated as they are now: just before an
+   * invalidation a stream may send what a row would have been by them.
    */
   readonly walks: boolean;
 }
 
 /**
  * A client as the documents describe it: it keeps rows by id, drops what it has heard already, and
- * starts over when it is told to. It notes whatever a sound stream could not have told it.
+ * starts over when it is invalidated. It notes whatever a sound stream could not have sent.
  */
 export class Replica {
   /** Items by id, both as exact text. */
   readonly rows = new Map<string, string>();
   /** What was wrong, in words. */
   readonly faults: string[] = [];
-  /** What was heard since somebody looked; the looker empties it. */
+  /** What was received since the last look, which empties it. */
   heard: Heard[] = [];
   /** Where the client resumes. */
   token = "";
@@ -59,7 +59,7 @@ export class Replica {
   #lastSeq = -1;
   #highest = -1;
   #isAfterInvalidate = false;
-  /** It came back to a stream: it may be told of the end of rows that it never saw. */
+  /** It resumed a stream: rows may be removed that it never saw. */
   #isResumed = false;
   readonly #isTotal: boolean;
   readonly #walks: boolean;
@@ -82,7 +82,7 @@ export class Replica {
     return this.#isSynced && this.#repeatsUpTo < 0;
   }
 
-  /** Whether it was there all the time since it began, and so was told of each change. */
+  /** Whether it was connected all the time since it began, and so received each change. */
   get isConstant(): boolean {
     return this.#isSynced && !this.#isResumed;
   }
@@ -90,7 +90,7 @@ export class Replica {
   /** A connection begins; without a position it begins with everything. */
   connect(): void {
     this.#lastSeq = -1;
-    // Whoever was cut off may have heard more than its position says.
+    // A client that was cut off may have received more than its position says.
     if (this.token === "") this.#startOver();
     else {
       this.#isResumed = true;
@@ -98,8 +98,8 @@ export class Replica {
     }
   }
 
-  /** Takes a block of the stream; what it told, or nothing where it told nothing. */
-  take({ event, lastEventId, hasId }: Block): Heard["type"] | Told | null {
+  /** Takes a block of the stream; returns what was in it, or null. */
+  take({ event, lastEventId, hasId }: Block): Heard["type"] | Received | null {
     if (event === null) return hasId ? this.#takeToken(lastEventId) : null;
     if (hasId) this.#fault("a block of an event has an id");
     this.count++;
@@ -142,8 +142,8 @@ export class Replica {
   }
 
   #takePage({ items, hasMore }: Record<string, unknown>): "existing" {
-    if (this.#isSynced) this.#fault("a page behind the last one");
-    if (this.token !== "") this.#fault(`a page behind the position ${this.token}`);
+    if (this.#isSynced) this.#fault("a page after the last one");
+    if (this.token !== "") this.#fault(`a page after the position ${this.token}`);
     // A page holds a list of rows.
     for (const item of items as Record<string, unknown>[]) {
       const id = this.#idOf(item);
@@ -213,5 +213,5 @@ export class Replica {
   }
 }
 
-/** What a block without a change told. */
-export type Told = "existing" | { readonly reason: string };
+/** What a block without a change says. */
+export type Received = "existing" | { readonly reason: string };

@@ -36,7 +36,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
 }
 
 const clientCount = 36;
-/** The clients of the last server read everything at once, and are told every change. */
+/** The clients of the last server read everything at once, and receive every change. */
 const promptCount = 10;
 const stepsBetweenRests = 120;
 
@@ -231,7 +231,7 @@ class Simulation {
     await this.#parts.truth.learn();
     const epoch = Array.from({ length: 16 }, () => chance.below(16).toString(16)).join("");
     await run(this.#parts.db, `UPDATE "_service_meta" SET value = ? WHERE name = 'epoch'`, epoch);
-    await this.#parts.truth.beginAnew();
+    await this.#parts.truth.beginAgain();
     this.#evaluate.hasNewLife = true;
   }
 
@@ -247,7 +247,7 @@ class Simulation {
     for (const client of this.#clients) this.#evaluate.check(client);
   }
 
-  /** Nobody writes until everybody has heard everything. */
+  /** No writes until every client has received everything. */
   async #rest(chance: Chance): Promise<void> {
     for (const { semaphore } of this.#servers) semaphore.open();
     await this.#parts.truth.learn();
@@ -299,7 +299,7 @@ class Simulation {
     if (fault !== undefined) this.#evaluate.fail(`observed: ${Deno.inspect(fault)}`);
   }
 
-  /** Streams that are open are told within a minute, and those who are away when they come back. */
+  /** Open streams are invalidated within a minute, and others when their clients resume. */
   async #changeGrants(chance: Chance): Promise<void> {
     const user = chance.pick(["ada", "bob"] as const);
     for (const client of this.#clients) if (chance.once(2)) client.disconnect();

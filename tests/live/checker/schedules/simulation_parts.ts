@@ -15,12 +15,12 @@ import { createWorld, tables } from "./world.ts";
 /** One run over a SQLite file in which nothing happens by itself: the same seeds, the same run. */
 export interface SimulationOptions {
   readonly seed: number;
-  /** Each is a seed of its own, so that a run without some of them is still a run. */
+  /** Each is a separate seed, so that a run without some of them is still a run. */
   readonly steps: readonly number[];
   /** Where the file is made. */
   readonly folder: string;
   readonly fault?: Fault;
-  /** Told what is done, step by step. */
+  /** Called with each step that is done. */
   trace?(line: string): void;
   /** Spoils the database itself. */
   spoil?(db: Database): Promise<void>;

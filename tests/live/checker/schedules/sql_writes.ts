@@ -9,7 +9,7 @@ import type { Chance } from "../chance.ts";
 import { tables, undoneMark } from "./world.ts";
 import { codes, edited, maxThings, owners, thing, valueFor } from "./write_values.ts";
 
-/** Writes by SQL of its own, past all of the service; `between` runs before each statement. */
+/** Writes by plain SQL, past all of the service; `between` runs before each statement. */
 export async function writeBySql(
   db: Database,
   chance: Chance,

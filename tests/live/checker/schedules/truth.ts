@@ -54,11 +54,11 @@ export class Truth {
   }
 
   /** Another life of the log begins, with the same rows. */
-  async beginAnew(): Promise<void> {
+  async beginAgain(): Promise<void> {
     this.#position = await this.#log.end();
   }
 
-  /** Whether an event says what a change has done to somebody who sees these rows. */
+  /** Whether an event says what a change has done for a user who sees these rows. */
   faultOf({ type, id, seq, item }: Heard, place: Place, filter: Filter): string | null {
     const change = this.#bySeq.get(seq);
     if (change === undefined || change.table !== tables[place]) {
@@ -104,7 +104,7 @@ export class Truth {
     return ids.toSorted();
   }
 
-  /** One line for every event that the changes behind a position must have brought. */
+  /** One line for every event that the changes after a position must have brought. */
   eventsAfter(
     includes: (change: Change) => boolean,
     place: Place,

@@ -22,7 +22,7 @@ import { table } from "../../../../src/schema/table.ts";
 import { tableInfoOf } from "../../../../src/schema/table_like.ts";
 import { hiddenMark } from "../../../support/http.ts";
 
-/** A column of every kind, a mark of deletion, and one that nobody may see. */
+/** A column of every kind, a mark of deletion, and a hidden one. */
 export const things = table("things", {
   id: integer().primaryKey(),
   ownerId: text().as("owner_id"),
@@ -60,10 +60,10 @@ export type Place = keyof typeof tables;
 export const users = ["ada", "bob", "root"] as const;
 export type UserName = typeof users[number];
 
-/** Whose rows each user may see beside those of nobody. May change while streams are open. */
+/** Whose rows each user may see beside those without an owner. May change while streams are open. */
 export type Grants = Map<UserName, readonly string[]>;
 
-/** As everybody begins. */
+/** As every user begins. */
 export function firstGrants(): Grants {
   return new Map([["ada", ["ada"]], ["bob", ["bob"]]]);
 }
@@ -107,12 +107,12 @@ export function thingsScope(user: string, grants: Grants): Filter {
 /** How the tables are served. */
 export function definitions(grants: Grants): readonly ResourceDefinition[] {
   const { secret: _secret, deletedAt: _deletedAt, ...shown } = columnsOf();
-  const everybody = { create: () => all(), update: () => all(), delete: () => all() };
+  const writers = { create: () => all(), update: () => all(), delete: () => all() };
   return [
     resource(things, {
       id: things.id,
       auth: {
-        ...everybody,
+        ...writers,
         read: ({ id }) => thingsScope(id, grants),
         subscribe: ({ id }) => thingsScope(id, grants),
       },
@@ -124,7 +124,7 @@ export function definitions(grants: Grants): readonly ResourceDefinition[] {
     resource(parts, {
       id: parts.code,
       auth: {
-        ...everybody,
+        ...writers,
         read: (user) => partsScope(user.id),
         subscribe: (user) => partsScope(user.id),
       },

@@ -53,7 +53,7 @@ export const edited = tables.things.columns.filter(({ name }) =>
 export function valueFor(column: ColumnInfo, chance: Chance): unknown {
   if (chance.once(6)) return null;
   if (column.name === "secret") return hiddenValue(chance.pick(["1", "22", "333"]));
-  // Small numbers are what filters ask for most.
+  // Filters compare with small numbers most often.
   if (column.kind === "integer" && !chance.once(4)) return chance.below(20);
   if (column.kind === "text" && !chance.once(3)) return chance.pick(["a", "A", "b", "ab", "É"]);
   return chance.pick(edgeValues[column.kind]);

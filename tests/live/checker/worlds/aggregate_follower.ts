@@ -43,7 +43,7 @@ export class AggregateFollower extends Follower {
   }
 
   /** Its answer is that of now; another one may be on its way all the same. */
-  settle(): void {
+  markRested(): void {
     this.#since = Math.max(this.#since, this.#rested);
     this.#rested = this.#options.history.now;
   }

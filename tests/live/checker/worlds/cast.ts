@@ -28,7 +28,7 @@ export interface Cast extends AsyncDisposable {
   elapsedMs(): number;
 }
 
-/** Services, each with a handle of its own. */
+/** Services, each with its own handle. */
 export async function startServices(
   url: string,
   { options, chance, sabotage }: {
@@ -77,7 +77,7 @@ export async function startServices(
   };
 }
 
-/** Somebody else's handle, which the services know nothing of. */
+/** The handle of another program, which the services know nothing of. */
 export function openOutside(url: string): Promise<Database> {
   return openDatabase(url);
 }

@@ -53,19 +53,19 @@ const wrongs: readonly Wrong[] = [
     sabotage: wire(/"id":\d+,(?="item")/g, () => ""),
   },
   {
-    what: "events have positions of their own",
+    what: "events have positions themselves",
     rules: ["members"],
     given: plain,
     sabotage: wire(/event: changed/g, (found) => `id: here\n${found}`),
   },
   {
-    what: "one change in thirty is told as an addition",
+    what: "one change in thirty is sent as an addition",
     rules: ["types"],
     given: plain,
     sabotage: wire(changeEvent, (found) => found.replaceAll("changed", "added"), 30),
   },
   {
-    what: "one event in fifty is told twice",
+    what: "one event in fifty is sent twice",
     rules: ["order"],
     given: plain,
     sabotage: wire(changeEvent, (found) => found + found, 50),
@@ -86,7 +86,7 @@ const wrongs: readonly Wrong[] = [
     ),
   },
   {
-    what: "what was taken back is told",
+    what: "a rolled back write is sent",
     rules: ["undone"],
     given: plain,
     sabotage: wire(/"title":"t-/g, () => '"title":"undone-', 3),
@@ -113,13 +113,13 @@ const wrongs: readonly Wrong[] = [
     ),
   },
   {
-    what: "where related rows decide, a row is told as it was",
+    what: "where related rows decide, a row is sent as it was",
     rules: ["leak"],
     given: { ...plain, scope: "relation" },
     replace: tellingTheStep,
   },
   {
-    what: "a row is told as it was before its change",
+    what: "a row is sent as it was before its change",
     rules: ["leak", "moments", "quiet"],
     given: plain,
     replace: tellingThePast,
@@ -199,7 +199,7 @@ testUnless(
       sabotage: {
         busyTimeoutMs: 1_500,
         spoil: async (db) => {
-          // Kept over a recovery, it does not tell that there was one.
+          // Kept over a recovery, it does not show that there was one.
           await run(db, `ALTER TABLE IF EXISTS "_service_epoch" SET LOGGED`);
         },
       },
@@ -229,7 +229,7 @@ async function requireCaught(
   console.log(`${rule} after ${events} events, ${Math.round(elapsedMs)} ms`);
 }
 
-/** What is judged by the database of now is told as the step has it. */
+/** Rows that the present database decides are sent as the step has them. */
 function tellingTheStep(): Disposable {
   const { matchRow: meet, evaluate } = RelatedFilterDispatch.prototype;
   const met = new WeakMap<RelatedFilterDispatch, RowChange[]>();
@@ -266,7 +266,7 @@ function tellingThePast(): Disposable {
   EventRenderer.prototype.add = function (event) {
     const { rowChange } = event;
     const { before, after } = rowChange;
-    // Passages are readonly for everybody but this fault.
+    // Row changes are readonly for all code but this fault.
     if (before !== null && after !== null) Object.assign(rowChange, { after: before });
     return sound.call(this, event);
   };

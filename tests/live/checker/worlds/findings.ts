@@ -6,13 +6,13 @@ export const rules = [
   "members",
   /** `added` and `changed` carry `id` beside `seq`. */
   "ids",
-  /** What was taken back is told to nobody. */
+  /** A rolled back write is sent to no client. */
   "undone",
   /** No event carries a row that this user could not have listed since the step. */
   "leak",
   /** The same of rows that are included. */
   "leak-included",
-  /** `added` tells of what the client does not hold, `changed` and `removed` of what it holds. */
+  /** `added` names rows that the client does not hold, `changed` and `removed` rows that it holds. */
   "types",
   /** `seq` grows for each row. */
   "order",
@@ -26,7 +26,7 @@ export const rules = [
   "aggregate-quiet",
   /** What a list shows is what the tables hold and the rights allow. */
   "list",
-  /** The service observes no fault of its own. */
+  /** The service observes no internal fault. */
   "observed",
   /** Writes are answered. */
   "writes",
@@ -35,7 +35,7 @@ export const rules = [
 /** One of them. */
 export type Rule = typeof rules[number];
 
-/** What was wrong, and with whom. */
+/** What was wrong, and for which client. */
 export interface Finding {
   readonly rule: Rule;
   readonly text: string;

@@ -10,17 +10,17 @@ export interface FollowerOptions {
   readonly wire?: () => (text: string) => string;
 }
 
-/** A client that keeps its stream open, and is told what comes. */
+/** A client that keeps its stream open, and takes its events. */
 export abstract class Follower {
   /** Who it is, in words. */
   abstract readonly name: string;
-  /** Where it asks. */
+  /** Where it sends its requests. */
   protected abstract readonly path: string;
   protected abstract readonly user: string;
   protected readonly findings: Findings;
   /** Where it resumes. */
   token = "";
-  /** How many events it was told. */
+  /** The number of its events. */
   count = 0;
   /** How often something came. */
   blocks = 0;
@@ -96,7 +96,7 @@ export abstract class Follower {
     );
     if (response.status !== 200 || response.body === null) {
       const text = await response.text();
-      // There is too much to do, or the database is away: it comes back.
+      // The service is overloaded, or the database is away: it tries again.
       if (![429, 503].includes(response.status)) {
         this.findings.add("opens", `${this.name} is answered ${response.status} ${text}`);
       }
@@ -122,7 +122,7 @@ export abstract class Follower {
   }
 }
 
-/** Where the rows of an interest are asked for. */
+/** Where the rows of an interest are requested. */
 export function listPath(interest: Interest): string {
   return `/api/${interest.place}?limit=100&${queryOf(interest)}`.replace(/&$/, "");
 }

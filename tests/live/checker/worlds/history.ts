@@ -57,7 +57,7 @@ export class History {
     return state;
   }
 
-  /** Adds the moments within a transaction, and the one behind it. */
+  /** Adds the moments within a transaction, and the one after it. */
   add(inner: readonly State[], state: State): void {
     for (const one of [...inner, state]) {
       this.#states.push(one);

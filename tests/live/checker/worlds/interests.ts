@@ -21,7 +21,7 @@ export interface Interest {
   readonly include: string;
 }
 
-/** An aggregate that somebody follows. */
+/** An aggregate that a client follows. */
 export interface Question {
   readonly user: UserName;
   readonly condition: Condition;
@@ -60,7 +60,7 @@ export function randomQuestions(chance: Chance, count: number): readonly Questio
   }));
 }
 
-/** How a resource is asked for it. */
+/** The query of a resource for it. */
 export function queryOf({ condition, select, include }: Interest): string {
   const query = new URLSearchParams();
   if (condition.text !== "") query.set("filter", condition.text);
@@ -69,7 +69,7 @@ export function queryOf({ condition, select, include }: Interest): string {
   return query.toString().replaceAll("+", "%20");
 }
 
-/** How an aggregate is asked for it; the sum may not stand twice. */
+/** The query of an aggregate for it; the sum may not stand twice. */
 export function questionQuery({ condition, groupBy, more }: Question): string {
   const sum = /&sum=(\w+)/.exec(more)?.[1];
   const rest = more.replace(/&sum=\w+/, "");

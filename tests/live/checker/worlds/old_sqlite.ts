@@ -1,4 +1,4 @@
-/** Another program that writes to a SQLite file, with a SQLite of its own. */
+/** Another program that writes to a SQLite file, with its own build of SQLite. */
 export interface OldSqlite {
   /** Runs one statement, committed by itself; rejects with {@link Refused}. */
   run(sql: string): Promise<void>;
@@ -95,7 +95,7 @@ export function openOldSqlite(program: OldProgram, path: string): OldSqlite {
       );
       let said = "";
       for (let line = await answers(); line !== end; line = await answers()) said += line;
-      // The shell writes what it refuses before it goes on.
+      // The shell prints what it refuses before it continues.
       said += errors.text.slice(before);
       if (said !== "") throw new Refused(said);
     },

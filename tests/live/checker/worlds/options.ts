@@ -6,7 +6,7 @@ export interface WorldOptions {
   readonly mode: "triggers" | "service";
   /** What decides about the rights to items, and with them to notes. */
   readonly scope: "own" | "relation" | "mixed";
-  /** Whether the links of items to tags are a resource with rights of its own. */
+  /** Whether the links of items to tags are a resource with separate rights. */
   readonly links: "served" | "unserved";
   /** Whether clients include related rows. */
   readonly includes: boolean;
@@ -20,7 +20,7 @@ export interface WorldOptions {
   readonly services: 1 | 2;
 }
 
-/** What of it is settled from outside. */
+/** The options that are given. */
 export type GivenOptions = { readonly [K in keyof WorldOptions]?: WorldOptions[K] | undefined };
 
 /** What this machine has. */
@@ -37,7 +37,7 @@ export function optionsOf(seed: number, machine: Machine, given: GivenOptions = 
   const isCrashing = chance.once(4);
   const crashes = given.crashes ?? (engine === "postgres" && mode === "triggers" && isCrashing);
   const writer = given.writer ?? writerOf({ engine, mode }, machine, chance);
-  // What others write is told from what a second service records by the time of it alone.
+  // Only the time distinguishes writes of others from those that a second service records.
   const services = given.services ?? (mode === "service" && writer !== "none" ? 1 : 2);
   return {
     engine,
@@ -57,7 +57,7 @@ function writerOf(
   { hasOldSqlite }: Machine,
   chance: Chance,
 ): WorldOptions["writer"] {
-  // What others write there is told by SQLite alone, as something that nobody knows.
+  // SQLite alone reports writes of others there, and not what was written.
   if (mode === "service" && engine === "postgres") return "none";
   const isAlone = mode === "service" && chance.once(2);
   if (isAlone) return "none";

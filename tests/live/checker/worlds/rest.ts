@@ -7,14 +7,14 @@ import { printRows } from "./sight.ts";
 import { macroturns, moment } from "./turns.ts";
 import type { WorldParts } from "./world.ts";
 
-/** The services have so much of their time to tell everything: less than until they look anew. */
+/** The services have so much of their time to send everything: less than until their next look. */
 const maxHandMs = 40_000;
 /** And so much of ours. */
 const maxRealMs = 15_000;
 
 /**
- * Nobody writes until every client holds what its list shows; those that do not get there are
- * findings. Gives how many were held against theirs.
+ * No writes until every client holds what its list shows; those that do not get there are
+ * findings. Returns how many were compared with theirs.
  */
 export async function compare(parts: WorldParts, app: () => App): Promise<number> {
   const { rows, aggregates, cast, findings, plan: { options, sabotage } } = parts;
@@ -42,7 +42,7 @@ export async function compare(parts: WorldParts, app: () => App): Promise<number
       handMs += ms;
     } else await moment();
   }
-  for (const one of [...rows, ...aggregates]) one.settle();
+  for (const one of [...rows, ...aggregates]) one.markRested();
   requireNoFault(parts);
   return rows.length + aggregates.length;
 }
@@ -103,7 +103,7 @@ async function differenceOf(
   return null;
 }
 
-/** A list without keys tells what its rows are, and not which. */
+/** A list without keys shows what its rows are, and not which. */
 function keylessDifference({ rows }: RowFollower, listed: readonly Listed[]): string | null {
   const held = [...rows.values()].map((item) => JSON.stringify(item)).toSorted().join("\n");
   const due = listed.map(({ text }) => text).toSorted().join("\n");
@@ -116,7 +116,7 @@ interface Listed {
   readonly text: string;
 }
 
-/** What lists show now; asked for once by all who follow the same. */
+/** What lists show now; requested once for all clients that follow the same. */
 class Lists {
   readonly #app: App;
   readonly #parts: WorldParts;

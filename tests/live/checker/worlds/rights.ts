@@ -9,7 +9,7 @@ import type { WorldOptions } from "./options.ts";
 import type { Row, State } from "./history.ts";
 import { items, itemTags, notes, type Place, projects, tags } from "./tables.ts";
 
-/** Who calls. `root` may see everything, and everybody may write. */
+/** The callers. `root` may see everything, and all of them may write. */
 export const users = ["u1", "u2", "u3", "root"] as const;
 /** One of them. */
 export type UserName = typeof users[number];
@@ -18,7 +18,7 @@ export type UserName = typeof users[number];
 export type ScopeKind = WorldOptions["scope"];
 
 /**
- * Whether somebody may see a row as a table has it at a moment: what the scopes below say, once
+ * Whether a user may see a row as a table has it at a moment: what the scopes below say, once
  * more and by hand.
  */
 export function maySee(

@@ -23,7 +23,7 @@ export interface RowFollowerOptions extends FollowerOptions {
 
 /**
  * A client as the documents describe it, that keeps rows by id, drops what it has heard already,
- * and starts over when it is told to. It checks what each event says against what could be listed.
+ * and starts over when it is invalidated. It checks what each event says against what could be listed.
  */
 export class RowFollower extends Follower {
   readonly interest: Interest;
@@ -36,7 +36,7 @@ export class RowFollower extends Follower {
   /** The last change that was heard of each row. */
   readonly #seqs = new Map<number, number>();
   #isSynced = false;
-  /** It came back: until the next rest it may be told again what it knows. */
+  /** It resumed: until the next rest it may receive again what it knows. */
   #mayRepeat = false;
   /** Whether it has been at rest since it came. */
   #hasRested = false;
@@ -77,7 +77,7 @@ export class RowFollower extends Follower {
    * It holds what it should, now that nothing happens. What had been on its way to it all the same
    * is there at the next rest: then it is held to what it knew at this one.
    */
-  settle(): void {
+  markRested(): void {
     this.#since = this.#rested;
     this.#rested = this.#options.history.now;
     this.#mayRepeat &&= !this.#hasRested;
@@ -91,8 +91,8 @@ export class RowFollower extends Follower {
   }
 
   protected begin(): void {
-    this.#sendChanges(`connects at ${this.token === "" ? "nothing" : "a position"}`);
-    // What is told again was to be seen when it happened.
+    this.#trace(`connects at ${this.token === "" ? "nothing" : "a position"}`);
+    // A repeated event may show a row of any moment since the token.
     this.#since = Math.min(this.#since, this.#sinceToken);
     this.#mayRepeat = true;
     this.#hasRested = false;
@@ -100,7 +100,7 @@ export class RowFollower extends Follower {
   }
 
   protected take({ event, lastEventId, hasId }: Block): void {
-    this.#sendChanges(event === null ? `position ${hasId}` : event.data.slice(0, 100));
+    this.#trace(event === null ? `position ${hasId}` : event.data.slice(0, 100));
     if (event === null) {
       if (hasId) this.#takeToken(lastEventId);
       return;
@@ -144,7 +144,7 @@ export class RowFollower extends Follower {
   }
 
   #takePage(data: Item): void {
-    if (this.#isSynced) this.#fault("types", "a page behind the last one");
+    if (this.#isSynced) this.#fault("types", "a page after the last one");
     // A page holds a list of rows.
     for (const [index, item] of (data["items"] as readonly Item[]).entries()) {
       // Where the items lack their keys, these stand beside them.
@@ -184,7 +184,7 @@ export class RowFollower extends Follower {
     if (!this.#isSynced) this.#fault("types", `${type} ${id} within a snapshot`);
     if (item !== undefined) this.#requireRight(item, id);
     if (seq <= known) {
-      if (!this.#mayRepeat) this.#fault("order", `${type} ${id} has ${seq} behind ${known}`);
+      if (!this.#mayRepeat) this.#fault("order", `${type} ${id} has ${seq} after ${known}`);
       return;
     }
     const isKnown = this.rows.has(id);
@@ -230,7 +230,7 @@ export class RowFollower extends Follower {
       // A relation is a row or a list of rows.
       for (const related of [value].flat() as Item[]) {
         const { user } = this.interest;
-        // What a row refers to may have been read behind another change of the row itself.
+        // A related row may have been read after another change of the row itself.
         const above = Array.isArray(value) ? id : null;
         if (!this.#options.grantedView.couldInclude(related, { user, place, above }, since)) {
           this.#fault(
@@ -255,17 +255,17 @@ export class RowFollower extends Follower {
     this.findings.add(rule, [...this.#story, `${this.name}: ${text}`].join("\n"));
   }
 
-  #sendChanges(line: string): void {
+  #trace(line: string): void {
     const { history } = this.#options;
     this.#story.push(`  ${history.now}, ${this.#since}: ${line}`);
     if (this.#story.length > toldLines) this.#story.shift();
   }
 }
 
-/** So much of what came before a finding is told with it. */
+/** So much of what came before a finding is reported with it. */
 const toldLines = 25;
 
-/** Pages of a snapshot are shared by all who ask for the same within this time. */
+/** Pages of a snapshot are shared by the streams that request the same within this time. */
 const maxSharedMs = 2_000;
 
 /** Where the rows below a name come from. */

@@ -21,9 +21,9 @@ export interface WorldsOptions {
   readonly given?: GivenOptions;
   readonly overlooked?: ReadonlySet<Rule>;
   readonly sabotage?: Sabotage;
-  /** Ends it in good order: a server of ours would go on. */
+  /** Ends it in good order: a server in this process would continue. */
   readonly stopping?: AbortSignal;
-  /** Told after each world. */
+  /** Called after each world. */
   report?(line: string): void;
 }
 
@@ -43,7 +43,7 @@ export interface WorldsVerdict {
 /** Why worlds of Postgres cannot be run here; null where they can. */
 export const missingServer: string | null = missingPostgres;
 
-/** Runs one world after the other, each with a seed of its own. */
+/** Runs one world after the other, each with another seed. */
 export async function runWorlds(options: WorldsOptions): Promise<WorldsVerdict> {
   const startedAt = performance.now();
   const total = { worlds: 0, events: 0, commits: 0, comparisons: 0, crashes: 0 };

@@ -18,11 +18,11 @@ export class Sight {
     this.#scope = scope;
   }
 
-  /** Whether a row as it is told could have been listed at a moment from `since` to now. */
+  /** Whether a row as it is sent could have been listed at a moment from `since` to now. */
   couldList(item: Record<string, unknown>, id: number, interest: Interest, since: number): boolean {
     const { user, place, condition, select, include } = interest;
     const names = select ?? readableColumns[place].map(([name]) => name);
-    // Where nothing else decides, each change of a transaction is told as it was.
+    // Where nothing else decides, each change of a transaction is sent as it was.
     const isPlain = include === "" && (user === "root" || this.isPlain(place));
     let last: Row | undefined;
     for (let index = this.#history.now; index >= since; index--) {
@@ -82,7 +82,7 @@ export class Sight {
     );
   }
 
-  /** What a row was, from moment to moment, for whoever has to understand a finding. */
+  /** What a row was, from moment to moment, for the reader of a finding. */
   biography(id: number, { place, user }: Interest): string {
     const lines: string[] = [];
     let last: Row | undefined;
@@ -118,12 +118,12 @@ export class Sight {
   #print(index: number, interest: Interest): string {
     const prints = this.#prints.get(interest) ?? new Map<number, string>();
     this.#prints.set(interest, prints);
-    const known = prints.get(index) ?? this.#printAnew(this.#history.at(index), interest);
+    const known = prints.get(index) ?? this.#printAgain(this.#history.at(index), interest);
     prints.set(index, known);
     return known;
   }
 
-  #printAnew(state: State, interest: Interest): string {
+  #printAgain(state: State, interest: Interest): string {
     const rows = this.rowsOf(state, interest);
     return printRows(rows.map((row) => [Number(row["id"]), row]), interest);
   }

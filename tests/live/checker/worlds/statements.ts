@@ -19,7 +19,7 @@ const counts = { projects: 5, items: 36, notes: 30, tags: 6, itemTags: 24 };
 export class Statements {
   readonly #chance: Chance;
   readonly #isSqlite: boolean;
-  /** Every text is another one, so that what was read tells when it was written. */
+  /** Every text is another one, so that a text that was read shows when it was written. */
   #texts = 0;
 
   /** For one engine. */
@@ -53,7 +53,7 @@ export class Statements {
     return this[place]();
   }
 
-  /** Statements that leave nothing behind, for within something that is taken back. */
+  /** Statements that leave nothing, for use within what is rolled back. */
   undone(): readonly string[] {
     return [
       `UPDATE items SET title = '${undoneMark}a' WHERE id < 20`,
@@ -63,8 +63,8 @@ export class Statements {
   }
 
   /**
-   * What somebody may see only until it goes to somebody else: the rows of a project are called one
-   * thing, then another, and then they have another owner.
+   * Rows that a user may see only until they belong to another user: the rows of a project are
+   * renamed twice, and then have another owner.
    */
   handover(): readonly string[] {
     const project = this.#id("projects");

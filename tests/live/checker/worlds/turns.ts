@@ -10,7 +10,7 @@ export function moment(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 1));
 }
 
-/** Runs `work`; where it waits for something, `meanwhile` makes way for it. */
+/** Runs `work`; where it waits for something, `meanwhile` runs in the meantime. */
 export async function unlessStuck(
   work: () => Promise<void>,
   meanwhile: () => Promise<void>,
@@ -19,10 +19,10 @@ export async function unlessStuck(
   const working = work().finally(() => {
     isOver = true;
   });
-  for (let turn = 0; turn < longestTurns && !isOver; turn++) await moment();
+  for (let turn = 0; turn < maxTurns && !isOver; turn++) await moment();
   if (!isOver) await meanwhile();
   await working;
 }
 
 /** Milliseconds, more or less. */
-const longestTurns = 30;
+const maxTurns = 30;

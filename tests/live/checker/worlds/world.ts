@@ -48,7 +48,7 @@ export interface WorldOutcome {
 }
 
 const interestCount = 30;
-/** So many follow the same: what is read and told once has to be right for all of them. */
+/** So many follow the same: what is read and sent once has to be right for all of them. */
 const followersOfEach = 3;
 const aggregateFollowers = 8;
 const bursts = 16;
@@ -186,7 +186,7 @@ class World {
     await this.#others.close();
   }
 
-  /** Some go away, some come back, some stop reading. */
+  /** Some clients disconnect, some resume, some stop reading. */
   #shake(): void {
     for (const follower of [...this.#parts.rows, ...this.#parts.aggregates]) {
       if (this.#chance.once(12)) {
@@ -217,20 +217,22 @@ class World {
     const writing = this.#writing;
     const app = this.#app();
     // A row that an open transaction holds is waited for.
-    const makeWay = () => this.#transactions.giveUp();
-    if (this.#chance.once(3)) return await unlessStuck(() => writeByApi(app, writing), makeWay);
+    const giveUpTransactions = () => this.#transactions.giveUp();
+    if (this.#chance.once(3)) {
+      return await unlessStuck(() => writeByApi(app, writing), giveUpTransactions);
+    }
     if (mode === "service" && (writer === "none" || this.#chance.once(2))) {
       return await writeByProcedure(app, writing);
     }
     if (this.#chance.once(12)) {
-      await makeWay();
+      await giveUpTransactions();
       const some = writing.statements.handover();
       return await writeEach((sql) => this.#runOutside(sql), some, writing);
     }
     await this.#writePast();
   }
 
-  /** Past the service, by whoever this world has. */
+  /** Past the service, by the writers that this world has. */
   async #writePast(): Promise<void> {
     const { plan: { options: { writer } } } = this.#parts;
     if (writer === "transactions") return await this.#transactions.step(this.#writing);

@@ -8,7 +8,7 @@ const seed = Number(Deno.env.get("SEED") ?? crypto.getRandomValues(new Uint32Arr
 for (const engine of ["sqlite", "postgres"] as const) {
   testUnless(
     engine === "postgres" ? missingServer : null,
-    `${engine}: whoever writes, streams are what lists are, from seed ${seed} on`,
+    `${engine}: whatever writes, streams show what lists show, from seed ${seed} on`,
     async () => {
       const options = { seed, events: 40_000, maxMs: 8_000, given: { engine } };
       const { failure, events, worlds, comparisons } = await runWorlds(options);

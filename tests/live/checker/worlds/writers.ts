@@ -17,7 +17,7 @@ export interface Writing {
   readonly findings: Findings;
   /** Looks at the tables: by a connection that sees what is committed. */
   readonly reader: Database;
-  /** Told what is written, line by line. */
+  /** Called with each line that is written. */
   note(line: string): void;
 }
 
@@ -45,7 +45,7 @@ export async function writeBySql(db: Database, writing: Writing): Promise<void> 
   history.add(inner, await history.read(writing.reader.driver));
 }
 
-/** A savepoint that is taken back; its rows are seen by nobody. */
+/** A savepoint that is rolled back; its rows are never visible. */
 export async function writeUndone(
   connection: Connection,
   { statements, note }: Writing,
@@ -59,7 +59,7 @@ export async function writeUndone(
   await run(connection, "RELEASE SAVEPOINT inner_part");
 }
 
-/** Some statements, each a commit of its own. */
+/** Some statements, each in its own commit. */
 export async function writeEach(
   run: (sql: string) => Promise<void>,
   some: readonly string[],
@@ -84,7 +84,7 @@ export async function writeByProcedure(app: App, writing: Writing): Promise<void
   await request(app, writing, { method: "POST", path: "/api/items/rpc/sql", body: { text } });
 }
 
-/** Writes by the API, as somebody. */
+/** Writes by the API, as a user. */
 export async function writeByApi(app: App, writing: Writing): Promise<void> {
   const { chance, statements } = writing;
   const id = () => 1 + chance.below(36);
