@@ -7,7 +7,7 @@ import { Session } from "node:inspector/promises";
 import { all, createApp, integer, openDatabase, resource, table, text } from "../mod.ts";
 
 /** The most files that a request of each kind may run. */
-const limits = { GET: 40, PATCH: 53 } as const;
+const limits = { GET: 40, PATCH: 48 } as const;
 
 const authors = table("authors", { id: integer().primaryKey(), name: text().notNull() });
 const notes = table("notes", {
@@ -20,7 +20,9 @@ const notes = table("notes", {
 
 const db = await openDatabase("sqlite::memory:");
 await db.createTables([authors, notes]);
-const auth = { public: { read: true }, create: () => all(), update: () => all() };
+// Made once: a scope is the user's code, which shall not count.
+const everyRow = all();
+const auth = { public: { read: true }, create: () => everyRow, update: () => everyRow };
 const authorResource = resource(authors, { id: authors.id, auth });
 const noteResource = resource(notes, {
   id: notes.id,

@@ -3,7 +3,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import { GroupCommit, maxJobsPerCommit } from "../../src/db/sqlite/group_commit.ts";
 import type { SqliteConnection } from "../../src/db/sqlite/sqlite_connection.ts";
-import { transactionGuard } from "../../src/db/transaction_guard.ts";
+import { transactionGuard } from "../../src/db/transact.ts";
 import { afterPendingIo } from "../../src/runtime/event_loop.ts";
 import { fails } from "../conformance/driver.ts";
 import { gate } from "../support/scratch.ts";

@@ -10,7 +10,7 @@ import { DatabaseError } from "../database_error.ts";
 import type { Connection, Driver, QueryResult, Signals } from "../driver.ts";
 import { type Pool, pool } from "./connection_pool.ts";
 import { refusesSyntaxOfValue, toPostgresError } from "./postgres_errors.ts";
-import { type TransactionGuard, transactionGuard } from "../transaction_guard.ts";
+import { type TransactionGuard, transactionGuard } from "../transact.ts";
 
 /** Holds one connection to a Postgres, by whichever library. */
 export interface PostgresSession {

@@ -1,13 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { afterPendingIo } from "../../runtime/event_loop.ts";
+import { afterPendingIo, EventLoopTurns } from "../../runtime/event_loop.ts";
 import type { Statement } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, QueryResult } from "../driver.ts";
-import type { SqliteConnection } from "./sqlite_connection.ts";
+import { type SqliteConnection, SqliteTransaction } from "./sqlite_connection.ts";
 import { type BusyRetry, retryWhileBusy } from "./busy_retry.ts";
-import { EventLoopTurns } from "./event_loop_turns.ts";
-import { SqliteTransaction } from "./sqlite_transaction.ts";
-import type { TransactionGuard } from "../transaction_guard.ts";
+import type { TransactionGuard } from "../transact.ts";
 import { JobQueue, type QueuedJob, unavailable } from "./job_queue.ts";
 
 /** The most jobs that share one commit. */

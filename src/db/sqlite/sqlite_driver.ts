@@ -11,13 +11,12 @@ import { type CommitListeners, commitListeners } from "../changes/commit_listene
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, Driver, QueryResult } from "../driver.ts";
 import { GroupCommit } from "./group_commit.ts";
-import { type SqliteConnection, sqliteConnection } from "./sqlite_connection.ts";
+import { refuseBoundary, type SqliteConnection, sqliteConnection } from "./sqlite_connection.ts";
 import { isBusy, toSqliteError } from "./sqlite_errors.ts";
 import { claimSqliteFile, requireSqliteFile, type SqliteFile } from "./sqlite_file.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
 import { type BusyRetry, retryWhileBusy } from "./busy_retry.ts";
-import { refuseBoundary } from "./sqlite_transaction.ts";
-import { type TransactionGuard, transactionGuard } from "../transaction_guard.ts";
+import { type TransactionGuard, transactionGuard } from "../transact.ts";
 
 /** How a SQLite file is opened. */
 export interface SqliteOptions {

@@ -7,7 +7,7 @@ import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { WriteCall } from "../operation.ts";
 import { type BodyPath, wholeBody, withinAsync } from "./body_path.ts";
 import type { Resource } from "../define/resource.ts";
-import { requireWithinScope } from "./within_scope.ts";
+import { requireWithinScope } from "./row_target.ts";
 import { afterCreate } from "./run_hooks.ts";
 
 /**

@@ -11,7 +11,7 @@ import { itemPath } from "./body_path.ts";
 import type { Resource } from "../define/resource.ts";
 import { nextVersion, withNextVersion, withUpdateTime } from "./row_version.ts";
 import type { LockedRow } from "./write_matching_rows.ts";
-import { requireWithinScope } from "./within_scope.ts";
+import { requireWithinScope } from "./row_target.ts";
 import { afterUpdate } from "./run_hooks.ts";
 import { updateReturning } from "./update_row.ts";
 

@@ -8,13 +8,13 @@ import type { WriteCall } from "../operation.ts";
 import {
   lockRow,
   lockTarget,
+  requireWithinScope,
   type RowTarget,
   targetNotWritten,
   writableTarget,
 } from "./row_target.ts";
 import { sameVersion, withNextVersion } from "./row_version.ts";
 import { afterUpdate } from "./run_hooks.ts";
-import { requireWithinScope } from "./within_scope.ts";
 
 /**
  * Updates the row that a request names and gives it back. A row that the user may not see is a 404,
