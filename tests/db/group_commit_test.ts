@@ -161,12 +161,12 @@ Deno.test("no job waits for its turn longer than the limit, whichever job holds 
 });
 
 Deno.test("it closes after the whole queue, and at the latest after the limit", async () => {
-  const patient = scene();
-  const jobs = [write(patient.groups, "a"), pair(patient.groups, "b", "c")];
-  await patient.groups.close();
-  assertEquals(patient.log(), ["BEGIN a b c COMMIT"]);
+  const idle = scene();
+  const jobs = [write(idle.groups, "a"), pair(idle.groups, "b", "c")];
+  await idle.groups.close();
+  assertEquals(idle.log(), ["BEGIN a b c COMMIT"]);
   await Promise.all(jobs);
-  await fails(write(patient.groups, "d"), "unavailable");
+  await fails(write(idle.groups, "d"), "unavailable");
 
   const stuck = scene();
   const end = gate();

@@ -169,7 +169,7 @@ Deno.test("the two SQLite libraries never share a file of one process", async ()
   await (await openNodeSqlite(path)).close();
 });
 
-Deno.test("a database in memory leaves no file behind", async () => {
+Deno.test("a database in memory leaves no file", async () => {
   const folders = async () =>
     (await Array.fromAsync(Deno.readDir(tempFolder()), (entry) => entry.name))
       .filter((name) => name.startsWith("resource-api-memory-"));

@@ -89,7 +89,7 @@ SELECT nextval('tries');;`;
 
 const nothing = { text: "", values: [] };
 
-/** Fails `times` times, then tells how often it was asked. */
+/** Fails `times` times, then returns the number of its calls. */
 function failing(kind: DatabaseErrorKind, times: number): Driver {
   let asked = 0;
   const connection: Connection = {

@@ -10,7 +10,7 @@ import { Problem } from "../../src/problem/problem.ts";
 import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { budget, tally, withGuard } from "../http/guard_support.ts";
+import { budget, statusCounts, withGuard } from "../http/guard_support.ts";
 import { startChild } from "../serve/child_process.ts";
 import { faultyKv } from "../support/faulty_kv.ts";
 import { scratchFolder } from "../support/scratch.ts";
@@ -70,7 +70,7 @@ Deno.test("a file that is locked at every second operation costs no request its 
       const answers = await Promise.all(
         Array.from({ length: 200 }, () => send("GET", "/api/notes")),
       );
-      assertEquals(tally(answers), { 200: 10, 429: 190 });
+      assertEquals(statusCounts(answers), { 200: 10, 429: 190 });
       // A process that gave up would still serve 10 by itself.
       assertEquals(observations.filter(({ kind }) => kind === "limits_unshared"), []);
     },
@@ -86,7 +86,7 @@ Deno.test("a store that is gone leaves a limit and answers, no 500 and no free s
     async ({ send, observations }) => {
       const answers = [];
       for (let n = 0; n < 30; n++) answers.push(await send("GET", "/api/notes"));
-      assertEquals(tally(answers), { 200: 10, 429: 20 });
+      assertEquals(statusCounts(answers), { 200: 10, 429: 20 });
       assert(observations.some(({ kind }) => kind === "limits_unshared"));
     },
   );

@@ -9,12 +9,12 @@ import {
   notes,
   open,
   solved,
-  tally,
+  statusCounts,
   withGuard,
 } from "./guard_support.ts";
 
 const patch = (title: string) => ({ filter: "id>0", patch: { title } });
-const ways = [["PATCH", patch("x")], ["DELETE", { filter: "id>0" }]] as const;
+const requests = [["PATCH", patch("x")], ["DELETE", { filter: "id>0" }]] as const;
 
 /** Bob writes these; ann, whose budget is separate, has so many tokens left. */
 async function prepare({ send }: GuardedService, rows: number, left: number): Promise<void> {
@@ -35,7 +35,7 @@ Deno.test("twenty parallel batches of 5 on a capacity of 10 serve two, never few
       const answers = await Promise.all(
         Array.from({ length: 20 }, () => send("POST", "/api/notes/batch", options)),
       );
-      assertEquals(tally(answers), { 201: 2, 429: 18 }, options.user);
+      assertEquals(statusCounts(answers), { 201: 2, 429: 18 }, options.user);
     }
   });
 });
@@ -59,12 +59,12 @@ Deno.test("twenty parallel batches of 5 on a capacity of 10 serve two, never few
             (_, n) => (isFirst(n) ? one : other).send("POST", "/api/notes/batch", options),
           ),
         );
-        assertEquals(tally(answers), { 201: 2, 429: 18 }, options.user);
+        assertEquals(statusCounts(answers), { 201: 2, 429: 18 }, options.user);
       }
     }));
 });
 
-for (const [method, body] of ways) {
+for (const [method, body] of requests) {
   Deno.test(`twenty parallel ${method} /batch of five rows on a capacity of 10 serve two, never fewer`, async () => {
     await withGuard({ abuseProtection: { budget: budget(10) } }, {}, async ({ send }) => {
       assertEquals(
@@ -75,7 +75,7 @@ for (const [method, body] of ways) {
       const answers = await Promise.all(
         Array.from({ length: 20 }, () => send(method, "/api/notes/batch", { body })),
       );
-      const { 200: served = 0, 429: refused = 0 } = tally(answers);
+      const { 200: served = 0, 429: refused = 0 } = statusCounts(answers);
       assertEquals(served + refused, 20);
       assert(method === "PATCH" ? served === 2 : served >= 2, `${served} were served`);
     });
@@ -90,7 +90,7 @@ function riddle(passed: () => Promise<boolean>) {
 const token = { "service-captcha-token": "a-token" };
 const overflow = { overflow: "captcha" } as const;
 
-for (const [method, body] of ways) {
+for (const [method, body] of requests) {
   Deno.test(`a CAPTCHA provider that hangs during a ${method} /batch delays no other write`, async () => {
     const called = Promise.withResolvers<void>();
     const answer = Promise.withResolvers<boolean>();

@@ -118,7 +118,7 @@ async function appOver(db: Database, config: Omit<AppConfig, "db">): Promise<App
 }
 
 /** How often each status was answered. */
-export function tally(answers: readonly Response[]): Readonly<Record<number, number>> {
+export function statusCounts(answers: readonly Response[]): Readonly<Record<number, number>> {
   const counts: Record<number, number> = {};
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
   return counts;

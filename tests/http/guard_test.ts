@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { z } from "zod";
 import { Problem, procedure, type TrustQuestion } from "../../mod.ts";
 import { testOnEngines, withService } from "../support/http.ts";
-import { budget, solved, tally, withGuard } from "./guard_support.ts";
+import { budget, solved, statusCounts, withGuard } from "./guard_support.ts";
 import { ada, counts, everyTable, musicResources } from "./nested_support.ts";
 
 const pow = { secret: "a secret for the tests only", difficulty: 6 };
@@ -15,7 +15,7 @@ Deno.test("200 parallel requests on a budget of 10: exactly 10 are served, the o
     const answers = await Promise.all(
       Array.from({ length: 200 }, () => send("GET", "/api/notes")),
     );
-    assertEquals(tally(answers), { 200: 10, 429: 190 });
+    assertEquals(statusCounts(answers), { 200: 10, 429: 190 });
   });
 });
 
@@ -237,7 +237,7 @@ Deno.test("a class that is not named has no limit", async () => {
   await withGuard({ abuseProtection: { budget: { classes } } }, {}, async ({ send }) => {
     const answers = [];
     for (let n = 0; n < 5; n++) answers.push(await send("GET", "/api/notes", { user: "ann" }));
-    assertEquals(tally(answers), { 200: 5 });
+    assertEquals(statusCounts(answers), { 200: 5 });
     assertEquals(answers[0]?.headers.get("ratelimit"), null);
   });
 });
@@ -252,7 +252,7 @@ Deno.test("a forged X-Forwarded-For creates no budget", async () => {
         const headers = { "x-forwarded-for": [...claimed, ...seen].join(", ") };
         return send("GET", "/api/notes", { headers });
       }));
-      assertEquals(tally(answers), { 200: 5, 429: 25 });
+      assertEquals(statusCounts(answers), { 200: 5, 429: 25 });
     });
   }
 });
@@ -261,13 +261,13 @@ Deno.test("addresses of one IPv6 /64 share a budget, and an IPv4 client is one b
   await withGuard({ abuseProtection: { budget: budget(4) } }, {}, async ({ send }) => {
     const from = (address: string) => send("GET", "/api/notes", { address });
     const six = Array.from({ length: 9 }, (_, n) => from(`2001:db8:1:2::${n}:1`));
-    assertEquals(tally(await Promise.all(six)), { 200: 4, 429: 5 });
+    assertEquals(statusCounts(await Promise.all(six)), { 200: 4, 429: 5 });
     assertEquals((await from("2001:db8:1:3::1")).status, 200);
     const four = Array.from(
       { length: 4 },
       (_, n) => n % 2 === 0 ? "192.0.2.9" : "::ffff:192.0.2.9",
     );
-    assertEquals(tally(await Promise.all(four.map(from))), { 200: 4 });
+    assertEquals(statusCounts(await Promise.all(four.map(from))), { 200: 4 });
     assertEquals((await from("192.0.2.9")).status, 429);
   });
 });
@@ -279,7 +279,7 @@ Deno.test("a user's id is no address, and callers without an address share one b
     assertEquals((await send("GET", "/api/notes")).status, 429);
     const bare = [];
     for (let n = 0; n < 3; n++) bare.push(await app.fetch(new Request("http://test/api/notes")));
-    assertEquals(tally(bare), { 200: 2, 429: 1 });
+    assertEquals(statusCounts(bare), { 200: 2, 429: 1 });
     for (const answer of bare) await answer.body?.cancel();
   });
 });

@@ -58,7 +58,7 @@ export async function certify(engine: Engine): Promise<Certification> {
     const images = stored.rows.map((row, at) =>
       rowImageOf(row, stored.stored[at]!, columns, db.dialect)
     );
-    const tally = new Tally();
+    const counts = new Counts();
     for (const part of chunksOf(columns.slice(1).flatMap(comparisonsOf), 250)) {
       const truths = part.map((filter) => sql`(${compileFilter(filter, db.dialect)}) IS TRUE`);
       const query = sql`SELECT ${join(truths, ", ")} FROM "cells" ORDER BY "id"`;
@@ -69,11 +69,11 @@ export async function certify(engine: Engine): Promise<Certification> {
           const value = row[filter.column.name];
           // For the other rows the database evaluates every filter.
           if (!fitsKind(value, filter.column) || inexact?.has(filter.column)) return;
-          tally.add(filter, value, rowMatches(filter, row), [1, "t"].includes(answer[index] as 1));
+          counts.add(filter, value, rowMatches(filter, row), [1, "t"].includes(answer[index] as 1));
         });
       });
     }
-    return tally.certification();
+    return counts.certification();
   } finally {
     await db.close();
   }
@@ -193,7 +193,7 @@ function argumentsOf({ takes }: Operator, column: ColumnInfo): readonly (readonl
 }
 
 /** Which cells have agreed so far. */
-class Tally {
+class Counts {
   #checks = 0;
   readonly #classes = new Map<CellClass, Set<string>>();
   readonly #disagreed = new Map<string, string>();

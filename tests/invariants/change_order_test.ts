@@ -57,10 +57,10 @@ testUnless(
     const total = [...expected.values()].reduce((sum, n) => sum + n, 0);
     assert(total > 500, `only ${total} changes were made`);
     for (const heard of await Promise.all(reading)) {
-      assertEquals(judge(heard, expected), { missed: 0, twice: 0, disordered: 0 });
+      assertEquals(check(heard, expected), { missed: 0, twice: 0, disordered: 0 });
     }
     // The usual first reader, and wrong: numbers are not in the order of commits.
-    assert(judge(await naive, expected).missed > 0, "the checker did not catch the naive reader");
+    assert(check(await naive, expected).missed > 0, "the checker did not catch the naive reader");
     await Promise.all(logs.map((log) => log.close()));
     await Promise.all([db, ...readingDbs].map((db) => db.close()));
     await scratch.drop();
@@ -143,7 +143,7 @@ async function lastNumber(db: Database): Promise<number> {
   return Number(rows[0]?.[0]);
 }
 
-function judge(heard: Heard, expected: ReadonlyMap<number, number>): Verdict {
+function check(heard: Heard, expected: ReadonlyMap<number, number>): Verdict {
   const seen = new Map<number, Set<number>>();
   const last = new Map<number, number>();
   let twice = 0;

@@ -36,7 +36,7 @@ export const everyEngine: readonly Engine[] = [
 ];
 
 /**
- * What most tests run over. PGlite is the same Postgres behind a driver of its own, and several
+ * What most tests run over. PGlite is the same Postgres with another driver, and several
  * times slower: beyond {@link everyEngine}'s tests it has a run of its own, `deno task test:pglite`.
  */
 export const engines: readonly Engine[] = Deno.env.get("TEST_PGLITE") === "everywhere"

@@ -8,7 +8,7 @@ export type KvFault =
   | "lost acknowledgement"
   /** It is done, and then throws. */
   | "thrown after"
-  /** Nothing is done, and nobody says so. */
+  /** Nothing is done, and the error does not say so. */
   | "thrown before"
   /** It never answers. */
   | "hanging"

@@ -8,7 +8,7 @@ export type KvOutage =
   /** It is done, and the answer is lost. */
   | "answers lost";
 
-/** A Deno KV behind a network, as a process sees it. */
+/** A Deno KV across a network, as a process sees it. */
 export interface KvWithOutages {
   readonly kv: DenoKv;
   /** Reads and commits that were sent so far. */
@@ -26,7 +26,7 @@ export interface KvWithOutages {
 /**
  * A Deno KV with outages, in which it does what Deno's client of KV Connect was seen to do: it sends
  * an operation again and again, and carries it out after the outage, whatever became of its caller,
- * and also where the store was closed meanwhile. `kv` stays open, as that of other processes.
+ * and also where the store has been closed since. `kv` stays open, as that of other processes.
  */
 export function kvWithOutages(kv: DenoKv): KvWithOutages {
   const sent = { reads: 0, commits: 0 };

@@ -70,7 +70,7 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** Nothing is piped: the server that `pg_ctl` leaves behind would keep the pipe open. */
+/** Nothing is piped: the server that `pg_ctl` starts would keep the pipe open. */
 export async function runOrThrow(
   program: string,
   args: readonly string[],

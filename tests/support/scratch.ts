@@ -30,7 +30,7 @@ export function run(
   return database.driver.query(statement(database.dialect, text, ...values));
 }
 
-/** A promise that the test settles, so that it decides what happens first. */
+/** A promise that the test resolves, so that it decides what happens first. */
 export function gate(): { readonly passed: Promise<void>; readonly open: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { passed: promise, open: resolve };
