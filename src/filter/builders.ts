@@ -109,7 +109,6 @@ export const placeholder = "\ufdd0";
  *
  * @example
  * ```ts
- *  *
  * const scope = (user: { id: string; teams: string[] }) =>
  *   rsql`ownerId==${user.id},team=in=${user.teams}`;
  * ```
