@@ -8,9 +8,9 @@ import { patternFault } from "./like_pattern.ts";
 import type { Operator, OperatorTakes } from "./operator.ts";
 
 /**
- * Makes a comparison that fails closed, with values from code, which are data and never syntax. It
- * fails closed: undefined, null, NaN, an empty list, and a value that the column could not hold all
- * give `none`, so that a missing user id never grants access. {@link nullTest} tests for NULL.
+ * Makes a comparison that fails closed, with values from code, which are data and never syntax:
+ * undefined, null, NaN, an empty list, and a value that the column could not hold all give `none`,
+ * so that a missing user id never grants access. `nullTest` tests for NULL.
  */
 export function failClosedComparison(
   operator: Operator,
