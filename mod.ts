@@ -72,13 +72,13 @@ export {
 export type {
   ColumnDefault,
   ColumnInfo,
-  ColumnKind,
   ColumnReference,
   ForeignKey,
   Row,
   TableInfo,
   TimestampFormat,
 } from "./src/schema/table_info.ts";
+export type { ColumnKind } from "./src/schema/kind.ts";
 
 export type {
   AnyColumn,

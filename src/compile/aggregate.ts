@@ -8,8 +8,9 @@ import { compileOrder } from "./order.ts";
 import { compileFilter } from "./where.ts";
 
 /**
- * The groups come from an inner SELECT, whose columns have the names that `having` and `order` use:
- * so these are compiled like any filter and order. The cells are the keys, then the metrics.
+ * Compiles an aggregate to SQL. The groups come from an inner SELECT, whose columns have the names
+ * that `having` and `order` use: so these are compiled like any filter and order. The cells are the
+ * keys, then the metrics.
  */
 export function compileAggregate(plan: AggregatePlan, dialect: Dialect): Fragment {
   const { table, keys, metrics, limit } = plan;

@@ -28,15 +28,18 @@ import { compileOrder, compileSeek } from "./order.ts";
 import { compileRelatedRows } from "./related_rows.ts";
 import { compileFilter } from "./where.ts";
 
-/** A statement with its plan, by which a driver can record its changes. */
+/** A compiled statement with its plan, by which a driver can record its changes. */
 export interface PlannedStatement extends Statement {
   readonly plan: Plan;
 }
 
-/** A plan → the statement that does it. */
+/** Compiles any plan to the statement that carries it out. */
 export type Compile = (plan: Plan) => PlannedStatement;
 
-/** A compiler for one engine, which keeps the select list of each list of columns. */
+/**
+ * Creates the compiler from plans to statements for one engine, which keeps the select list of each
+ * list of columns.
+ */
 export function createCompiler(dialect: Dialect): Compile {
   const lists = new WeakMap<readonly ColumnInfo[], Fragment>();
   const context: Context = {

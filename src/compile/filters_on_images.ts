@@ -12,7 +12,10 @@ import {
 } from "../sql/fragment.ts";
 import { compileFilter } from "./where.ts";
 
-/** Which filters these rows pass, as values: they need not be in their table. */
+/**
+ * The input of a statement that evaluates filters on row images, which are values and need not be
+ * in their table.
+ */
 export interface FiltersOnImages {
   readonly table: TableInfo;
   readonly columns: readonly ColumnInfo[];
@@ -22,8 +25,8 @@ export interface FiltersOnImages {
 }
 
 /**
- * Gives a row for each image, with its number from 1 and then a truth for each filter. The
- * conditions are exactly those of a list.
+ * Compiles the statement that evaluates filters on row images: it gives a row for each image, with
+ * its number from 1 and then a truth for each filter. The conditions are exactly those of a list.
  */
 export function compileFiltersOnImages(evaluation: FiltersOnImages, dialect: Dialect): Statement {
   const { table, columns, rows, filters } = evaluation;

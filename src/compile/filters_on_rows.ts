@@ -5,7 +5,10 @@ import type { Dialect } from "../sql/dialect.ts";
 import { join, sql, type Statement, tableName, toStatement } from "../sql/fragment.ts";
 import { compileFilter } from "./where.ts";
 
-/** Which filters the rows with these keys pass, as they are in their table. */
+/**
+ * The input of a statement that evaluates filters on the rows with these keys, as they are in their
+ * table.
+ */
 export interface FiltersOnRows {
   readonly table: TableInfo;
   readonly columns: readonly ColumnInfo[];
@@ -14,8 +17,9 @@ export interface FiltersOnRows {
 }
 
 /**
- * Gives for each existing row its columns, and then a truth for each filter. The row, the truths and
- * the related rows that decide are of one moment.
+ * Compiles the statement that evaluates filters on rows of a table: for each existing row it gives
+ * its columns, and then a truth for each filter. The row, the truths and the related rows that
+ * decide are of one moment.
  */
 export function compileFiltersOnRows(
   { table, columns, keys, filters }: FiltersOnRows,

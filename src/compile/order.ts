@@ -3,8 +3,8 @@ import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, join, rawSql, sql, type SqlValue } from "../sql/fragment.ts";
 
 /**
- * `ORDER BY` with NULLs last in both directions. `NULLS LAST` is left out for NOT NULL columns:
- * Postgres then can use a plain index for DESC too.
+ * Compiles an order to the SQL after `ORDER BY`, with NULLs last in both directions. `NULLS LAST`
+ * is left out for NOT NULL columns: Postgres then can use a plain index for DESC too.
  */
 export function compileOrder(order: readonly OrderKey[], dialect: Dialect): Fragment {
   const keys = order.map(({ column, descending }) => {
@@ -16,8 +16,8 @@ export function compileOrder(order: readonly OrderKey[], dialect: Dialect): Frag
 }
 
 /**
- * The rows after a position, in the same order: lexicographic, and never a comparison with NULL.
- * `values` are stored values as the driver read them.
+ * Compiles the condition for the rows after a position of an order: lexicographic, and never a
+ * comparison with NULL. `values` are stored values as the driver read them.
  */
 export function compileSeek(
   order: readonly OrderKey[],

@@ -7,9 +7,9 @@ import { compileOrder } from "./order.ts";
 import { compileFilter } from "./where.ts";
 
 /**
- * The related rows of a list of keys: the columns, then the ordinal of the key. The keys are bound
- * as one value, so that the text is the same for any number of them; and the database compares
- * them, by its own equality.
+ * Compiles the SELECT of the related rows of a list of keys: the columns, then the ordinal of the
+ * key. The keys are bound as one value, so that the text is the same for any number of them; and
+ * the database compares them, by its own equality.
  */
 export function compileRelatedRows(plan: RelatedPlan, dialect: Dialect): Fragment {
   const { relation: { steps: [step, second] }, keys } = plan;

@@ -3,7 +3,10 @@ import { unreachable } from "../problem/unreachable.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, identifier, join, rawSql, sql, tableName } from "../sql/fragment.ts";
 
-/** A filter → a condition for any place in a statement: AND and OR are in parentheses. */
+/**
+ * Compiles a filter to the condition after WHERE, which may stand in any place: AND and OR are in
+ * parentheses.
+ */
 export function compileFilter(filter: Filter, dialect: Dialect): Fragment {
   return compileAt(filter, dialect, 0);
 }

@@ -6,13 +6,16 @@ import { asStored, type SqlValue } from "../sql/fragment.ts";
 import type { Connection } from "./driver.ts";
 import type { RowReader } from "./rows.ts";
 
-/** One group: the values of its keys and of its metrics, in the plan's order and in wire form. */
+/**
+ * One group of an aggregate: the values of its keys and of its metrics, in the plan's order and in
+ * wire form.
+ */
 export interface AggregateGroup {
   readonly key: readonly unknown[];
   readonly metrics: readonly unknown[];
 }
 
-/** Runs a plan that gives groups. */
+/** Runs an aggregate's plan and gives its groups. */
 export async function fetchGroups(
   connection: Connection,
   plan: AggregatePlan,
@@ -22,7 +25,7 @@ export async function fetchGroups(
   return decodeGroups(rows, plan, reader);
 }
 
-/** The rows of a plan's statement → groups. */
+/** Decodes the rows of an aggregate's statement to groups. */
 export function decodeGroups(
   rows: readonly (readonly SqlValue[])[],
   { keys, metrics }: AggregatePlan,
@@ -37,8 +40,9 @@ export function decodeGroups(
 }
 
 /**
- * A plain decimal → an exact metric in wire form; null where it has more digits than the column.
- * Sums of integers have the wire form of the integers of their column, however long they are.
+ * The wire form of an exact metric in an aggregate's group, from a plain decimal; null where it has
+ * more digits than the column. Sums of integers have the wire form of the integers of their column,
+ * however long they are.
  */
 export function exactValue(plain: string, { column, as }: ColumnMetric): unknown {
   const scaled = withScale(plain, as.scale);
@@ -61,8 +65,8 @@ function decodeValue(cell: SqlValue, column: ColumnInfo, { dialect, misfit }: Ro
 }
 
 /**
- * A value of a row as a group shows it. Equal decimals of a column without a scale may have
- * different digits, `1.5` and `1.50`: in a group they have the shortest form.
+ * The wire form of a row's value in an aggregate's group. Equal decimals of a column without a
+ * scale may have different digits, `1.5` and `1.50`: in a group they have the shortest form.
  */
 export function groupValue(value: unknown, column: ColumnInfo): unknown {
   const isOpen = column.kind === "decimal" && column.scale === null;

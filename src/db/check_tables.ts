@@ -4,16 +4,17 @@ import { join, sql, type Statement, tableName, toStatement } from "../sql/fragme
 import { DatabaseError, reasonOf } from "./database_error.ts";
 import type { Driver } from "./driver.ts";
 
-/** A table and the database that it is served from. */
+/** A table to check at start, and the database that it is served from. */
 export interface TableOfDriver {
   readonly table: TableInfo;
   readonly driver: Driver;
 }
 
 /**
- * Queries every table once, at start, so that a forgotten `createTables` is no 500 at the first
- * request. Throws a plain Error for a missing table or column. A database that cannot be reached
- * now may be reached later: that is an observation, and its tables are not checked.
+ * Checks at start, by a query of every table, that all tables exist, so that a forgotten
+ * `createTables` is no 500 at the first request. Throws a plain Error for a missing table or
+ * column. A database that cannot be reached now may be reached later: that is an observation, and
+ * its tables are not checked.
  */
 export async function checkTables(
   served: readonly TableOfDriver[],

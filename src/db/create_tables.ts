@@ -4,8 +4,8 @@ import type { Statement } from "../sql/fragment.ts";
 import type { Driver } from "./driver.ts";
 
 /**
- * Creates the missing tables, all or none; existing tables stay as they are. Runs `more` after
- * them, in the same transaction.
+ * Creates the missing tables in a database, all or none; existing tables stay as they are. Runs
+ * `more` after them, in the same transaction.
  */
 export async function createTables(
   driver: Driver,

@@ -1,4 +1,4 @@
-/** What went wrong in the database: the answer to the client is chosen by it. */
+/** The kind of a database error: the answer to the client is chosen by it. */
 export type DatabaseErrorKind =
   | "unique"
   | "foreign-key"
@@ -19,7 +19,9 @@ export type DatabaseErrorKind =
   | "forbidden"
   | "other";
 
-/** A driver's error, translated by code, never by text. The original is the `cause`. */
+/**
+ * A database error of any driver, translated by code, never by text. The original is the `cause`.
+ */
 export class DatabaseError extends Error {
   /** What went wrong, for choosing the answer. */
   readonly kind: DatabaseErrorKind;
@@ -32,7 +34,9 @@ export class DatabaseError extends Error {
   }
 }
 
-/** The driver's message, for operators of the service; never for its clients. */
+/**
+ * The driver's message in a database error, for operators of the service; never for its clients.
+ */
 export function reasonOf({ kind, cause }: DatabaseError): string {
   return cause instanceof Error ? cause.message : kind;
 }

@@ -3,8 +3,8 @@ import { unreachable } from "../problem/unreachable.ts";
 import { DatabaseError } from "./database_error.ts";
 
 /**
- * A database error as the client sees it, in fixed words: no SQL, no constraint, no value. Any
- * other error is returned as it is.
+ * Makes the problem that a client receives for a database error, in fixed words: no SQL, no
+ * constraint, no value. Any other error is returned as it is.
  */
 export function databaseProblem(error: unknown, access: string): unknown {
   if (!(error instanceof DatabaseError)) return error;

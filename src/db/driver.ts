@@ -1,7 +1,10 @@
 import type { Dialect } from "../sql/dialect.ts";
 import type { SqlValue, Statement } from "../sql/fragment.ts";
 
-/** The rows of a statement, as arrays in the order of its select list, and how many it changed. */
+/**
+ * The result of a query on a driver: the rows, as arrays in the order of the select list, and how
+ * many rows it changed.
+ */
 export interface QueryResult {
   /** One array for each row. */
   readonly rows: readonly (readonly SqlValue[])[];
@@ -9,15 +12,16 @@ export interface QueryResult {
   readonly changed: number;
 }
 
-/** Runs statements: a driver, or an open transaction. */
+/** The part of a driver that runs statements: the driver itself, or an open transaction. */
 export interface Connection {
   /** Runs one statement. Rejects with a {@link DatabaseError}. */
   query(statement: Statement): Promise<QueryResult>;
 }
 
 /**
- * One database, whatever library reaches it. Every driver passes the conformance suite in
- * `tests/conformance/driver.ts`. Foreign errors leave a driver as a {@link DatabaseError}.
+ * The driver of one database, the same interface for every engine and library. Every driver passes
+ * the conformance suite in `tests/conformance/driver.ts`. Foreign errors leave a driver as a {@link
+ * DatabaseError}.
  */
 export interface Driver extends Connection {
   /** What differs between the engines. */
@@ -42,7 +46,10 @@ export interface Driver extends Connection {
   close(): Promise<void>;
 }
 
-/** Wakes other processes. A signal may be lost, so that listeners poll as well. */
+/**
+ * The part of a driver that wakes the other processes which use the database, where the engine can.
+ * A signal may be lost, so that listeners poll as well.
+ */
 export interface Signals {
   /**
    * Calls `onSignal` for each signal of another process, and whenever some may have been missed. A
@@ -51,7 +58,10 @@ export interface Signals {
   listen(onSignal: (isAlone: boolean) => void): SignalChannel;
 }
 
-/** An open connection for signals. */
+/**
+ * The channel that a driver opens for signals between processes, to send them and to stop
+ * listening.
+ */
 export interface SignalChannel {
   /** Wakes the other processes, outside of every transaction. Never throws. */
   send(): void;

@@ -1,6 +1,6 @@
 /**
- * The texts of each `CHECK (column IN ('a', 'b'))` of a CREATE TABLE statement of SQLite, by column
- * in lower case; other forms of CHECK are ignored.
+ * Reads enum columns from SQLite's CHECK clauses: the texts of each `CHECK (column IN ('a', 'b'))`
+ * of a CREATE TABLE statement, by column in lower case; other forms of CHECK are ignored.
  */
 export function sqliteEnumChecks(createTable: string): ReadonlyMap<string, readonly string[]> {
   const lists = new Map<string, readonly string[]>();
@@ -12,8 +12,8 @@ export function sqliteEnumChecks(createTable: string): ReadonlyMap<string, reado
 }
 
 /**
- * The texts of `CHECK (column IN ('a', 'b'))`, which the catalogue of Postgres defines with ANY;
- * null for other forms of CHECK.
+ * Reads an enum column from a CHECK clause of Postgres: the texts of `CHECK (column IN ('a',
+ * 'b'))`, which the catalogue defines with ANY; null for other forms of CHECK.
  */
 export function postgresEnumCheck(definition: string): readonly string[] | null {
   const [, list] = postgresCheck.exec(definition) ?? [];

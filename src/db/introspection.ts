@@ -1,5 +1,5 @@
 import { InvalidValue } from "../schema/kind.ts";
-import { kindOf } from "../schema/kinds.ts";
+import { kindOf } from "../schema/kind_of.ts";
 import {
   type ColumnDefault,
   type ColumnInfo,
@@ -8,13 +8,13 @@ import {
   type TableInfo,
 } from "../schema/table_info.ts";
 
-/** Which tables are described. */
+/** Options of the introspection of an existing database: which tables are described. */
 export interface IntrospectOptions {
   /** Postgres schemas; by default the first one of the search path. */
   readonly schemas?: readonly string[] | undefined;
 }
 
-/** The tables of a live database. */
+/** The result of introspection, on either engine: the tables found in a live database. */
 export interface Introspection {
   /** Tables that can be served. */
   readonly tables: readonly TableInfo[];
@@ -22,7 +22,7 @@ export interface Introspection {
   readonly leftOut: readonly LeftOut[];
 }
 
-/** A table or view that is not served. */
+/** A table or view that introspection found but leaves out: it cannot be served. */
 export interface LeftOut {
   /** Its name in the database. */
   readonly table: string;
@@ -30,7 +30,10 @@ export interface LeftOut {
   readonly reason: string;
 }
 
-/** A table as the database describes it, before its foreign keys are matched with the others. */
+/**
+ * A table as introspection reads it on either engine, before its foreign keys are matched with the
+ * others.
+ */
 export interface TableDraft {
   readonly name: string;
   readonly schema: string | null;
@@ -40,24 +43,27 @@ export interface TableDraft {
   readonly foreignKeys: readonly ForeignKeyDraft[];
 }
 
-/** A column as the database describes it. */
+/** A column as introspection reads it on either engine. */
 export interface ColumnDraft extends Omit<ColumnInfo, "primaryKey" | "references" | "default"> {
   readonly existingType: string;
   /** The DEFAULT clause, or null. */
   readonly defaultSql: string | null;
 }
 
-/** A foreign key as the database describes it; SQLite may leave out the columns that it refers to. */
+/** A foreign key as introspection reads it; SQLite may leave out the columns that it refers to. */
 export interface ForeignKeyDraft extends Omit<ForeignKey, "references"> {
   readonly references: readonly string[] | null;
 }
 
-/** Whether a table is the service's own or its engine's. */
+/** Whether introspection passes over a table because it is the service's own or its engine's. */
 export function isInternal(name: string): boolean {
   return name.startsWith("_service_") || /^sqlite_/i.test(name);
 }
 
-/** Completes drafts. Tables without a key are left out, and foreign keys to tables not served. */
+/**
+ * Completes the drafts that introspection of either engine has read to table descriptions. Tables
+ * without a key are left out, and foreign keys to tables not served.
+ */
 export function completeDrafts(drafts: readonly TableDraft[]): Introspection {
   const served = drafts.filter(({ key }) => key.length > 0);
   const leftOut = drafts

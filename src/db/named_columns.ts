@@ -1,7 +1,7 @@
 import type { SqlValue } from "../sql/fragment.ts";
 import type { Connection } from "./driver.ts";
 
-/** The columns of a select list by name, so that no code counts the cells of a row. */
+/** The columns of a handwritten select list by name, so that no code counts the cells of a row. */
 export interface NamedColumns<Name extends string> {
   /** What stands after SELECT. */
   readonly selectList: string;
@@ -9,10 +9,10 @@ export interface NamedColumns<Name extends string> {
   decode(cells: readonly SqlValue[]): NamedCells<Name>;
 }
 
-/** The cells of a row by the names of their columns. */
+/** The cells of a row by the names of their columns in a handwritten select list. */
 export type NamedCells<Name extends string> = Readonly<Record<Name, SqlValue>>;
 
-/** `columns` has the SQL of each column under its name. */
+/** Makes a select list of named columns; `columns` has the SQL of each column under its name. */
 export function namedColumns<Name extends string>(
   columns: Readonly<Record<Name, string>>,
 ): NamedColumns<Name> {
@@ -29,7 +29,7 @@ export function namedColumns<Name extends string>(
   };
 }
 
-/** Runs a SELECT of `columns`; `rest` is the statement from its FROM on, if it has one. */
+/** Runs a SELECT of named columns; `rest` is the statement from its FROM on, if it has one. */
 export async function selectNamed<Name extends string>(
   connection: Connection,
   columns: Readonly<Record<Name, string>>,
@@ -41,7 +41,7 @@ export async function selectNamed<Name extends string>(
   return rows.map(decode);
 }
 
-/** A cell of text; null for every other value. */
+/** The cell of a named column if it is a text; null for every other value. */
 export function textOrNull(cell: SqlValue): string | null {
   return typeof cell === "string" ? cell : null;
 }

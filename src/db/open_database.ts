@@ -8,7 +8,7 @@ import type { Introspection, IntrospectOptions } from "./introspection.ts";
 import { introspectPostgres } from "./postgres/introspect_postgres.ts";
 import { introspectSqlite } from "./sqlite/introspect_sqlite.ts";
 
-/** A database that resources can be served from. */
+/** An open database that resources can be served from. */
 export interface Database {
   /** Runs statements and transactions. */
   readonly driver: Driver;
@@ -24,7 +24,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** How a database is opened. */
+/** Options for opening a database of any engine. */
 export interface OpenDatabaseOptions {
   /** Changes nothing and installs nothing: for a database of another program. */
   readonly readOnly?: boolean | undefined;

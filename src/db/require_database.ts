@@ -1,8 +1,8 @@
 import { showValue } from "../problem/show_value.ts";
 
 /**
- * Throws for a value that is no database, with a message for the usual mistakes: a URL that was not
- * opened, a missing `await`. `subject` begins the message, e.g. `Cannot start`.
+ * Requires that a value is an open database; throws a message for the usual mistakes: a URL that
+ * was not opened, a missing `await`. `subject` begins the message, e.g. `Cannot start`.
  */
 export function requireDatabase(given: unknown, subject: string): void {
   if (typeof given === "object" && given !== null && "driver" in given) return;

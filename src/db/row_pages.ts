@@ -3,7 +3,7 @@ import { keysetPosition } from "../plan/order.ts";
 import type { Connection } from "./driver.ts";
 import { type FetchedRows, fetchRows, type RowReader } from "./rows.ts";
 
-/** A read in pages. Between two pages it holds nothing: no connection, no lock. */
+/** The rows of a plan, page by page. Between two pages it holds nothing: no connection, no lock. */
 export interface RowPages {
   /** The rows after those of the last call, at most `maxRows`; fewer only at the end. */
   next(maxRows: number): Promise<FetchedRows>;

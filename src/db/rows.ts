@@ -12,10 +12,12 @@ import type { Dialect } from "../sql/dialect.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import type { Connection } from "./driver.ts";
 
-/** Called for a stored value that does not fit the kind of its column. */
+/**
+ * Called by a reader of database rows for a stored value that does not fit the kind of its column.
+ */
 export type Misfit = (column: ColumnInfo) => void;
 
-/** Compiles plans to statements and decodes their rows, for one engine. */
+/** Reads database rows for one engine: compiles plans to statements and decodes the rows. */
 export interface RowReader {
   readonly dialect: Dialect;
   readonly compile: Compile;
@@ -27,13 +29,16 @@ export interface RowReader {
   ): readonly Row[];
 }
 
-/** Rows as they are in process, and the stored values that they were decoded from. */
+/**
+ * The rows that a plan gave, as they are in process, and the stored values that they were decoded
+ * from.
+ */
 export interface FetchedRows {
   readonly rows: readonly Row[];
   readonly stored: readonly (readonly SqlValue[])[];
 }
 
-/** Runs a plan that gives rows. */
+/** Fetches the rows that a plan reads from the database. */
 export function fetchRows(
   connection: Connection,
   plan: ReadPlan | InsertPlan | UpdatePlan,
@@ -46,14 +51,16 @@ export function fetchRows(
   }));
 }
 
-/** Related rows as they are in process. */
+/** Related rows that a plan gave, as they are in process. */
 export interface RelatedRows {
   readonly rows: readonly Row[];
   /** For each row the index of its key among those of the plan. */
   readonly places: readonly number[];
 }
 
-/** Runs a plan that gives rows related to others: those of one key together, in order. */
+/**
+ * Fetches the rows that are related to others in the database: those of one key together, in order.
+ */
 export async function fetchRelated(
   connection: Connection,
   plan: RelatedPlan,
@@ -65,7 +72,7 @@ export async function fetchRelated(
   return { rows: reader.toRows(rows, plan.columns), places: places };
 }
 
-/** Runs a plan that gives a number. */
+/** Fetches the number of rows that a plan counts in the database. */
 export async function fetchCount(
   connection: Connection,
   plan: CountPlan,
@@ -75,7 +82,7 @@ export async function fetchCount(
   return Number(rows[0]?.[0] ?? 0);
 }
 
-/** Runs a plan that gives an estimate; null where the engine has none. */
+/** Fetches the estimated number of rows in the database; null where the engine has no estimate. */
 export async function fetchEstimate(
   connection: Connection,
   plan: EstimatePlan,

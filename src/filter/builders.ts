@@ -1,5 +1,6 @@
 import { columnInfoOf, type ColumnLike } from "../schema/table_like.ts";
-import { failClosedComparison, nullTest } from "./operators/fail_closed_comparison.ts";
+import { failClosedComparison } from "./operators/fail_closed_comparison.ts";
+import { nullTest } from "./operators/null_operators.ts";
 import { allRows, type Filter, noRows } from "./filter.ts";
 import type { Operator } from "./operators/operator.ts";
 import { likeOperator } from "./operators/text_operators.ts";
@@ -13,22 +14,26 @@ import {
   notEqualOperator,
 } from "./operators/value_operators.ts";
 
-/** Every row: an explicit "no restriction". */
+/** Builds the filter for every row: an explicit "no restriction". */
 export function all(): Filter {
   return allRows;
 }
 
-/** No row: denies. */
+/** Builds the filter that no row passes: denies. */
 export function none(): Filter {
   return noRows;
 }
 
-/** The value of a comparison: undefined and null deny, so that a missing user id grants nothing. */
+/**
+ * A value given to a filter builder: undefined and null deny, so that a missing user id grants
+ * nothing.
+ */
 export type FilterValue<T> = T | null | undefined;
 
 /**
- * The rows whose column equals the value. Undefined, null, NaN and a value that the column could
- * not hold match nothing, here and in all comparisons below; {@link isNull} tests for NULL.
+ * Builds a filter from code: the rows whose column equals the value. Undefined, null, NaN and a
+ * value that the column could not hold match nothing, here and in all comparisons below; {@link
+ * isNull} tests for NULL.
  *
  * @example
  * ```ts
@@ -42,32 +47,38 @@ export function eq<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): Fi
   return build(equalOperator, column, [value]);
 }
 
-/** The rows whose column has another value; rows with NULL are not among them. */
+/**
+ * Builds a filter from code: the rows whose column has another value; rows with NULL are not among
+ * them.
+ */
 export function ne<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): Filter {
   return build(notEqualOperator, column, [value]);
 }
 
-/** The rows above the value, in the order of the column's kind. */
+/** Builds a filter from code: the rows above the value, in the order of the column's kind. */
 export function gt<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): Filter {
   return build(greaterOperator, column, [value]);
 }
 
-/** The rows at or above the value. */
+/** Builds a filter from code: the rows at or above the value. */
 export function gte<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): Filter {
   return build(greaterOrEqualOperator, column, [value]);
 }
 
-/** The rows below the value. */
+/** Builds a filter from code: the rows below the value. */
 export function lt<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): Filter {
   return build(lessOperator, column, [value]);
 }
 
-/** The rows at or below the value. */
+/** Builds a filter from code: the rows at or below the value. */
 export function lte<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): Filter {
   return build(lessOrEqualOperator, column, [value]);
 }
 
-/** The rows whose column has one of the values. An empty list, or null in it, matches nothing. */
+/**
+ * Builds a filter from code: the rows whose column has one of the values. An empty list, or null in
+ * it, matches nothing.
+ */
 export function inList<T>(
   column: ColumnLike<T>,
   values: readonly FilterValue<NoInfer<T>>[] | null | undefined,
@@ -75,22 +86,28 @@ export function inList<T>(
   return build(inOperator, column, values ?? []);
 }
 
-/** The rows whose column is NULL. */
+/** Builds a filter from code: the rows whose column is NULL. */
 export function isNull(column: ColumnLike<unknown>): Filter {
   return nullTest(columnInfoOf(column), true);
 }
 
-/** The rows whose column has a value. */
+/** Builds a filter from code: the rows whose column has a value. */
 export function isNotNull(column: ColumnLike<unknown>): Filter {
   return nullTest(columnInfoOf(column), false);
 }
 
-/** The rows that match the pattern: `%` any text, `_` any character, `\` escapes; exact case. */
+/**
+ * Builds a filter from code: the rows that match the pattern: `%` any text, `_` any character, `\`
+ * escapes; exact case.
+ */
 export function like(column: ColumnLike<string>, pattern: FilterValue<string>): Filter {
   return build(likeOperator, column, [pattern]);
 }
 
-/** A filter text with separate values. It is resolved against the table that it is used with. */
+/**
+ * A filter that code builds as text, with separate values. It is resolved against the table that it
+ * is used with.
+ */
 export interface FilterText {
   /** Distinguishes it from a resolved filter. */
   readonly kind: "text";
@@ -100,12 +117,16 @@ export interface FilterText {
   readonly values: readonly unknown[];
 }
 
-/** A Unicode noncharacter: reserved for internal use, so that no exchanged text contains it. */
+/**
+ * Marks a value in a filter text that code builds: a Unicode noncharacter, reserved for internal
+ * use, so that no exchanged text contains it.
+ */
 export const placeholder = "\ufdd0";
 
 /**
- * A scope as filter text. Interpolated values are data: their content is never parsed as syntax.
- * An array is the list of `=in=`; undefined and null deny, and `=isnull=true` tests for NULL.
+ * Builds a scope from a template of filter text. Interpolated values are data: their content is
+ * never parsed as syntax. An array is the list of `=in=`; undefined and null deny, and
+ * `=isnull=true` tests for NULL.
  *
  * @example
  * ```ts

@@ -11,7 +11,7 @@ import {
 } from "./operators/value_operators.ts";
 
 /**
- * A canonical text of a filter: two filters over one table have the same text only if they mean
+ * The canonical text of a filter: two filters over one table have the same text only if they mean
  * the same, so that their subscribers can share work. The order of terms and of a list's values,
  * repetitions, aliases and parentheses make no difference. The converse does not hold: equivalent
  * filters may have different texts.

@@ -3,9 +3,9 @@ import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Operator } from "./operators/operator.ts";
 
 /**
- * A condition on rows: a tree whose values already have the type of their column. `all` and `none`
- * are values of their own, so that neither is mistaken for the other. Filters are combined as
- * trees, never as texts.
+ * A resolved filter, a condition on rows: a tree whose values already have the type of their
+ * column. `all` and `none` are values of their own, so that neither is mistaken for the other.
+ * Filters are combined as trees, never as texts.
  */
 export type Filter =
   | { readonly kind: "all" }
@@ -15,7 +15,10 @@ export type Filter =
   | Comparison
   | Related;
 
-/** `values` are in-process values of the column's kind, as many as the operator takes. */
+/**
+ * A node of a filter that compares a column; `values` are in-process values of the column's kind,
+ * as many as the operator takes.
+ */
 export interface Comparison {
   /** Distinguishes it from other filters. */
   readonly kind: "compare";
@@ -27,7 +30,10 @@ export interface Comparison {
   readonly values: readonly unknown[];
 }
 
-/** The rows with at least one related row that passes. Only the database evaluates it. */
+/**
+ * A node of a filter that follows a relation: the rows with at least one related row that passes.
+ * Only the database evaluates it.
+ */
 export interface Related {
   /** Distinguishes it from other filters. */
   readonly kind: "related";
@@ -39,12 +45,12 @@ export interface Related {
   readonly links: Filter;
 }
 
-/** Every row. */
+/** The node of a filter that every row passes. */
 export const allRows: Filter = Object.freeze({ kind: "all" });
-/** No row. */
+/** The node of a filter that no row passes. */
 export const noRows: Filter = Object.freeze({ kind: "none" });
 
-/** A comparison whose values already have the types that the operator takes. */
+/** A node of a filter: a comparison whose values already have the types that the operator takes. */
 export function comparison(
   operator: Operator,
   column: ColumnInfo,
@@ -53,12 +59,15 @@ export function comparison(
   return { kind: "compare", column, operator, values };
 }
 
-/** The rows that pass every filter; `none` absorbs, `all` disappears. */
+/** A filter for the rows that pass every one of its terms; `none` absorbs, `all` disappears. */
 export function and(...filters: readonly Filter[]): Filter {
   return combine("and", filters, "none", "all");
 }
 
-/** The rows that pass any of the filters; `all` absorbs, `none` disappears. No filter is `none`. */
+/**
+ * A filter for the rows that pass any of its terms; `all` absorbs, `none` disappears. No filter is
+ * `none`.
+ */
 export function or(...filters: readonly Filter[]): Filter {
   return combine("or", filters, "all", "none");
 }

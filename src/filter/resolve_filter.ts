@@ -1,8 +1,8 @@
 import { unreachable } from "../problem/unreachable.ts";
 import { InvalidValue } from "../schema/kind.ts";
-import { kindOf } from "../schema/kinds.ts";
+import { kindOf } from "../schema/kind_of.ts";
 import { allRows, and, comparison, type Filter, noRows, or } from "./filter.ts";
-import { nullTest } from "./operators/fail_closed_comparison.ts";
+import { nullTest } from "./operators/null_operators.ts";
 import { excerptOf, filterError, plusHint } from "./syntax/filter_error.ts";
 import { patternFault } from "./operators/like_pattern.ts";
 import type { ComparisonSyntax, FilterSyntax, Literal } from "./syntax/filter_syntax.ts";
@@ -11,7 +11,7 @@ import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { Operator } from "./operators/operator.ts";
 import type { OperatorRegistry } from "./operators/operator_registry.ts";
 
-/** The names and symbols that a filter's text may use. */
+/** The context in which a filter is resolved: the names and symbols that its text may use. */
 export interface FilterContext {
   readonly table: TableInfo;
   readonly operators: OperatorRegistry;
@@ -21,28 +21,29 @@ export interface FilterContext {
   follow?(name: string): FilterableRelation | null;
 }
 
-/** A relation that a filter may follow, and the context at its target. */
+/** A relation that a filter may follow when it is resolved, and the context at its target. */
 export interface FilterableRelation {
   readonly relation: Relation;
   readonly target: FilterContext;
 }
 
 /**
- * Resolves a filter: names become columns, values get the type of their column. Throws a
- * {@link Problem} `filter-parse-error` at the first name, operator or value that cannot be resolved.
+ * Resolves a parsed filter: names become columns, values get the type of their column. Throws a
+ * {@link Problem} `filter-parse-error` at the first name, operator or value that cannot be
+ * resolved.
  */
 export function resolveFilter(syntax: FilterSyntax, context: FilterContext): Filter {
   return resolveFilterWith(syntax, context, resolveComparison);
 }
 
-/** Resolves a comparison whose column and operator are known. */
+/** A function that resolves one comparison of a filter, whose column and operator are known. */
 export type ResolveComparison = (
   syntax: ComparisonSyntax,
   column: ColumnInfo,
   operator: Operator,
 ) => Filter;
 
-/** {@link resolveFilter} with a custom resolution of comparisons. */
+/** Resolves a parsed filter like {@link resolveFilter}, with a custom resolution of comparisons. */
 export function resolveFilterWith(
   syntax: FilterSyntax,
   context: FilterContext,
@@ -119,8 +120,9 @@ function findOperator(
 }
 
 /**
- * Resolves a comparison whose column and operator are known: its values get the type of the column.
- * Throws a {@link Problem} `filter-parse-error` at the first value that does not fit.
+ * Resolves one comparison of a filter, whose column and operator are known: its values get the type
+ * of the column. Throws a {@link Problem} `filter-parse-error` at the first value that does not
+ * fit.
  */
 export function resolveComparison(
   syntax: ComparisonSyntax,
@@ -137,7 +139,9 @@ export function resolveComparison(
   return comparison(operator, column, values);
 }
 
-/** The error of an operator that does not fit the kind of a column. */
+/**
+ * The error that resolving a filter gives for an operator that does not fit the kind of a column.
+ */
 export function operatorMisfit(
   { operator, operatorAt }: ComparisonSyntax,
   { name, kind }: ColumnInfo,
@@ -149,7 +153,7 @@ export function operatorMisfit(
   );
 }
 
-/** Requires as many values as the operator takes. */
+/** Requires, while a filter is resolved, as many values as the operator takes. */
 export function requireValueCount(
   { list, values, valuesAt }: ComparisonSyntax,
   { takes }: Operator,
@@ -164,7 +168,7 @@ export function requireValueCount(
   );
 }
 
-/** Whether a literal is the bare word `null`. */
+/** Whether a literal in a filter to resolve is the bare word `null`. */
 export function isNullWord(literal: Literal | undefined): boolean {
   return literal !== undefined && !literal.quoted && literal.text === "null";
 }

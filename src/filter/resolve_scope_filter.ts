@@ -27,8 +27,8 @@ export interface ScopeContext extends Pick<FilterContext, "table" | "operators">
 }
 
 /**
- * Makes the function that resolves the scopes of one table. It observes the first scope that is
- * plain text, and no other: scopes run with every request.
+ * Creates the function that resolves the scopes of one table to filters. It observes the first
+ * scope that is plain text, and no other: scopes run with every request.
  */
 export function createScopeResolver(
   context: ScopeContext,
@@ -47,9 +47,9 @@ export function createScopeResolver(
 }
 
 /**
- * The filter that a scope function returned. An empty text denies. Throws a plain Error, because
- * the mistake is the deployer's, for a text that does not parse, for columns of another table and
- * for a value that is not a filter.
+ * Resolves what a scope function returned to a filter. An empty text denies. Throws a plain Error,
+ * because the mistake is the deployer's, for a text that does not parse, for columns of another
+ * table and for a value that is not a filter.
  */
 export function resolveScopeFilter(
   scope: Filter | FilterText | string,

@@ -1,16 +1,16 @@
-import { kindOf } from "../schema/kinds.ts";
+import { kindOf } from "../schema/kind_of.ts";
 import {
   type ColumnInfo,
-  type ColumnKind,
   createTableInfo,
   ownTimestamps,
   type TableInfo,
 } from "../schema/table_info.ts";
+import type { ColumnKind } from "../schema/kind.ts";
 import type { ColumnMetric, CountMetric, GroupKey, Metric } from "./plan.ts";
 
 /**
- * The columns of an aggregate over a table: each key and each metric is a column of a virtual
- * table, so that `having` and `orderBy` are parsed like the filter and the order of any table.
+ * The schema of an aggregate over a table: each key and each metric is a column of a virtual table,
+ * so that `having` and `orderBy` are parsed like the filter and the order of any table.
  */
 export interface AggregateSchema {
   /** Where a column of the table has the name of a metric, the name means the metric. */
@@ -22,7 +22,7 @@ export interface AggregateSchema {
   readonly metrics: ReadonlyMap<string, Metric>;
 }
 
-/** `columns` are those that keys and metrics may use. */
+/** Makes the schema of an aggregate; `columns` are those that keys and metrics may use. */
 export function aggregateSchema(
   { name, schema, own }: TableInfo,
   columns: readonly ColumnInfo[],
@@ -53,7 +53,7 @@ export function aggregateSchema(
   };
 }
 
-/** The digits after the point that an average of decimals has. */
+/** The digits after the point that the average of a decimal column has in an aggregate's schema. */
 export function averageDigits({ scale }: ColumnInfo): number {
   return scale === null ? openAverageDigits : scale + furtherAverageDigits;
 }

@@ -5,7 +5,7 @@ import { printOrder } from "./order.ts";
 import type { OrderKey } from "./plan.ts";
 
 /**
- * A cursor is the sealed keyset position of a page's last row: the stored values of the order's
+ * Makes a cursor, the sealed keyset position of a page's last row: the stored values of the order's
  * keys at full precision. It is bound to the resource and the order, and reveals nothing.
  */
 export function sealCursor(
@@ -18,8 +18,8 @@ export function sealCursor(
 }
 
 /**
- * The position in a cursor. Throws a 400 for a damaged or outdated cursor and for one of another
- * list: it never restarts at the first page.
+ * Opens a client's cursor: gives the position that is sealed in it. Throws a 400 for a damaged or
+ * outdated cursor and for one of another list: it never restarts at the first page.
  */
 export function openCursor(
   cursor: string,

@@ -1,19 +1,19 @@
 import { and, comparison, type Filter, noRows } from "../filter/filter.ts";
 import { equalOperator, inOperator } from "../filter/operators/value_operators.ts";
 import { Problem } from "../problem/problem.ts";
-import { kindOf } from "../schema/kinds.ts";
+import { kindOf } from "../schema/kind_of.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import { compareText } from "../schema/text_kind.ts";
 import { canonicalValueText } from "../schema/canonical_value.ts";
 
-/** The values of a primary key, in key order. */
+/** A key, the values of a row's primary key in key order. */
 export type Key = readonly unknown[];
 
 /**
- * The raw path segment of an id → the key, or null when no row can have that key. The values of a
- * composite key are percent-encoded one by one and joined by `,`. Throws a 400 for a malformed
- * percent sequence.
+ * Parses the raw path segment of an id to the key, or null when no row can have that key. The
+ * values of a composite key are percent-encoded one by one and joined by `,`. Throws a 400 for a
+ * malformed percent sequence.
  */
 export function parseKey(segment: string, table: TableInfo): Key | null {
   const columns = table.primaryKey;
@@ -34,7 +34,9 @@ export function parseKey(segment: string, table: TableInfo): Key | null {
   return key;
 }
 
-/** The key as a path segment that {@link parseKey} parses and no route of the resource shadows. */
+/**
+ * Prints a key as a path segment that {@link parseKey} parses and no route of the resource shadows.
+ */
 export function formatKey(key: Key): string {
   const segment = key.map((value) => encodeURIComponent(String(value))).join(",");
   if (!reservedSegments.has(segment)) return segment;
@@ -42,8 +44,9 @@ export function formatKey(key: Key): string {
 }
 
 /**
- * First segments below a resource's path that are never an id, whether or not their operation is
- * enabled. A row with such an id is addressed with an encoded letter: `%63ount`.
+ * Path segments that are never the key of a row, whether or not their operation is enabled: the
+ * first ones below a resource's path. A row with such an id is addressed with an encoded letter:
+ * `%63ount`.
  */
 export const reservedSegments: ReadonlySet<string> = new Set([
   "aggregate",
@@ -60,14 +63,14 @@ export function keyOf(row: Row, table: TableInfo): Key {
   return table.primaryKey.map((column) => row[column.name]);
 }
 
-/** The one row with this key. */
+/** A filter for the one row with this key. */
 export function keyFilter(key: Key, table: TableInfo): Filter {
   return and(
     ...table.primaryKey.map((column, index) => comparison(equalOperator, column, [key[index]])),
   );
 }
 
-/** The rows with one of these keys. */
+/** A filter for the rows with one of these keys. */
 export function keysFilter(keys: readonly Key[], table: TableInfo): Filter {
   const [column, another] = table.primaryKey;
   if (keys.length === 0 || column === undefined) return noRows;
@@ -82,7 +85,7 @@ export function keysFilter(keys: readonly Key[], table: TableInfo): Filter {
 
 const keysOfGroup = 100;
 
-/** Splits a list into lists of at most `size` items, in order. */
+/** Splits a long list of keys or rows into lists of at most `size` items, in order. */
 export function chunksOf<T>(list: readonly T[], size: number): readonly (readonly T[])[] {
   if (list.length <= size) return list.length === 0 ? [] : [list];
   return Array.from(
@@ -91,14 +94,20 @@ export function chunksOf<T>(list: readonly T[], size: number): readonly (readonl
   );
 }
 
-/** A text that is the same for two keys exactly when they are equal, in whichever form stored. */
+/**
+ * The identity of a key as text: the same for two keys exactly when they are equal, in whichever
+ * form stored.
+ */
 export function keyId(key: Key, table: TableInfo): string {
   return JSON.stringify(
     table.primaryKey.map((column, index) => canonicalValueText(key[index], column)),
   );
 }
 
-/** The order of keys. Transactions that lock several rows lock them in this order. */
+/**
+ * Compares two keys in memory: the order of keys. Transactions that lock several rows lock them in
+ * this order.
+ */
 export function compareKeys(left: Key, right: Key, table: TableInfo): number {
   for (const [index, column] of table.primaryKey.entries()) {
     const compare = kindOf(column.kind).compare ?? ((a, b) => compareText(String(a), String(b)));
@@ -108,7 +117,10 @@ export function compareKeys(left: Key, right: Key, table: TableInfo): number {
   return 0;
 }
 
-/** A percent-encoded path segment → its text. Throws a 400 for a malformed sequence. */
+/**
+ * Decodes the percent-encoded path segment of a key to its text. Throws a 400 for a malformed
+ * sequence.
+ */
 export function decodeSegment(segment: string): string {
   if (!segment.includes("%")) return segment;
   try {

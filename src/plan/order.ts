@@ -1,5 +1,5 @@
 import { Problem } from "../problem/problem.ts";
-import { kindOf } from "../schema/kinds.ts";
+import { kindOf } from "../schema/kind_of.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import type { OrderKey } from "./plan.ts";
@@ -7,8 +7,8 @@ import type { OrderKey } from "./plan.ts";
 const maxKeys = 8;
 
 /**
- * `orderBy=rank:desc,-created,title` → the order, ended by the primary key so that it is total.
- * Unknown and unsortable columns, and those whose kind has no order, give the same 400.
+ * Parses `orderBy=rank:desc,-created,title` to the order, ended by the primary key so that it is
+ * total. Unknown and unsortable columns, and those whose kind has no order, give the same 400.
  */
 export function parseOrder(
   text: string | null,
@@ -36,7 +36,10 @@ export function printOrder(order: readonly OrderKey[]): string {
     .join(",");
 }
 
-/** The stored values of the order's keys in a row: the next page begins after them. */
+/**
+ * The position of a row in an order: the stored values of the order's keys, after which the next
+ * page begins.
+ */
 export function keysetPosition(
   stored: readonly SqlValue[],
   columns: readonly ColumnInfo[],

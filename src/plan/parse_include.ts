@@ -1,10 +1,13 @@
 import { excerptOf, filterError } from "../filter/syntax/filter_error.ts";
 import { Problem } from "../problem/problem.ts";
 
-/** The options between the parentheses of an item, apart from nested includes. */
+/**
+ * An option that `include` was parsed to: those between the parentheses of an item, apart from
+ * nested includes.
+ */
 export type IncludeOption = "select" | "filter" | "limit" | "orderBy";
 
-/** One item of `include` as written: names are not resolved yet. */
+/** One item of a parsed `include`, as written: names are not resolved yet. */
 export interface IncludeSyntax {
   readonly name: string;
   /** As written; their meaning depends on the resource that the relation leads to. */
@@ -12,7 +15,7 @@ export interface IncludeSyntax {
   readonly include: readonly IncludeSyntax[];
 }
 
-/** The limits of an `include`. */
+/** The limits for parsing an `include`. */
 export const includeLimits = {
   /** UTF-16 units of the whole text. */
   length: 4096,

@@ -3,13 +3,13 @@ import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 
-/** One key of an order. NULLs come last in either direction. */
+/** One key of the order in a plan. NULLs come last in either direction. */
 export interface OrderKey {
   readonly column: ColumnInfo;
   readonly descending: boolean;
 }
 
-/** Reads rows in an order that ends in the primary key. */
+/** A plan that reads rows in an order that ends in the primary key. */
 export interface ReadPlan {
   readonly kind: "read";
   readonly table: TableInfo;
@@ -24,7 +24,7 @@ export interface ReadPlan {
   readonly lock?: true;
 }
 
-/** Reads the rows that are related to given ones, in one statement for all of them. */
+/** A plan that reads the rows related to given ones, in one statement for all of them. */
 export interface RelatedPlan {
   readonly kind: "related";
   readonly relation: Relation;
@@ -45,33 +45,35 @@ export interface RelatedPlan {
   readonly byIndex: boolean;
 }
 
-/** Counts rows. */
+/** A plan that counts rows. */
 export interface CountPlan {
   readonly kind: "count";
   readonly table: TableInfo;
   readonly where: Filter;
 }
 
-/** Estimates the number of rows from the engine's statistics, without reading the rows. */
+/**
+ * A plan that estimates the number of rows from the engine's statistics, without reading the rows.
+ */
 export interface EstimatePlan {
   readonly kind: "estimate";
   readonly table: TableInfo;
   readonly where: Filter;
 }
 
-/** In place of a value: the column's default in the database. */
+/** In a write plan, in place of a value: the column's default in the database. */
 export const databaseDefault: unique symbol = Symbol("database default");
 
-/** In place of a value, in an update of an integer column: the stored value plus one. */
+/** In an update plan, in place of the value of an integer column: the stored value plus one. */
 export const oneMore: unique symbol = Symbol("one more");
 
 /**
- * In-process values by column, or {@link databaseDefault} or {@link oneMore}; an absent column
- * keeps its value.
+ * The values of a write plan: in-process values by column, or {@link databaseDefault} or {@link
+ * oneMore}; an absent column keeps its value.
  */
 export type Assignments = ReadonlyMap<ColumnInfo, unknown>;
 
-/** Inserts rows in one statement. */
+/** A plan that inserts rows in one statement. */
 export interface InsertPlan {
   readonly kind: "insert";
   readonly table: TableInfo;
@@ -82,7 +84,7 @@ export interface InsertPlan {
   readonly returning: readonly ColumnInfo[];
 }
 
-/** Updates rows. `set` is never empty. */
+/** A plan that updates rows. `set` is never empty. */
 export interface UpdatePlan {
   readonly kind: "update";
   readonly table: TableInfo;
@@ -91,24 +93,24 @@ export interface UpdatePlan {
   readonly returning: readonly ColumnInfo[];
 }
 
-/** Deletes rows. */
+/** A plan that deletes rows. */
 export interface DeletePlan {
   readonly kind: "delete";
   readonly table: TableInfo;
   readonly where: Filter;
 }
 
-/** A column that rows are grouped by. */
+/** A column that an aggregate plan groups rows by. */
 export interface GroupKey {
   readonly column: ColumnInfo;
   /** The column of the result, which `having` and the order refer to. */
   readonly as: ColumnInfo;
 }
 
-/** A value that is computed over the rows of a group. */
+/** A metric of an aggregate plan: a value that is computed over the rows of a group. */
 export type Metric = CountMetric | ColumnMetric;
 
-/** The number of rows, or of the values of a column. */
+/** A metric of an aggregate plan: the number of rows, or of the values of a column. */
 export interface CountMetric {
   readonly name: "count";
   /** Null counts the rows. */
@@ -116,7 +118,10 @@ export interface CountMetric {
   readonly as: ColumnInfo;
 }
 
-/** A metric of the values of a column, ignoring NULLs; NULL where there are no values. */
+/**
+ * A metric of an aggregate plan over the values of a column, ignoring NULLs; NULL where there are
+ * no values.
+ */
 export interface ColumnMetric {
   readonly name: "sum" | "avg" | "min" | "max";
   readonly column: ColumnInfo;
@@ -125,7 +130,7 @@ export interface ColumnMetric {
   readonly exact: boolean;
 }
 
-/** Groups rows and computes metrics over each group. */
+/** A plan that groups rows and computes metrics over each group. */
 export interface AggregatePlan {
   readonly kind: "aggregate";
   readonly table: TableInfo;
@@ -139,7 +144,7 @@ export interface AggregatePlan {
   readonly limit: number;
 }
 
-/** One statement on one table, as data. */
+/** A plan of any kind: one statement on one table, as data. */
 export type Plan =
   | ReadPlan
   | RelatedPlan

@@ -1,6 +1,6 @@
 import { InvalidValue, type Kind } from "./kind.ts";
 
-/** Bytes, as canonical base64 in process and in JSON. */
+/** The column kind `bytes`: canonical base64 in process and in JSON. */
 export const bytesKind: Kind = {
   fromJson(value) {
     if (typeof value !== "string") throw new InvalidValue("must be a base64 string");
@@ -11,7 +11,7 @@ export const bytesKind: Kind = {
   ordered: false,
 };
 
-/** The bytes of canonical base64; null for any other text. */
+/** Decodes the canonical base64 of a `bytes` column; null for any other text. */
 export function decodeBase64(text: string): Uint8Array | null {
   // The pattern excludes white space, which the decoder would skip; "strict" requires padding and
   // zero bits after the last byte, so that equal bytes have one text.

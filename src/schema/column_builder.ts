@@ -1,7 +1,8 @@
 import type { ColumnLike } from "./table_like.ts";
-import type { ColumnDefault, ColumnKind } from "./table_info.ts";
+import type { ColumnDefault } from "./table_info.ts";
+import type { ColumnKind } from "./kind.ts";
 
-/** The attributes that a builder has collected; `table()` adds the names. */
+/** The attributes that a column builder has collected; `table()` adds the names. */
 export interface ColumnDeclaration {
   /** The kind of its values. */
   readonly kind: ColumnKind;
@@ -28,8 +29,9 @@ export interface ColumnDeclaration {
 }
 
 /**
- * A column that is being declared for `table()`. Each call returns a new builder, so that a common
- * column can be a constant. `Assigned` marks the kinds whose keys the database can generate.
+ * The builder of a column that is being declared for `table()`. Each call returns a new builder, so
+ * that a common column can be a constant. `Assigned` marks the kinds whose keys the database can
+ * generate.
  */
 export class ColumnBuilder<
   T,
@@ -94,13 +96,16 @@ export class ColumnBuilder<
   }
 }
 
-/** A nullable column without default, as the functions below return it. */
+/** The builder of a nullable column without default, as the functions below return it. */
 export type NewColumn<T> = ColumnBuilder<T, false, false, false>;
 
-/** The same for kinds whose keys the database can generate. */
+/** The builder of a column of the kinds whose keys the database can generate. */
 export type NewIntegerColumn<T> = ColumnBuilder<T, false, false, true>;
 
-/** Text; `enum` lists the allowed values, `maxLength` counts characters (code points). */
+/**
+ * Builds a text column; `enum` lists the allowed values, `maxLength` counts characters (code
+ * points).
+ */
 export function text<Member extends string = string>(
   options: { readonly enum?: readonly Member[]; readonly maxLength?: number } = {},
 ): NewColumn<Member> {
@@ -111,24 +116,28 @@ export function text<Member extends string = string>(
   });
 }
 
-/** A 64-bit integer; values beyond 2^53 are bigints in process, and JSON numbers in responses. */
+/**
+ * Builds an integer column of 64 bits; values beyond 2^53 are bigints in process, and JSON numbers
+ * in responses.
+ */
 export function integer(): NewIntegerColumn<number> {
   return declare("integer");
 }
 
-/** A 64-bit integer as a string of digits. */
+/** Builds a column of 64-bit integers as strings of digits. */
 export function bigint(): NewIntegerColumn<string> {
   return declare("bigint");
 }
 
-/** A double. */
+/** Builds a column of doubles. */
 export function real(): NewColumn<number> {
   return declare("real");
 }
 
 /**
- * An exact decimal as a string. `precision` counts all digits, `scale` those after the point; as
- * in SQL, a precision alone means whole numbers, and with neither each value keeps its own scale.
+ * Builds a column of exact decimals as strings. `precision` counts all digits, `scale` those after
+ * the point; as in SQL, a precision alone means whole numbers, and with neither each value keeps
+ * its own scale.
  */
 export function decimal(
   options: { readonly precision?: number; readonly scale?: number } = {},
@@ -141,32 +150,32 @@ export function decimal(
   return declare("decimal", { precision, scale });
 }
 
-/** True or false. */
+/** Builds a column that is true or false. */
 export function boolean(): NewColumn<boolean> {
   return declare("boolean");
 }
 
-/** A moment in UTC, to the microsecond, as RFC 3339 text. */
+/** Builds a column of moments in UTC, to the microsecond, as RFC 3339 text. */
 export function timestamp(): NewColumn<string> {
   return declare("timestamp");
 }
 
-/** A day of the calendar, `YYYY-MM-DD`. */
+/** Builds a column of calendar days, `YYYY-MM-DD`. */
 export function date(): NewColumn<string> {
   return declare("date");
 }
 
-/** A UUID, lower case. */
+/** Builds a column of UUIDs, lower case. */
 export function uuid(): NewColumn<string> {
   return declare("uuid");
 }
 
-/** Any JSON value; name its type where it is known: `json<string[]>()`. */
+/** Builds a column of any JSON values; name their type where it is known: `json<string[]>()`. */
 export function json<T = unknown>(): NewColumn<T> {
   return declare("json");
 }
 
-/** Bytes, as base64. */
+/** Builds a column of bytes, as base64. */
 export function bytes(): NewColumn<string> {
   return declare("bytes");
 }

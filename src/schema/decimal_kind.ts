@@ -1,6 +1,8 @@
 import { InvalidValue, type Kind, type ValueRules } from "./kind.ts";
 
-/** An exact decimal, as a string with exactly the digits of its scale. */
+/**
+ * The column kind `decimal`: an exact decimal, as a string with exactly the digits of its scale.
+ */
 export const decimalKind: Kind = {
   fromJson(value, rules) {
     if (typeof value === "string") return fromDigits(value, rules);
@@ -22,8 +24,8 @@ export const decimalKind: Kind = {
 const maxDigits = 1000;
 
 /**
- * Writes a number without exponent, leading zeros or `+`, and zero without a sign:
- * `-007.50` → `-7.50`, `1e-7` → `0.0000001`. Null for anything else, and beyond 1000 digits.
+ * Writes a value of a decimal column without exponent, leading zeros or `+`, and zero without a
+ * sign: `-007.50` → `-7.50`, `1e-7` → `0.0000001`. Null for anything else, and beyond 1000 digits.
  */
 export function plainDecimal(text: string): string | null {
   const match = /^(-?)(\d{1,1000})(?:\.(\d{1,1000}))?(?:[eE]([+-]?\d{1,4}))?$/.exec(text);
@@ -60,7 +62,9 @@ export function significantDigits(plain: string): number {
   return plain.replace(/[-.]/g, "").replace(/^0+|0+$/g, "").length;
 }
 
-/** The order of two decimals by value: `1.5` equals `1.50`. Also serves strings of digits. */
+/**
+ * The order of two values of decimal columns: `1.5` equals `1.50`. Also serves strings of digits.
+ */
 export function compareDecimals(left: string, right: string): number {
   if (left === right) return 0;
   const leftNegative = left.startsWith("-");

@@ -5,8 +5,8 @@
 const maxLevels = 512;
 
 /**
- * Parses JSON and keeps all digits of integers beyond 2^53, as bigints. Returns `undefined`, which
- * is no JSON value, for text that is not JSON or is nested deeper than 512 levels.
+ * Parses JSON exactly: keeps all digits of integers beyond 2^53, as bigints. Returns `undefined`,
+ * which is no JSON value, for text that is not JSON or is nested deeper than 512 levels.
  */
 export function parseJson(text: string): unknown {
   if (isDeeper(text, maxLevels)) return undefined;
@@ -19,7 +19,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Writes JSON with bigints as plain digits. */
+/** Writes JSON exactly, with bigints as plain digits. */
 export function writeJson(value: unknown): string {
   try {
     return JSON.stringify(value);
@@ -34,8 +34,8 @@ export function writeJson(value: unknown): string {
 }
 
 /**
- * The raw texts of an object's members, by name. `text` must be valid JSON, as a database generates
- * it. Numbers keep all their digits, and a nested document keeps its own text.
+ * The exact raw JSON texts of an object's members, by name. `text` must be valid JSON, as a
+ * database generates it. Numbers keep all their digits, and a nested document keeps its own text.
  */
 export function jsonMembers(text: string): ReadonlyMap<string, string> {
   const members = new Map<string, string>();

@@ -1,16 +1,20 @@
 import { isCalendarDate, isInstant } from "./instant.ts";
-import type { ColumnInfo, ColumnKind } from "./table_info.ts";
+import type { ColumnInfo } from "./table_info.ts";
+import type { ColumnKind } from "./kind.ts";
 import { isCanonicalUuid } from "./uuid_kind.ts";
 
 /**
- * Whether an in-process value is of the column's kind. A row may hold other values, because SQLite
- * stores, for example, a text in a numeric column. NULL fits every kind.
+ * Whether an in-process value fits the kind of its column. A row may hold other values, because
+ * SQLite stores, for example, a text in a numeric column. NULL fits every kind.
  */
 export function fitsKind(value: unknown, column: ColumnInfo): boolean {
   return value === null || fits[column.kind](value, column);
 }
 
-/** The test of a column's kind, for testing many values; none of them may be NULL. */
+/**
+ * Makes the test whether a value fits a column's kind, for testing many values; none of them may be
+ * NULL.
+ */
 export function kindTest({ kind }: ColumnInfo): (value: unknown, column: ColumnInfo) => boolean {
   return fits[kind];
 }

@@ -5,9 +5,9 @@
  */
 
 /**
- * Parses RFC 3339 with any offset into the canonical text in UTC. Null for anything else: days that
- * do not exist, leap seconds, years outside 0001–9999, and fractions finer than a microsecond
- * (unless zero), which would otherwise be truncated and then match a different moment.
+ * Parses an instant, RFC 3339 with any offset, into the canonical text in UTC. Null for anything
+ * else: days that do not exist, leap seconds, years outside 0001–9999, and fractions finer than a
+ * microsecond (unless zero), which would otherwise be truncated and then match a different moment.
  */
 export function parseInstant(text: string): string | null {
   const match = rfc3339.exec(text);
@@ -26,7 +26,10 @@ export function parseInstant(text: string): string | null {
   return utc === null ? null : canonical(utc, micros);
 }
 
-/** The canonical text of whole epoch milliseconds and 0–999 microseconds; null out of range. */
+/**
+ * The canonical text of an instant from whole epoch milliseconds and 0–999 microseconds; null out
+ * of range.
+ */
 export function instantFromEpoch(epochMs: number, micros: number): string | null {
   const utc = utcSecond(epochMs);
   if (utc === null) return null;
@@ -34,29 +37,29 @@ export function instantFromEpoch(epochMs: number, micros: number): string | null
   return canonical(utc, String(milliseconds * 1000 + micros).padStart(6, "0"));
 }
 
-/** The same for a clock reading, which must be in the range of years. */
+/** The canonical text of the instant of a clock reading, which must be in the range of years. */
 export function instantOf(epochMs: number): string {
   const instant = instantFromEpoch(Math.floor(epochMs), 0);
   if (instant === null) throw new Error(`The clock shows ${epochMs} ms: no year from 1 to 9999`);
   return instant;
 }
 
-/** The whole seconds of a canonical moment since 1970. */
+/** The whole seconds of a canonical instant since 1970. */
 export function epochSecond(instant: string): number {
   return Date.parse(`${instant.slice(0, 19)}Z`) / 1000;
 }
 
-/** Whether the text is a canonical moment, with any number of fraction digits from 1 to 6. */
+/** Whether the text is a canonical instant, with any number of fraction digits from 1 to 6. */
 export function isInstant(text: string): boolean {
   return canonicalShape.test(text);
 }
 
-/** The microseconds of a canonical moment's second, six digits. */
+/** The microseconds of a canonical instant's second, six digits. */
 export function fractionOf(instant: string): string {
   return instant.slice(20, -1).padEnd(6, "0");
 }
 
-/** The order of two canonical moments, whose numbers of fraction digits may differ. */
+/** The order of two canonical instants, whose numbers of fraction digits may differ. */
 export function compareInstants(left: string, right: string): number {
   const leftSecond = left.slice(0, 19);
   const rightSecond = right.slice(0, 19);

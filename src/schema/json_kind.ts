@@ -2,7 +2,10 @@ import { parseJson } from "./exact_json.ts";
 import { InvalidValue, type Kind } from "./kind.ts";
 import { requireStorableText } from "./text_kind.ts";
 
-/** Any JSON value, at most 32 levels deep; integers beyond 2^53 are bigints, digit by digit. */
+/**
+ * The column kind `json`: any JSON value, at most 32 levels deep; integers beyond 2^53 are bigints,
+ * digit by digit.
+ */
 export const jsonKind: Kind = {
   fromJson(value) {
     requireJson(value, 0);

@@ -1,6 +1,23 @@
-import type { ColumnInfo } from "./table_info.ts";
+/**
+ * The names of the kinds a column can have; each kind defines a JSON representation, checks and an
+ * order.
+ */
+export type ColumnKind =
+  | "text"
+  | "integer"
+  | "bigint"
+  | "real"
+  | "decimal"
+  | "boolean"
+  | "timestamp"
+  | "date"
+  | "uuid"
+  | "json"
+  | "bytes";
 
-/** A value that its column cannot take; the message is shown to the caller. */
+/**
+ * The error of a kind for a value that its column cannot take; the message is shown to the caller.
+ */
 export class InvalidValue extends Error {
   /** `message` completes "title …", e.g. `must be a whole number`. */
   constructor(message: string) {
@@ -9,11 +26,20 @@ export class InvalidValue extends Error {
   }
 }
 
-/** The constraints of a column on its values beside their kind. */
-export type ValueRules = Pick<ColumnInfo, "enumValues" | "precision" | "scale" | "maxLength">;
+/** The constraints of a column on its values beside their kind, which the kind also checks. */
+export interface ValueRules {
+  /** The allowed texts of an enum column. */
+  readonly enumValues: readonly string[] | null;
+  /** Of a decimal: the number of all digits. */
+  readonly precision: number | null;
+  /** Of a decimal: the number of digits after the point; null where each value has its own. */
+  readonly scale: number | null;
+  /** Of a text: the longest value in characters, when declared. */
+  readonly maxLength: number | null;
+}
 
 /**
- * The behaviour of a column kind: how its values are parsed and ordered. The caller handles null
+ * The interface of a column kind: how its values are parsed and ordered. The caller handles null
  * before it uses a kind.
  */
 export interface Kind {

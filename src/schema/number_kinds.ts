@@ -1,7 +1,10 @@
 import { compareDecimals } from "./decimal_kind.ts";
 import { InvalidValue, type Kind } from "./kind.ts";
 
-/** A 64-bit integer: a number, or a bigint beyond 2^53, so that no digit is lost. */
+/**
+ * The column kind `integer`, of 64 bits: a number, or a bigint beyond 2^53, so that no digit is
+ * lost.
+ */
 export const integerKind: Kind = {
   fromJson(value) {
     if (typeof value === "bigint") return integerFromDigits(value);
@@ -16,7 +19,9 @@ export const integerKind: Kind = {
   ordered: true,
 };
 
-/** A 64-bit integer as a string of digits, which every JSON reader keeps. */
+/**
+ * The column kind `bigint`, a 64-bit integer as a string of digits, which every JSON reader keeps.
+ */
 export const bigintKind: Kind = {
   fromJson(value) {
     if (typeof value === "string") return String(int64(wholeNumber(value)));
@@ -31,7 +36,10 @@ export const bigintKind: Kind = {
   ordered: true,
 };
 
-/** A finite double. −0 is taken as 0, so that equality means the same everywhere. */
+/**
+ * The column kind `real`, for numbers that are finite doubles. −0 is taken as 0, so that equality
+ * means the same everywhere.
+ */
 export const realKind: Kind = {
   fromJson(value) {
     // Long integer literals of a body arrive as bigint; a double takes them rounded.

@@ -1,4 +1,5 @@
-import type { ColumnInfo, ColumnKind, TableInfo } from "./table_info.ts";
+import type { ColumnInfo, TableInfo } from "./table_info.ts";
+import type { ColumnKind } from "./kind.ts";
 
 /** A relation from the rows of one table to rows of another, directly or through a link table. */
 export interface Relation {
@@ -18,7 +19,10 @@ export interface Relation {
   readonly steps: readonly [RelationStep] | readonly [RelationStep, RelationStep];
 }
 
-/** One step: from a row to the rows of `table` whose `other` columns equal the row's `own` ones. */
+/**
+ * One step of a relation: from a row to the rows of `table` whose `other` columns equal the row's
+ * `own` ones.
+ */
 export interface RelationStep {
   /** The table that the step leads to. */
   readonly table: TableInfo;

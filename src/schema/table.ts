@@ -9,7 +9,7 @@ import {
   type TableLike,
 } from "./table_like.ts";
 import { InvalidValue } from "./kind.ts";
-import { kindOf } from "./kinds.ts";
+import { kindOf } from "./kind_of.ts";
 import {
   type ColumnDefault,
   type ColumnInfo,
@@ -30,15 +30,18 @@ export interface Column<T, NotNull extends boolean, Key extends string> extends 
   readonly [tableInfoKey]: TableInfo;
 }
 
-/** The columns of a declaration, by property. */
+/** The columns in the declaration of a table, by property. */
 export type ColumnBuilders = Readonly<
   Record<string, ColumnBuilder<unknown, boolean, boolean, boolean>>
 >;
 
-/** The row that a declaration describes. */
+/** The row type of a declared table. */
 export type SelectRow<C extends ColumnBuilders> = { [Key in keyof C]: SelectValue<C[Key]["_"]> };
 
-/** The values of a new row: nullable columns and those with a default may be omitted. */
+/**
+ * The type of a new row of a declared table: nullable columns and those with a default may be
+ * omitted.
+ */
 export type InsertRow<C extends ColumnBuilders> =
   & { [Key in keyof C as IsOptional<C[Key]["_"]> extends true ? never : Key]: C[Key]["_"]["data"] }
   & {
@@ -47,7 +50,7 @@ export type InsertRow<C extends ColumnBuilders> =
       | undefined;
   };
 
-/** The types of a builder. */
+/** The value types of a column in the declaration of a table. */
 export interface ColumnTypes {
   /** The type of a value. */
   readonly data: unknown;
@@ -57,11 +60,11 @@ export interface ColumnTypes {
   readonly hasDefault: boolean;
 }
 
-/** The type of a read value. */
+/** The type of a value read from a column in the declaration of a table. */
 export type SelectValue<T extends ColumnTypes> = T["notNull"] extends true ? T["data"]
   : T["data"] | null;
 
-/** Whether a new row may omit the value. */
+/** Whether a new row of a declared table may omit a column's value. */
 export type IsOptional<T extends ColumnTypes> = T["notNull"] extends false ? true
   : T["hasDefault"];
 

@@ -1,18 +1,6 @@
-/** The kinds a column can have; each defines a JSON representation, checks and an order. */
-export type ColumnKind =
-  | "text"
-  | "integer"
-  | "bigint"
-  | "real"
-  | "decimal"
-  | "boolean"
-  | "timestamp"
-  | "date"
-  | "uuid"
-  | "json"
-  | "bytes";
+import type { ColumnKind, ValueRules } from "./kind.ts";
 
-/** The source of an omitted column's value. */
+/** In a column's description: the source of an omitted value. */
 export type ColumnDefault =
   | { readonly kind: "value"; readonly value: unknown }
   | { readonly kind: "function"; readonly make: () => unknown }
@@ -23,9 +11,9 @@ export type ColumnDefault =
   | { readonly kind: "database"; readonly sql: string | null };
 
 /**
- * The format of timestamps in an existing SQLite table; tables that the service creates use
- * {@link ownTimestamps}. It is detected once from the stored rows, then used for reading, binding
- * and writing.
+ * In a column's description: the format of timestamps in an existing SQLite table; tables that the
+ * service creates use {@link ownTimestamps}. It is detected once from the stored rows, then used
+ * for reading, binding and writing.
  *
  * The texts are in UTC. `.fff` are three digits, or six where the microseconds need them; `[.fff]`
  * is the same, omitted where it is zero; `[.ffffff]` are six digits or none.
@@ -35,14 +23,17 @@ export type TimestampFormat =
   | "epoch-milliseconds"
   | `date${"T" | " "}time${".ffffff" | ".fff" | "[.fff]" | "[.ffffff]"}${"" | "Z" | "+00:00"}`;
 
-/** The formats that are texts. */
+/** In a column's description: the formats of timestamps that are texts. */
 export type TimestampText = Exclude<TimestampFormat, `epoch-${string}`>;
 
-/** The format of tables that the service creates: fixed width, so that it sorts as text. */
+/**
+ * In a column's description: the format of timestamps in tables that the service creates, of fixed
+ * width, so that it sorts as text.
+ */
 export const ownTimestamps: TimestampText = "dateTtime.ffffffZ";
 
-/** A column, declared with `table()` or introspected. */
-export interface ColumnInfo {
+/** The description of a column, declared with `table()` or introspected. */
+export interface ColumnInfo extends ValueRules {
   /** The name in request bodies and rows. */
   readonly name: string;
   /** The name in the database. */
@@ -59,14 +50,6 @@ export interface ColumnInfo {
   readonly default: ColumnDefault | null;
   /** Computed by the database; may be read, never written. */
   readonly generated: boolean;
-  /** The allowed texts of an enum column. */
-  readonly enumValues: readonly string[] | null;
-  /** Of a decimal: the number of all digits. */
-  readonly precision: number | null;
-  /** Of a decimal: the number of digits after the point; null where each value has its own. */
-  readonly scale: number | null;
-  /** Of a text: the longest value in characters, when declared. */
-  readonly maxLength: number | null;
   /** The column that a foreign key of this column alone references. */
   readonly references: ColumnReference | null;
   /**
@@ -83,7 +66,7 @@ export interface ColumnInfo {
   readonly timestampFormat: TimestampFormat;
 }
 
-/** The column that a one-column foreign key references. */
+/** In a column's description: the column that a one-column foreign key references. */
 export interface ColumnReference {
   /** The table, by its name in the database. */
   readonly table: string;
@@ -91,7 +74,7 @@ export interface ColumnReference {
   readonly column: string;
 }
 
-/** A foreign key of one or more columns, in database names. */
+/** In a table's description: a foreign key of one or more columns, in database names. */
 export interface ForeignKey {
   /** The referencing columns. */
   readonly columns: readonly string[];
@@ -102,14 +85,17 @@ export interface ForeignKey {
 }
 
 /**
- * Whether a new row needs a value. A key column of SQLite may hold NULL in existing rows, and then
- * is not `notNull`; but a new row without a key could never be addressed.
+ * Whether a new row needs a value, by the description of the column. A key column of SQLite may
+ * hold NULL in existing rows, and then is not `notNull`; but a new row without a key could never be
+ * addressed.
  */
 export function isRequired(column: ColumnInfo): boolean {
   return column.notNull || column.primaryKey;
 }
 
-/** A table, declared with `table()` or introspected, in one representation for all engines. */
+/**
+ * The description of a table, declared with `table()` or introspected, the same for all engines.
+ */
 export interface TableInfo {
   /** The name in the database. */
   readonly name: string;
@@ -127,10 +113,13 @@ export interface TableInfo {
   readonly own: boolean;
 }
 
-/** A row in process, by column name: values as in JSON responses, hidden columns included. */
+/**
+ * A row in process of a described table, by column name: values as in JSON responses, hidden
+ * columns included.
+ */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** The parts of {@link createTableInfo}. */
+/** The parts of a table's description. */
 export interface TableInfoOptions
   extends Pick<TableInfo, "name" | "schema" | "columns" | "foreignKeys" | "own"> {
   /** The key columns in key order, where that differs from the order of the columns. */

@@ -1,18 +1,25 @@
 import type { ColumnInfo, TableInfo } from "./table_info.ts";
 
-/** The property under which a table, and each of its columns, has the table's description. */
+/**
+ * The property under which anything like a table, and each of its columns, has the table's
+ * description.
+ */
 export const tableInfoKey: unique symbol = Symbol.for("@svc/resource-api:table");
 
-/** The property under which a column has its description. */
+/** The property under which anything like a column has its description. */
 export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column");
 
-/** Any column whose values are of type `T`, also of another library with the same `_`. */
+/**
+ * Anything like a column whose values are of type `T`, also of another library with the same `_`.
+ */
 export interface ColumnLike<T> {
   /** Exists for the compiler only. */
   readonly _: { readonly data: T };
 }
 
-/** Any table whose rows are of type `Select` and whose new rows are of type `Insert`. */
+/**
+ * Anything like a table whose rows are of type `Select` and whose new rows are of type `Insert`.
+ */
 export interface TableLike<Select, Insert> {
   /** The type of a row; exists for the compiler only. */
   readonly $inferSelect: Select;
@@ -20,7 +27,7 @@ export interface TableLike<Select, Insert> {
   readonly $inferInsert: Insert;
 }
 
-/** The description of a table, or of the table that a column belongs to. */
+/** The description that anything like a table carries, or like a column of it. */
 export function tableInfoOf(
   source: TableLike<unknown, unknown> | ColumnLike<unknown>,
 ): TableInfo {
@@ -29,19 +36,22 @@ export function tableInfoOf(
 }
 
 /**
- * Whether this is a description and not a declared table, which may have a column called `byName`,
- * but not as a Map.
+ * Whether something like a table is a description and not a declared table, which may have a column
+ * called `byName`, but not as a Map.
  */
 export function isTableInfo(table: TableLike<unknown, unknown> | TableInfo): table is TableInfo {
   return "byName" in table && table.byName instanceof Map;
 }
 
-/** Whether this is a column of a declared table. */
+/** Whether a value is like a column of a declared table. */
 export function isColumn(value: unknown): value is ColumnLike<unknown> {
   return typeof value === "object" && value !== null && hasColumnInfo(value);
 }
 
-/** The description of a column, one of the columns of its {@link tableInfoOf}. */
+/**
+ * The description that anything like a column carries, one of the columns of its {@link
+ * tableInfoOf}.
+ */
 export function columnInfoOf(column: ColumnLike<unknown>): ColumnInfo {
   if (hasColumnInfo(column)) return column[columnInfoKey];
   throw new Error("Cannot use this as a column: it does not belong to a table made by table()");

@@ -1,6 +1,6 @@
 import { InvalidValue, type Kind } from "./kind.ts";
 
-/** Text: any Unicode string that every engine can hold, in code-point order. */
+/** The column kind `text`: any Unicode string that every engine can hold, in code-point order. */
 export const textKind: Kind = {
   fromJson(value, rules) {
     if (typeof value !== "string") throw new InvalidValue("must be a string");
@@ -22,15 +22,19 @@ export const textKind: Kind = {
 };
 
 /**
- * Refuses characters that some engine would change silently: a NUL (node:sqlite truncates the text
- * there, Postgres fails) and a lone surrogate (stored as U+FFFD). Throws {@link InvalidValue}.
+ * Requires a text that every engine can store: refuses characters that some engine would change
+ * silently, a NUL (node:sqlite truncates the text there, Postgres fails) and a lone surrogate
+ * (stored as U+FFFD). Throws {@link InvalidValue}.
  */
 export function requireStorableText(text: string): void {
   if (text.includes("\0")) throw new InvalidValue("must not contain a NUL character");
   if (!text.isWellFormed()) throw new InvalidValue("must not contain a lone surrogate");
 }
 
-/** Code-point order, which is the byte order of UTF-8 and of `COLLATE "C"`. */
+/**
+ * The order of two text values: code-point order, which is the byte order of UTF-8 and of `COLLATE
+ * "C"`.
+ */
 export function compareText(left: string, right: string): number {
   if (left === right) return 0;
   const length = Math.min(left.length, right.length);

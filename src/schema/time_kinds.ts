@@ -2,7 +2,7 @@ import { compareInstants, instantFromEpoch, isCalendarDate, parseInstant } from 
 import { InvalidValue, type Kind } from "./kind.ts";
 import { compareText } from "./text_kind.ts";
 
-/** A moment, to the microsecond, as RFC 3339 text in UTC. */
+/** The column kind `timestamp`: a moment, to the microsecond, as RFC 3339 text in UTC. */
 export const timestampKind: Kind = {
   fromJson(value) {
     // A body cannot contain a Date, but a hook or a default function may return one.
@@ -22,7 +22,7 @@ export const timestampKind: Kind = {
   ordered: true,
 };
 
-/** A day of the calendar, `YYYY-MM-DD`. */
+/** The column kind `date`: a day of the calendar, `YYYY-MM-DD`. */
 export const dateKind: Kind = {
   fromJson(value) {
     if (typeof value !== "string" || !isCalendarDate(value)) {

@@ -1,7 +1,7 @@
 import { InvalidValue, type Kind } from "./kind.ts";
 import { compareText } from "./text_kind.ts";
 
-/** A UUID in its canonical text, lower case. */
+/** The column kind `uuid`: a UUID in its canonical text, lower case. */
 export const uuidKind: Kind = {
   fromJson(value) {
     if (typeof value !== "string") throw new InvalidValue("must be a UUID");

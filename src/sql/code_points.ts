@@ -1,4 +1,6 @@
-/** The number of characters as the databases count them: a surrogate pair is one. */
+/**
+ * The number of code points in a text, as the databases count characters: a surrogate pair is one.
+ */
 export function countCodePoints(text: string): number {
   let pairs = 0;
   for (let i = 0; i < text.length; i++) {
@@ -9,8 +11,8 @@ export function countCodePoints(text: string): number {
 }
 
 /**
- * The least text, in code-point order, above every text that begins with `prefix`; null when
- * there is none. With it a prefix is a range, which an index serves.
+ * The least text, by code points, above every text that begins with `prefix`; null when there is
+ * none. With it a prefix is a range, which an index serves.
  */
 export function afterPrefix(prefix: string): string | null {
   const characters = Array.from(prefix);

@@ -3,8 +3,8 @@ import type { Dialect } from "./dialect.ts";
 import { quoteIdentifier, type SqlValue, type Statement } from "./fragment.ts";
 
 /**
- * The statements that create a table if it does not exist: keys, NOT NULL, UNIQUE, constant
- * defaults, enum checks and foreign keys. An existing table is left as it is.
+ * The statements that create a table unless it exists: keys, NOT NULL, UNIQUE, constant defaults,
+ * enum checks and foreign keys. An existing table is left as it is.
  */
 export function createTableStatements(table: TableInfo, dialect: Dialect): Statement[] {
   const hasOneKey = table.primaryKey.length === 1;
@@ -21,8 +21,8 @@ export function createTableStatements(table: TableInfo, dialect: Dialect): State
 }
 
 /**
- * The tables in an order in which the targets of foreign keys come first. Postgres requires that;
- * a cycle of tables has no such order and comes out in some order.
+ * Sorts tables in the order to create them in: the targets of foreign keys come first. Postgres
+ * requires that; a cycle of tables has no such order and comes out in some order.
  */
 export function inCreationOrder(tables: readonly TableInfo[]): TableInfo[] {
   const byName = new Map(tables.map((table) => [table.name, table]));

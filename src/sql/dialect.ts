@@ -1,11 +1,13 @@
-import type { ColumnInfo, ColumnKind, TableInfo } from "../schema/table_info.ts";
+import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
+import type { ColumnKind } from "../schema/kind.ts";
 import type { Fragment, SqlValue } from "./fragment.ts";
 
-/** The engine families; all other differences are in a {@link Dialect} value. */
+/** The engine families of dialects; all other differences are in a {@link Dialect} value. */
 export type Engine = "sqlite" | "postgres";
 
 /**
- * All that differs between the engines outside a driver: one value, made at connect from a probe.
+ * The interface of an engine's SQL dialect, with all that differs between the engines outside a
+ * driver: one value, made at connect from a probe.
  */
 export interface Dialect {
   /** The family. */
@@ -100,9 +102,9 @@ export interface Dialect {
 }
 
 /**
- * Metrics over a group of rows, NULLs left out. The sum of integers, and sum and average of
- * decimals are *exact*: no digit is lost, however many there are, and the engine may have them in
- * another form that compares and sorts as the numbers do.
+ * The part of a dialect for metrics over a group of rows, NULLs left out. The sum of integers, and
+ * sum and average of decimals are *exact*: no digit is lost, however many there are, and the engine
+ * may have them in another form that compares and sorts as the numbers do.
  */
 export interface MetricDialect {
   /** The least or the greatest value; text as {@link Dialect.ordered} has it. */
@@ -123,7 +125,10 @@ export interface MetricDialect {
   decodeExact(value: Exclude<SqlValue, null>, misfit: () => void): string | null;
 }
 
-/** The planner's estimate of how many rows a select gives, without running it. */
+/**
+ * The part of a dialect for the planner's estimate of how many rows a select gives, without running
+ * it.
+ */
 export interface RowEstimate {
   /** A select → the statement whose only cell {@link parse} takes. */
   statement(select: Fragment): Fragment;
@@ -131,7 +136,10 @@ export interface RowEstimate {
   parse(cell: SqlValue): number | null;
 }
 
-/** The names of a list of values and of its columns: no table of the statement has such a column. */
+/**
+ * Names that a dialect gives to a list of values and to its columns: no table of the statement has
+ * such a column.
+ */
 export interface ListNames {
   /** The list. */
   readonly list: Fragment;
@@ -143,7 +151,7 @@ export interface ListNames {
   readonly rank: Fragment;
 }
 
-/** Rows to read by a list of keys. */
+/** What a dialect needs for the statement that reads rows by a list of keys. */
 export interface RowsOfKeys {
   /** The names that the other parts use. */
   readonly names: ListNames;
@@ -169,13 +177,19 @@ export interface RowsOfKeys {
   readonly maxRows: number;
 }
 
-/** Symbols of operators with a space between them, for each class of column. */
+/**
+ * The operators that a dialect has certified: symbols with a space between them, for each class of
+ * column.
+ */
 export type CertifiedOperators = Readonly<Record<CellClass, string>>;
 
-/** What operators are certified for: kinds, and decimals with more digits than a double keeps. */
+/**
+ * The classes of column that a dialect certifies operators for: kinds, and decimals with more
+ * digits than a double keeps.
+ */
 export type CellClass = ColumnKind | "long decimal";
 
-/** Which comparisons in memory have the results of a column. */
+/** Says of a column in a dialect which comparisons in memory have its results. */
 export type ComparesAsMemory =
   /** All. */
   | "wholly"
@@ -184,7 +198,7 @@ export type ComparesAsMemory =
   /** None. */
   | "never";
 
-/** How conditions are evaluated on rows that are not in their table. */
+/** The part of a dialect for conditions on row images, which are not in their table. */
 export interface ImageDialect {
   /** The most rows for one statement. */
   readonly maxRows: number;
@@ -197,7 +211,7 @@ export interface ImageDialect {
   from(images: RowImages): Fragment;
 }
 
-/** Rows of a table as values. */
+/** Row images that a dialect puts after FROM: rows of a table as values. */
 export interface RowImages {
   /** Their table, which need not hold them now. */
   readonly table: TableInfo;
@@ -212,9 +226,9 @@ export interface RowImages {
 }
 
 /**
- * The text operators. `operand` is SQL of a text; `argument` is the literal text of the filter.
- * `fold` is the project's case folding (Unicode simple lower case per code point, ς as σ, and no
- * non-ASCII code point folds to ASCII).
+ * The part of a dialect for the text operators. `operand` is SQL of a text; `argument` is the
+ * literal text of the filter. `fold` is the project's case folding (Unicode simple lower case per
+ * code point, ς as σ, and no non-ASCII code point folds to ASCII).
  */
 export interface TextDialect {
   /** The text contains the argument. */

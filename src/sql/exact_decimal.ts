@@ -1,10 +1,12 @@
-/** A decimal as a whole number of units: `units × 10^-scale`. */
+/** An exact decimal for arithmetic, as a whole number of units: `units × 10^-scale`. */
 export interface ExactDecimal {
   readonly units: bigint;
   readonly scale: number;
 }
 
-/** A plain decimal → its units; the scale is its number of digits after the point. */
+/**
+ * Parses a plain decimal for exact arithmetic; the scale is its number of digits after the point.
+ */
 export function parseExact(plain: string): ExactDecimal {
   const point = plain.indexOf(".");
   if (point < 0) return { units: BigInt(plain), scale: 0 };
@@ -14,20 +16,25 @@ export function parseExact(plain: string): ExactDecimal {
   };
 }
 
-/** Back to a plain decimal, with `scale` digits after the point. */
+/**
+ * Prints the result of exact arithmetic as a plain decimal, with `scale` digits after the point.
+ */
 export function printExact({ units, scale }: ExactDecimal): string {
   if (scale === 0) return String(units);
   const digits = String(units < 0n ? -units : units).padStart(scale + 1, "0");
   return `${units < 0n ? "-" : ""}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
-/** The sum, with no digit lost. */
+/** The exact sum of two decimals, with no digit lost. */
 export function addExact(left: ExactDecimal, right: ExactDecimal): ExactDecimal {
   const scale = Math.max(left.scale, right.scale);
   return { units: unitsAt(left, scale) + unitsAt(right, scale), scale };
 }
 
-/** The quotient by a count, to `digits` after the point, rounded half away from zero. */
+/**
+ * The quotient of an exact decimal by a count, to `digits` after the point, rounded half away from
+ * zero.
+ */
 export function divideExact(sum: ExactDecimal, count: bigint, digits: number): ExactDecimal {
   const scale = Math.max(sum.scale, digits);
   const numerator = unitsAt(sum, scale);

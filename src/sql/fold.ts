@@ -11,14 +11,14 @@ export function fold(text: string): string {
     .replace(/[^\u0130\u212a]+/g, (regular) => regular.toLowerCase());
 }
 
-/** Every other code point that folds to `folded`: for `é` it is `É`. */
+/** Every other code point that case folding turns into `folded`: for `é` it is `É`. */
 export function foldingTo(folded: string): string {
   const upper = folded.toUpperCase();
   const regular = upper !== folded && fold(upper) === folded ? upper : "";
   return regular + (irregularUppers.get(folded) ?? "");
 }
 
-/** Whether every character is ASCII. */
+/** Whether every character of a text to fold is ASCII. */
 export function isAscii(text: string): boolean {
   // deno-lint-ignore no-control-regex -- NUL is the first ASCII character
   return /^[\x00-\x7f]*$/.test(text);

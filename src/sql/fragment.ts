@@ -1,10 +1,10 @@
-/** A value that database drivers take and give. */
+/** A value in a fragment of SQL, as database drivers take and give it. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
-/** Distinguishes a fragment from a value. */
+/** Distinguishes a fragment of SQL from a value. */
 export const fragmentBrand: unique symbol = Symbol("fragment");
 
-/** A piece of SQL whose values are apart from its text: no value is ever part of the text. */
+/** A fragment of SQL whose values are apart from its text: no value is ever part of the text. */
 export interface Fragment {
   /** Marks a fragment. */
   readonly [fragmentBrand]: true;
@@ -14,7 +14,7 @@ export interface Fragment {
   readonly values: readonly SqlValue[];
 }
 
-/** Complete SQL for one engine. */
+/** A whole SQL statement for one engine, made from a fragment. */
 export interface Statement {
   /** SQL with the placeholders of its engine. */
   readonly text: string;
@@ -22,7 +22,7 @@ export interface Statement {
   readonly values: readonly SqlValue[];
 }
 
-/** The template tag for SQL: fragments nest, everything else is a bound value. */
+/** The template tag for fragments of SQL, which nest; everything else is a bound value. */
 export function sql(
   strings: readonly string[],
   ...parts: readonly (Fragment | SqlValue)[]
@@ -51,34 +51,34 @@ export function sql(
   return { [fragmentBrand]: true, texts, values };
 }
 
-/** SQL text that is a constant of this project: never input. */
+/** A fragment of SQL text that is a constant of this project: never input. */
 export function rawSql(text: string): Fragment {
   return { [fragmentBrand]: true, texts: [text], values: [] };
 }
 
-/** A quoted name; both engines use the double quotes of the standard. */
+/** A fragment of SQL with a quoted name; both engines use the double quotes of the standard. */
 export function identifier(name: string): Fragment {
   return rawSql(quoteIdentifier(name));
 }
 
-/** A column, after the name of its row where there is one. */
+/** A fragment of SQL that names a column, after the name of its row where there is one. */
 export function columnOf({ dbName }: { readonly dbName: string }, row?: Fragment): Fragment {
   return row === undefined ? identifier(dbName) : sql`${row}.${identifier(dbName)}`;
 }
 
-/** A table after FROM and INTO, with its schema where it has one. */
+/** A fragment of SQL that names a table after FROM and INTO, with its schema where it has one. */
 export function tableName(
   { schema, name }: { readonly schema: string | null; readonly name: string },
 ): Fragment {
   return schema === null ? identifier(name) : sql`${identifier(schema)}.${identifier(name)}`;
 }
 
-/** `a"b` → `"a""b"`. */
+/** Quotes an identifier for a fragment of SQL: `a"b` → `"a""b"`. */
 export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** The fragments with `separator` between them; no fragments give the empty text. */
+/** Joins fragments of SQL with `separator` between them; no fragments give the empty text. */
 export function join(fragments: readonly Fragment[], separator: string): Fragment {
   const texts = [""];
   const values: SqlValue[] = [];
@@ -92,7 +92,7 @@ export function join(fragments: readonly Fragment[], separator: string): Fragmen
   return { [fragmentBrand]: true, texts, values };
 }
 
-/** The text with placeholders. */
+/** Turns a fragment of SQL into a statement, whose text has placeholders. */
 export function toStatement(
   fragment: Fragment,
   placeholder: (position: number) => string,
@@ -105,8 +105,8 @@ export function toStatement(
 }
 
 /**
- * A value that no driver needs converted, ready to be bound. Throws on a value that no driver can
- * bind.
+ * Narrows to a value that a fragment can bind as it is: no driver needs it converted. Throws on a
+ * value that no driver can bind.
  */
 export function bindable(value: unknown): SqlValue {
   if (typeof value === "string" || typeof value === "number" || typeof value === "bigint") {
@@ -117,8 +117,8 @@ export function bindable(value: unknown): SqlValue {
 }
 
 /**
- * A stored value that does not fit its kind, as JSON can hold it: bytes as base64, and the numbers
- * that JSON lacks by name.
+ * A stored SQL value that does not fit its kind, as JSON can hold it: bytes as base64, and the
+ * numbers that JSON lacks by name.
  */
 export function asStored(value: SqlValue): unknown {
   if (value instanceof Uint8Array) return value.toBase64();

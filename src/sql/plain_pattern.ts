@@ -1,4 +1,6 @@
-/** A pattern that is no more than a literal text, as the operator that does the same. */
+/**
+ * A LIKE pattern that is plain, no more than a literal text, as the operator that does the same.
+ */
 export interface PlainPattern {
   /** `%text%`, `text%` or `%text`. */
   readonly operator: "contains" | "startsWith" | "endsWith";
@@ -7,8 +9,8 @@ export interface PlainPattern {
 }
 
 /**
- * The pattern as a literal text; null when it has other wildcards, or none at all. Searching a text
- * is many times faster than trying a pattern at every position.
+ * A plain LIKE pattern as its literal text; null when it has other wildcards, or none at all.
+ * Searching a text is many times faster than trying a pattern at every position.
  */
 export function plainPattern(pattern: string): PlainPattern | null {
   const [, before, literal = "", after] = plain.exec(pattern) ?? [];
@@ -17,7 +19,7 @@ export function plainPattern(pattern: string): PlainPattern | null {
   return { operator: !before ? "startsWith" : after ? "contains" : "endsWith", text };
 }
 
-/** Whether the pattern has no wildcard but a `%` at either end. */
+/** Whether a LIKE pattern is plain: it has no wildcard but a `%` at either end. */
 export function isPlain(pattern: string): boolean {
   return plain.test(pattern);
 }

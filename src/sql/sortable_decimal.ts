@@ -1,6 +1,7 @@
 /**
- * A plain decimal as a text whose order, byte by byte, is that of the numbers, and which is the same
- * for `1.5` and `1.50`. SQLite has no exact decimals: as such texts it can compare and sort them.
+ * A plain decimal as a sortable text, whose order, byte by byte, is that of the numbers, and which
+ * is the same for `1.5` and `1.50`. SQLite has no exact decimals: as such texts it can compare and
+ * sort them.
  *
  * A digit for the sign, the exponent of `0.d₁d₂… × 10^e` in four digits, the digits. Those of a
  * negative number are complements to nine, and a `~` ends it, so that a longer one comes first.
@@ -18,7 +19,7 @@ export function toSortable(plain: string): string {
     : `2${String(middle + exponent).padStart(4, "0")}${mantissa}`;
 }
 
-/** Back to the plain decimal, without zeros at its end. */
+/** The plain decimal of a sortable text, without zeros at its end. */
 export function fromSortable(sortable: string): string {
   if (sortable === zero) return "0";
   const isNegative = sortable.startsWith("0");

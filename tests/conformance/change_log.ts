@@ -8,7 +8,7 @@ import { allRows } from "../../src/filter/filter.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
-import { kindOf } from "../../src/schema/kinds.ts";
+import { kindOf } from "../../src/schema/kind_of.ts";
 import type { ColumnInfo } from "../../src/schema/table_info.ts";
 import { edgeValues, things } from "../invariants/filter_worlds.ts";
 import type { Engine } from "../support/engines.ts";

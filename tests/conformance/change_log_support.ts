@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Change, ChangeLog, Position } from "../../src/db/changes/change_log.ts";
+import type { Change, ChangeLog } from "../../src/db/changes/change_log.ts";
+import type { Position } from "../../src/db/changes/log_position.ts";
 import {
   type ChangesOptions,
   resolveChangesOptions,

@@ -1,6 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import type { SnapshotPosition } from "../../src/db/changes/change_log.ts";
-import { includes, positionOrdinal } from "../../src/db/changes/log_position.ts";
+import {
+  includes,
+  positionOrdinal,
+  type SnapshotPosition,
+} from "../../src/db/changes/log_position.ts";
 
 Deno.test("a position that covers more has a greater ordinal, whichever transactions end first", () => {
   let state = 1;

@@ -4,12 +4,8 @@ import { parseFilter } from "../../src/filter/syntax/parse_filter.ts";
 import type { Filter } from "../../src/filter/filter.ts";
 import type { FilterSyntax, Literal } from "../../src/filter/syntax/filter_syntax.ts";
 import { Problem } from "../../src/problem/problem.ts";
-import {
-  type ColumnInfo,
-  type ColumnKind,
-  createTableInfo,
-  type TableInfo,
-} from "../../src/schema/table_info.ts";
+import { type ColumnInfo, createTableInfo, type TableInfo } from "../../src/schema/table_info.ts";
+import type { ColumnKind } from "../../src/schema/kind.ts";
 
 /** A table from the kinds of its columns; the first column is the key. */
 export function tableOf(kinds: Readonly<Record<string, ColumnKind>>): TableInfo {

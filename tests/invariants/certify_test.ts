@@ -72,4 +72,4 @@ const head = `import type { CertifiedOperators, Engine } from "./dialect.ts";
  * The operators, by class of column, whose results in memory are exactly those of an engine's SQL.
  * Written by \`tests/invariants/certify_test.ts\`, which fails when one is wrong or could be added.
  */
-export const certifiedCells: Readonly<Record<Engine, CertifiedOperators>> = `;
+export const certifiedOperators: Readonly<Record<Engine, CertifiedOperators>> = `;

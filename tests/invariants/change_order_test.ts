@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Change, ChangeLog, Position, Step } from "../../src/db/changes/change_log.ts";
+import type { Change, ChangeLog, Step } from "../../src/db/changes/change_log.ts";
+import type { Position } from "../../src/db/changes/log_position.ts";
 import { type Database, openDatabase } from "../../src/db/open_database.ts";
 import { integer } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";

@@ -18,8 +18,9 @@ import {
 } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
-import { kindOf } from "../../src/schema/kinds.ts";
-import type { ColumnInfo, ColumnKind, Row } from "../../src/schema/table_info.ts";
+import { kindOf } from "../../src/schema/kind_of.ts";
+import type { ColumnInfo, Row } from "../../src/schema/table_info.ts";
+import type { ColumnKind } from "../../src/schema/kind.ts";
 import type { Engine } from "../support/engines.ts";
 
 /** A column of every kind, and two texts. */

@@ -18,7 +18,7 @@ import {
 } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
-import { kindOf } from "../../src/schema/kinds.ts";
+import { kindOf } from "../../src/schema/kind_of.ts";
 import type { Row, TableInfo } from "../../src/schema/table_info.ts";
 import { canonicalValueText } from "../../src/schema/canonical_value.ts";
 import { edgeValues } from "../invariants/filter_worlds.ts";

@@ -1,4 +1,5 @@
-import type { ColumnInfo, ColumnKind } from "../../src/schema/table_info.ts";
+import type { ColumnInfo } from "../../src/schema/table_info.ts";
+import type { ColumnKind } from "../../src/schema/kind.ts";
 
 /** A nullable column of the kind, for tests that need no table. */
 export function columnOf(kind: ColumnKind, details: Partial<ColumnInfo> = {}): ColumnInfo {

@@ -1,6 +1,6 @@
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
-import { InvalidValue } from "../../src/schema/kind.ts";
-import type { ColumnInfo, ColumnKind } from "../../src/schema/table_info.ts";
+import { type ColumnKind, InvalidValue } from "../../src/schema/kind.ts";
+import type { ColumnInfo } from "../../src/schema/table_info.ts";
 import { type SqlValue, toStatement } from "../../src/sql/fragment.ts";
 import { postgresDialect } from "../../src/sql/postgres/dialect.ts";
 import { columnOf } from "../schema/column_of.ts";

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { kindOf } from "../../src/schema/kinds.ts";
-import type { ColumnInfo, ColumnKind } from "../../src/schema/table_info.ts";
+import { kindOf } from "../../src/schema/kind_of.ts";
+import type { ColumnInfo } from "../../src/schema/table_info.ts";
+import type { ColumnKind } from "../../src/schema/kind.ts";
 import type { Dialect, TextDialect } from "../../src/sql/dialect.ts";
 import type { SqlValue } from "../../src/sql/fragment.ts";
 

@@ -1,6 +1,6 @@
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
-import { InvalidValue } from "../../src/schema/kind.ts";
-import type { ColumnInfo, ColumnKind, TimestampFormat } from "../../src/schema/table_info.ts";
+import { type ColumnKind, InvalidValue } from "../../src/schema/kind.ts";
+import type { ColumnInfo, TimestampFormat } from "../../src/schema/table_info.ts";
 import { type SqlValue, toStatement } from "../../src/sql/fragment.ts";
 import { sqliteDialect } from "../../src/sql/sqlite/dialect.ts";
 import { columnOf } from "../schema/column_of.ts";

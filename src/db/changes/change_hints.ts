@@ -1,7 +1,10 @@
 import type { Clock } from "../../runtime/runtime.ts";
 import type { Driver } from "../driver.ts";
 
-/** Says when the log may have something new. A read after a hint may find nothing. */
+/**
+ * Hints that the change log may have something new, for its readers. A read after a hint may find
+ * nothing.
+ */
 export interface ChangeHints {
   /** Calls `listener` at every hint; the function that it returns removes it. */
   add(listener: () => void): () => void;
@@ -10,9 +13,9 @@ export interface ChangeHints {
 }
 
 /**
- * The hints of one database: the commits of this process, the signals of other processes, and
- * polling, which alone is enough. Without a listener nothing is polled; commits of this process are
- * signalled to other processes all the same.
+ * The hints about changes in one database: the commits of this process, the signals of other
+ * processes, and polling, which alone is enough. Without a listener nothing is polled; commits of
+ * this process are signalled to other processes all the same.
  */
 export function changeHints(
   driver: Driver,

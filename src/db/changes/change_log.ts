@@ -1,39 +1,9 @@
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 import type { QueryResult } from "../driver.ts";
 import type { Statement } from "../../sql/fragment.ts";
+import type { Position } from "./log_position.ts";
 
-/**
- * How far a reader of the log has come: it has read every change that the position covers. Valid in
- * every process that serves the same database; clients hold its text, which
- * {@link ChangeLog.print} makes.
- */
-export type Position = SequencePosition | SnapshotPosition;
-
-/** SQLite: numbers are drawn under the one write lock, so that their order is that of commits. */
-export interface SequencePosition {
-  /** Distinguishes it from the other form. */
-  readonly kind: "sequence";
-  /** The epoch of the log that it belongs to: a number of another epoch means nothing. */
-  readonly epoch: string;
-  /** The last change that is covered. */
-  readonly seq: number;
-}
-
-/** Postgres: the transactions that a snapshot sees. Numbers are drawn before commits there. */
-export interface SnapshotPosition {
-  /** Distinguishes it from the other form. */
-  readonly kind: "snapshot";
-  /** The epoch of the log that it belongs to. */
-  readonly epoch: string;
-  /** Every transaction below is covered. */
-  readonly xmin: bigint;
-  /** No transaction from here on is covered. */
-  readonly xmax: bigint;
-  /** Transactions between the two that were running, and are not covered. Ascending. */
-  readonly running: readonly bigint[];
-}
-
-/** A committed change of one row, whichever program made it. */
+/** A committed change of one row in the change log, whichever program made it. */
 export interface Change {
   /** Grows with every change of the same row. */
   readonly seq: number;
@@ -56,7 +26,7 @@ export interface Change {
   readonly sizeBytes: number;
 }
 
-/** The next changes after a position. */
+/** One read of the change log: the next changes after a position. */
 export interface Step {
   /** In an order in which the changes of one row follow each other as they happened. */
   readonly changes: readonly Change[];
@@ -67,7 +37,10 @@ export interface Step {
   readonly to: Position | null;
 }
 
-/** The log of one database, written in the transactions that change its rows. */
+/**
+ * The change log of one database, of either engine, written in the transactions that change its
+ * rows.
+ */
 export interface ChangeLog {
   /** The tables whose changes are in it. */
   readonly tables: ReadonlySet<TableInfo>;

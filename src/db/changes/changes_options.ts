@@ -1,7 +1,7 @@
 import { columnInfoOf, type ColumnLike, tableInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
-/** How changes are recorded, and for how long. */
+/** The option `changes`: how changes are recorded, and for how long. */
 export interface ChangesOptions {
   /**
    * `"triggers"`, the default: the database records every change, whichever program makes it.
@@ -16,7 +16,7 @@ export interface ChangesOptions {
   readonly maxRows?: number | undefined;
 }
 
-/** The same with every default. */
+/** The option `changes` with every default filled in. */
 export interface ResolvedChangesOptions {
   readonly mode: "triggers" | "service";
   readonly exclude: ReadonlySet<ColumnInfo>;
@@ -24,10 +24,13 @@ export interface ResolvedChangesOptions {
   readonly maxRows: number;
 }
 
-/** Younger changes are never deleted: readers of the log lag by less. */
+/** The least retention that the option `changes` allows: readers of the log lag by less. */
 export const minRetentionMs = 300_000;
 
-/** Fills in the defaults. Throws a plain Error for values that cannot be meant. */
+/**
+ * Fills in the defaults of the option `changes`. Throws a plain Error for values that cannot be
+ * meant.
+ */
 export function resolveChangesOptions(options: ChangesOptions = {}): ResolvedChangesOptions {
   const { mode = "triggers", exclude = [], retentionMs = 3_600_000, maxRows = 1_000_000 } = options;
   if (mode !== "triggers" && mode !== "service") {

@@ -1,4 +1,4 @@
-/** The functions to call after commits. */
+/** The listeners that a driver calls after its commits. */
 export interface CommitListeners {
   /** Adds one; the function that it returns removes it. */
   add(listener: () => void): () => void;
@@ -6,7 +6,7 @@ export interface CommitListeners {
   notify(): void;
 }
 
-/** The listeners of one driver. */
+/** Creates the set of commit listeners of one driver. */
 export function commitListeners(): CommitListeners {
   const listeners = new Set<() => void>();
   return {

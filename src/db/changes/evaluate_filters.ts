@@ -7,7 +7,7 @@ import type { Dialect } from "../../sql/dialect.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import type { Connection } from "../driver.ts";
 
-/** Every filter is evaluated on every row. */
+/** Filters, and the row images that the database evaluates every one of them on. */
 export interface FilterEvaluation {
   readonly table: TableInfo;
   /** Rows as a change left them; they need not be in the table any more. */
@@ -16,8 +16,8 @@ export interface FilterEvaluation {
 }
 
 /**
- * Whether the images pass the filters, as in a list: the result at `[i][f]` is for `images[i]` and
- * `filters[f]`. Related rows are those that the database has now.
+ * Lets the database evaluate filters on row images, as in a list: the result at `[i][f]` is for
+ * `images[i]` and `filters[f]`. Related rows are those that the database has now.
  *
  * One statement, unless there are very many rows or values, or rows whose values do not fit.
  */
@@ -49,7 +49,10 @@ export async function evaluateFilters(
   return results;
 }
 
-/** A truth as a driver reads it: a letter of Postgres, a number of SQLite. */
+/**
+ * Whether the database evaluated a filter as true; the truth comes as a letter from Postgres, as a
+ * number from SQLite.
+ */
 export function isTrue(truth: SqlValue): boolean {
   return truth === 1 || truth === "t";
 }
@@ -116,7 +119,10 @@ function imageBatches(
   return batches;
 }
 
-/** Filters that one statement has room for: every value is bound, every filter is a column. */
+/**
+ * Splits filters into parts that one statement has room to evaluate: every value is bound, every
+ * filter is a column.
+ */
 export function filterParts(
   filters: readonly Filter[],
   { maxValues }: Dialect,

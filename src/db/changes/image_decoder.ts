@@ -16,8 +16,9 @@ interface ImageFormat {
 }
 
 /**
- * Decodes images to rows as a read of the table gives them. Columns that are never recorded are
- * absent; a column that was added to the table after the image is null.
+ * Creates the decoder of the row images in the change log: it gives rows as a read of the table
+ * gives them. Columns that are never recorded are absent; a column that was added to the table
+ * after the image is null.
  */
 export function imageDecoder(
   reader: RowReader,

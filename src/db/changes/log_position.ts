@@ -1,6 +1,44 @@
-import type { Change, Position, SequencePosition, SnapshotPosition } from "./change_log.ts";
+/**
+ * A position in the change log: how far a reader has come, who has read every change that the
+ * position covers. Valid in every process that serves the same database; clients hold its text,
+ * which {@link printPosition} makes.
+ */
+export type Position = SequencePosition | SnapshotPosition;
 
-/** A position as a text: `s.<epoch>.<seq>` or `p.<epoch>.<xmin>.<xmax>[.<running>]`. */
+/**
+ * A position in the change log of SQLite: numbers are drawn under the one write lock, so that their
+ * order is that of commits.
+ */
+export interface SequencePosition {
+  /** Distinguishes it from the other form. */
+  readonly kind: "sequence";
+  /** The epoch of the log that it belongs to: a number of another epoch means nothing. */
+  readonly epoch: string;
+  /** The last change that is covered. */
+  readonly seq: number;
+}
+
+/**
+ * A position in the change log of Postgres: the transactions that a snapshot sees. Numbers are
+ * drawn before commits there.
+ */
+export interface SnapshotPosition {
+  /** Distinguishes it from the other form. */
+  readonly kind: "snapshot";
+  /** The epoch of the log that it belongs to. */
+  readonly epoch: string;
+  /** Every transaction below is covered. */
+  readonly xmin: bigint;
+  /** No transaction from here on is covered. */
+  readonly xmax: bigint;
+  /** Transactions between the two that were running, and are not covered. Ascending. */
+  readonly running: readonly bigint[];
+}
+
+/**
+ * Prints a position in the change log as text: `s.<epoch>.<seq>` or
+ * `p.<epoch>.<xmin>.<xmax>[.<running>]`.
+ */
 export function printPosition(position: Position): string {
   if (position.kind === "sequence") return `s.${position.epoch}.${position.seq}`;
   const { epoch, xmin, xmax, running } = position;
@@ -11,28 +49,31 @@ export function printPosition(position: Position): string {
   return parts.join(".");
 }
 
-/** The position of a text; null for a text that {@link printPosition} would not have written. */
+/**
+ * Parses the text of a position in the change log; null for a text that {@link printPosition} would
+ * not have written.
+ */
 export function parsePosition(token: string): Position | null {
   if (token.length > maxTokenLength) return null;
   const position = parseSequence(token) ?? parseSnapshot(token);
   return position !== null && printPosition(position) === token ? position : null;
 }
 
-/** Whether a position covers a change of the same epoch. */
-export function covers(position: Position, change: Change): boolean {
+/** Whether a position in the change log covers a change of the same epoch. */
+export function covers(position: Position, change: ChangeNumbers): boolean {
   if (position.kind === "sequence") return change.seq <= position.seq;
   return change.transaction !== null && sees(position, change.transaction);
 }
 
 /**
- * The position right after a change that follows `position` in the log; null where there is no
- * position between the changes of a step.
+ * The position in the change log right after a change that follows `position`; null where there is
+ * no position between the changes of a step.
  */
-export function positionAfter(position: Position, change: Change): Position | null {
+export function positionAfter(position: Position, change: ChangeNumbers): Position | null {
   return position.kind === "sequence" ? { ...position, seq: change.seq } : null;
 }
 
-/** Whether `position` covers all that `earlier` covers. */
+/** Whether one position in the change log covers all that an `earlier` one covers. */
 export function includes(position: Position, earlier: Position): boolean {
   if (position.epoch !== earlier.epoch) return false;
   if (position.kind === "sequence") {
@@ -43,7 +84,7 @@ export function includes(position: Position, earlier: Position): boolean {
 }
 
 /**
- * How far a position is, as a number: a position that covers more has a greater one, in every
+ * A position in the change log as a number: a position that covers more has a greater one, in every
  * process that serves the database. The numbers of changes are not usable for that where they are
  * drawn before commits.
  */
@@ -53,7 +94,7 @@ export function positionOrdinal(position: Position): number {
   return Number(position.xmax) - position.running.length;
 }
 
-/** Parses the text of a `pg_snapshot`: `xmin:xmax:xip,xip`. */
+/** Makes a position in the change log from the text of a `pg_snapshot`: `xmin:xmax:xip,xip`. */
 export function snapshotPosition(text: string, epoch: string): SnapshotPosition {
   const [xmin = "", xmax = "", running = ""] = text.split(":");
   return {
@@ -65,9 +106,15 @@ export function snapshotPosition(text: string, epoch: string): SnapshotPosition 
   };
 }
 
-/** The text of a `pg_snapshot`. */
+/** Prints a position in the change log as the text of a `pg_snapshot`. */
 export function snapshotText({ xmin, xmax, running }: SnapshotPosition): string {
   return `${xmin}:${xmax}:${running.join(",")}`;
+}
+
+/** The numbers of a change that decide where it stands in the log. */
+interface ChangeNumbers {
+  readonly seq: number;
+  readonly transaction: bigint | null;
 }
 
 /** Enough for thousands of running transactions, and a header may be as long. */

@@ -1,7 +1,7 @@
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 import type { Change } from "./change_log.ts";
 
-/** A row of the log, its images not decoded yet. */
+/** A row of the change log from which a logged change is made, its images not decoded yet. */
 export interface LoggedRow {
   readonly seq: number;
   readonly transaction: bigint | null;
@@ -13,10 +13,10 @@ export interface LoggedRow {
   readonly optimisticId: string | null;
 }
 
-/** An image → the row. */
+/** Decodes an image of a logged change to the row. */
 export type DecodeImage = (image: string, table: TableInfo) => Row;
 
-/** A change that decodes each image once, at its first use. */
+/** A change as logged, which decodes each of its images once, at its first use. */
 export class LoggedChange implements Change {
   readonly seq: number;
   readonly transaction: bigint | null;
@@ -51,7 +51,7 @@ export class LoggedChange implements Change {
   }
 }
 
-/** The kind of a change as the log names it; a kind of a later version is a `touch`. */
+/** The kind of a logged change, by its name in the log; a kind of a later version is a `touch`. */
 export function changeKind(op: string): Change["kind"] {
   return op === "insert" || op === "update" || op === "delete" || op === "truncate" ? op : "touch";
 }

@@ -9,7 +9,7 @@ import { setUpChangeLog } from "./set_up_change_log.ts";
 import { sqliteChangeLog } from "./sqlite_change_log.ts";
 import { untrackedWriteDetector } from "./untracked_write_detector.ts";
 
-/** What a log is opened with. */
+/** The options for opening a change log. */
 export interface OpenChangeLogOptions {
   readonly driver: Driver;
   /** The tables to record, which have to exist. */
@@ -18,7 +18,10 @@ export interface OpenChangeLogOptions {
   readonly runtime: Pick<Runtime, "clock" | "random" | "observe">;
 }
 
-/** Opens the log of a database, and sets up the parts of it that are missing or have changed. */
+/**
+ * Opens the change log of a database of either engine, after setting up the parts of it that are
+ * missing or have changed.
+ */
 export async function openChangeLog(options: OpenChangeLogOptions): Promise<ChangeLog> {
   const { driver, changes, runtime: { clock, random, observe } } = options;
   const tables = new Set(options.tables);

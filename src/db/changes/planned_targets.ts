@@ -3,7 +3,7 @@ import { quoteIdentifier, type Statement } from "../../sql/fragment.ts";
 import type { Connection } from "../driver.ts";
 
 /**
- * The tables that a statement writes to, by their full names as the log has them, from the plan
+ * The target tables of a statement, by their full names as the change log has them, from the plan
  * that Postgres makes of it. The statement is not run. What triggers and functions write is not in
  * a plan. For INSERT, UPDATE, DELETE, MERGE and WITH: others cannot be explained. Null where the
  * server gives no plan that can be read.

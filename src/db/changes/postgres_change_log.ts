@@ -5,15 +5,22 @@ import type { Driver, QueryResult } from "../driver.ts";
 import { textOrNull } from "../named_columns.ts";
 import { createRowReader } from "../rows.ts";
 import type { ChangeHints } from "./change_hints.ts";
-import type { Change, ChangeLog, Position, SnapshotPosition, Step } from "./change_log.ts";
+import type { Change, ChangeLog, Step } from "./change_log.ts";
 import { minRetentionMs, type ResolvedChangesOptions } from "./changes_options.ts";
 import { imageDecoder } from "./image_decoder.ts";
-import { covers, includes, parsePosition, printPosition } from "./log_position.ts";
+import {
+  covers,
+  includes,
+  parsePosition,
+  type Position,
+  printPosition,
+  type SnapshotPosition,
+} from "./log_position.ts";
 import { changeKind, type DecodeImage, LoggedChange } from "./logged_change.ts";
 import { metaValue, PostgresLogReader, type PostgresLogRow } from "./postgres_log_reader.ts";
 import type { PostgresLogTable } from "./set_up_postgres_log.ts";
 
-/** What a log is made of. */
+/** The options of a change log on Postgres. */
 export interface PostgresChangeLogOptions {
   readonly driver: Driver;
   readonly tables: readonly PostgresLogTable[];
@@ -22,7 +29,7 @@ export interface PostgresChangeLogOptions {
   readonly random: Random;
 }
 
-/** The log of a Postgres, which has been set up. */
+/** The change log of a Postgres that has been set up, for reading its changes step by step. */
 export async function postgresChangeLog(options: PostgresChangeLogOptions): Promise<ChangeLog> {
   const { rows } = await options.driver.query({
     text: `SELECT ${metaValue("secret")}`,
@@ -33,7 +40,7 @@ export async function postgresChangeLog(options: PostgresChangeLogOptions): Prom
   return log;
 }
 
-/** The most changes of a part of a step. */
+/** The most changes in a part of a step that the change log of Postgres gives. */
 export const maxChangesPerPart = 1_000;
 const maxPerPurge = 5_000;
 

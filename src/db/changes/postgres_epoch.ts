@@ -3,15 +3,19 @@ import type { Statement } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, Driver, QueryResult } from "../driver.ts";
 
-/** The epoch as a column of a statement, read in the same snapshot as all else in it. */
+/**
+ * The epoch of the Postgres change log as a column of a statement, read in the same snapshot as all
+ * else in it.
+ */
 export const epochColumn = `(SELECT epoch FROM "_service_epoch") AS epoch`;
 
 /**
- * Begins an epoch where there is none: on an empty log, and after the server has recovered from a
- * crash or was promoted. Transaction ids are unique between two recoveries only: those of aborted
- * transactions are given again; so are, without `synchronous_commit` or on another server, those of
- * transactions whose changes were read. Recovery empties unlogged tables before anything can be
- * read or written, and a standby refuses to read them.
+ * Begins an epoch of the Postgres change log where there is none: on an empty log, and after the
+ * server has recovered from a crash or was promoted. Transaction ids are unique between two
+ * recoveries only: those of aborted transactions are given again; so are, without
+ * `synchronous_commit` or on another server, those of transactions whose changes were read.
+ * Recovery empties unlogged tables before anything can be read or written, and a standby refuses to
+ * read them.
  */
 export async function beginPostgresEpoch(connection: Connection, random: Random): Promise<void> {
   await connection.query({
@@ -20,7 +24,10 @@ export async function beginPostgresEpoch(connection: Connection, random: Random)
   });
 }
 
-/** Queries rows that begin with {@link epochColumn}; begins an epoch where there is none. */
+/**
+ * Queries rows that begin with {@link epochColumn}; begins an epoch of the Postgres change log
+ * where there is none.
+ */
 export async function queryWithinEpoch(
   statement: Statement,
   driver: Driver,

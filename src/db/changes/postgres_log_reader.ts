@@ -4,12 +4,11 @@ import { postgresLiteral } from "../../sql/postgres/change_log_schema.ts";
 import { DatabaseError, type DatabaseErrorKind } from "../database_error.ts";
 import type { Driver, QueryResult } from "../driver.ts";
 import { type NamedCells, type NamedColumns, namedColumns } from "../named_columns.ts";
-import type { SnapshotPosition } from "./change_log.ts";
-import { snapshotPosition, snapshotText } from "./log_position.ts";
+import { type SnapshotPosition, snapshotPosition, snapshotText } from "./log_position.ts";
 import { epochColumn, queryWithinEpoch } from "./postgres_epoch.ts";
 import type { PostgresLogTable } from "./set_up_postgres_log.ts";
 
-/** Changes of the log, and where they were read. */
+/** A page of changes that the reader of the Postgres log has read, and where they were read. */
 export interface LogPage {
   /** Everything that the statement could see. */
   readonly position: SnapshotPosition;
@@ -20,7 +19,7 @@ export interface LogPage {
   readonly isComplete: boolean;
 }
 
-/** Which changes are read. */
+/** The range of changes that the reader of the Postgres log reads. */
 export interface LogRange {
   /** What it covers is left out. */
   readonly after: SnapshotPosition;
@@ -31,13 +30,13 @@ export interface LogRange {
 
 type LogColumn = keyof ReturnType<typeof columnsOfLog>;
 
-/** A row of the log, its cells as the driver read them. */
+/** A row as the reader of the Postgres log gets it, its cells as the driver read them. */
 export type PostgresLogRow = NamedCells<LogColumn>;
 
 /** With so many bytes of images a page is full: rows may be large, and memory is limited. */
 const maxBytesPerPage = 16 * 1024 * 1024;
 
-/** The statements that read the log of a Postgres. */
+/** Runs the statements that read the change log of a Postgres. */
 export class PostgresLogReader {
   readonly #driver: Driver;
   readonly #random: Random;
@@ -141,7 +140,7 @@ export class PostgresLogReader {
   }
 }
 
-/** A value of `_service_meta`, as an expression. */
+/** A value of `_service_meta`, as an expression in statements that read the Postgres log. */
 export function metaValue(name: "secret" | "floor"): string {
   return `(SELECT value FROM "_service_meta" WHERE name = '${name}')`;
 }

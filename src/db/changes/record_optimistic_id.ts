@@ -6,7 +6,10 @@ import type { Connection } from "../driver.ts";
 import { imageDecoder } from "./image_decoder.ts";
 import type { RowReader } from "../rows.ts";
 
-/** The name that a client gave to the row that it created. */
+/**
+ * The optimistic id that a client gave to the row that it created, and the row's change to record
+ * it with.
+ */
 export interface CreatedRowId {
   readonly table: TableInfo;
   readonly key: Key;
@@ -15,8 +18,8 @@ export interface CreatedRowId {
 }
 
 /**
- * Adds the client's name of a new row to its change in the log. For the transaction that has just
- * inserted the row; does nothing where the table is not recorded.
+ * Records the optimistic id, the client's name of a new row, with the row's change in the log. For
+ * the transaction that has just inserted the row; does nothing where the table is not recorded.
  */
 export async function recordOptimisticId(
   connection: Connection,

@@ -22,8 +22,8 @@ import { type ChangeLogSetup, setUpChangeLog } from "./set_up_change_log.ts";
 import type { PostgresLogTable } from "./set_up_postgres_log.ts";
 
 /**
- * Sets the log up and gives the driver to write by: one that records its own writes where nothing
- * else does, or the driver as it is.
+ * Sets the change log up and gives the driver to write by: one that records its own writes where no
+ * trigger does, or the driver as it is.
  */
 export async function openRecordingDriver(setup: ChangeLogSetup): Promise<Driver> {
   const { driver, changes } = setup;

@@ -5,7 +5,7 @@ import type { Driver } from "../driver.ts";
 import { type PostgresLogTable, setUpPostgresLog } from "./set_up_postgres_log.ts";
 import { setUpSqliteLog } from "./set_up_sqlite_log.ts";
 
-/** What a log has to record. */
+/** The input for setting up a change log: the tables that it has to record, on either engine. */
 export interface ChangeLogSetup {
   readonly driver: Driver;
   /** The tables to record, which have to exist. */
@@ -14,7 +14,7 @@ export interface ChangeLogSetup {
   readonly random: Random;
 }
 
-/** What a log records once it is set up. */
+/** The result of setting up a change log: what it records from then on. */
 export interface ChangeLogSetupResult {
   /** The tables as a Postgres has them; empty for a SQLite file. */
   readonly described: readonly PostgresLogTable[];
@@ -22,7 +22,7 @@ export interface ChangeLogSetupResult {
   readonly untracked: readonly TableInfo[];
 }
 
-/** Sets up the parts of the log that are missing or have changed. */
+/** Sets up the parts of the change log that are missing or have changed, on either engine. */
 export async function setUpChangeLog(setup: ChangeLogSetup): Promise<ChangeLogSetupResult> {
   const { driver, tables, changes, random } = setup;
   if (driver.dialect.engine === "postgres") {

@@ -14,7 +14,7 @@ import type { Connection, Driver } from "../driver.ts";
 import { selectNamed } from "../named_columns.ts";
 import { beginPostgresEpoch } from "./postgres_epoch.ts";
 
-/** A recorded table, as the database knows it. */
+/** A table that the Postgres log records, as found in the database while setting the log up. */
 export interface PostgresLogTable {
   readonly table: TableInfo;
   /** Its name in the log: the full name, as SQL. */
@@ -25,7 +25,10 @@ export interface PostgresLogTable {
   readonly composed: readonly { readonly name: string; readonly type: string }[];
 }
 
-/** Makes sure that the log exists and that the tables are recorded, all or nothing. */
+/**
+ * Sets up the change log on Postgres: makes sure that it exists and that the tables are recorded,
+ * all or nothing.
+ */
 export function setUpPostgresLog(
   driver: Driver,
   tables: readonly TableInfo[],

@@ -13,8 +13,8 @@ import type { Connection, Driver } from "../driver.ts";
 import { selectNamed } from "../named_columns.ts";
 
 /**
- * Makes sure that the log exists and that the tables are recorded, all or nothing. Gives the tables
- * of which only the writes of this process are recorded.
+ * Sets up the change log in a SQLite file: makes sure that it exists and that the tables are
+ * recorded, all or nothing. Gives the tables of which only the writes of this process are recorded.
  */
 export function setUpSqliteLog(
   driver: Driver,

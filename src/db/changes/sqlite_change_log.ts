@@ -1,8 +1,15 @@
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue, Statement } from "../../sql/fragment.ts";
 import type { ChangeHints } from "./change_hints.ts";
-import type { Change, ChangeLog, Position, SequencePosition, Step } from "./change_log.ts";
-import { covers, includes, parsePosition, printPosition } from "./log_position.ts";
+import type { Change, ChangeLog, Step } from "./change_log.ts";
+import {
+  covers,
+  includes,
+  parsePosition,
+  type Position,
+  printPosition,
+  type SequencePosition,
+} from "./log_position.ts";
 import { minRetentionMs, type ResolvedChangesOptions } from "./changes_options.ts";
 import type { Driver, QueryResult } from "../driver.ts";
 import { imageDecoder } from "./image_decoder.ts";
@@ -10,7 +17,7 @@ import { changeKind, type DecodeImage, LoggedChange } from "./logged_change.ts";
 import { namedColumns, textOrNull } from "../named_columns.ts";
 import { createRowReader } from "../rows.ts";
 
-/** What a log is made of. */
+/** The options of a change log on SQLite. */
 export interface SqliteChangeLogOptions {
   readonly driver: Driver;
   readonly tables: ReadonlySet<TableInfo>;
@@ -18,7 +25,7 @@ export interface SqliteChangeLogOptions {
   readonly hints: ChangeHints;
 }
 
-/** The log of a SQLite file, which has been set up. */
+/** The change log of a SQLite file that has been set up, for reading its changes step by step. */
 export async function sqliteChangeLog(options: SqliteChangeLogOptions): Promise<ChangeLog> {
   const { rows } = await options.driver.query({ text: `SELECT ${secret}`, values: [] });
   const log = new SqliteChangeLog(options, String(rows[0]?.[0]));

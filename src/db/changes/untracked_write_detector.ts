@@ -3,10 +3,11 @@ import { sqliteLiteral } from "../../sql/sqlite/image_json.ts";
 import type { Connection, Driver } from "../driver.ts";
 
 /**
- * Gives a function that finds out whether other programs have written to a SQLite file whose tables
- * have no triggers, and records a `touch` of each table, as it cannot be known what they wrote. The
- * writing connection counts the commits of others: its own are not in the count. Where another
- * process of the service has recorded something since, the commit counts as the one of that.
+ * Creates the detector of untracked writes: it finds out whether other programs have written to a
+ * SQLite file whose tables have no triggers, and records a `touch` of each table, as it cannot be
+ * known what they wrote. The writing connection counts the commits of others: its own are not in
+ * the count. Where another process of the service has recorded something since, the commit counts
+ * as the one of that.
  *
  * Writes while no process was running leave no trace: a file with a write-ahead log counts its
  * changes only where its first page changes. So there is a `touch` at the start, too.

@@ -1,7 +1,9 @@
 import type { Clock } from "../../runtime/runtime.ts";
 import { DatabaseError } from "../database_error.ts";
 
-/** A few connections, each for one user at a time, first come first served. */
+/**
+ * A pool of a few connections to Postgres, each for one user at a time, first come first served.
+ */
 export interface Pool<T> {
   /** A free one, or a promise that rejects as `unavailable` when the wait takes too long. */
   acquire(): T | Promise<T>;
@@ -19,7 +21,7 @@ interface Waiter<T> {
   readonly reject: (error: DatabaseError) => void;
 }
 
-/** A pool of `items`; no wait is longer than `limitMs`. */
+/** Creates a connection pool of `items`; no wait for one of them is longer than `limitMs`. */
 export function pool<T>(items: readonly T[], limitMs: number, clock: Clock): Pool<T> {
   // Last in, first out: under light load few connections work, and their statements stay prepared.
   const idle = items.toReversed();

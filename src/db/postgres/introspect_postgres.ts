@@ -1,4 +1,5 @@
-import { type ColumnKind, ownTimestamps } from "../../schema/table_info.ts";
+import { ownTimestamps } from "../../schema/table_info.ts";
+import type { ColumnKind } from "../../schema/kind.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import type { Connection, Driver } from "../driver.ts";
 import { postgresEnumCheck } from "../enum_checks.ts";

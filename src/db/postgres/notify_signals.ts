@@ -7,7 +7,10 @@ import {
 
 const listenAgainMs = 1_000;
 
-/** Signals by LISTEN and NOTIFY, each listener on a connection of its own. */
+/**
+ * Signals between the processes that use a Postgres, by LISTEN and NOTIFY, each listener on a
+ * connection of its own.
+ */
 export function notifySignals(options: PostgresJsConnectionOptions): Signals {
   return {
     listen(onSignal) {

@@ -21,8 +21,8 @@ export interface PgliteOptions {
 }
 
 /**
- * Opens the PGlite in the folder `path`; `:memory:` stores nothing. It has a single connection: a
- * read waits while a transaction is open.
+ * Opens the driver of a PGlite in the folder `path`; `:memory:` stores nothing. It has a single
+ * connection: a read waits while a transaction is open.
  */
 export async function openPglite(path: string, options: PgliteOptions = {}): Promise<Driver> {
   const exists = path === ":memory:" || existsSync(`${path}/PG_VERSION`);

@@ -12,14 +12,17 @@ import { type Pool, pool } from "./connection_pool.ts";
 import { refusesSyntaxOfValue, toPostgresError } from "./postgres_errors.ts";
 import { type TransactionGuard, transactionGuard } from "../transact.ts";
 
-/** Holds one connection to a Postgres, by whichever library. */
+/** A session of the Postgres driver: it holds one connection at a time, by whichever library. */
 export interface PostgresSession {
   /** The open connection; at first, and after a loss, a new one. */
   connection(): PostgresConnection;
   close(): Promise<void>;
 }
 
-/** One connection, until it is lost. It never connects again: a transaction is bound to it. */
+/**
+ * One connection of the Postgres driver by whichever library, until it is lost. It never connects
+ * again: a transaction is bound to it.
+ */
 export interface PostgresConnection {
   /** Null once it is open. Rejects with the library's own error when it cannot be opened. */
   readonly opening: Promise<void> | null;
@@ -34,7 +37,7 @@ export interface PostgresConnection {
   drop(): void;
 }
 
-/** The result of a statement. */
+/** The result of a statement that the Postgres driver runs, by whichever library. */
 export interface PostgresResult {
   readonly rows: readonly (readonly (string | null)[])[];
   /** The command that was run, e.g. `INSERT`. */
@@ -42,7 +45,7 @@ export interface PostgresResult {
   readonly count: number;
 }
 
-/** What a Postgres driver works with. */
+/** The parts that the Postgres driver of any library is made of. */
 export interface PostgresDriverOptions {
   readonly label: string;
   readonly sessions: readonly PostgresSession[];
@@ -57,7 +60,7 @@ export interface PostgresDriverOptions {
   readonly close: () => Promise<void>;
 }
 
-/** The driver of every Postgres, by sessions of whichever library. */
+/** Creates the driver that every Postgres has in common, by sessions of whichever library. */
 export function postgresDriver(options: PostgresDriverOptions): Driver {
   return new PostgresDriver(options);
 }

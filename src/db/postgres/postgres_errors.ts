@@ -1,9 +1,9 @@
 import { DatabaseError, type DatabaseErrorKind } from "../database_error.ts";
 
 /**
- * Translates by SQLSTATE, or by the code of a network failure. `sent` says that the statement may
- * have reached the server and changed something: losing the connection then leaves the outcome
- * unknown. A DatabaseError passes as it is; so does an error without a code.
+ * Translates an error of Postgres by SQLSTATE, or by the code of a network failure. `sent` says
+ * that the statement may have reached the server and changed something: losing the connection then
+ * leaves the outcome unknown. A DatabaseError passes as it is; so does an error without a code.
  */
 export function toPostgresError(error: unknown, sent: "write" | "read" | "commit"): unknown {
   const code = codeOf(error);
@@ -13,9 +13,9 @@ export function toPostgresError(error: unknown, sent: "write" | "read" | "commit
 }
 
 /**
- * Whether a value was refused with the code of a syntax error, as the input functions of tsquery,
- * tsvector and jsonpath do. The error of a statement that is wrong itself has the position of the
- * mistake.
+ * Whether an error of Postgres means that a value was refused with the code of a syntax error, as
+ * the input functions of tsquery, tsvector and jsonpath do. The error of a statement that is wrong
+ * itself has the position of the mistake.
  */
 export function refusesSyntaxOfValue(error: unknown): boolean {
   if (codeOf(error) !== "42601") return false;

@@ -6,7 +6,7 @@ import { announcesSetting } from "../../sql/postgres/change_log_schema.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { PostgresConnection, PostgresResult } from "./postgres_driver.ts";
 
-/** How a Postgres is opened. */
+/** Options of a connection to a Postgres server by postgres.js. */
 export interface PostgresOptions {
   /** Every transaction is read-only. */
   readonly readOnly?: boolean | undefined;
@@ -22,12 +22,15 @@ export interface PostgresOptions {
   readonly observe?: Observer | undefined;
 }
 
-/** A pooler assigns connections by the transaction, so that LISTEN is not possible. */
+/**
+ * Whether the URL of a postgres.js connection leads to a pooler, which assigns connections by the
+ * transaction, so that LISTEN is not possible.
+ */
 export function isPooled(url: string): boolean {
   return /[?&]prepare=false(&|$)/.test(url);
 }
 
-/** What a connection is opened with. */
+/** The input for opening one connection by postgres.js. */
 export interface PostgresJsConnectionOptions {
   readonly url: string;
   readonly options: PostgresOptions;

@@ -13,11 +13,11 @@ import { notifySignals } from "./notify_signals.ts";
 export type { PostgresOptions };
 
 /**
- * Connects to a Postgres server. A server that cannot be reached now may be reached later: that is
- * a notice, and every query tries again; a refusal of the server, e.g. of a password, is thrown.
- * `?prepare=false` in the URL is for poolers that assign connections by the transaction: then
- * nothing is prepared and no setting is sent that they refuse, so that the time limits of
- * statements and locks have to be set on the role.
+ * Opens the driver of a Postgres server, with connections by postgres.js. A server that cannot be
+ * reached now may be reached later: that is a notice, and every query tries again; a refusal of the
+ * server, e.g. of a password, is thrown. `?prepare=false` in the URL is for poolers that assign
+ * connections by the transaction: then nothing is prepared and no setting is sent that they refuse,
+ * so that the time limits of statements and locks have to be set on the role.
  */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Driver> {
   const clock = options.clock ?? systemClock;

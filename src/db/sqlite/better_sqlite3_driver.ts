@@ -14,7 +14,7 @@ import type {
 export type { SqliteOptions };
 
 /**
- * Opens a SQLite file with better-sqlite3, the fastest of the SQLite drivers.
+ * Opens the driver of a SQLite file with better-sqlite3, the fastest of the SQLite libraries.
  *
  * @example
  * ```ts ignore
@@ -28,7 +28,7 @@ export function openBetterSqlite3(path: string, options: SqliteOptions = {}): Pr
   return sqliteDriver(library, path, options);
 }
 
-/** Loads the native part; throws where there is none for this machine. */
+/** Loads the native part of better-sqlite3; throws where there is none for this machine. */
 export function loadAddon(): void {
   new Database(":memory:").close();
 }

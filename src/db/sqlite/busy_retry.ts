@@ -1,7 +1,10 @@
 import type { Clock } from "../../runtime/runtime.ts";
 import { sleep } from "../../runtime/event_loop.ts";
 
-/** How long to wait for locks of other processes, and which errors mean that one is held. */
+/**
+ * How to try again while a SQLite file is busy: how long to wait for locks of other processes, and
+ * which errors mean that one is held.
+ */
 export interface BusyRetry {
   /** Measures the wait. */
   readonly clock: Clock;
@@ -12,8 +15,8 @@ export interface BusyRetry {
 }
 
 /**
- * Tries again while another process holds the lock. It waits here and not in SQLite, whose busy
- * timeout would block the whole process.
+ * Tries again while a SQLite file is busy, because another process holds the lock. It waits here
+ * and not in SQLite, whose busy timeout would block the whole process.
  */
 export async function retryWhileBusy<T>(busyRetry: BusyRetry, attempt: () => T): Promise<T> {
   const start = busyRetry.clock.elapsedMs();

@@ -1,6 +1,7 @@
 /**
- * A DEFAULT clause as an expression that means the same in another statement. A single word, in any
- * quotes or none, is a text in the declaration, and would be a column name elsewhere.
+ * A DEFAULT clause of a SQLite column as an expression that means the same in another statement. A
+ * single word, in any quotes or none, is a text in the declaration, and would be a column name
+ * elsewhere.
  */
 export function repeatableDefault(clause: string | null): string | null {
   if (clause === null || keywords.test(clause) || !loneWord.test(clause)) return clause;

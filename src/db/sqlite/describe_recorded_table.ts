@@ -3,15 +3,19 @@ import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { sqliteTriggerPrefix } from "../../sql/sqlite/change_log_schema.ts";
 import { affinityOfType } from "../../sql/sqlite/column_type.ts";
 import { parseCreateIndex } from "../../sql/sqlite/parse_create_index.ts";
-import { rowIdNames } from "../../sql/sqlite/replaced_rows.ts";
-import type { RecordedColumn, RecordedTable, UniqueRule } from "../../sql/sqlite/recorded_table.ts";
+import {
+  type RecordedColumn,
+  type RecordedTable,
+  rowIdNames,
+  type UniqueRule,
+} from "../../sql/sqlite/recorded_table.ts";
 import type { Connection } from "../driver.ts";
 import { selectNamed, textOrNull } from "../named_columns.ts";
 import { repeatableDefault } from "./default_clause.ts";
 
 /**
- * A table of a file, with all that its triggers depend on. Throws an Error where there is no such
- * table. Columns in `exclude` are never recorded.
+ * Reads from a SQLite file the description of a table to record, with all that its triggers depend
+ * on. Throws an Error where there is no such table. Columns in `exclude` are never recorded.
  */
 export async function describeRecordedTable(
   table: TableInfo,

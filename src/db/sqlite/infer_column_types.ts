@@ -1,16 +1,18 @@
-import type { ColumnInfo, ColumnKind, TimestampFormat } from "../../schema/table_info.ts";
+import type { ColumnInfo, TimestampFormat } from "../../schema/table_info.ts";
+import type { ColumnKind } from "../../schema/kind.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import { defaultTimestamps, isTimestampFormat } from "../../sql/sqlite/timestamps.ts";
 
-/** The type of a column, inferred from its declaration or its rows. */
+/** The type of a SQLite column, inferred from its declaration or its rows. */
 export type InferredType = Pick<
   ColumnInfo,
   "kind" | "precision" | "scale" | "maxLength" | "timestampFormat"
 >;
 
 /**
- * The types that a column may have, likeliest first, from its declared type and some of its values.
- * SQLite stores any value whatever was declared, so that the last type is one that fits the rows.
+ * Infers the types that a SQLite column may have, likeliest first, from its declared type and some
+ * of its values. SQLite stores any value whatever was declared, so that the last type is one that
+ * fits the rows.
  */
 export function inferColumnTypes(declared: string, sample: readonly SqlValue[]): InferredType[] {
   const format = timestampFormat(sample);

@@ -1,7 +1,7 @@
 import type { Clock } from "../../runtime/runtime.ts";
 import { DatabaseError } from "../database_error.ts";
 
-/** A job that waits for its turn. */
+/** A write job in the queue of a SQLite file, which waits for its turn. */
 export interface QueuedJob {
   /** When it began to wait, by the monotonic clock. */
   readonly enqueuedAt: number;
@@ -9,7 +9,10 @@ export interface QueuedJob {
   reject(error: unknown): void;
 }
 
-/** First in, first out; a job that waits longer than the limit is rejected as `unavailable`. */
+/**
+ * The queue of jobs that write to a SQLite file: first in, first out; a job that waits longer than
+ * the limit is rejected as `unavailable`.
+ */
 export class JobQueue<T extends QueuedJob> {
   readonly #jobs: T[] = [];
   readonly #limitMs: number;
@@ -70,7 +73,7 @@ export class JobQueue<T extends QueuedJob> {
   }
 }
 
-/** The error of a write that has not begun. */
+/** The error of a queued job that has not begun its write. */
 export function unavailable(reason: string): DatabaseError {
   return new DatabaseError("unavailable", new Error(`Cannot write to the database: ${reason}`));
 }

@@ -14,8 +14,9 @@ import type {
 export type { SqliteOptions };
 
 /**
- * Opens a SQLite file with the library that is built into Deno: nothing to install. The library
- * cuts text at a NUL character when it reads, so that text with one is refused.
+ * Opens the driver of a SQLite file with `node:sqlite`, the library that is built into Deno:
+ * nothing to install. The library cuts text at a NUL character when it reads, so that text with one
+ * is refused.
  */
 export function openNodeSqlite(path: string, options: SqliteOptions = {}): Promise<Driver> {
   return sqliteDriver(library, path, options);

@@ -18,7 +18,7 @@ import type { SqliteLibrary } from "./sqlite_library.ts";
 import { type BusyRetry, retryWhileBusy } from "./busy_retry.ts";
 import { type TransactionGuard, transactionGuard } from "../transact.ts";
 
-/** How a SQLite file is opened. */
+/** Options of the SQLite driver, with any library. */
 export interface SqliteOptions {
   /** Changes nothing, not even the journal mode: for a file of another program. */
   readonly readOnly?: boolean | undefined;
@@ -29,9 +29,9 @@ export interface SqliteOptions {
 }
 
 /**
- * Opens `path` with one connection that writes and one that reads, so that a read never waits for
- * a transaction. `:memory:` is a temporary file, removed by `close()`. Writes that come together
- * share a commit ({@link GroupCommit}).
+ * Creates the driver that all SQLite libraries share: opens `path` with one connection that writes
+ * and one that reads, so that a read never waits for a transaction. `:memory:` is a temporary file,
+ * removed by `close()`. Writes that come together share a commit ({@link GroupCommit}).
  */
 export async function sqliteDriver(
   library: SqliteLibrary,

@@ -1,20 +1,24 @@
 import { DatabaseError, type DatabaseErrorKind } from "../database_error.ts";
 
 /**
- * Translates by the name of the result code. A DatabaseError passes as it is; so does an error
- * without a code, which comes from the work between the statements.
+ * Translates an error of any SQLite library by the name of its result code. A DatabaseError passes
+ * as it is; so does an error without a code, which comes from the work between the statements.
  */
 export function toSqliteError(error: unknown, name: string | null): unknown {
   if (name === null || error instanceof DatabaseError) return error;
   return new DatabaseError(kinds.get(name) ?? kinds.get(primaryName(name)) ?? "other", error);
 }
 
-/** Whether another connection held a lock: a later attempt may succeed. */
+/**
+ * Whether a SQLite error means that another connection held a lock: a later attempt may succeed.
+ */
 export function isBusy(name: string | null): boolean {
   return name !== null && primaryName(name) === "SQLITE_BUSY";
 }
 
-/** The name of an extended result code, as far as this file distinguishes them. */
+/**
+ * The name of an extended result code of a SQLite error, as far as this file distinguishes them.
+ */
 export function resultCodeName(code: number): string {
   return codes.get(code) ?? codes.get(code & 0xff) ?? "SQLITE_ERROR";
 }

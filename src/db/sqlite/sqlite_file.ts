@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, realpathSync, rmSync, statSync } from "node:fs
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 
-/** A file that a driver has opened. */
+/** The file of a SQLite database, claimed by the driver that has opened it. */
 export interface SqliteFile {
   /** Absolute. */
   readonly path: string;
@@ -12,10 +12,10 @@ export interface SqliteFile {
 }
 
 /**
- * Claims `path` for one SQLite library. POSIX locks belong to the process: two libraries on one
- * file in one process do not see each other's locks, and acknowledged writes are lost. Throws
- * when another library has the file. `:memory:` is a temporary file, because the two connections
- * of a driver could not share a database in memory.
+ * Claims a SQLite file at `path` for one library. POSIX locks belong to the process: two libraries
+ * on one file in one process do not see each other's locks, and acknowledged writes are lost.
+ * Throws when another library has the file. `:memory:` is a temporary file, because the two
+ * connections of a driver could not share a database in memory.
  */
 export function claimSqliteFile(path: string, library: string): SqliteFile {
   if (path === ":memory:") return temporaryFile();
@@ -40,9 +40,10 @@ export function claimSqliteFile(path: string, library: string): SqliteFile {
 }
 
 /**
- * Throws an Error that says what to do when `path` cannot be opened as a database: the messages of
- * the libraries say less, and differ. It does not open the file: closing it again would release all
- * POSIX locks that this process has on it, those of open connections as well.
+ * Requires a usable SQLite file at `path`: throws an Error that says what to do when it cannot be
+ * opened as a database, as the messages of the libraries say less, and differ. It does not open the
+ * file: closing it again would release all POSIX locks that this process has on it, those of open
+ * connections as well.
  */
 export function requireSqliteFile(path: string, readOnly: boolean): void {
   if (path === ":memory:") return;

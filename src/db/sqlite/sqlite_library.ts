@@ -1,6 +1,6 @@
 import type { SqlValue } from "../../sql/fragment.ts";
 
-/** What the SQLite driver needs of a library. */
+/** A SQLite library as the common SQLite driver needs it: better-sqlite3 or `node:sqlite`. */
 export interface SqliteLibrary {
   /** Distinguishes the libraries: two of them must never open one file. */
   readonly name: string;
@@ -9,7 +9,7 @@ export interface SqliteLibrary {
   errorName(error: unknown): string | null;
 }
 
-/** One open connection. It never waits for a lock. */
+/** One open connection of a SQLite library. It never waits for a lock. */
 export interface SqliteHandle {
   readonly inTransaction: boolean;
   prepare(text: string): SqliteStatement;
@@ -23,14 +23,17 @@ export interface SqliteHandle {
   close(): void;
 }
 
-/** `start` makes the state of a group; `result` is called for groups without rows, too. */
+/**
+ * An aggregate function of SQL for a SQLite library: `start` makes the state of a group; `result`
+ * is called for groups without rows, too.
+ */
 export interface SqliteAggregate<State> {
   start(): State;
   step(state: State, value: unknown): State;
   result(state: State): SqlValue;
 }
 
-/** A prepared statement. */
+/** A prepared statement of a SQLite library. */
 export interface SqliteStatement {
   /** Whether it changes nothing in the database. */
   readonly readOnly: boolean;

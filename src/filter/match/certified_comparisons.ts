@@ -12,7 +12,10 @@ import {
   notBetweenOperator,
 } from "../operators/value_operators.ts";
 
-/** The comparisons that may be evaluated in memory for one database; it evaluates the others. */
+/**
+ * The comparisons of filters that are certified for evaluation in memory with one database; it
+ * evaluates the others.
+ */
 export interface CertifiedComparisons {
   /** Whether memory gives the database's result for every row whose value fits its kind. */
   isCertain(comparison: Comparison): boolean;
@@ -20,7 +23,10 @@ export interface CertifiedComparisons {
   demote(comparison: Comparison): void;
 }
 
-/** Starts with the comparisons that the tests certify for the engine. A demotion is final. */
+/**
+ * Creates the set of certified comparisons from those that the tests certify for the engine. A
+ * demotion is final.
+ */
 export function createCertifiedComparisons(dialect: Dialect): CertifiedComparisons {
   const certified = new Set(
     Object.entries(dialect.certified).flatMap(([cell, symbols]) =>

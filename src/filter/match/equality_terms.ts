@@ -3,7 +3,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Comparison, Filter } from "../filter.ts";
 import { equalOperator, inOperator } from "../operators/value_operators.ts";
 
-/** One equality that a row may satisfy. */
+/** One equality term of a filter that a row may satisfy. */
 export interface EqualityTerm {
   /** The column. */
   readonly column: ColumnInfo;
@@ -11,7 +11,10 @@ export interface EqualityTerm {
   readonly value: unknown;
 }
 
-/** The most terms that a filter is indexed by; one that needs more is evaluated for every row. */
+/**
+ * The most equality terms that a filter is indexed by; one that needs more is evaluated for every
+ * row.
+ */
 export const maxEqualityTerms = 16;
 
 /**

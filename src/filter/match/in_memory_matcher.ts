@@ -5,11 +5,13 @@ import type { Comparison, Filter } from "../filter.ts";
 import { columnValue } from "./row_matches.ts";
 import type { RowImage } from "./row_image.ts";
 
-/** Whether a row image passes a filter; null where only the database can decide. */
+/**
+ * Decides in memory whether a row image passes a filter; null where only the database can decide.
+ */
 export type InMemoryMatcher = (image: RowImage) => boolean | null;
 
 /**
- * Compiles a filter to a function that evaluates it in memory as far as that is certain. An
+ * Creates the in-memory matcher of a filter, which evaluates it as far as the result is certain. An
  * undecided term often does not matter: `ownerId==7;project.owner==7` is decided for every row with
  * another owner.
  *
@@ -43,7 +45,7 @@ export function createInMemoryMatcher(
   }
 }
 
-/** Whether memory can decide the filter for every row whose values fit their kinds. */
+/** Whether a matcher can decide the filter in memory for every row whose values fit their kinds. */
 export function isDecidableInMemory(filter: Filter, certification: CertifiedComparisons): boolean {
   switch (filter.kind) {
     case "all":

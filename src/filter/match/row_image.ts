@@ -3,7 +3,7 @@ import type { Dialect } from "../../sql/dialect.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import { columnValue } from "./row_matches.ts";
 
-/** A row as it was before or after a change. */
+/** A row image for filters: a row as it was before or after a change. */
 export interface RowImage {
   /** The values in process, hidden columns included. */
   readonly row: Row;
@@ -14,7 +14,7 @@ export interface RowImage {
   readonly inexact?: ReadonlyMap<ColumnInfo, SqlValue> | undefined;
 }
 
-/** The row image of a row that was decoded from these stored values. */
+/** Makes the row image for filters of a row that was decoded from these stored values. */
 export function rowImageOf(
   row: Row,
   stored: readonly SqlValue[],

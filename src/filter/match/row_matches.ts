@@ -26,12 +26,15 @@ export function rowMatches(filter: Filter, row: Row): boolean {
   }
 }
 
-/** The value of a column in a row; a column may be called `constructor`, which objects inherit. */
+/**
+ * The value of a column in a row that a filter is matched with; a column may be called
+ * `constructor`, which objects inherit.
+ */
 export function columnValue(row: Row, { name }: ColumnInfo): unknown {
   return Object.hasOwn(row, name) ? row[name] ?? null : null;
 }
 
-/** Whether a comparison holds for a value of its column. */
+/** Whether one value of a row matches a comparison of a filter. */
 export function valueMatches(comparison: Comparison, value: unknown): boolean {
   const { column, operator, values } = comparison;
   if (value === null && !operator.testsNull) return false;

@@ -5,8 +5,8 @@ import type { Comparison, Filter } from "../filter.ts";
 import type { RowImage } from "./row_image.ts";
 
 /**
- * The comparisons that the database evaluates in order to check the decision of memory about an
- * image: each one separately, so that a mismatch names its comparison.
+ * The comparisons that a shadow check has the database evaluate, to verify the decision of memory
+ * about an image: each one separately, so that a mismatch names its comparison.
  */
 export function comparisonsToCheck(
   filter: Filter,
@@ -21,7 +21,10 @@ export function comparisonsToCheck(
   return isDecided ? [filter] : [];
 }
 
-/** The comparisons for which database and memory gave different results: they must be demoted. */
+/**
+ * The comparisons for which a shadow check found different results of database and memory: they
+ * must be demoted.
+ */
 export function mismatchedComparisons(
   comparisons: readonly Comparison[],
   image: RowImage,
@@ -34,7 +37,10 @@ export function mismatchedComparisons(
   });
 }
 
-/** Returns true for one call in a thousand on average, at random; a call costs one decrement. */
+/**
+ * Creates the sampler that chooses the decisions for a shadow check: one call in a thousand on
+ * average, at random; a call costs one decrement.
+ */
 export function createSampler(random: Random): () => boolean {
   // Uniform between 1 and 2,047, so that events at regular intervals are sampled too.
   const gap = () => {

@@ -1,17 +1,16 @@
 import { unreachable } from "../../problem/unreachable.ts";
 import { InvalidValue } from "../../schema/kind.ts";
-import { kindOf } from "../../schema/kinds.ts";
+import { kindOf } from "../../schema/kind_of.ts";
 import { requireStorableText } from "../../schema/text_kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { type Comparison, comparison, type Filter, noRows } from "../filter.ts";
+import { comparison, type Filter, noRows } from "../filter.ts";
 import { patternFault } from "./like_pattern.ts";
-import { isNullOperator } from "./null_operators.ts";
 import type { Operator, OperatorTakes } from "./operator.ts";
 
 /**
- * A comparison with values from code, which are data and never syntax. It fails closed: undefined,
- * null, NaN, an empty list, and a value that the column could not hold all give `none`, so that a
- * missing user id never grants access. {@link nullTest} tests for NULL.
+ * Makes a comparison that fails closed, with values from code, which are data and never syntax:
+ * undefined, null, NaN, an empty list, and a value that the column could not hold all give `none`,
+ * so that a missing user id never grants access. `nullTest` tests for NULL.
  */
 export function failClosedComparison(
   operator: Operator,
@@ -31,11 +30,6 @@ export function failClosedComparison(
     if (error instanceof InvalidValue) return noRows;
     throw error;
   }
-}
-
-/** IS NULL or IS NOT NULL. */
-export function nullTest(column: ColumnInfo, isNull: boolean): Comparison {
-  return comparison(isNullOperator, column, [isNull]);
 }
 
 function fromCode(value: unknown, takes: OperatorTakes, column: ColumnInfo): unknown {

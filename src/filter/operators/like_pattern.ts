@@ -2,8 +2,8 @@ import { isPlain, plainPattern } from "../../sql/plain_pattern.ts";
 import { filterLimits } from "../syntax/filter_syntax.ts";
 
 /**
- * Why a text is not a valid pattern, as a message that completes "name …"; null for a valid one.
- * The length is limited because engines match a pattern at each position of the text.
+ * Why a text is not a valid LIKE pattern, as a message that completes "name …"; null for a valid
+ * one. The length is limited because engines match a pattern at each position of the text.
  */
 export function patternFault(pattern: string): string | null {
   if (hasDanglingEscape(pattern)) return "must not end in a lone backslash";
@@ -56,7 +56,7 @@ function matchesWildcards(text: string, pattern: string): boolean {
   return from === pattern.length;
 }
 
-/** Whether the pattern ends in a `\` that escapes nothing: the engines disagree about those. */
+/** Whether a LIKE pattern ends in a `\` that escapes nothing: the engines disagree about those. */
 export function hasDanglingEscape(pattern: string): boolean {
   let backslashes = 0;
   for (let i = pattern.length - 1; pattern.charCodeAt(i) === backslash; i--) backslashes++;

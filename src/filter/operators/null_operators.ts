@@ -1,7 +1,9 @@
+import type { ColumnInfo } from "../../schema/table_info.ts";
 import { sql } from "../../sql/fragment.ts";
+import { type Comparison, comparison } from "../filter.ts";
 import type { Operator } from "./operator.ts";
 
-/** `=isnull=`, which `==null` and `!=null` become too. */
+/** The operator `=isnull=`, a test for NULL which `==null` and `!=null` become too. */
 export const isNullOperator: Operator = {
   symbols: ["=isnull="],
   takes: "flag",
@@ -15,7 +17,10 @@ export const isNullOperator: Operator = {
   matches: (value, [wanted]) => (value === null) === wanted,
 };
 
-/** `=isempty=`: NULL or `''`; on other kinds than text the same as {@link isNullOperator}. */
+/**
+ * The operator `=isempty=`, a test for NULL or `''`; on other kinds than text the same as {@link
+ * isNullOperator}.
+ */
 export const isEmptyOperator: Operator = {
   ...isNullOperator,
   symbols: ["=isempty="],
@@ -32,3 +37,8 @@ export const isEmptyOperator: Operator = {
     return isEmpty === wanted;
   },
 };
+
+/** A comparison that tests for NULL: IS NULL or IS NOT NULL. */
+export function nullTest(column: ColumnInfo, isNull: boolean): Comparison {
+  return comparison(isNullOperator, column, [isNull]);
+}

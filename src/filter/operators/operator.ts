@@ -1,8 +1,9 @@
-import type { ColumnInfo, ColumnKind } from "../../schema/table_info.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
+import type { ColumnKind } from "../../schema/kind.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import type { Fragment } from "../../sql/fragment.ts";
 
-/** The operands of an operator. */
+/** The operands that a filter operator takes. */
 export type OperatorTakes =
   /** One value of the column. */
   | "value"
@@ -22,8 +23,8 @@ export type OperatorTakes =
   | "texts";
 
 /**
- * An operator: its symbols, its operands, and its meaning as SQL and in memory. The two meanings
- * are equal, which `tests/invariants` verifies.
+ * A filter operator: its symbols, its operands, and its meaning as SQL and in memory. The two
+ * meanings are equal, which `tests/invariants` verifies.
  */
 export interface Operator {
   /** The first one is its name, the others are aliases. */

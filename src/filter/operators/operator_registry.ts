@@ -17,10 +17,12 @@ import {
   outOperator,
 } from "./value_operators.ts";
 
-/** Operators by each of their symbols: those of the language and custom ones. */
+/**
+ * The registry of filter operators by each of their symbols: those of the language and custom ones.
+ */
 export type OperatorRegistry = ReadonlyMap<string, Operator>;
 
-/** A custom filter operator: one meaning in two forms, which must agree. */
+/** A custom filter operator to add to the registry: one meaning in two forms, which must agree. */
 export interface CustomOperator {
   /** The SQL; `dialect.operand(column)` is the column. `values` are the texts of the filter. */
   toSql(column: ColumnInfo, values: readonly string[], dialect: Dialect): Fragment;
@@ -28,7 +30,7 @@ export interface CustomOperator {
   matches(value: unknown, values: readonly string[], column: ColumnInfo): boolean;
 }
 
-/** Every operator of the filter language. */
+/** The registry's built-in operators: every operator of the filter language. */
 export const builtInOperators: readonly Operator[] = [
   equalOperator,
   notEqualOperator,
@@ -48,8 +50,8 @@ export const builtInOperators: readonly Operator[] = [
 const builtIn: OperatorRegistry = bySymbol(builtInOperators);
 
 /**
- * The operators of the language and custom ones, by whole symbol (`"=near="`). Throws a plain
- * Error for a symbol that is taken or that the filter syntax does not allow.
+ * Creates the registry of the language's operators and custom ones, by whole symbol (`"=near="`).
+ * Throws a plain Error for a symbol that is taken or that the filter syntax does not allow.
  */
 export function createOperatorRegistry(
   custom: Readonly<Record<string, CustomOperator>>,

@@ -40,10 +40,10 @@ const equalFolded: TextTest = {
   holds: (value, argument) => fold(value) === fold(argument),
 };
 
-/** `%=`, also `=like=` */
+/** The filter operator `%=`, also `=like=`, for a pattern that a text matches. */
 export const likeOperator: Operator = textOperator(like);
 
-/** All operators that fit text columns only. */
+/** All filter operators that fit text columns only. */
 export const textOperators: readonly Operator[] = [
   likeOperator,
   negated(["!%=", "=nlike="], like),

@@ -1,10 +1,11 @@
-import { kindOf } from "../../schema/kinds.ts";
-import type { ColumnInfo, ColumnKind } from "../../schema/table_info.ts";
+import { kindOf } from "../../schema/kind_of.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
+import type { ColumnKind } from "../../schema/kind.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { type Fragment, join, rawSql, sql } from "../../sql/fragment.ts";
 import type { Operator } from "./operator.ts";
 
-/** `==` */
+/** The operator `==` on values. */
 export const equalOperator: Operator = {
   symbols: ["=="],
   takes: "value",
@@ -16,7 +17,7 @@ export const equalOperator: Operator = {
   matches: (value, [bound], column) => compareValues(value, bound, column) === 0,
 };
 
-/** `!=` */
+/** The operator `!=` on values. */
 export const notEqualOperator: Operator = {
   ...equalOperator,
   symbols: ["!="],
@@ -26,28 +27,29 @@ export const notEqualOperator: Operator = {
   matches: (value, [bound], column) => compareValues(value, bound, column) !== 0,
 };
 
-/** `>`, also `=gt=` */
+/** The operator `>` on values, also `=gt=`. */
 export const greaterOperator: Operator = ordering([">", "=gt="], (order) => order > 0);
-/** `>=`, also `=ge=` */
+/** The operator `>=` on values, also `=ge=`. */
 export const greaterOrEqualOperator: Operator = ordering([">=", "=ge="], (order) => order >= 0);
-/** `<`, also `=lt=` */
+/** The operator `<` on values, also `=lt=`. */
 export const lessOperator: Operator = ordering(["<", "=lt="], (order) => order < 0);
-/** `<=`, also `=le=` */
+/** The operator `<=` on values, also `=le=`. */
 export const lessOrEqualOperator: Operator = ordering(["<=", "=le="], (order) => order <= 0);
 
-/** `=in=` */
+/** The operator `=in=` on a list of values. */
 export const inOperator: Operator = membership("=in=", "IN", true);
-/** `=out=` */
+/** The operator `=out=` on a list of values. */
 export const outOperator: Operator = membership("=out=", "NOT IN", false);
 
-/** `=between=`, inclusive; reversed bounds match nothing. */
+/** The operator `=between=` on two values, inclusive; reversed bounds match nothing. */
 export const betweenOperator: Operator = range("=between=", "BETWEEN", true);
-/** `=nbetween=` */
+/** The operator `=nbetween=` on two values. */
 export const notBetweenOperator: Operator = range("=nbetween=", "NOT BETWEEN", false);
 
 /**
- * `test` is the rest of the comparison. Where the column's index compares more loosely, its
- * condition narrows the rows and the exact condition filters them.
+ * SQL for the equality of a column with a value; `test` is the rest of the comparison. Where the
+ * column's index compares more loosely, its condition narrows the rows and the exact condition
+ * filters them.
  */
 export function equals(column: ColumnInfo, dialect: Dialect, test: Fragment): Fragment {
   const exact = sql`${dialect.operand(column)} ${test}`;

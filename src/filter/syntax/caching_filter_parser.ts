@@ -2,15 +2,15 @@ import { boundedMap } from "../../runtime/bounded_map.ts";
 import { parseFilter } from "./parse_filter.ts";
 import type { FilterSyntax } from "./filter_syntax.ts";
 
-/** Parses filters, and caches recent results. */
+/** Parses filters, and keeps a cache of recent results. */
 export interface CachingFilterParser {
   /** The syntax tree of a text, or null for a blank text; throws `filter-parse-error`. */
   parse(text: string): FilterSyntax | null;
 }
 
 /**
- * Creates a parser that caches the syntax trees of the last `capacity` texts. Trees are shared,
- * therefore frozen. Errors are not cached: they are rare, and cheap to find again.
+ * Creates a filter parser that caches the syntax trees of the last `capacity` texts. Trees are
+ * shared, therefore frozen. Errors are not cached: they are rare, and cheap to find again.
  */
 export function createCachingFilterParser(capacity = 500): CachingFilterParser {
   const remembered = boundedMap<string, FilterSyntax>(capacity);

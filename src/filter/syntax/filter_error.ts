@@ -7,13 +7,16 @@ export function filterError(position: number, expected: string, detail: string):
   return new Problem("filter-parse-error", detail, { details: { position, expected } });
 }
 
-/** The error of a filter that exceeds a limit; `limit` completes "it may hold at most …". */
+/** The error in a filter's text that exceeds a limit; `limit` completes "it may hold at most …". */
 export function filterTooLarge(position: number, limit: string): Problem {
   const expected = `at most ${limit}`;
   return filterError(position, expected, `Cannot read the filter: it may hold ${expected}`);
 }
 
-/** A quotation of input for a message: at most 20 characters, never half a surrogate pair. */
+/**
+ * An excerpt of a faulty text for an error message: at most 20 characters, never half a surrogate
+ * pair.
+ */
 export function excerptOf(text: string): string {
   const end = text.length > quotedLength && isLowSurrogate(text.charCodeAt(quotedLength))
     ? quotedLength - 1
@@ -21,7 +24,10 @@ export function excerptOf(text: string): string {
   return JSON.stringify(text.slice(0, end).toWellFormed());
 }
 
-/** A hint for a timestamp in which the `+` of its offset was decoded as a space. */
+/**
+ * A hint in the error of a filter's timestamp in which the `+` of its offset was decoded as a
+ * space.
+ */
 export function plusHint(text: string): string {
   return /\dT[\d:.]+ \d\d:?\d\d/i.test(text) ? "; a + in a URL is a space: write %2B" : "";
 }

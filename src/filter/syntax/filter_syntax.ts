@@ -1,4 +1,7 @@
-/** The limits of a filter. Exceeding one is a parse error at the first position beyond it. */
+/**
+ * The limits of a filter's syntax tree and text. Exceeding one is a parse error at the first
+ * position beyond it.
+ */
 export const filterLimits = {
   /** UTF-16 units of the whole text. */
   length: 4096,
@@ -17,17 +20,23 @@ export const filterLimits = {
   values: 1000,
 } as const;
 
-/** A filter as written: names are not resolved, values are not typed. */
+/** The syntax tree of a filter as written: names are not resolved, values are not typed. */
 export type FilterSyntax = ComparisonSyntax | GroupSyntax;
 
-/** Two or more terms; a chain `a;b;c` is one group, parentheses make another. */
+/**
+ * A group in a filter's syntax tree, of two or more terms; a chain `a;b;c` is one group,
+ * parentheses make another.
+ */
 export interface GroupSyntax {
   /** The connective between the terms. */
   readonly kind: "and" | "or";
   readonly terms: readonly FilterSyntax[];
 }
 
-/** `field operator value`, with the offsets for error messages. */
+/**
+ * A comparison in a filter's syntax tree: `field operator value`, with the offsets for error
+ * messages.
+ */
 export interface ComparisonSyntax {
   readonly kind: "compare";
   readonly field: string;
@@ -42,7 +51,7 @@ export interface ComparisonSyntax {
   readonly values: readonly Literal[];
 }
 
-/** One unescaped value. Its meaning depends on the column. */
+/** One unescaped value in a filter's syntax tree. Its meaning depends on the column. */
 export interface Literal {
   readonly text: string;
   /** `"null"` is a text, `null` is not. */

@@ -18,8 +18,8 @@ import {
 } from "./filter_syntax.ts";
 
 /**
- * Parses a filter in one pass; null for a blank text. Throws a {@link Problem}
- * `filter-parse-error` with the position of the first offending character.
+ * Parses the text of a filter to its syntax tree, in one pass; null for a blank text. Throws a
+ * {@link Problem} `filter-parse-error` with the position of the first offending character.
  *
  * `resolveFilter` checks later whether fields and operators exist and whether the values fit.
  */

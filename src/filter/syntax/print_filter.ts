@@ -3,8 +3,9 @@ import type { Comparison, Filter } from "../filter.ts";
 import type { FilterSyntax } from "./filter_syntax.ts";
 
 /**
- * A filter as text, which parses to the same filter. `all` is the empty text. `none` has no syntax:
- * it prints as `none`, which does not parse, so that it cannot be mistaken for another filter.
+ * Prints a resolved filter as text, which parses to the same filter. `all` is the empty text.
+ * `none` has no syntax: it prints as `none`, which does not parse, so that it cannot be mistaken
+ * for another filter.
  */
 export function printFilter(filter: Filter): string {
   switch (filter.kind) {
@@ -25,7 +26,7 @@ export function printFilter(filter: Filter): string {
   }
 }
 
-/** A syntax tree as text, which parses to the same tree except for positions. */
+/** Prints a filter's syntax tree as text, which parses to the same tree except for positions. */
 export function printSyntax(syntax: FilterSyntax): string {
   if (syntax.kind !== "compare") return printTerms(syntax, printSyntax);
   const values = syntax.values.map(({ text, quoted }) => quoted ? quote(text) : text);

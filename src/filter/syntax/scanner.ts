@@ -1,28 +1,31 @@
 import { excerptOf, filterError, plusHint } from "./filter_error.ts";
 import type { Literal } from "./filter_syntax.ts";
 
-/** A position in a filter's text, advanced by the functions of this file. */
+/**
+ * The state of the filter scanner: a position in a filter's text, advanced by the functions of this
+ * file.
+ */
 export interface Scanner {
   readonly text: string;
   at: number;
 }
 
-/** The code of the next character, NaN at the end. */
+/** The code of the scanner's next character, NaN at the end. */
 export function peek(scanner: Scanner): number {
   return scanner.text.charCodeAt(scanner.at);
 }
 
-/** Skips white space: space, tab, CR and LF. */
+/** Advances the scanner over white space: space, tab, CR and LF. */
 export function skipSpace(scanner: Scanner): void {
   while (isSpace(peek(scanner))) scanner.at++;
 }
 
-/** Whether the code is one of the four white space characters. */
+/** Whether the scanner takes the code for white space: one of the four characters. */
 export function isSpace(code: number): boolean {
   return code === 0x20 || (code <= 0x0d && (code === 0x09 || code === 0x0a || code === 0x0d));
 }
 
-/** Consumes a field name. */
+/** Scans a field name of a filter. */
 export function scanField(scanner: Scanner): string {
   const { text, at } = scanner;
   let end = at + fieldWidth(text, at, fieldStart);
@@ -32,7 +35,7 @@ export function scanField(scanner: Scanner): string {
   return text.slice(at, end);
 }
 
-/** Consumes an operator: a symbol, or a name between two `=`, known or not. */
+/** Scans an operator of a filter: a symbol, or a name between two `=`, known or not. */
 export function scanOperator(scanner: Scanner): string {
   const symbol = symbolAt(scanner.text, scanner.at);
   if (symbol === null) {
@@ -43,7 +46,7 @@ export function scanOperator(scanner: Scanner): string {
   return symbol;
 }
 
-/** Consumes a word or a quoted text. */
+/** Scans a literal of a filter: a word or a quoted text. */
 export function scanLiteral(scanner: Scanner): Literal {
   const code = peek(scanner);
   return code === doubleQuote || code === singleQuote

@@ -1,5 +1,5 @@
 import { type AggregateGroup, decodeGroups } from "../../db/aggregate_groups.ts";
-import type { Position } from "../../db/changes/change_log.ts";
+import type { Position } from "../../db/changes/log_position.ts";
 import type { AggregatePlan } from "../../plan/plan.ts";
 import type { TransitionListener } from "../dispatch/group_listener.ts";
 import { eventText, type InvalidationReason, toBytes } from "../dispatch/server_sent_events.ts";

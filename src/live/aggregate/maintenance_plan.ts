@@ -1,5 +1,5 @@
 import { allRows } from "../../filter/filter.ts";
-import { kindOf } from "../../schema/kinds.ts";
+import { kindOf } from "../../schema/kind_of.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { AggregatePlan, ColumnMetric, GroupKey, Metric, OrderKey } from "../../plan/plan.ts";

@@ -1,5 +1,5 @@
-import type { ChangeLog, Position } from "../../db/changes/change_log.ts";
-import { positionOrdinal } from "../../db/changes/log_position.ts";
+import type { ChangeLog } from "../../db/changes/change_log.ts";
+import { type Position, positionOrdinal } from "../../db/changes/log_position.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { ResumeTokens } from "../stream/resume_token.ts";
 import type { BatchEvents, GroupTransitions } from "./batch_events.ts";

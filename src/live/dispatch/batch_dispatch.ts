@@ -1,5 +1,5 @@
-import type { Change, ChangeLog, Position } from "../../db/changes/change_log.ts";
-import { positionOrdinal } from "../../db/changes/log_position.ts";
+import type { Change, ChangeLog } from "../../db/changes/change_log.ts";
+import { type Position, positionOrdinal } from "../../db/changes/log_position.ts";
 import { type MaybePromise, then } from "../../runtime/maybe_promise.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { ChangeBatch } from "../feed/change_feed.ts";

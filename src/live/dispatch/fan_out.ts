@@ -1,4 +1,4 @@
-import type { Position } from "../../db/changes/change_log.ts";
+import type { Position } from "../../db/changes/log_position.ts";
 import { afterPendingIo } from "../../runtime/event_loop.ts";
 import type { LiveSubscriber } from "./group_listener.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";

@@ -1,4 +1,4 @@
-import type { Position } from "../../db/changes/change_log.ts";
+import type { Position } from "../../db/changes/log_position.ts";
 import type { Transition } from "../match/row_change.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";
 

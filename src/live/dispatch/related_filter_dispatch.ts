@@ -1,5 +1,5 @@
-import type { Change, Position } from "../../db/changes/change_log.ts";
-import { positionOrdinal } from "../../db/changes/log_position.ts";
+import type { Change } from "../../db/changes/change_log.ts";
+import { type Position, positionOrdinal } from "../../db/changes/log_position.ts";
 import type { ChangeBatch } from "../feed/change_feed.ts";
 import { AffectedParents } from "../match/affected_parents.ts";
 import { evaluateCurrentRows, type EvaluationContext } from "../match/evaluate_current_rows.ts";

@@ -1,4 +1,5 @@
-import type { Change, ChangeLog, Position, Step } from "../../db/changes/change_log.ts";
+import type { Change, ChangeLog, Step } from "../../db/changes/change_log.ts";
+import type { Position } from "../../db/changes/log_position.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { orderByTransaction } from "./order_by_transaction.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";

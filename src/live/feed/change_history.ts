@@ -1,5 +1,5 @@
-import type { Change, ChangeLog, Position, Step } from "../../db/changes/change_log.ts";
-import { positionAfter } from "../../db/changes/log_position.ts";
+import type { Change, ChangeLog, Step } from "../../db/changes/change_log.ts";
+import { type Position, positionAfter } from "../../db/changes/log_position.ts";
 import { orderByTransaction } from "./order_by_transaction.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { RingBuffer, RingBufferEntry } from "./ring_buffer.ts";

@@ -1,4 +1,5 @@
-import type { Change, ChangeLog, Position } from "../../db/changes/change_log.ts";
+import type { Change, ChangeLog } from "../../db/changes/change_log.ts";
+import type { Position } from "../../db/changes/log_position.ts";
 import type { Connection } from "../../db/driver.ts";
 import { fetchRelated, type RowReader } from "../../db/rows.ts";
 import { keyId, keyOf } from "../../plan/key.ts";

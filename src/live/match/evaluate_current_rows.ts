@@ -1,4 +1,5 @@
-import type { ChangeLog, Position, Step } from "../../db/changes/change_log.ts";
+import type { ChangeLog, Step } from "../../db/changes/change_log.ts";
+import type { Position } from "../../db/changes/log_position.ts";
 import type { RowReader } from "../../db/rows.ts";
 import type { RowImage } from "../../filter/match/row_image.ts";
 import { type Key, keyId } from "../../plan/key.ts";

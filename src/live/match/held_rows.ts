@@ -1,4 +1,5 @@
-import type { ChangeLog, Position } from "../../db/changes/change_log.ts";
+import type { ChangeLog } from "../../db/changes/change_log.ts";
+import type { Position } from "../../db/changes/log_position.ts";
 
 /** Whether a client holds a row that was read after changes that the client has not received. */
 interface RowAhead {

@@ -1,6 +1,7 @@
 import { compileFiltersOnRows } from "../../compile/filters_on_rows.ts";
 import { filterParts, isTrue } from "../../db/changes/evaluate_filters.ts";
-import type { ChangeLog, Position } from "../../db/changes/change_log.ts";
+import type { ChangeLog } from "../../db/changes/change_log.ts";
+import type { Position } from "../../db/changes/log_position.ts";
 import type { RowReader } from "../../db/rows.ts";
 import type { Filter } from "../../filter/filter.ts";
 import { chunksOf, type Key, keyId, keyOf } from "../../plan/key.ts";

@@ -1,4 +1,4 @@
-import type { Position } from "../../db/changes/change_log.ts";
+import type { Position } from "../../db/changes/log_position.ts";
 import type { StreamContext } from "../stream_context.ts";
 import {
   commentText,

@@ -1,5 +1,5 @@
-import type { Change, ChangeLog, Position } from "../../db/changes/change_log.ts";
-import { positionOrdinal } from "../../db/changes/log_position.ts";
+import type { Change, ChangeLog } from "../../db/changes/change_log.ts";
+import { type Position, positionOrdinal } from "../../db/changes/log_position.ts";
 import { compareKeys, type Key } from "../../plan/key.ts";
 import { EventRenderer } from "../dispatch/event_renderer.ts";
 import type { InvalidationReason } from "../dispatch/server_sent_events.ts";

@@ -1,4 +1,5 @@
-import type { ChangeLog, Position } from "../../db/changes/change_log.ts";
+import type { ChangeLog } from "../../db/changes/change_log.ts";
+import type { Position } from "../../db/changes/log_position.ts";
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { OrderKey } from "../../plan/plan.ts";
 import type { Clock } from "../../runtime/runtime.ts";

@@ -1,4 +1,5 @@
-import type { Change, Position } from "../../db/changes/change_log.ts";
+import type { Change } from "../../db/changes/change_log.ts";
+import type { Position } from "../../db/changes/log_position.ts";
 import type { LiveSubscriber } from "../dispatch/group_listener.ts";
 import {
   commentText,

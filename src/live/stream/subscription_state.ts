@@ -1,4 +1,4 @@
-import type { Position } from "../../db/changes/change_log.ts";
+import type { Position } from "../../db/changes/log_position.ts";
 import type { InvalidationReason } from "../dispatch/server_sent_events.ts";
 import { cursorAt, type HistoryCursor } from "../feed/change_history.ts";
 import { HeldRows } from "../match/held_rows.ts";

@@ -1,5 +1,5 @@
 import { comparison, type Filter, or } from "../../filter/filter.ts";
-import { nullTest } from "../../filter/operators/fail_closed_comparison.ts";
+import { nullTest } from "../../filter/operators/null_operators.ts";
 import { equalOperator } from "../../filter/operators/value_operators.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 

@@ -2,7 +2,7 @@ import type { Key } from "../../plan/key.ts";
 import { databaseDefault } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import { InvalidValue } from "../../schema/kind.ts";
-import { kindOf } from "../../schema/kinds.ts";
+import { kindOf } from "../../schema/kind_of.ts";
 import { type ColumnInfo, isRequired } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { quoteIdentifier, type SqlValue } from "../fragment.ts";
 
-/** What a Postgres needs for the log, in the schema of the log. */
+/** The parts of the change log's schema on Postgres: what it needs before the first trigger. */
 export interface PostgresLogParts {
   /** The tables and the index. */
   readonly tables: readonly string[];
@@ -13,17 +13,30 @@ export interface PostgresLogParts {
   readonly functions: readonly string[];
 }
 
-/** The name of our triggers: the first in the alphabet, and so the first to run. */
+/**
+ * The name of the change log's triggers on Postgres: the first in the alphabet, and so the first to
+ * run.
+ */
 export const postgresTriggerName = "!service_changes";
+/** The name of the change log's triggers for TRUNCATE on Postgres. */
 export const postgresTruncateTriggerName = "!service_changes_truncate";
 
-/** The channel of LISTEN and NOTIFY for signals between processes. */
+/**
+ * The channel of LISTEN and NOTIFY on which the change log's triggers of Postgres signal other
+ * processes.
+ */
 export const changesChannel = "service_changes";
 
-/** On in the sessions of a process that signals after its commits. */
+/**
+ * The setting of Postgres that is on in the sessions of a process that signals changes after its
+ * commits.
+ */
 export const announcesSetting = "resource_api.announces";
 
-/** What has to exist before the first trigger. */
+/**
+ * The statements that create the schema of the change log on Postgres: what has to exist before the
+ * first trigger.
+ */
 export function postgresLogParts(schema: string): PostgresLogParts {
   const schemaName = quoteIdentifier(schema);
   const whole = [recordChange("", ""), image(""), without("")].join();
@@ -69,7 +82,10 @@ LANGUAGE plpgsql SECURITY DEFINER AS $body$${
   };
 }
 
-/** The triggers of one table. `name` is its name in the log, `hidden` columns are never recorded. */
+/**
+ * The statements that create the change log's triggers of one table on Postgres. `name` is its name
+ * in the log, `hidden` columns are never recorded.
+ */
 export function postgresTriggers(
   table: { readonly name: string; readonly hidden: readonly string[] },
   functionName: string,
@@ -90,32 +106,38 @@ export function postgresTriggers(
   ];
 }
 
-/** The table as the search path finds it. */
+/** A table of the Postgres change log as the search path finds it. */
 export function sqlName({ schema, name }: Pick<TableInfo, "schema" | "name">): string {
   return [...(schema === null ? [] : [schema]), name].map(quoteIdentifier).join(".");
 }
 
-/** The name in the log of the table that the search path finds under the name, as SQL. */
+/**
+ * The name in the Postgres change log of the table that the search path finds under the name, as
+ * SQL.
+ */
 export function logName(name: string): string {
   const part = (column: string) => `'"' || replace(${column}, '"', '""') || '"'`;
   return `(SELECT ${part("n.nspname")} || '.' || ${part("c.relname")} FROM pg_class c
     JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(${name}))`;
 }
 
-/** The image of `row`, a name in FROM, as a trigger would make it. */
+/** The image of `row`, a name in FROM, as a trigger of the Postgres change log would make it. */
 export function postgresImage(row: string, columns: readonly ColumnInfo[]): string {
   const names = columns.map(({ dbName }) => `${row}.${quoteIdentifier(dbName)}`);
   // With the star it is the row, also where one of the columns is called `r`.
   return `(SELECT row_to_json(r.*) FROM (SELECT ${names.join(", ")}) AS r)`;
 }
 
-/** A text as SQL. */
+/** Quotes a text as a literal in the SQL of the Postgres change log. */
 export function postgresLiteral(text: string): string {
   const quoted = `'${text.replaceAll("'", "''")}'`;
   return text.includes("\\") ? ` E${quoted.replaceAll("\\", "\\\\")}` : quoted;
 }
 
-/** A cell of an image → the text that the server would have sent for its column. */
+/**
+ * Decodes a cell of an image in the Postgres change log to the text that the server would have sent
+ * for its column.
+ */
 export function decodePostgresCell(raw: string, column: ColumnInfo): SqlValue {
   if (raw === "null") return null;
   if (column.kind === "json") return raw;

@@ -2,9 +2,9 @@ import { decodeBase64 } from "../../schema/bytes_kind.ts";
 import { plainDecimal, withScale } from "../../schema/decimal_kind.ts";
 import { parseJson, writeJson } from "../../schema/exact_json.ts";
 import { isCalendarDate } from "../../schema/instant.ts";
-import { InvalidValue } from "../../schema/kind.ts";
+import { type ColumnKind, InvalidValue } from "../../schema/kind.ts";
 import { shortestInteger } from "../../schema/number_kinds.ts";
-import type { ColumnInfo, ColumnKind } from "../../schema/table_info.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
 import { isCanonicalUuid } from "../../schema/uuid_kind.ts";
 import { certifiedOperators } from "../certified_operators.ts";
 import type { ComparesAsMemory, Dialect, ListNames, RowsOfKeys, TextDialect } from "../dialect.ts";
@@ -24,9 +24,9 @@ import { postgresMetrics } from "./metrics.ts";
 import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
 
 /**
- * Postgres, on a server or embedded. The drivers give every value as the text that the server sent,
- * and bind every parameter as text, so that no library converts values. The session must have
- * `TimeZone = UTC`, `DateStyle = ISO` and `bytea_output = hex`.
+ * The SQL dialect of Postgres, on a server or embedded. The drivers give every value as the text
+ * that the server sent, and bind every parameter as text, so that no library converts values. The
+ * session must have `TimeZone = UTC`, `DateStyle = ISO` and `bytea_output = hex`.
  */
 export function postgresDialect(options: { readonly text: TextDialect }): Dialect {
   return {

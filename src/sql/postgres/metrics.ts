@@ -4,7 +4,7 @@ import type { Dialect, MetricDialect } from "../dialect.ts";
 import { type Fragment, identifier, rawSql, sql } from "../fragment.ts";
 import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
 
-/** The metrics of Postgres, which adds integers and decimals as `numeric`, exactly. */
+/** The aggregate metrics of Postgres, which adds integers and decimals as `numeric`, exactly. */
 export function postgresMetrics(
   { operand, ordered }: Pick<Dialect, "operand" | "ordered">,
 ): MetricDialect {

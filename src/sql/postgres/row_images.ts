@@ -2,7 +2,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { ImageDialect, RowImages } from "../dialect.ts";
 import { type Fragment, identifier, sql, type SqlValue } from "../fragment.ts";
 
-/** Rows that are not in their table, on Postgres. */
+/** Row images in SQL of Postgres: conditions on rows that are not in their table. */
 export const postgresImages: ImageDialect = {
   maxRows: 1_000,
   batchKey: () => "",

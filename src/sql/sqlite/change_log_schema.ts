@@ -4,7 +4,7 @@ import { imageJson, sqliteLiteral, valuesOf } from "./image_json.ts";
 import { replacedTriggers, sqliteReplacedTable, type TriggerPart } from "./replaced_rows.ts";
 import type { RecordedTable } from "./recorded_table.ts";
 
-/** The tables of the log, as SQLite has them. */
+/** The statements that create the tables of the change log in a SQLite file. */
 export const sqliteLogTables: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS "_service_meta" (name TEXT PRIMARY KEY, value TEXT NOT NULL)`,
   // AUTOINCREMENT: the number of a deleted change is never given again.
@@ -20,19 +20,20 @@ export const sqliteLogTables: readonly string[] = [
   sqliteReplacedTable,
 ];
 
-/** The prefix of the names of our triggers. */
+/** The prefix of the names of the change log's triggers on SQLite. */
 export const sqliteTriggerPrefix = "_service_changes_";
 
-/** A trigger by its name, and the statement that creates it. */
+/** A trigger of the change log on SQLite by its name, and the statement that creates it. */
 export interface SqliteTrigger {
   readonly name: string;
   readonly text: string;
 }
 
 /**
- * The triggers that record the changes of a table, in the order in which they have to be created:
- * the one that was created last runs first. They use built-in functions only, since every program
- * that writes the table runs them. Their names depend on their whole text.
+ * The triggers on SQLite that record the changes of a table in the change log, in the order in
+ * which they have to be created: the one that was created last runs first. They use built-in
+ * functions only, since every program that writes the table runs them. Their names depend on their
+ * whole text.
  */
 export function sqliteTriggers(
   table: RecordedTable,

@@ -1,4 +1,5 @@
-import type { ColumnInfo, ColumnKind } from "../../schema/table_info.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
+import type { ColumnKind } from "../../schema/kind.ts";
 
 const storageClasses: Readonly<Record<ColumnKind, string>> = {
   text: "TEXT",
@@ -14,7 +15,7 @@ const storageClasses: Readonly<Record<ColumnKind, string>> = {
   bytes: "BLOB",
 };
 
-/** The type of a column that we create. */
+/** The column type that the service declares in a SQLite table that it creates. */
 export function sqliteColumnType(column: ColumnInfo): string {
   const { kind, precision, scale } = column;
   // SQLite ignores the digits; they document the declaration.
@@ -23,15 +24,18 @@ export function sqliteColumnType(column: ColumnInfo): string {
     : storageClasses[kind];
 }
 
-/** To which class a column converts values that are stored in it or compared with it. */
+/**
+ * The affinity of a SQLite column type: to which class a column converts values that are stored in
+ * it or compared with it.
+ */
 export type Affinity = "INTEGER" | "TEXT" | "BLOB" | "REAL" | "NUMERIC";
 
-/** The affinity of a column as it was declared. */
+/** The affinity of a SQLite column, by the type that it was declared with. */
 export function affinityOf(column: ColumnInfo): Affinity {
   return affinityOfType(column.existingType ?? sqliteColumnType(column));
 }
 
-/** By SQLite's rules for the declared type, in their order. */
+/** The affinity of a declared column type, by SQLite's rules in their order. */
 export function affinityOfType(declared: string): Affinity {
   if (/INT/i.test(declared)) return "INTEGER";
   if (/CHAR|CLOB|TEXT/i.test(declared)) return "TEXT";

@@ -2,9 +2,9 @@ import { decodeBase64 } from "../../schema/bytes_kind.ts";
 import { plainDecimal, significantDigits, withScale } from "../../schema/decimal_kind.ts";
 import { parseJson, writeJson } from "../../schema/exact_json.ts";
 import { isCalendarDate, isInstant } from "../../schema/instant.ts";
-import { InvalidValue } from "../../schema/kind.ts";
+import { type ColumnKind, InvalidValue } from "../../schema/kind.ts";
 import { shortestInteger } from "../../schema/number_kinds.ts";
-import type { ColumnInfo, ColumnKind } from "../../schema/table_info.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
 import { isCanonicalUuid } from "../../schema/uuid_kind.ts";
 import { certifiedOperators } from "../certified_operators.ts";
 import type { ComparesAsMemory, Dialect, RowsOfKeys, TextDialect } from "../dialect.ts";
@@ -24,7 +24,7 @@ import { sqliteImages } from "./row_images.ts";
 import { sqliteMetrics } from "./metrics.ts";
 import { decodeTimestamp, encodeTimestamp } from "./timestamps.ts";
 
-/** SQLite, whichever library runs it. */
+/** The SQL dialect of SQLite, whichever library runs it. */
 export function sqliteDialect(options: { readonly text: TextDialect }): Dialect {
   return {
     engine: "sqlite",

@@ -1,7 +1,7 @@
 import { jsonMembers } from "../../schema/exact_json.ts";
 import { quoteIdentifier, type SqlValue } from "../fragment.ts";
 
-/** A column of an image. */
+/** A column in the JSON image of a SQLite row. */
 export interface ImageColumn {
   /** In the spelling of the database. */
   readonly name: string;
@@ -10,8 +10,8 @@ export interface ImageColumn {
 }
 
 /**
- * The image of a row as SQL; `valueOf` gives the value of a column. It uses built-in functions
- * only, and only those that libraries of some years ago have, too.
+ * The SQL that makes the JSON image of a SQLite row; `valueOf` gives the value of a column. It uses
+ * built-in functions only, and only those that libraries of some years ago have, too.
  */
 export function imageJson(
   columns: readonly ImageColumn[],
@@ -22,12 +22,12 @@ export function imageJson(
   return [membersText(columns, valueOf), ...lines].join(" || ");
 }
 
-/** The value of a column of `row`, which is a name in the statement. */
+/** The SQL of a column's value for a JSON image; `row` is a name in the SQLite statement. */
 export function valuesOf(row: string): (name: string) => string {
   return (name) => `${row}.${quoteIdentifier(name)}`;
 }
 
-/** A cell of an image → the value that a driver reads from its column. */
+/** Decodes a cell of a row's JSON image to the value that a SQLite driver reads from its column. */
 export function decodeSqliteCell(raw: string): SqlValue {
   switch (raw.charAt(0)) {
     case '"':
@@ -43,7 +43,10 @@ export function decodeSqliteCell(raw: string): SqlValue {
   }
 }
 
-/** The members of an image, those of a wide table too. A floating-point number begins with `r`. */
+/**
+ * Parses the JSON image of a SQLite row to its members, those of a wide table too. A floating-point
+ * number begins with `r`.
+ */
 export function parseSqliteImage(image: string): ReadonlyMap<string, string> {
   const members = new Map<string, string>();
   const [document = "", ...lines] = image.split("\n");
@@ -142,7 +145,7 @@ function numberOf(raw: string): number | bigint {
   return /^-?\d+$/.test(raw) && !Number.isSafeInteger(number) ? BigInt(raw) : number;
 }
 
-/** A text as SQL. */
+/** Quotes a text as a SQL literal of SQLite, such as a name in a JSON image. */
 export function sqliteLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }

@@ -12,10 +12,10 @@ import { type Fragment, identifier, rawSql, sql } from "../fragment.ts";
 import { fromSortable, toSortable } from "../sortable_decimal.ts";
 
 /**
- * The metrics of SQLite, whose `sum()` fails beyond 64 bits and adds decimals as doubles. The engine
- * adds integers, their high and low halves apart; {@link restAggregate} adds all other values; both
- * sums are added once for each group. An exact number is a {@link toSortable} text until it is
- * decoded.
+ * The aggregate metrics of SQLite, whose `sum()` fails beyond 64 bits and adds decimals as doubles.
+ * The engine adds integers, their high and low halves apart; {@link restAggregate} adds all other
+ * values; both sums are added once for each group. An exact number is a {@link toSortable} text
+ * until it is decoded.
  */
 export const sqliteMetrics: MetricDialect = {
   // An existing column may be NOCASE, where different texts are equal: any of them could be the
@@ -46,7 +46,9 @@ export const sqliteMetrics: MetricDialect = {
   },
 };
 
-/** A function of SQL that every SQLite driver registers on each of its connections. */
+/**
+ * The functions of SQL for metrics that every SQLite driver registers on each of its connections.
+ */
 export const metricFunctions: readonly (readonly [
   name: string,
   work: (first: unknown, second: unknown, third: unknown) => string | number | null,
@@ -74,7 +76,7 @@ export const metricFunctions: readonly (readonly [
   }],
 ];
 
-/** What {@link restAggregate} has added so far. */
+/** The state of a metric on SQLite: what {@link restAggregate} has added so far. */
 export interface RestSum {
   exact: ExactDecimal;
   /** Millionths that are not in `exact` yet: an integer that a double still holds. */
@@ -85,9 +87,9 @@ export interface RestSum {
 }
 
 /**
- * An aggregate function of SQL: the exact sum of doubles, in their shortest decimal form, and of
- * numbers that are stored as text. A value that is no number counts as 0, as in SQLite's sum, but
- * leaves a mark.
+ * An aggregate function of SQL for metrics on SQLite: the exact sum of doubles, in their shortest
+ * decimal form, and of numbers that are stored as text. A value that is no number counts as 0, as
+ * in SQLite's sum, but leaves a mark.
  */
 export const restAggregate = {
   name: "service_rest",

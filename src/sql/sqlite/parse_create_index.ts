@@ -1,4 +1,4 @@
-/** The parts of a unique index that only its statement has. */
+/** The parts of a unique index that only its CREATE INDEX statement has, parsed. */
 export interface ParsedIndex {
   /** The expressions between the parentheses, without their collations and directions. */
   readonly parts: readonly string[];

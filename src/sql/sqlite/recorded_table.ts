@@ -1,6 +1,6 @@
 import type { ImageColumn } from "./image_json.ts";
 
-/** A table to record, with all that its triggers depend on. */
+/** A SQLite table to record in the change log, with all that its triggers depend on. */
 export interface RecordedTable {
   /** As the database spells it. */
   readonly name: string;
@@ -19,7 +19,7 @@ export interface RecordedTable {
   readonly uniques: readonly UniqueRule[];
 }
 
-/** A column of a table to record. */
+/** A column of a SQLite table to record in the change log. */
 export interface RecordedColumn extends ImageColumn {
   readonly generated: boolean;
   /** Whether it is the row id itself. */
@@ -28,7 +28,7 @@ export interface RecordedColumn extends ImageColumn {
   readonly replaceDefault: string | null;
 }
 
-/** A unique index. */
+/** A unique index of a SQLite table to record. */
 export interface UniqueRule {
   readonly parts: readonly UniquePart[];
   /** The condition of a partial index, or null. */
@@ -37,7 +37,7 @@ export interface UniqueRule {
   readonly columns: readonly string[];
 }
 
-/** A column of an index, or an expression. */
+/** A column, or an expression, in a unique index of a SQLite table to record. */
 export interface UniquePart {
   /** Null is an expression. */
   readonly column: string | null;
@@ -45,3 +45,9 @@ export interface UniquePart {
   readonly text: string;
   readonly collation: string;
 }
+
+/**
+ * The names of the row id of a table to record: each of them is the row id where no column has that
+ * name.
+ */
+export const rowIdNames: readonly string[] = ["rowid", "_rowid_", "oid"];

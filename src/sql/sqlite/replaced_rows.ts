@@ -1,16 +1,17 @@
 import { quoteIdentifier } from "../fragment.ts";
 import { imageJson, sqliteLiteral, valuesOf } from "./image_json.ts";
-import type { RecordedTable, UniqueRule } from "./recorded_table.ts";
+import { type RecordedTable, rowIdNames, type UniqueRule } from "./recorded_table.ts";
 
 /**
- * Rows that conflict with one that is being written, as notes. REPLACE deletes them without running
- * a delete trigger, unless the connection has recursive triggers on. The column `rival` holds what
- * a row conflicts with: the key of the conflict.
+ * The SQLite table that notes rows which may be replaced, because they conflict with one that is
+ * being written. REPLACE deletes them without running a delete trigger, unless the connection has
+ * recursive triggers on. The column `rival` holds what a row conflicts with: the key of the
+ * conflict.
  */
 export const sqliteReplacedTable =
   `CREATE TABLE IF NOT EXISTS "_service_replaced" (id INTEGER PRIMARY KEY, "table", "row", rival, image)`;
 
-/** A trigger without its name and its table. */
+/** A trigger that finds replaced rows on SQLite, without its name and its table. */
 export interface TriggerPart {
   /** Distinguishes it from the others of its table. */
   readonly label: string;
@@ -21,10 +22,10 @@ export interface TriggerPart {
 }
 
 /**
- * The triggers that find out which rows were replaced, whichever program writes. Before a row is
- * written, rows with one of its unique values are noted, with the key of the conflict. After the
- * write, noted rows that are gone are recorded as deleted. A statement that changes or deletes a
- * noted row is recorded anyway, and updates the note.
+ * The triggers on SQLite that find out which rows were replaced, whichever program writes. Before a
+ * row is written, rows with one of its unique values are noted, with the key of the conflict. After
+ * the write, noted rows that are gone are recorded as deleted. A statement that changes or deletes
+ * a noted row is recorded anyway, and updates the note.
  *
  * Where the write did not take place (OR IGNORE, DO NOTHING, DO UPDATE, OR FAIL) notes are left
  * over. They do no harm, as they are kept up to date, and only the last of them are kept.
@@ -197,9 +198,6 @@ function updatesOfUniques(table: RecordedTable): string {
   const names = [...(rowId === null ? [] : rowIdNames), ...deciding];
   return `UPDATE OF ${names.map(quoteIdentifier).join(", ")}`;
 }
-
-/** Each of them is the row id where no column has that name. */
-export const rowIdNames: readonly string[] = ["rowid", "_rowid_", "oid"];
 
 function decidingColumns({ uniques }: RecordedTable): Set<string> {
   return new Set(uniques.flatMap(({ columns }) => columns));

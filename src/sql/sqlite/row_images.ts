@@ -3,7 +3,7 @@ import type { ImageDialect, RowImages } from "../dialect.ts";
 import { type Fragment, identifier, join, rawSql, sql, type SqlValue } from "../fragment.ts";
 import { affinityOf } from "./column_type.ts";
 
-/** Rows that are not in their table, on SQLite. */
+/** Row images in SQL of SQLite: conditions on rows that are not in their table. */
 export const sqliteImages: ImageDialect = {
   // A statement may chain 500 SELECTs.
   maxRows: 100,

@@ -5,13 +5,14 @@ import { type Fragment, rawSql, sql } from "../fragment.ts";
 import { plainPattern } from "../plain_pattern.ts";
 
 /**
- * The SQL function that every SQLite driver registers on each of its connections, deterministic,
- * as `fold` of `fold.ts`; NULL gives NULL. SQLite itself folds ASCII only.
+ * The SQL function of case folding for the text operators that every SQLite driver registers on
+ * each of its connections, deterministic, as `fold` of `fold.ts`; NULL gives NULL. SQLite itself
+ * folds ASCII only.
  */
 export const foldFunctionName = "service_fold";
 
 /**
- * The text operators of SQLite. None of them uses LIKE: like GLOB it tries a pattern at each
+ * The text operators of SQLite in SQL. None of them uses LIKE: like GLOB it tries a pattern at each
  * position of a text, which takes seconds for a long literal, and blocks the whole process.
  */
 export const sqliteText: TextDialect = {

@@ -12,10 +12,16 @@ import {
 } from "../../schema/table_info.ts";
 import type { SqlValue } from "../fragment.ts";
 
-/** The format of CURRENT_TIMESTAMP, which is assumed for a column without rows. */
+/**
+ * The format of SQLite timestamps that is assumed for a column without rows: that of
+ * CURRENT_TIMESTAMP.
+ */
 export const defaultTimestamps: TimestampText = "date time[.fff]";
 
-/** A canonical moment in the format of the rows of a column; never rounded to fit. */
+/**
+ * Encodes a canonical moment as a SQLite timestamp in the format of the rows of a column; never
+ * rounded to fit.
+ */
 export function encodeTimestamp(instant: string, format: TimestampFormat): SqlValue {
   const micros = fractionOf(instant);
   switch (format) {
@@ -30,7 +36,7 @@ export function encodeTimestamp(instant: string, format: TimestampFormat): SqlVa
   }
 }
 
-/** A stored moment in canonical form, or null where it is none. */
+/** Decodes a stored SQLite timestamp to a canonical moment, or null where it is none. */
 export function decodeTimestamp(value: SqlValue, format: TimestampFormat): string | null {
   switch (format) {
     case "epoch-seconds":
@@ -48,7 +54,10 @@ export function decodeTimestamp(value: SqlValue, format: TimestampFormat): strin
   }
 }
 
-/** Whether all values are moments in this format: each equals the encoding of its decoded form. */
+/**
+ * Whether all values of a SQLite column are timestamps in this format: each equals the encoding of
+ * its decoded form.
+ */
 export function isTimestampFormat(format: TimestampFormat, values: readonly SqlValue[]): boolean {
   // As text, 12:00:00Z comes after 12:00:00.5Z: such rows have no order in any format.
   const widths = new Set(format.endsWith("Z") ? values.map((value) => String(value).length) : []);

@@ -1,4 +1,5 @@
-import type { Change, ChangeLog, Position, Step } from "../../../../src/db/changes/change_log.ts";
+import type { Change, ChangeLog, Step } from "../../../../src/db/changes/change_log.ts";
+import type { Position } from "../../../../src/db/changes/log_position.ts";
 import { logMethods } from "../../log_methods.ts";
 
 /** Naive ways to read a log of Postgres. */

@@ -1,7 +1,7 @@
 import type { Connection } from "../../../../src/db/driver.ts";
 import { DatabaseError } from "../../../../src/db/database_error.ts";
 import type { Database } from "../../../../src/db/open_database.ts";
-import { kindOf } from "../../../../src/schema/kinds.ts";
+import { kindOf } from "../../../../src/schema/kind_of.ts";
 import type { ColumnInfo } from "../../../../src/schema/table_info.ts";
 import type { SqlValue } from "../../../../src/sql/fragment.ts";
 import { statement } from "../../../support/scratch.ts";

@@ -1,5 +1,5 @@
-import type { ChangeLog, Position } from "../../../../src/db/changes/change_log.ts";
-import { parsePosition } from "../../../../src/db/changes/log_position.ts";
+import type { ChangeLog } from "../../../../src/db/changes/change_log.ts";
+import { parsePosition, type Position } from "../../../../src/db/changes/log_position.ts";
 import { parseResumeToken } from "../../../../src/live/stream/resume_token.ts";
 import type { Positions } from "./replica.ts";
 

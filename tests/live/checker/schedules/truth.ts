@@ -1,4 +1,5 @@
-import type { Change, ChangeLog, Position, Step } from "../../../../src/db/changes/change_log.ts";
+import type { Change, ChangeLog, Step } from "../../../../src/db/changes/change_log.ts";
+import type { Position } from "../../../../src/db/changes/log_position.ts";
 import type { Filter } from "../../../../src/filter/filter.ts";
 import { rowMatches } from "../../../../src/filter/match/row_matches.ts";
 import type { Row } from "../../../../src/schema/table_info.ts";

@@ -1,8 +1,8 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { InvalidValue } from "../../src/schema/kind.ts";
-import { kindOf } from "../../src/schema/kinds.ts";
-import type { ColumnInfo, ColumnKind } from "../../src/schema/table_info.ts";
+import { type ColumnKind, InvalidValue } from "../../src/schema/kind.ts";
+import { kindOf } from "../../src/schema/kind_of.ts";
+import type { ColumnInfo } from "../../src/schema/table_info.ts";
 import { columnOf } from "./column_of.ts";
 
 type Details = Partial<ColumnInfo>;

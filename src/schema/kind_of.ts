@@ -1,9 +1,8 @@
 import { bytesKind } from "./bytes_kind.ts";
 import { decimalKind } from "./decimal_kind.ts";
 import { jsonKind } from "./json_kind.ts";
-import { InvalidValue, type Kind } from "./kind.ts";
+import { type ColumnKind, InvalidValue, type Kind } from "./kind.ts";
 import { bigintKind, integerKind, realKind } from "./number_kinds.ts";
-import type { ColumnKind } from "./table_info.ts";
 import { textKind } from "./text_kind.ts";
 import { dateKind, timestampKind } from "./time_kinds.ts";
 import { uuidKind } from "./uuid_kind.ts";
@@ -37,7 +36,7 @@ const kinds: Readonly<Record<ColumnKind, Kind>> = {
   bytes: bytesKind,
 };
 
-/** The behaviour of a kind: its checks, its texts, its order. */
+/** The kind of a column by the kind's name, with its checks, its texts and its order. */
 export function kindOf(kind: ColumnKind): Kind {
   return kinds[kind];
 }
