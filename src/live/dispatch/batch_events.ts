@@ -1,5 +1,5 @@
 import type { Transition } from "../match/row_change.ts";
-import type { GroupEvents } from "./group_held_rows.ts";
+import type { GroupEvents } from "./group_listener.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 

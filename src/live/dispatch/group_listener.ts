@@ -21,3 +21,10 @@ export interface TransitionListener extends GroupListener {
   /** Takes the transitions of rows, in order; a step may come in parts. Never throws. */
   receive(transitions: readonly Transition[]): void;
 }
+
+/** The events that the live subscribers of a group receive. */
+export interface GroupEvents {
+  readonly events: readonly Transition[];
+  /** Of subscribers that held some of the rows otherwise; null where one must begin again. */
+  readonly individual: ReadonlyMap<LiveSubscriber, readonly Transition[] | null>;
+}

@@ -5,7 +5,7 @@ import { AffectedParents } from "../match/affected_parents.ts";
 import { evaluateCurrentRows, type EvaluationContext } from "../match/evaluate_current_rows.ts";
 import { mayAffectFilter } from "../match/may_affect_filter.ts";
 import { netRowChanges, type RowChange, unchangedRow } from "../match/row_change.ts";
-import type { GroupEvents } from "./group_held_rows.ts";
+import type { GroupEvents } from "./group_listener.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
 /**

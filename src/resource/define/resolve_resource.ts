@@ -8,7 +8,8 @@ import type { CachingFilterParser } from "../../filter/syntax/caching_filter_par
 import { createScopeResolver } from "../../filter/resolve_scope_filter.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
 import { aggregateSchema } from "../../plan/aggregate_schema.ts";
-import type { BatchPolicy, Computed, FieldPolicy, PageLimits, Resource } from "./resource.ts";
+import type { PageLimits } from "../http/query_parameters.ts";
+import type { BatchPolicy, Computed, FieldPolicy, Resource } from "./resource.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";

@@ -12,6 +12,7 @@ import type { Sealer } from "../../runtime/sealer.ts";
 import type { Relations } from "../../schema/relation.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { EtagPolicy } from "../http/etag.ts";
+import type { PageLimits } from "../http/query_parameters.ts";
 import type { AnyHooks } from "./hooks.ts";
 import type { Procedure } from "./procedure.ts";
 import type { SoftDelete } from "./soft_delete.ts";
@@ -42,12 +43,6 @@ export interface ResolvedCapabilities {
   readonly enableAggregations: boolean;
   readonly enableRestore: boolean;
   readonly enableSubscribe: boolean;
-}
-
-/** The page sizes of a resource. */
-export interface PageLimits {
-  readonly defaultLimit: number;
-  readonly maxLimit: number;
 }
 
 /** The most items of one batch, and whether batches count versions up. */

@@ -1,7 +1,8 @@
-import { comparison, type Filter, or } from "../../filter/filter.ts";
+import { allRows, comparison, type Filter, or } from "../../filter/filter.ts";
 import { nullTest } from "../../filter/operators/fail_closed_comparison.ts";
 import { equalOperator } from "../../filter/operators/value_operators.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
+import { parseFlag, type Query } from "../http/query_parameters.ts";
 
 /** How a resource marks a row deleted instead of removing it. */
 export interface SoftDelete {
@@ -58,4 +59,12 @@ function requireNullable(field: ColumnInfo): void {
   throw new Error(
     `Cannot mark rows deleted by "${field.name}": NULL is a live row, so it must be nullable`,
   );
+}
+
+/** The rows of a list or a count: those marked deleted only with `withDeleted=true`. */
+export function softDeleteFilter(
+  query: Query,
+  { undeleted }: Pick<SoftDelete, "undeleted">,
+): Filter {
+  return parseFlag(query, "withDeleted") ? allRows : undeleted;
 }

@@ -1,5 +1,4 @@
 import { Problem } from "../../problem/problem.ts";
-import type { PageLimits } from "../define/resource.ts";
 
 /** The known query parameters of a request, decoded. */
 export type Query = ReadonlyMap<string, string>;
@@ -57,6 +56,12 @@ export function parseFlag(query: Query, name: string): boolean {
   if (value === undefined || value === "false") return false;
   if (value === "true") return true;
   throw new Problem("invalid-parameter", `Cannot use "${name}": it must be true or false`);
+}
+
+/** The page sizes of a resource. */
+export interface PageLimits {
+  readonly defaultLimit: number;
+  readonly maxLimit: number;
 }
 
 /** `limit` → the page size, at most `maxLimit`. Throws a 400 unless it is a whole number over 0. */

@@ -4,8 +4,8 @@ import { createOperatorRegistry } from "../../filter/operators/operator_registry
 import { resolveFilter } from "../../filter/resolve_filter.ts";
 import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
 import { parseOrder } from "../../plan/order.ts";
-import { parseFlag, parseLimit, type Query } from "../http/query_parameters.ts";
-import type { PageLimits, Resource } from "../define/resource.ts";
+import { type PageLimits, parseFlag, parseLimit, type Query } from "../http/query_parameters.ts";
+import type { Resource } from "../define/resource.ts";
 import type { GroupKey, Metric, OrderKey } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";

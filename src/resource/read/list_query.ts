@@ -10,7 +10,8 @@ import type { RelatedGrants } from "../operation.ts";
 import { columnsOf, type View, viewOf } from "../output.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
-import { parseRelationFilter, type RelationFilter, softDeleteFilter } from "./user_filter.ts";
+import { softDeleteFilter } from "../define/soft_delete.ts";
+import { parseRelationFilter, type RelationFilter } from "./user_filter.ts";
 
 /** Which rows a list or an export returns, in which order, and which of their fields. */
 export interface ListQuery {

@@ -10,7 +10,6 @@ import {
 import { unreachable } from "../../problem/unreachable.ts";
 import type { Relation } from "../../schema/relation.ts";
 import { noResources, reachedByRelation, readableLinks } from "./related_grants.ts";
-import { parseFlag, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** A user's filter text → a filter under the field policy; null for an empty one. Throws a 400. */
@@ -42,11 +41,6 @@ export function parseRelationFilter(text: string | undefined, resource: Resource
     reached,
     restrictTo: (related) => reached.size === 0 ? filter : restricted(filter, resource, related),
   };
-}
-
-/** The rows of a list or a count: those marked deleted only with `withDeleted=true`. */
-export function softDeleteFilter(query: Query, resource: Resource): Filter {
-  return parseFlag(query, "withDeleted") ? allRows : resource.undeleted;
 }
 
 const everyRow: RelationFilter = Object.freeze({ reached: noResources, restrictTo: () => allRows });

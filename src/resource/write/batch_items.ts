@@ -2,7 +2,7 @@ import type { Filter } from "../../filter/filter.ts";
 import { filterError } from "../../filter/syntax/filter_error.ts";
 import { type Key, keyId } from "../../plan/key.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { batchTooLarge } from "./read_rows_to_write.ts";
+import { Problem } from "../../problem/problem.ts";
 import { InvalidFields, parseColumns, parseKeyFields, requireObject } from "./parse_fields.ts";
 import { itemPath, within, withinAsync } from "./body_path.ts";
 import type { Precondition } from "../http/etag.ts";
@@ -110,4 +110,13 @@ function parseCondition(condition: unknown, { etag }: Resource): Precondition {
 /** An own member of the body; an inherited one does not count. */
 function member(body: unknown, name: string): unknown {
   return new Map(Object.entries(requireObject(body))).get(name);
+}
+
+/** The refusal of a batch that is too large. */
+export function batchTooLarge(limit: number, what: string): Problem {
+  return new Problem(
+    "batch-limit-exceeded",
+    `Cannot write this batch: ${what} than the ${limit} that are allowed`,
+    { details: { limit } },
+  );
 }

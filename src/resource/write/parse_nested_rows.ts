@@ -1,7 +1,7 @@
 import { keyId } from "../../plan/key.ts";
 import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { batchTooLarge } from "./read_rows_to_write.ts";
+import { batchTooLarge } from "./batch_items.ts";
 import type {
   EmbeddedRows,
   ForeignKeySource,

@@ -3,7 +3,7 @@ import { fetchRows } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import { chunksOf, compareKeys, type Key, keyId, keyOf, keysFilter } from "../../plan/key.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
-import { Problem } from "../../problem/problem.ts";
+import { batchTooLarge } from "./batch_items.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
 
@@ -63,15 +63,6 @@ export async function readMatching(
 /** How many keys fit into one statement beside the values of a scope and of a change. */
 export function keysPerStatement({ table, driver }: Resource): number {
   return Math.max(1, Math.floor(driver.dialect.maxValues / 2 / table.primaryKey.length));
-}
-
-/** The refusal of a batch that is too large. */
-export function batchTooLarge(limit: number, what: string): Problem {
-  return new Problem(
-    "batch-limit-exceeded",
-    `Cannot write this batch: ${what} than the ${limit} that are allowed`,
-    { details: { limit } },
-  );
 }
 
 function readPlan(table: TableInfo, columns: readonly ColumnInfo[], where: Filter): ReadPlan {

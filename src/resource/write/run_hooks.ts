@@ -6,6 +6,7 @@ import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { HookContext, RowId } from "../define/hooks.ts";
 import type { WriteCall } from "../operation.ts";
+import type { NamedItem } from "./batch_items.ts";
 import { parseHookValues, toRecord, withoutKey } from "./parse_fields.ts";
 
 /** The values of a row to create as the before-hook leaves them. */
@@ -39,6 +40,11 @@ export async function beforeUpdate(
   const kept = [...values].filter(([, value]) => value === databaseDefault);
   const hooked = new Map([...kept, ...parseHookValues(changed ?? patch, resource)]);
   return withoutKey(hooked, key, resource);
+}
+
+/** An item with its values as the before-hook leaves them. */
+export async function hookedItem(item: NamedItem, write: WriteCall): Promise<NamedItem> {
+  return { ...item, values: await beforeUpdate(item.key, item.values, write) };
 }
 
 /** Runs the before-hook of a row to delete. */
