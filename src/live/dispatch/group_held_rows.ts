@@ -5,8 +5,8 @@ import type { Transition } from "../match/row_change.ts";
 import type { GroupEvents, LiveSubscriber } from "./group_listener.ts";
 
 /**
- * Which rows the live subscribers of a group hold, where its filter reads related rows. They hold
- * the same ones, except for rows that were read ahead of the changes when a subscriber joined.
+ * Which rows the live subscribers of a whole group hold, where its filter reads related rows. They
+ * hold the same ones, except for rows that were read ahead of the changes when a subscriber joined.
  */
 export class GroupHeldRows {
   readonly #log: Pick<ChangeLog, "includes">;

@@ -25,7 +25,7 @@ import { resolveEtag } from "./resolve_etag.ts";
 import { resolveProcedureProtections, resolveProcedures } from "./resolve_procedures.ts";
 import { resolveSoftDelete, type SoftDelete } from "./soft_delete.ts";
 
-/** What all resources of an app share. */
+/** What all resources of an app share, to resolve each of them with. */
 export interface ResourceContext {
   readonly basePath: string;
   readonly driver: Driver;
@@ -50,7 +50,10 @@ export interface ResourceContext {
 type Options = ResourceDefinition["options"];
 type ColumnReference = ColumnReferenceOf<Record<string, unknown>>;
 
-/** Checks the options and resolves every default, once. Throws a plain Error for an invalid one. */
+/**
+ * Resolves a definition to a resource: checks its options and fills in every default, once. Throws
+ * a plain Error for an invalid one.
+ */
 export function resolveResource(
   definition: ResourceDefinition,
   context: ResourceContext,

@@ -4,7 +4,7 @@ import { equalOperator } from "../../filter/operators/value_operators.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
 
-/** How a resource marks a row deleted instead of removing it. */
+/** The soft delete of a resource: how a row is marked deleted instead of removed. */
 export interface SoftDelete {
   readonly field: ColumnInfo;
   /** The rows that are not marked. */
@@ -15,7 +15,10 @@ export interface SoftDelete {
   readonly unmarked: unknown;
 }
 
-/** Throws a plain Error where the column cannot carry the mark. */
+/**
+ * Makes the soft delete of a resource from the column that carries the mark; throws a plain Error
+ * where it cannot.
+ */
 export function resolveSoftDelete(field: ColumnInfo): SoftDelete {
   const isNull = nullTest(field, true);
   const is = (value: unknown) => comparison(equalOperator, field, [value]);
@@ -54,17 +57,19 @@ export function resolveSoftDelete(field: ColumnInfo): SoftDelete {
   }
 }
 
-function requireNullable(field: ColumnInfo): void {
-  if (!field.notNull) return;
-  throw new Error(
-    `Cannot mark rows deleted by "${field.name}": NULL is a live row, so it must be nullable`,
-  );
-}
-
-/** The rows of a list or a count: those marked deleted only with `withDeleted=true`. */
+/**
+ * The filter by which lists and counts leave out soft-deleted rows, except with `withDeleted=true`.
+ */
 export function softDeleteFilter(
   query: Query,
   { undeleted }: Pick<SoftDelete, "undeleted">,
 ): Filter {
   return parseFlag(query, "withDeleted") ? allRows : undeleted;
+}
+
+function requireNullable(field: ColumnInfo): void {
+  if (!field.notNull) return;
+  throw new Error(
+    `Cannot mark rows deleted by "${field.name}": NULL is a live row, so it must be nullable`,
+  );
 }

@@ -20,7 +20,7 @@ interface BatchReplacePlan {
   readonly grant: Grant;
 }
 
-/** `PUT /batch`: whole rows, each named by its key. */
+/** `PUT /batch`: replaces a batch of whole rows, each named by its key. */
 export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, readonly Row[]> = {
   name: "batch-replace",
   access: "update",

@@ -26,7 +26,7 @@ interface UpsertPlan {
   readonly update: Grant;
 }
 
-/** `POST /batch/upsert`: updates the rows that exist, creates the others. */
+/** `POST /batch/upsert`: updates the rows of a batch that exist, creates the others. */
 export const batchUpsert: Operation<readonly NamedItem[], UpsertPlan, readonly Row[]> = {
   name: "upsert",
   access: "create",

@@ -11,7 +11,7 @@ interface CountIntent {
   readonly shown: Filter;
 }
 
-/** `GET /count`: the number of rows that a list would page through. */
+/** `GET /count`: counts the rows that a list would page through. */
 export const count: Operation<CountIntent, CountPlan, number> = {
   name: "count",
   access: "read",

@@ -24,7 +24,7 @@ interface ExportOutcome {
   readonly walk: RowPages;
 }
 
-/** `GET /` with an `Accept` that prefers `format`: all rows of a list as a stream. */
+/** `GET /` with an `Accept` that prefers `format`: exports all rows of a list as a stream. */
 export function exportRows(
   format: RowFormat,
 ): Operation<ExportIntent, ReadPlan, ExportOutcome> {

@@ -12,7 +12,10 @@ import type { Relation } from "../../schema/relation.ts";
 import { noResources, reachedByRelation, readableLinks } from "./related_grants.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** A user's filter text → a filter under the field policy; null for an empty one. Throws a 400. */
+/**
+ * Parses a user's filter text to a filter under the field policy; null for an empty one. Throws a
+ * 400.
+ */
 export function parseUserFilter(text: string | undefined, resource: Resource): Filter | null {
   const syntax = text === undefined ? null : resource.filters.parse(text);
   return syntax === null ? null : resolveFilter(syntax, ownColumns(resource));
@@ -29,7 +32,10 @@ export interface RelationFilter {
   restrictTo(related: ReadonlyMap<Resource, Grant>): Filter;
 }
 
-/** As {@link parseUserFilter}, but dotted names may walk the relations that are filterable. */
+/**
+ * Parses a user's filter like {@link parseUserFilter}, but dotted names may walk the relations that
+ * are filterable.
+ */
 export function parseRelationFilter(text: string | undefined, resource: Resource): RelationFilter {
   const syntax = text === undefined ? null : resource.filters.parse(text);
   if (syntax === null) return everyRow;
