@@ -53,7 +53,7 @@ export function matchesIfNoneMatch(header: string, row: Row, policy: EtagPolicy)
   return listedTags(header).some((listed) => tags.includes(withoutWeakness(listed)));
 }
 
-/** The ETags that a row to write must have one of: the value of `If-Match`, or null without one. */
+/** The `If-Match` header of a write, which the ETag of its row must match; null without one. */
 export type Precondition = string | null;
 
 /**

@@ -25,10 +25,10 @@ export function parseRequestTarget(url: string): RequestTarget {
 
 /**
  * Creates the check that a request's path can only come from its request target. A listener
- * concatenates `Host` and target to the URL of a request, unchecked: `GET /healthz` with `Host:
- * x/api/notes?` becomes `http://x/api/notes?/healthz`, past a proxy that allows `/healthz` alone.
- * So both the header and the URL before its path must be a host with an optional port (RFC 9112,
- * 3.2).
+ * concatenates `Host` and target to the URL of a request, unchecked: `GET /healthz` with
+ * `Host: x/api/notes?` becomes `http://x/api/notes?/healthz`, past a proxy that allows `/healthz`
+ * alone. So both the header and the URL before its path must be a host with an optional port (RFC
+ * 9112, 3.2).
  *
  * A missing `Host` is accepted: HTTP/1.0 and HTTP/2 have none, and where a serverless platform calls
  * `fetch` there is only the URL.
