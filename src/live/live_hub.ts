@@ -30,7 +30,7 @@ import {
   type StreamContextOptions,
 } from "./stream_context.ts";
 
-/** What a hub needs. */
+/** What the hub of one database's live streams needs. */
 export interface LiveHubOptions extends StreamContextOptions {
   /** Opens the log of the database. Called again where it has failed. */
   openLog(): Promise<ChangeLog>;
@@ -42,7 +42,7 @@ export interface LiveHubOptions extends StreamContextOptions {
 /** Makes a stream, which calls back at its end. */
 type MakeStream = (ended: (stream: LiveStream) => void) => LiveStream;
 
-/** Opens, watches and ends all streams over one database. */
+/** The hub of all live streams over one database: opens, watches and ends them. */
 export class LiveHub {
   readonly #options: LiveHubOptions;
   readonly #scopes: ScopeRecheck;

@@ -1,6 +1,8 @@
 import type { RingBufferLimits } from "./feed/ring_buffer.ts";
 
-/** How much is read, kept and sent at a time. Tests use smaller limits. */
+/**
+ * The limits of live streams: how much is read, kept and sent at a time. Tests use smaller limits.
+ */
 export interface LiveLimits {
   /** For the steps that are kept in memory. */
   readonly ringBuffer: RingBufferLimits;
@@ -22,7 +24,7 @@ export interface LiveLimits {
   readonly maxUnreadBytes: number;
 }
 
-/** The limits of the service. */
+/** The limits of live streams in the service. */
 export const liveLimits: LiveLimits = Object.freeze({
   ringBuffer: { changes: 20_000, bytes: 16 * 1024 * 1024 },
   maxRowsPerPage: 500,

@@ -5,7 +5,7 @@ import type { InMemoryMatcher } from "../filter/match/in_memory_matcher.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { LiveView } from "./live_view.ts";
 
-/** Which rows a stream follows, and how they are shown. */
+/** The query of a live stream of rows: its table, its filter, and how the rows are shown. */
 export interface LiveQuery {
   /** Where the resource is mounted: one table may be served twice. */
   readonly resource: string;
@@ -16,7 +16,7 @@ export interface LiveQuery {
   readonly view: LiveView;
 }
 
-/** A live query whose filter memory can evaluate, as far as it gives the database's answers. */
+/** A live query whose filter is compiled for memory, as far as it gives the database's answers. */
 export interface CompiledLiveQuery {
   readonly query: LiveQuery;
   readonly decide: InMemoryMatcher;
@@ -27,7 +27,7 @@ export function viewKey({ resource, view }: Pick<LiveQuery, "resource" | "view">
   return `${resource} ${view.key}`;
 }
 
-/** A text that two live queries share only when they show the same rows alike. */
+/** The identity of a live query: a text that two share only when they show the same rows alike. */
 export function liveQueryKey(query: LiveQuery): string {
   return JSON.stringify([viewKey(query), canonicalFilterText(query.filter)]);
 }

@@ -5,7 +5,10 @@ import type { Row } from "../schema/table_info.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { ScopedRequest } from "./stream/scope_recheck.ts";
 
-/** How rows are shown to a subscriber; handed in by the resource, which alone masks them. */
+/**
+ * The view of rows in a live stream: which columns and relations it shows, and how; handed in by
+ * the resource, which alone masks them.
+ */
 export interface LiveView {
   /** Views of one resource with the same key show rows alike, so that their frames are shared. */
   readonly key: string;
@@ -22,7 +25,7 @@ export interface LiveView {
   present(rows: readonly Row[]): MaybePromise<readonly Row[]>;
 }
 
-/** A relation whose rows are included. */
+/** A relation whose rows are included in a live view. */
 export interface ShownRelation {
   readonly relation: Relation;
   /** Over its target: which of the related rows are included. */
@@ -35,7 +38,7 @@ export interface ShownRelation {
   readonly shown: readonly ShownRelation[];
 }
 
-/** The right to included rows of another resource. */
+/** The right to included rows of another resource that a live view needs. */
 export interface ViewRight extends ScopedRequest {
   /** Null where the subscriber has none: then no row of that resource is included. */
   readonly grant: Grant | null;
@@ -43,7 +46,7 @@ export interface ViewRight extends ScopedRequest {
   regranted(grant: Grant | null): LiveView;
 }
 
-/** The view of aggregates, which show no row. */
+/** The live view of aggregates, which show no row. */
 export const noRowsShown: LiveView = Object.freeze({
   key: "",
   shape: "",

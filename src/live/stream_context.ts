@@ -11,7 +11,10 @@ import { ChangeDispatcher } from "./dispatch/change_dispatcher.ts";
 import type { LiveLimits } from "./live_limits.ts";
 import { Semaphore } from "../runtime/semaphore.ts";
 
-/** What all streams over one database share. */
+/**
+ * The context of all live streams over one database: the feed, dispatcher, matcher and limits that
+ * they share.
+ */
 export interface StreamContext {
   readonly log: ChangeLog;
   readonly resumeTokens: ResumeTokens;
@@ -26,14 +29,17 @@ export interface StreamContext {
   readonly limits: LiveLimits;
 }
 
-/** What the context of streams needs beside a log. */
+/** What the context of live streams needs beside a change log. */
 export interface StreamContextOptions {
   readonly matcher: Matcher;
   readonly runtime: Runtime;
   readonly limits: LiveLimits;
 }
 
-/** Starts the feed of a log, and everything else that its streams share. */
+/**
+ * Opens the context of live streams: starts the feed of a change log, and everything else that the
+ * streams share.
+ */
 export async function openStreamContext(
   log: ChangeLog,
   options: StreamContextOptions,

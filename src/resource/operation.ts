@@ -8,7 +8,10 @@ import type { BodyPath } from "./write/body_path.ts";
 import type { Query } from "./http/query_parameters.ts";
 import type { Resource } from "./define/resource.ts";
 
-/** A request to a resource, split into its parts, none of which is parsed yet but the body. */
+/**
+ * The request of an operation on a resource, split into its parts, none of which is parsed yet but
+ * the body.
+ */
 export interface ResourceRequest {
   /** The raw last path segment of routes with an id, else the empty text. */
   readonly segment: string;
@@ -28,7 +31,7 @@ export interface ResourceRequest {
   readonly record: RecordReply | null;
 }
 
-/** The delivery of an answer. */
+/** How the answer of an operation reaches its client. */
 export interface AnswerDelivery {
   /**
    * Resolves or rejects when the answer was sent or its connection is gone; null where the listener
@@ -37,7 +40,10 @@ export interface AnswerDelivery {
   delivered(): Promise<unknown> | null;
 }
 
-/** Stores a reply in a transaction, which must not be committed when it throws. */
+/**
+ * Stores the reply of an operation in its transaction, which must not be committed when this
+ * throws.
+ */
 export type RecordReply = (reply: Reply, connection: Connection) => Promise<void>;
 
 /** The name of an operation in descriptions. */
@@ -61,7 +67,7 @@ export type OperationName =
   | "subscribe"
   | "subscribe-aggregate";
 
-/** The grants of a request beside the one for the operation's own access. */
+/** The grants of an operation's request beside the one for its own access. */
 export interface RelatedGrants {
   /** For {@link Operation.alsoAccess}; null where the operation has none. */
   readonly also: Grant | null;
@@ -71,7 +77,7 @@ export interface RelatedGrants {
   readonly created: ReadonlyMap<Resource, Grant>;
 }
 
-/** One request of a user to one resource. */
+/** The call of any operation: one request of a user to one resource. */
 export interface ResourceCall {
   readonly resource: Resource;
   readonly request: ResourceRequest;
@@ -79,18 +85,21 @@ export interface ResourceCall {
   readonly user: User | null;
 }
 
-/** A call of an operation, whose reply may have to be stored with its outcome. */
+/** The call of an operation whose reply may have to be stored with its outcome. */
 export interface OperationCall<Outcome> extends ResourceCall {
   /** Stores the reply to an outcome in the transaction of the write; null for most requests. */
   readonly record: ((outcome: Outcome, connection: Connection) => Promise<void>) | null;
 }
 
-/** A call that may write, and the grant that it writes under. */
+/** The call of an operation that writes, and the grant that it writes under. */
 export interface WriteCall extends ResourceCall {
   readonly grant: Grant;
 }
 
-/** An endpoint of a resource as its stages. `parse`, `plan` and `shape` are pure; only `execute` waits. */
+/**
+ * The interface of every operation of a resource, as stages. `parse`, `plan` and `shape` are pure;
+ * only `execute` waits.
+ */
 export interface Operation<Intent, Plan, Outcome> {
   readonly name: OperationName;
   readonly access: Access;

@@ -5,7 +5,10 @@ import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import type { Computed, Resource } from "./define/resource.ts";
 import type { RelationFilter } from "./read/user_filter.ts";
 
-/** The fields of rows that an answer shows. */
+/**
+ * The fields of rows that the output shows: readable columns, computed fields and included
+ * relations.
+ */
 export interface View {
   /** Taken from the readable columns by `parseSelect`. */
   readonly visible: readonly ColumnInfo[];
@@ -14,7 +17,7 @@ export interface View {
   readonly include: readonly Include[];
 }
 
-/** One relation to load with the rows of a resource, by the rules of the resource it leads to. */
+/** One relation whose rows the output includes, by the rules of the resource it leads to. */
 export interface Include {
   readonly relation: Relation;
   readonly target: Resource;
@@ -26,7 +29,9 @@ export interface Include {
   readonly view: View;
 }
 
-/** The parts of groups that an answer shows, in the order in which they were read. */
+/**
+ * The parts of an aggregate's groups that the output shows, in the order in which they were read.
+ */
 export interface GroupView {
   readonly keys: readonly GroupKey[];
   /** The first of the computed metrics: the others only filter and sort the groups. */
@@ -35,7 +40,7 @@ export interface GroupView {
   readonly readable: readonly ColumnInfo[];
 }
 
-/** The rows of one relation that are nested in the rows that they relate to. */
+/** The loaded rows of one relation, which the output nests in the rows that they relate to. */
 export interface Included {
   readonly relation: Relation;
   readonly view: View;
@@ -54,13 +59,16 @@ export interface Included {
   readonly included: readonly Included[];
 }
 
-/** For rows without related rows. */
+/** For the output of rows without related rows. */
 export const noneIncluded: readonly Included[] = Object.freeze([]);
 
-/** For views without relations. */
+/** For output views without relations. */
 export const noIncludes: readonly Include[] = Object.freeze([]);
 
-/** The readable fields that `select` names, or all without a `select`, and the computed fields. */
+/**
+ * The view of the output: the readable fields that `select` names, or all without a `select`, and
+ * the computed fields.
+ */
 export function viewOf(
   { fields, computed }: Pick<Resource, "fields" | "computed">,
   select?: string,
@@ -83,8 +91,9 @@ function parseSelect(
 }
 
 /**
- * The columns to read for a view: computed fields take the whole row, and related rows are found by
- * columns that need not be shown. A `select` that names no column reads the primary key.
+ * The columns to read for the output of a view: computed fields take the whole row, and related
+ * rows are found by columns that need not be shown. A `select` that names no column reads the
+ * primary key.
  */
 export function columnsOf(
   { visible, computed, include }: View,
@@ -97,9 +106,9 @@ export function columnsOf(
 }
 
 /**
- * Masks rows: list, get and writes all answer through this function, so that no endpoint can forget
- * it. Rows that were read with the columns `read` leave with exactly the visible columns, the
- * computed fields and the included rows.
+ * Masks rows for output: list, get and writes all answer through this function, so that no endpoint
+ * can forget it. Rows that were read with the columns `read` leave with exactly the visible
+ * columns, the computed fields and the included rows.
  */
 export function presentRows(
   rows: readonly Row[],
@@ -117,8 +126,9 @@ export function presentRows(
 }
 
 /**
- * Shows groups, whose keys and metrics are values of rows. The parsing of the request lets only
- * readable columns through; a hidden column that reached this function would fail the request.
+ * Masks an aggregate's groups for output; their keys and metrics are values of rows. The parsing of
+ * the request lets only readable columns through; a hidden column that reached this function would
+ * fail the request.
  */
 export function presentGroups(
   groups: readonly AggregateGroup[],

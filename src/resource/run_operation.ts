@@ -8,7 +8,7 @@ import type { Reply } from "../protocol/reply.ts";
 import type { Operation, RelatedGrants, ResourceRequest } from "./operation.ts";
 import type { Resource } from "./define/resource.ts";
 
-/** Runs every request to a resource: parse, authorize, plan, execute, shape. */
+/** Runs an operation for a request to a resource: parse, authorize, plan, execute, shape. */
 export async function runOperation<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
   request: ResourceRequest,
@@ -41,8 +41,8 @@ export async function runOperation<Intent, Plan, Outcome>(
 }
 
 /**
- * Authorizes a request as {@link runOperation} would, before a stored answer is sent again. Throws a
- * 401 or 403, or the error of a scope.
+ * Authorizes a request to run an operation again, as {@link runOperation} would, before its stored
+ * answer is sent. Throws a 401 or 403, or the error of a scope.
  */
 export async function authorizeAgain<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,

@@ -10,7 +10,7 @@ import type { AggregateListener, LiveAggregate } from "./live_aggregate.ts";
 import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
 import type { SharedAggregates } from "./shared_aggregates.ts";
 
-/** What a stream of groups follows. */
+/** What an aggregate stream follows: its query, and the aggregates that streams share. */
 export interface AggregateStreamOptions {
   readonly aggregates: SharedAggregates;
   readonly query: LiveQuery;
@@ -18,9 +18,9 @@ export interface AggregateStreamOptions {
 }
 
 /**
- * A stream of groups. Each event is the whole answer: a client that reads slowly receives the
- * latest one when there is room again, and a client that reconnects begins with it, so that there
- * are no positions.
+ * A live stream of aggregates: it sends the groups and metrics of one request to one client. Each
+ * event is the whole answer: a client that reads slowly receives the latest one when there is room
+ * again, and a client that reconnects begins with it, so that there are no positions.
  */
 export class AggregateStream extends LiveStream implements AggregateListener {
   readonly #aggregates: SharedAggregates;

@@ -18,8 +18,9 @@ import {
 import type { MaintenancePlan } from "./maintenance_plan.ts";
 
 /**
- * Groups of rows in memory: read once, and maintained by the transitions of rows. Where the result
- * could differ from the database, it is null.
+ * An aggregate that is computed incrementally: its groups are read once, kept in memory, and
+ * updated by each row that comes, changes or goes. Where the result could differ from the database,
+ * it is null.
  */
 export class IncrementalAggregate {
   readonly #plan: MaintenancePlan;

@@ -13,7 +13,7 @@ import { IncrementalAggregate } from "./incremental_aggregate.ts";
 import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
 import { type MaintenancePlan, maintenancePlan } from "./maintenance_plan.ts";
 
-/** Receives the answers of an aggregate. */
+/** A stream that a live aggregate notifies of each new answer. */
 export interface AggregateListener {
   /** There is another {@link LiveAggregate.frame}. */
   show(): void;
@@ -30,10 +30,10 @@ interface Reading {
 }
 
 /**
- * The answer to one aggregate query, kept up to date for all streams that follow it. It is read
- * once with its position, and maintained in memory by the transitions of the rows. Where memory
- * cannot maintain it exactly, it is read again, with pauses of four times the duration of a
- * reading.
+ * A live aggregate: the answer to one aggregate query, kept up to date for all streams that follow
+ * it. It is read once with its position, and maintained in memory by the transitions of the rows.
+ * Where memory cannot maintain it exactly, it is read again, with pauses of four times the duration
+ * of a reading.
  */
 export class LiveAggregate implements TransitionListener {
   readonly query: LiveQuery;

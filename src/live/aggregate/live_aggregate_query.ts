@@ -2,7 +2,10 @@ import type { AggregateGroup } from "../../db/aggregate_groups.ts";
 import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { AggregatePlan } from "../../plan/plan.ts";
 
-/** Which aggregate a stream follows; handed in by the resource. */
+/**
+ * The aggregate query of a live stream, without its filter: the groups and metrics to compute, and
+ * how to show them.
+ */
 export interface LiveAggregateQuery {
   /** Queries of one resource with the same key have the same answer, and share the work. */
   readonly key: string;

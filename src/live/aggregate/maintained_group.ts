@@ -14,7 +14,10 @@ import {
 } from "../../sql/exact_decimal.ts";
 import type { MaintenancePlan } from "./maintenance_plan.ts";
 
-/** One group of an aggregate, with the values that rows are added to and subtracted from. */
+/**
+ * One group of an aggregate as it is maintained in memory: its keys, the number of its rows, its
+ * sums and extremes.
+ */
 export interface MaintainedGroup {
   readonly key: readonly unknown[];
   /** Its index among the groups that were read, in the order of their keys. */
@@ -32,13 +35,16 @@ interface Total {
   values: number;
 }
 
-/** A metric in wire form, and as having and order compare it. */
+/**
+ * The result of one metric of a maintained group, in wire form and in the form that `having` and
+ * order compare.
+ */
 export interface MetricResult {
   readonly shown: unknown;
   readonly compared: unknown;
 }
 
-/** A group that was read; null where memory cannot maintain it. */
+/** Makes a maintained group of one that was read; null where memory cannot maintain it. */
 export function maintainedGroup(
   { key, metrics }: AggregateGroup,
   rank: number,
@@ -56,7 +62,7 @@ export function maintainedGroup(
   return fits ? { key, rank, rows: Number(metrics[0]), totals, extremes: [...values] } : null;
 }
 
-/** A group without rows. */
+/** A maintained group that has no rows yet. */
 export function emptyGroup(
   key: readonly unknown[],
   { summed, extremes }: MaintenancePlan,
@@ -70,7 +76,9 @@ export function emptyGroup(
   };
 }
 
-/** Adds a row, or subtracts it; false where memory does not know the new values of the group. */
+/**
+ * Adds a row to a maintained group, or subtracts it; false where the new values would not be known.
+ */
 export function addRow(
   group: MaintainedGroup,
   row: Row,
@@ -103,7 +111,7 @@ export function addRow(
   return true;
 }
 
-/** The result of a metric; null where memory cannot give every digit. */
+/** The result of a metric of a maintained group; null where memory cannot give every digit. */
 export function metricResult(
   metric: Metric,
   group: MaintainedGroup,
@@ -142,7 +150,10 @@ function sumOf(metric: ColumnMetric, total: Total | undefined): MetricResult | n
   return shown === null ? null : { shown, compared: plain };
 }
 
-/** A value in wire form; undefined where it is not recorded, or not of its kind. */
+/**
+ * A row's value for a maintained group, in wire form; undefined where it is not recorded, or not of
+ * its kind.
+ */
 export function knownValue(row: Row, column: ColumnInfo): unknown {
   if (!Object.hasOwn(row, column.name)) return undefined;
   const value = columnValue(row, column);

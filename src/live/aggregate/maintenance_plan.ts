@@ -6,7 +6,10 @@ import type { AggregatePlan, ColumnMetric, GroupKey, Metric, OrderKey } from "..
 import type { Dialect } from "../../sql/dialect.ts";
 import { relatedTables } from "../match/may_affect_filter.ts";
 
-/** What is maintained of each group beside the number of its rows. */
+/**
+ * The plan by which memory maintains an aggregate: which sums, counts and extremes it keeps of each
+ * group.
+ */
 export interface MaintenancePlan {
   readonly requested: AggregatePlan;
   /**
@@ -23,14 +26,14 @@ export interface MaintenancePlan {
   readonly isRanked: boolean;
 }
 
-/** The least or the greatest value of a column. */
+/** A minimum or maximum in a maintenance plan, and how its values compare. */
 export interface Extreme {
   readonly metric: ColumnMetric;
   /** Positive where the left value is the more extreme one; 0 where they are equal. */
   compare(left: unknown, right: unknown): number;
 }
 
-/** How memory maintains an aggregate; null where it could not be exact. */
+/** Plans how memory maintains an aggregate; null where the result might not be exact. */
 export function maintenancePlan(
   requested: AggregatePlan,
   groups: AggregateSchema,

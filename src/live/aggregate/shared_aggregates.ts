@@ -3,7 +3,10 @@ import type { StreamContext } from "../stream_context.ts";
 import { type AggregateListener, LiveAggregate } from "./live_aggregate.ts";
 import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
 
-/** The aggregates that streams follow: streams with the same query share one. */
+/**
+ * The live aggregates that streams share: all streams with the same aggregate query follow one of
+ * them.
+ */
 export class SharedAggregates {
   readonly #context: StreamContext;
   readonly #aggregates = new Map<string, LiveAggregate>();

@@ -9,7 +9,7 @@ import type { LiveSubscriber } from "./group_listener.ts";
 import { toBytes, tokenText } from "./server_sent_events.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
-/** What the delivery of a batch needs. */
+/** What the delivery of a batch's events needs. */
 export interface BatchDeliveryOptions {
   readonly log: Pick<ChangeLog, "print">;
   readonly resumeTokens: ResumeTokens;
@@ -18,7 +18,10 @@ export interface BatchDeliveryOptions {
   readonly to: Position | null;
 }
 
-/** Renders the events of a batch, once for each view, and hands them to all listeners. */
+/**
+ * The delivery of a batch of changes: renders its events, once for each view, and hands them to all
+ * listeners.
+ */
 export class BatchDelivery {
   readonly #events: BatchEvents;
   readonly #options: BatchDeliveryOptions;

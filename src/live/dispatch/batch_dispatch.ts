@@ -21,7 +21,7 @@ import { RelatedFilterDispatch } from "./related_filter_dispatch.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
-/** What the dispatch of batches needs. */
+/** What the dispatch of a batch of changes needs. */
 export interface DispatchOptions {
   readonly matcher: Matcher;
   readonly log: ChangeLog;
@@ -31,8 +31,9 @@ export interface DispatchOptions {
 }
 
 /**
- * The dispatch of one batch: the `match` methods collect what its changes may concern, and `finish`
- * evaluates that, first in memory and then in the database, and delivers the events.
+ * The dispatch of one batch of changes: the `match` methods collect the groups that its changes may
+ * concern, and `finish` evaluates their filters, first in memory and then in the database, and
+ * delivers the events.
  */
 export class BatchDispatch {
   readonly #options: DispatchOptions;

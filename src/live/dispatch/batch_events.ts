@@ -1,12 +1,15 @@
 import type { Transition } from "../match/row_change.ts";
-import type { GroupEvents } from "./group_held_rows.ts";
+import type { GroupEvents } from "./group_listener.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
-/** The transitions of one group, in order; null for a place that is open, or without an event. */
+/**
+ * The events of a batch for one group, as transitions in order; null for a place that is open, or
+ * without an event.
+ */
 export type GroupTransitions = readonly (Transition | null)[];
 
-/** What each group receives of one batch: transitions, an invalidation, or an error. */
+/** Collects the events of one batch for each group: transitions, an invalidation, or an error. */
 export class BatchEvents {
   readonly #transitions = new Map<SubscriberGroup, (Transition | null)[]>();
   readonly #invalidations = new Map<SubscriberGroup, InvalidationReason>();

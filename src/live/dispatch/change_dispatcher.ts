@@ -26,7 +26,10 @@ interface TableGroups {
   readonly includeGroups: Set<IncludeGroup>;
 }
 
-/** Dispatches every change to the groups that it concerns, and to no other. */
+/**
+ * The dispatcher of changes: takes each batch from the feed and passes every change to the
+ * subscriber groups that it concerns, and to no other.
+ */
 export class ChangeDispatcher {
   readonly #options: DispatchOptions;
   readonly #groups = new Map<string, SubscriberGroup>();

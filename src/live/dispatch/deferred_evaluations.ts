@@ -11,12 +11,18 @@ interface DeferredEvaluation {
   readonly place: number;
 }
 
-/** What the database has answered; null where the change is no event for the group. */
+/**
+ * A deferred evaluation with the database's answer; null where the change is no event for the
+ * group.
+ */
 export interface EvaluatedTransition extends DeferredEvaluation {
   readonly kind: Transition["kind"] | null;
 }
 
-/** The row changes of one table that memory cannot evaluate. */
+/**
+ * Evaluations deferred to the database: the row changes of one table in a batch that memory cannot
+ * evaluate.
+ */
 export class DeferredEvaluations {
   readonly #table: TableInfo;
   readonly #deferred: DeferredEvaluation[] = [];

@@ -5,8 +5,8 @@ import { type MaybePromise, then } from "../../runtime/maybe_promise.ts";
 import { type RowChange, rowChangeKey, type Transition } from "../match/row_change.ts";
 
 /**
- * Renders the events of one batch for one view, each once: groups with different filters show a row
- * alike.
+ * The renderer of events: turns the transitions of one batch into bytes for one view, each once,
+ * because groups with different filters show a row alike.
  */
 export class EventRenderer {
   readonly #interest: Pick<LiveQuery, "table" | "view">;

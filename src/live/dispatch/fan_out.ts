@@ -4,10 +4,10 @@ import type { LiveSubscriber } from "./group_listener.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
-/** The bytes that the live subscribers of a group share; null where there are none. */
+/** Gives the bytes to fan out to the live subscribers of a group; null where there are none. */
 export type ChunkFor = (group: SubscriberGroup) => Uint8Array | null;
 
-/** What is delivered. */
+/** What is fanned out: the bytes for each group, and the subscribers to leave out. */
 export interface Delivery {
   readonly chunkFor: ChunkFor;
   /** The subscribers that have received other bytes for the same step. */
@@ -15,9 +15,9 @@ export interface Delivery {
 }
 
 /**
- * Delivers a step to its subscribers: to a few at once, to many in slices. Bytes are written to a
- * subscriber's socket before anything else happens, so that thousands of writes in a row would
- * delay the answer to the writer, and all other requests.
+ * Fans one step out to all subscribers: writes its bytes to a few of them at once, to many in
+ * slices. Bytes are written to a subscriber's socket before anything else happens, so that
+ * thousands of writes in a row would delay the answer to the writer, and all other requests.
  */
 export class FanOut {
   #isUnderway = false;

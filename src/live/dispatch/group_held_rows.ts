@@ -2,18 +2,11 @@ import type { ChangeLog } from "../../db/changes/change_log.ts";
 import { type RowEvaluation, transitionsOf } from "../match/evaluate_current_rows.ts";
 import { HeldRows } from "../match/held_rows.ts";
 import type { Transition } from "../match/row_change.ts";
-import type { LiveSubscriber } from "./group_listener.ts";
-
-/** The events that the live subscribers of a group receive. */
-export interface GroupEvents {
-  readonly events: readonly Transition[];
-  /** Of subscribers that held some of the rows otherwise; null where one must begin again. */
-  readonly individual: ReadonlyMap<LiveSubscriber, readonly Transition[] | null>;
-}
+import type { GroupEvents, LiveSubscriber } from "./group_listener.ts";
 
 /**
- * Which rows the live subscribers of a group hold, where its filter reads related rows. They hold
- * the same ones, except for rows that were read ahead of the changes when a subscriber joined.
+ * Which rows the live subscribers of a whole group hold, where its filter reads related rows. They
+ * hold the same ones, except for rows that were read ahead of the changes when a subscriber joined.
  */
 export class GroupHeldRows {
   readonly #log: Pick<ChangeLog, "includes">;

@@ -7,8 +7,8 @@ import type { Matcher } from "../match/matcher.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
 /**
- * The groups that include the same related rows by the same rights: whatever their filters, a
- * change of such a row concerns the same parents in all of them.
+ * All subscriber groups that include the same related rows by the same rights: whatever their
+ * filters, a change of such a row concerns the same parents in all of them.
  */
 export class IncludeGroup implements AffectedGroup {
   readonly query: Pick<LiveQuery, "resource" | "table" | "reader" | "view">;

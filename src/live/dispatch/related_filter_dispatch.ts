@@ -5,13 +5,13 @@ import { AffectedParents } from "../match/affected_parents.ts";
 import { evaluateCurrentRows, type EvaluationContext } from "../match/evaluate_current_rows.ts";
 import { mayAffectFilter } from "../match/may_affect_filter.ts";
 import { netRowChanges, type RowChange, unchangedRow } from "../match/row_change.ts";
-import type { GroupEvents } from "./group_held_rows.ts";
+import type { GroupEvents } from "./group_listener.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
 /**
- * The part of a batch that concerns groups whose filters read related rows. Only the database can
- * decide which of their rows come and go: the rows that have changed, and the parents of related
- * rows that have.
+ * The dispatch of a batch to groups whose filters read related rows. Only the database can decide
+ * which of their rows come and go: the rows that have changed, and the parents of related rows that
+ * have.
  */
 export class RelatedFilterDispatch {
   readonly #options: Pick<EvaluationContext, "matcher" | "log">;

@@ -8,7 +8,7 @@ import type { GroupHeldRows } from "./group_held_rows.ts";
 import type { GroupListener, LiveSubscriber, TransitionListener } from "./group_listener.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";
 
-/** The subscribers of one live query: what is computed for one serves all of them. */
+/** The group of all subscribers of one live query: what is computed for one serves all of them. */
 export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
   readonly key: string;
   /** Shared with the groups that show rows alike. */

@@ -5,14 +5,17 @@ import { orderByTransaction } from "./order_by_transaction.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { RingBuffer, type RingBufferLimits } from "./ring_buffer.ts";
 
-/** The changes of one step of the log, or a part of a large step. */
+/**
+ * A batch that the change feed publishes: the changes of one step of the log, or a part of a large
+ * step.
+ */
 export interface ChangeBatch {
   readonly changes: readonly Change[];
   /** The position after it; null where more parts of the step follow. */
   readonly to: Position | null;
 }
 
-/** What a feed reads, and where it publishes. */
+/** What the change feed reads, and where it publishes. */
 export interface ChangeFeedOptions {
   readonly log: ChangeLog;
   readonly runtime: Runtime;
@@ -24,8 +27,8 @@ export interface ChangeFeedOptions {
 }
 
 /**
- * The only reader of a log in this process, and the only publisher of its changes. A hint wakes it,
- * and it reads until there are no more.
+ * The feed of changes: the only reader of a change log in this process, and the only publisher of
+ * its changes. A hint wakes it, and it reads until there are no more.
  */
 export class ChangeFeed {
   /** The last steps. */

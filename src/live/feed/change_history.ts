@@ -4,7 +4,7 @@ import { orderByTransaction } from "./order_by_transaction.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { RingBuffer, RingBufferEntry } from "./ring_buffer.ts";
 
-/** How far a stream that is not live has read. */
+/** How far a stream that is not live has read in the history of changes. */
 export interface HistoryCursor {
   /** All changes that it covers were read. */
   readonly position: Position;
@@ -19,7 +19,7 @@ interface PositionInRing {
   readonly position: Position | null;
 }
 
-/** The next changes after a cursor. */
+/** The next part of the history of changes, after a cursor. */
 export interface HistoryWindow {
   readonly changes: readonly Change[];
   readonly cursor: HistoryCursor;
@@ -29,12 +29,15 @@ export interface HistoryWindow {
   readonly isRepeated: boolean;
 }
 
-/** A cursor between steps. */
+/** The cursor in the history of changes right after a step. */
 export function cursorAt(position: Position): HistoryCursor {
   return { position, within: null };
 }
 
-/** Reads the changes after a position: from memory where it still has them, else from the log. */
+/**
+ * The history of changes after a position: read from memory where it still has them, else from the
+ * log.
+ */
 export class ChangeHistory {
   readonly #log: ChangeLog;
   readonly #ringBuffer: RingBuffer;

@@ -1,8 +1,8 @@
 import type { Change } from "../../db/changes/change_log.ts";
 
 /**
- * Puts the changes of each transaction side by side, so that no client receives half of one between
- * the halves of another. The changes of one row keep their order: a transaction that changes a row
+ * Orders changes by transaction, side by side, so that no client receives half of one between the
+ * halves of another. The changes of one row keep their order: a transaction that changes a row
  * after another one draws all further numbers after that one's commit, so that the last numbers of
  * transactions are in an order of commits.
  */

@@ -1,21 +1,24 @@
 import type { Change, ChangeLog } from "../../db/changes/change_log.ts";
 import type { Position } from "../../db/changes/log_position.ts";
 
-/** One step of the log, whole. */
+/** An entry of the ring buffer: one whole step of the log. */
 export interface RingBufferEntry {
   readonly changes: readonly Change[];
   /** The position after it. */
   readonly to: Position;
 }
 
-/** The most that a ring buffer holds. */
+/** The most changes and bytes that the ring buffer holds. */
 export interface RingBufferLimits {
   readonly changes: number;
   /** Of the row images. */
   readonly bytes: number;
 }
 
-/** The last steps of the log, so that a stream that lags for a moment needs no query. */
+/**
+ * A ring buffer of the last steps of the log, so that a stream that lags for a moment needs no
+ * query.
+ */
 export class RingBuffer {
   readonly #log: ChangeLog;
   readonly #limits: RingBufferLimits;

@@ -8,33 +8,33 @@ import type { LiveQuery } from "../live_query.ts";
 import { type IncludePath, linkValuesOf, type ParentStep } from "./include_path.ts";
 import { rowChangeKey, rowChangesOf } from "./row_change.ts";
 
-/** Groups of subscribers whose rows can be affected by changes of related rows. */
+/** A group of subscribers with parents that may be affected by changes of related rows. */
 export interface AffectedGroup {
   readonly query: Pick<LiveQuery, "resource" | "table" | "reader">;
   readonly includePaths: readonly IncludePath[];
 }
 
-/** A row whose related rows have changed, as it is now. */
+/** A parent row that a change of its related rows affects, as it is now. */
 export interface AffectedParent<G> {
   readonly row: Row;
   /** The groups for which they have. */
   readonly groups: ReadonlySet<G>;
 }
 
-/** The parents that a search has found. */
+/** The affected parents that a search has found. */
 export interface FoundParents<G> {
   readonly rows: readonly AffectedParent<G>[];
   /** The groups that have more affected parents than are evaluated at once. */
   readonly overflowing: ReadonlySet<G>;
 }
 
-/** The most parents that one include path may lead to. */
+/** The most affected parents that one include path may lead to. */
 export const maxAffectedParents = 500;
 
 /**
- * Finds the rows whose included rows have changed, or the related rows that their filter reads.
- * Groups with the same include paths share the search: one statement for each step up, however many
- * changes and subscribers there are.
+ * Finds the parents that changes of related rows affect: rows that include them, or whose filter
+ * reads them. Groups with the same include paths share the search: one statement for each step up,
+ * however many changes and subscribers there are.
  */
 export class AffectedParents<G extends AffectedGroup> {
   readonly #searches = new Map<string, ParentSearch<G>>();

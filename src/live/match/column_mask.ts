@@ -4,15 +4,15 @@ import { unreachable } from "../../problem/unreachable.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 
 /**
- * A set of columns of a table, a bit for each. In wide tables columns share bits: then two disjoint
- * sets may seem to intersect, but never the other way round.
+ * A bit mask of columns of a table, a bit for each. In wide tables columns share bits: then two
+ * disjoint sets may seem to intersect, but never the other way round.
  */
 export type ColumnMask = number;
 
-/** Every column. */
+/** The mask of every column. */
 export const allColumns: ColumnMask = -1;
 
-/** The columns that decide whether a row passes a filter. */
+/** The mask of the columns that decide whether a row passes a filter. */
 export function columnsReadBy(filter: Filter, table: TableInfo): ColumnMask {
   switch (filter.kind) {
     case "all":
@@ -30,7 +30,7 @@ export function columnsReadBy(filter: Filter, table: TableInfo): ColumnMask {
   }
 }
 
-/** The columns whose values may differ between two rows. */
+/** The mask of the columns whose values may differ between two rows. */
 export function differingColumns(before: Row, after: Row, { columns }: TableInfo): ColumnMask {
   let bits = 0;
   let index = 0;

@@ -13,8 +13,9 @@ interface IndexedGroup {
 }
 
 /**
- * The groups of one table by the values that their filters require: a filter with `ownerId==7` is
- * not evaluated for rows of other owners. Groups without such a term are visited for every row.
+ * An index of groups by the values that their filters require to be equal: a filter with
+ * `ownerId==7` is not evaluated for rows of other owners. Groups without such a term are visited
+ * for every row.
  */
 export class EqualityIndex<G extends IndexedGroup> {
   readonly #byColumn = new Map<ColumnInfo, Map<IndexKey, Set<G>>>();

@@ -13,7 +13,7 @@ import { mayAffectFilter } from "./may_affect_filter.ts";
 import { readCurrentRows } from "./read_current_rows.ts";
 import { type RowChange, rowChangeKey, type Transition, transitionKind } from "./row_change.ts";
 
-/** Changed rows of a live query whose filter reads related rows. */
+/** Changed rows to evaluate as they are now, of a live query whose filter reads related rows. */
 export interface RowsToEvaluate {
   readonly group: CompiledLiveQuery;
   /** One for each row. */
@@ -24,7 +24,7 @@ export interface RowsToEvaluate {
   readonly isRepeat: boolean;
 }
 
-/** Whether a row passed when it was evaluated last, and whether it passes now. */
+/** The evaluation of a current row: whether it passed the last time, and whether it passes now. */
 export interface RowEvaluation {
   readonly id: string;
   /** The row as the statement read it that decided whether it passes. */
@@ -33,7 +33,10 @@ export interface RowEvaluation {
   readonly passes: boolean;
 }
 
-/** The event of a row for a client that held it, or did not: one or none. */
+/**
+ * The event that the evaluation of a current row makes for a client that held it, or did not: one
+ * or none.
+ */
 export function transitionsOf(
   { rowChange, passes }: RowEvaluation,
   was: boolean,
@@ -42,7 +45,7 @@ export function transitionsOf(
   return kind === null ? [] : [{ kind, rowChange }];
 }
 
-/** What decides, and the position after the changes. */
+/** What current rows are evaluated with, and the position after the changes. */
 export interface EvaluationContext {
   readonly log: ChangeLog;
   readonly matcher: Matcher;
@@ -50,10 +53,10 @@ export interface EvaluationContext {
 }
 
 /**
- * Evaluates changed rows as they are now. Row and decision are read by one statement, so that a
- * client never receives a row that it could not have listed, whatever the row was while its rights
- * were others. Null for a request whose clients must begin again, because it is unknown which rows
- * they hold.
+ * Evaluates a filter that reads related rows for changed rows as they are now. Row and decision are
+ * read by one statement, so that a client never receives a row that it could not have listed,
+ * whatever the row was while its rights were others. Null for a request whose clients must begin
+ * again, because it is unknown which rows they hold.
  */
 export async function evaluateCurrentRows<C extends RowsToEvaluate>(
   requests: readonly C[],

@@ -7,16 +7,19 @@ interface RowAhead {
   readonly at: Position;
 }
 
-/** The position at which rows were read, and the one up to which the client has the changes. */
+/**
+ * When held rows were read: the position of the read, and the one up to which the client has the
+ * changes.
+ */
 export interface ReadMoment {
   readonly at: Position;
   readonly to: Position;
 }
 
 /**
- * Which rows a client holds, by the ids of their keys, where its filter reads related rows. Such a
- * filter is evaluated at the present state of the database, so that a change does not show whether
- * the row passed the last time. The memory is bounded, and says what it does not know.
+ * Which rows one client holds, by the ids of their keys, where its filter reads related rows. Such
+ * a filter is evaluated at the present state of the database, so that a change does not show
+ * whether the row passed the last time. The memory is bounded, and says what it does not know.
  */
 export class HeldRows {
   /** Null where only the rows of {@link #ahead} are known. */

@@ -5,8 +5,8 @@ import type { Relation, RelationStep } from "../../schema/relation.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 
 /**
- * The relations from a table whose rows are included, or read by a filter, back to the rows that
- * include them, or that the filter is about.
+ * The path of relations from a related table, whose rows are included or read by a filter, back to
+ * the parents that a stream shows.
  */
 export interface IncludePath {
   /** Two paths of one resource with the same name lead to the same rows. */
@@ -20,7 +20,7 @@ export interface IncludePath {
   readonly parentSteps: readonly ParentStep[];
 }
 
-/** From rows to their parents, which include them. */
+/** One step of an include path: from rows to their parents. */
 export interface ParentStep {
   /** The reversed relation. */
   readonly relation: Relation;
@@ -32,8 +32,8 @@ export interface ParentStep {
 }
 
 /**
- * The values that link a changed row to its parents: of the row before and after the change. None
- * where the change cannot matter.
+ * The values that lead from a changed row one step up its include path: of the row before and after
+ * the change. None where the change cannot matter.
  */
 export function linkValuesOf(
   change: Change,
@@ -53,7 +53,10 @@ export function linkValuesOf(
   return values;
 }
 
-/** A relation reversed: from its target to its owner, and from its link table, if it has one. */
+/**
+ * A relation reversed for an include path: from its target to its owner, and from its link table,
+ * if it has one.
+ */
 export function reverseRelation(
   relation: Relation,
 ): { readonly fromTarget: Relation; readonly fromLinks: Relation | null } {

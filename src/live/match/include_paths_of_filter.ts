@@ -5,18 +5,18 @@ import { type IncludePath, type ParentStep, reverseRelation } from "./include_pa
 import type { Matcher } from "./matcher.ts";
 import { mayAffectTerm, relatedTerms } from "./may_affect_filter.ts";
 
-/** Where the paths of a filter end: at the rows that it is about, or further up. */
+/** Where the include paths of a filter end: at the filtered rows, or further up. */
 export interface PathEnd {
   readonly name: readonly string[];
   readonly parentSteps: readonly ParentStep[];
 }
 
-/** The rows that the filter is about are those that a stream follows. */
+/** The end of a filter's include paths where the filtered rows are those that a stream follows. */
 export const atOwnRows: PathEnd = Object.freeze({ name: [], parentSteps: [] });
 
 /**
- * The paths from all related rows that a filter reads. The rows between are not filtered: one that
- * no longer passes may have let others pass before.
+ * The include paths from all related rows that a filter reads. The rows between are not filtered:
+ * one that no longer passes may have let others pass before.
  */
 export function includePathsOfFilter(
   filter: Filter,

@@ -5,7 +5,10 @@ import { type IncludePath, type ParentStep, reverseRelation } from "./include_pa
 import { includePathsOfFilter } from "./include_paths_of_filter.ts";
 import type { Matcher } from "./matcher.ts";
 
-/** The paths from all rows that a view includes, and from those that decide which it includes. */
+/**
+ * The include paths from all related rows that a view includes, and from those that decide which it
+ * includes.
+ */
 export function includePathsOfView(
   shown: readonly ShownRelation[],
   matcher: Matcher,

@@ -16,7 +16,10 @@ import {
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 
-/** Decides which rows pass which filters: in memory where certified, else in the database. */
+/**
+ * The matcher of rows and filters for live streams: decides in memory where that is certified, else
+ * in the database.
+ */
 export interface Matcher {
   /** Compiles a filter for memory, which returns null where only the database can decide. */
   compile(filter: Filter): InMemoryMatcher;
@@ -39,7 +42,7 @@ export interface Matcher {
   check(table: TableInfo, image: RowImage, filter: Filter): Promise<boolean>;
 }
 
-/** Creates a matcher that queries this database. */
+/** Creates the matcher of rows and filters over one database. */
 export function createMatcher(
   driver: Driver,
   { random, observe }: Pick<Runtime, "random" | "observe">,

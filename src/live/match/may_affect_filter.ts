@@ -4,14 +4,16 @@ import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { Matcher } from "./matcher.ts";
 
 /**
- * Whether a change of a related row may move other rows into a filter or out of it. Most changes
- * cannot: the related row passes as before, and its links are the same.
+ * Whether a change of a related row may affect which rows pass a filter. Most changes cannot: the
+ * related row passes as before, and its links are the same.
  */
 export function mayAffectFilter(change: Change, filter: Filter, matcher: Matcher): boolean {
   return allRelatedTerms(filter).some((term) => mayAffectTerm(change, term, matcher));
 }
 
-/** The same for one term, without the terms within it. */
+/**
+ * Whether a change of a related row may affect one term of a filter, without the terms within it.
+ */
 export function mayAffectTerm(
   change: Change,
   { relation, filter, links }: Related,
@@ -34,7 +36,7 @@ export function mayAffectTerm(
   });
 }
 
-/** The tables of the related rows that a filter reads. */
+/** The tables whose changes may affect a filter, because it reads related rows of them. */
 export function relatedTables(filter: Filter): ReadonlySet<TableInfo> {
   const tables = new Set<TableInfo>();
   for (const { relation } of allRelatedTerms(filter)) {
@@ -43,7 +45,7 @@ export function relatedTables(filter: Filter): ReadonlySet<TableInfo> {
   return tables;
 }
 
-/** The terms of a filter along relations, without those within them. */
+/** The terms of a filter that changes of related rows may affect, without those within them. */
 export function relatedTerms(filter: Filter): readonly Related[] {
   if (filter.kind === "and" || filter.kind === "or") return filter.terms.flatMap(relatedTerms);
   return filter.kind === "related" ? [filter] : [];

@@ -7,7 +7,7 @@ import type { Filter } from "../../filter/filter.ts";
 import { chunksOf, type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 
-/** Rows, and the filters to evaluate for them. */
+/** The keys of the current rows to read, and the filters to evaluate for them. */
 export interface CurrentRowsQuery {
   readonly table: TableInfo;
   readonly reader: RowReader;
@@ -15,7 +15,7 @@ export interface CurrentRowsQuery {
   readonly filters: readonly Filter[];
 }
 
-/** The result of one statement. */
+/** The current rows that one statement has read, and which filters they pass. */
 export interface CurrentRows {
   /** The rows were read at this position. */
   readonly at: Position;
@@ -27,7 +27,10 @@ export interface CurrentRows {
   readonly rows: ReadonlyMap<string, { readonly row: Row; readonly passes: readonly boolean[] }>;
 }
 
-/** Reads rows as they are now and which filters they pass: by one statement, unless very many. */
+/**
+ * Reads rows by their keys as they are now, and which filters they pass: by one statement, unless
+ * very many.
+ */
 export async function readCurrentRows(
   log: ChangeLog,
   { table, reader, keys, filters }: CurrentRowsQuery,

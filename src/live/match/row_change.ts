@@ -4,7 +4,10 @@ import { allColumns, type ColumnMask, differingColumns } from "./column_mask.ts"
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 
-/** One row before and after: of one change, or of several taken combined. */
+/**
+ * A change of one row, with its images before and after: of one logged change, or of several
+ * combined.
+ */
 export interface RowChange {
   /** The number of the change; of several, of the last one. */
   readonly seq: number;
@@ -20,15 +23,15 @@ export interface RowChange {
   readonly optimisticId: string | null;
 }
 
-/** The event of a row change for a client that may see the row before, after, or both. */
+/** The event that a row change makes for a client that may see the row before, after, or both. */
 export interface Transition {
   readonly kind: "added" | "changed" | "removed";
   readonly rowChange: RowChange;
 }
 
 /**
- * The row changes of a change. A change of the key is two: for a client the row of the old key is
- * removed and another one is added.
+ * The row changes of one logged change. A change of the key is two: for a client the row of the old
+ * key is removed and another one is added.
  */
 export function rowChangesOf(change: Change): readonly RowChange[] {
   const { seq, optimisticId, table } = change;
@@ -45,15 +48,15 @@ export function rowChangesOf(change: Change): readonly RowChange[] {
   ];
 }
 
-/** An unchanged row of which related rows have changed. */
+/** A row change of a row that is itself unchanged: only its related rows have changed. */
 export function unchangedRow(row: Row, seq: number): RowChange {
   const image = { row };
   return { seq, before: image, after: image, changed: 0, between: nothing, optimisticId: null };
 }
 
 /**
- * The net change of each row, in the order of the last changes. It is for clients that lag:
- * the states of a row in between are outdated before they receive them.
+ * Combines row changes to the net change of each row, in the order of the last changes. It is for
+ * clients that lag: the states of a row in between are outdated before they receive them.
  */
 export function netRowChanges(
   rowChanges: readonly RowChange[],
@@ -70,13 +73,16 @@ export function netRowChanges(
   return [...byRow.values()];
 }
 
-/** The kind of event for a client that saw the row before, or not, and sees it after, or not. */
+/**
+ * The kind of event that a row change makes for a client that saw the row before, or not, and sees
+ * it after, or not.
+ */
 export function transitionKind(before: boolean, after: boolean): Transition["kind"] | null {
   if (after) return before ? "changed" : "added";
   return before ? "removed" : null;
 }
 
-/** The key of the row that has changed. */
+/** The key of the row in a row change. */
 export function rowChangeKey({ before, after, between }: RowChange, table: TableInfo): Key {
   // A row that was inserted and deleted has only images in between.
   const image = after ?? before ?? between[0];

@@ -12,13 +12,16 @@ import {
   transitionKind,
 } from "../match/row_change.ts";
 
-/** The group that changes are evaluated for, and what decides. */
+/** The group that logged changes are evaluated for, and the matcher that decides. */
 export interface Evaluation {
   readonly group: SubscriberGroup;
   readonly matcher: Matcher;
 }
 
-/** The events of some changes, one by one; null where the rows must be read again. */
+/**
+ * Evaluates logged changes for one group, to events one by one; null where the rows must be read
+ * again.
+ */
 export async function evaluateChanges(
   changes: readonly Change[],
   { group, matcher }: Evaluation,
@@ -28,7 +31,10 @@ export async function evaluateChanges(
   return await evaluateRowChanges(rowChanges.list, { group, matcher, isRepeat: false });
 }
 
-/** The changes of the rows of a group's own table, or why its clients must begin again. */
+/**
+ * The logged changes to evaluate for a group, of its own table's rows, or why its clients must
+ * begin again.
+ */
 export function rowChangesFor(
   { query: { table, filter }, includeGroup }: SubscriberGroup,
   changes: readonly Change[],
@@ -55,7 +61,7 @@ export function rowChangesFor(
   return { list };
 }
 
-/** The events of row changes that the row images alone decide, in memory or in the database. */
+/** Evaluates row changes that the row images alone decide, in memory or in the database. */
 export async function evaluateRowChanges(
   rowChanges: readonly RowChange[],
   { group, matcher, isRepeat }: Evaluation & { readonly isRepeat: boolean },

@@ -2,7 +2,10 @@ import type { User } from "../../auth/user.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
-/** Calls back for each member when its time is over, with one timer for all of them. */
+/**
+ * A timer for the expiry of streams: calls back for each member when its time is over, and serves
+ * all of them.
+ */
 export class ExpiryTimer<T> {
   readonly #clock: Clock;
   readonly #expire: (member: T) => void;
@@ -64,7 +67,7 @@ export class ExpiryTimer<T> {
   }
 }
 
-/** How long the user's credentials are still valid, by their `exp`. Throws a 401 afterwards. */
+/** The time until a stream's credentials expire, by their `exp`. Throws a 401 afterwards. */
 export function requireUnexpired(user: User | null, clock: Clock): number {
   const seconds = user?.claims?.["exp"];
   const leftMs = typeof seconds === "number" ? seconds * 1000 - clock.now() : Infinity;

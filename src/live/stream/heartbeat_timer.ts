@@ -2,8 +2,8 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { jitteredBetween } from "../../runtime/jitter.ts";
 
 /**
- * Visits each of its members about every fifteen seconds, a part of them at a time, so that there
- * is one timer for all and no burst of thousands of writes.
+ * The timer of heartbeats: visits each open stream about every fifteen seconds, a part of them at a
+ * time, so that there is one timer for all and no burst of thousands of writes.
  */
 export class HeartbeatTimer<T> {
   readonly #runtime: Pick<Runtime, "clock" | "random">;

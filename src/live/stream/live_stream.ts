@@ -12,8 +12,9 @@ import type { LiveQuery } from "../live_query.ts";
 import { jitteredBetween } from "../../runtime/jitter.ts";
 
 /**
- * One stream of events, from its first byte to its last. It is the underlying source of its
- * `ReadableStream` itself, because a stream has to be cheap: no closures, no timers.
+ * The base class of live streams: one stream of events to a client, from its first byte to its
+ * last. It is the underlying source of its `ReadableStream` itself, because a stream has to be
+ * cheap: no closures, no timers.
  */
 export abstract class LiveStream {
   protected readonly context: StreamContext;

@@ -20,7 +20,7 @@ import {
 } from "../match/row_change.ts";
 import { evaluateRowChanges, type Evaluation, rowChangesFor } from "./evaluate_changes.ts";
 
-/** How changes are rendered for a client that has not received them live. */
+/** What missed changes are rendered with, for a client that has not received them live. */
 export interface RenderOptions extends Evaluation {
   readonly log: ChangeLog;
   /** The rows that the client holds, where that is kept. */
@@ -35,7 +35,10 @@ export interface RenderOptions extends Evaluation {
   readonly upTo: Key | null;
 }
 
-/** Renders the events of changes that were missed, or returns why the client must begin again. */
+/**
+ * Renders missed changes as events for a stream that catches up, or returns why its client must
+ * begin again.
+ */
 export async function renderChanges(
   changes: readonly Change[],
   options: RenderOptions,

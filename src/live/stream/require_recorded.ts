@@ -6,9 +6,9 @@ import type { StreamRequest } from "./stream_request.ts";
 import type { ShownRelation } from "../live_view.ts";
 
 /**
- * Refuses streams that read columns which the log does not record: changes of these would be missed
- * silently. Throws a 400 where the request reads them, and a plain Error where the configuration
- * does.
+ * Requires that the change log records all columns that a stream reads: changes of others would be
+ * missed silently. Throws a 400 where the request reads them, and a plain Error where the
+ * configuration does.
  */
 export function requireRecorded(
   { resource, scope, filter, view }: Pick<StreamRequest, "resource" | "scope" | "filter" | "view">,
@@ -29,7 +29,7 @@ export function requireRecorded(
   );
 }
 
-/** The first column of a filter that is not recorded; null where all are. */
+/** The first column of a filter that the change log does not record; null where it records all. */
 export function unrecordedIn(
   filter: Filter,
   excluded: ReadonlySet<ColumnInfo>,

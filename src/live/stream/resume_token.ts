@@ -3,10 +3,10 @@ import type { InvalidationReason } from "../dispatch/server_sent_events.ts";
 import { type LiveQuery, liveQueryKey } from "../live_query.ts";
 
 /**
- * Creates and verifies resume tokens. A token seals a position together with the live query that it
- * was given out for. A client that resumes with another query, or another view of the rows, must
- * begin again, and so must one whose position was never given out for those rows: the log still
- * holds rows that were deleted before the client ever connected.
+ * Creates and verifies the resume tokens of streams. A token seals a position together with the
+ * live query that it was given out for. A client that resumes with another query, or another view
+ * of the rows, must begin again, and so must one whose position was never given out for those rows:
+ * the log still holds rows that were deleted before the client ever connected.
  */
 export class ResumeTokens {
   readonly #hmac: HmacSha256;
@@ -47,13 +47,13 @@ export class ResumeTokens {
   }
 }
 
-/** A position that a client has received, and the seal that proves it. */
+/** A resume token, parsed: a position that a client has received, and the seal that proves it. */
 export interface ResumeToken {
   readonly position: string;
   readonly seal: string;
 }
 
-/** Parses a token; null where the text is none. */
+/** Parses a resume token; null where the text is none. */
 export function parseResumeToken(token: string): ResumeToken | null {
   const at = token.indexOf(separator);
   return at < 0 ? null : { position: token.slice(0, at), seal: token.slice(at + 1) };

@@ -7,7 +7,10 @@ import { Problem } from "../../problem/problem.ts";
 import { deadline } from "../../runtime/deadline.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 
-/** A request of a user, and the policy by which its rows were granted. */
+/**
+ * A request whose scope may be checked again: its user, and the policy by which its rows were
+ * granted.
+ */
 export interface ScopedRequest {
   /** Where the resource is mounted. */
   readonly resource: string;
@@ -16,7 +19,7 @@ export interface ScopedRequest {
   readonly user: User | null;
 }
 
-/** Holds a grant that is checked again. */
+/** Holds the grant of an open stream whose scope is checked again. */
 export interface ScopeHolder {
   /** The grant is this one now; it may be the same as before, and null is none. */
   regrant(grant: Grant | null): void;
@@ -32,10 +35,10 @@ interface Entry {
 }
 
 /**
- * Evaluates the scopes of open streams again: once for each credential and resource, however many
- * streams were opened with it. A user may have several credentials, whose roles and claims differ,
- * and no stream may continue by those of another. A Problem that a scope throws denies here as it
- * does on a request.
+ * The recheck of scopes while streams are open: each is evaluated once for each credential and
+ * resource, however many streams were opened with it. A user may have several credentials, whose
+ * roles and claims differ, and no stream may continue by those of another. A Problem that a scope
+ * throws denies here as it does on a request.
  */
 export class ScopeRecheck {
   readonly #runtime: Pick<Runtime, "observe" | "clock">;
@@ -100,7 +103,10 @@ export class ScopeRecheck {
   }
 }
 
-/** Public access, and access without a user, has no scope that could change. */
+/**
+ * Whether the scope needs no recheck: public access, and access without a user, have none that
+ * could change.
+ */
 export function hasFixedScope({ access, policy, user }: ScopedRequest): boolean {
   return user === null || policy.public.has(access);
 }

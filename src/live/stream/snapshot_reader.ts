@@ -10,7 +10,7 @@ import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
 import type { LiveLimits } from "../live_limits.ts";
 import type { Semaphore } from "../../runtime/semaphore.ts";
 
-/** One page of a snapshot, ready to be sent. */
+/** One page of rows that the snapshot reader has read, ready to be sent. */
 export interface SnapshotPage {
   /** An `existing` event, shared by the streams that request the same page. */
   readonly bytes: Uint8Array;
@@ -22,7 +22,7 @@ export interface SnapshotPage {
   readonly keyIds: readonly string[];
 }
 
-/** The row after which a page begins. */
+/** The row after which a page of a snapshot begins. */
 export interface SnapshotStart {
   /** Its key as the process reads it. */
   readonly key: Key;
@@ -30,7 +30,7 @@ export interface SnapshotStart {
   readonly stored: readonly SqlValue[];
 }
 
-/** How snapshots are read. */
+/** What the snapshot reader reads with. */
 export interface SnapshotReaderOptions {
   readonly log: ChangeLog;
   readonly clock: Clock;
@@ -39,9 +39,9 @@ export interface SnapshotReaderOptions {
 }
 
 /**
- * Reads snapshots page by page in the order of the keys, a few pages at a time, so that a crowd of
- * clients that reconnect at once does not take the database from other requests. Streams that
- * request the same page within two seconds share it.
+ * Reads the snapshots that streams begin with, page by page in the order of the keys, a few pages
+ * at a time, so that a crowd of clients that reconnect at once does not take the database from
+ * other requests. Streams that request the same page within two seconds share it.
  */
 export class SnapshotReader {
   readonly #options: SnapshotReaderOptions;
@@ -125,8 +125,8 @@ export class SnapshotReader {
 }
 
 /**
- * A page of the snapshot; the last one says that there are no more. `ids` are the ids of the items,
- * where the items do not show their keys.
+ * The text of a snapshot's page; the last one says that there are no more. `ids` are the ids of the
+ * items, where the items do not show their keys.
  */
 export function snapshotPageText(
   items: readonly Row[],

@@ -1,13 +1,13 @@
 import type { User } from "../../auth/user.ts";
 import { Problem } from "../../problem/problem.ts";
 
-/** How many streams may be open at once. */
+/** The quota of streams: how many may be open at once, for a user and for an address. */
 export interface StreamQuotaLimits {
   readonly maxPerUser: number;
   readonly maxPerAddress: number;
 }
 
-/** The counters of a stream. */
+/** The counters of the quota that one open stream takes. */
 export type StreamSlot = readonly Count[];
 
 interface Count {
@@ -16,8 +16,8 @@ interface Count {
 }
 
 /**
- * Counts the open streams of an app in this process, by user and by address. Streams of other
- * processes cost this one nothing, and are not counted.
+ * The quota of open streams of an app in this process, counted by user and by address. Streams of
+ * other processes cost this one nothing, and are not counted.
  */
 export class StreamQuota {
   readonly #limits: StreamQuotaLimits;

@@ -6,7 +6,7 @@ import type { LiveAggregateQuery } from "../aggregate/live_aggregate_query.ts";
 import type { ScopedRequest } from "./scope_recheck.ts";
 import type { LiveView } from "../live_view.ts";
 
-/** A request for a stream. */
+/** A request for a live stream, as the resource hands it to the hub. */
 export interface StreamRequest extends ScopedRequest {
   /** The address of the caller's socket, if known. */
   readonly address: string | null;
@@ -21,19 +21,19 @@ export interface StreamRequest extends ScopedRequest {
   readonly disconnected: Promise<unknown>;
 }
 
-/** A request for rows and their changes. */
+/** A request for a live stream of rows and their changes. */
 export interface SubscribeRequest extends StreamRequest {
   /** The resume token of an earlier stream. */
   readonly resumeFrom: string | null;
   readonly skipExisting: boolean;
 }
 
-/** A request for an aggregate of the rows. */
+/** A request for a live stream of an aggregate. */
 export interface AggregateRequest extends StreamRequest {
   readonly aggregateQuery: LiveAggregateQuery;
 }
 
-/** The live query of a request: which rows, and how they are shown. */
+/** The live query of a stream request: which rows, and how they are shown. */
 export function liveQueryOf(
   { resource, table, reader, view, scope, filter }:
     & Pick<StreamRequest, "table" | "reader" | "view" | "scope" | "filter">

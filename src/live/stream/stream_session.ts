@@ -8,7 +8,7 @@ import { requireRecorded } from "./require_recorded.ts";
 import { hasFixedScope, type ScopeHolder, type ScopeRecheck } from "./scope_recheck.ts";
 import { liveQueryOf, type StreamRequest } from "./stream_request.ts";
 
-/** When a stream ends, and the slots that it takes until then. */
+/** When the session of a stream ends, and the slots that it takes until then. */
 export interface StreamSessionOptions {
   readonly slot: number;
   readonly endsAt: number;
@@ -22,8 +22,8 @@ export interface StreamSessionOptions {
 type GrantedRequest = Omit<StreamRequest, "address" | "disconnected">;
 
 /**
- * What a hub keeps for a stream: the grants, which can change, and nothing else of the request,
- * because there are many streams and they last.
+ * The session of an open stream, which the hub keeps: the grants, which can change, and nothing
+ * else of the request, because there are many streams and they last.
  */
 export class StreamSession implements ScopeHolder {
   readonly slot: number;

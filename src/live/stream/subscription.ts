@@ -29,9 +29,10 @@ import {
 } from "./subscription_state.ts";
 
 /**
- * A stream of rows. While it is not live, it works by itself whenever its client takes bytes, so
- * that a slow client costs a position and the rest of one chunk. A state that is replaced ends the
- * work in it: after each wait the work checks that its state is still the current one.
+ * A client's subscription to rows: the stream that sends a snapshot, missed changes and live
+ * events. While it is not live, it works by itself whenever its client takes bytes, so that a slow
+ * client costs a position and the rest of one chunk. A state that is replaced ends the work in it:
+ * after each wait the work checks that its state is still the current one.
  */
 export class Subscription extends LiveStream implements LiveSubscriber {
   #group: SubscriberGroup;

@@ -6,15 +6,15 @@ import type { StreamContext } from "../stream_context.ts";
 import type { SnapshotPage, SnapshotStart } from "./snapshot_reader.ts";
 
 /**
- * What a subscription does. It begins with {@link firstState}, and again at each invalidation; a
- * snapshot ends in a {@link CatchUp}, and that in {@link live}, which ends in {@link parked} when
- * its client does not read.
+ * The state of a subscription: sending its snapshot, catching up, or live. It begins with
+ * {@link firstState}, and again at each invalidation; a snapshot ends in a {@link CatchUp}, and
+ * that in {@link live}, which ends in {@link parked} when its client does not read.
  */
 export type SubscriptionState = Snapshot | CatchUp | Live;
 
 /**
- * It sends its rows page by page. Before each page it sends the changes up to the page's position,
- * of the rows of earlier pages.
+ * The state of a subscription that sends its rows page by page. Before each page it sends the
+ * changes up to the page's position, of the rows of earlier pages.
  */
 export interface Snapshot {
   readonly kind: "snapshot";
@@ -30,7 +30,10 @@ export interface Snapshot {
   sent: SentChanges | null;
 }
 
-/** It sends the changes that were published since its snapshot, or since it was live. */
+/**
+ * The state of a subscription that sends the changes published since its snapshot, or since it was
+ * live.
+ */
 export interface CatchUp {
   readonly kind: "catch-up";
   readonly held: HeldRows | null;
@@ -39,12 +42,15 @@ export interface CatchUp {
   readonly lossReason: InvalidationReason;
 }
 
-/** It receives what its group receives. It has no data of its own: most streams are live. */
+/**
+ * The state of a subscription that receives the events of its group. It has no data of its own:
+ * most streams are live.
+ */
 export interface Live {
   readonly kind: "live";
 }
 
-/** Which changes were sent, and how the next ones are to be sent. */
+/** What a subscription in the state of catching up has sent, and how it sends the next changes. */
 export interface SentChanges {
   cursor: HistoryCursor;
   /** Whether only the net change of each row becomes an event. */
@@ -53,17 +59,22 @@ export interface SentChanges {
   isRepeat: boolean;
 }
 
-/** Where a stream begins: with all rows, with the changes from now on, or after a position. */
+/**
+ * Where a subscription begins, which gives its first state: with all rows, with the changes from
+ * now on, or after a position.
+ */
 export type StreamStart = "everything" | "now" | FreshStart | Position;
 
-/** With all rows, because the client must discard what it holds. */
+/** The start of a subscription with all rows, because the client must discard what it holds. */
 export interface FreshStart {
   /** Distinguishes it from a position. */
   readonly kind: "fresh";
   readonly reason: InvalidationReason;
 }
 
-/** The first state of a stream; `keepsHeldRows` says whether its filter reads related rows. */
+/**
+ * The first state of a subscription; `keepsHeldRows` says whether its filter reads related rows.
+ */
 export function firstState(
   start: StreamStart,
   keepsHeldRows: boolean,
@@ -87,20 +98,25 @@ export function firstState(
   return { kind: "catch-up", held, sent, lossReason: "history_lost" };
 }
 
-/** All changes up to a position were sent, or a page that was read there. */
+/**
+ * The sent changes of a subscription's state: all up to a position, or a page that was read there.
+ */
 export function sentUpTo(position: Position): SentChanges {
   return { cursor: cursorAt(position), isNet: false, isRepeat: false };
 }
 
-/** The state after the last page of a snapshot. */
+/** The state of a subscription after the last page of its snapshot. */
 export function afterSnapshot(held: HeldRows | null, position: Position): CatchUp {
   return { kind: "catch-up", held, sent: sentUpTo(position), lossReason: "slow_consumer" };
 }
 
-/** The state of all live streams. */
+/** The state that all live subscriptions share. */
 export const live: Live = Object.freeze({ kind: "live" });
 
-/** The state after a live stream whose client does not read: it continues when the client does. */
+/**
+ * The state of a subscription that was live and whose client does not read: it continues when the
+ * client does.
+ */
 export function parked(held: HeldRows | null, position: Position, isRepeat: boolean): CatchUp {
   return {
     kind: "catch-up",

@@ -17,8 +17,9 @@ import { requireTableInfo, type ResourceDefinition } from "./resource_definition
 import type { AnyHooks } from "./hooks.ts";
 
 /**
- * Refuses what the types refuse, for programs in JavaScript and unchecked values: one sentence that
- * names the table and the option. What the values mean is checked where they are resolved.
+ * Checks the options of a resource at run time, for programs in JavaScript and unchecked values:
+ * what the types refuse is an error that names the table and the option. What the values mean is
+ * checked where they are resolved.
  */
 export function checkResourceOptions({ table, options }: ResourceDefinition): void {
   const info = requireTableInfo(table);

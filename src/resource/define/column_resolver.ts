@@ -3,13 +3,19 @@ import { columnInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ColumnReferenceOf } from "./resource_options.ts";
 
-/** A reference to a column → the column. Throws a plain Error that names the option. */
+/**
+ * Resolves a reference to a column in a resource's options → the column. Throws a plain Error that
+ * names the option.
+ */
 export type ColumnResolver = (
   reference: ColumnReferenceOf<Record<string, unknown>>,
   option: string,
 ) => ColumnInfo;
 
-/** Resolves references to the columns of one table; reports the first one by name as deprecated. */
+/**
+ * Creates the resolver of column references for one table; it reports the first one by name as
+ * deprecated.
+ */
 export function createColumnResolver(table: TableInfo, observe: Observer): ColumnResolver {
   let warned = false;
   return (reference, option) => {

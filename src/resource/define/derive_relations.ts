@@ -4,7 +4,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { ServedTable } from "./resource_definition.ts";
 
 /**
- * The relations that foreign keys imply: to one for each key of the table, to many for each key that
+ * Derives relations from foreign keys: to one for each key of the table, to many for each key that
  * refers to it from a served table of the same database. Left out are keys of several columns, keys
  * whose column is not readable, because a relation would reveal it, and names that no request could
  * contain.

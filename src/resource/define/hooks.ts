@@ -2,7 +2,7 @@ import type { User } from "../../auth/user.ts";
 import type { Connection } from "../../db/driver.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
-/** What a hook receives beside the row. */
+/** What a resource's hook receives beside the row. */
 export interface HookContext {
   /** In after-hooks the open transaction: what it writes is committed or rolled back with the row. */
   readonly db: Connection;
@@ -15,9 +15,9 @@ export interface HookContext {
 }
 
 /**
- * Functions around the writes of a resource. Before-hooks run before the transaction: slow work
- * belongs there. They may return a changed body, or throw a `Problem` to veto. After-hooks run
- * inside the transaction, before it commits; what they throw rolls it back.
+ * The hooks of a resource: functions that run before and after its writes. Before-hooks run before
+ * the transaction: slow work belongs there. They may return a changed body, or throw a `Problem` to
+ * veto. After-hooks run inside the transaction, before it commits; what they throw rolls it back.
  */
 export interface Hooks<S, I> {
   /** Before a row is created; `data` is the body after stripping. */
@@ -40,7 +40,7 @@ export interface Hooks<S, I> {
   readonly timeoutMs?: number | undefined;
 }
 
-/** A primary key as hooks and events see it: the value, or the values of a composite key. */
+/** The primary key of a row as hooks receive it: the value, or the values of a composite key. */
 export type RowId = string | number | bigint | readonly (string | number | bigint)[];
 
 /** The hooks of a resource without its row types: in process, rows are plain records. */

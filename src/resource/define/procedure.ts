@@ -5,10 +5,13 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { HookContext } from "./hooks.ts";
 import type { SchemaInput, SchemaOutput, StandardSchema } from "./standard_schema.ts";
 
-/** Single statements, each its own transaction, and transactions of several. */
+/**
+ * The database that the handler of a procedure receives: single statements, each its own
+ * transaction, and transactions of several.
+ */
 export type ProcedureDatabase = Pick<Driver, "query" | "transaction" | "dialect">;
 
-/** What a handler receives beside its input. */
+/** What the handler of a procedure receives beside its input. */
 export interface ProcedureContext<Caller extends User | null = User> {
   /**
    * The database of the resource, for plain SQL: no scope, no hook and no mask of the resource
@@ -23,7 +26,7 @@ export interface ProcedureContext<Caller extends User | null = User> {
   readonly resource: HookContext["resource"];
 }
 
-/** One procedure, typed by its schemas. */
+/** The options of one procedure, typed by its schemas. */
 export interface ProcedureOptions<
   Input extends StandardSchema,
   Output extends StandardSchema,
@@ -47,7 +50,7 @@ export interface ProcedureOptions<
   ) => MaybePromise<SchemaInput<Output>>;
 }
 
-/** A procedure without its types, which only its handler knows. */
+/** A declared procedure without its types, which only its handler knows. */
 export interface Procedure {
   /** As in {@link ProcedureOptions}. */
   readonly input: StandardSchema;
@@ -64,8 +67,8 @@ export interface Procedure {
 }
 
 /**
- * Types the handler of a procedure: its input by the one schema, its result by the other, and a user
- * that is never null unless the procedure is public.
+ * Declares a procedure and types its handler: its input by the one schema, its result by the other,
+ * and a user that is never null unless the procedure is public.
  *
  * @example
  * ```ts

@@ -9,14 +9,18 @@ import type { Random } from "../../runtime/runtime.ts";
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 import { isSubscribable } from "./subscribable.ts";
 
-/** How a database is written to, and how its changes are recorded. */
+/**
+ * How the changes of a database are recorded, resolved: by triggers or by the driver that writes.
+ */
 export interface ChangeRecording {
   /** The driver to write with, which may record what it writes. */
   readonly driver: Driver;
   readonly changes: ResolvedChangesOptions;
 }
 
-/** The resources of an app and its database. */
+/**
+ * The resource definitions of an app and its database, to resolve the recording of changes from.
+ */
 export interface ServedDefinitions {
   readonly resources: readonly ResourceDefinition[];
   /** The database of definitions without `db`. */
@@ -24,9 +28,10 @@ export interface ServedDefinitions {
 }
 
 /**
- * How each database is written to and recorded, keyed by the driver that the configuration names.
- * Introspected tables get no triggers unless the options say so: there the service records its own
- * writes. A database without a subscribable resource is not recorded, and is left out.
+ * Resolves how the changes of each database are recorded, keyed by the driver that the
+ * configuration names. Introspected tables get no triggers unless the options say so: there the
+ * service records its own writes. A database without a subscribable resource is not recorded, and
+ * is left out.
  */
 export async function resolveChangeRecordings(
   { resources, db }: ServedDefinitions,

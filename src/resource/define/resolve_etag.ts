@@ -4,21 +4,24 @@ import type { ColumnResolver } from "./column_resolver.ts";
 import type { ResourceDefinition } from "./resource_definition.ts";
 import type { EtagPolicy, TagKeys } from "../http/etag.ts";
 
-/** Derives the keys of hashed tags from the secrets. */
+/** Derives the keys that resolved ETag policies hash with from the secrets. */
 export function createTagKeys(secrets: readonly string[]): TagKeys {
   const [current, ...older] = secrets.map((secret) => deriveKey(secret, "etag"));
   if (current === undefined) throw new Error("Cannot make tags without a secret");
   return { current, older };
 }
 
-/** What a tag policy is resolved with, beside the options. */
+/** What the ETag options of a resource are resolved with. */
 export interface EtagContext {
   readonly keys: TagKeys;
   readonly readable: readonly ColumnInfo[];
   readonly find: ColumnResolver;
 }
 
-/** The tag policy of a resource; null without one. Throws a plain Error for an invalid option. */
+/**
+ * Resolves the ETag options of a resource to its policy; null without one. Throws a plain Error for
+ * an invalid option.
+ */
 export function resolveEtag(
   etag: ResourceDefinition["options"]["etag"],
   table: TableInfo,

@@ -3,9 +3,9 @@ import { type ColumnInfo, isRequired, type TableInfo } from "../../schema/table_
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 
 /**
- * The columns that nested writes fill in: foreign keys of related rows, which need no other source.
- * Throws a plain Error for `nestedWrites` without relations, and for a link table with a required
- * column that nothing fills.
+ * Resolves the option `nestedWrites` to the columns that nested writes fill in: foreign keys of
+ * related rows, which need no other source. Throws a plain Error for `nestedWrites` without
+ * relations, and for a link table with a required column that nothing fills.
  */
 export function resolveNestedWrites(
   definitions: readonly ResourceDefinition[],

@@ -5,8 +5,8 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import type { Procedure } from "./procedure.ts";
 
 /**
- * The procedures of a resource by name: a map, so that `constructor` is no procedure. Throws a
- * plain Error for an invalid one.
+ * Resolves the declared procedures of a resource, by name: a map, so that `constructor` is no
+ * procedure. Throws a plain Error for an invalid one.
  */
 export function resolveProcedures(
   procedures: unknown = {},
@@ -30,7 +30,7 @@ export function resolveProcedures(
 /** Needs no percent-encoding in a path, and is no dot segment as `.` and `..` are. */
 const namePattern = /^(?!\.+$)[\w.-]{1,100}$/;
 
-/** The protection of each procedure that has one. */
+/** Resolves the protection of each procedure that has one. */
 export function resolveProcedureProtections(
   procedures: ReadonlyMap<string, Procedure>,
   protect: (procedure: Procedure, name: string) => OperationProtection | null,

@@ -11,8 +11,9 @@ import {
 import { deriveRelations } from "./derive_relations.ts";
 
 /**
- * The relations of each resource: those that it declares, and those that its foreign keys imply.
- * `driver` is that of definitions without `db`. Throws a plain Error for an invalid declaration.
+ * Resolves the relations of all resources: those that each declares, and those that its foreign
+ * keys imply. `driver` is that of definitions without `db`. Throws a plain Error for an invalid
+ * declaration.
  */
 export function resolveRelations(
   definitions: readonly ResourceDefinition[],

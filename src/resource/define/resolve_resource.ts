@@ -8,7 +8,8 @@ import type { CachingFilterParser } from "../../filter/syntax/caching_filter_par
 import { createScopeResolver } from "../../filter/resolve_scope_filter.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
 import { aggregateSchema } from "../../plan/aggregate_schema.ts";
-import type { BatchPolicy, Computed, FieldPolicy, PageLimits, Resource } from "./resource.ts";
+import type { PageLimits } from "../http/query_parameters.ts";
+import type { BatchPolicy, Computed, FieldPolicy, Resource } from "./resource.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
@@ -24,7 +25,7 @@ import { resolveEtag } from "./resolve_etag.ts";
 import { resolveProcedureProtections, resolveProcedures } from "./resolve_procedures.ts";
 import { resolveSoftDelete, type SoftDelete } from "./soft_delete.ts";
 
-/** What all resources of an app share. */
+/** What all resources of an app share, to resolve each of them with. */
 export interface ResourceContext {
   readonly basePath: string;
   readonly driver: Driver;
@@ -49,7 +50,10 @@ export interface ResourceContext {
 type Options = ResourceDefinition["options"];
 type ColumnReference = ColumnReferenceOf<Record<string, unknown>>;
 
-/** Checks the options and resolves every default, once. Throws a plain Error for an invalid one. */
+/**
+ * Resolves a definition to a resource: checks its options and fills in every default, once. Throws
+ * a plain Error for an invalid one.
+ */
 export function resolveResource(
   definition: ResourceDefinition,
   context: ResourceContext,

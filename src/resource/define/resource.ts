@@ -12,11 +12,15 @@ import type { Sealer } from "../../runtime/sealer.ts";
 import type { Relations } from "../../schema/relation.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { EtagPolicy } from "../http/etag.ts";
+import type { PageLimits } from "../http/query_parameters.ts";
 import type { AnyHooks } from "./hooks.ts";
 import type { Procedure } from "./procedure.ts";
 import type { SoftDelete } from "./soft_delete.ts";
 
-/** Which columns may be used for what. */
+/**
+ * The part of a resolved resource that says which columns are readable, writable, filterable and
+ * sortable.
+ */
 export interface FieldPolicy {
   /** In the table's order. */
   readonly readable: readonly ColumnInfo[];
@@ -25,14 +29,14 @@ export interface FieldPolicy {
   readonly sortable: ReadonlySet<ColumnInfo>;
 }
 
-/** The virtual fields of a resource. */
+/** The part of a resolved resource that holds its computed, virtual fields. */
 export interface Computed {
   readonly fields: readonly (readonly [name: string, compute: (row: Row) => unknown])[];
   /** Reports a function that threw: its field is null. */
   failed(field: string, error: unknown): void;
 }
 
-/** Which operations exist at all, for every caller. */
+/** The part of a resolved resource that says which operations exist, for every caller. */
 export interface ResolvedCapabilities {
   readonly enableCreate: boolean;
   readonly enableUpdate: boolean;
@@ -44,13 +48,10 @@ export interface ResolvedCapabilities {
   readonly enableSubscribe: boolean;
 }
 
-/** The page sizes of a resource. */
-export interface PageLimits {
-  readonly defaultLimit: number;
-  readonly maxLimit: number;
-}
-
-/** The most items of one batch, and whether batches count versions up. */
+/**
+ * The part of a resolved resource that says how many items a batch may have, and whether batches
+ * count versions up.
+ */
 export interface BatchPolicy {
   readonly create: number;
   readonly update: number;
@@ -59,7 +60,9 @@ export interface BatchPolicy {
   readonly incrementVersion: boolean;
 }
 
-/** One served table, every option resolved. */
+/**
+ * A resource, resolved: one served table with every option and default, as the running app uses it.
+ */
 export interface Resource {
   /** The table's name, for messages. */
   readonly name: string;

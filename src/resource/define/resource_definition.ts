@@ -5,7 +5,10 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import { isTableInfo, tableInfoOf, type TableLike } from "../../schema/table_like.ts";
 import type { ResourceOptions } from "./resource_options.ts";
 
-/** A table and how it is served, as declared. Made by {@link resource}. */
+/**
+ * The definition of a resource: a table and how it is served, as declared. Made by
+ * {@link resource}.
+ */
 export interface ResourceDefinition {
   /** The declared table, or the description of an introspected one. */
   readonly table: TableLike<unknown, unknown> | TableInfo;
@@ -14,7 +17,8 @@ export interface ResourceDefinition {
 }
 
 /**
- * Declares that a table is served, and how. Nothing happens until the app is created.
+ * Defines a resource: declares that a table is served, and how. Nothing happens until the app is
+ * created.
  *
  * @example
  * ```ts
@@ -32,7 +36,7 @@ export function resource<S, I, U extends User = User>(
   return { table, options: options as unknown as ResourceOptions<Record<string, unknown>> };
 }
 
-/** A resource's definition with its table's description and its database. */
+/** The definition of a resource with its table's description and its database. */
 export interface ServedTable {
   readonly definition: ResourceDefinition;
   readonly table: TableInfo;
@@ -40,8 +44,8 @@ export interface ServedTable {
 }
 
 /**
- * The description of a declared table, or of one that was introspected. Throws a plain Error for
- * another value, which only an unchecked program can pass.
+ * The description of the table in a resource's definition, declared or introspected. Throws a plain
+ * Error for another value, which only an unchecked program can pass.
  */
 export function requireTableInfo(table: TableLike<unknown, unknown> | TableInfo): TableInfo {
   if (typeof table !== "object" || table === null) {

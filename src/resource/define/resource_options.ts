@@ -8,10 +8,16 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import type { Hooks } from "./hooks.ts";
 import type { Procedure } from "./procedure.ts";
 
-/** A column of the resource's table: the object, or (deprecated) its property name. */
+/**
+ * How a resource's options name a column of its table: the object, or (deprecated) its property
+ * name.
+ */
 export type ColumnReferenceOf<S> = ColumnLike<unknown> | (keyof S & string);
 
-/** Which operations exist at all, for every caller. All but exports are on unless set to false. */
+/**
+ * The option that says which operations of a resource exist at all, for every caller. All but
+ * exports are on unless set to false.
+ */
 export interface Capabilities {
   /** Governs POST. */
   readonly enableCreate?: boolean | undefined;
@@ -29,7 +35,7 @@ export interface Capabilities {
   readonly enableSubscribe?: boolean | undefined;
 }
 
-/** The most items of one batch; 100 each unless set. */
+/** The options of a resource for batches: the most items of each kind, 100 unless set. */
 export interface BatchOptions {
   /** Governs `POST /batch` and `POST /batch/upsert`. */
   readonly create?: number | undefined;
@@ -43,7 +49,10 @@ export interface BatchOptions {
   readonly incrementVersion?: boolean | undefined;
 }
 
-/** How ETags are made. Without a version or a time of update, a tag is a keyed hash of the row. */
+/**
+ * The options of a resource for ETags. Without a version or a time of update, a tag is a keyed hash
+ * of the row.
+ */
 export interface EtagOptions<S> {
   /** An integer that every PATCH and PUT increments. */
   readonly versionField?: ColumnReferenceOf<S> | undefined;
@@ -57,12 +66,12 @@ export interface EtagOptions<S> {
   readonly require?: boolean | undefined;
 }
 
-/** A column of any table: the object, or its property name. */
+/** How a resource's options name a column of any table: the object, or its property name. */
 export type AnyColumn = ColumnLike<unknown> | string;
 
 /**
- * How the rows of a resource lead to those of another: `include` loads them, and scopes may follow
- * relations by path: ``rsql`project.ownerId==${user.id}` ``.
+ * The options of one relation from a resource to another: `include` loads its rows, and scopes may
+ * follow relations by path: ``rsql`project.ownerId==${user.id}` ``.
  */
 export interface RelationOptions {
   /** `belongsTo`: this table has the foreign key. `hasOne`, `hasMany`: the other table has it. */
@@ -82,7 +91,7 @@ export interface RelationOptions {
   readonly filterable?: boolean | undefined;
 }
 
-/** How rows are marked deleted instead of removed. */
+/** The options of a resource for soft delete: how rows are marked deleted instead of removed. */
 export interface SoftDeleteOptions<S> {
   /**
    * The column that marks: a timestamp or date (NULL is live), a boolean or integer (0 or NULL is
@@ -91,7 +100,7 @@ export interface SoftDeleteOptions<S> {
   readonly field: ColumnReferenceOf<S>;
 }
 
-/** Page sizes of lists. */
+/** The options of a resource for the page sizes of lists. */
 export interface PaginationOptions {
   /** The page size without `limit`; 20 unless set. */
   readonly defaultLimit?: number | undefined;
@@ -99,7 +108,10 @@ export interface PaginationOptions {
   readonly maxLimit?: number | undefined;
 }
 
-/** Which columns may be used for what; each list has a default of its own. */
+/**
+ * The options of a resource that say which columns may be used for what; each list has a default of
+ * its own.
+ */
 export interface FieldOptions<S> {
   /** Sent in answers, and open to aggregates. All columns unless set. */
   readonly readable?: readonly ColumnReferenceOf<S>[] | undefined;
@@ -111,7 +123,7 @@ export interface FieldOptions<S> {
   readonly sortable?: readonly ColumnReferenceOf<S>[] | undefined;
 }
 
-/** How one table is served. */
+/** The options of a resource: how one table is served. */
 export interface ResourceOptions<S, I = S, U extends User = User> extends ProtectionOptions {
   /** The primary key: a column, or the columns of a composite key in the table's key order. */
   readonly id: ColumnReferenceOf<S> | readonly ColumnReferenceOf<S>[];

@@ -1,7 +1,7 @@
 import type { Resource } from "./resource.ts";
 import { allowedMethods, routesOf } from "../http/routes.ts";
 
-/** What a resource offers, for banners and descriptions. Names no hidden column. */
+/** The summary of what a resource offers, for banners and descriptions. Names no hidden column. */
 export interface ResourceSummary {
   /** The table's name. */
   readonly name: string;
@@ -15,7 +15,7 @@ export interface ResourceSummary {
   readonly routes: readonly { readonly path: string; readonly methods: readonly string[] }[];
 }
 
-/** The summary of a resource. */
+/** Summarizes what a resource offers. */
 export function summarizeResource(resource: Resource): ResourceSummary {
   return {
     name: resource.name,

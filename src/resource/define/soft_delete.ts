@@ -1,9 +1,10 @@
-import { comparison, type Filter, or } from "../../filter/filter.ts";
+import { allRows, comparison, type Filter, or } from "../../filter/filter.ts";
 import { nullTest } from "../../filter/operators/null_operators.ts";
 import { equalOperator } from "../../filter/operators/value_operators.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
+import { parseFlag, type Query } from "../http/query_parameters.ts";
 
-/** How a resource marks a row deleted instead of removing it. */
+/** The soft delete of a resource: how a row is marked deleted instead of removed. */
 export interface SoftDelete {
   readonly field: ColumnInfo;
   /** The rows that are not marked. */
@@ -14,7 +15,10 @@ export interface SoftDelete {
   readonly unmarked: unknown;
 }
 
-/** Throws a plain Error where the column cannot carry the mark. */
+/**
+ * Makes the soft delete of a resource from the column that carries the mark; throws a plain Error
+ * where it cannot.
+ */
 export function resolveSoftDelete(field: ColumnInfo): SoftDelete {
   const isNull = nullTest(field, true);
   const is = (value: unknown) => comparison(equalOperator, field, [value]);
@@ -51,6 +55,16 @@ export function resolveSoftDelete(field: ColumnInfo): SoftDelete {
         `Cannot mark rows deleted by "${field.name}": use a timestamp, date, boolean, integer or text`,
       );
   }
+}
+
+/**
+ * The filter by which lists and counts leave out soft-deleted rows, except with `withDeleted=true`.
+ */
+export function softDeleteFilter(
+  query: Query,
+  { undeleted }: Pick<SoftDelete, "undeleted">,
+): Filter {
+  return parseFlag(query, "withDeleted") ? allRows : undeleted;
 }
 
 function requireNullable(field: ColumnInfo): void {

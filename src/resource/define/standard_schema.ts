@@ -19,12 +19,12 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   };
 }
 
-/** The output of a schema, or what is wrong with its input. */
+/** The result of a Standard Schema: its output, or what is wrong with its input. */
 export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };
 
-/** One thing that is wrong with a value, and where in it. */
+/** One issue that a Standard Schema reports: what is wrong with a value, and where in it. */
 export interface SchemaIssue {
   /** For people. */
   readonly message: string;
@@ -32,17 +32,20 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** The type that a schema accepts. */
+/** The type that a Standard Schema accepts. */
 export type SchemaInput<Schema extends StandardSchema> = NonNullable<
   Schema["~standard"]["types"]
 >["input"];
 
-/** The type that a schema returns. */
+/** The type that a Standard Schema returns. */
 export type SchemaOutput<Schema extends StandardSchema> = NonNullable<
   Schema["~standard"]["types"]
 >["output"];
 
-/** `["items", 0, { key: "name" }]` → `items.0.name`; the empty text for the whole value. */
+/**
+ * The path of a Standard Schema's issue as a text: `["items", 0, { key: "name" }]` →
+ * `items.0.name`; the empty text for the whole value.
+ */
 export function issuePath({ path = [] }: SchemaIssue): string {
   return path.map((step) => String(typeof step === "object" ? step.key : step)).join(".");
 }

@@ -4,14 +4,17 @@ import type { FieldPolicy } from "./resource.ts";
 
 type Options = ResourceDefinition["options"];
 
-/** Whether any user, or everyone, may subscribe to the rows of a resource. */
+/** Whether a resource is subscribable: any user, or everyone, may subscribe to its rows. */
 export function isSubscribable({ auth = {}, capabilities = {} }: Options): boolean {
   const { public: open, subscribe } = auth;
   const isOpen = open === true || (typeof open === "object" && open.subscribe === true);
   return capabilities.enableSubscribe !== false && (isOpen || subscribe !== undefined);
 }
 
-/** Throws a plain Error where the key of a removed row would show a hidden column. */
+/**
+ * Requires that the key of a subscribable resource is readable; throws a plain Error, because
+ * removed rows would show a hidden column.
+ */
 export function requireReadableKey(
   options: Options,
   { name, primaryKey }: TableInfo,

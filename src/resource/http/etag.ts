@@ -3,7 +3,7 @@ import { writeJson } from "../../schema/exact_json.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 
-/** How the tags of a resource are made, every default resolved. */
+/** The policy by which the ETags of a resource are made, every default resolved. */
 export interface EtagPolicy {
   readonly versionField: ColumnInfo | null;
   readonly updatedAtField: ColumnInfo | null;
@@ -18,7 +18,7 @@ export interface EtagPolicy {
   readonly keys: TagKeys;
 }
 
-/** One key for each secret. */
+/** The keys of hashed ETags, one for each secret. */
 export interface TagKeys {
   /** Makes the tags. */
   readonly current: Uint8Array;
@@ -27,7 +27,7 @@ export interface TagKeys {
 }
 
 /**
- * The tag of a whole row (RFC 9110, 8.8.3): by version where the row has one, else by id and time
+ * The ETag of a whole row (RFC 9110, 8.8.3): by version where the row has one, else by id and time
  * of update, else by a keyed hash. The same state always has the same tag.
  */
 export function tagOf(row: Row, policy: EtagPolicy): string {
@@ -36,9 +36,9 @@ export function tagOf(row: Row, policy: EtagPolicy): string {
 }
 
 /**
- * Whether `If-Match` allows a write to the row: a listed tag must equal the current one byte for
- * byte, `W/` included. Strong comparison (RFC 9110, 13.1.1) would refuse every weak tag, and weak
- * ones are the default.
+ * Whether `If-Match` and the row's ETag allow a write: a listed tag must equal the current one byte
+ * for byte, `W/` included. Strong comparison (RFC 9110, 13.1.1) would refuse every weak tag, and
+ * weak ones are the default.
  */
 export function matchesIfMatch(header: string, row: Row, policy: EtagPolicy): boolean {
   if (header.trim() === "*") return true;
@@ -46,17 +46,20 @@ export function matchesIfMatch(header: string, row: Row, policy: EtagPolicy): bo
   return listedTags(header).some((listed) => tags.includes(listed));
 }
 
-/** Whether `If-None-Match` names the row's tag: weak comparison (RFC 9110, 13.1.2). */
+/** Whether `If-None-Match` names the row's ETag: weak comparison (RFC 9110, 13.1.2). */
 export function matchesIfNoneMatch(header: string, row: Row, policy: EtagPolicy): boolean {
   if (header.trim() === "*") return true;
   const tags = tagsOf(row, policy).map(withoutWeakness);
   return listedTags(header).some((listed) => tags.includes(withoutWeakness(listed)));
 }
 
-/** The expected state of a row to write: the value of `If-Match`, or null without one. */
+/** The `If-Match` header of a write, which the ETag of its row must match; null without one. */
 export type Precondition = string | null;
 
-/** The precondition of a request, where the resource has tags. Throws a 428 where one is required. */
+/**
+ * Parses the `If-Match` precondition of a request, where the resource has ETags. Throws a 428 where
+ * one is required.
+ */
 export function parsePrecondition(header: string | null, { etag }: EtagOwner): Precondition {
   if (etag === null) return null;
   if (header === null && etag.require) {
@@ -68,7 +71,10 @@ export function parsePrecondition(header: string | null, { etag }: EtagOwner): P
   return header;
 }
 
-/** Throws a 412 that carries the current tag unless the precondition holds for the stored row. */
+/**
+ * Throws a 412 that carries the current ETag unless the `If-Match` precondition holds for the
+ * stored row.
+ */
 export function requirePrecondition(
   precondition: Precondition,
   row: Row,
@@ -79,7 +85,9 @@ export function requirePrecondition(
   throw preconditionFailed(tagOf(row, etag));
 }
 
-/** The 412 of a write that expects another state; `currentETag` is null where no row is stored. */
+/**
+ * The 412 of a write whose ETag precondition fails; `currentETag` is null where no row is stored.
+ */
 export function preconditionFailed(currentETag: string | null): Problem {
   return new Problem("precondition-failed", "The row has changed since you read it", {
     details: { currentETag, suggestion: "Read the row again and repeat the change with its ETag" },

@@ -19,13 +19,16 @@ import type { RoutedRequest } from "./routed_request.ts";
 import type { RecordReply } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** Answers a request by executing it, or by its stored answer, which needs no admission. */
+/**
+ * Answers a request with an `Idempotency-Key` by executing it, or by its stored answer, which needs
+ * no admission.
+ */
 export type AnswerIdempotently = (
   execute: (record: RecordReply | null) => Promise<Reply>,
   admission: IdempotentAdmission | null,
 ) => Promise<Reply>;
 
-/** Answers requests with an `Idempotency-Key` once. */
+/** The idempotent answers of an app: each request with an `Idempotency-Key` is executed once. */
 export interface IdempotentAnswers {
   /** Null for a request without a key. Throws a 400 for a malformed key. */
   find(request: RoutedRequest, resource: Resource): AnswerIdempotently | null;
@@ -33,7 +36,7 @@ export interface IdempotentAnswers {
   prepare(drivers: Iterable<Driver>): Promise<void>;
 }
 
-/** What {@link createIdempotentAnswers} works with. */
+/** What the idempotent answers of an app need. */
 export interface IdempotentAnswersOptions {
   readonly options: ResolvedIdempotencyOptions;
   /** Opened only for the first request with a key. */

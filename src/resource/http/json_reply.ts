@@ -5,13 +5,19 @@ import { type EtagPolicy, tagOf } from "./etag.ts";
 import { type Included, presentRows, viewOf } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** Answers depend on the user, so shared caches may not store them. */
+/**
+ * The `Cache-Control` of JSON replies: they depend on the user, so shared caches may not store
+ * them.
+ */
 export const cacheControl = "private, no-cache";
 
-/** For caches: with exports enabled, one URL has several representations. */
+/**
+ * The `Vary` header of JSON replies where exports are enabled: one URL then has several
+ * representations.
+ */
 export const variesByAccept: Readonly<Record<string, string>> = Object.freeze({ vary: "Accept" });
 
-/** A reply with a JSON body. */
+/** Builds a reply with a JSON body. */
 export function jsonReply(
   status: number,
   body: unknown,
@@ -25,7 +31,7 @@ export function jsonReply(
   };
 }
 
-/** What the answer to a write of one row may hold beside the row. */
+/** What the JSON reply to a write of one row may hold beside the row. */
 export interface RowReplyOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly included?: readonly Included[];
@@ -33,7 +39,7 @@ export interface RowReplyOptions {
   readonly optimisticId?: string | null;
 }
 
-/** The answer to a write of one row, read with all columns: masked, with its tag. */
+/** The JSON reply to a write of one row, read with all columns: masked, with its ETag. */
 export function rowReply(
   status: number,
   row: Row,
@@ -46,7 +52,7 @@ export function rowReply(
   return jsonReply(status, body, { ...headers, ...(etag === null ? {} : tagHeaders(row, etag)) });
 }
 
-/** The answer to a batch, its rows read with all columns: masked, and without tags. */
+/** The JSON reply to a batch, its rows read with all columns: masked, and without ETags. */
 export function rowsReply(
   status: number,
   rows: readonly Row[],
@@ -57,7 +63,7 @@ export function rowsReply(
   return jsonReply(status, { items: presentRows(rows, columns, viewOf(resource), included) });
 }
 
-/** The headers that carry a row's tag. */
+/** The headers by which a JSON reply carries a row's ETag. */
 export function tagHeaders(row: Row, etag: EtagPolicy): Readonly<Record<string, string>> {
   const tag = { etag: tagOf(row, etag) };
   // A strong tag promises the same bytes: a proxy that recompresses would break the promise.

@@ -7,8 +7,9 @@ import type { ResourceRequest } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
 
 /**
- * The client's own id of the row that it creates, by which it recognizes the row among the events
- * of a live stream. Null without the header; throws a 400 for an invalid value.
+ * Parses the optimistic id of a create: the client's own id of the new row, by which it recognizes
+ * the row among the events of a live stream. Null without the header; throws a 400 for an invalid
+ * value.
  */
 export function parseOptimisticId({ header }: ResourceRequest): string | null {
   const id = header("service-optimistic-id");
@@ -19,7 +20,7 @@ export function parseOptimisticId({ header }: ResourceRequest): string | null {
   );
 }
 
-/** Records the client's id with the change that created the row, in the same transaction. */
+/** Records the optimistic id with the change that created the row, in the same transaction. */
 export async function attachOptimisticId(
   row: Row,
   optimisticId: string,

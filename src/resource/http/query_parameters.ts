@@ -1,7 +1,6 @@
 import { Problem } from "../../problem/problem.ts";
-import type { PageLimits } from "../define/resource.ts";
 
-/** The known query parameters of a request, decoded. */
+/** The known query parameters of a request's URL, decoded. */
 export type Query = ReadonlyMap<string, string>;
 
 const knownParameters: ReadonlySet<string> = new Set([
@@ -30,9 +29,9 @@ const knownParameters: ReadonlySet<string> = new Set([
 const none: Query = new Map();
 
 /**
- * The raw query → parameters. A repeated known parameter is a 400. An unknown one is ignored, unless
- * it looks like the rest of a filter whose `&&`, `;` or `=` was not encoded: that is a 400, because
- * a truncated filter would return too many rows.
+ * Parses the raw query of a URL to its known parameters. A repeated known parameter is a 400. An
+ * unknown one is ignored, unless it looks like the rest of a filter whose `&&`, `;` or `=` was not
+ * encoded: that is a 400, because a truncated filter would return too many rows.
  */
 export function parseQuery(raw: string): Query {
   if (raw === "") return none;
@@ -51,7 +50,10 @@ export function parseQuery(raw: string): Query {
   return query;
 }
 
-/** A parameter that is `true` or `false`; false where it is absent. Throws a 400 otherwise. */
+/**
+ * Parses a query parameter that is `true` or `false`; false where it is absent. Throws a 400
+ * otherwise.
+ */
 export function parseFlag(query: Query, name: string): boolean {
   const value = query.get(name);
   if (value === undefined || value === "false") return false;
@@ -59,7 +61,19 @@ export function parseFlag(query: Query, name: string): boolean {
   throw new Problem("invalid-parameter", `Cannot use "${name}": it must be true or false`);
 }
 
-/** `limit` → the page size, at most `maxLimit`. Throws a 400 unless it is a whole number over 0. */
+/**
+ * The limits that the query parameter `limit` is parsed with: the default and the greatest page
+ * size of a resource.
+ */
+export interface PageLimits {
+  readonly defaultLimit: number;
+  readonly maxLimit: number;
+}
+
+/**
+ * Parses the query parameter `limit` to a page size of at most `maxLimit`. Throws a 400 unless it
+ * is a whole number over 0.
+ */
 export function parseLimit(text: string | null, limits: PageLimits): number {
   if (text === null) return limits.defaultLimit;
   if (!/^[0-9]+$/.test(text) || Number(text) === 0) {

@@ -13,7 +13,7 @@ export interface BodyLimits {
 
 const maxDepth = 32;
 
-/** The bytes of a request body of a JSON media type. Throws a 400, 408, 413 or 415. */
+/** Reads the bytes of a request body of a JSON media type. Throws a 400, 408, 413 or 415. */
 export function readBody(
   request: Request,
   limits: BodyLimits,
@@ -23,7 +23,7 @@ export function readBody(
   return receive(request, limits, clock);
 }
 
-/** The JSON value in the bytes of a body. Throws a 400. */
+/** Parses the JSON value in the bytes of a request body. Throws a 400. */
 export function parseBody(bytes: Uint8Array<ArrayBuffer>): unknown {
   const text = decodeText(bytes);
   const value = parseJson(text);

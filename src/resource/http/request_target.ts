@@ -7,8 +7,8 @@ export interface RequestTarget {
 }
 
 /**
- * The path and the query of a request's URL, raw. `new URL()` would resolve `..` and throw for a
- * bad `Host`. Every decision about a path uses this one.
+ * The request target of a URL: its path and its query, raw. `new URL()` would resolve `..` and
+ * throw for a bad `Host`. Every decision about a path uses this one.
  */
 export function parseRequestTarget(url: string): RequestTarget {
   const scheme = url.indexOf("://");
@@ -24,10 +24,11 @@ export function parseRequestTarget(url: string): RequestTarget {
 }
 
 /**
- * Whether a request's path can only come from its request target. A listener concatenates `Host` and
- * target to the URL of a request, unchecked: `GET /healthz` with `Host: x/api/notes?` becomes
- * `http://x/api/notes?/healthz`, past a proxy that allows `/healthz` alone. So both the header and
- * the URL before its path must be a host with an optional port (RFC 9112, 3.2).
+ * Creates the check that a request's path can only come from its request target. A listener
+ * concatenates `Host` and target to the URL of a request, unchecked: `GET /healthz` with
+ * `Host: x/api/notes?` becomes `http://x/api/notes?/healthz`, past a proxy that allows `/healthz`
+ * alone. So both the header and the URL before its path must be a host with an optional port (RFC
+ * 9112, 3.2).
  *
  * A missing `Host` is accepted: HTTP/1.0 and HTTP/2 have none, and where a serverless platform calls
  * `fetch` there is only the URL.

@@ -14,20 +14,23 @@ import {
 } from "./routed_request.ts";
 import { findEndpoint } from "./routes.ts";
 
-/** The resources of an app, found by path. */
+/** The router to the resources of an app: finds the one at a request's path. */
 export interface ResourceRouter {
   /** The answer of the resource that the path leads to, or null where it leads to none. */
   answer(request: Request, target: RequestTarget, caller: Caller): Promise<Reply> | null;
 }
 
-/** What resources need of the app to answer. */
+/** What the router of an app's resources needs. */
 export interface ResourceRouterOptions extends RoutedRequestOptions {
   readonly guard: Guard;
   /** Null where the `Idempotency-Key` header is ignored. */
   readonly idempotency: IdempotentAnswers | null;
 }
 
-/** Maps paths to resources. Throws a plain Error when two resources have the same path. */
+/**
+ * Creates the router that maps paths to the resources of an app. Throws a plain Error when two
+ * resources have the same path.
+ */
 export function createResourceRouter(
   resources: readonly Resource[],
   options: ResourceRouterOptions,

@@ -11,21 +11,21 @@ import { type BodyLimits, parseBody, readBody } from "./request_body.ts";
 import type { RequestTarget } from "./request_target.ts";
 import type { Endpoint } from "./routes.ts";
 
-/** Who sends a request; each part is looked up only when it is needed. */
+/** The sender of a routed request: user and address, each looked up only when it is needed. */
 export interface Caller extends AnswerDelivery {
   user(): User | null;
   /** The address of the socket's peer; null where the listener does not report it. */
   address(): string | null;
 }
 
-/** A request as the middleware passed it on. */
+/** A request as the middleware passed it on, before it is routed. */
 export interface ReceivedRequest {
   readonly request: Request;
   readonly target: RequestTarget;
   readonly caller: Caller;
 }
 
-/** The endpoint that a request's method and path lead to. */
+/** The endpoint that a request is routed to by its method and path. */
 export interface RouteMatch {
   readonly endpoint: Endpoint;
   readonly resource: Resource;
@@ -33,7 +33,7 @@ export interface RouteMatch {
   readonly segments: readonly string[];
 }
 
-/** What a request is read with. */
+/** What a routed request is read with. */
 export interface RoutedRequestOptions {
   readonly limits: BodyLimits;
   /** How many proxies stand in front of the service: so many forwarded addresses are trusted. */
@@ -42,9 +42,9 @@ export interface RoutedRequestOptions {
 }
 
 /**
- * A request whose endpoint is known and whose operation has not run: what the guard and the
- * idempotency records need of it, and {@link RoutedRequest.run}. A class, because closures for
- * every request cost more than what they do.
+ * A request that is routed to its endpoint and whose operation has not run: it offers what the
+ * guard and the idempotency records need, and {@link RoutedRequest.run}. A class, because closures
+ * for every request cost more than what they do.
  */
 export class RoutedRequest {
   readonly request: Request;

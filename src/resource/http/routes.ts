@@ -30,7 +30,7 @@ import { subscribeAggregate } from "../operations/subscribe_aggregate.ts";
 import { update } from "../operations/update.ts";
 import { batchUpsert } from "../operations/batch_upsert.ts";
 
-/** An operation at its method and path, ready to run. */
+/** One route of a resource: an operation at its method and path, ready to run. */
 export interface Endpoint {
   readonly name: OperationName;
   readonly takesBody: boolean;
@@ -76,7 +76,7 @@ const upserting: Methods = new Map([
 
 type Route = readonly [path: string, methods: Methods];
 
-/** The paths of a resource's operations below its own path, for descriptions. */
+/** All routes of a resource, as paths below its own path, for descriptions. */
 export function routesOf(resource: Resource): readonly Route[] {
   const procedures = [...resource.procedures.keys()].map((name): Route => [
     `/rpc/${name}`,
@@ -98,8 +98,8 @@ const fixedRoutes: readonly Route[] = [
 ];
 
 /**
- * The endpoint for a method and the raw path segments after the resource's path. `HEAD` is `GET`.
- * Throws a 404, or a 405 with `Allow` where another method of the path is enabled.
+ * Finds the route for a method and the raw path segments after the resource's path. `HEAD` is
+ * `GET`. Throws a 404, or a 405 with `Allow` where another method of the path is enabled.
  */
 export function findEndpoint(
   method: string,
@@ -116,7 +116,7 @@ export function findEndpoint(
   });
 }
 
-/** The enabled methods of a path, `HEAD` included. */
+/** The enabled methods of the routes at one path, `HEAD` included. */
 export function allowedMethods(methods: Methods, resource: Resource): readonly string[] {
   const names = [...methods].filter(([, endpoint]) => isEnabled(endpoint, resource))
     .map(([name]) => name);

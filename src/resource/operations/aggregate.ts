@@ -45,7 +45,7 @@ export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Aggre
   },
 };
 
-/** The plan without its condition. */
+/** The read plan of the operation `GET /aggregate`, without its condition. */
 export function groupPlan(
   { keys, metrics, furtherMetrics, having, order, limit }: AggregateQuery,
   { table }: Pick<Resource, "table">,
@@ -62,7 +62,7 @@ export function groupPlan(
   };
 }
 
-/** The answer to the groups that the plan has found. */
+/** The answer of the operation `GET /aggregate` to the groups that its plan has found. */
 export function groupAnswer(
   groups: readonly AggregateGroup[],
   { keys, metrics, limit }: AggregateQuery,

@@ -11,7 +11,7 @@ import { noneIncluded } from "../output.ts";
 import { itemPath } from "../write/body_path.ts";
 import { parseNestedRows } from "../write/parse_nested_rows.ts";
 
-/** `POST /batch`: creates rows, with the rows embedded in them, all or none. */
+/** `POST /batch`: creates a batch of rows, with the rows embedded in them, all or none. */
 export const batchCreate: Operation<NestedRows, CreatePlan, CreatedRows> = {
   name: "batch-create",
   access: "create",

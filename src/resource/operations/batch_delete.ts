@@ -14,7 +14,7 @@ interface BatchDeletePlan {
   readonly grant: Grant;
 }
 
-/** `DELETE /batch`: removes, or marks deleted, every row that the filter matches. */
+/** `DELETE /batch`: deletes, or marks deleted, every row that the filter matches. */
 export const batchDelete: Operation<Filter, BatchDeletePlan, number> = {
   name: "batch-delete",
   access: "delete",

@@ -7,7 +7,7 @@ import { mapItems, mapItemsInTurn, type NamedItem, parseNamedItems } from "../wr
 import { type ItemUpdate, updateItems } from "../write/update_locked_rows.ts";
 import { readByKeys } from "../write/read_rows_to_write.ts";
 import { writableRows } from "../write/row_target.ts";
-import { beforeUpdate } from "../write/run_hooks.ts";
+import { hookedItem } from "../write/run_hooks.ts";
 import { withoutKey } from "../write/parse_fields.ts";
 import { inTransaction } from "../write/in_transaction.ts";
 import { notFoundOrForbidden } from "../read/not_found_or_forbidden.ts";
@@ -20,7 +20,7 @@ interface BatchReplacePlan {
   readonly grant: Grant;
 }
 
-/** `PUT /batch`: whole rows, each named by its key. */
+/** `PUT /batch`: replaces a batch of whole rows, each named by its key. */
 export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, readonly Row[]> = {
   name: "batch-replace",
   access: "update",
@@ -58,11 +58,6 @@ export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, rea
     return rowsReply(200, rows, resource);
   },
 };
-
-/** An item with its values as the before-hook leaves them. */
-export async function hookedItem(item: NamedItem, write: WriteCall): Promise<NamedItem> {
-  return { ...item, values: await beforeUpdate(item.key, item.values, write) };
-}
 
 /** The stored rows of the items, locked. Throws a 404, 403 or 412 that names the item. */
 async function lockItems(

@@ -18,7 +18,7 @@ interface BatchUpdatePlan extends BatchUpdate {
   readonly grant: Grant;
 }
 
-/** `PATCH /batch`: one update for every row that the filter matches. */
+/** `PATCH /batch`: updates every row that the filter matches, all by the same values. */
 export const batchUpdate: Operation<BatchUpdate, BatchUpdatePlan, number> = {
   name: "batch-update",
   access: "update",

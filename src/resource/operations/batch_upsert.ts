@@ -11,8 +11,7 @@ import { mapItemsInTurn, type NamedItem, parseNamedItems } from "../write/batch_
 import { type ItemUpdate, updateItems } from "../write/update_locked_rows.ts";
 import { insertRows } from "../write/insert_rows.ts";
 import { readByKeys } from "../write/read_rows_to_write.ts";
-import { hookedItem } from "./batch_replace.ts";
-import { beforeCreate } from "../write/run_hooks.ts";
+import { beforeCreate, hookedItem } from "../write/run_hooks.ts";
 import { inTransaction } from "../write/in_transaction.ts";
 import { InvalidFields, withoutKey } from "../write/parse_fields.ts";
 import { newRowValues } from "../write/new_row_values.ts";
@@ -27,7 +26,7 @@ interface UpsertPlan {
   readonly update: Grant;
 }
 
-/** `POST /batch/upsert`: updates the rows that exist, creates the others. */
+/** `POST /batch/upsert`: updates the rows of a batch that exist, creates the others. */
 export const batchUpsert: Operation<readonly NamedItem[], UpsertPlan, readonly Row[]> = {
   name: "upsert",
   access: "create",

@@ -6,16 +6,16 @@ import { type FieldError, InvalidFields } from "../write/parse_fields.ts";
 import type { Procedure } from "../define/procedure.ts";
 import { issuePath, type SchemaIssue } from "../define/standard_schema.ts";
 
-/** One call of a procedure by its name. */
+/** One call of a procedure over HTTP, by its name. */
 export interface ProcedureCall {
   readonly name: string;
   readonly call: ResourceCall;
 }
 
 /**
- * `POST /rpc/:name`: validates the body, runs the handler and validates its output. Throws a 422 for
- * an invalid body, the error of the handler, and for an invalid output a plain Error that names the
- * procedure and never the value.
+ * `POST /rpc/:name`: calls a procedure: validates the body, runs the handler and validates its
+ * output. Throws a 422 for an invalid body, the error of the handler, and for an invalid output a
+ * plain Error that names the procedure and never the value.
  */
 export async function callProcedure(
   procedure: Procedure,

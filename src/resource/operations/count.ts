@@ -3,14 +3,15 @@ import { and, type Filter } from "../../filter/filter.ts";
 import type { CountPlan } from "../../plan/plan.ts";
 import { jsonReply } from "../http/json_reply.ts";
 import type { Operation } from "../operation.ts";
-import { parseRelationFilter, type RelationFilter, softDeleteFilter } from "../read/user_filter.ts";
+import { softDeleteFilter } from "../define/soft_delete.ts";
+import { parseRelationFilter, type RelationFilter } from "../read/user_filter.ts";
 
 interface CountIntent {
   readonly filter: RelationFilter;
   readonly shown: Filter;
 }
 
-/** `GET /count`: the number of rows that a list would page through. */
+/** `GET /count`: counts the rows that a list would page through. */
 export const count: Operation<CountIntent, CountPlan, number> = {
   name: "count",
   access: "read",

@@ -16,7 +16,7 @@ interface DeletePlan {
   readonly grant: Grant;
 }
 
-/** `DELETE /:id`: removes the row, or marks it deleted. */
+/** `DELETE /:id`: deletes one row, or marks it deleted. */
 export const remove: Operation<NamedRow, DeletePlan, void> = {
   name: "delete",
   access: "delete",

@@ -1,7 +1,7 @@
 import type { FetchedRows } from "../../db/rows.ts";
 import { type RowPages, rowPages } from "../../db/row_pages.ts";
-import { parseLimit } from "../http/query_parameters.ts";
-import type { PageLimits, Resource } from "../define/resource.ts";
+import { type PageLimits, parseLimit } from "../http/query_parameters.ts";
+import type { Resource } from "../define/resource.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import { createYieldTurn } from "../../runtime/event_loop.ts";
@@ -24,7 +24,7 @@ interface ExportOutcome {
   readonly walk: RowPages;
 }
 
-/** `GET /` with an `Accept` that prefers `format`: all rows of a list as a stream. */
+/** `GET /` with an `Accept` that prefers `format`: exports all rows of a list as a stream. */
 export function exportRows(
   format: RowFormat,
 ): Operation<ExportIntent, ReadPlan, ExportOutcome> {

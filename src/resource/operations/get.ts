@@ -39,7 +39,7 @@ interface GetOutcome {
   readonly included: readonly Included[];
 }
 
-/** `GET /:id`: one row. */
+/** `GET /:id`: gets one row by its key. */
 export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
   name: "get",
   access: "read",

@@ -46,7 +46,7 @@ interface ListOutcome {
   readonly included: readonly Included[];
 }
 
-/** `GET /`: a page of rows, in order, with a cursor to the next one. */
+/** `GET /`: lists a page of rows, in order, with a cursor to the next one. */
 export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
   name: "list",
   access: "read",

@@ -5,7 +5,9 @@ import { parseNamedRow } from "../write/row_target.ts";
 import { update } from "./update.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** `PUT /:id`: the whole row. Omitted writable fields go back to their default or to null. */
+/**
+ * `PUT /:id`: replaces one whole row. Omitted writable fields go back to their default or to null.
+ */
 export const replace: typeof update = {
   ...update,
   name: "replace",
@@ -16,7 +18,10 @@ export const replace: typeof update = {
   },
 };
 
-/** Resets the omitted columns that the client may set; a protected column keeps its value. */
+/**
+ * Completes the values that replace a row: resets the omitted columns that the client may set; a
+ * protected column keeps its value.
+ */
 export function wholeRow(
   given: ReadonlyMap<ColumnInfo, unknown>,
   resource: Resource,

@@ -24,7 +24,7 @@ interface RestorePlan {
   readonly grant: Grant;
 }
 
-/** `POST /:id/restore`: takes the mark of deletion from a row. */
+/** `POST /:id/restore`: restores a soft-deleted row. */
 export const restore: Operation<NamedRow, RestorePlan, Row> = {
   name: "restore",
   access: "update",

@@ -24,7 +24,7 @@ interface SubscribePlan extends Omit<SubscribeIntent, "view"> {
   readonly view: LiveView;
 }
 
-/** `GET /subscribe`: the rows, and then every change of them. */
+/** `GET /subscribe`: subscribes to rows: sends them, and then every change of them. */
 export const subscribe: Operation<SubscribeIntent, SubscribePlan, StreamBody> = {
   name: "subscribe",
   access: "subscribe",

@@ -23,7 +23,10 @@ interface SubscribePlan extends SubscribeIntent {
   readonly scope: Filter;
 }
 
-/** `GET /aggregate/subscribe`: the answer of an aggregate, and again whenever it changes. */
+/**
+ * `GET /aggregate/subscribe`: subscribes to an aggregate: sends its answer, and again whenever it
+ * changes.
+ */
 export const subscribeAggregate: Operation<SubscribeIntent, SubscribePlan, StreamBody> = {
   name: "subscribe-aggregate",
   access: "subscribe",
@@ -50,7 +53,10 @@ export const subscribeAggregate: Operation<SubscribeIntent, SubscribePlan, Strea
   shape: streamReply,
 };
 
-/** The parameters of an aggregate without its filter. Throws a 400. */
+/**
+ * The aggregate query that a request to `GET /aggregate/subscribe` names by its parameters, without
+ * its filter. Throws a 400.
+ */
 export function liveAggregateQuery(
   query: Query,
   resource: Pick<Resource, "table" | "groups" | "filters" | "fields">,

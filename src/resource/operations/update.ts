@@ -26,7 +26,7 @@ interface UpdatePlan {
   readonly grant: Grant;
 }
 
-/** `PATCH /:id`: updates the fields that the body names. */
+/** `PATCH /:id`: updates the fields of one row that the body names. */
 export const update: Operation<UpdateIntent, UpdatePlan, Row> = {
   name: "update",
   access: "update",

@@ -4,13 +4,16 @@ import { createOperatorRegistry } from "../../filter/operators/operator_registry
 import { resolveFilter } from "../../filter/resolve_filter.ts";
 import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
 import { parseOrder } from "../../plan/order.ts";
-import { parseFlag, parseLimit, type Query } from "../http/query_parameters.ts";
-import type { PageLimits, Resource } from "../define/resource.ts";
+import { type PageLimits, parseFlag, parseLimit, type Query } from "../http/query_parameters.ts";
+import type { Resource } from "../define/resource.ts";
 import type { GroupKey, Metric, OrderKey } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
-/** The groups and metrics that a request selects, and which of them it returns. */
+/**
+ * The parsed query of an aggregate: the groups and metrics that a request selects, and which of
+ * them it returns.
+ */
 export interface AggregateQuery {
   readonly keys: readonly GroupKey[];
   /** The requested metrics; the count where there is none. */
@@ -26,8 +29,9 @@ export interface AggregateQuery {
 const groupLimits: PageLimits = { defaultLimit: 1_000, maxLimit: 1_000 };
 
 /**
- * The parameters of an aggregate without its filter. A field that is unknown, hidden, or of a kind
- * that cannot be summed or compared is the same 400, so that hidden fields are not revealed.
+ * Parses the query parameters of an aggregate, without its filter. A field that is unknown, hidden,
+ * or of a kind that cannot be summed or compared is the same 400, so that hidden fields are not
+ * revealed.
  */
 export function parseAggregateQuery(
   query: Query,

@@ -4,9 +4,9 @@ import type { View } from "../output.ts";
 import type { RowFormat } from "./row_format.ts";
 
 /**
- * RFC 4180: a header of property names, then a record for each row. NULL is an empty field and the
- * empty text is `""`, so that they differ; JSON is JSON text; every other value is written as in
- * JSON answers, without quotes.
+ * Writes exported rows as CSV (RFC 4180): a header of property names, then a record for each row.
+ * NULL is an empty field and the empty text is `""`, so that they differ; JSON is JSON text; every
+ * other value is written as in JSON answers, without quotes.
  */
 export const csv: RowFormat = {
   type: "text/csv",

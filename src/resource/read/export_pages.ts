@@ -6,7 +6,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import { presentRows, type View } from "../output.ts";
 import type { RowWriter } from "./row_format.ts";
 
-/** How pages of rows are read and written. */
+/** How the pages of an export are read and written. */
 export interface ExportOptions {
   /** The columns that the pages are read with. */
   readonly columns: readonly ColumnInfo[];
@@ -20,8 +20,9 @@ export interface ExportOptions {
 }
 
 /**
- * The width of the rows is unknown at first, so the first page is short. All sizes are powers of
- * two: each size is a statement of its own, and drivers cache prepared statements.
+ * The number of rows in the first page of an export, which is short because their width is still
+ * unknown. All sizes are powers of two: each size is a statement of its own, and drivers cache
+ * prepared statements.
  */
 export const firstPageRows = 64;
 
@@ -31,7 +32,10 @@ const maxPageRows = 512;
 /** The intended size of a page as sent. */
 const pageBytes = 256 * 1024;
 
-/** The pages as they are sent. Each is read when the reader pulls it, one at a time. */
+/**
+ * Reads an export page by page, and gives each page as it is sent. Each is read when the reader
+ * pulls it, one at a time.
+ */
 export async function* exportPages(
   first: FetchedRows,
   walk: RowPages,

@@ -10,9 +10,12 @@ import type { RelatedGrants } from "../operation.ts";
 import { columnsOf, type View, viewOf } from "../output.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
-import { parseRelationFilter, type RelationFilter, softDeleteFilter } from "./user_filter.ts";
+import { softDeleteFilter } from "../define/soft_delete.ts";
+import { parseRelationFilter, type RelationFilter } from "./user_filter.ts";
 
-/** Which rows a list or an export returns, in which order, and which of their fields. */
+/**
+ * The parsed query of a list or an export: which rows, in which order, and which of their fields.
+ */
 export interface ListQuery {
   readonly filter: RelationFilter;
   /** All rows, or those that are not marked deleted. */
@@ -22,7 +25,7 @@ export interface ListQuery {
   readonly after: readonly SqlValue[] | null;
 }
 
-/** The parameters that lists and exports share. */
+/** Parses the query parameters that lists and exports share. */
 export function parseListQuery(query: Query, resource: Resource): ListQuery {
   const order = parseOrder(
     query.get("orderBy") ?? null,
@@ -39,27 +42,30 @@ export function parseListQuery(query: Query, resource: Resource): ListQuery {
   };
 }
 
-/** The parameter `totalCount`: whether all pages are counted, or their number is estimated. */
+/**
+ * The value of a list's query parameter `totalCount`: whether all rows are counted, or their number
+ * is estimated.
+ */
 export type TotalCountMode = "none" | "exact" | "estimated";
 
-/** Parses `totalCount`. Throws a 400 for any other value. */
+/** Parses a list's query parameter `totalCount`. Throws a 400 for any other value. */
 export function parseTotalCount(query: Query): TotalCountMode {
   if (query.get("totalCount") === "estimated") return "estimated";
   return parseFlag(query, "totalCount") ? "exact" : "none";
 }
 
-/** The other resources that a list query reads. */
+/** The other resources that the query of a list reads. */
 export function reachedByList({ filter, view }: ListQuery): ReadonlySet<Resource> {
   if (view.include.length === 0) return filter.reached;
   return new Set([...filter.reached, ...reachedByIncludes(view.include)]);
 }
 
-/** The grants that a list query is planned with. */
+/** The grants that the query of a list is planned with. */
 export interface ListRights extends Pick<RelatedGrants, "related"> {
   readonly grant: Grant;
 }
 
-/** The plan of a list query within its grants, for `limit` rows. */
+/** Plans the query of a list within its grants, for `limit` rows. */
 export function planList(
   listQuery: ListQuery,
   { grant, related }: ListRights,

@@ -10,16 +10,16 @@ import { columnsOf, type Include, type Included } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
 
 /**
- * The most included rows of one answer, whatever the limits of its relations. A row that is included
- * by several others counts each time: some thousand rows that all refer to one another are an answer
- * of millions.
+ * The most included rows that are loaded for one answer, whatever the limits of its relations. A
+ * row that is included by several others counts each time: some thousand rows that all refer to one
+ * another are an answer of millions.
  */
 export const maxIncludedRows = 10_000;
 
 /**
- * The rows that the rows include: one statement for each relation, whatever the number of rows. The
- * rows hold the columns that {@link columnsOf} names. Nothing of a resource without a grant in
- * `related` is loaded. Throws a 422 for too many rows.
+ * Loads the rows that other rows include: one statement for each relation, whatever the number of
+ * rows. The rows hold the columns that {@link columnsOf} names. Nothing of a resource without a
+ * grant in `related` is loaded. Throws a 422 for too many rows.
  */
 export function loadIncluded(
   rows: readonly Row[],
@@ -41,7 +41,10 @@ interface Around {
   readonly times: readonly number[];
 }
 
-/** The same for one row of a stream, which {@link requireSubscribableIncludes} has limited. */
+/**
+ * Loads the included rows of one row of a stream, which {@link requireSubscribableIncludes} has
+ * limited.
+ */
 export function loadIncludedOfOne(
   row: Row,
   includes: readonly Include[],
@@ -56,8 +59,8 @@ export function loadIncludedOfOne(
 }
 
 /**
- * A stream cannot request a smaller page when a single row includes too much, and must not end then.
- * Throws a 422 for includes whose limits allow too many rows.
+ * Requires that a stream can load what one row includes: it cannot request a smaller page, and must
+ * not end then. Throws a 422 for includes whose limits allow too many rows.
  */
 export function requireSubscribableIncludes(includes: readonly Include[]): void {
   const most = maxRowsUnder(includes);
@@ -80,7 +83,7 @@ function maxRowsUnder(includes: readonly Include[]): number {
   );
 }
 
-/** Which rows of a relation a user may read: of its target, and of its link table. */
+/** Which included rows of a relation a user may load: of its target, and of its link table. */
 export type RelatedRight = Pick<RelatedPlan, "where" | "links">;
 
 interface Loading {
@@ -180,7 +183,9 @@ function planFor(
   };
 }
 
-/** The rows of a relation that `related` grants; null where there can be none. */
+/**
+ * The included rows of a relation that `related` lets a user load; null where there can be none.
+ */
 export function relatedRight(
   { relation, target, filter }: Include,
   related: ReadonlyMap<Resource, Grant>,

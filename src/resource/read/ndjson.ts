@@ -1,7 +1,9 @@
 import { writeJson } from "../../schema/exact_json.ts";
 import type { RowFormat } from "./row_format.ts";
 
-/** One line for each row: the JSON object that a list would hold. */
+/**
+ * Writes exported rows as NDJSON: one line for each row, the JSON object that a list would hold.
+ */
 export const ndjson: RowFormat = {
   type: "application/x-ndjson",
   contentType: "application/x-ndjson",

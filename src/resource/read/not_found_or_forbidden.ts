@@ -6,7 +6,9 @@ import { Problem } from "../../problem/problem.ts";
 import type { WriteCall } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** One answer for "does not exist" and "may not be read", so that a client cannot distinguish them. */
+/**
+ * The 404 for "does not exist" and for "may not be read", so that a client cannot distinguish them.
+ */
 export function notFound(resource: Resource, segment: string): Problem {
   return new Problem(
     "not-found",
@@ -14,7 +16,10 @@ export function notFound(resource: Resource, segment: string): Problem {
   );
 }
 
-/** Why a write found no row: 403 when the user may know that the row exists, else 404. */
+/**
+ * Whether a write that found no row is forbidden or not found: 403 when the user may know that the
+ * row exists, else 404.
+ */
 export async function notFoundOrForbidden(
   target: { readonly key: Key; readonly segment: string },
   { grant, resource }: WriteCall,

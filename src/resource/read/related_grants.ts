@@ -8,22 +8,22 @@ import type { RelatedGrants } from "../operation.ts";
 import { type BodyPath, withinAsync } from "../write/body_path.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** For operations that read only rows of their own resource. */
+/** An empty set, for operations that need no grants on related resources. */
 export const noResources: ReadonlySet<Resource> = Object.freeze(new Set<Resource>());
 
-/** For operations that create no rows of other resources. */
+/** An empty map, for operations that need no grants to create rows of related resources. */
 export const noPaths: ReadonlyMap<Resource, BodyPath> = Object.freeze(
   new Map<Resource, BodyPath>(),
 );
 
-/** For operations that need only the grant of their own access. */
+/** For operations that need no related grants, only that of their own access. */
 export const noRelatedGrants: RelatedGrants = Object.freeze({
   also: null,
   related: new Map(),
   created: new Map(),
 });
 
-/** What an operation needs beside the grant of its own access. */
+/** What an operation needs related grants for, beside the grant of its own access. */
 export interface RelatedAccess {
   readonly alsoAccess: Access | undefined;
   readonly reached: ReadonlySet<Resource>;
@@ -31,9 +31,10 @@ export interface RelatedAccess {
 }
 
 /**
- * The grants beside the first one. An operation fails with 401 or 403 without its second access, or
- * without the right to create rows of another resource, before any hook or write. A related resource
- * that the user may not read is left out instead, as if it had no rows.
+ * Authorizes the related grants of a request, beside the one for its own access. An operation fails
+ * with 401 or 403 without its second access, or without the right to create rows of another
+ * resource, before any hook or write. A related resource that the user may not read is left out
+ * instead, as if it had no rows.
  */
 export async function authorizeRelated(
   { alsoAccess, reached, created: places }: RelatedAccess,
@@ -63,7 +64,10 @@ async function authorizeRead({ policy }: Resource, user: User | null): Promise<G
   }
 }
 
-/** The resources that serve the link table and the target of a relation: each needs a grant. */
+/**
+ * The resources that a relation needs related grants for: those that serve its link table and its
+ * target.
+ */
 export function reachedByRelation(
   { steps }: Relation,
   { resourceOf }: Resource,
@@ -72,8 +76,9 @@ export function reachedByRelation(
 }
 
 /**
- * The rows of a `manyToMany`'s link table that may be walked: those that a list of the table would
- * show, and all rows where no resource serves the table. All for a relation without a link table.
+ * The rows of a `manyToMany`'s link table that the related grants let a request walk: those that a
+ * list of the table would show, and all rows where no resource serves the table. All for a relation
+ * without a link table.
  */
 export function readableLinks(
   { steps: [near, far] }: Relation,

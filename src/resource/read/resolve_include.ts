@@ -11,8 +11,8 @@ import type { Resource } from "../define/resource.ts";
 import { parseRelationFilter, type RelationFilter } from "./user_filter.ts";
 
 /**
- * The `include` of a request → what to load. Throws a 400 with the same messages as a list of the
- * target.
+ * Resolves the query parameter `include` of a request to the relations to load. Throws a 400 with
+ * the same messages as a list of the target.
  */
 export function resolveInclude(text: string | undefined, resource: Resource): readonly Include[] {
   return text === undefined || text === ""
@@ -20,7 +20,9 @@ export function resolveInclude(text: string | undefined, resource: Resource): re
     : resolveAll(parseInclude(text), resource, "");
 }
 
-/** The resources whose rows includes load, or walk over in a link table or a filter. */
+/**
+ * The resources whose rows a resolved `include` loads, or walks over in a link table or a filter.
+ */
 export function reachedByIncludes(includes: readonly Include[]): ReadonlySet<Resource> {
   if (includes.length === 0) return noResources;
   return new Set(

@@ -1,7 +1,10 @@
 import type { Row } from "../../schema/table_info.ts";
 import type { View } from "../output.ts";
 
-/** A format that streams row after row, so that no answer is held in memory as a whole. */
+/**
+ * A format of exported rows: it streams row after row, so that no answer is held in memory as a
+ * whole.
+ */
 export interface RowFormat {
   /** The media type that `Accept` names. */
   readonly type: string;
@@ -12,7 +15,7 @@ export interface RowFormat {
   writer(view: View): RowWriter;
 }
 
-/** Writes the rows of one answer. */
+/** Writes the rows of one answer in a row format. */
 export interface RowWriter {
   /** The text before the first row. */
   readonly head: string;

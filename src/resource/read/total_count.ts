@@ -5,21 +5,24 @@ import type { CountPlan, EstimatePlan, ReadPlan } from "../../plan/plan.ts";
 import type { TotalCountMode } from "./list_query.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** The number of rows on all pages, as members of the answer. */
+/** The total count of rows on all pages of a list, as members of the answer. */
 export interface TotalCount {
   readonly totalCount: number;
   /** Present only with an estimate. */
   readonly totalCountEstimated?: true;
 }
 
-/** How the total will be determined. */
+/** The plan by which a list's total count is determined. */
 export interface TotalCountPlan {
   readonly count: CountPlan;
   /** Tried first; null where the rows must be counted. */
   readonly estimate: EstimatePlan | null;
 }
 
-/** Estimates only where that is requested, possible, and reveals no more than a count would. */
+/**
+ * Plans a list's total count: estimates only where that is requested, possible, and reveals no more
+ * than a count would.
+ */
 export function planTotalCount(
   where: Filter,
   mode: Exclude<TotalCountMode, "none">,
@@ -43,7 +46,10 @@ export function planTotalCount(
  */
 const minEstimated = 2_500;
 
-/** `found` is the number of rows that `read` has returned, which reads one more than the page. */
+/**
+ * Fetches a list's total count; `found` is the number of rows that `read` has returned, which reads
+ * one more than the page.
+ */
 export async function fetchTotalCount(
   plan: TotalCountPlan,
   { read, found }: { readonly read: ReadPlan; readonly found: number },

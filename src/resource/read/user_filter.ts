@@ -10,10 +10,12 @@ import {
 import { unreachable } from "../../problem/unreachable.ts";
 import type { Relation } from "../../schema/relation.ts";
 import { noResources, reachedByRelation, readableLinks } from "./related_grants.ts";
-import { parseFlag, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** A user's filter text → a filter under the field policy; null for an empty one. Throws a 400. */
+/**
+ * Parses a user's filter text to a filter under the field policy; null for an empty one. Throws a
+ * 400.
+ */
 export function parseUserFilter(text: string | undefined, resource: Resource): Filter | null {
   const syntax = text === undefined ? null : resource.filters.parse(text);
   return syntax === null ? null : resolveFilter(syntax, ownColumns(resource));
@@ -30,7 +32,10 @@ export interface RelationFilter {
   restrictTo(related: ReadonlyMap<Resource, Grant>): Filter;
 }
 
-/** As {@link parseUserFilter}, but dotted names may walk the relations that are filterable. */
+/**
+ * Parses a user's filter like {@link parseUserFilter}, but dotted names may walk the relations that
+ * are filterable.
+ */
 export function parseRelationFilter(text: string | undefined, resource: Resource): RelationFilter {
   const syntax = text === undefined ? null : resource.filters.parse(text);
   if (syntax === null) return everyRow;
@@ -42,11 +47,6 @@ export function parseRelationFilter(text: string | undefined, resource: Resource
     reached,
     restrictTo: (related) => reached.size === 0 ? filter : restricted(filter, resource, related),
   };
-}
-
-/** The rows of a list or a count: those marked deleted only with `withDeleted=true`. */
-export function softDeleteFilter(query: Query, resource: Resource): Filter {
-  return parseFlag(query, "withDeleted") ? allRows : resource.undeleted;
 }
 
 const everyRow: RelationFilter = Object.freeze({ reached: noResources, restrictTo: () => allRows });

@@ -10,13 +10,16 @@ import { loadIncluded, loadIncludedOfOne, relatedRight } from "../read/load_incl
 import { type Include, presentRows, type View } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** The grants that decide which included rows a view shows. */
+/** The grants that decide which included rows a created live view shows. */
 export interface LiveRights {
   readonly related: ReadonlyMap<Resource, Grant>;
   readonly user: User | null;
 }
 
-/** How a stream presents rows: masked as in every answer, and with their tags. */
+/**
+ * Creates the live view of a resource's stream: rows are masked as in every answer, with their
+ * ETags.
+ */
 export function createLiveView(view: View, resource: Resource, rights: LiveRights): LiveView {
   const { include } = view;
   const { table, etag } = resource;

@@ -11,7 +11,7 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import type { ChangeRecording } from "../define/resolve_change_recordings.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** What the hubs of an app are opened with. */
+/** What the live hubs of an app are opened with. */
 export interface LiveHubsOptions {
   /** Keyed by the driver that the configuration names. */
   readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
@@ -19,7 +19,7 @@ export interface LiveHubsOptions {
   readonly runtime: Runtime;
 }
 
-/** The hubs of an app: one for each database with a subscribable resource. */
+/** The live hubs of an app: one for each database with a subscribable resource. */
 export class LiveHubs {
   readonly #options: LiveHubsOptions;
   readonly #quota: StreamQuota;

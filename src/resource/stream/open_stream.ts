@@ -6,10 +6,10 @@ import type { Reply } from "../../protocol/reply.ts";
 import type { ResourceCall } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** The bytes of a live stream; null for a HEAD request. */
+/** The body of an opened live stream; null for a HEAD request. */
 export type StreamBody = ReadableStream<Uint8Array> | null;
 
-/** The hub of a resource's live streams. Throws a 404 where there is none. */
+/** The hub that opens a resource's live streams. Throws a 404 where there is none. */
 export function hubOf(resource: Resource): LiveHub {
   const hub = resource.hub();
   // Without a subscribable resource there is none either, but then the grant has failed before.
@@ -17,7 +17,7 @@ export function hubOf(resource: Resource): LiveHub {
   return hub;
 }
 
-/** Opens a stream for a call, unless it is a HEAD request. */
+/** Opens a live stream for a call, unless it is a HEAD request. */
 export async function openStream(
   { resource, request, user }: ResourceCall,
   open: (
@@ -39,7 +39,7 @@ export async function openStream(
   });
 }
 
-/** The reply that sends a stream. */
+/** The reply that sends an opened live stream. */
 export function streamReply(body: StreamBody): Reply {
   return { status: 200, headers: streamHeaders, body };
 }

@@ -2,14 +2,14 @@ import type { Filter } from "../../filter/filter.ts";
 import { filterError } from "../../filter/syntax/filter_error.ts";
 import { type Key, keyId } from "../../plan/key.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { batchTooLarge } from "./read_rows_to_write.ts";
+import { Problem } from "../../problem/problem.ts";
 import { InvalidFields, parseColumns, parseKeyFields, requireObject } from "./parse_fields.ts";
 import { itemPath, within, withinAsync } from "./body_path.ts";
 import type { Precondition } from "../http/etag.ts";
 import type { Resource } from "../define/resource.ts";
 import { parseUserFilter } from "../read/user_filter.ts";
 
-/** An item of a batch that names its row. */
+/** An item of a batch that names its row by its key. */
 export interface NamedItem {
   /** Its index in the batch. */
   readonly index: number;
@@ -19,7 +19,7 @@ export interface NamedItem {
   readonly precondition: Precondition;
 }
 
-/** The items of a body, counted before they are parsed. Throws 400 and 422. */
+/** Parses the items of a batch's body, counted before each is parsed. Throws 400 and 422. */
 export function parseItems(body: unknown, limit: number): readonly object[] {
   const items = member(body, "items");
   if (!Array.isArray(items)) {
@@ -32,9 +32,18 @@ export function parseItems(body: unknown, limit: number): readonly object[] {
   });
 }
 
+/** The 400 for a batch that has more items, or matches more rows, than are allowed. */
+export function batchTooLarge(limit: number, what: string): Problem {
+  return new Problem(
+    "batch-limit-exceeded",
+    `Cannot write this batch: ${what} than the ${limit} that are allowed`,
+    { details: { limit } },
+  );
+}
+
 /**
- * The items of a batch whose items name their rows. `_ifMatch` is the precondition of its item, not
- * a field. Throws a 422 where two items name the same row.
+ * Parses the items of a batch whose items name their rows. `_ifMatch` is the precondition of its
+ * item, not a field. Throws a 422 where two items name the same row.
  */
 export function parseNamedItems(
   body: unknown,
@@ -56,7 +65,10 @@ export function parseNamedItems(
   });
 }
 
-/** The filter of a batch. It is required: a missing filter must not mean every row. */
+/**
+ * Parses the filter of a batch that has one instead of items. It is required: a missing filter must
+ * not mean every row.
+ */
 export function parseBatchFilter(body: unknown, resource: Resource): Filter {
   const text = member(body, "filter");
   const filter = typeof text === "string" ? parseUserFilter(text, resource) : null;
@@ -66,7 +78,9 @@ export function parseBatchFilter(body: unknown, resource: Resource): Filter {
   return filter;
 }
 
-/** The values that a batch by filter sets in all of its rows; the key cannot be one of them. */
+/**
+ * Parses the values that a batch by filter sets in all of its rows; the key cannot be one of them.
+ */
 export function parsePatch(body: unknown, resource: Resource): ReadonlyMap<ColumnInfo, unknown> {
   const patch = member(body, "patch");
   return within({ path: "patch", details: {} }, () => {
@@ -80,7 +94,7 @@ export function parsePatch(body: unknown, resource: Resource): ReadonlyMap<Colum
   });
 }
 
-/** Maps items; a Problem that `work` throws names the item. */
+/** Maps the items of a batch; a Problem that `work` throws names the item. */
 export function mapItems<T, Result>(
   items: readonly T[],
   work: (item: T, index: number) => Result,
@@ -88,7 +102,7 @@ export function mapItems<T, Result>(
   return items.map((item, index) => within(itemPath(index), () => work(item, index)));
 }
 
-/** The same for asynchronous work, one item after the other. */
+/** Maps the items of a batch by asynchronous work, one item after the other. */
 export async function mapItemsInTurn<T extends { readonly index: number }, Result>(
   items: readonly T[],
   work: (item: T) => Result | Promise<Result>,

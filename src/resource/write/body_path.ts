@@ -1,7 +1,7 @@
 import { Problem } from "../../problem/problem.ts";
 import { InvalidFields } from "./parse_fields.ts";
 
-/** A position in a body. */
+/** The path of a position in a request body, for error messages. */
 export interface BodyPath {
   /** Like `items.3.title`; empty for the body itself. */
   readonly path: string;
@@ -9,7 +9,7 @@ export interface BodyPath {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Runs `work`; a Problem that it throws names the path. */
+/** Runs `work`; a Problem that it throws names the path in the body. */
 export function within<Result>(bodyPath: BodyPath, work: () => Result): Result {
   try {
     return work();
@@ -18,7 +18,7 @@ export function within<Result>(bodyPath: BodyPath, work: () => Result): Result {
   }
 }
 
-/** The same for asynchronous work. */
+/** Runs asynchronous `work`; a Problem that it throws names the path in the body. */
 export async function withinAsync<Result>(
   bodyPath: BodyPath,
   work: () => Result | Promise<Result>,
@@ -30,7 +30,7 @@ export async function withinAsync<Result>(
   }
 }
 
-/** The same error with the path added. */
+/** The same error with the path in the body added. */
 export function atBodyPath(error: unknown, { path, details }: BodyPath): unknown {
   // The body as a whole needs no path.
   if (path === "") return error;
@@ -46,15 +46,15 @@ export function atBodyPath(error: unknown, { path, details }: BodyPath): unknown
   return new Problem(slug, message, { headers, cause, details: { ...error.details, ...details } });
 }
 
-/** The body as a whole. */
+/** The path of the body as a whole. */
 export const wholeBody: BodyPath = Object.freeze({ path: "", details: Object.freeze({}) });
 
-/** An item of a batch. */
+/** The body path of an item of a batch. */
 export function itemPath(index: number): BodyPath {
   return { path: `items.${index}`, details: { index } };
 }
 
-/** The path of a row embedded under a name like `albums.0`. */
+/** The body path of a row embedded under a name like `albums.0`. */
 export function pathInside({ path, details }: BodyPath, name: string): BodyPath {
   const inner = path === "" ? name : `${path}.${name}`;
   return { path: inner, details: { ...details, path: inner } };

@@ -23,7 +23,7 @@ import { type Included, viewOf } from "../output.ts";
 import { atBodyPath, type BodyPath, withinAsync } from "./body_path.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** Rows to create, and the grants for them. */
+/** The plan to create rows with the rows nested in them, and the grants for them. */
 export interface CreatePlan extends Pick<RelatedGrants, "created" | "related"> {
   readonly body: NestedRows;
   /** For creating rows of the resource itself. */
@@ -32,13 +32,16 @@ export interface CreatePlan extends Pick<RelatedGrants, "created" | "related"> {
   readonly optimisticId: string | null;
 }
 
-/** The rows of the top level, and the rows embedded in them. */
+/** The created rows of the top level, and the created rows nested in them. */
 export interface CreatedRows {
   readonly rows: readonly Row[];
   readonly included: readonly Included[];
 }
 
-/** Runs all before-hooks, then writes all rows in one transaction, after-hooks included. */
+/**
+ * Creates rows with the rows nested in them: runs all before-hooks, then writes all rows in one
+ * transaction, after-hooks included.
+ */
 export async function createNestedRows(
   plan: CreatePlan,
   call: OperationCall<CreatedRows>,

@@ -20,8 +20,8 @@ export function inTransaction<Outcome>(
 }
 
 /**
- * Whether the write of one row is one statement: no row is locked before it, and neither a scope
- * nor an after-hook looks at the result.
+ * Whether the write of one row needs no transaction, being one statement: no row is locked before
+ * it, and neither a scope nor an after-hook looks at the result.
  */
 export function isLoneStatement(
   { grant, resource }: WriteCall,

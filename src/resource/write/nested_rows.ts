@@ -4,7 +4,7 @@ import { noPaths, noResources } from "../read/related_grants.ts";
 import type { BodyPath } from "./body_path.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** A row in the body of a create. */
+/** A row among the nested rows in the body of a create. */
 export interface NestedRow {
   readonly bodyPath: BodyPath;
   /** The values in the body; of a row to find, its key. */
@@ -15,21 +15,24 @@ export interface NestedRow {
   readonly embedded: readonly EmbeddedRows[];
 }
 
-/** A column that takes the value that another row of the body has in `source`. */
+/** A column of a nested row that takes the value that another row of the body has in `source`. */
 export interface ForeignKeySource {
   readonly column: ColumnInfo;
   readonly from: NestedRow;
   readonly source: ColumnInfo;
 }
 
-/** The rows embedded under the name of a relation, in the order of the body. */
+/** The nested rows embedded under the name of a relation, in the order of the body. */
 export interface EmbeddedRows {
   readonly relation: Relation;
   readonly target: Resource;
   readonly rows: readonly NestedRow[];
 }
 
-/** Rows of one table that are created, looked up by key, or inserted into a link table together. */
+/**
+ * A step of nested rows: those of one table that are created, looked up by key, or inserted into a
+ * link table together.
+ */
 export type RowsStep =
   | {
     readonly kind: "create" | "find";
@@ -38,7 +41,7 @@ export type RowsStep =
   }
   | { readonly kind: "link"; readonly table: TableInfo; readonly rows: readonly NestedRow[] };
 
-/** All rows of a body. */
+/** All rows in the body of a create, nested ones included, as steps. */
 export interface NestedRows {
   readonly resource: Resource;
   /** The top level: the row of a create, the items of a batch. */
@@ -49,7 +52,7 @@ export interface NestedRows {
   readonly count: number;
 }
 
-/** The other resources that rows are created of, each with the path of its first row. */
+/** The other resources that nested rows are created of, each with the path of its first row. */
 export function createdResources({ resource, steps }: NestedRows): ReadonlyMap<Resource, BodyPath> {
   if (steps.length === 1) return noPaths;
   const bodyPaths = new Map<Resource, BodyPath>();
@@ -61,7 +64,7 @@ export function createdResources({ resource, steps }: NestedRows): ReadonlyMap<R
   return bodyPaths;
 }
 
-/** The resources in which rows to link are looked up. */
+/** The resources in which nested rows to link are looked up. */
 export function lookedUpResources({ steps }: NestedRows): ReadonlySet<Resource> {
   if (steps.length === 1) return noResources;
   return new Set(steps.flatMap((step) => step.kind === "find" ? [step.resource] : []));

@@ -9,8 +9,8 @@ import { withDefaults } from "./parse_fields.ts";
 import type { Resource } from "../define/resource.ts";
 
 /**
- * The values of a row to insert: those of the client, overridden by generated ones except for the
- * primary key, and the defaults of the other columns. Throws a 422 for a missing value.
+ * The values of a new row to insert: those of the client, overridden by generated ones except for
+ * the primary key, and the defaults of the other columns. Throws a 422 for a missing value.
  */
 export function newRowValues(
   given: ReadonlyMap<ColumnInfo, unknown>,
@@ -26,7 +26,7 @@ export function newRowValues(
   return withDefaults(values, resource);
 }
 
-/** Whether the server can generate the column of any new row. */
+/** Whether the server can generate the column's value for any new row. */
 export function canGenerate(column: ColumnInfo): boolean {
   return !column.notNull || column.default !== null || isOwnKey(column) ||
     column.kind === "timestamp";

@@ -6,13 +6,13 @@ import { kindOf } from "../../schema/kind_of.ts";
 import { type ColumnInfo, isRequired } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** An error in a body: its path, and a message. */
+/** An error in the fields of a body: its path, and a message. */
 export interface FieldError {
   readonly path: string;
   readonly message: string;
 }
 
-/** A body whose fields hold impossible values: a 422 that names each. */
+/** A body whose fields hold impossible values: a 422 that names each field. */
 export class InvalidFields extends Problem {
   /** At least one error. */
   readonly errors: readonly FieldError[];
@@ -35,9 +35,10 @@ const maxErrors = 100;
 const markers: ReadonlySet<string> = new Set(["_etag", "_optimisticId"]);
 
 /**
- * A body → the values of its writable columns. Columns that the client may not write are dropped
- * silently, unknown fields too unless `strictInput`. Embedded rows are refused where only a create
- * takes them: ignoring them would look like success. Throws a 422 that names every error.
+ * Parses the fields of a body to the values of its writable columns. Columns that the client may
+ * not write are dropped silently, unknown fields too unless `strictInput`. Embedded rows are
+ * refused where only a create takes them: ignoring them would look like success. Throws a 422 that
+ * names every error.
  */
 export function parseColumns(body: unknown, resource: Resource): Map<ColumnInfo, unknown> {
   const values = new Map<ColumnInfo, unknown>();
@@ -59,8 +60,8 @@ export function parseColumns(body: unknown, resource: Resource): Map<ColumnInfo,
 }
 
 /**
- * The values with the defaults of the `wanted` columns that they omit. Throws a 422 for a required
- * column that has no default.
+ * The parsed fields with the defaults of the `wanted` columns that they omit. Throws a 422 for a
+ * required column that has no default.
  */
 export function withDefaults(
   values: ReadonlyMap<ColumnInfo, unknown>,
@@ -82,13 +83,18 @@ export function withDefaults(
   return complete;
 }
 
-/** Values as a record by property, for hooks; it omits values that the database will make. */
+/**
+ * Parsed fields as a record by property, for hooks; it omits values that the database will make.
+ */
 export function toRecord(values: ReadonlyMap<ColumnInfo, unknown>): Record<string, unknown> {
   const entries = [...values].filter(([, value]) => value !== databaseDefault);
   return Object.fromEntries(entries.map(([column, value]) => [column.name, value]));
 }
 
-/** The record that a before-hook returned → values. It may set protected columns, but no impossible values. */
+/**
+ * Parses the fields of the record that a before-hook returned to values. It may set protected
+ * columns, but no impossible values.
+ */
 export function parseHookValues(
   data: Readonly<Record<string, unknown>>,
   resource: Resource,
@@ -104,7 +110,10 @@ export function parseHookValues(
   return values;
 }
 
-/** The key of the row that a body names. Throws a 422 for a missing or impossible value. */
+/**
+ * Parses the fields of a body that make the key of its row. Throws a 422 for a missing or
+ * impossible value.
+ */
 export function parseKeyFields(body: object, resource: Resource): Key {
   const values = new Map<ColumnInfo, unknown>();
   const errors: FieldError[] = [];
@@ -120,7 +129,10 @@ export function parseKeyFields(body: object, resource: Resource): Key {
   return [...values.values()];
 }
 
-/** The values without the key, which no update changes. Throws a 422 where they hold another key. */
+/**
+ * The parsed fields without the key, which no update changes. Throws a 422 where they hold another
+ * key.
+ */
 export function withoutKey(
   values: ReadonlyMap<ColumnInfo, unknown>,
   key: Key,
@@ -137,7 +149,7 @@ export function withoutKey(
   return rest;
 }
 
-/** Throws a 400 for a body that is not a JSON object. */
+/** Throws a 400 for a body that is not a JSON object with fields. */
 export function requireObject(body: unknown): object {
   if (typeof body === "object" && body !== null && !Array.isArray(body)) return body;
   throw new Problem("invalid-body", "Cannot use this body: it must be a JSON object");

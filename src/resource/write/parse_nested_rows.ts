@@ -1,7 +1,7 @@
 import { keyId } from "../../plan/key.ts";
 import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { batchTooLarge } from "./read_rows_to_write.ts";
+import { batchTooLarge } from "./batch_items.ts";
 import type {
   EmbeddedRows,
   ForeignKeySource,
@@ -13,7 +13,7 @@ import { InvalidFields, parseColumns, parseKeyFields, requireObject } from "./pa
 import { atBodyPath, type BodyPath, pathInside, within } from "./body_path.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** The part of a body that holds a row, and the sources of the row's foreign keys. */
+/** The part of a body to parse a row from, and the sources of the row's foreign keys. */
 export interface RowSource {
   readonly body: unknown;
   readonly bodyPath: BodyPath;
@@ -21,7 +21,7 @@ export interface RowSource {
 }
 
 /**
- * Parses rows to create, and the rows embedded in them where `nestedWrites` allows it. All rows of
+ * Parses rows to create, and the rows nested in them where `nestedWrites` allows it. All rows of
  * one relation become one step, whatever rows they are embedded in. Throws a 422 that names the
  * path, and a 400 for too many rows.
  */

@@ -3,14 +3,14 @@ import { fetchRows } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import { chunksOf, compareKeys, type Key, keyId, keyOf, keysFilter } from "../../plan/key.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
-import { Problem } from "../../problem/problem.ts";
+import { batchTooLarge } from "./batch_items.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** Rows by {@link keyId}. */
+/** The rows that were read to be written, by {@link keyId}. */
 export type RowsByKey = ReadonlyMap<string, Row>;
 
-/** Which rows to read by key, and which columns. */
+/** Which rows to read by key before they are written, and which columns. */
 export interface KeyedRows {
   readonly keys: readonly Key[];
   readonly where: Filter;
@@ -20,7 +20,7 @@ export interface KeyedRows {
   readonly lock?: true;
 }
 
-/** The rows with these keys that the condition holds for. */
+/** Reads the rows to write that have these keys and that the condition holds for. */
 export async function readByKeys(
   { keys, where, columns, lock }: KeyedRows,
   resource: Resource,
@@ -40,14 +40,14 @@ export async function readByKeys(
   return found;
 }
 
-/** The rows of a batch by filter. */
+/** Which rows a batch by filter reads before it writes them. */
 export interface MatchingRows extends Pick<KeyedRows, "where" | "columns" | "lock"> {
   readonly limit: number;
 }
 
 /**
- * The rows that the condition holds for, in the order of their keys. Throws a 400 when there are
- * more than `limit`; it reads at most one row more.
+ * Reads the rows to write that the condition holds for, in the order of their keys. Throws a 400
+ * when there are more than `limit`; it reads at most one row more.
  */
 export async function readMatching(
   { where, columns, limit, lock }: MatchingRows,
@@ -60,18 +60,12 @@ export async function readMatching(
   return rows;
 }
 
-/** How many keys fit into one statement beside the values of a scope and of a change. */
+/**
+ * How many keys of rows to write fit into one statement, beside the values of a scope and of a
+ * change.
+ */
 export function keysPerStatement({ table, driver }: Resource): number {
   return Math.max(1, Math.floor(driver.dialect.maxValues / 2 / table.primaryKey.length));
-}
-
-/** The refusal of a batch that is too large. */
-export function batchTooLarge(limit: number, what: string): Problem {
-  return new Problem(
-    "batch-limit-exceeded",
-    `Cannot write this batch: ${what} than the ${limit} that are allowed`,
-    { details: { limit } },
-  );
 }
 
 function readPlan(table: TableInfo, columns: readonly ColumnInfo[], where: Filter): ReadPlan {

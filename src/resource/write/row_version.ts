@@ -13,8 +13,8 @@ import type { Row } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
 
 /**
- * The swap half of compare-and-swap: the stored version is still the one of `current`, which was
- * read before; every row where it was not.
+ * The condition that a row still has the version of `current`, which was read before
+ * (compare-and-swap); every row where it was not.
  */
 export function sameVersion(current: Row | null, { etag }: Resource): Filter {
   const field = etag?.versionField ?? etag?.updatedAtField ?? null;
@@ -23,8 +23,9 @@ export function sameVersion(current: Row | null, { etag }: Resource): Filter {
 }
 
 /**
- * The values of an update with the next version, unless they hold one, and the time of update.
- * `current` is the stored row, locked, so that two writers cannot count from the same version.
+ * The values of an update with the row's next version, unless they hold one, and the time of
+ * update. `current` is the stored row, locked, so that two writers cannot count from the same
+ * version.
  */
 export function withNextVersion(
   set: Assignments,
@@ -40,7 +41,10 @@ export function withNextVersion(
   return withUpdateTime(counted, current, resource);
 }
 
-/** With the time of update alone: batches leave the version as it is unless configured. */
+/**
+ * The values of an update with the time of update alone: batches leave the row's version as it is
+ * unless configured.
+ */
 export function withUpdateTime(
   set: Assignments,
   current: Row | null,
@@ -54,7 +58,7 @@ export function withUpdateTime(
   return new Map([...set, [field, moment]]);
 }
 
-/** The next version; null leaves a missing or odd value as it is. */
+/** The next version of a row; null leaves a missing or odd value as it is. */
 export function nextVersion(stored: unknown): unknown {
   if (typeof stored === "number") return Number.isSafeInteger(stored + 1) ? stored + 1 : null;
   if (typeof stored === "bigint") return stored + 1n;

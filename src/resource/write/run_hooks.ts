@@ -6,9 +6,10 @@ import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { HookContext, RowId } from "../define/hooks.ts";
 import type { WriteCall } from "../operation.ts";
+import type { NamedItem } from "./batch_items.ts";
 import { parseHookValues, toRecord, withoutKey } from "./parse_fields.ts";
 
-/** The values of a row to create as the before-hook leaves them. */
+/** Runs the before-hook of a row to create, and gives the values as it leaves them. */
 export async function beforeCreate(
   values: ReadonlyMap<ColumnInfo, unknown>,
   write: WriteCall,
@@ -20,7 +21,10 @@ export async function beforeCreate(
   return parseHookValues(changed ?? data, write.resource);
 }
 
-/** The values of an update as the before-hook leaves them. Throws a 422 where it changes the key. */
+/**
+ * Runs the before-hook of an update, and gives the values as it leaves them. Throws a 422 where it
+ * changes the key.
+ */
 export async function beforeUpdate(
   key: Key,
   values: ReadonlyMap<ColumnInfo, unknown>,
@@ -39,6 +43,13 @@ export async function beforeUpdate(
   const kept = [...values].filter(([, value]) => value === databaseDefault);
   const hooked = new Map([...kept, ...parseHookValues(changed ?? patch, resource)]);
   return withoutKey(hooked, key, resource);
+}
+
+/**
+ * Runs the before-hook of an item of a batch, and gives the item with the values as it leaves them.
+ */
+export async function hookedItem(item: NamedItem, write: WriteCall): Promise<NamedItem> {
+  return { ...item, values: await beforeUpdate(item.key, item.values, write) };
 }
 
 /** Runs the before-hook of a row to delete. */

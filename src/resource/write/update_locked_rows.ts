@@ -15,13 +15,13 @@ import { requireWithinScope } from "./row_target.ts";
 import { afterUpdate } from "./run_hooks.ts";
 import { updateReturning } from "./update_row.ts";
 
-/** The update of a locked row. */
+/** The update of one locked row: its stored state and its new values. */
 export type LockedRowUpdate = LockedRow<ReadonlyMap<ColumnInfo, unknown>>;
 
 /** The update of a locked row that an item of a batch names. */
 export type ItemUpdate = LockedRowUpdate & NamedItem;
 
-/** The columns to read of rows that are then updated together. */
+/** The columns to read of locked rows that are then updated together. */
 export function columnsToUpdate({ table, etag }: Resource): readonly ColumnInfo[] {
   return table.columns.filter((column) =>
     table.primaryKey.includes(column) || column === etag?.versionField ||

@@ -17,9 +17,9 @@ import { sameVersion, withNextVersion } from "./row_version.ts";
 import { afterUpdate } from "./run_hooks.ts";
 
 /**
- * Updates the row that a request names and gives it back. A row that the user may not see is a 404,
- * one outside the scope, before or after the update, a 403, one in another state than expected a
- * 412.
+ * Updates the one row that a request names and gives it back. A row that the user may not see is a
+ * 404, one outside the scope, before or after the update, a 403, one in another state than expected
+ * a 412.
  */
 export async function updateRow(
   target: RowTarget,
@@ -40,7 +40,7 @@ export interface RowUpdate {
   readonly set: Assignments;
 }
 
-/** Updates the row where it still has the version of `current`, and runs the after-hook. */
+/** Updates one row where it still has the version of `current`, and runs the after-hook. */
 export async function updateSameVersion(
   { target, current, where, set }: RowUpdate,
   write: WriteCall,
@@ -59,7 +59,10 @@ export async function updateSameVersion(
   return row;
 }
 
-/** Runs the UPDATE of one row. An update of nothing is allowed: it gives the row as it is. */
+/**
+ * Runs the UPDATE of one row and gives the row back. An update of nothing is allowed: it gives the
+ * row as it is.
+ */
 export async function updateReturning(
   where: Filter,
   set: Assignments,

@@ -6,7 +6,7 @@ import type { OperationCall, ResourceCall } from "../operation.ts";
 import { inTransaction } from "./in_transaction.ts";
 import { type MatchingRows, readByKeys, readMatching } from "./read_rows_to_write.ts";
 
-/** A batch by filter: which rows it writes to, and how. */
+/** A write of all rows that a filter matches: which rows, and how they are written. */
 export interface MatchingWrite<Values> {
   readonly matching: Omit<MatchingRows, "lock">;
   /** The values that each row takes, where no before-hook runs; null for a delete. */
@@ -17,7 +17,10 @@ export interface MatchingWrite<Values> {
   write(rows: readonly LockedRow<Values>[], connection: Connection): Promise<number>;
 }
 
-/** A locked row, as far as it was read, and the values that it shall take. */
+/**
+ * A matching row that is locked for the write, as far as it was read, and the values that it shall
+ * take.
+ */
 export interface LockedRow<Values> {
   readonly current: Row;
   readonly values: Values;
@@ -26,7 +29,7 @@ export interface LockedRow<Values> {
 const maxTries = 3;
 
 /**
- * Runs the before-hooks of the rows that a filter matches, then locks and writes the rows in one
+ * Writes all rows that a filter matches: runs their before-hooks, then locks and writes them in one
  * transaction. Each row is debited, but not inside the transaction: a debit may wait for seconds,
  * and on SQLite all other writes would wait with it. A transaction that finds more rows than are
  * debited changes nothing; the others are debited after it, and it runs again.
