@@ -16,6 +16,20 @@ export interface NonceRange {
   readonly at: number;
 }
 
+/**
+ * Searches a part of a range: the index of a nonce whose hash begins with the required zero bits, at
+ * most 32, or -1.
+ */
+export type Scan = (range: NonceRange, part: RangePart) => number;
+
+/** The part to search, and the difficulty. */
+export interface RangePart {
+  readonly difficulty: number;
+  readonly from: number;
+  /** The index after the part; a multiple of four, like `from`. */
+  readonly to: number;
+}
+
 /** The number of nonces in a range. */
 export const rangeSize = 65_536;
 
@@ -54,6 +68,11 @@ export function varyingWord(index: number): number {
 
 /** `aaaa`. */
 export const firstWord = 0x61616161;
+
+/** The bits of the first word of the digest that must be zero. */
+export function zeroBits(difficulty: number): number {
+  return difficulty === 0 ? 0 : -1 << (32 - difficulty);
+}
 
 const wordBytes = 4;
 

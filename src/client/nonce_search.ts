@@ -1,7 +1,7 @@
-import { hasLeadingZeroBits } from "../protocol/proof_of_work.ts";
+import { hasLeadingZeroBits } from "../protocol/pow_protocol.ts";
 import { createSha256 } from "../protocol/sha256.ts";
-import { nonceAt, nonceRange, rangeSize } from "./nonce_range.ts";
-import { createPlainScan, type Scan } from "./plain_scan.ts";
+import { nonceAt, nonceRange, rangeSize, type Scan } from "./nonce_range.ts";
+import { createPlainScan } from "./plain_scan.ts";
 
 /** A challenge, from the headers of a 428. */
 export interface Challenge {

@@ -1,5 +1,4 @@
-import type { NonceRange } from "./nonce_range.ts";
-import { type Scan, zeroBits } from "./plain_scan.ts";
+import { type NonceRange, type Scan, zeroBits } from "./nonce_range.ts";
 import { simdMemory, simdModule } from "./simd_wasm_module.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { User } from "../auth/user.ts";
 import type { IdempotentAdmission } from "../idempotency/answer_once.ts";
 import { Problem } from "../problem/problem.ts";
-import { powHeaders } from "../protocol/proof_of_work.ts";
+import { powHeaders } from "../protocol/pow_protocol.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { type MaybePromise, then } from "../runtime/maybe_promise.ts";
 import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";

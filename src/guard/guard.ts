@@ -10,6 +10,7 @@ import { BucketStore } from "./budget/bucket_store.ts";
 import { createProofOfWork, type ProofOfWork } from "./pow/proof_of_work.ts";
 import {
   type OperationProtection,
+  type ProcedureProtectionOptions,
   type ProtectedResource,
   resolveProcedureProtection,
   resolveProtections,
@@ -36,9 +37,6 @@ export interface Guard {
   /** Returns leased tokens to the store, which must still be open. */
   close(): Promise<void>;
 }
-
-/** The protection of one procedure beside the limits of its resource. */
-export type ProcedureProtectionOptions = Parameters<typeof resolveProcedureProtection>[0];
 
 /** What {@link createGuard} needs. */
 export interface GuardOptions {

@@ -58,9 +58,15 @@ export function resolveProtections(
   }));
 }
 
+/** The protection of one procedure beside the limits of its resource. */
+export interface ProcedureProtectionOptions {
+  readonly cost?: number | undefined;
+  readonly pow?: ProtectionOptions["pow"];
+}
+
 /** Resolves the protection of one procedure, which has its own cost and gate. */
 export function resolveProcedureProtection(
-  own: { readonly cost?: number | undefined; readonly pow?: ProtectionOptions["pow"] },
+  own: ProcedureProtectionOptions,
   { rateLimit, overflow }: ProtectionOptions,
   target: ProtectedResource,
   context: ProtectionContext,

@@ -1,4 +1,4 @@
-import { hasLeadingZeroBits, maxNonceLength, powHeaders } from "../../protocol/proof_of_work.ts";
+import { hasLeadingZeroBits, maxNonceLength, powHeaders } from "../../protocol/pow_protocol.ts";
 import { createSha256 } from "../../protocol/sha256.ts";
 import type { PowRefusal } from "../../runtime/observation.ts";
 import type { Clock } from "../../runtime/runtime.ts";

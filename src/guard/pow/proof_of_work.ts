@@ -1,5 +1,5 @@
 import { Problem } from "../../problem/problem.ts";
-import { powAlgorithm, powHeaders } from "../../protocol/proof_of_work.ts";
+import { powAlgorithm, powHeaders } from "../../protocol/pow_protocol.ts";
 import { boundedMap } from "../../runtime/bounded_map.ts";
 import { claimOnce } from "../../kv/claim_once.ts";
 import type { KeyValue } from "../../kv/key_value.ts";
