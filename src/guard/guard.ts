@@ -19,7 +19,7 @@ import type { ProtectionOptions, RateLimitOptions } from "./resource_protection_
 import { RateLimiter } from "./budget/rate_limiter.ts";
 import type { GuardedRequest } from "./guarded_request.ts";
 
-/** Protects the operations of a service. */
+/** The guard of an app, which protects its operations against abuse. */
 export interface Guard {
   /** The protections of a resource's operations; an access without protection is absent. */
   protect(
@@ -38,7 +38,7 @@ export interface Guard {
   close(): Promise<void>;
 }
 
-/** What {@link createGuard} needs. */
+/** What the guard of an app works with. */
 export interface GuardOptions {
   readonly abuse: ResolvedAbuseProtection;
   /** Opened only once there is something to store. */
