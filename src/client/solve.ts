@@ -14,10 +14,10 @@ export interface SolveOptions {
 }
 
 /**
- * Solves a challenge of proof of work in the client: finds a nonce for which `sha256(token + ":" +
- * nonce)` begins with so many zero bits. It searches with workers and vectors where they are
- * available, and does not block this thread. Throws a RangeError for a difficulty over 32, which no
- * client solves in time.
+ * Solves a challenge of proof of work in the client: finds a nonce for which
+ * `sha256(token + ":" + nonce)` begins with so many zero bits. It searches with workers and vectors
+ * where they are available, and does not block this thread. Throws a RangeError for a difficulty
+ * over 32, which no client solves in time.
  */
 export async function solve(challenge: Challenge, options: SolveOptions = {}): Promise<string> {
   const { token, difficulty } = challenge;

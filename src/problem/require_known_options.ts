@@ -2,8 +2,8 @@ import { nearestName } from "./nearest_name.ts";
 
 /**
  * Requires that all given options are known, and refuses one that does not exist: a misspelt one
- * would silently have its default. `subject` begins the message, e.g. `Cannot serve "notes":
- * fields`.
+ * would silently have its default. `subject` begins the message, e.g.
+ * `Cannot serve "notes": fields`.
  */
 export function requireKnownOptions(
   given: object,

@@ -1,7 +1,7 @@
 import type { Runtime } from "./runtime.ts";
 
 /**
- * A delay with jitter, a random number between two, so that clients that arrived together do not
+ * A delay with jitter, random between two limits, so that clients that arrived together do not
  * return together.
  */
 export function jitteredBetween(
