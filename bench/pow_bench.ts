@@ -10,7 +10,7 @@ import { createPlainScan } from "../src/client/plain_scan.ts";
 import { compileSearch, createSimdScan } from "../src/client/simd_scan.ts";
 import { solve } from "../src/client/solve.ts";
 import { createProofOfWork } from "../src/guard/pow/proof_of_work.ts";
-import { powHeaders } from "../src/protocol/proof_of_work.ts";
+import { powHeaders } from "../src/protocol/pow_protocol.ts";
 import { compress, createSha256 } from "../src/protocol/sha256.ts";
 import { createMemoryKeyValue } from "../src/kv/memory_key_value.ts";
 import { systemRuntime } from "../src/runtime/system_runtime.ts";

@@ -42,7 +42,7 @@ import { createResponder, type Responder } from "./service/responder.ts";
 import { type ServiceRoutes, serviceRoutes } from "./service/service_routes.ts";
 import { type AnswerRequest, createMiddlewareChain } from "./service/middleware_chain.ts";
 
-/** An assembled service without a listener. */
+/** The assembled app of a service, without a listener. */
 export interface App {
   /** Answers one request; never rejects. `info` says where it came from. */
   fetch(request: Request, info?: RequestInfo): Promise<Response>;
@@ -54,7 +54,10 @@ export interface App {
   readonly resources: readonly ResourceSummary[];
 }
 
-/** What a listener knows of a connection; `Deno.ServeHandlerInfo` is one. */
+/**
+ * What the app is given beside a request: facts of its connection, as a `Deno.serve` handler
+ * receives them.
+ */
 export interface RequestInfo {
   /** The address of the socket at the other end. */
   readonly remoteAddr?: { readonly transport?: string; readonly hostname?: string } | undefined;
@@ -66,8 +69,8 @@ export interface RequestInfo {
 }
 
 /**
- * Assembles the service: the one place where its parts meet. Throws a plain Error that names the
- * option at fault.
+ * Assembles the app from its configuration: the one place where all parts of the service meet.
+ * Throws a plain Error that names the option at fault.
  *
  * @example
  * ```ts

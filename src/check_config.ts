@@ -8,8 +8,9 @@ import type { ListenOptions } from "./listener.ts";
 import { tableInfoKey } from "./schema/table_like.ts";
 
 /**
- * Refuses what the types refuse, for programs in JavaScript and unchecked values: one sentence that
- * names the option. What the values mean is checked where they are resolved.
+ * Checks the configuration of an app for what its types refuse, for programs in JavaScript and
+ * unchecked values: one sentence that names the option. What the values mean is checked where they
+ * are resolved.
  */
 export function checkConfig(config: AppConfig): void {
   requireKnownOptions(config, knownOptions, "Cannot start: the service");

@@ -9,7 +9,7 @@ import type { CorsOptions } from "./service/cors.ts";
 import type { Middleware, Router } from "./service/middleware.ts";
 import type { SecurityHeaders } from "./service/responder.ts";
 
-/** Every option of an app. */
+/** The configuration of an app: every option of it. */
 export interface AppConfig {
   /** The database of every resource without `db`. */
   readonly db: Database;
@@ -59,7 +59,10 @@ export interface AppConfig {
   readonly runtime?: Runtime | undefined;
 }
 
-/** How many live streams may be open at once in one process; one more is a 429. */
+/**
+ * The app's configuration of live streams: how many may be open at once in one process; one more is
+ * a 429.
+ */
 export interface SubscribeOptions {
   /** Of one user, 10 unless set. */
   readonly maxPerUser?: number | undefined;
@@ -67,7 +70,7 @@ export interface SubscribeOptions {
   readonly maxPerAddress?: number | undefined;
 }
 
-/** How users log in and are identified. */
+/** The app's configuration of authentication: how users log in and are identified. */
 export interface AuthOptions {
   /** Mounted at `{basePath}/auth`; any Hono app. */
   readonly routes?: Router | undefined;
@@ -75,7 +78,7 @@ export interface AuthOptions {
   readonly middleware?: Middleware | undefined;
 }
 
-/** An app and where it listens. */
+/** The configuration of a service: that of its app, and the address and port it listens on. */
 export interface ServiceConfig extends AppConfig {
   /** 8000 unless set; 0 takes a free port. */
   readonly port?: number | undefined;

@@ -11,7 +11,7 @@ export interface Listenable {
   close(): Promise<void>;
 }
 
-/** Where to listen. */
+/** Where a listener accepts connections, and how it stops. */
 export interface ListenOptions {
   /** 8000 by default; 0 takes a free one. */
   readonly port?: number | undefined;
@@ -36,9 +36,9 @@ export interface Server {
 }
 
 /**
- * Serves `app`, and listens again when the listener fails: `Deno.serve` ends for good when the
- * process runs out of file descriptors, which any client can cause with idle connections. Throws an
- * Error with the reason when the first attempt fails, e.g. because the port is taken.
+ * Starts a listener that serves `app`, and listens again when it fails: `Deno.serve` ends for good
+ * when the process runs out of file descriptors, which any client can cause with idle connections.
+ * Throws an Error with the reason when the first attempt fails, e.g. because the port is taken.
  */
 export function listen(app: Listenable, options: ListenOptions, runtime: Runtime): Server {
   const { port: wanted = 8000, host = "127.0.0.1", onListen, stopDeadlineMs = 10_000 } = options;
@@ -91,7 +91,7 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
   return server;
 }
 
-/** `http://127.0.0.1:8000`, `http://[::1]:8000`. */
+/** The URL of a listener: `http://127.0.0.1:8000`, `http://[::1]:8000`. */
 export function urlOf(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

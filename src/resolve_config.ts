@@ -16,7 +16,7 @@ import { corsMiddleware } from "./service/cors.ts";
 import type { Middleware } from "./service/middleware.ts";
 import type { SecurityHeaders } from "./service/responder.ts";
 
-/** An app's options, every default resolved. */
+/** The configuration of an app with every default resolved. */
 export interface ResolvedConfig {
   readonly basePath: string;
   readonly secrets: readonly string[];
@@ -33,7 +33,10 @@ export interface ResolvedConfig {
   readonly subscribe: StreamQuotaLimits;
 }
 
-/** Checks the options once, at start. Throws a plain Error that names the option at fault. */
+/**
+ * Resolves the configuration of an app: checks its options and sets the defaults, once, at start.
+ * Throws a plain Error that names the option at fault.
+ */
 export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConfig {
   checkConfig(config);
   const {

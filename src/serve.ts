@@ -5,13 +5,15 @@ import { consoleObserver } from "./runtime/console_observer.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
 
-/** The options of an app, of its listener, and of its stop. */
+/**
+ * The configuration to serve an app with: its options, and those of its listener and of its stop.
+ */
 export interface ServeConfig extends ServiceConfig, ListenOptions {}
 
 /**
- * Creates the app, listens, and manages the process: a SIGTERM or SIGINT stops it gracefully, a
- * second one at once, and an unhandled rejection is observed instead of ending the process.
- * Throws a plain Error when an option is wrong or the port is taken.
+ * Serves an app: creates it, listens, and manages the process, in which a SIGTERM or SIGINT stops
+ * it gracefully, a second one at once, and an unhandled rejection is observed instead of ending the
+ * process. Throws a plain Error when an option is wrong or the port is taken.
  *
  * @example
  * ```ts
@@ -36,7 +38,7 @@ export async function serve(config: ServeConfig): Promise<Server> {
   return await serveApp(app, config, runtime);
 }
 
-/** As {@link serve}, for an app that exists; closes the app when it cannot listen. */
+/** Serves an app that exists as {@link serve} does; closes the app when it cannot listen. */
 export async function serveApp(
   app: App,
   options: ListenOptions,

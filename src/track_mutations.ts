@@ -6,11 +6,11 @@ import type { Database } from "./db/open_database.ts";
 import { setUpChangeLog } from "./db/changes/set_up_change_log.ts";
 
 /**
- * Makes the database record every change of the tables, whichever program makes it: a custom route,
- * a script, another program. Recorded changes reach the subscribers of every process that serves
- * the database. Does nothing for tables that are recorded already. Accepts tables of
- * {@link Database.introspect}, too: call it before `createApp`, which otherwise records only the
- * writes of its own requests there.
+ * Tracks mutations: makes the database record every change of the tables, whichever program makes
+ * it: a custom route, a script, another program. Recorded changes reach the subscribers of every
+ * process that serves the database. Does nothing for tables that are recorded already. Accepts
+ * tables of {@link Database.introspect}, too: call it before `createApp`, which otherwise records
+ * only the writes of its own requests there.
  *
  * @example
  * ```ts

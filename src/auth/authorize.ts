@@ -5,7 +5,10 @@ import type { User } from "./user.ts";
 
 declare const granted: unique symbol;
 
-/** The right to access some rows. Only {@link authorize} makes one, and every plan needs one. */
+/**
+ * The grant of an authorized access: the right to access some rows. Only {@link authorize} makes
+ * one, and every plan needs one.
+ */
 export interface Grant {
   readonly [granted]: true;
   readonly access: Access;
@@ -17,9 +20,10 @@ export interface Grant {
 }
 
 /**
- * Denies by default. `public` comes first and grants every row; then the caller must be a user (401,
- * and the scope does not run); then the scope decides, and without one or with `none()` it is a 403.
- * An error of a scope propagates, so that it ends the request without a grant.
+ * Authorizes an access to rows, which is denied by default. `public` comes first and grants every
+ * row; then the caller must be a user (401, and the scope does not run); then the scope decides,
+ * and without one or with `none()` it is a 403. An error of a scope propagates, so that it ends the
+ * request without a grant.
  */
 export function authorize(
   access: Access,
@@ -44,8 +48,8 @@ async function authorizeUser(
 }
 
 /**
- * Throws a 401 where a user is required, and a 403 where no user has access: before the body is
- * read. Which rows the user may access is decided by {@link authorize}.
+ * Authorizes an access before the body is read: throws a 401 where a user is required, and a 403
+ * where no user has access. Which rows the user may access is decided by {@link authorize}.
  */
 export function requireAccess(access: Access, user: User | null, policy: AccessPolicy): void {
   if (policy.public.has(access)) return;
@@ -53,7 +57,10 @@ export function requireAccess(access: Access, user: User | null, policy: AccessP
   if (!policy.scopes.has(access)) throw forbidden(access);
 }
 
-/** The caller, or a 401. `action` completes "Cannot …". */
+/**
+ * Authorizes a request that only needs some user: returns the caller, or throws a 401. `action`
+ * completes "Cannot …".
+ */
 export function requireUser(action: string, user: User | null): User {
   if (user !== null) return user;
   throw new Problem("unauthorized", `Cannot ${action}: this needs a user`);

@@ -2,7 +2,7 @@ import type { Filter } from "../filter/filter.ts";
 import type { FilterText } from "../filter/builders.ts";
 import type { User } from "./user.ts";
 
-/** What an operation does with rows. */
+/** The kinds of access that scopes grant: what an operation does with rows. */
 export type Access = "read" | "create" | "update" | "delete" | "subscribe";
 
 /**
@@ -12,17 +12,19 @@ export type Access = "read" | "create" | "update" | "delete" | "subscribe";
 export type ScopeResult = Filter | FilterText | ScopeText;
 
 /**
- * Filter text that was concatenated. An empty one denies, and so does a comparison with `undefined`
- * or `null`; all else in it is parsed as syntax, values of users included.
+ * A scope's filter as text that was concatenated. An empty one denies, and so does a comparison
+ * with `undefined` or `null`; all else in it is parsed as syntax, values of users included.
  *
  * @deprecated Use `eq` and the other builders, or `rsql`: a value can never become syntax there.
  */
 export type ScopeText = string;
 
-/** Which rows a user may access. Called only with a user; an error denies. */
+/** A scope: which rows a user may access. Called only with a user; an error denies. */
 export type ScopeFunction<U extends User = User> = (user: U) => ScopeResult | Promise<ScopeResult>;
 
-/** Who may do what with a resource's rows. An access that is not named is denied. */
+/**
+ * The scopes of a resource: who may do what with its rows. An access that is not named is denied.
+ */
 export interface ScopeOptions<U extends User = User> {
   /** Opens reading, subscribing, or with `true` both, to all callers. Writes are never public. */
   readonly public?: boolean | { readonly read?: boolean; readonly subscribe?: boolean } | undefined;
@@ -38,7 +40,7 @@ export interface ScopeOptions<U extends User = User> {
   readonly subscribe?: ScopeFunction<U> | undefined;
 }
 
-/** The scopes of one resource, resolved. */
+/** The resolved scopes of one resource, and which accesses are public. */
 export interface AccessPolicy {
   readonly public: ReadonlySet<Access>;
   readonly scopes: ReadonlyMap<Access, ScopeFunction>;
@@ -46,7 +48,10 @@ export interface AccessPolicy {
   resolve(result: ScopeResult): Filter;
 }
 
-/** Checks the options once, at start. Throws a plain Error for an access that cannot be public. */
+/**
+ * Checks the scopes of a resource and the accesses that are public, once, at start. Throws a plain
+ * Error for an access that cannot be public.
+ */
 export function resolveScopes(options: ScopeOptions): Pick<AccessPolicy, "public" | "scopes"> {
   const granted = new Set<Access>();
   if (options.public === true) granted.add("read").add("subscribe");

@@ -15,8 +15,8 @@ export interface User {
 }
 
 /**
- * Parses users, and observes once that one has a numeric id: such a caller is anonymous, and nothing
- * else would report why.
+ * Makes the parser of users, which observes once that one has a numeric id: such a caller is
+ * anonymous, and nothing else would report why.
  */
 export function createUserParser(observe: Observer): (value: unknown) => User | null {
   let isObserved = false;
@@ -32,7 +32,7 @@ export function createUserParser(observe: Observer): (value: unknown) => User | 
   };
 }
 
-/** The value that a middleware set as `user` → the user, or null for an anonymous caller. */
+/** Parses the user that a middleware set; null for an anonymous caller. */
 export function parseUser(value: unknown): User | null {
   if (typeof value !== "object" || value === null || !("id" in value)) return null;
   if (typeof value.id !== "string" || value.id === "") return null;

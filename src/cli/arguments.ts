@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { nearestName } from "../problem/nearest_name.ts";
 
-/** A parsed command line. */
+/** A command, as parsed from the arguments of the command line. */
 export type Command =
   | { readonly kind: "help" }
   | { readonly kind: "version" }
@@ -9,7 +9,10 @@ export type Command =
   /** Invalid arguments; `message` says which, and what to write instead. */
   | { readonly kind: "misused"; readonly message: string };
 
-/** Serves a database, a configuration file, or else the one in the folder or the demonstration. */
+/**
+ * The arguments of the command that serves a database, a configuration file, or else the one in the
+ * folder or the demonstration.
+ */
 export interface ServeCommand {
   readonly kind: "serve";
   /** A file or a URL of a database, or null. */
@@ -58,7 +61,7 @@ const options = {
   version: { type: "boolean", short: "v" },
 } as const;
 
-/** What `--help` prints. */
+/** The description of the arguments of the command line, which `--help` prints. */
 export const helpText: string = `resource-api: a complete HTTP API from database tables
 
 Usage:

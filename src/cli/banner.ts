@@ -1,7 +1,7 @@
 import { urlOf } from "../listener.ts";
 import type { CliRights } from "./cli_rights.ts";
 
-/** What the banner shows. */
+/** The facts that the banner shows at the start of the command line. */
 export interface BannerFacts {
   readonly version: string;
   /** Completes "Serving …", e.g. `shop.db, read-only`. */
@@ -16,7 +16,10 @@ export interface BannerFacts {
   readonly example: string;
 }
 
-/** The first output: what is served and where, the token, and an example command that works. */
+/**
+ * The banner, which is the first output of the command line: what is served and where, the token,
+ * and an example command that works.
+ */
 export function banner(facts: BannerFacts): string {
   const url = urlOf(reachableHost(facts.host), facts.port);
   const { paths, rights } = facts;
@@ -62,7 +65,10 @@ function exampleCommand(url: string, rights: CliRights | null): string {
   return `curl -g${header} ${shellQuote(url)}`;
 }
 
-/** In every POSIX shell, all characters but the quote itself are literal in single quotes. */
+/**
+ * Quotes a text for the example command of the banner: in every POSIX shell, all characters but the
+ * quote itself are literal in single quotes.
+ */
 export function shellQuote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -3,7 +3,7 @@ import { timingSafeEqual } from "node:crypto";
 import { isLoopback } from "../protocol/loopback.ts";
 import type { Random } from "../runtime/runtime.ts";
 
-/** The access to tables that are served without a configuration file. */
+/** The rights of callers where the command line serves tables without a configuration file. */
 export interface CliRights {
   /** The bearer token of this process, or null where no request needs one. */
   readonly token: string | null;
@@ -14,7 +14,7 @@ export interface CliRights {
   readonly writable: boolean;
 }
 
-/** What {@link CliRights} depend on. */
+/** The options of the command line that the callers' rights depend on. */
 export interface CliRightsOptions {
   readonly host: string;
   /** Whether reads are open on every address. */
@@ -23,8 +23,9 @@ export interface CliRightsOptions {
 }
 
 /**
- * Reads are open where only this machine can connect. On any other address they need the token,
- * unless `public` opens them. Writes always need it.
+ * Decides the rights of callers at the command line's service: reads are open where only this
+ * machine can connect. On any other address they need the token, unless `public` opens them. Writes
+ * always need it.
  */
 export function decideCliRights(facts: CliRightsOptions, random: Random): CliRights {
   const localOnly = !facts.public && isLoopback(facts.host);
@@ -33,10 +34,15 @@ export function decideCliRights(facts: CliRightsOptions, random: Random): CliRig
   return { token, readsNeedToken, localOnly, writable: facts.writable };
 }
 
-/** How the `Authorization` header of a request compares with the token. */
+/**
+ * How the `Authorization` header of a request compares with the token of the command line's rights.
+ */
 export type TokenCheck = "absent" | "right" | "wrong";
 
-/** Compares the bearer token of a request with the printed one, in constant time. */
+/**
+ * Compares the bearer token of a request with the one of the command line's rights, in constant
+ * time.
+ */
 export function checkToken(authorization: string | undefined, token: string): TokenCheck {
   if (authorization === undefined) return "absent";
   const presented = /^Bearer +([^ ]+) *$/i.exec(authorization)?.[1];

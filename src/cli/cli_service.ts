@@ -6,7 +6,7 @@ import type { ResourceOptions } from "../resource/define/resource_options.ts";
 import type { Middleware, MiddlewareContext } from "../service/middleware.ts";
 import { checkToken, type CliRights } from "./cli_rights.ts";
 
-/** What the command line serves, and how the banner describes it. */
+/** The service that a run of the command line starts, and how the banner describes it. */
 export interface CliService {
   readonly config: ServiceConfig;
   /** Completes "Serving …", e.g. `shop.db, read-only`. */
@@ -17,7 +17,10 @@ export interface CliService {
   readonly exampleQuery: string;
 }
 
-/** The options that all resources share without a configuration file. */
+/**
+ * The options of all resources in a service that the command line starts without a configuration
+ * file.
+ */
 export function resourceOptionsFor(
   rights: CliRights,
 ): Pick<ResourceOptions<unknown>, "auth" | "capabilities" | "strictInput"> {
@@ -43,7 +46,10 @@ export function resourceOptionsFor(
   };
 }
 
-/** Refuses writes to a read-only database with the option that would allow them. */
+/**
+ * The middleware of the command line's service that refuses writes to a read-only database, and
+ * names the option that would allow them.
+ */
 export async function refuseWrites(
   context: MiddlewareContext,
   next: () => Promise<void>,
@@ -61,7 +67,10 @@ export async function refuseWrites(
 
 const writingMethods: ReadonlySet<string> = new Set(["POST", "PATCH", "PUT", "DELETE"]);
 
-/** Identifies the operator, who started the process, by the printed token. */
+/**
+ * The middleware of the command line's service that identifies the operator, who started the
+ * process, by the printed token.
+ */
 export function tokenAuth(rights: CliRights): AuthOptions | undefined {
   const { token, readsNeedToken } = rights;
   if (token === null) return undefined;

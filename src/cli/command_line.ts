@@ -2,16 +2,18 @@ import { unreachable } from "../problem/unreachable.ts";
 import { type Command, helpText, parseArguments } from "./arguments.ts";
 import { restartWithKv } from "./restart_with_kv.ts";
 
-/** The exit codes of the process: stopped, failed at run time, invalid arguments. */
+/** The exit codes of the command line: stopped, failed at run time, invalid arguments. */
 export const exitCodes = { stopped: 0, failed: 1, misused: 2 } as const;
 
-/** The running program: its version, and the URL of its main module. */
+/**
+ * The program that was started at the command line: its version, and the URL of its main module.
+ */
 export interface Program {
   readonly version: string;
   readonly url: string;
 }
 
-/** Runs the command of the arguments; returns the exit code. */
+/** Runs the command line: the command of the arguments; returns the exit code. */
 export async function runCommandLine(args: readonly string[], program: Program): Promise<number> {
   const command: Command = parseArguments(args);
   switch (command.kind) {

@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import type { ServiceConfig } from "../config.ts";
 import { pathExists } from "./path_exists.ts";
 
-/** The path of the configuration in the current folder, or null when there is none. */
+/** The path of the configuration file in the current folder, or null when there is none. */
 export async function findConfiguration(): Promise<string | null> {
   if (await pathExists(typescriptName)) return typescriptName;
   for (const name of yamlNames) {

@@ -4,10 +4,10 @@ import type { Middleware } from "../service/middleware.ts";
 import { checkToken, type CliRights } from "./cli_rights.ts";
 
 /**
- * Where only this machine may send requests, refuses a request to a name other than a loopback one,
- * unless it has the token. A page on the web can point its own name to the loopback (DNS rebinding):
- * for a browser, this service then has the origin of the page, which may read all that programs on
- * this machine may read. The Host of such a request is the page's name.
+ * Guards against DNS rebinding where only this machine may send requests: a request to a name other
+ * than a loopback one needs the token. A page on the web can point its own name to the loopback
+ * (DNS rebinding): for a browser, this service then has the origin of the page, which may read all
+ * that programs on this machine may read. The Host of such a request is the page's name.
  */
 export function dnsRebindingGuard({ localOnly, token }: CliRights): readonly Middleware[] {
   if (!localOnly) return [];

@@ -12,7 +12,9 @@ import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 import { exitWithParent } from "./restart_with_kv.ts";
 import type { CliService } from "./cli_service.ts";
 
-/** Serves until the process receives a signal to stop; returns the exit code. */
+/**
+ * Runs the command that serves, until the process receives a signal to stop; returns the exit code.
+ */
 export async function runServeCommand(command: ServeCommand, version: string): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   exitWithParent(runtime.clock);

@@ -9,8 +9,9 @@ import { dnsRebindingGuard } from "./dns_rebinding_guard.ts";
 import { type CliService, refuseWrites, resourceOptionsFor, tokenAuth } from "./cli_service.ts";
 
 /**
- * Serves every table of an existing database. Without `writable` the database is opened read-only.
- * Throws an Error of one sentence when no table can be served.
+ * Serves every table of an existing database from the command line, without a configuration file.
+ * Without `writable` the database is opened read-only. Throws an Error of one sentence when no
+ * table can be served.
  */
 export async function serveDatabase(
   place: string,

@@ -9,7 +9,10 @@ import type { CliRights } from "./cli_rights.ts";
 import { dnsRebindingGuard } from "./dns_rebinding_guard.ts";
 import { type CliService, resourceOptionsFor, tokenAuth } from "./cli_service.ts";
 
-/** Serves a reading club: four related tables with rows, in memory until the process ends. */
+/**
+ * Serves the demonstration of the command line, a reading club: four related tables with rows, in
+ * memory until the process ends.
+ */
 export async function serveDemonstration(rights: CliRights, runtime: Runtime): Promise<CliService> {
   const db = await openDatabase("sqlite::memory:", { observe: runtime.observe });
   await db.createTables([authors, books, members, loans]);

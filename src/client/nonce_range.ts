@@ -2,8 +2,8 @@ import { base64urlLetters } from "../protocol/base64url.ts";
 import { blockBytes, type Midstate, midstateAfter } from "../protocol/sha256.ts";
 
 /**
- * 65,536 nonces that differ in their last four characters only. These are one word of the last
- * block: the rest of the hash is computed once for the whole range.
+ * A range of 65,536 nonces that differ in their last four characters only. These are one word of
+ * the last block: the rest of the hash is computed once for the whole range.
  */
 export interface NonceRange {
   /** The common beginning of the nonces. */
@@ -16,10 +16,24 @@ export interface NonceRange {
   readonly at: number;
 }
 
+/**
+ * A scan of a part of a nonce range: the index of a nonce whose hash begins with the required zero
+ * bits, at most 32, or -1.
+ */
+export type Scan = (range: NonceRange, part: RangePart) => number;
+
+/** The part of a nonce range to scan, and the difficulty. */
+export interface RangePart {
+  readonly difficulty: number;
+  readonly from: number;
+  /** The index after the part; a multiple of four, like `from`. */
+  readonly to: number;
+}
+
 /** The number of nonces in a range. */
 export const rangeSize = 65_536;
 
-/** One of the ranges of a token; other counters give other nonces. */
+/** Makes a range of nonces for a token; other counters give other nonces. */
 export function nonceRange(token: string, counter: number): NonceRange {
   const start = token.length + 1;
   // Three characters suffice for 2^34 nonces; longer searches are rare.
@@ -39,21 +53,29 @@ export function nonceRange(token: string, counter: number): NonceRange {
   };
 }
 
-/** The nonce at this index of the range. */
+/** The nonce at this index of a nonce range. */
 export function nonceAt(range: NonceRange, index: number): string {
   const word = varyingWord(index);
   return range.prefix +
     String.fromCharCode(word >>> 24, word >>> 16 & 255, word >>> 8 & 255, word & 255);
 }
 
-/** The four characters, `aaaa` to `pppp`: one for each four bits of the index. */
+/**
+ * The word that varies within a nonce range: four characters, `aaaa` to `pppp`, one for each four
+ * bits of the index.
+ */
 export function varyingWord(index: number): number {
   return firstWord +
     ((index & 0xf000) << 12 | (index & 0xf00) << 8 | (index & 0xf0) << 4 | index & 0xf);
 }
 
-/** `aaaa`. */
+/** The varying word of the first nonce of a range: `aaaa`. */
 export const firstWord = 0x61616161;
+
+/** The bits that must be zero in the first word of the digest, for scans of a nonce range. */
+export function zeroBits(difficulty: number): number {
+  return difficulty === 0 ? 0 : -1 << (32 - difficulty);
+}
 
 const wordBytes = 4;
 

@@ -1,9 +1,9 @@
-import { hasLeadingZeroBits } from "../protocol/proof_of_work.ts";
+import { hasLeadingZeroBits } from "../protocol/pow_protocol.ts";
 import { createSha256 } from "../protocol/sha256.ts";
-import { nonceAt, nonceRange, rangeSize } from "./nonce_range.ts";
-import { createPlainScan, type Scan } from "./plain_scan.ts";
+import { nonceAt, nonceRange, rangeSize, type Scan } from "./nonce_range.ts";
+import { createPlainScan } from "./plain_scan.ts";
 
-/** A challenge, from the headers of a 428. */
+/** The challenge that a nonce search solves, from the headers of a 428. */
 export interface Challenge {
   /** `Service-PoW-Challenge`. */
   readonly token: string;
@@ -11,7 +11,7 @@ export interface Challenge {
   readonly difficulty: number;
 }
 
-/** The state of one search, to which this thread and the workers contribute. */
+/** The state of one nonce search, to which this thread and the workers contribute. */
 export interface NonceSearch {
   /** The nonce, once it is found. */
   found(): string | null;
@@ -28,13 +28,13 @@ export interface NonceSearch {
   wake(): void;
 }
 
-/** A faster {@link Scan}, for ranges whose word `at` varies. */
+/** A faster {@link Scan} for a nonce search, for ranges whose word `at` varies. */
 export interface FastScan {
   readonly at: number;
   readonly scan: Scan;
 }
 
-/** Starts a search. */
+/** Starts a nonce search. */
 export function createNonceSearch(
   { token, difficulty }: Challenge,
   fast: FastScan | null,

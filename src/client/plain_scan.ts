@@ -1,24 +1,5 @@
 import { compress, scheduleWords } from "../protocol/sha256.ts";
-import { type NonceRange, varyingWord } from "./nonce_range.ts";
-
-/**
- * Searches a part of a range: the index of a nonce whose hash begins with the required zero bits, at
- * most 32, or -1.
- */
-export type Scan = (range: NonceRange, part: RangePart) => number;
-
-/** The part to search, and the difficulty. */
-export interface RangePart {
-  readonly difficulty: number;
-  readonly from: number;
-  /** The index after the part; a multiple of four, like `from`. */
-  readonly to: number;
-}
-
-/** The bits of the first word of the digest that must be zero. */
-export function zeroBits(difficulty: number): number {
-  return difficulty === 0 ? 0 : -1 << (32 - difficulty);
-}
+import { type Scan, varyingWord, zeroBits } from "./nonce_range.ts";
 
 /** Makes a {@link Scan} in plain TypeScript, for clients without WebAssembly vectors. */
 export function createPlainScan(): Scan {

@@ -1,7 +1,7 @@
 import { nonceRange, rangeSize } from "./nonce_range.ts";
 import { searchInput } from "./simd_scan.ts";
 
-/** Workers that search, each in its own ranges. */
+/** The workers that search for a nonce, each in its own ranges. */
 export interface SearchWorkers {
   /** How many workers have reported that they are ready and were not lost since. */
   readonly readyCount: number;
@@ -9,7 +9,7 @@ export interface SearchWorkers {
   stop(): void;
 }
 
-/** What to search for, and the callbacks. */
+/** What the search workers look for, and their callbacks. */
 export interface SearchWorkersOptions {
   readonly token: string;
   readonly difficulty: number;
@@ -27,8 +27,9 @@ export interface SearchWorkersOptions {
 }
 
 /**
- * Starts workers. One that cannot be made, fails or stops reporting costs only its part of the
- * speed: there are more nonces than a search needs, so no range has to be searched again.
+ * Starts the workers that search for a nonce. One that cannot be made, fails or stops reporting
+ * costs only its part of the speed: there are more nonces than a search needs, so no range has to
+ * be searched again.
  */
 export function startSearchWorkers(options: SearchWorkersOptions): SearchWorkers {
   const ready = new Set<Worker>();

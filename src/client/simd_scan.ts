@@ -1,11 +1,10 @@
-import type { NonceRange } from "./nonce_range.ts";
-import { type Scan, zeroBits } from "./plain_scan.ts";
+import { type NonceRange, type Scan, zeroBits } from "./nonce_range.ts";
 import { simdMemory, simdModule } from "./simd_wasm_module.ts";
 
 /**
- * Compiles the search that hashes four nonces at a time, for ranges whose word `at` varies. Null
- * where WebAssembly with vectors is missing, as in old browsers, or forbidden, as by the rules of a
- * page: by contract the caller then searches without it.
+ * Compiles the SIMD scan, which hashes four nonces at a time, for ranges whose word `at` varies.
+ * Null where WebAssembly with vectors is missing, as in old browsers, or forbidden, as by the rules
+ * of a page: by contract the caller then searches without it.
  */
 export async function compileSearch(at: number): Promise<WebAssembly.Module | null> {
   try {
@@ -16,7 +15,9 @@ export async function compileSearch(at: number): Promise<WebAssembly.Module | nu
   }
 }
 
-/** Makes a {@link Scan} of a compiled search, for ranges whose word `at` varies, and no others. */
+/**
+ * Makes a SIMD {@link Scan} of a compiled module, for ranges whose word `at` varies, and no others.
+ */
 export async function createSimdScan(module: WebAssembly.Module): Promise<Scan> {
   const { exports } = await WebAssembly.instantiate(module);
   // The module exports just these two, as `simdModule` wrote it.
@@ -31,7 +32,7 @@ export async function createSimdScan(module: WebAssembly.Module): Promise<Scan> 
   };
 }
 
-/** The input at the beginning of the search's memory: state, block and mask. */
+/** The input of a SIMD scan, at the beginning of the module's memory: state, block and mask. */
 export function searchInput({ midstate, block }: NonceRange, difficulty: number): Int32Array {
   const input = new Int32Array(simdMemory.mask / 4 + 1);
   input.set(midstate.state, simdMemory.state / 4);

@@ -13,13 +13,15 @@ import {
   type WasmCode,
 } from "./wasm_instructions.ts";
 
-/** The byte offsets of the input in the memory of the search; see `searchInput`. */
+/**
+ * The byte offsets of the input in the memory of the SIMD WebAssembly module; see `searchInput`.
+ */
 export const simdMemory = { state: 0, block: 32, mask: 96 } as const;
 
 /**
- * Builds a WebAssembly module that hashes four nonces at a time, for blocks whose word `at` varies.
- * It is built here from its instructions instead of being shipped as a binary, so that a reader can
- * verify it. `scan(from, to)` returns an index or -1.
+ * Builds the SIMD WebAssembly module that hashes four nonces at a time, for blocks whose word `at`
+ * varies. It is built here from its instructions instead of being shipped as a binary, so that a
+ * reader can verify it. `scan(from, to)` returns an index or -1.
  *
  * The 64 rounds are unrolled, and each letter keeps its local. The rounds before `at`, and all words
  * of the schedule that do not depend on the word `at`, are computed once for each call.

@@ -3,7 +3,7 @@ import { type Challenge, createNonceSearch } from "./nonce_search.ts";
 import { startSearchWorkers } from "./search_workers.ts";
 import { compileSearch, createSimdScan } from "./simd_scan.ts";
 
-/** Options of {@link solve}. */
+/** Options for solving a challenge of proof of work in the client. */
 export interface SolveOptions {
   /** Ends the search; the promise then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
@@ -14,9 +14,10 @@ export interface SolveOptions {
 }
 
 /**
- * Finds the nonce for a challenge: `sha256(token + ":" + nonce)` begins with so many zero bits. It
- * searches with workers and vectors where they are available, and does not block this thread. Throws
- * a RangeError for a difficulty over 32, which no client solves in time.
+ * Solves a challenge of proof of work in the client: finds a nonce for which
+ * `sha256(token + ":" + nonce)` begins with so many zero bits. It searches with workers and vectors
+ * where they are available, and does not block this thread. Throws a RangeError for a difficulty
+ * over 32, which no client solves in time.
  */
 export async function solve(challenge: Challenge, options: SolveOptions = {}): Promise<string> {
   const { token, difficulty } = challenge;

@@ -1,11 +1,11 @@
 /**
  * The WebAssembly instructions that the search needs, as functions from operands to bytes
- * (WebAssembly 2.0, chapter 5), so that the code reads as an expression. The bytes of an operand stay
- * a nested list until {@link flatten}.
+ * (WebAssembly 2.0, chapter 5), so that the code reads as an expression. The bytes of an operand
+ * stay a nested list until {@link flatten}.
  */
 export type WasmCode = readonly (number | WasmCode)[];
 
-/** All the bytes as a flat list. */
+/** All the bytes of WebAssembly instructions as a flat list. */
 export function flatten(code: WasmCode): number[] {
   const bytes: number[] = [];
   collect(code, bytes);
@@ -19,7 +19,7 @@ function collect(code: WasmCode, bytes: number[]): void {
   }
 }
 
-/** An unsigned number, as LEB128. */
+/** An unsigned number in WebAssembly code, as LEB128. */
 export function unsigned(value: number): WasmCode {
   return value < 128 ? [value] : [value & 127 | 128, ...unsigned(value >>> 7)];
 }
@@ -28,26 +28,26 @@ function signed(value: number): WasmCode {
   return value >= -64 && value < 64 ? [value & 127] : [value & 127 | 128, ...signed(value >> 7)];
 }
 
-/** Encodes a list: the number of its items, then the items. */
+/** Encodes a list in WebAssembly code: the number of its items, then the items. */
 export function vector(items: readonly WasmCode[]): WasmCode {
   return [unsigned(items.length), items];
 }
 
-/** Encodes a section or a function body: its length in bytes, then its content. */
+/** Encodes a section or a function body of WebAssembly: its length in bytes, then its content. */
 export function sized(content: WasmCode): WasmCode {
   const bytes = flatten(content);
   return [unsigned(bytes.length), bytes];
 }
 
-/** The value of a local. */
+/** The WebAssembly instruction that gives the value of a local. */
 export const localGet = (local: number): WasmCode => [0x20, unsigned(local)];
-/** Sets a local. */
+/** The WebAssembly instruction that sets a local. */
 export const localSet = (
   local: number,
   value: WasmCode,
 ): WasmCode => [value, 0x21, unsigned(local)];
 
-/** Instructions on whole numbers of 32 bits. */
+/** The WebAssembly instructions on whole numbers of 32 bits. */
 export const i32 = {
   constant: (value: number): WasmCode => [0x41, signed(value)],
   add: (x: WasmCode, y: WasmCode): WasmCode => [x, y, 0x6a],
@@ -58,7 +58,7 @@ export const i32 = {
   trailingZeros: (x: WasmCode): WasmCode => [x, 0x68],
 };
 
-/** Instructions on vectors of four such numbers. */
+/** The WebAssembly instructions on vectors of four whole numbers of 32 bits. */
 export const v128 = {
   load: (address: number): WasmCode => [atZero, simd(0x00), 4, unsigned(address)],
   /** One number of the memory, in all four lanes. */
@@ -91,12 +91,17 @@ function simd(instruction: number): WasmCode {
   return [0xfd, unsigned(instruction)];
 }
 
-/** Repeats while `condition` is not zero, at least once. */
+/**
+ * The WebAssembly instructions of a loop, which repeats while `condition` is not zero, at least
+ * once.
+ */
 export function repeat(body: WasmCode, condition: WasmCode): WasmCode {
   return [0x03, 0x40, body, condition, 0x0d, 0, 0x0b];
 }
 
-/** Leaves the function with a value if the condition is not zero. */
+/**
+ * The WebAssembly instructions that leave the function with a value if the condition is not zero.
+ */
 export function returnIf(condition: WasmCode, value: WasmCode): WasmCode {
   return [condition, 0x04, 0x40, value, 0x0f, 0x0b];
 }

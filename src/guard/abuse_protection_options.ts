@@ -9,7 +9,10 @@ import {
 } from "./captcha/captcha_options.ts";
 import { type PowOptions, type ResolvedPowOptions, resolvePowOptions } from "./pow/pow_options.ts";
 
-/** Limits that keep a few clients from using up the service. */
+/**
+ * The options of abuse protection for the whole service: limits that keep a few clients from using
+ * it up.
+ */
 export interface AbuseProtectionOptions {
   /** How much each caller may use of the whole service. No limit unless set. */
   readonly budget?: BudgetOptions | undefined;
@@ -24,7 +27,7 @@ export interface AbuseProtectionOptions {
   readonly trustProxy?: number | undefined;
 }
 
-/** The options with their defaults. */
+/** The options of abuse protection with their defaults. */
 export interface ResolvedAbuseProtection {
   readonly budget: BudgetOptions | null;
   /** For gates of resources, which apply also where `powIsOn` is false. */
@@ -34,7 +37,10 @@ export interface ResolvedAbuseProtection {
   readonly trustProxy: number;
 }
 
-/** Checks the options once, at start. Throws a plain Error that names the option at fault. */
+/**
+ * Checks the options of abuse protection once, at start. Throws a plain Error that names the option
+ * at fault.
+ */
 export function resolveAbuseProtection(
   options: AbuseProtectionOptions | undefined,
   isProduction: boolean,

@@ -1,7 +1,7 @@
 import type { User } from "../auth/user.ts";
 import type { IdempotentAdmission } from "../idempotency/answer_once.ts";
 import { Problem } from "../problem/problem.ts";
-import { powHeaders } from "../protocol/proof_of_work.ts";
+import { powHeaders } from "../protocol/pow_protocol.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { type MaybePromise, then } from "../runtime/maybe_promise.ts";
 import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
@@ -21,7 +21,7 @@ import type { GuardedRequest } from "./guarded_request.ts";
 import { RequestWork, type RequestWorkOptions } from "./pow/request_work.ts";
 import type { OperationProtection } from "./operation_protection.ts";
 
-/** What all admissions of an app share. */
+/** What the admissions of all requests of an app share. */
 export interface AdmissionOptions extends RequestWorkOptions {
   /** Null where no provider is configured. */
   readonly captcha: CaptchaChallenge | null;
@@ -30,11 +30,11 @@ export interface AdmissionOptions extends RequestWorkOptions {
 }
 
 /**
- * One request on its way through the limits: first {@link countRequest}, then {@link admit}, and
- * {@link charge} once the number of its items is known. Each throws a 428 or 429, and returns a
- * promise only where it has to wait. At the end {@link finishReply} or {@link finishError} adds the
- * headers and refunds what the request did not use. The order of the limits is that of
- * {@link admissionVerdict}.
+ * The admission of one request, on its way through the limits: first {@link countRequest}, then
+ * {@link admit}, and {@link charge} once the number of its items is known. Each throws a 428 or
+ * 429, and returns a promise only where it has to wait. At the end {@link finishReply} or
+ * {@link finishError} adds the headers and refunds what the request did not use. The order of the
+ * limits is that of {@link admissionVerdict}.
  */
 export class Admission implements IdempotentAdmission, Debit {
   readonly #options: AdmissionOptions;

@@ -1,4 +1,4 @@
-/** What is known about a request when its admission is decided. */
+/** The facts about a request that the verdict on its admission depends on. */
 export interface AdmissionFacts {
   /** A live stream, which cannot be challenged: nothing can be demanded once it has begun. */
   readonly isStream: boolean;
@@ -22,7 +22,7 @@ export interface AdmissionFacts {
   readonly hasPassedCaptcha: boolean;
 }
 
-/** The next step of an admission. */
+/** The verdict on an admission: its next step. */
 export type AdmissionVerdict =
   /** `floor` takes what is left, where that is less than the cost: a challenge paid for the rest. */
   | { readonly kind: "serve"; readonly debit: "none" | "whole" | "floor" }
@@ -36,9 +36,10 @@ export type AdmissionVerdict =
   | { readonly kind: "refuse"; readonly limit: "rateLimit" | "budget" };
 
 /**
- * The order of enforcement, which is written here only: the rate limit, then the budget, then its
- * substitute, then the gates that always apply. Where both apply, a CAPTCHA takes precedence over
- * proof of work, and one solution serves the gate and the overflow.
+ * Decides the verdict on an admission by the order of enforcement, which is written here only: the
+ * rate limit, then the budget, then its substitute, then the gates that always apply. Where both
+ * apply, a CAPTCHA takes precedence over proof of work, and one solution serves the gate and the
+ * overflow.
  */
 export function admissionVerdict(facts: AdmissionFacts): AdmissionVerdict {
   if (facts.isRateLimited) return { kind: "refuse", limit: "rateLimit" };

@@ -10,6 +10,7 @@ import { BucketStore } from "./budget/bucket_store.ts";
 import { createProofOfWork, type ProofOfWork } from "./pow/proof_of_work.ts";
 import {
   type OperationProtection,
+  type ProcedureProtectionOptions,
   type ProtectedResource,
   resolveProcedureProtection,
   resolveProtections,
@@ -18,7 +19,7 @@ import type { ProtectionOptions, RateLimitOptions } from "./resource_protection_
 import { RateLimiter } from "./budget/rate_limiter.ts";
 import type { GuardedRequest } from "./guarded_request.ts";
 
-/** Protects the operations of a service. */
+/** The guard of an app, which protects its operations against abuse. */
 export interface Guard {
   /** The protections of a resource's operations; an access without protection is absent. */
   protect(
@@ -37,10 +38,7 @@ export interface Guard {
   close(): Promise<void>;
 }
 
-/** The protection of one procedure beside the limits of its resource. */
-export type ProcedureProtectionOptions = Parameters<typeof resolveProcedureProtection>[0];
-
-/** What {@link createGuard} needs. */
+/** What the guard of an app works with. */
 export interface GuardOptions {
   readonly abuse: ResolvedAbuseProtection;
   /** Opened only once there is something to store. */

@@ -1,6 +1,6 @@
 import type { User } from "../auth/user.ts";
 
-/** A request that is to be admitted. */
+/** A guarded request: what the guard needs of a request to decide on its admission. */
 export interface GuardedRequest {
   readonly request: Request;
   /** As the client sent it, the query without the question mark. */

@@ -27,7 +27,7 @@ export interface OperationProtection {
   readonly isStream: boolean;
 }
 
-/** The protected resource, for messages and for keys of the store. */
+/** The resource whose operations are protected, for messages and for keys of the store. */
 export interface ProtectedResource {
   /** Begins messages: `Cannot serve "notes"`. */
   readonly subject: string;
@@ -35,14 +35,16 @@ export interface ProtectedResource {
   readonly url: string;
 }
 
-/** What protections are resolved with, beside their options. */
+/** What the protections of operations are resolved with, beside their options. */
 export interface ProtectionContext {
   readonly abuse: ResolvedAbuseProtection;
   /** The rate limit of the resource at this path; the same one at every call. */
   rateLimitOf(url: string, options: RateLimitOptions): RateLimiter;
 }
 
-/** Resolves the protections of a resource's operations; an access without protection is absent. */
+/**
+ * Resolves the protection of each operation of a resource; an access without protection is absent.
+ */
 export function resolveProtections(
   options: ProtectionOptions,
   target: ProtectedResource,
@@ -58,9 +60,18 @@ export function resolveProtections(
   }));
 }
 
-/** Resolves the protection of one procedure, which has its own cost and gate. */
+/**
+ * The options for the protection of an operation that is a procedure, beside the limits of its
+ * resource.
+ */
+export interface ProcedureProtectionOptions {
+  readonly cost?: number | undefined;
+  readonly pow?: ProtectionOptions["pow"];
+}
+
+/** Resolves the protection of an operation that is a procedure, which has its own cost and gate. */
 export function resolveProcedureProtection(
-  own: { readonly cost?: number | undefined; readonly pow?: ProtectionOptions["pow"] },
+  own: ProcedureProtectionOptions,
   { rateLimit, overflow }: ProtectionOptions,
   target: ProtectedResource,
   context: ProtectionContext,

@@ -1,10 +1,16 @@
 import type { Access } from "../auth/scope.ts";
 import type { Trust } from "./pow/difficulty.ts";
 
-/** The kind of an operation, for costs and gates; both live streams are reads. */
+/**
+ * The kind of an operation in the protection options of a resource, for costs and gates; both live
+ * streams are reads.
+ */
 export type GuardedKind = "read" | "create" | "update" | "delete";
 
-/** How many requests each caller may send to a resource, of any kind. */
+/**
+ * The rate limit in the protection options of a resource: how many requests each caller may send to
+ * it, of any kind.
+ */
 export interface RateLimitOptions {
   /** How long a window lasts, in milliseconds; it begins with a caller's first request. */
   readonly windowMs: number;
@@ -12,7 +18,10 @@ export interface RateLimitOptions {
   readonly maxRequests: number;
 }
 
-/** How many tokens of the budget one item costs; 1 each unless set, 0 for nothing. */
+/**
+ * The costs in the protection options of a resource: how many tokens of the budget one item costs;
+ * 1 each unless set, 0 for nothing.
+ */
 export interface CostOptions {
   /** Lists, single rows, counts, aggregates, searches, exports and streams. */
   readonly read?: number | undefined;
@@ -24,7 +33,7 @@ export interface CostOptions {
   readonly delete?: number | undefined;
 }
 
-/** Proof of work that is always demanded. */
+/** The protection option of a resource that always demands proof of work. */
 export interface PowGateOptions {
   /** As in `abuseProtection.pow`, whose value it has unless set. */
   readonly difficulty?: number | undefined;
@@ -34,7 +43,7 @@ export interface PowGateOptions {
   readonly trust?: Trust | undefined;
 }
 
-/** A CAPTCHA that is always demanded. */
+/** The protection option of a resource that always demands a CAPTCHA. */
 export interface CaptchaGateOptions {
   /** The operations that it is demanded for; all but streams unless set. */
   readonly operations?: readonly GuardedKind[] | undefined;
@@ -42,7 +51,7 @@ export interface CaptchaGateOptions {
   readonly action?: string | undefined;
 }
 
-/** The protection of one resource. */
+/** The protection options of one resource. */
 export interface ProtectionOptions {
   /** How many requests each caller may send to it. No limit unless set. */
   readonly rateLimit?: RateLimitOptions | undefined;
@@ -56,7 +65,7 @@ export interface ProtectionOptions {
   readonly overflow?: "captcha" | undefined;
 }
 
-/** The kind of an access, for costs and gates. */
+/** The kind of an access in the protection options of a resource, for costs and gates. */
 export function guardedKind(access: Access): GuardedKind {
   return access === "subscribe" ? "read" : access;
 }

@@ -10,7 +10,10 @@ import {
 } from "./idempotency_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
-/** A request with an Idempotency-Key, by which its repetition is recognised. */
+/**
+ * A request with an Idempotency-Key that is to be answered once: by these facts its repetition is
+ * recognised.
+ */
 export interface IdempotentRequest {
   readonly key: string;
   /** Identifies the caller: no caller is sent the answer of another. */
@@ -26,19 +29,19 @@ export interface IdempotentRequest {
   readonly body: Uint8Array;
 }
 
-/** The outcome of a request. */
+/** The outcome of executing a request that is answered once. */
 export interface RequestOutcome {
   readonly reply: Reply;
   /** Whether the reply was stored in the transaction of the write that it reports. */
   readonly isStored: boolean;
 }
 
-/** What {@link answerOnce} works with. */
+/** What answering a request once works with. */
 export interface IdempotencyContext extends Pick<Runtime, "clock" | "random" | "observe"> {
   readonly store: IdempotencyStore;
 }
 
-/** The operation of a request with a key. */
+/** The operation of a request with a key, which is executed and answered once. */
 export interface IdempotentWork {
   /** Executes it. */
   execute(claim: IdempotencyClaim): Promise<RequestOutcome>;
@@ -46,7 +49,7 @@ export interface IdempotentWork {
   authorize(): Promise<void>;
 }
 
-/** The limits that a request with a key has to pass before it is executed. */
+/** The limits that a request with a key has to pass before it is executed and answered once. */
 export interface IdempotentAdmission {
   /** Whether it will probably refuse the request, judged without taking anything. */
   isDoubtful(): Promise<boolean>;
@@ -57,10 +60,10 @@ export interface IdempotentAdmission {
 }
 
 /**
- * Answers a request, or replays the answer that was given to it before. Of any number of the same
- * requests one is executed at a time. Throws `idempotency-key-reused` (422) for another request
- * under the same key, `idempotency-in-flight` (409) while the first one runs, and what
- * {@link IdempotentWork.authorize} throws.
+ * Answers a request with an Idempotency-Key once: executes it, or replays the answer that was given
+ * to it before. Of any number of the same requests one is executed at a time. Throws
+ * `idempotency-key-reused` (422) for another request under the same key, `idempotency-in-flight`
+ * (409) while the first one runs, and what {@link IdempotentWork.authorize} throws.
  */
 export async function answerOnce(
   request: IdempotentRequest,
@@ -102,7 +105,7 @@ export async function answerOnce(
   return reply;
 }
 
-/** The 409 of a request whose repetition is still being executed. */
+/** The 409 that answers the repetition of a request that is still being executed. */
 export function inFlightProblem(): Problem {
   return new Problem(
     "idempotency-in-flight",
@@ -191,7 +194,10 @@ const transientStatuses: ReadonlySet<number> = new Set([401, 403, 408, 428, 429]
 /** Headers that are replayed; the others describe the moment or the connection. */
 const replayedHeaders = ["content-type", "etag", "location", "cache-control", "allow"] as const;
 
-/** The part of a reply that is stored; null where the reply must not be replayed. */
+/**
+ * The part of a reply that is replayed to repetitions of a request that is answered once; null
+ * where the reply must not be replayed.
+ */
 export function storableAnswer({ status, headers, body }: Reply): StoredAnswer | null {
   if (status >= 500 || transientStatuses.has(status) || body instanceof ReadableStream) return null;
   const stored = replayedHeaders.flatMap((name) => {

@@ -1,7 +1,9 @@
 import { requireKnownOptions } from "../problem/require_known_options.ts";
 import { showValue } from "../problem/show_value.ts";
 
-/** How repetitions of requests with an `Idempotency-Key` are recognised. */
+/**
+ * The options of idempotency: how repetitions of requests with an `Idempotency-Key` are recognised.
+ */
 export interface IdempotencyOptions {
   /**
    * Where keys and answers are stored: in the key-value store, or in the database of the resource, in
@@ -12,13 +14,13 @@ export interface IdempotencyOptions {
   readonly ttlMs?: number | undefined;
 }
 
-/** The options with their defaults. */
+/** The options of idempotency with their defaults. */
 export interface ResolvedIdempotencyOptions {
   readonly storage: "kv" | "db";
   readonly ttlMs: number;
 }
 
-/** Checks the options once, at start; null where the header is ignored. */
+/** Checks the options of idempotency once, at start; null where the header is ignored. */
 export function resolveIdempotencyOptions(
   options: false | IdempotencyOptions | undefined,
 ): ResolvedIdempotencyOptions | null {

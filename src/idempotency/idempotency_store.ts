@@ -1,7 +1,8 @@
 /**
- * Stores the answers to requests that may be repeated. A key is claimed by one request at a time;
- * a claim that is not renewed expires, so that a process that died holds it no longer. Every method
- * rejects with a {@link StoreError} when the store fails.
+ * The interface of idempotency stores, which keep the answers to requests that may be repeated. A
+ * key is claimed by one request at a time; a claim that is not renewed expires, so that a process
+ * that died holds it no longer. Every method rejects with a {@link StoreError} when the store
+ * fails.
  */
 export interface IdempotencyStore {
   /** Claims the key, unless another request holds it or has finished. */
@@ -16,10 +17,12 @@ export interface IdempotencyStore {
   release(claim: IdempotencyClaim): Promise<void>;
 }
 
-/** How long a claim lasts: three times the interval at which it is renewed. */
+/**
+ * How long a claim in an idempotency store lasts: three times the interval at which it is renewed.
+ */
 export const idempotencyLeaseMs = 30_000;
 
-/** A request's claim on its key. */
+/** A request's claim on its key in an idempotency store. */
 export interface IdempotencyClaim {
   /** Names the key of one caller at one path: a text of 43 characters. */
   readonly id: string;
@@ -29,15 +32,21 @@ export interface IdempotencyClaim {
   readonly owner: string;
 }
 
-/** The outcome of a claim; the fingerprint is that of the first request under the key. */
+/**
+ * The outcome of a claim in an idempotency store; the fingerprint is that of the first request
+ * under the key.
+ */
 export type ClaimResult = { readonly kind: "claimed" } | FoundAnswer;
 
-/** What another request has stored under a key. */
+/**
+ * What an idempotency store finds under a key, where another request has claimed it or has
+ * finished.
+ */
 export type FoundAnswer =
   | { readonly kind: "in-flight"; readonly fingerprint: string }
   | { readonly kind: "finished"; readonly fingerprint: string; readonly answer: StoredAnswer };
 
-/** The part of an answer that is replayed. */
+/** The part of an answer that an idempotency store keeps to be replayed. */
 export interface StoredAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

@@ -11,7 +11,7 @@ import type { KeyValue, KeyValueCommit, KeyValueKey } from "../kv/key_value.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "../kv/store_error.ts";
 
-/** What {@link KvIdempotency} works with. */
+/** What the idempotency store in the key-value store works with. */
 export interface KvIdempotencyOptions {
   readonly store: KeyValue;
   readonly ttlMs: number;
@@ -19,8 +19,9 @@ export interface KvIdempotencyOptions {
 }
 
 /**
- * Stores answers in the key-value store. The answer is stored after the write: a process that dies
- * in between leaves a key under which the request is executed again once the claim has expired.
+ * The idempotency store in the key-value store. The answer is stored after the write: a process
+ * that dies in between leaves a key under which the request is executed again once the claim has
+ * expired.
  */
 export class KvIdempotency implements IdempotencyStore {
   readonly #options: KvIdempotencyOptions;

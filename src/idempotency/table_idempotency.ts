@@ -25,13 +25,13 @@ import { DatabaseError } from "../db/database_error.ts";
 import type { Connection, Driver, QueryResult } from "../db/driver.ts";
 import { transact } from "../db/transact.ts";
 
-/** What {@link TableIdempotency} works with. */
+/** What the idempotency store in a table of the database works with. */
 export interface TableIdempotencyOptions extends Pick<Runtime, "clock" | "random"> {
   readonly driver: Driver;
   readonly ttlMs: number;
 }
 
-/** Stores answers in the database of the resource, in the table `_service_idempotency`. */
+/** The idempotency store in a table, `_service_idempotency`, of the resource's database. */
 export class TableIdempotency implements IdempotencyStore {
   readonly #options: TableIdempotencyOptions;
   #preparation: Promise<void> | null = null;

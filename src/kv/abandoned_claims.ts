@@ -1,7 +1,7 @@
 /**
- * Claims whose requests were refused because the store did not answer. The store may still carry
- * them out, and later: this process ignores the records that they leave, and removes them for the
- * other processes, so that the same request can be sent again.
+ * The claims that were abandoned: their requests were refused because the key-value store did not
+ * answer. The store may still carry them out, and later: this process ignores the records that they
+ * leave, and removes them for the other processes, so that the same request can be sent again.
  */
 export class AbandonedClaims {
   readonly #ids = new Set<string>();

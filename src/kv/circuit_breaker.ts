@@ -2,18 +2,19 @@ import { type Deadline, deadline as createDeadline } from "../runtime/deadline.t
 import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
-/** An operation that was sent to the store. */
+/** An operation that the circuit breaker let through to the key-value store. */
 export interface StartedOperation {
   readonly startedAt: number;
 }
 
 /**
- * Withholds operations from a store that does not answer. An operation that was sent cannot be
- * cancelled: Deno's client of KV Connect carries it out after the outage, however long ago its
- * request was refused. So only a limited number of operations is sent between two answers; the others
- * wait for the next answer until their deadline. Once an operation has waited for half a second
- * without any answer of the store, a probe, which is a read and leaves no record, has to be answered
- * first. A slow store delays operations; once an operation has missed its deadline, none is sent.
+ * The circuit breaker of a key-value store: withholds operations from a store that does not answer.
+ * An operation that was sent cannot be cancelled: Deno's client of KV Connect carries it out after
+ * the outage, however long ago its request was refused. So only a limited number of operations is
+ * sent between two answers; the others wait for the next answer until their deadline. Once an
+ * operation has waited for half a second without any answer of the store, a probe, which is a read
+ * and leaves no record, has to be answered first. A slow store delays operations; once an operation
+ * has missed its deadline, none is sent.
  *
  * An error counts as an answer: a store that refuses does not keep requests waiting.
  */

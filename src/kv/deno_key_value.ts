@@ -5,9 +5,9 @@ import { commitToDenoKv } from "./deno_kv_commit.ts";
 import { RetryingKv, type RetryingKvOptions } from "./retrying_kv.ts";
 
 /**
- * A {@link KeyValue} in a Deno KV. It adds what Deno KV does not promise: timeouts, retries where two
- * processes collide at one file, records that are gone when they expire (Deno KV returns them for up
- * to a minute more), and the outcome of a commit whose acknowledgement was lost.
+ * Makes a {@link KeyValue} of a Deno KV. It adds what Deno KV does not promise: timeouts, retries
+ * where two processes collide at one file, records that are gone when they expire (Deno KV returns
+ * them for up to a minute more), and the outcome of a commit whose acknowledgement was lost.
  */
 export function createDenoKeyValue(kv: DenoKv, options: RetryingKvOptions): KeyValue {
   const retrying = new RetryingKv(kv, options);

@@ -1,6 +1,6 @@
 import type { KeyValueKey, KeyValueKeyPart } from "./key_value.ts";
 
-/** The part of `Deno.Kv` that is used. */
+/** The interface of Deno KV itself: the part of `Deno.Kv` that is used. */
 export interface DenoKv {
   /** Reads one key. */
   get(key: KeyValueKey): Promise<DenoKvEntry>;
@@ -14,7 +14,7 @@ export interface DenoKv {
   close(): void;
 }
 
-/** An entry as `Deno.Kv` reads it; without a versionstamp there is no record. */
+/** An entry as Deno KV itself reads it; without a versionstamp there is no record. */
 export interface DenoKvEntry {
   /** Its key; the symbol is in the type only, for keys that are written. */
   readonly key: readonly (KeyValueKeyPart | symbol)[];
@@ -24,7 +24,7 @@ export interface DenoKvEntry {
   readonly versionstamp: string | null;
 }
 
-/** A range of keys. */
+/** The range of keys that Deno KV lists. */
 export interface DenoKvSelector {
   /** The parts that all of them begin with. */
   readonly prefix: KeyValueKey;
@@ -34,7 +34,7 @@ export interface DenoKvSelector {
   readonly end?: KeyValueKey;
 }
 
-/** How to read a range. */
+/** How Deno KV reads a range of keys. */
 export interface DenoKvListOptions {
   /** The last key first. */
   readonly reverse: boolean;
@@ -42,7 +42,7 @@ export interface DenoKvListOptions {
   readonly batchSize: number;
 }
 
-/** A write that is being built; every method but `commit` returns it. */
+/** A write to Deno KV that is being built; every method but `commit` returns it. */
 export interface DenoKvAtomic {
   /** Adds conditions. */
   check(

@@ -11,8 +11,8 @@ export interface KvRecord {
 }
 
 /**
- * Encodes a value as a record. Records carry their own expiry: the store's is only the time after
- * which it may delete them.
+ * Encodes a value as a record of a Deno KV. Records carry their own expiry: the store's is only the
+ * time after which it may delete them.
  */
 export function encodeRecord(
   { value, expireInMs }: KeyValueMutation & { readonly kind: "set" },
@@ -27,7 +27,7 @@ export function encodeRecord(
     : [value];
 }
 
-/** Decodes a record. Throws a plain Error for one that another program has written. */
+/** Decodes a record of a Deno KV. Throws a plain Error for one that another program has written. */
 export function decodeRecord(key: KeyValueKey, stored: DenoKvEntry, now: number): KvRecord {
   const { value, versionstamp } = stored;
   if (versionstamp === null) {

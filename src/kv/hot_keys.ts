@@ -6,7 +6,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 import { afterPendingIo } from "../runtime/event_loop.ts";
 
-/** The new state of a record, and the result of the change. */
+/** A change of a hot key: the new state of its record, and the result. */
 export interface KeyChange<Result> {
   /** What {@link HotKeys.update} resolves with once the change is stored. */
   readonly result: Result;
@@ -17,7 +17,7 @@ export interface KeyChange<Result> {
     | undefined;
 }
 
-/** What {@link HotKeys} works with. */
+/** What the changes of hot keys work with. */
 export interface HotKeysOptions extends Pick<Runtime, "clock" | "random"> {
   /** How long a change is retried against those of other processes; 3,000 unless set. */
   readonly deadlineMs?: number | undefined;
@@ -52,9 +52,10 @@ interface QueueDraft {
 }
 
 /**
- * Changes records that many requests change at once. If each read and wrote by itself, most would
- * find that another was faster: 64 requests for one key took 2 s. Here all changes that wait share
- * one read and one checked commit, up to ten keys together, in the order in which they came.
+ * Changes the records of hot keys, which many requests change at once. If each read and wrote by
+ * itself, most would find that another was faster: 64 requests for one key took 2 s. Here all
+ * changes that wait share one read and one checked commit, up to ten keys together, in the order in
+ * which they came.
  */
 export class HotKeys {
   readonly #store: KeyValue;

@@ -21,14 +21,17 @@ export function encodePrefix(prefix: KeyValueKey): string {
   return encodeParts(prefix);
 }
 
-/** Whether an encoded key begins with the parts of the prefix and has more. */
+/** Whether an encoded key begins with the encoded parts of the prefix and has more. */
 export function isBelow(prefixCode: string, code: string): boolean {
   // A 0xff after the last part is that of an escaped zero: the part itself is longer then.
   return code.length > prefixCode.length && code.startsWith(prefixCode) &&
     code.charCodeAt(prefixCode.length) !== 0xff;
 }
 
-/** A key in a message: its first part only, since the others may be a user's name or a secret. */
+/**
+ * Encodes a key for a message: its first part only, since the others may be a user's name or a
+ * secret.
+ */
 export function keyName(key: KeyValueKey): string {
   const [first] = key;
   return `the key [${typeof first === "string" ? JSON.stringify(first) : typeof first}, …]`;

@@ -1,7 +1,7 @@
 /**
- * A store of small records under keys, shared by all processes that open the same one. A write is a
- * value: checks and mutations that take effect together or not at all. There is no sum, because it
- * wraps around instead of failing: a counter is read, checked and set.
+ * The interface of key-value stores: small records under keys, shared by all processes that open
+ * the same store. A write is a value: checks and mutations that take effect together or not at all.
+ * There is no sum, because it wraps around instead of failing: a counter is read, checked and set.
  *
  * A mistake of the calling code is a plain Error; a store that does not answer is a
  * {@link StoreError}, which the client receives as a 503 `store-unavailable`.
@@ -20,15 +20,15 @@ export interface KeyValue {
 }
 
 /**
- * Parts order as bytes, text by code points, integers (bigint), numbers, false, true; a key comes
- * before the keys that begin with it.
+ * A key of a key-value store: its parts order as bytes, text by code points, integers (bigint),
+ * numbers, false, true; a key comes before the keys that begin with it.
  */
 export type KeyValueKey = readonly KeyValueKeyPart[];
 
 /** One part of a {@link KeyValueKey}. A text holds no lone surrogate, a number is not NaN. */
 export type KeyValueKeyPart = Uint8Array | string | bigint | number | boolean;
 
-/** A key and its value at one moment. */
+/** An entry of a key-value store: a key and its value at one moment. */
 export interface KeyValueEntry {
   /** The key. */
   readonly key: KeyValueKey;
@@ -41,7 +41,7 @@ export interface KeyValueEntry {
   readonly versionstamp: string | null;
 }
 
-/** The part of a prefix to list. */
+/** The page of entries to list from a key-value store. */
 export interface KeyValuePage {
   /** The parts that all keys begin with; the key of exactly these parts is not listed. */
   readonly prefix: KeyValueKey;
@@ -53,7 +53,7 @@ export interface KeyValuePage {
   readonly reverse?: boolean | undefined;
 }
 
-/** A write, as a value. */
+/** A write to a key-value store, as a value. */
 export interface KeyValueCommit {
   /** At most ten, the limit of the smallest store. */
   readonly checks?: readonly KeyValueCheck[] | undefined;
@@ -73,7 +73,10 @@ export interface KeyValueCommit {
   readonly isProvisional?: boolean | undefined;
 }
 
-/** Holds while the key is in the state of this versionstamp; null: there is no record. */
+/**
+ * A check of a {@link KeyValueCommit}: holds while the key is in the state of this versionstamp;
+ * null: there is no record.
+ */
 export interface KeyValueCheck {
   /** The key to check. */
   readonly key: KeyValueKey;
@@ -93,7 +96,10 @@ export type KeyValueMutation =
   }
   | { readonly kind: "delete"; readonly key: KeyValueKey };
 
-/** Whether the checks held and the mutations were carried out. */
+/**
+ * The result of a {@link KeyValueCommit}: whether the checks held and the mutations were carried
+ * out.
+ */
 export type KeyValueCommitResult =
   | { readonly ok: true; readonly versionstamp: string }
   | { readonly ok: false };

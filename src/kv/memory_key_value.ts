@@ -13,9 +13,9 @@ import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
 /**
- * A {@link KeyValue} in the memory of this process: lost when it ends, invisible to others. Once it
- * holds `maxBytes`, it refuses commits that would add to them: clients must not be able to fill the
- * memory of a service with records that are kept for a day.
+ * Makes a {@link KeyValue} in the memory of this process: lost when it ends, invisible to others.
+ * Once it holds `maxBytes`, it refuses commits that would add to them: clients must not be able to
+ * fill the memory of a service with records that are kept for a day.
  */
 export function createMemoryKeyValue(clock: Clock, maxBytes: number = 64 * 1024 ** 2): KeyValue {
   const records = new MemoryRecords(clock, maxBytes);

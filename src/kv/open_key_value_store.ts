@@ -4,10 +4,13 @@ import type { KeyValue } from "./key_value.ts";
 import { createMemoryKeyValue } from "./memory_key_value.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
-/** The path of a file, `:memory:`, a URL of KV Connect, or a store that is open already. */
+/**
+ * The key-value store for an app to open: the path of a file, `:memory:`, a URL of KV Connect, or a
+ * store that is open already.
+ */
 export type KeyValueOption = string | DenoKv | KeyValue;
 
-/** The key-value store of an app. */
+/** The key-value store that an app has opened, or opens once a part needs it. */
 export interface AppStore {
   /** The store that the configuration names; null for none. */
   readonly configured: KeyValue | null;
@@ -20,7 +23,7 @@ export interface AppStore {
   close(): Promise<void>;
 }
 
-/** Opens the store of an app. Throws a plain Error when it cannot be opened. */
+/** Opens the key-value store of an app. Throws a plain Error when it cannot be opened. */
 export async function openKeyValueStore(
   option: KeyValueOption | undefined,
   runtime: Runtime,

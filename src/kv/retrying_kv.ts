@@ -9,7 +9,7 @@ import { decodeRecord, type KvRecord } from "./deno_kv_record.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
-/** Options of {@link RetryingKv}. */
+/** The options of a Deno KV whose operations retry. */
 export interface RetryingKvOptions extends Pick<Runtime, "clock" | "random"> {
   /** How long one operation may take with all its tries; 3,000 unless set. */
   readonly deadlineMs?: number | undefined;

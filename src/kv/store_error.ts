@@ -1,13 +1,16 @@
 import { Problem } from "../problem/problem.ts";
 
-/** What is known about an operation that the store did not confirm. */
+/**
+ * The kind of an error of the key-value store: what is known about an operation that it did not
+ * confirm.
+ */
 export type StoreErrorKind =
   /** It was not done: the store is busy past the deadline, closed, or cannot be reached. */
   | "unavailable"
   /** A write that may have been done and may not. */
   | "unknown-outcome";
 
-/** The key-value store failed. The original error is the `cause`. */
+/** The error of a key-value store that failed. The original error is the `cause`. */
 export class StoreError extends Error {
   /** What is known about the operation. */
   readonly kind: StoreErrorKind;
@@ -20,7 +23,10 @@ export class StoreError extends Error {
   }
 }
 
-/** The Problem that the client receives for a {@link StoreError}; any other value is returned as it is. */
+/**
+ * The Problem that the client receives for an error of the key-value store; any other value is
+ * returned as it is.
+ */
 export function storeProblem(error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
   return new Problem("store-unavailable", details[error.kind], {

@@ -2,7 +2,10 @@ import { serialize } from "node:v8";
 import { encodeKey, encodePrefix, isBelow, keyName } from "./key_encoding.ts";
 import type { KeyValueCommit, KeyValueKey, KeyValuePage } from "./key_value.ts";
 
-/** Throws a plain Error for a commit that not every store accepts. Values: {@link serializeValue}. */
+/**
+ * Validates a commit: throws a plain Error for one that not every key-value store accepts. Values:
+ * {@link serializeValue}.
+ */
 export function validateCommit({ checks = [], mutations, claim }: KeyValueCommit): void {
   for (const { key } of [...checks, ...mutations]) encodeKey(key);
   if (checks.length > maxChecks) {
@@ -28,7 +31,10 @@ export function validateCommit({ checks = [], mutations, claim }: KeyValueCommit
   }
 }
 
-/** The bytes of a value. Throws a plain Error where it cannot be cloned or is too large. */
+/**
+ * Validates and serializes a value of a commit to a key-value store. Throws a plain Error where it
+ * cannot be cloned or is too large.
+ */
 export function serializeValue(key: KeyValueKey, value: unknown): Uint8Array {
   let bytes: Uint8Array;
   try {
@@ -43,7 +49,10 @@ export function serializeValue(key: KeyValueKey, value: unknown): Uint8Array {
   return bytes;
 }
 
-/** Throws a plain Error for a page that not every store can list. */
+/**
+ * Validates the page of a list: throws a plain Error for one that not every key-value store can
+ * list.
+ */
 export function validatePage({ prefix, after, limit }: KeyValuePage): void {
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > maxEntries) {
     throw new Error(`Cannot list ${limit} entries: the limit is a whole number from 1 to 1,000`);
@@ -52,7 +61,10 @@ export function validatePage({ prefix, after, limit }: KeyValuePage): void {
   throw new Error(`Cannot list after ${keyName(after)}: it is not below the prefix`);
 }
 
-/** The protocol of KV Connect allows ten, although the local store takes a hundred. */
+/**
+ * The largest number of checks in a valid commit: the protocol of KV Connect allows ten, although
+ * the local store takes a hundred.
+ */
 export const maxChecks = 10;
 
 const maxMutations = 1_000;

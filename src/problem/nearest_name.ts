@@ -1,4 +1,7 @@
-/** The candidate with the smallest edit distance to `text`, or null when none is near. */
+/**
+ * The name nearest to a misspelt one by edit distance, for the hint in an error message; null when
+ * none is near.
+ */
 export function nearestName(text: string, candidates: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(1, Math.floor(text.length / 2)) + 1;

@@ -7,7 +7,7 @@ import {
 } from "../protocol/problem_codes.ts";
 import type { Reply } from "../protocol/reply.ts";
 
-/** What a {@link Problem} may carry beside its text. */
+/** What a problem may carry beside its text. */
 export interface ProblemOptions {
   /** Machine-readable facts, sent as `details`. Never a hidden value, never SQL. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
@@ -18,8 +18,8 @@ export interface ProblemOptions {
 }
 
 /**
- * An error of the caller, with a code from the table: the only error that is thrown on purpose.
- * Any other error becomes a 500 and an observation.
+ * A problem: an error of the caller, with a code from the table, and the only error that is thrown
+ * on purpose. Any other error becomes a 500 and an observation.
  *
  * @example
  * ```ts
@@ -68,7 +68,7 @@ export class Problem extends Error {
   }
 }
 
-/** The answer to a problem: `application/problem+json` (RFC 9457). */
+/** The reply to a problem: `application/problem+json` (RFC 9457). */
 export function problemReply(problem: Problem): Reply {
   return {
     status: problem.status,

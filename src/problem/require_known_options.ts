@@ -1,8 +1,9 @@
 import { nearestName } from "./nearest_name.ts";
 
 /**
- * Refuses an option that does not exist: a misspelt one would silently have its default. `subject`
- * begins the message, e.g. `Cannot serve "notes": fields`.
+ * Requires that all given options are known, and refuses one that does not exist: a misspelt one
+ * would silently have its default. `subject` begins the message, e.g.
+ * `Cannot serve "notes": fields`.
  */
 export function requireKnownOptions(
   given: object,

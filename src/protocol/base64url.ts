@@ -31,17 +31,17 @@ function valueAt(text: string, at: number): number {
   return values[text.charCodeAt(at)] ?? -1;
 }
 
-/** The number of characters that encode this many bytes. */
+/** The number of base64url characters that encode this many bytes. */
 export function base64urlLength(bytes: number): number {
   return Math.ceil(bytes * 4 / 3);
 }
 
-/** Base64url without padding. */
+/** Encodes bytes as base64url without padding. */
 export function encodeBase64url(bytes: Uint8Array): string {
   return bytes.toBase64({ alphabet: "base64url", omitPadding: true });
 }
 
-/** The letters, in the order of their values. */
+/** The letters of base64url, in the order of their values. */
 export const base64urlLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 const values: Int8Array = Int8Array.from(

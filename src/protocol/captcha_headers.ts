@@ -1,4 +1,4 @@
-import { powHeaders } from "./proof_of_work.ts";
+import { powHeaders } from "./pow_protocol.ts";
 
 /** The headers of the CAPTCHA protocol, in lower case as in replies. */
 export const captchaHeaders = {

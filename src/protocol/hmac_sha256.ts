@@ -9,8 +9,8 @@ export interface HmacSha256 {
 }
 
 /**
- * The two blocks that depend on the key alone are hashed here, once: a short message then costs
- * two compressions instead of four.
+ * Makes the HMAC-SHA-256 of a key, and hashes the two blocks that depend on the key alone once: a
+ * short message then costs two compressions instead of four.
  */
 export function createHmacSha256(key: Uint8Array): HmacSha256 {
   const hasher = createSha256();

@@ -1,4 +1,7 @@
-/** True for addresses that only this machine reaches. Any other name may resolve to any address. */
+/**
+ * Whether an address is a loopback one, which only this machine reaches. Any other name may resolve
+ * to any address.
+ */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }

@@ -1,6 +1,7 @@
 /**
- * Every error that this service returns on purpose. The slug is the last segment of the problem's
- * `type` (`/__service/problems/<slug>`, a page), and in capitals it is the problem's `code`.
+ * The codes of all problems, the errors that this service returns on purpose, with their status and
+ * title. The slug is the last segment of the problem's `type` (`/__service/problems/<slug>`, a
+ * page), and in capitals it is the problem's `code`.
  */
 export const problemCodes = {
   "not-found": { status: 404, title: "Not found" },
@@ -37,13 +38,16 @@ export const problemCodes = {
   "captcha-unavailable": { status: 503, title: "The CAPTCHA provider is not available" },
 } as const satisfies Record<string, { readonly status: number; readonly title: string }>;
 
-/** The last segment of a problem's `type`, e.g. `not-found`. */
+/** The slug of a problem code: the last segment of the problem's `type`, as `not-found`. */
 export type ProblemSlug = keyof typeof problemCodes;
 
-/** The path below which every problem type has its page. */
+/** The path below which the `type` of every problem code has its page. */
 export const problemTypeBase = "/__service/problems/";
 
-/** The body of an `application/problem+json` answer (RFC 9457, formerly RFC 7807). */
+/**
+ * The body of a problem with its code: an `application/problem+json` answer (RFC 9457, formerly RFC
+ * 7807).
+ */
 export interface ProblemBody {
   /** The path of a page about this kind of problem. */
   readonly type: string;
@@ -59,7 +63,7 @@ export interface ProblemBody {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** `not-found` → `NOT_FOUND`. */
+/** The code of a problem by its slug: `not-found` → `NOT_FOUND`. */
 export function problemCode(slug: ProblemSlug): string {
   return slug.replaceAll("-", "_").toUpperCase();
 }

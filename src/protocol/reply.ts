@@ -1,4 +1,4 @@
-/** A response as plain data, before `service/respond.ts` makes it a `Response`. */
+/** A reply: a response as plain data, which the responder makes a `Response` at the end. */
 export interface Reply {
   readonly status: number;
   /** Lower-case names. */
@@ -7,5 +7,5 @@ export interface Reply {
   readonly body: string | ReadableStream<Uint8Array> | null;
 }
 
-/** The content type of every JSON response that is not a problem. */
+/** The content type of every reply with JSON that is not a problem. */
 export const jsonType = "application/json";

@@ -13,7 +13,7 @@ export interface Sha256 {
   words(message: Uint8Array, length: number, midstate?: Midstate): Int32Array;
 }
 
-/** The state of a hash after some whole blocks. */
+/** The midstate of a SHA-256 hash, after some whole blocks. */
 export interface Midstate {
   readonly state: Int32Array;
   /** Bytes hashed, a multiple of 64. */
@@ -23,7 +23,7 @@ export interface Midstate {
 /** The size of a block of SHA-256, in bytes. */
 export const blockBytes = 64;
 
-/** Creates a hasher. It owns its buffers, so that hashing allocates nothing. */
+/** Creates a hasher of SHA-256. It owns its buffers, so that hashing allocates nothing. */
 export function createSha256(): Sha256 {
   const state = new Int32Array(8);
   const schedule = new Int32Array(scheduleWords);
@@ -57,7 +57,10 @@ export function createSha256(): Sha256 {
   };
 }
 
-/** The state after these whole blocks. Throws a RangeError for anything but whole blocks. */
+/**
+ * The midstate of SHA-256 after these whole blocks. Throws a RangeError for anything but whole
+ * blocks.
+ */
 export function midstateAfter(blocks: Uint8Array): Midstate {
   if (blocks.length % blockBytes !== 0) throw new RangeError("Not a number of whole blocks");
   const state = initialState.slice();
@@ -69,13 +72,13 @@ export function midstateAfter(blocks: Uint8Array): Midstate {
   return { state, bytes: blocks.length };
 }
 
-/** Length of the schedule that {@link compress} works on. */
+/** The length of the message schedule of SHA-256, in words. */
 export const scheduleWords = 64;
 
 /**
- * Hashes one block into the state: the first 16 words of `schedule` are the block, big-endian, and
- * the other 48 are overwritten. The sigmas are written out: as functions they cost a sixth of the
- * speed.
+ * Compresses one block into the state of a SHA-256 hash: the first 16 words of `schedule` are the
+ * block, big-endian, and the other 48 are overwritten. The sigmas are written out: as functions
+ * they cost a sixth of the speed.
  */
 export function compress(state: Int32Array, schedule: Int32Array): void {
   for (let i = 16; i < 64; i++) {
@@ -125,7 +128,7 @@ function writeWord(bytes: Uint8Array, at: number, word: number): void {
   bytes[at + 3] = word;
 }
 
-/** Big-endian, as digests are written. */
+/** The words of a SHA-256 digest as bytes, big-endian. */
 export function wordsToBytes(words: Int32Array): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(4 * words.length);
   for (let i = 0; i < words.length; i++) writeWord(bytes, 4 * i, words[i]!);
@@ -134,7 +137,9 @@ export function wordsToBytes(words: Int32Array): Uint8Array<ArrayBuffer> {
 
 const primes: readonly number[] = firstPrimes(64);
 
-/** The fractional parts of the cube roots of the first 64 primes. */
+/**
+ * The round constants of SHA-256: the fractional parts of the cube roots of the first 64 primes.
+ */
 export const roundConstants: Int32Array = Int32Array.from(primes, (prime) => fraction(prime, 3));
 
 const initialState: Int32Array = Int32Array.from(primes.slice(0, 8), (prime) => fraction(prime, 2));

@@ -2,7 +2,10 @@ import { sleep } from "./event_loop.ts";
 import { jitteredBetween } from "./jitter.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** How the longest wait grows: `firstMs` after the first try, then `factor` times as long. */
+/**
+ * How the longest wait of a backoff grows: `firstMs` after the first try, then `factor` times as
+ * long.
+ */
 export interface Backoff {
   readonly firstMs: number;
   readonly factor: number;
@@ -10,8 +13,8 @@ export interface Backoff {
 }
 
 /**
- * Waits before another try, after `failedTries` of them, a random time between nothing and a limit
- * that grows with each: those that collided do not collide again ("full jitter").
+ * Waits with backoff before another try, after `failedTries` of them, a random time between nothing
+ * and a limit that grows with each: those that collided do not collide again ("full jitter").
  */
 export function waitBackoff(
   failedTries: number,

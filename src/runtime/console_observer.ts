@@ -1,6 +1,6 @@
 import type { Observation, Observer } from "./observation.ts";
 
-/** Where and how {@link consoleObserver} writes. */
+/** Where and how the console observer writes. */
 export interface ConsoleObserverOptions {
   /** One line of text, or one JSON object. By default text on a terminal, else JSON. */
   readonly format?: "text" | "json" | undefined;
@@ -11,8 +11,8 @@ export interface ConsoleObserverOptions {
 }
 
 /**
- * Writes every observation as one line: text on a terminal, JSON where a program collects it.
- * Errors are written with their stack and their causes.
+ * The observer that writes every observation to the console as one line: text on a terminal, JSON
+ * where a program collects it. Errors are written with their stack and their causes.
  */
 export function consoleObserver(options: ConsoleObserverOptions = {}): Observer {
   const {

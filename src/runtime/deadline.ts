@@ -1,6 +1,6 @@
 import type { Clock } from "./runtime.ts";
 
-/** One time limit for several waits in a row. */
+/** A deadline: one time limit for several waits in a row. */
 export interface Deadline {
   /** The time that is left; 0 once it is over. */
   leftMs(): number;

@@ -1,6 +1,9 @@
 import type { Runtime } from "./runtime.ts";
 
-/** A random number between two, so that clients that arrived together do not return together. */
+/**
+ * A delay with jitter, random between two limits, so that clients that arrived together do not
+ * return together.
+ */
 export function jitteredBetween(
   { random }: Pick<Runtime, "random">,
   least: number,

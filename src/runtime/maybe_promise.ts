@@ -1,7 +1,10 @@
 /** A value, or a promise of it. */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** Calls `next` at once with a value, and later with a promise's: awaiting a value costs turns of the queue. */
+/**
+ * Calls `next` at once with a value, and later with a promise's: awaiting a value that may be no
+ * promise costs turns of the queue.
+ */
 export function then<T, U>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<U>,

@@ -1,4 +1,7 @@
-/** An event that the deployer may want to see; an {@link Observer} decides what to show. */
+/**
+ * An observation: an event that the deployer may want to see; an {@link Observer} decides what to
+ * show.
+ */
 export type Observation =
   | { readonly kind: "notice"; readonly message: string }
   | { readonly kind: "deprecated"; readonly message: string }
@@ -47,7 +50,7 @@ export type Observation =
   | { readonly kind: "live_upkeep_failed"; readonly error: unknown }
   | { readonly kind: "stream_failed"; readonly resource: string; readonly error: unknown };
 
-/** Why a proof of work was refused: for the observer, never sent to the client. */
+/** Why a proof of work was refused, as an observation reports it: never sent to the client. */
 export type PowRefusal =
   | "absent"
   | "malformed"

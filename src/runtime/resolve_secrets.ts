@@ -1,6 +1,6 @@
 import type { Runtime } from "./runtime.ts";
 
-/** Where a secret is read from, and the consequence of having none. */
+/** Where a secret is resolved from, and the consequence of having none. */
 export interface SecretSource {
   /** The value of the option; a list rotates. */
   readonly given: string | readonly string[] | undefined;
@@ -14,7 +14,7 @@ export interface SecretSource {
   readonly isProduction: boolean;
 }
 
-/** Whether the secret will be random, because none is set. */
+/** Whether a secret will resolve to a random one, because none is set. */
 export function isRandomSecret(
   { given, variable }: Pick<SecretSource, "given" | "variable">,
   runtime: Runtime,
@@ -23,7 +23,10 @@ export function isRandomSecret(
   return secret === undefined || secret.length === 0;
 }
 
-/** The secrets, at least one. Throws a plain Error for one that is too short or missing. */
+/**
+ * Resolves the secrets of an option or of the environment, at least one. Throws a plain Error for
+ * one that is too short or missing.
+ */
 export function resolveSecrets(source: SecretSource, runtime: Runtime): readonly string[] {
   const { option, variable } = source;
   const given = source.given ?? runtime.environment(variable);

@@ -1,6 +1,6 @@
 import type { Observer } from "./observation.ts";
 
-/** The source of time. A test moves it by hand. */
+/** The source of time in a runtime. A test moves it by hand. */
 export interface Clock {
   /** Milliseconds since 1970; may jump when the system clock is set. */
   now(): number;
@@ -10,13 +10,16 @@ export interface Clock {
   after(delayMs: number, work: () => void): () => void;
 }
 
-/** The source of random bytes. */
+/** The source of random bytes in a runtime. */
 export interface Random {
   /** `length` unpredictable bytes. */
   bytes(length: number): Uint8Array;
 }
 
-/** Time, random bytes, the observer and the environment, handed in so that a test can replace them. */
+/**
+ * The runtime of a service: time, random bytes, the observer and the environment, handed in so that
+ * a test can replace them.
+ */
 export interface Runtime {
   /** Time. */
   readonly clock: Clock;

@@ -4,7 +4,7 @@ import { boundedMap } from "./bounded_map.ts";
 import { deriveKey } from "./derive_key.ts";
 import type { Random } from "./runtime.ts";
 
-/** Encrypts and authenticates texts, for all processes with the same secret. */
+/** Seals texts: encrypts and authenticates them, for all processes with the same secret. */
 export interface Sealer {
   /** The sealed text, base64url. Only {@link open} with the same `context` reads it. */
   seal(text: string, context: string): string;
@@ -17,8 +17,9 @@ const tagBytes = 16;
 const maxSealedLength = 16_384;
 
 /**
- * AES-256-GCM (NIST SP 800-38D) with keys derived from the secrets by HKDF (RFC 5869): the first
- * secret seals, all open. Synchronous on purpose: Web Crypto costs ten times as much on small texts.
+ * Makes a sealer: AES-256-GCM (NIST SP 800-38D) with keys derived from the secrets by HKDF (RFC
+ * 5869): the first secret seals, all open. Synchronous on purpose: Web Crypto costs ten times as
+ * much on small texts.
  */
 export function createSealer(secrets: readonly string[], random: Random): Sealer {
   const keys = secrets.map((secret) => deriveKey(secret, "seal"));

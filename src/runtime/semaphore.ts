@@ -1,4 +1,7 @@
-/** Runs a limited number of jobs at a time, in the order they came: a crowd cannot take the database. */
+/**
+ * A semaphore, which runs a limited number of jobs at a time, in the order they came: a crowd
+ * cannot take the database.
+ */
 export class Semaphore {
   readonly #maxRunning: number;
   readonly #maxWaiting: number;

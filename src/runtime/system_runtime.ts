@@ -1,12 +1,15 @@
 import type { Observer } from "./observation.ts";
 import type { Clock, Random, Runtime } from "./runtime.ts";
 
-/** The machine's clock, unpredictable bytes and the variables of the process. */
+/**
+ * The runtime of the system: the machine's clock, unpredictable bytes and the variables of the
+ * process.
+ */
 export function systemRuntime(observe: Observer): Runtime {
   return { clock: systemClock, random: systemRandom, environment, observe };
 }
 
-/** The machine's clock. */
+/** The clock of the system, for runtimes outside tests. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   elapsedMs: () => performance.now(),

@@ -1,6 +1,9 @@
 import type { Clock } from "./runtime.ts";
 
-/** A worker's presence, which the other workers of its program can see while they start. */
+/**
+ * The claim of a worker: its presence, which the other workers of its program can see while they
+ * start.
+ */
 export interface WorkerClaim {
   /** Whether no other worker is present. */
   readonly isAlone: boolean;
@@ -8,10 +11,11 @@ export interface WorkerClaim {
 }
 
 /**
- * Detects whether several workers of one process run this program, as under `deno serve --parallel`.
- * Each holds a lock (Web Locks) under its own name, and then looks for locks of others: however
- * close together two workers start, one sees the other. Apps within one worker share a name, another
- * program in the process has a different one, and a worker that has ended holds no lock.
+ * Claims a worker's presence, and detects whether several workers of one process run this program,
+ * as under `deno serve --parallel`. Each holds a lock (Web Locks) under its own name, and then
+ * looks for locks of others: however close together two workers start, one sees the other. Apps
+ * within one worker share a name, another program in the process has a different one, and a worker
+ * that has ended holds no lock.
  */
 export async function claimWorker(clock: Clock): Promise<WorkerClaim> {
   const locks = webLocks();

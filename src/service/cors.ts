@@ -1,7 +1,7 @@
 import { cors } from "@hono/hono/cors";
 import type { Middleware } from "./middleware.ts";
 
-/** Which pages of other origins may call from a browser. */
+/** The options of CORS: which pages of other origins may call from a browser. */
 export interface CorsOptions {
   /** Exact origins, or `*`. */
   readonly origin: string | readonly string[];

@@ -2,7 +2,7 @@ import type { Connection } from "../db/driver.ts";
 import type { KeyValue } from "../kv/key_value.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** A check of a dependency: the database, the store, the search index. */
+/** A health check of a dependency: the database, the store, the search index. */
 export interface HealthCheck {
   /** The key below `checks`, e.g. `database`. */
   readonly name: string;
@@ -10,7 +10,7 @@ export interface HealthCheck {
   run(): Promise<unknown>;
 }
 
-/** The result of one check. */
+/** The result of one health check. */
 export interface CheckResult {
   readonly status: "ok" | "unavailable";
   readonly latencyMs: number;
@@ -22,18 +22,18 @@ export interface HealthReport<Body> {
   readonly body: Body;
 }
 
-/** The body of `GET /healthz`. */
+/** The body of the health route `GET /healthz`. */
 export interface LivenessBody {
   readonly status: "ok";
 }
 
-/** The body of `GET /readyz`. */
+/** The body of the health route `GET /readyz`. */
 export interface ReadinessBody {
   readonly status: "ready" | "unavailable";
   readonly checks: Readonly<Record<string, CheckResult>>;
 }
 
-/** The options of {@link readiness}. */
+/** The options of the health route {@link readiness}. */
 export interface ReadinessOptions {
   readonly clock: Clock;
   /** True once the process is stopping: a load balancer should send no new requests. */
@@ -42,12 +42,15 @@ export interface ReadinessOptions {
   readonly deadlineMs?: number | undefined;
 }
 
-/** `GET /healthz`: the process answers, regardless of its dependencies. */
+/** Answers the health route `GET /healthz`: the process answers, regardless of its dependencies. */
 export function liveness(): HealthReport<LivenessBody> {
   return { status: 200, body: { status: "ok" } };
 }
 
-/** `GET /readyz`: runs all checks at once; 503 when one fails, or while the service drains. */
+/**
+ * Answers the health route `GET /readyz`: runs all checks at once; 503 when one fails, or while the
+ * service drains.
+ */
 export async function readiness(
   checks: readonly HealthCheck[],
   { clock, draining, deadlineMs = 1_000 }: ReadinessOptions,
@@ -63,12 +66,12 @@ export async function readiness(
   };
 }
 
-/** Whether the database answers a query that reads no table. */
+/** The health check of a database: whether it answers a query that reads no table. */
 export function databaseCheck(connection: Connection): HealthCheck {
   return { name: "database", run: () => connection.query({ text: "SELECT 1", values: [] }) };
 }
 
-/** Whether the store reads a key, which never has a value. */
+/** The health check of the key-value store: whether it reads a key, which never has a value. */
 export function storeCheck(store: KeyValue): HealthCheck {
   return { name: "store", run: () => store.get(["service", "health"]) };
 }

@@ -20,14 +20,17 @@ export interface MiddlewareContext {
 }
 
 /**
- * A Hono middleware. The type is that of a method, whose parameters are bivariant, so that it accepts
- * both Hono's own middlewares and plain functions of {@link MiddlewareContext}.
+ * The type of a Hono middleware. The type is that of a method, whose parameters are bivariant, so
+ * that it accepts both Hono's own middlewares and plain functions of {@link MiddlewareContext}.
  */
 export type Middleware = {
   run(context: MiddlewareContext, next: () => Promise<void>): Promise<Response | void>;
 }["run"];
 
-/** A Hono app, or anything that answers requests. */
+/**
+ * The type of the deployer's router, mounted beside the middleware: a Hono app, or anything that
+ * answers requests.
+ */
 export interface Router {
   /** Answers one request. */
   fetch(request: Request, ...rest: never[]): Response | Promise<Response>;

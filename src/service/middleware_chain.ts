@@ -5,10 +5,12 @@ import { Problem } from "../problem/problem.ts";
 import type { ProblemSlug } from "../protocol/problem_codes.ts";
 import type { Middleware, Router } from "./middleware.ts";
 
-/** Answers a request that has passed the middleware; never rejects. */
+/** Answers a request that has passed the middleware chain; never rejects. */
 export type AnswerRequest = (request: Request, caller: Caller) => Promise<Response>;
 
-/** What a request passes before the resources, and how failures are answered. */
+/**
+ * The middleware chain that a request passes before the resources, and how failures are answered.
+ */
 export interface MiddlewareOptions {
   /** In the order in which they run. */
   readonly middleware: readonly Middleware[];
@@ -24,7 +26,9 @@ export interface MiddlewareOptions {
   readonly adopt: (response: Response) => Response;
 }
 
-/** A `fetch` that never rejects, through any Hono middleware. */
+/**
+ * Makes the middleware chain of an app: a `fetch` that never rejects, through any Hono middleware.
+ */
 export function createMiddlewareChain(
   options: MiddlewareOptions,
 ): (request: Request, info?: unknown) => Promise<Response> {

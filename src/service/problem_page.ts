@@ -7,7 +7,7 @@ import {
 } from "../protocol/problem_codes.ts";
 import { problemExplanations, problemsToCome } from "../protocol/problem_explanations.ts";
 
-/** The page that a problem's `type` leads to, or null where no problem has this slug. */
+/** The page of a problem, to which its `type` leads, or null where no problem has this slug. */
 export function problemPage(slug: string): string | null {
   if (!isProblemSlug(slug)) return null;
   const { status, title } = problemCodes[slug];
@@ -25,7 +25,7 @@ export function problemPage(slug: string): string | null {
   );
 }
 
-/** The page at `/__service/problems/`: every problem type of this service. */
+/** The page of all problem types of this service, at `/__service/problems/`. */
 export function problemIndexPage(): string {
   const rows = Object.entries(problemCodes).map(([slug, { status, title }]) =>
     `<tr><td>${status}</td><td><a href="${problemTypeBase}${slug}">${escapeHtml(title)}</a></td>` +
@@ -67,7 +67,10 @@ th, td { padding: 0.4rem 1rem 0.4rem 0; border-bottom: 1px solid var(--line); te
 th { color: var(--faint); font-weight: normal }
 `;
 
-/** The policy of these pages: no script, nothing loaded, one style sheet known by its hash. */
+/**
+ * The Content-Security-Policy of the problem pages: no script, nothing loaded, one style sheet
+ * known by its hash.
+ */
 export const problemPageSecurityPolicy: string = [
   "default-src 'none'",
   `style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`,

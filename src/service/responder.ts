@@ -2,13 +2,18 @@ import { Buffer } from "node:buffer";
 import type { Observer } from "../runtime/observation.ts";
 import type { Reply } from "../protocol/reply.ts";
 
-/** Headers of every response, or `false` where a proxy adds them. */
+/**
+ * The security headers that the responder adds to every response, or `false` where a proxy adds
+ * them.
+ */
 export type SecurityHeaders = boolean | {
   /** The value of `Strict-Transport-Security`, e.g. `max-age=63072000`; `true` is two years. */
   readonly hsts?: boolean | string | undefined;
 };
 
-/** Builds every response of the app: no other part of it calls `new Response`. */
+/**
+ * The responder of an app, which builds every response: no other part of it calls `new Response`.
+ */
 export interface Responder {
   /** The response of a reply, without the body for HEAD. */
   respond(reply: Reply, method: string): Response;
@@ -17,8 +22,9 @@ export interface Responder {
 }
 
 /**
- * A control byte in a response header ends the process inside Deno, past every `catch`, and a value
- * may come from a row or a path: so characters outside printable ASCII are encoded.
+ * Makes the responder, which encodes characters outside printable ASCII in headers: a control byte
+ * there ends the process inside Deno, past every `catch`, and a value may come from a row or a
+ * path.
  */
 export function createResponder(security: SecurityHeaders, observe: Observer): Responder {
   const fixed = securityHeaders(security);

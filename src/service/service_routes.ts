@@ -8,7 +8,7 @@ import type { Clock } from "../runtime/runtime.ts";
 import { databaseCheck, liveness, readiness, storeCheck } from "./health.ts";
 import { problemIndexPage, problemPage, problemPageSecurityPolicy } from "./problem_page.ts";
 
-/** Answers the requests that lead to no resource. Throws a 404 or 405. */
+/** Answers requests at the service's own routes, which lead to no resource. Throws a 404 or 405. */
 export type ServiceRoutes = (method: string, target: RequestTarget) => Promise<Reply>;
 
 /** What the service's own routes report on. */
@@ -21,7 +21,9 @@ export interface ServiceRoutesOptions {
   readonly isDraining: () => boolean;
 }
 
-/** The routes beside the resources: health, and the page of every problem type. */
+/**
+ * Makes the service's own routes beside the resources: health, and the page of every problem type.
+ */
 export function serviceRoutes(options: ServiceRoutesOptions): ServiceRoutes {
   const checks = options.databases.map((driver, index) => ({
     ...databaseCheck(driver),

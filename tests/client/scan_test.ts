@@ -1,7 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
 import { createHash } from "node:crypto";
-import { nonceAt, nonceRange, rangeSize } from "../../src/client/nonce_range.ts";
-import { createPlainScan, type Scan, zeroBits } from "../../src/client/plain_scan.ts";
+import {
+  nonceAt,
+  nonceRange,
+  rangeSize,
+  type Scan,
+  zeroBits,
+} from "../../src/client/nonce_range.ts";
+import { createPlainScan } from "../../src/client/plain_scan.ts";
 import { compileSearch, createSimdScan } from "../../src/client/simd_scan.ts";
 
 const plain = createPlainScan();

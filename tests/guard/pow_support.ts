@@ -5,7 +5,7 @@ import {
   type ProofOfWorkOptions,
 } from "../../src/guard/pow/proof_of_work.ts";
 import { solve } from "../../src/client/solve.ts";
-import { powHeaders } from "../../src/protocol/proof_of_work.ts";
+import { powHeaders } from "../../src/protocol/pow_protocol.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";

@@ -15,7 +15,7 @@ import {
 } from "../../mod.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { solve } from "../../src/client/solve.ts";
-import { powHeaders } from "../../src/protocol/proof_of_work.ts";
+import { powHeaders } from "../../src/protocol/pow_protocol.ts";
 
 export const notes = table("notes", {
   id: integer().primaryKey(),

@@ -4,7 +4,7 @@ import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { StoreError } from "../../kv/store_error.ts";
 
-/** A holder of leased tokens, which the store counts as spent. */
+/** A holder of tokens leased from the store of buckets, which counts them as spent. */
 export interface LeaseHolder {
   /** Returns the tokens where none was used since the last call; false once none is held. */
   returnIdle(): boolean;
@@ -13,8 +13,9 @@ export interface LeaseHolder {
 }
 
 /**
- * The key-value store as limits use it: grouped changes, a timeout, and no wait at all for a store
- * that has just failed. Leased tokens that are not used are returned within two seconds.
+ * The store of the buckets of rate limits, on the key-value store: grouped changes, a timeout, and
+ * no wait at all for a store that has just failed. Leased tokens that are not used are returned
+ * within two seconds.
  */
 export class BucketStore {
   readonly #hotKeys: HotKeys;

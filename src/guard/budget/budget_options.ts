@@ -2,7 +2,7 @@ import type { User } from "../../auth/user.ts";
 import { requireKnownOptions } from "../../problem/require_known_options.ts";
 import { showValue } from "../../problem/show_value.ts";
 
-/** How much each caller may use of the whole service. */
+/** The options of the budget: how much each caller may use of the whole service. */
 export interface BudgetOptions {
   /**
    * The budgets by class. A caller without a user is `anonymous`, every other `authenticated`; a
@@ -13,7 +13,7 @@ export interface BudgetOptions {
   readonly classify?: Classify | undefined;
 }
 
-/** A token bucket; each caller of the class has one of its own. */
+/** The budget option of one class of callers: a token bucket, of which each caller has one. */
 export interface BudgetClassOptions {
   /** How many tokens it holds at most, and at the start. */
   readonly capacity: number;
@@ -21,16 +21,21 @@ export interface BudgetClassOptions {
   readonly refillPerMinute: number;
 }
 
-/** Gives the class of a caller. */
+/** The budget option that gives the class of a caller. */
 export type Classify = (request: Request, user: User | null) => string | Promise<string>;
 
-/** The class of callers without a user, and of those that `classify` cannot name a class for. */
+/**
+ * The budget class of callers without a user, and of those that `classify` cannot name a class for.
+ */
 export const anonymousClass = "anonymous";
 
-/** The class of callers with a user. */
+/** The budget class of callers with a user. */
 export const authenticatedClass = "authenticated";
 
-/** Checks the options once, at start. Throws a plain Error that names the option at fault. */
+/**
+ * Checks the options of the budget once, at start. Throws a plain Error that names the option at
+ * fault.
+ */
 export function checkBudget(options: BudgetOptions): void {
   requireKnownOptions(options, { classes: true, classify: true }, subject);
   const { classes, classify } = options;

@@ -1,4 +1,7 @@
-/** How an operation charges its request's budget once it knows the number of its items. */
+/**
+ * The debit of a request: how its operation charges the budget once it knows the number of its
+ * items.
+ */
 export interface Debit {
   /** Whether so many items are paid for already, or cost nothing. */
   covers(items: number): boolean;
@@ -12,7 +15,7 @@ export interface Debit {
   refundExcess(items: number): void;
 }
 
-/** For operations that cost nothing. */
+/** The debit of operations that cost nothing. */
 export const noDebit: Debit = {
   covers: () => true,
   charge() {},

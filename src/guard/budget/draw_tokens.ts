@@ -1,7 +1,7 @@
 import type { KeyChange } from "../../kv/hot_keys.ts";
 import { type Bucket, type BucketPolicy, fullBucket, roundingTolerance } from "./token_bucket.ts";
 
-/** How many tokens to take; `toFloor` takes as many of them as there are. */
+/** How many tokens a request draws from a bucket; `toFloor` draws as many of them as there are. */
 export interface TokenDemand {
   readonly amount: number;
   readonly toFloor: boolean;
@@ -13,13 +13,13 @@ export interface TokenDemand {
   readonly taken: number;
 }
 
-/** The record of a caller's bucket in the store. */
+/** The record in the store of the caller's bucket that tokens are drawn from. */
 export interface BucketRecord extends Bucket {
   /** Counts the changes: tokens that were taken and returned leave an equal bucket. */
   readonly changes: number;
 }
 
-/** A demand, and what its process knows about the bucket. */
+/** A request to draw tokens: a demand, and what its process knows about the bucket. */
 export interface DrawRequest extends TokenDemand {
   readonly total: Bucket;
   /** Tokens leased by the process, which are returned first. */
@@ -31,7 +31,7 @@ export interface DrawRequest extends TokenDemand {
   readonly shareFor: number;
 }
 
-/** The outcome of a draw. */
+/** The outcome of drawing tokens from a bucket. */
 export interface DrawResult {
   readonly isGranted: boolean;
   /** Negative where tokens were returned. */
@@ -42,7 +42,9 @@ export interface DrawResult {
   readonly record: BucketRecord | null;
 }
 
-/** Computes the record of a bucket after a draw, and what the draw gives. Pure. */
+/**
+ * Draws tokens from a bucket: computes its record after the draw, and what the draw gives. Pure.
+ */
 export function drawTokens(
   value: unknown,
   request: DrawRequest,

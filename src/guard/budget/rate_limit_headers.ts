@@ -1,14 +1,14 @@
 import { Problem } from "../../problem/problem.ts";
 import { type Bucket, type BucketPolicy, roundingTolerance } from "./token_bucket.ts";
 
-/** A limit, and what is left of it. */
+/** A limit, and what is left of it, for the rate-limit headers. */
 export interface RateLimitState {
   readonly limit: BucketPolicy;
   readonly left: Bucket;
 }
 
 /**
- * What is left of the limits that apply, beside other headers
+ * Adds the rate-limit headers to those of a reply: what is left of the limits that apply
  * (draft-ietf-httpapi-ratelimit-headers).
  */
 export function withRateHeaders(
@@ -35,7 +35,10 @@ const details = {
   "budget-exhausted": "The budget for this request is used up",
 } as const;
 
-/** The 429 of a limit that lacks `amount`; without Retry-After where waiting does not help. */
+/**
+ * The 429 of a rate limit that lacks `amount`, with the header Retry-After unless waiting does not
+ * help.
+ */
 export function limitProblem(
   slug: keyof typeof details,
   state: RateLimitState | null,
@@ -47,7 +50,10 @@ export function limitProblem(
   return new Problem(slug, details[slug], { headers });
 }
 
-/** The whole seconds until `amount` is available; null where it never will be. */
+/**
+ * The whole seconds until `amount` is available, as rate-limit headers report them; null where it
+ * never will be.
+ */
 export function secondsUntil(
   amount: number,
   { limit, left }: RateLimitState,

@@ -6,8 +6,9 @@ import type { BucketPolicy } from "./token_bucket.ts";
 import type { BucketStore } from "./bucket_store.ts";
 
 /**
- * One limit, for all callers, in all processes. Exact where few tokens are left. Where many are,
- * a process leases a small share and grants from it without the store and without waiting.
+ * The limiter of one rate limit or budget, for all callers, in all processes. Exact where few
+ * tokens are left. Where many are, a process leases a small share and grants from it without the
+ * store and without waiting.
  */
 export class RateLimiter {
   readonly limit: BucketPolicy;

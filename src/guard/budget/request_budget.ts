@@ -3,7 +3,10 @@ import type { RateLimiter } from "./rate_limiter.ts";
 import { roundingTolerance } from "./token_bucket.ts";
 import type { TakeResult } from "./token_lease.ts";
 
-/** What one request has taken from its caller's budget, and how much of its cost is paid. */
+/**
+ * The budget of one request: what it has taken from its caller's budget, and how much of its cost
+ * is paid.
+ */
 export class RequestBudget {
   readonly #limiter: RateLimiter;
   readonly #caller: string;

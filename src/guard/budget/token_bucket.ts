@@ -1,14 +1,17 @@
 import type { BudgetClassOptions } from "./budget_options.ts";
 import type { RateLimitOptions } from "../resource_protection_options.ts";
 
-/** What was left for one caller, and when. */
+/** A token bucket: what was left for one caller, and when. */
 export interface Bucket {
   readonly tokens: number;
   /** Milliseconds since 1970; of a window, when it began. */
   readonly at: number;
 }
 
-/** The capacity of each caller's bucket, and how it refills. Pure: a bucket is a value. */
+/**
+ * The policy of a token bucket: the capacity for each caller, and how it refills. Pure: a bucket is
+ * a value.
+ */
 export interface BucketPolicy {
   /** Names it in headers. */
   readonly name: string;
@@ -23,15 +26,18 @@ export interface BucketPolicy {
   isSameSpan(left: Bucket, right: Bucket): boolean;
 }
 
-/** The bucket of a caller that has taken nothing yet. */
+/** The token bucket of a caller that has taken nothing yet. */
 export function fullBucket({ capacity }: BucketPolicy, now: number): Bucket {
   return { tokens: capacity, at: now };
 }
 
-/** Sums of fractions are not exact: a token must be available after the wait that was announced. */
+/**
+ * The rounding tolerance of token buckets, since sums of fractions are not exact: a token must be
+ * available after the wait that was announced.
+ */
 export const roundingTolerance = 1e-6;
 
-/** A bucket that refills continuously. */
+/** The policy of a token bucket that refills continuously. */
 export function tokenBucket(
   name: string,
   { capacity, refillPerMinute }: BudgetClassOptions,
@@ -53,7 +59,10 @@ export function tokenBucket(
   };
 }
 
-/** So many requests in each window, which begins with its first request. */
+/**
+ * The policy of a token bucket that is full again in each fixed window, which begins with its first
+ * request.
+ */
 export function fixedWindow(
   name: string,
   { windowMs, maxRequests }: RateLimitOptions,

@@ -11,7 +11,7 @@ import {
 import { type Bucket, type BucketPolicy, fullBucket, roundingTolerance } from "./token_bucket.ts";
 import type { BucketStore, LeaseHolder } from "./bucket_store.ts";
 
-/** The outcome of an attempt to take tokens. */
+/** The outcome of an attempt to take tokens, from a lease or from the store. */
 export interface TakeResult {
   readonly limit: BucketPolicy;
   readonly isGranted: boolean;
@@ -21,14 +21,17 @@ export interface TakeResult {
   readonly left: Bucket;
 }
 
-/** What {@link TokenLease} works with. */
+/** What a token lease works with. */
 export interface TokenLeaseOptions {
   readonly limit: BucketPolicy;
   readonly store: BucketStore;
   readonly clock: Clock;
 }
 
-/** The tokens of one caller that one process has leased from the store, and what it knows of the rest. */
+/**
+ * The token lease of one caller in one process: the tokens leased from the store, and what the
+ * process knows of the rest.
+ */
 export class TokenLease implements LeaseHolder {
   readonly #context: TokenLeaseOptions;
   readonly #key: KeyValueKey;

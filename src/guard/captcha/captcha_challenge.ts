@@ -26,10 +26,13 @@ export interface CaptchaChallenge {
   require(request: Request, conditions: CaptchaConditions): Promise<void>;
 }
 
-/** What a token must have been solved for, and by which client. */
+/**
+ * The conditions of a CAPTCHA challenge: what its token must have been solved for, and by which
+ * client.
+ */
 export type CaptchaConditions = Pick<CaptchaQuestion, "action" | "remoteIp">;
 
-/** What {@link createCaptchaChallenge} needs. */
+/** What CAPTCHA challenges are issued and checked with. */
 export interface CaptchaChallengeOptions extends ResolvedCaptchaOptions {
   /** Records the tokens used, for all processes of the service. */
   readonly store: KeyValue;
@@ -42,7 +45,9 @@ const maxWaitMs = 5_000;
 /** Retry-After while a provider does not answer, in seconds. */
 const retryAfter = "5";
 
-/** Makes the service's side of CAPTCHAs. Any answer that is not clearly a pass refuses. */
+/**
+ * Makes the service's side of CAPTCHA challenges. Any answer that is not clearly a pass refuses.
+ */
 export function createCaptchaChallenge(parts: CaptchaChallengeOptions): CaptchaChallenge {
   const { verifier, tokenHeader, store, runtime } = parts;
   const { provider, siteKey } = verifier;

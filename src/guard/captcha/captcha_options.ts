@@ -2,7 +2,7 @@ import { requireKnownOptions } from "../../problem/require_known_options.ts";
 import { captchaHeaders } from "../../protocol/captcha_headers.ts";
 import type { CaptchaVerifier } from "./captcha_verifier.ts";
 
-/** CAPTCHAs for the whole service. */
+/** The options of CAPTCHAs for the whole service. */
 export interface CaptchaOptions {
   /** Checks the tokens: {@link turnstile}, {@link hcaptcha}, {@link recaptcha} or your own. */
   readonly verifier: CaptchaVerifier;
@@ -12,7 +12,7 @@ export interface CaptchaOptions {
   readonly allowTestKeys?: boolean | undefined;
 }
 
-/** The options with their defaults. */
+/** The options of CAPTCHAs with their defaults. */
 export interface ResolvedCaptchaOptions {
   readonly verifier: CaptchaVerifier;
   readonly tokenHeader: string;
@@ -20,7 +20,10 @@ export interface ResolvedCaptchaOptions {
 
 const option = "abuseProtection.captcha";
 
-/** Checks the options once, at start. Throws a plain Error that names the option at fault. */
+/**
+ * Checks the options of CAPTCHAs once, at start. Throws a plain Error that names the option at
+ * fault.
+ */
 export function resolveCaptchaOptions(
   options: CaptchaOptions,
   isProduction: boolean,
@@ -39,7 +42,10 @@ export function resolveCaptchaOptions(
   return { verifier, tokenHeader };
 }
 
-/** Refuses an action that the verifier cannot check. `subject` begins the message. */
+/**
+ * Checks an option that names a CAPTCHA action: refuses one that the verifier cannot check.
+ * `subject` begins the message.
+ */
 export function requireCaptchaAction(
   action: string,
   { provider, hasActions = true }: CaptchaVerifier,

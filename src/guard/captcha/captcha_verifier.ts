@@ -1,6 +1,6 @@
 /**
- * Decides whether a token proves a solved CAPTCHA: {@link turnstile}, {@link hcaptcha},
- * {@link recaptcha}, or one of your own.
+ * The interface of CAPTCHA verifiers, which decide whether a token proves a solved CAPTCHA:
+ * {@link turnstile}, {@link hcaptcha}, {@link recaptcha}, or one of your own.
  *
  * @example
  * ```ts
@@ -31,7 +31,7 @@ export interface CaptchaVerifier {
   readonly usesTestKeys?: boolean | undefined;
 }
 
-/** One token, and what it must have been solved for. */
+/** The question to a CAPTCHA verifier: one token, and what it must have been solved for. */
 export interface CaptchaQuestion {
   /** As the client sent it: printable ASCII without spaces, at most 8,192 characters. */
   readonly token: string;
@@ -45,7 +45,10 @@ export interface CaptchaQuestion {
   readonly signal: AbortSignal;
 }
 
-/** The verdict on a token. `reason` is for the observer, never for the client. */
+/**
+ * The answer of a CAPTCHA verifier: its verdict on a token. `reason` is for the observer, never for
+ * the client.
+ */
 export type CaptchaAnswer =
   | { readonly kind: "passed" }
   /** The client's fault: it is challenged again. */

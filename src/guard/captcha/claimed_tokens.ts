@@ -2,7 +2,10 @@ import { claimOnce } from "../../kv/claim_once.ts";
 import type { KeyValue } from "../../kv/key_value.ts";
 import { boundedMap } from "../../runtime/bounded_map.ts";
 
-/** The CAPTCHA tokens that were used, by their hashes. Rejects with a `StoreError` of the store. */
+/**
+ * The CAPTCHA tokens that were claimed, each for one use, by their hashes. Rejects with a
+ * `StoreError` of the store.
+ */
 export interface ClaimedTokens {
   /** True for one caller, in one process. */
   claim(id: string): Promise<boolean>;
@@ -10,7 +13,7 @@ export interface ClaimedTokens {
   release(id: string): Promise<void>;
 }
 
-/** Keeps the claims in the store that all processes share. */
+/** Keeps the claimed CAPTCHA tokens in the store that all processes share. */
 export function createClaimedTokens(store: KeyValue): ClaimedTokens {
   // A flood of one token is answered from memory, without the store. False: it may be sent again.
   const used = boundedMap<string, boolean>(20_000);

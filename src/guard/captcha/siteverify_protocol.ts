@@ -1,7 +1,7 @@
 import { readBytes } from "../../runtime/read_bytes.ts";
 import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
 
-/** Options that the verifiers of all vendors take. */
+/** Options of the siteverify protocol, which the verifiers of all CAPTCHA vendors take. */
 export interface SiteVerifyOptions {
   /** The public key of the site, as the vendor gave it. */
   readonly siteKey: string;
@@ -15,7 +15,7 @@ export interface SiteVerifyOptions {
   readonly fetch?: typeof fetch | undefined;
 }
 
-/** The differences between the vendors. */
+/** The differences between the CAPTCHA vendors in the siteverify protocol. */
 export interface CaptchaVendor {
   readonly provider: string;
   readonly endpoint: string;
@@ -33,7 +33,10 @@ export interface CaptchaVendor {
   readonly minScore: number | null;
 }
 
-/** Verifies by the protocol that the vendors share: a form, and an answer with `success: true`. */
+/**
+ * Verifies CAPTCHA tokens by the siteverify protocol that the vendors share: a form, and an answer
+ * with `success: true`.
+ */
 export function siteVerifier(vendor: CaptchaVendor, options: SiteVerifyOptions): CaptchaVerifier {
   const { provider, hasActions, testKeys, tries, maxTokenLength } = vendor;
   const { siteKey, secret, endpoint = vendor.endpoint, hostnames = null } = options;

@@ -2,7 +2,7 @@ import { base64urlLength, decodeBase64url, encodeBase64url } from "../../protoco
 import { createHmacSha256 } from "../../protocol/hmac_sha256.ts";
 import { fingerprintWords } from "./request_fingerprint.ts";
 
-/** The content of a challenge, beside its random bytes. */
+/** The content of a challenge token of proof of work, beside its random bytes. */
 export interface PowChallenge {
   readonly difficulty: number;
   readonly expiresAtMs: number;
@@ -10,13 +10,16 @@ export interface PowChallenge {
   readonly fingerprint: Int32Array;
 }
 
-/** The content of a token that was sealed here. The next `open` overwrites its fingerprint. */
+/**
+ * The content of a challenge token that this service sealed. The next `open` overwrites its
+ * fingerprint.
+ */
 export interface OpenedToken extends PowChallenge {
   /** Its authentication code, which every spelling of the request shares. */
   readonly id: string;
 }
 
-/** Turns challenges into tokens and back. */
+/** Turns challenges of proof of work into tokens and back. */
 export interface ChallengeTokens {
   /** `random` are 16 unpredictable bytes, which make the token unique. */
   seal(challenge: PowChallenge, random: Uint8Array): string;
@@ -25,10 +28,10 @@ export interface ChallengeTokens {
 }
 
 /**
- * `base64url(payload).base64url(HMAC-SHA-256(secret, payload))`. The payload is 48 bytes with
- * fixed offsets, so it has one spelling and no bytes can be moved into a neighbouring field: version,
- * difficulty, expiry (6 bytes, milliseconds), random bytes, fingerprint. 48 bytes are one block of
- * the HMAC. The first secret seals, all open.
+ * Makes challenge tokens: `base64url(payload).base64url(HMAC-SHA-256(secret, payload))`. The
+ * payload is 48 bytes with fixed offsets, so it has one spelling and no bytes can be moved into a
+ * neighbouring field: version, difficulty, expiry (6 bytes, milliseconds), random bytes,
+ * fingerprint. 48 bytes are one block of the HMAC. The first secret seals, all open.
  */
 export function createChallengeTokens(secrets: readonly string[]): ChallengeTokens {
   const keys = secrets.map((secret) => createHmacSha256(new TextEncoder().encode(secret)));
@@ -73,7 +76,7 @@ export function createChallengeTokens(secrets: readonly string[]): ChallengeToke
 
 const version = 1;
 
-/** Random bytes in a token, so that no two challenges are the same. */
+/** The number of random bytes in a challenge token, so that no two challenges are the same. */
 export const randomBytes = 16;
 
 const fingerprintStart = 8 + randomBytes;
@@ -81,5 +84,5 @@ const payloadBytes = fingerprintStart + 4 * fingerprintWords;
 const codeBytes = 32;
 const payloadLength = base64urlLength(payloadBytes);
 
-/** Every token has this length. */
+/** The length of every challenge token. */
 export const tokenLength: number = payloadLength + 1 + base64urlLength(codeBytes);

@@ -1,4 +1,4 @@
-import { hasLeadingZeroBits, maxNonceLength, powHeaders } from "../../protocol/proof_of_work.ts";
+import { hasLeadingZeroBits, maxNonceLength, powHeaders } from "../../protocol/pow_protocol.ts";
 import { createSha256 } from "../../protocol/sha256.ts";
 import type { PowRefusal } from "../../runtime/observation.ts";
 import type { Clock } from "../../runtime/runtime.ts";
@@ -7,8 +7,8 @@ import { type FingerprintedRequest, fingerprintWords } from "./request_fingerpri
 import { type ChallengeTokens, tokenLength } from "./challenge_token.ts";
 
 /**
- * Checks a solution without the store: its identity, if it is good for this request at this
- * difficulty, or why it is not. Only the store knows whether it was used before.
+ * Checks a solution of proof of work without the store: its identity, if it is good for this
+ * request at this difficulty, or why it is not. Only the store knows whether it was used before.
  */
 export type CheckSolution = (
   headers: Headers,
@@ -16,7 +16,7 @@ export type CheckSolution = (
   difficulty: number,
 ) => PowSolution | PowRefusal;
 
-/** A solution that holds, before it is claimed. */
+/** A solution of proof of work that was checked and holds, before it is claimed. */
 export interface PowSolution {
   /** What to claim: one id for each challenge, with whichever nonce it is solved. */
   readonly id: string;
@@ -24,7 +24,7 @@ export interface PowSolution {
   readonly claimUntilMs: number;
 }
 
-/** What {@link createSolutionCheck} needs. */
+/** What the check of solutions works with. */
 export interface SolutionCheckOptions {
   readonly tokens: ChallengeTokens;
   readonly fingerprintOf: (facts: FingerprintedRequest) => Int32Array;
@@ -39,8 +39,9 @@ const skewMs = 5_000;
 const claimMarginMs = 60_000;
 
 /**
- * Makes the check. Cheap steps come first, and no step trusts a value that is not verified yet: the
- * difficulty is the signed one, and the client's header for it is not read.
+ * Makes the check of solutions of proof of work. Cheap steps come first, and no step trusts a value
+ * that is not verified yet: the difficulty is the signed one, and the client's header for it is not
+ * read.
  */
 export function createSolutionCheck(parts: SolutionCheckOptions): CheckSolution {
   const { tokens, fingerprintOf, challengeTtlMs, clock } = parts;

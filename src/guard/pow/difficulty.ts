@@ -1,7 +1,7 @@
 import type { User } from "../../auth/user.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 
-/** What a trust hook decides about. */
+/** What a trust hook decides a difficulty for. */
 export interface TrustQuestion {
   /** Null for an anonymous caller. */
   readonly user: User | null;
@@ -15,7 +15,7 @@ export interface TrustQuestion {
   readonly base: number;
 }
 
-/** Gives the difficulty for a request, 0 to demand no work. */
+/** A trust hook, which gives the difficulty of the work for a request, 0 to demand none. */
 export type Trust = (question: TrustQuestion) => number | Promise<number>;
 
 /**
@@ -25,8 +25,8 @@ export type Trust = (question: TrustQuestion) => number | Promise<number>;
 export const maxDifficulty = 32;
 
 /**
- * The difficulty that the hook gives, in whole bits. Where it fails or gives no usable number, the
- * caller is not trusted: the base applies, and the failure is observed.
+ * The difficulty that the trust hook gives, in whole bits. Where it fails or gives no usable
+ * number, the caller is not trusted: the base applies, and the failure is observed.
  */
 export async function callTrust(
   trust: Trust | undefined,
@@ -47,8 +47,8 @@ export async function callTrust(
 }
 
 /**
- * The difficulty once a budget has run out: any deficit costs a bit, which doubles the work, and
- * each further doubling of the deficit relative to the capacity costs another one.
+ * The difficulty of the work once a budget has run out: any deficit costs a bit, which doubles the
+ * work, and each further doubling of the deficit relative to the capacity costs another one.
  */
 export function overflowDifficulty(base: number, deficit: number, capacity: number): number {
   const steps = deficit > 0 && capacity > 0 ? Math.ceil(Math.log2(1 + deficit / capacity)) : 0;

@@ -3,7 +3,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { resolveSecrets } from "../../runtime/resolve_secrets.ts";
 import { maxDifficulty, type Trust } from "./difficulty.ts";
 
-/** Proof of work for the whole service. */
+/** The options of proof of work for the whole service. */
 export interface PowOptions {
   /**
    * Signs challenges. A list rotates: the first signs, all verify. Unset, `SERVICE_POW_SECRET` is
@@ -18,7 +18,7 @@ export interface PowOptions {
   readonly trust?: Trust | undefined;
 }
 
-/** The options with their defaults. */
+/** The options of proof of work with their defaults. */
 export interface ResolvedPowOptions {
   readonly secrets: readonly string[];
   readonly difficulty: number;
@@ -26,7 +26,10 @@ export interface ResolvedPowOptions {
   readonly trust: Trust | undefined;
 }
 
-/** Checks the options once, at start. Throws a plain Error that names the option at fault. */
+/**
+ * Checks the options of proof of work once, at start. Throws a plain Error that names the option at
+ * fault.
+ */
 export function resolvePowOptions(
   options: PowOptions,
   isProduction: boolean,

@@ -1,5 +1,5 @@
 import { Problem } from "../../problem/problem.ts";
-import { powAlgorithm, powHeaders } from "../../protocol/proof_of_work.ts";
+import { powAlgorithm, powHeaders } from "../../protocol/pow_protocol.ts";
 import { boundedMap } from "../../runtime/bounded_map.ts";
 import { claimOnce } from "../../kv/claim_once.ts";
 import type { KeyValue } from "../../kv/key_value.ts";
@@ -9,7 +9,7 @@ import { type CheckSolution, createSolutionCheck, type PowSolution } from "./che
 import { createFingerprint, type FingerprintedRequest } from "./request_fingerprint.ts";
 import { createChallengeTokens, randomBytes } from "./challenge_token.ts";
 
-/** Issues challenges and takes each solution once. */
+/** The service's side of proof of work: issues challenges and takes each solution once. */
 export interface ProofOfWork {
   /** The headers of a 428: a fresh challenge for this request. */
   issueChallenge(facts: FingerprintedRequest, difficulty: number): Record<string, string>;
@@ -28,7 +28,7 @@ export interface ProofOfWork {
   requireSolution(headers: Headers, facts: FingerprintedRequest, difficulty: number): Promise<void>;
 }
 
-/** What {@link createProofOfWork} needs. */
+/** What the service's side of proof of work is made with. */
 export interface ProofOfWorkOptions {
   /** The first signs, all verify. */
   readonly secrets: readonly string[];

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { createSha256 } from "../../protocol/sha256.ts";
 
-/** What a challenge is bound to. */
+/** The parts of a request that its fingerprint covers, to which a challenge is bound. */
 export interface FingerprintedRequest {
   readonly method: string;
   /** Raw, from the request target: decoding would make two paths equal. */
@@ -14,7 +14,10 @@ export interface FingerprintedRequest {
   readonly userId: string | null;
 }
 
-/** Words of a fingerprint: 192 bits, too many for a search for two requests that share one. */
+/**
+ * The words of a request's fingerprint: 192 bits, too many for a search for two requests that share
+ * one.
+ */
 export const fingerprintWords = 6;
 
 /**

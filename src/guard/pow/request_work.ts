@@ -7,7 +7,7 @@ import { callTrust, overflowDifficulty } from "./difficulty.ts";
 import type { ProofOfWork } from "./proof_of_work.ts";
 import type { FingerprintedRequest } from "./request_fingerprint.ts";
 
-/** What {@link RequestWork} needs. */
+/** What the proof of work of one request is demanded and checked with. */
 export interface RequestWorkOptions {
   readonly abuse: ResolvedAbuseProtection;
   readonly runtime: Runtime;
@@ -15,13 +15,19 @@ export interface RequestWorkOptions {
   proofOfWork(): ProofOfWork;
 }
 
-/** What demands proof of work: the gate of the operation, a budget that has run out, or both. */
+/**
+ * What demands the work of a request: the gate of the operation, a budget that has run out, or
+ * both.
+ */
 export interface WorkDemand {
   readonly gate: boolean;
   readonly overflow: boolean;
 }
 
-/** The proof of work of one request: how difficult it must be, and that it is claimed once. */
+/**
+ * The work of one request, which is its proof of work: how difficult it must be, and that it is
+ * claimed once.
+ */
 export class RequestWork {
   readonly #options: RequestWorkOptions;
   readonly #gate: OperationProtection["pow"];

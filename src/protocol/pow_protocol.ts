@@ -7,13 +7,16 @@ export const powHeaders = {
   challengeType: "service-challenge-type",
 } as const;
 
-/** The only algorithm that is offered. */
+/** The only algorithm that the proof-of-work protocol offers. */
 export const powAlgorithm = "sha256";
 
-/** The longest nonce that is accepted. */
+/** The longest nonce that the proof-of-work protocol accepts. */
 export const maxNonceLength = 64;
 
-/** Whether a digest, as 32-bit words, begins with at least `bits` zero bits. */
+/**
+ * The condition of the proof-of-work protocol: whether a digest, as 32-bit words, begins with at
+ * least `bits` zero bits.
+ */
 export function hasLeadingZeroBits(digest: Int32Array, bits: number): boolean {
   let left = bits;
   for (let i = 0; left > 0; i++) {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { hasLeadingZeroBits } from "../../src/protocol/proof_of_work.ts";
+import { hasLeadingZeroBits } from "../../src/protocol/pow_protocol.ts";
 
 Deno.test("a digest with exactly n leading zero bits passes for n and not for n + 1", () => {
   for (let zeros = 0; zeros < 256; zeros++) {
