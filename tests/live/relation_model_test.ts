@@ -153,7 +153,7 @@ for (const { seed, maxHeldRows, memory } of cases) {
         wrap: (log) => spied(log, pause),
       }, async (test) => {
         await fill(test);
-        const model = new Model(test, dice);
+        const model = new Model(test, dice, maxHeldRows > 3);
         await model.look();
         const followers: Follower[] = [];
         for (const scope of scopes) {
@@ -193,10 +193,16 @@ class Model {
   #versions = 0;
   /** For each who may see a row as it was: up to which change of the log. */
   readonly #listed = new Map<string, number>();
+  /** For each who may see them: the ids of all rows that could be listed at any time. */
+  readonly #listedIds = new Set<string>();
 
-  constructor(test: TestHub, dice: Dice) {
+  /** Whether the service remembers all rows that its clients hold. */
+  readonly remembersAll: boolean;
+
+  constructor(test: TestHub, dice: Dice, remembersAll: boolean) {
     this.test = test;
     this.#dice = dice;
+    this.remembersAll = remembersAll;
   }
 
   listed(scope: Scope, user: number): readonly Row[] {
@@ -208,6 +214,11 @@ class Model {
   /** Whether a row could be listed so, at or after a change. */
   wasListed(scope: Scope, user: number, row: Row, seq: number): boolean {
     return (this.#listed.get(versionOf(scope, user, row)) ?? -1) > seq;
+  }
+
+  /** Whether a row with this id could ever be listed. */
+  wasEverListed(scope: Scope, user: number, id: unknown): boolean {
+    return this.#listedIds.has(JSON.stringify([scope.name, user, id]));
   }
 
   async look(): Promise<void> {
@@ -228,6 +239,7 @@ class Model {
         }
         for (const row of this.listed(scope, user)) {
           this.#listed.set(versionOf(scope, user, row), Infinity);
+          this.#listedIds.add(JSON.stringify([scope.name, user, row["id"]]));
         }
       }
     }
@@ -367,6 +379,17 @@ class Follower {
     if (this.#habit === "reads on") assertEquals(this.#client.faults, [], at);
   }
 
+  /**
+   * Whether a client may be sent that a row is removed: it was sent the row, or the service does not
+   * know whether it was, because it has resumed, or because not all held rows are remembered. A row
+   * that it could never list must not be named.
+   */
+  #mayHold(id: unknown): boolean {
+    if (this.#shown.has(id)) return true;
+    const isKnown = this.#habit !== "resumes" && this.#model.remembersAll;
+    return !isKnown && this.#model.wasEverListed(this.#scope, this.user, id);
+  }
+
   #take(event: ServerEvent): void {
     const { type, data } = event;
     const rows: readonly Row[] = type === "existing" ? data.items : data.item ? [data.item] : [];
@@ -380,7 +403,7 @@ class Follower {
         this.#faults.push(`${type} ${JSON.stringify(row)} at ${data.seq}`);
       }
     }
-    if (type === "removed" && !this.#shown.has(data.id)) this.#faults.push(`removed ${data.id}`);
+    if (type === "removed" && !this.#mayHold(data.id)) this.#faults.push(`removed ${data.id}`);
     if (type === "invalidate") this.#invalidations++;
     this.#client.take(event);
   }

@@ -149,6 +149,8 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     const page = state.page ??= await this.#readPage(state);
     if (page === null) return;
     if (state.sent !== null && !await this.#sendUpTo(page, state, state.sent)) return;
+    // A page of a replaced query must not follow its replacement.
+    if (!this.#isCurrent(state)) return;
     this.enqueue(page.bytes);
     state.held?.addAll(page.keyIds, page.position);
     state.sent = sentUpTo(page.position);
@@ -202,6 +204,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     if (window === null) return;
     const { changes, cursor: { position, within } } = window;
     if (!await this.#sendChanges(changes, position, state, sent)) return;
+    if (!this.#isCurrent(state)) return;
     sent.cursor = window.cursor;
     if (within === null && changes.length > 0) this.send(this.#tokenText(position));
     if (!window.isEnd) return;
@@ -221,6 +224,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     if (rest.changes.length > 0) {
       const { position } = rest.cursor;
       if (!await this.#sendChanges(rest.changes, position, state, state.sent)) return;
+      if (!this.#isCurrent(state)) return;
       this.send(this.#tokenText(position));
       // A send can find that the client is gone.
       if (this.isClosed) return;
