@@ -78,7 +78,7 @@ export type {
   TableInfo,
   TimestampFormat,
 } from "./src/schema/table_info.ts";
-export type { ColumnKind } from "./src/schema/kind.ts";
+export type { ColumnKind, ValueRules } from "./src/schema/kind.ts";
 
 export type {
   AnyColumn,

@@ -5,12 +5,16 @@ import type { Dialect } from "../../sql/dialect.ts";
 import type { SqlValue, Statement } from "../../sql/fragment.ts";
 import { postgresDialect } from "../../sql/postgres/dialect.ts";
 import { postgresText } from "../../sql/postgres/text_operators.ts";
-import { type CommitListeners, commitListeners } from "../changes/commit_listeners.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, Driver, QueryResult, Signals } from "../driver.ts";
 import { type Pool, pool } from "./connection_pool.ts";
 import { refusesSyntaxOfValue, toPostgresError } from "./postgres_errors.ts";
-import { type TransactionGuard, transactionGuard } from "../transact.ts";
+import {
+  type CommitListeners,
+  commitListeners,
+  type TransactionGuard,
+  transactionGuard,
+} from "../transact.ts";
 
 /** A session of the Postgres driver: it holds one connection at a time, by whichever library. */
 export interface PostgresSession {

@@ -3,8 +3,12 @@ import { afterPendingIo, EventLoopTurns } from "../../runtime/event_loop.ts";
 import type { Statement } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, QueryResult } from "../driver.ts";
-import { type SqliteConnection, SqliteTransaction } from "./sqlite_connection.ts";
-import { type BusyRetry, retryWhileBusy } from "./busy_retry.ts";
+import {
+  type BusyRetry,
+  retryWhileBusy,
+  type SqliteConnection,
+  SqliteTransaction,
+} from "./sqlite_connection.ts";
 import type { TransactionGuard } from "../transact.ts";
 import { JobQueue, type QueuedJob, unavailable } from "./job_queue.ts";
 

@@ -7,16 +7,25 @@ import { sql, type Statement } from "../../sql/fragment.ts";
 import { sqliteDialect } from "../../sql/sqlite/dialect.ts";
 import { metricFunctions, restAggregate } from "../../sql/sqlite/metrics.ts";
 import { foldFunctionName, sqliteText } from "../../sql/sqlite/text_operators.ts";
-import { type CommitListeners, commitListeners } from "../changes/commit_listeners.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, Driver, QueryResult } from "../driver.ts";
 import { GroupCommit } from "./group_commit.ts";
-import { refuseBoundary, type SqliteConnection, sqliteConnection } from "./sqlite_connection.ts";
+import {
+  type BusyRetry,
+  refuseBoundary,
+  retryWhileBusy,
+  type SqliteConnection,
+  sqliteConnection,
+} from "./sqlite_connection.ts";
 import { isBusy, toSqliteError } from "./sqlite_errors.ts";
 import { claimSqliteFile, requireSqliteFile, type SqliteFile } from "./sqlite_file.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
-import { type BusyRetry, retryWhileBusy } from "./busy_retry.ts";
-import { type TransactionGuard, transactionGuard } from "../transact.ts";
+import {
+  type CommitListeners,
+  commitListeners,
+  type TransactionGuard,
+  transactionGuard,
+} from "../transact.ts";
 
 /** Options of the SQLite driver, with any library. */
 export interface SqliteOptions {

@@ -1,8 +1,7 @@
-import { allRows, comparison, type Filter, or } from "../../filter/filter.ts";
+import { comparison, type Filter, or } from "../../filter/filter.ts";
 import { nullTest } from "../../filter/operators/null_operators.ts";
 import { equalOperator } from "../../filter/operators/value_operators.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { parseFlag, type Query } from "../http/query_parameters.ts";
 
 /** The soft delete of a resource: how a row is marked deleted instead of removed. */
 export interface SoftDelete {
@@ -55,16 +54,6 @@ export function resolveSoftDelete(field: ColumnInfo): SoftDelete {
         `Cannot mark rows deleted by "${field.name}": use a timestamp, date, boolean, integer or text`,
       );
   }
-}
-
-/**
- * The filter by which lists and counts leave out soft-deleted rows, except with `withDeleted=true`.
- */
-export function softDeleteFilter(
-  query: Query,
-  { undeleted }: Pick<SoftDelete, "undeleted">,
-): Filter {
-  return parseFlag(query, "withDeleted") ? allRows : undeleted;
 }
 
 function requireNullable(field: ColumnInfo): void {

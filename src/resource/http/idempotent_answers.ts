@@ -30,8 +30,8 @@ export type AnswerIdempotently = (
 
 /** The idempotent answers of an app: each request with an `Idempotency-Key` is executed once. */
 export interface IdempotentAnswers {
-  /** Null for a request without a key. Throws a 400 for a malformed key. */
-  find(request: RoutedRequest, resource: Resource): AnswerIdempotently | null;
+  /** For a request with an `Idempotency-Key`, its header. Throws a 400 for a malformed key. */
+  byKey(header: string, request: RoutedRequest, resource: Resource): AnswerIdempotently;
   /** Creates the table of idempotency records in these databases, where they are kept there. */
   prepare(drivers: Iterable<Driver>): Promise<void>;
 }
@@ -79,10 +79,8 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
         }
       }
     },
-    find(request, { driver }) {
+    byKey(header, request, { driver }) {
       const { request: { method, headers }, target: { query }, user } = request;
-      const header = headers.get("idempotency-key");
-      if (header === null) return null;
       const key = parseIdempotencyKey(header, user === null);
       const path = request.operationPath();
       // Prefixed, because a user's id may equal an address. The whole address counts, not its

@@ -62,7 +62,8 @@ export function createResourceRouter(
     const match = { endpoint, resource, segments };
     const request = new RoutedRequest(received, match, options);
     endpoint.requireAccess(request.user, resource);
-    const byKey = isRead(method) ? null : options.idempotency?.find(request, resource) ?? null;
+    const key = isRead(method) ? null : received.request.headers.get("idempotency-key");
+    const byKey = key === null ? null : options.idempotency?.byKey(key, request, resource) ?? null;
     const protection = endpoint.protection(resource);
     if (protection !== undefined) {
       return answerGuarded(request, { guard: options.guard, protection, byKey });

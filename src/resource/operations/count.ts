@@ -3,7 +3,7 @@ import { and, type Filter } from "../../filter/filter.ts";
 import type { CountPlan } from "../../plan/plan.ts";
 import { jsonReply } from "../http/json_reply.ts";
 import type { Operation } from "../operation.ts";
-import { softDeleteFilter } from "../define/soft_delete.ts";
+import { softDeleteFilter } from "../read/list_query.ts";
 import { parseRelationFilter, type RelationFilter } from "../read/user_filter.ts";
 
 interface CountIntent {

@@ -1,5 +1,5 @@
 import type { Grant } from "../../auth/authorize.ts";
-import { and, type Filter } from "../../filter/filter.ts";
+import { allRows, and, type Filter } from "../../filter/filter.ts";
 import { openCursor } from "../../plan/cursor.ts";
 import { parseOrder } from "../../plan/order.ts";
 import type { OrderKey, ReadPlan } from "../../plan/plan.ts";
@@ -10,7 +10,6 @@ import type { RelatedGrants } from "../operation.ts";
 import { columnsOf, type View, viewOf } from "../output.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
-import { softDeleteFilter } from "../define/soft_delete.ts";
 import { parseRelationFilter, type RelationFilter } from "./user_filter.ts";
 
 /**
@@ -23,6 +22,16 @@ export interface ListQuery {
   readonly view: View;
   readonly order: readonly OrderKey[];
   readonly after: readonly SqlValue[] | null;
+}
+
+/**
+ * The filter by which lists and counts leave out soft-deleted rows, except with `withDeleted=true`.
+ */
+export function softDeleteFilter(
+  query: Query,
+  { undeleted }: Pick<Resource, "undeleted">,
+): Filter {
+  return parseFlag(query, "withDeleted") ? allRows : undeleted;
 }
 
 /** Parses the query parameters that lists and exports share. */
