@@ -55,15 +55,13 @@ export {
 export {
   type Column,
   type ColumnBuilders,
-  type ColumnTypes,
   type InsertRow,
-  type IsOptional,
   type SelectRow,
-  type SelectValue,
   type Table,
   table,
 } from "./src/schema/table.ts";
 export {
+  type AnyTable,
   columnInfoKey,
   type ColumnLike,
   tableInfoKey,
@@ -123,7 +121,13 @@ export type {
   ProtectionOptions,
   RateLimitOptions,
 } from "./src/guard/resource_protection_options.ts";
-export type { HookContext, Hooks, RowId } from "./src/resource/define/hooks.ts";
+export type {
+  DeepReadonly,
+  HookContext,
+  Hooks,
+  NewValues,
+  RowId,
+} from "./src/resource/define/hooks.ts";
 export type { ResourceSummary } from "./src/resource/define/resource_summary.ts";
 export type {
   Access,
