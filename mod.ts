@@ -79,7 +79,6 @@ export type {
 export type { ColumnKind, ValueRules } from "./src/schema/kind.ts";
 
 export type {
-  AnyColumn,
   BatchOptions,
   Capabilities,
   ColumnReferenceOf,
