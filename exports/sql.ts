@@ -3,13 +3,7 @@
  *
  * @module
  */
-export {
-  type Fragment,
-  fragmentBrand,
-  sql,
-  type SqlValue,
-  type Statement,
-} from "../src/sql/fragment.ts";
+export { Fragment, sql, type SqlValue, type Statement } from "../src/sql/fragment.ts";
 export type {
   CellClass,
   CertifiedOperators,
