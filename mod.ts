@@ -50,7 +50,6 @@ export {
   type Table,
   table,
 } from "./src/schema/table.ts";
-export type { Row } from "./src/schema/table_info.ts";
 export type { ResourceOptions } from "./src/resource/define/resource_options.ts";
 export { resource, type ResourceDefinition } from "./src/resource/define/resource_definition.ts";
 export {
@@ -59,7 +58,6 @@ export {
   type ProcedureContext,
 } from "./src/resource/define/procedure.ts";
 export type { HookContext, Hooks } from "./src/resource/define/hooks.ts";
-export type { Access, ScopeFunction, ScopeResult } from "./src/auth/scope.ts";
 export type { User } from "./src/auth/user.ts";
 export { and, type Filter, or } from "./src/filter/filter.ts";
 export {
@@ -78,5 +76,4 @@ export {
   rsql,
 } from "./src/filter/builders.ts";
 export { Problem } from "./src/problem/problem.ts";
-export type { Observation, Observer } from "./src/runtime/observation.ts";
-export type { Middleware, MiddlewareContext } from "./src/service/middleware.ts";
+export type { Middleware } from "./src/service/middleware.ts";

@@ -44,9 +44,15 @@ export type {
 } from "../src/guard/resource_protection_options.ts";
 export type { RowId } from "../src/resource/define/hooks.ts";
 export type { ResourceSummary } from "../src/resource/define/resource_summary.ts";
-export type { ScopeOptions, ScopeText } from "../src/auth/scope.ts";
+export type {
+  Access,
+  ScopeFunction,
+  ScopeOptions,
+  ScopeResult,
+  ScopeText,
+} from "../src/auth/scope.ts";
 export type { ProblemOptions } from "../src/problem/problem.ts";
-export type { Router } from "../src/service/middleware.ts";
+export type { MiddlewareContext, Router } from "../src/service/middleware.ts";
 export type { IdempotencyOptions } from "../src/idempotency/idempotency_options.ts";
 export type { CorsOptions } from "../src/service/cors.ts";
 export type { SecurityHeaders } from "../src/service/responder.ts";

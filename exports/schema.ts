@@ -17,6 +17,7 @@ export type {
   ColumnInfo,
   ColumnReference,
   ForeignKey,
+  Row,
   TableInfo,
   TimestampFormat,
 } from "../src/schema/table_info.ts";

@@ -87,6 +87,28 @@ export type Table<C extends ColumnBuilders> =
  * });
  * type Note = typeof notes.$inferSelect; // { id: number; ownerId: string; status: "draft" | … }
  * ```
+ *
+ * @example Every kind of column
+ * ```ts
+ * import {
+ *   bigint, boolean, bytes, date, decimal, integer, json, real, table, text, timestamp, uuid,
+ * } from "@svc/resource-api";
+ *
+ * const invoices = table("invoices", {
+ *   id: uuid().primaryKey().default(() => crypto.randomUUID()),
+ *   number: integer().notNull().unique(),
+ *   ledgerEntry: bigint().as("ledger_entry"), // "9007199254740993"
+ *   customer: text({ maxLength: 200 }).notNull(),
+ *   total: decimal({ precision: 12, scale: 2 }).notNull(), // "19.90"
+ *   discount: real(),
+ *   isPaid: boolean().notNull().default(false),
+ *   dueOn: date().as("due_on"), // "2026-12-01"
+ *   sentAt: timestamp().as("sent_at"), // "2026-11-01T09:30:00Z"
+ *   tags: json<string[]>(),
+ *   scan: bytes(), // base64
+ * });
+ * type NewInvoice = typeof invoices.$inferInsert; // { number: number; customer: string; … }
+ * ```
  */
 export function table<C extends ColumnBuilders>(name: string, columns: C): Table<C> {
   const info = describeTable(name, columns);

@@ -1,3 +1,4 @@
+import { bytesToBase64 } from "../protocol/byte_text.ts";
 /** A value in a fragment of SQL, as database drivers take and give it. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
@@ -124,6 +125,6 @@ export function bindable(value: unknown): SqlValue {
  * numbers that JSON lacks by name.
  */
 export function asStored(value: SqlValue): unknown {
-  if (value instanceof Uint8Array) return value.toBase64();
+  if (value instanceof Uint8Array) return bytesToBase64(value);
   return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
 }

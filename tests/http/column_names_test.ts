@@ -3,11 +3,11 @@ import {
   all,
   createApp,
   type Database,
-  type Observation,
   resource,
   type ResourceDefinition,
   type ResourceOptions,
 } from "../../mod.ts";
+import type { Observation } from "../../exports/runtime.ts";
 import type { TableInfo } from "../../exports/schema.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { quoteIdentifier as quoted } from "../../src/sql/fragment.ts";

@@ -5,11 +5,11 @@ import {
   integer,
   resource,
   type ResourceDefinition,
-  type ScopeFunction,
   table,
   text,
   timestamp,
 } from "../../mod.ts";
+import type { ScopeFunction } from "../../exports/options.ts";
 import type { Statement } from "../../exports/sql.ts";
 import type { Engine } from "../support/engines.ts";
 import { hiddenMark, insertRows, type Service, withService } from "../support/http.ts";

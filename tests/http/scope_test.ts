@@ -1,16 +1,6 @@
 import { assertEquals } from "@std/assert";
-import {
-  all,
-  eq,
-  integer,
-  ne,
-  none,
-  resource,
-  rsql,
-  type ScopeFunction,
-  table,
-  text,
-} from "../../mod.ts";
+import { all, eq, integer, ne, none, resource, rsql, table, text } from "../../mod.ts";
+import type { ScopeFunction } from "../../exports/options.ts";
 import type { ScopeOptions } from "../../exports/options.ts";
 import {
   insertRows,
