@@ -10,7 +10,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "../kv/store_error.ts";
 import { integer, text } from "../schema/column_builder.ts";
 import { table } from "../schema/table.ts";
-import { columnInfoKey, tableInfoOf } from "../schema/table_like.ts";
+import { columnInfoOf, tableInfoOf } from "../schema/table_like.ts";
 import {
   type Fragment,
   identifier,
@@ -175,7 +175,7 @@ export class TableIdempotency implements IdempotencyStore {
   }
 
   #bound(moment: SqlValue): Fragment {
-    return this.#options.driver.dialect.boundStored(moment, records.leaseUntil[columnInfoKey]);
+    return this.#options.driver.dialect.boundStored(moment, momentColumn);
   }
 
   #run(fragment: Fragment): Promise<QueryResult> {
@@ -207,6 +207,8 @@ const records = table("_service_idempotency", {
 });
 
 const name = identifier("_service_idempotency");
+/** Both moments of a record are columns like this one. */
+const momentColumn = columnInfoOf(records.leaseUntil);
 const leaseUntil = rawSql("lease_until");
 const expiresAt = rawSql("expires_at");
 

@@ -24,10 +24,6 @@ import {
 export interface Column<T, NotNull extends boolean, Key extends string> extends ColumnLike<T> {
   /** Exists for the compiler only. */
   readonly _: { readonly data: T; readonly notNull: NotNull; readonly key: Key };
-  /** Read it by {@link columnInfoOf}. */
-  readonly [columnInfoKey]: ColumnInfo;
-  /** Read it by {@link tableInfoOf}. */
-  readonly [tableInfoKey]: TableInfo;
 }
 
 /** The columns in the declaration of a table, by property. */
@@ -71,7 +67,6 @@ export type IsOptional<T extends ColumnTypes> = T["notNull"] extends false ? tru
 /** A declared table: its columns as properties, and the types of its rows. */
 export type Table<C extends ColumnBuilders> =
   & TableLike<SelectRow<C>, InsertRow<C>>
-  & { readonly [tableInfoKey]: TableInfo }
   & {
     readonly [Key in keyof C & string]: Column<C[Key]["_"]["data"], C[Key]["_"]["notNull"], Key>;
   };

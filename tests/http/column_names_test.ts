@@ -7,8 +7,8 @@ import {
   resource,
   type ResourceDefinition,
   type ResourceOptions,
-  type TableInfo,
 } from "../../mod.ts";
+import type { TableInfo } from "../../exports/schema.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { quoteIdentifier as quoted } from "../../src/sql/fragment.ts";
 import { type EventStream, openEventStream } from "../support/event_stream.ts";

@@ -1,5 +1,5 @@
+import type { AbuseProtectionOptions } from "../../exports/options.ts";
 import {
-  type AbuseProtectionOptions,
   all,
   type App,
   type AppConfig,

@@ -6,11 +6,11 @@ import {
   resource,
   type ResourceDefinition,
   type ScopeFunction,
-  type Statement,
   table,
   text,
   timestamp,
 } from "../../mod.ts";
+import type { Statement } from "../../exports/sql.ts";
 import type { Engine } from "../support/engines.ts";
 import { hiddenMark, insertRows, type Service, withService } from "../support/http.ts";
 

@@ -8,10 +8,10 @@ import {
   resource,
   rsql,
   type ScopeFunction,
-  type ScopeOptions,
   table,
   text,
 } from "../../mod.ts";
+import type { ScopeOptions } from "../../exports/options.ts";
 import {
   insertRows,
   type Service,
