@@ -5,6 +5,10 @@ const db = await openDatabase(await openPostgres(Deno.env.get("DATABASE_URL")!))
 await db.createTables([notes]);
 const kv = await Deno.openKv();
 await kv.set(["a"], 1);
-const app = await createApp({ db, kv, resources: [resource(notes, { id: notes.id, auth: { public: true } })] });
+const app = await createApp({
+  db,
+  kv,
+  resources: [resource(notes, { id: notes.id, auth: { public: true } })],
+});
 Deno.cron("upkeep", "*/5 * * * *", () => {});
 export default { fetch: app.fetch };
