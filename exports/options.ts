@@ -5,7 +5,7 @@
  */
 export type { AuthOptions, SubscribeOptions } from "../src/config.ts";
 export type { ListenOptions } from "../src/listener.ts";
-export type { OpenDatabaseOptions } from "../src/db/open_database.ts";
+export type { OpenDatabaseOptions } from "../src/db/open_driver.ts";
 export type { ChangesOptions } from "../src/db/changes/changes_options.ts";
 export type {
   AnyColumn,
