@@ -202,7 +202,7 @@ export type {
 export type { KeyValueOption } from "./src/kv/open_key_value_store.ts";
 export { StoreError, type StoreErrorKind } from "./src/kv/store_error.ts";
 export type { Observation, Observer, PowRefusal } from "./src/runtime/observation.ts";
-export type { Middleware, MiddlewareContext, Router } from "./src/service/middleware.ts";
+export type { AppEnv, Middleware, Router } from "./src/service/middleware.ts";
 export type { CaptchaOptions } from "./src/guard/captcha/captcha_options.ts";
 export type {
   CaptchaAnswer,

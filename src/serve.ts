@@ -1,6 +1,6 @@
-import { type App, createApp } from "./app.ts";
+import { createApp } from "./app.ts";
 import type { ServiceConfig } from "./config.ts";
-import { listen, type ListenOptions, type Server } from "./listener.ts";
+import { listen, type Listenable, type ListenOptions, type Server } from "./listener.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
@@ -40,7 +40,7 @@ export async function serve(config: ServeConfig): Promise<Server> {
 
 /** Serves an app that exists as {@link serve} does; closes the app when it cannot listen. */
 export async function serveApp(
-  app: App,
+  app: Listenable,
   options: ListenOptions,
   runtime: Runtime,
 ): Promise<Server> {
