@@ -2,6 +2,7 @@ import { createDenoKeyValue } from "./deno_key_value.ts";
 import { type DenoKv, platformOpenKv } from "./deno_kv.ts";
 import type { KeyValue } from "./key_value.ts";
 import { createMemoryKeyValue } from "./memory_key_value.ts";
+import { isDeno } from "../runtime/host.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
 /**
@@ -51,7 +52,8 @@ async function openConfigured(option: KeyValueOption, runtime: Runtime): Promise
   if (option === ":memory:") return createMemoryKeyValue(runtime.clock);
   const openKv = platformOpenKv();
   if (openKv === undefined) {
-    const reason = `${option} cannot be opened without --unstable-kv`;
+    const need = isDeno ? "without --unstable-kv" : "outside Deno";
+    const reason = `${option} cannot be opened ${need}`;
     runtime.observe({ kind: "store_in_memory", purpose: "limits, keys and balances", reason });
     return createMemoryKeyValue(runtime.clock);
   }

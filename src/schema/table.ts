@@ -24,10 +24,6 @@ import {
 export interface Column<T, Of extends string> extends ColumnLike<T, Of> {
   /** Exists for the compiler only. */
   readonly _: { readonly data: T; readonly tableName: Of };
-  /** Read it by {@link columnInfoOf}. */
-  readonly [columnInfoKey]: ColumnInfo;
-  /** Read it by {@link tableInfoOf}. */
-  readonly [tableInfoKey]: TableInfo & { readonly name: Of };
 }
 
 /** The columns in the declaration of a table, by property. */
@@ -64,7 +60,6 @@ export type InsertRow<C extends ColumnBuilders> =
  */
 export type Table<Name extends string, Row, NewRow> =
   & TableLike<Row, NewRow, Name>
-  & { readonly [tableInfoKey]: TableInfo & { readonly name: Name } }
   & { readonly [Key in keyof Row & string]: Column<Exclude<Row[Key], null>, Name> };
 
 /**
@@ -82,6 +77,28 @@ export type Table<Name extends string, Row, NewRow> =
  *   status: text({ enum: ["draft", "published"] }).notNull().default("draft"),
  * });
  * type Note = typeof notes.$inferSelect; // { id: number; ownerId: string; status: "draft" | … }
+ * ```
+ *
+ * @example Every kind of column
+ * ```ts
+ * import {
+ *   bigint, boolean, bytes, date, decimal, integer, json, real, table, text, timestamp, uuid,
+ * } from "@svc/resource-api";
+ *
+ * const invoices = table("invoices", {
+ *   id: uuid().primaryKey().default(() => crypto.randomUUID()),
+ *   number: integer().notNull().unique(),
+ *   ledgerEntry: bigint().as("ledger_entry"), // "9007199254740993"
+ *   customer: text({ maxLength: 200 }).notNull(),
+ *   total: decimal({ precision: 12, scale: 2 }).notNull(), // "19.90"
+ *   discount: real(),
+ *   isPaid: boolean().notNull().default(false),
+ *   dueOn: date().as("due_on"), // "2026-12-01"
+ *   sentAt: timestamp().as("sent_at"), // "2026-11-01T09:30:00Z"
+ *   tags: json<string[]>(),
+ *   scan: bytes(), // base64
+ * });
+ * type NewInvoice = typeof invoices.$inferInsert; // { number: number; customer: string; … }
  * ```
  */
 export function table<Name extends string, C extends ColumnBuilders>(

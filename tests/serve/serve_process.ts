@@ -1,10 +1,10 @@
 /** The process of the tests of `serveApp`: an app with an endless stream and an unhandled rejection. */
-import type { App } from "../../src/app.ts";
+import type { Listenable } from "../../src/listener.ts";
 import { consoleObserver } from "../../src/runtime/console_observer.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { serveApp } from "../../src/serve.ts";
 
-const app: App = {
+const app: Listenable = {
   fetch(request) {
     const path = new URL(request.url).pathname;
     if (path === "/forgotten") Promise.reject(new Error("an unhandled rejection"));
@@ -13,7 +13,6 @@ const app: App = {
   },
   drain: () => console.log("drained"),
   close: () => Promise.resolve(),
-  resources: [],
 };
 
 await serveApp(app, {

@@ -98,7 +98,10 @@ interface Ends {
 function stepsOf(options: RelationOptions, ends: Ends): Relation["steps"] {
   const { owner, target, fault } = ends;
   const { type, foreignKey, references, through } = options;
-  const column = (reference: ColumnLike<unknown> | string | undefined, table: TableInfo): ColumnInfo =>
+  const column = (
+    reference: ColumnLike<unknown> | string | undefined,
+    table: TableInfo,
+  ): ColumnInfo =>
     reference === undefined ? loneKey(table, fault) : findColumn(reference, table, fault);
   if (foreignKey === undefined) throw fault("foreignKey is missing");
   switch (type) {
