@@ -31,7 +31,16 @@ export type { ListenOptions, Server } from "./src/listener.ts";
 export { type Database, openDatabase, type OpenDatabaseOptions } from "./src/db/open_database.ts";
 export { trackMutations } from "./src/track_mutations.ts";
 export type { ChangesOptions } from "./src/db/changes/changes_options.ts";
-export type { Connection, Driver, QueryResult, SignalChannel, Signals } from "./src/db/driver.ts";
+export type { DatabaseHandle } from "./src/db/database_handle.ts";
+export type { SqlResult, SqlStatement, SqlTag } from "./src/db/template/sql_statement.ts";
+export type {
+  Connection,
+  Driver,
+  QueryResult,
+  ResultColumn,
+  SignalChannel,
+  Signals,
+} from "./src/db/driver.ts";
 export { DatabaseError, type DatabaseErrorKind } from "./src/db/database_error.ts";
 export type { Introspection, IntrospectOptions, LeftOut } from "./src/db/introspection.ts";
 
@@ -97,7 +106,6 @@ export {
   type Procedure,
   procedure,
   type ProcedureContext,
-  type ProcedureDatabase,
   type ProcedureOptions,
 } from "./src/resource/define/procedure.ts";
 export type {

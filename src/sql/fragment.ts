@@ -20,6 +20,8 @@ export interface Statement {
   readonly text: string;
   /** What is bound at the placeholders, in their order. */
   readonly values: readonly SqlValue[];
+  /** Whether the result has the names and types of its columns. */
+  readonly describe?: boolean;
 }
 
 /** The template tag for fragments of SQL, which nest; everything else is a bound value. */

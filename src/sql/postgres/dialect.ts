@@ -21,6 +21,7 @@ import {
 } from "../fragment.ts";
 import { postgresImages } from "./row_images.ts";
 import { postgresMetrics } from "./metrics.ts";
+import { decodePlain } from "./plain_values.ts";
 import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
 
 /**
@@ -37,6 +38,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     check,
     encode,
     decode,
+    decodePlain,
     // A type of the server reads each text in one way, misfits included.
     roundTrips: (stored, decoded) => decoded !== null || stored === null,
     selected: (column) => asValue(column),
@@ -178,6 +180,7 @@ const decoders: Readonly<Record<ColumnKind, (text: string, column: ColumnInfo) =
     /^\\x(?:[0-9a-f]{2})*$/.test(text) ? Uint8Array.fromHex(text.slice(2)).toBase64() : undefined,
 };
 
+/** The number that the text of a 64-bit integer is, a bigint where a number is not exact. */
 function integerOf(text: string): number | bigint {
   const number = Number(text);
   return Number.isSafeInteger(number) ? number : shortestInteger(BigInt(text));
