@@ -10,7 +10,7 @@ export interface ColumnsInSql {
   endingAt(index: number): ColumnInfo | null;
   /** The column that begins with a token, after the name of its table. */
   startingAt(index: number): ColumnInfo | null;
-  /** The columns of a database name in the interpolated tables, several where they differ. */
+  /** The columns that a written name may be: of the interpolated tables, and of subqueries. */
   named(dbName: string): readonly ColumnInfo[];
 }
 
@@ -18,7 +18,8 @@ export interface ColumnsInSql {
 export function columnsInSql({ tokens, parts }: FlatTemplate): ColumnsInSql {
   const tables = [...new Set(parts.flatMap((part) => part.kind === "table" ? part.table : []))];
   const byDbName = new Map<string, ColumnInfo[]>();
-  for (const column of tables.flatMap(({ columns }) => columns)) {
+  const nameable = [...tables.flatMap(({ columns }) => columns), ...aliasesIn(tokens, parts)];
+  for (const column of nameable) {
     const same = byDbName.get(column.dbName) ?? [];
     if (!same.some((other) => isSame(other, column))) same.push(column);
     byDbName.set(column.dbName, same);
@@ -28,7 +29,7 @@ export function columnsInSql({ tokens, parts }: FlatTemplate): ColumnsInSql {
   function endingAt(index: number): ColumnInfo | null {
     const token = tokens[index];
     const part = partAt(tokens, parts, index);
-    if (part?.kind === "column") return part.column;
+    if (part?.kind === "column" || part?.kind === "alias") return part.column;
     if (token?.kind !== "word" && token?.kind !== "quoted") return null;
     if (isSign(tokens[index + 1], "(", ".")) return null;
     const [column = null, ...others] = named(token.text);
@@ -45,6 +46,22 @@ export function columnsInSql({ tokens, parts }: FlatTemplate): ColumnsInSql {
     },
     named,
   };
+}
+
+/** What a subquery names with AS, for the query around it: columns, and results with a kind. */
+function aliasesIn(
+  tokens: readonly SqlToken[],
+  parts: readonly SqlPart[],
+): readonly ColumnInfo[] {
+  return tokens.flatMap((token, index) => {
+    if (!isWord(token, "AS")) return [];
+    const named = partAt(tokens, parts, index + 1);
+    if (named?.kind === "alias") return [named.column];
+    const alias = tokens[index + 1];
+    const part = partAt(tokens, parts, index - 1);
+    if (part?.kind !== "column" || (alias?.kind !== "word" && alias?.kind !== "quoted")) return [];
+    return [{ ...part.column, name: alias.text, dbName: alias.text }];
+  });
 }
 
 /** What is interpolated at a token, if anything. */

@@ -279,6 +279,19 @@ test("numbers of expressions are numbers, and a kind after AS gives any other fo
   }]);
 });
 
+test("what a subquery names keeps its kind in the query around it", async (db) => {
+  const at = "2026-01-01T00:00:00.000Z";
+  await db.sql`INSERT INTO ${notes} (${notes.id}, ${notes.remindAt}, ${notes.isDone})
+    VALUES (${1}, ${at}, ${true})`;
+  const latest = timestamp().as("latest");
+  const { rows } = await db.sql`
+    WITH due AS (SELECT ${notes.remindAt} AS moment, ${notes.isDone} AS "wasDone",
+      max(${notes.remindAt}) AS ${latest} FROM ${notes} GROUP BY ${notes.remindAt}, ${notes.isDone})
+    SELECT moment, due."wasDone", ${latest}, latest AS again FROM due
+    WHERE moment = ${at} AND ${latest} <= ${at}`;
+  assertEquals(rows, [{ moment: at, wasDone: true, latest: at, again: at }]);
+});
+
 test("an expression that the engines show differently needs its kind", async (db) => {
   await assertRejects(
     () => db.sql`SELECT max(${notes.remindAt}) AS latest FROM ${notes}`,
