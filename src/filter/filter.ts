@@ -59,7 +59,35 @@ export function comparison(
   return { kind: "compare", column, operator, values };
 }
 
-/** A filter for the rows that pass every one of its terms; `none` absorbs, `all` disappears. */
+/**
+ * A filter for the rows that pass every one of its terms; `none` absorbs, `all` disappears.
+ *
+ * @example The builders of filters, in the scopes of a resource
+ * ```ts
+ * import {
+ *   all, and, gt, gte, inList, integer, isNotNull, like, lt, lte, ne, none, or, resource, table, text,
+ *   type User,
+ * } from "@svc/resource-api";
+ *
+ * const books = table("books", {
+ *   id: integer().primaryKey(),
+ *   title: text().notNull(),
+ *   pages: integer(),
+ *   ownerId: text(),
+ * });
+ * const isShort = or(lt(books.pages, 100), lte(books.pages, 120));
+ * const isLong = and(gt(books.pages, 500), gte(books.pages, 600), isNotNull(books.ownerId));
+ * resource(books, {
+ *   id: books.id,
+ *   auth: {
+ *     read: () => all(), // every row
+ *     create: ({ id }: User) => and(ne(books.title, ""), inList(books.ownerId, [id])),
+ *     update: () => or(isShort, isLong, like(books.title, "A %")),
+ *     delete: () => none(), // no row
+ *   },
+ * });
+ * ```
+ */
 export function and(...filters: readonly Filter[]): Filter {
   return combine("and", filters, "none", "all");
 }

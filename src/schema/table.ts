@@ -24,10 +24,6 @@ import {
 export interface Column<T, NotNull extends boolean, Key extends string> extends ColumnLike<T> {
   /** Exists for the compiler only. */
   readonly _: { readonly data: T; readonly notNull: NotNull; readonly key: Key };
-  /** Read it by {@link columnInfoOf}. */
-  readonly [columnInfoKey]: ColumnInfo;
-  /** Read it by {@link tableInfoOf}. */
-  readonly [tableInfoKey]: TableInfo;
 }
 
 /** The columns in the declaration of a table, by property. */
@@ -71,7 +67,6 @@ export type IsOptional<T extends ColumnTypes> = T["notNull"] extends false ? tru
 /** A declared table: its columns as properties, and the types of its rows. */
 export type Table<C extends ColumnBuilders> =
   & TableLike<SelectRow<C>, InsertRow<C>>
-  & { readonly [tableInfoKey]: TableInfo }
   & {
     readonly [Key in keyof C & string]: Column<C[Key]["_"]["data"], C[Key]["_"]["notNull"], Key>;
   };
@@ -91,6 +86,28 @@ export type Table<C extends ColumnBuilders> =
  *   status: text({ enum: ["draft", "published"] }).notNull().default("draft"),
  * });
  * type Note = typeof notes.$inferSelect; // { id: number; ownerId: string; status: "draft" | … }
+ * ```
+ *
+ * @example Every kind of column
+ * ```ts
+ * import {
+ *   bigint, boolean, bytes, date, decimal, integer, json, real, table, text, timestamp, uuid,
+ * } from "@svc/resource-api";
+ *
+ * const invoices = table("invoices", {
+ *   id: uuid().primaryKey().default(() => crypto.randomUUID()),
+ *   number: integer().notNull().unique(),
+ *   ledgerEntry: bigint().as("ledger_entry"), // "9007199254740993"
+ *   customer: text({ maxLength: 200 }).notNull(),
+ *   total: decimal({ precision: 12, scale: 2 }).notNull(), // "19.90"
+ *   discount: real(),
+ *   isPaid: boolean().notNull().default(false),
+ *   dueOn: date().as("due_on"), // "2026-12-01"
+ *   sentAt: timestamp().as("sent_at"), // "2026-11-01T09:30:00Z"
+ *   tags: json<string[]>(),
+ *   scan: bytes(), // base64
+ * });
+ * type NewInvoice = typeof invoices.$inferInsert; // { number: number; customer: string; … }
  * ```
  */
 export function table<C extends ColumnBuilders>(name: string, columns: C): Table<C> {

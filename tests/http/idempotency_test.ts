@@ -2,21 +2,20 @@ import { assert, assertEquals } from "@std/assert";
 import {
   all,
   type AppConfig,
-  type Driver,
   eq,
   integer,
-  type KeyValue,
   Problem,
   procedure,
   resource,
   type ResourceOptions,
-  type StandardSchema,
-  StoreError,
   table,
   text,
   timestamp,
   uuid,
 } from "../../mod.ts";
+import type { Driver } from "../../exports/driver.ts";
+import { type KeyValue, StoreError } from "../../exports/kv.ts";
+import type { StandardSchema } from "../../exports/options.ts";
 import { solve } from "../../src/client/solve.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";

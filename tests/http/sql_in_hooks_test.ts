@@ -1,18 +1,9 @@
 import { assertEquals } from "@std/assert";
-import {
-  all,
-  type DatabaseHandle,
-  integer,
-  procedure,
-  resource,
-  type StandardSchema,
-  table,
-  text,
-} from "../../mod.ts";
+import { all, type DatabaseHandle, integer, procedure, resource, table, text } from "../../mod.ts";
+import type { StandardSchema } from "../../exports/options.ts";
 import type { Engine } from "../support/engines.ts";
 import type { EventStream } from "../support/event_stream.ts";
 import { type Service, testOnEngines, testOnEveryEngine, withService } from "../support/http.ts";
-import { trackMutations } from "../../src/track_mutations.ts";
 
 const notes = table("notes", { id: integer().primaryKey(), title: text().notNull() });
 const remarks = table("remarks", {

@@ -1,3 +1,4 @@
+import { bytesToBase64 } from "../../protocol/byte_text.ts";
 import { type ColumnKind, InvalidValue } from "../../schema/kind.ts";
 import { kindOf } from "../../schema/kind_of.ts";
 import { type ColumnInfo, ownTimestamps } from "../../schema/table_info.ts";
@@ -49,7 +50,9 @@ function inProcess(
   const rules = stores
     ? column
     : { enumValues: null, maxLength: null, precision: null, scale: null };
-  const given = value instanceof Uint8Array && column.kind === "bytes" ? value.toBase64() : value;
+  const given = value instanceof Uint8Array && column.kind === "bytes"
+    ? bytesToBase64(value)
+    : value;
   try {
     const parsed = kindOf(column.kind).fromJson(given, rules);
     if (stores) dialect.check(parsed, column);

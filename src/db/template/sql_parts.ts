@@ -9,7 +9,7 @@ import {
   tableInfoOf,
   type TableLike,
 } from "../../schema/table_like.ts";
-import { type Fragment, fragmentBrand } from "../../sql/fragment.ts";
+import { Fragment } from "../../sql/fragment.ts";
 import { type SqlToken, sqlTokens } from "./sql_tokens.ts";
 
 /** What one interpolation of a template of SQL stands for. */
@@ -93,7 +93,7 @@ function partOf(value: unknown, position: number): SqlPart {
   if (isTable(value)) {
     return { kind: "table", table: isTableInfo(value) ? value : tableInfoOf(value) };
   }
-  if (isFragment(value)) return { kind: "fragment", fragment: value };
+  if (value instanceof Fragment) return { kind: "fragment", fragment: value };
   if (value instanceof ValueOfColumn) return { kind: "valueOf", ...value };
   if (value instanceof ColumnBuilder) return { kind: "alias", column: resultColumn(value) };
   if (isFilter(value)) return { kind: "filter", filter: value };
@@ -105,10 +105,6 @@ function partOf(value: unknown, position: number): SqlPart {
 
 function isTable(value: object): value is TableLike<unknown, unknown> | TableInfo {
   return tableInfoKey in value || ("byName" in value && value.byName instanceof Map);
-}
-
-function isFragment(value: object): value is Fragment {
-  return fragmentBrand in value;
 }
 
 /** No JSON value is a filter: a value of a request can never become a condition. */

@@ -66,7 +66,8 @@ export interface Procedure {
  *
  * @example
  * ```ts
- * import { procedure, type StandardSchema } from "@svc/resource-api";
+ * import { procedure } from "@svc/resource-api";
+ * import type { StandardSchema } from "@svc/resource-api/options";
  *
  * // With zod this is z.string().trim(), with valibot v.pipe(v.string(), v.trim()).
  * const words: StandardSchema<string> = {

@@ -1,3 +1,4 @@
+import { bytesToBase64, hexToBytes } from "../../protocol/byte_text.ts";
 import { decodeBase64 } from "../../schema/bytes_kind.ts";
 import { plainDecimal, withScale } from "../../schema/decimal_kind.ts";
 import { parseJson, writeJson } from "../../schema/exact_json.ts";
@@ -177,7 +178,7 @@ const decoders: Readonly<Record<ColumnKind, (text: string, column: ColumnInfo) =
   uuid: (text) => isCanonicalUuid(text) ? text : undefined,
   json: (text) => parseJson(text),
   bytes: (text) =>
-    /^\\x(?:[0-9a-f]{2})*$/.test(text) ? Uint8Array.fromHex(text.slice(2)).toBase64() : undefined,
+    /^\\x(?:[0-9a-f]{2})*$/.test(text) ? bytesToBase64(hexToBytes(text.slice(2))) : undefined,
 };
 
 /** The number that the text of a 64-bit integer is, a bigint where a number is not exact. */

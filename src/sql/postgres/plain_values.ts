@@ -1,3 +1,4 @@
+import { bytesToBase64, hexToBytes } from "../../protocol/byte_text.ts";
 import { shortestInteger } from "../../schema/number_kinds.ts";
 import { asStored, type SqlValue } from "../fragment.ts";
 
@@ -17,7 +18,7 @@ export function decodePlain(value: SqlValue, type: number | null): unknown {
   if (numbers.has(type)) return numberOf(value);
   if (texts.has(type)) return value;
   if (type === booleanType) return value === "t" ? 1 : 0;
-  return type === bytesType ? Uint8Array.fromHex(value.slice(2)).toBase64() : undefined;
+  return type === bytesType ? bytesToBase64(hexToBytes(value.slice(2))) : undefined;
 }
 
 /** NaN and the infinities, which JSON lacks, keep their names. */
