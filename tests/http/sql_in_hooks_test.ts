@@ -1,5 +1,14 @@
 import { assertEquals } from "@std/assert";
-import { all, type DatabaseHandle, integer, procedure, resource, table, text } from "../../mod.ts";
+import {
+  all,
+  type DatabaseHandle,
+  integer,
+  procedure,
+  resource,
+  table,
+  text,
+  trackMutations,
+} from "../../mod.ts";
 import type { StandardSchema } from "../../exports/options.ts";
 import type { Engine } from "../support/engines.ts";
 import type { EventStream } from "../support/event_stream.ts";
