@@ -19,8 +19,8 @@ import { type ValuePlace, valuePlaces } from "./value_places.ts";
 
 /** The result of a statement that was written as a template. */
 export interface SqlResult<R> {
-  /** The rows, by property, with the values that JSON answers show. */
-  readonly rows: readonly R[];
+  /** The rows, by property, with the values that JSON answers show. They are the caller's to change. */
+  readonly rows: R[];
   /** Rows inserted, updated or deleted; 0 for a read. */
   readonly changed: number;
 }
