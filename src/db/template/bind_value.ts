@@ -109,7 +109,9 @@ function freeValue(value: unknown, near: ColumnInfo | null, dialect: Dialect): F
       `Cannot bind a text near "${near.name}", which is no text: write db.sql.value(column, value), or CAST(value AS text)`,
     );
   }
-  return boundOfColumn(value, freeColumn(kind), dialect);
+  // A double beside a decimal would make its exact digits a double, too.
+  const isExact = near?.kind === "decimal" && (kind === "real" || kind === "integer");
+  return boundOfColumn(value, freeColumn(isExact ? "decimal" : kind), dialect);
 }
 
 function kindOfFree(value: unknown): ColumnKind {

@@ -6,6 +6,8 @@ import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
 export interface SqlTerms {
   /** The keyword of the clause that a token belongs to, such as WHERE. */
   clauseAt(index: number): string;
+  /** The index after the last token of the term. */
+  endOf(index: number): number;
   /** A column in the term of a token whose values a text could be mistaken for. */
   kindedColumnNear(index: number): ColumnInfo | null;
 }
@@ -44,6 +46,7 @@ export function termsOf(tokens: readonly SqlToken[], columns: ColumnsInSql): Sql
   });
   return {
     clauseAt: (index) => clauseOf[index] ?? "",
+    endOf: (index) => termOf.lastIndexOf(termOf[index] ?? 0) + 1,
     kindedColumnNear(index) {
       for (let at = 0; at < tokens.length; at++) {
         if (termOf[at] !== termOf[index]) continue;

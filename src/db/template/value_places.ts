@@ -8,6 +8,7 @@ import {
 } from "./columns_in_sql.ts";
 import type { FlatTemplate } from "./sql_parts.ts";
 import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
+import { requireRoundedDecimals } from "./rounded_decimals.ts";
 import { termsOf } from "./sql_terms.ts";
 
 /** Where a value stands in a statement, which says how it is bound. */
@@ -35,6 +36,7 @@ export function valuePlaces(
   const { tokens, parts } = template;
   const inserted = insertPlaces(template, columns);
   const terms = termsOf(tokens, columns);
+  requireRoundedDecimals(tokens, columns, terms);
   const places = new Map<number, ValuePlace>();
   tokens.forEach((token, index) => {
     if (token.kind === "literal") requireNoMoment(besideValue(tokens, index, columns));

@@ -372,3 +372,17 @@ test("a moment in the text is an error: SQLite would store another form of it", 
     "another form",
   );
 });
+
+test("decimals were stored with the digits that doubles add", async (db) => {
+  await db.sql`INSERT INTO ${notes} (${notes.id}, ${notes.price}) VALUES (${1}, ${"0.10"})`;
+  await assertRejects(
+    async () => await db.sql`UPDATE ${notes} SET ${notes.price} = ${notes.price} + ${0.2}`,
+    Error,
+    'Cannot compute "price" without rounding: write round(…, 2)',
+  );
+  await db.sql`UPDATE ${notes} SET ${notes.title} = ${"x"},
+    ${notes.price} = round(${notes.price} + ${0.2}, 2) WHERE ${notes.id} + ${1} = ${2}`;
+  const { rows } = await db
+    .sql`SELECT ${notes.price} FROM ${notes} WHERE ${notes.price} = ${"0.30"}`;
+  assertEquals(rows, [{ price: "0.30" }]);
+});
