@@ -8,8 +8,10 @@ export interface DenoServe extends AsyncDisposable {
   output(): string;
 }
 
-/** Flags and environment variables. */
+/** Permissions, flags and environment variables. */
 export interface DenoServeOptions {
+  /** Instead of all, `-A`. */
+  readonly permissions?: readonly string[];
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -17,10 +19,10 @@ export interface DenoServeOptions {
 /** Starts `deno serve` for a module, on the loopback and at a free port. */
 export function startDenoServe(
   module: string,
-  { flags = [], env = {} }: DenoServeOptions = {},
+  { permissions = ["-A"], flags = [], env = {} }: DenoServeOptions = {},
 ): DenoServe {
   const process = new Deno.Command(Deno.execPath(), {
-    args: ["serve", "-A", ...flags, "--host", "127.0.0.1", "--port", "0", module],
+    args: ["serve", ...permissions, ...flags, "--host", "127.0.0.1", "--port", "0", module],
     stderr: "piped",
     stdout: "piped",
     env: { NO_COLOR: "1", ...env },
