@@ -11,7 +11,9 @@
  *     DATABASE_URL=postgres://… SERVICE_SECRET=… JWT_SECRET=… deno serve -A examples/deploy.ts
  *
  *     curl http://127.0.0.1:8000/api/notes
- *     curl http://127.0.0.1:8000/api/notes -H "Authorization: Bearer $TOKEN" --json '{"title":"Tea"}'
+ *     # {"items":[],"nextCursor":null,"hasMore":false}
+ *     curl http://127.0.0.1:8000/api/notes -H 'Authorization: Bearer …' --json '{"title":"Tea"}'
+ *     # {…"status":401,…}
  */
 import { verify } from "@hono/hono/jwt";
 import { createApp, eq, openDatabase, Problem, resource, table } from "@svc/resource-api";

@@ -1,5 +1,5 @@
-/** An app under `deno serve`, stopped with its test. */
-export interface DenoServe extends AsyncDisposable {
+/** A listening program, for example an app under `deno serve`, stopped with its test. */
+export interface Program extends AsyncDisposable {
   /** The port, once it listens. Fails where the process ends before. */
   port(): Promise<number>;
   /** Resolves once the output matches; fails where the process ends before. */
@@ -20,12 +20,23 @@ export interface DenoServeOptions {
 export function startDenoServe(
   module: string,
   { permissions = ["-A"], flags = [], env = {} }: DenoServeOptions = {},
-): DenoServe {
+): Program {
+  const listener = ["--host", "127.0.0.1", "--port", "0"];
+  return startProgram(["serve", ...permissions, ...flags, ...listener, module], { env });
+}
+
+/** Starts `deno` with these arguments. */
+export function startProgram(
+  args: readonly string[],
+  { env = {}, cwd }: { readonly env?: DenoServeOptions["env"]; readonly cwd?: string },
+): Program {
   const process = new Deno.Command(Deno.execPath(), {
-    args: ["serve", ...permissions, ...flags, "--host", "127.0.0.1", "--port", "0", module],
+    args: [...args],
+    stdin: "null",
     stderr: "piped",
     stdout: "piped",
     env: { NO_COLOR: "1", ...env },
+    ...(cwd === undefined ? {} : { cwd }),
   }).spawn();
   let output = "";
   let grown = Promise.withResolvers<void>();
@@ -54,8 +65,11 @@ export function startDenoServe(
     printed,
     output: () => output,
     async [Symbol.asyncDispose]() {
-      if (!hasEnded) process.kill("SIGKILL");
+      if (!hasEnded) process.kill("SIGTERM");
+      // Killed at once, it would not remove its temporary files.
+      const killTimer = setTimeout(() => process.kill("SIGKILL"), 3_000);
       await process.status;
+      clearTimeout(killTimer);
       await collected;
     },
   };
