@@ -61,13 +61,13 @@ export function startProgram(
     }
   };
   return {
-    port: async () => Number((await printed(/127\.0\.0\.1:(\d+)/))[1]),
+    port: async () => Number((await printed(/http:\/\/127\.0\.0\.1:(\d+)/))[1]),
     printed,
     output: () => output,
     async [Symbol.asyncDispose]() {
       if (!hasEnded) process.kill("SIGTERM");
       // Killed at once, it would not remove its temporary files.
-      const killTimer = setTimeout(() => process.kill("SIGKILL"), 3_000);
+      const killTimer = setTimeout(() => process.kill("SIGKILL"), 1_000);
       await process.status;
       clearTimeout(killTimer);
       await collected;
