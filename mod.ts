@@ -29,6 +29,7 @@ export { serve, type ServeConfig } from "./src/serve.ts";
 export type { Server } from "./src/listener.ts";
 export { type Database, openDatabase } from "./src/db/open_database.ts";
 export { trackMutations } from "./src/track_mutations.ts";
+export type { DatabaseHandle } from "./src/db/database_handle.ts";
 export { DatabaseError } from "./src/db/database_error.ts";
 export {
   bigint,
@@ -43,13 +44,7 @@ export {
   timestamp,
   uuid,
 } from "./src/schema/column_builder.ts";
-export {
-  type Column,
-  type InsertRow,
-  type SelectRow,
-  type Table,
-  table,
-} from "./src/schema/table.ts";
+export { type Column, type Table, table } from "./src/schema/table.ts";
 export type { ResourceOptions } from "./src/resource/define/resource_options.ts";
 export { resource, type ResourceDefinition } from "./src/resource/define/resource_definition.ts";
 export {

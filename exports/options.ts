@@ -17,7 +17,7 @@ export type {
   RelationOptions,
   SoftDeleteOptions,
 } from "../src/resource/define/resource_options.ts";
-export type { ProcedureDatabase, ProcedureOptions } from "../src/resource/define/procedure.ts";
+export type { ProcedureOptions } from "../src/resource/define/procedure.ts";
 export type {
   SchemaInput,
   SchemaIssue,

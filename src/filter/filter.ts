@@ -1,6 +1,6 @@
 import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
-import type { AnyTable, tableInfoKey } from "../schema/table_like.ts";
+import type { AnyTable } from "../schema/table_like.ts";
 import type { Operator } from "./operators/operator.ts";
 
 /**
@@ -21,7 +21,7 @@ export type Filter<Of = AnyTable> =
     | Related
   )
   // Exists for the compiler only.
-  & { readonly [tableInfoKey]?: { readonly name: Of } };
+  & { readonly tableName?: Of };
 
 /**
  * A node of a filter that compares a column; `values` are in-process values of the column's kind,

@@ -64,7 +64,7 @@ export type Table<Name extends string, Row, NewRow> =
 
 /**
  * Declares a table that works unchanged on every engine. The result has no members but the columns,
- * so that a column may have any name except `$inferSelect` and `$inferInsert`. Throws an Error for
+ * so that a column may have any name except `$inferName`, `$inferSelect` and `$inferInsert`. Throws an Error for
  * a declaration that cannot be served.
  *
  * @example
@@ -204,7 +204,7 @@ function resolveReference(source: string, target: () => ColumnLike<unknown>): Co
 function requireNames(table: string, columns: readonly ColumnInfo[]): void {
   const dbNames = new Set<string>();
   for (const { name, dbName } of columns) {
-    if (name === "$inferSelect" || name === "$inferInsert") {
+    if (/^\$infer(Name|Select|Insert)$/.test(name)) {
       throw new Error(`Cannot declare ${table}.${name}: the name is reserved`);
     }
     // SQLite ignores the case of names, so names that differ only in case would not be portable.

@@ -36,8 +36,8 @@ export interface TableLike<Select, Insert, Name = AnyTable> {
   readonly $inferSelect: Select;
   /** The type of a new row; exists for the compiler only. */
   readonly $inferInsert: Insert;
-  /** Read it by {@link tableInfoOf}. */
-  readonly [tableInfoKey]?: { readonly name: Name };
+  /** The name; exists for the compiler only. */
+  readonly $inferName?: Name;
 }
 
 /** The description that anything like a table carries, or like a column of it. */

@@ -11,7 +11,7 @@ const maxNames = 80;
 const shownBy: Readonly<Record<string, string>> = {
   ...by("table", [
     ...["bigint", "boolean", "bytes", "date", "decimal", "integer", "json", "real", "text"],
-    ...["timestamp", "uuid", "Table", "InsertRow", "SelectRow"],
+    ...["timestamp", "uuid", "Table"],
   ]),
   ...by("Table", ["Column"]),
   ...by("and", [
@@ -20,7 +20,7 @@ const shownBy: Readonly<Record<string, string>> = {
   ]),
   ...by("eq", ["isNull"]),
   ...by("createApp", ["App", "AppConfig"]),
-  ...by("App", ["RequestInfo"]),
+  ...by("App", ["AppEnv", "RequestInfo"]),
   ...by("AppConfig", ["Middleware"]),
   ...by("serve", ["ServeConfig", "Server"]),
   ...by("ServeConfig", ["ServiceConfig"]),

@@ -1,11 +1,11 @@
 import type { User } from "../../auth/user.ts";
-import type { Connection } from "../../db/driver.ts";
+import type { DatabaseHandle } from "../../db/database_handle.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
 /** What a resource's hook receives beside the row. */
 export interface HookContext {
   /** In after-hooks the open transaction: what it writes is committed or rolled back with the row. */
-  readonly db: Connection;
+  readonly db: DatabaseHandle;
   /** The user who writes; null for an anonymous caller. */
   readonly user: User | null;
   /** The request; its body has been read. */
