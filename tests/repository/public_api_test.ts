@@ -20,7 +20,7 @@ const shownBy: Readonly<Record<string, string>> = {
   ]),
   ...by("eq", ["isNull"]),
   ...by("createApp", ["App", "AppConfig"]),
-  ...by("App", ["RequestInfo"]),
+  ...by("App", ["AppEnv", "RequestInfo"]),
   ...by("AppConfig", ["Middleware"]),
   ...by("serve", ["ServeConfig", "Server"]),
   ...by("ServeConfig", ["ServiceConfig"]),
