@@ -29,6 +29,7 @@ export { serve, type ServeConfig } from "./src/serve.ts";
 export type { Server } from "./src/listener.ts";
 export { type Database, openDatabase } from "./src/db/open_database.ts";
 export { trackMutations } from "./src/track_mutations.ts";
+export type { DatabaseHandle } from "./src/db/database_handle.ts";
 export { DatabaseError } from "./src/db/database_error.ts";
 export {
   bigint,

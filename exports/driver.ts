@@ -3,5 +3,12 @@
  *
  * @module
  */
-export type { Connection, Driver, QueryResult, SignalChannel, Signals } from "../src/db/driver.ts";
+export type {
+  Connection,
+  Driver,
+  QueryResult,
+  ResultColumn,
+  SignalChannel,
+  Signals,
+} from "../src/db/driver.ts";
 export type { DatabaseErrorKind } from "../src/db/database_error.ts";

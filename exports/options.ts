@@ -18,7 +18,7 @@ export type {
   RelationOptions,
   SoftDeleteOptions,
 } from "../src/resource/define/resource_options.ts";
-export type { ProcedureDatabase, ProcedureOptions } from "../src/resource/define/procedure.ts";
+export type { ProcedureOptions } from "../src/resource/define/procedure.ts";
 export type {
   SchemaInput,
   SchemaIssue,
@@ -42,7 +42,7 @@ export type {
   ProtectionOptions,
   RateLimitOptions,
 } from "../src/guard/resource_protection_options.ts";
-export type { RowId } from "../src/resource/define/hooks.ts";
+export type { DeepReadonly, NewValues, RowId } from "../src/resource/define/hooks.ts";
 export type { ResourceSummary } from "../src/resource/define/resource_summary.ts";
 export type {
   Access,

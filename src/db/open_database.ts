@@ -1,18 +1,17 @@
 import { tableInfoOf, type TableLike } from "../schema/table_like.ts";
-import type { Dialect } from "../sql/dialect.ts";
 import { createTables } from "./create_tables.ts";
+import { type DatabaseHandle, databaseHandle } from "./database_handle.ts";
 import type { Driver } from "./driver.ts";
+import { withFilePermission } from "./file_permission.ts";
 import type { Introspection, IntrospectOptions } from "./introspection.ts";
 import { type OpenDatabaseOptions, openDriver } from "./open_driver.ts";
 import { introspectPostgres } from "./postgres/introspect_postgres.ts";
 import { introspectSqlite } from "./sqlite/introspect_sqlite.ts";
 
 /** An open database that resources can be served from. */
-export interface Database {
-  /** Runs statements and transactions. */
+export interface Database extends DatabaseHandle {
+  /** The driver of its library. */
   readonly driver: Driver;
-  /** What differs between the engines. */
-  readonly dialect: Dialect;
   /** For messages: the scheme and the path or host, never a password. */
   readonly label: string;
   /** Creates the missing tables, all or none; existing tables stay as they are. */
@@ -41,14 +40,15 @@ export async function openDatabase(
   source: string | Driver,
   options: OpenDatabaseOptions = {},
 ): Promise<Database> {
-  return database(typeof source === "string" ? await openDriver(source, options) : source);
+  if (typeof source !== "string") return database(source);
+  return database(await withFilePermission(source, options, () => openDriver(source, options)));
 }
 
 function database(driver: Driver): Database {
   const introspect = driver.dialect.engine === "sqlite" ? introspectSqlite : introspectPostgres;
   return {
+    ...databaseHandle(driver),
     driver,
-    dialect: driver.dialect,
     label: driver.label,
     createTables: (tables) => createTables(driver, tables.map(tableInfoOf)),
     introspect: (options = {}) => introspect(driver, options),

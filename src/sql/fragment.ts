@@ -24,9 +24,15 @@ export interface Statement {
   readonly text: string;
   /** What is bound at the placeholders, in their order. */
   readonly values: readonly SqlValue[];
+  /** Whether the result has the names and types of its columns. */
+  readonly describe?: boolean;
 }
 
-/** The template tag for fragments of SQL, which nest; everything else is a bound value. */
+/**
+ * The template tag for fragments of SQL, which nest; everything else is a bound value, as the driver
+ * takes it. Custom operators are made of fragments. A whole statement is a template of `db.sql`,
+ * which knows tables, columns and kinds, and takes fragments as parts.
+ */
 export function sql(
   strings: readonly string[],
   ...parts: readonly (Fragment | SqlValue)[]

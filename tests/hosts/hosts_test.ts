@@ -12,7 +12,11 @@ const postgres = testPostgres();
 
 /** What the README installs, and the hosts themselves. */
 const [, installed = ""] = /^npm install (.*)$/m.exec(readme) ?? [];
-const packages = [...installed.split(" "), "node@24", "bun@1"];
+const standIn: StandIn = JSON.parse(Deno.readTextFileSync(`${root}dev/std/http/deno.json`));
+const packages = [
+  ...[...installed.split(" "), "node@24", "bun@1"],
+  ...Object.values(standIn.imports).map((specifier) => specifier.replace("npm:", "")),
+];
 
 /** The program on Deno, with which the answers on other hosts are compared. */
 const onDeno = [Deno.execPath(), "run", "-A", root + program];
@@ -96,12 +100,37 @@ async function installHosts(): Promise<string | null> {
   }
   try {
     await run(["npm", "install", "--no-audit", "--no-fund", "--no-package-lock", ...packages]);
+    await addStandIn();
     for (const [, path] of hosts) await run([path, "--version"]);
     return null;
   } catch (error) {
     const [reason = ""] = String(error).split("\n");
     return `npm cannot install Node and Bun here: ${reason}`;
   }
+}
+
+interface StandIn {
+  readonly name: string;
+  readonly exports: Readonly<Record<string, string>>;
+  readonly imports: Readonly<Record<string, string>>;
+}
+
+/**
+ * The package of the Deno standard library, from the same package of npm that stands in for it in
+ * this repository, and as JavaScript: Node runs no TypeScript from `node_modules`.
+ */
+async function addStandIn(): Promise<void> {
+  const { name, exports, imports } = standIn;
+  const [source = ""] = Object.keys(imports);
+  const path = `${folder.path}/node_modules/${name}`;
+  await Deno.mkdir(path, { recursive: true });
+  const modules = Object.keys(exports).map((subpath) => [subpath, `${subpath}.js`] as const);
+  for (const [, file] of modules) {
+    const real = `${source}/${name.replace("@std/", "")}/${file.replace("./", "")}`;
+    await Deno.writeTextFile(`${path}/${file}`, `export * from "${real}";`);
+  }
+  const description = { name, type: "module", exports: Object.fromEntries(modules) };
+  await Deno.writeTextFile(`${path}/package.json`, JSON.stringify(description));
 }
 
 /** Runs a program in the folder, which has to succeed, and gives its standard output. */

@@ -11,9 +11,9 @@ const maxNames = 80;
 const shownBy: Readonly<Record<string, string>> = {
   ...by("table", [
     ...["bigint", "boolean", "bytes", "date", "decimal", "integer", "json", "real", "text"],
-    ...["timestamp", "uuid", "Table"],
+    ...["timestamp", "uuid", "InsertRow", "SelectRow", "Table"],
   ]),
-  ...by("Table", ["Column", "InsertRow", "SelectRow"]),
+  ...by("Table", ["Column"]),
   ...by("and", [
     ...["all", "Filter", "gt", "gte", "inList", "isNotNull", "like", "lt", "lte", "ne", "none"],
     ...["or", "User"],

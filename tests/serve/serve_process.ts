@@ -12,6 +12,7 @@ const app: Listenable = {
     return Promise.resolve(new Response(path === "/stream" ? endless : "ok"));
   },
   drain: () => console.log("drained"),
+  upkeep: () => Promise.resolve(),
   close: () => Promise.resolve(),
 };
 

@@ -22,6 +22,7 @@ import {
 } from "../fragment.ts";
 import { postgresImages } from "./row_images.ts";
 import { postgresMetrics } from "./metrics.ts";
+import { decodePlain } from "./plain_values.ts";
 import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
 
 /**
@@ -38,6 +39,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     check,
     encode,
     decode,
+    decodePlain,
     // A type of the server reads each text in one way, misfits included.
     roundTrips: (stored, decoded) => decoded !== null || stored === null,
     selected: (column) => asValue(column),
@@ -179,6 +181,7 @@ const decoders: Readonly<Record<ColumnKind, (text: string, column: ColumnInfo) =
     /^\\x(?:[0-9a-f]{2})*$/.test(text) ? bytesToBase64(hexToBytes(text.slice(2))) : undefined,
 };
 
+/** The number that the text of a 64-bit integer is, a bigint where a number is not exact. */
 function integerOf(text: string): number | bigint {
   const number = Number(text);
   return Number.isSafeInteger(number) ? number : shortestInteger(BigInt(text));

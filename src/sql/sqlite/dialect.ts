@@ -35,6 +35,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     check,
     encode,
     decode,
+    decodePlain: (value) => typeof value === "bigint" ? shortestInteger(value) : asStored(value),
     roundTrips: isRestored,
     selected: (column) => identifier(column.dbName),
     operand,
