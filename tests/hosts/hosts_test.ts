@@ -69,9 +69,11 @@ for (const [name, path] of hosts) {
       }).spawn();
       const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
       const { value: url = "" } = await lines.read();
-      const answer = await fetch(url.trim());
+      // A connection that is kept alive would keep the server, too, for some seconds.
+      using client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+      const answer = await fetch(url.trim(), { client });
       assertEquals(await answer.json(), { items: [], nextCursor: null, hasMore: false });
-      const { body } = await fetch(`${url.trim()}/subscribe`);
+      const { body } = await fetch(`${url.trim()}/subscribe`, { client });
       child.kill("SIGTERM");
       for await (const _ of body ?? []);
       await lines.cancel();
