@@ -1,5 +1,5 @@
 /**
- * A whole service for Deno Deploy: notes that everybody may read, and only their owners write.
+ * A whole service for Deno Deploy: notes that all may read, and only their owners write.
  *
  * 1. Assign a Deno KV database to the app. An app has one database of the platform; the Postgres is
  *    another provider's, and its URL a secret of the app, `DATABASE_URL`.
@@ -58,7 +58,7 @@ Deno.cron("upkeep", "*/15 * * * *", () => app.upkeep());
 export default { fetch: app.fetch };
 
 /** The user of a JSON Web Token that your login signed with `JWT_SECRET`; null without a token. */
-async function userOf(authorization: string | undefined): Promise<Partial<User> | null> {
+async function userOf(authorization: string | undefined): Promise<User | null> {
   if (authorization === undefined) return null;
   try {
     const { sub } = await verify(authorization.replace(/^Bearer /, ""), jwtSecret, "HS256");

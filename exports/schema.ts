@@ -10,7 +10,7 @@ export {
   type NewColumn,
   type NewIntegerColumn,
 } from "../src/schema/column_builder.ts";
-export type { ColumnBuilders } from "../src/schema/table.ts";
+export type { ColumnBuilders, InsertRow, SelectRow } from "../src/schema/table.ts";
 export type { AnyTable, ColumnLike, TableLike } from "../src/schema/table_like.ts";
 export type {
   ColumnDefault,

@@ -12,7 +12,6 @@ const app: Listenable = {
     return Promise.resolve(new Response(path === "/stream" ? endless : "ok"));
   },
   drain: () => console.log("drained"),
-  upkeep: () => Promise.resolve(),
   close: () => Promise.resolve(),
 };
 
