@@ -77,4 +77,4 @@ export {
   rsql,
 } from "./src/filter/builders.ts";
 export { Problem } from "./src/problem/problem.ts";
-export type { Middleware } from "./src/service/middleware.ts";
+export type { AppEnv, Middleware } from "./src/service/middleware.ts";

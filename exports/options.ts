@@ -5,7 +5,7 @@
  */
 export type { AuthOptions, SubscribeOptions } from "../src/config.ts";
 export type { ListenOptions } from "../src/listener.ts";
-export type { OpenDatabaseOptions } from "../src/db/open_database.ts";
+export type { OpenDatabaseOptions } from "../src/db/open_driver.ts";
 export type { ChangesOptions } from "../src/db/changes/changes_options.ts";
 export type {
   AnyColumn,
@@ -52,7 +52,7 @@ export type {
   ScopeText,
 } from "../src/auth/scope.ts";
 export type { ProblemOptions } from "../src/problem/problem.ts";
-export type { MiddlewareContext, Router } from "../src/service/middleware.ts";
+export type { Router } from "../src/service/middleware.ts";
 export type { IdempotencyOptions } from "../src/idempotency/idempotency_options.ts";
 export type { CorsOptions } from "../src/service/cors.ts";
 export type { SecurityHeaders } from "../src/service/responder.ts";

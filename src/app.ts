@@ -1,3 +1,4 @@
+import type { Hono } from "@hono/hono";
 import { createUserParser } from "./auth/user.ts";
 import type { AppConfig } from "./config.ts";
 import { resolveConfig, type ResolvedConfig } from "./resolve_config.ts";
@@ -6,14 +7,13 @@ import type { Driver } from "./db/driver.ts";
 import { leadingColumns } from "./db/leading_columns.ts";
 import { createCachingFilterParser } from "./filter/syntax/caching_filter_parser.ts";
 import { createGuard, type Guard } from "./guard/guard.ts";
-import { Problem, problemReply } from "./problem/problem.ts";
-import type { Reply } from "./protocol/reply.ts";
 import { checkResourceOptions } from "./resource/define/check_resource_options.ts";
 import {
   createIdempotentAnswers,
   type IdempotentAnswers,
 } from "./resource/http/idempotent_answers.ts";
-import { createResourceRouter, type ResourceRouter } from "./resource/http/resource_router.ts";
+import { createAnswerRequest } from "./resource/http/answer_request.ts";
+import { createRouteTable } from "./resource/http/route_table.ts";
 import { type ResourceSummary, summarizeResource } from "./resource/define/resource_summary.ts";
 import { LiveHubs } from "./resource/stream/live_hubs.ts";
 import {
@@ -29,23 +29,25 @@ import { type AppStore, openKeyValueStore } from "./kv/open_key_value_store.ts";
 import { createSealer } from "./runtime/sealer.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { claimWorker, type WorkerClaim } from "./runtime/worker_claim.ts";
-import { storeProblem } from "./kv/store_error.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
 import type { ColumnInfo, TableInfo } from "./schema/table_info.ts";
-import {
-  createHostCheck,
-  parseRequestTarget,
-  type RequestTarget,
-} from "./resource/http/request_target.ts";
-import { createResponder, type Responder } from "./service/responder.ts";
-import { type ServiceRoutes, serviceRoutes } from "./service/service_routes.ts";
-import { type AnswerRequest, createMiddlewareChain } from "./service/middleware_chain.ts";
+import { createAuthentication } from "./service/authentication.ts";
+import { createFail } from "./service/failures.ts";
+import { createHonoApp } from "./service/hono_app.ts";
+import type { AppEnv } from "./service/middleware.ts";
+import { createResponder } from "./service/responder.ts";
+import { createServicePages } from "./service/service_pages.ts";
 
 /** The assembled app of a service, without a listener. */
 export interface App {
   /** Answers one request; never rejects. `info` says where it came from. */
   fetch(request: Request, info?: RequestInfo): Promise<Response>;
+  /**
+   * The routes of the app. Routes can be added, which see the `user`; another Hono app can mount the
+   * whole: `parent.route("/v1", app.hono)`. Its `fetch` is that of the app.
+   */
+  readonly hono: Hono<AppEnv>;
   /** From now on `/readyz` answers 503, and live streams end one after the other. */
   drain(): void;
   /**
@@ -160,42 +162,38 @@ async function assemble(config: AppConfig, context: AppContext): Promise<App> {
   const idempotency = idempotentAnswers(context);
   await idempotency?.prepare(new Set(resources.map(({ driver }) => driver)));
   let draining = false;
-  const service = serviceRoutes({
-    health: resolved.health,
-    databases: [...databases],
-    store: store.configured,
-    clock: runtime.clock,
-    isDraining: () => draining,
-  });
-  const router = createResourceRouter(resources, {
-    limits: resolved,
-    guard,
-    idempotency,
-    trustedProxies: abuse.trustProxy,
-    clock: runtime.clock,
-  });
   const responder = createResponder(resolved.securityHeaders, runtime.observe);
-  const answer = createAnswer({ router, service, responder, runtime });
-  const fail = (error: unknown, request: Request): Response => {
-    const reply = failure(error, request.method, parseRequestTarget(request.url), runtime);
-    return responder.respond(reply, request.method);
-  };
-  const fetch = createMiddlewareChain({
+  const { auth: { middleware: identify, routes } = {} } = config;
+  const app = createHonoApp({
+    table: createRouteTable(resources),
+    pages: createServicePages({
+      health: resolved.health,
+      databases: [...databases],
+      store: store.configured,
+      clock: runtime.clock,
+      isDraining: () => draining,
+    }),
+    answer: createAnswerRequest({
+      limits: resolved,
+      guard,
+      idempotency,
+      trustedProxies: abuse.trustProxy,
+      clock: runtime.clock,
+    }),
+    cors: resolved.cors,
+    authentication: identify === undefined ? null : createAuthentication(identify, runtime.observe),
     middleware: resolved.middleware,
-    routes: config.auth?.routes,
-    routesPath: `${resolved.basePath}/auth`,
-    answer,
+    authRoutes: routes ?? null,
+    authPath: `${resolved.basePath}/auth`,
+    mountedAt: resolved.mountedAt,
     parseUser: createUserParser(runtime.observe),
-    fail,
-    adopt: responder.adopt,
+    responder,
+    fail: createFail(responder, runtime.observe),
+    limits: resolved,
+    clock: runtime.clock,
   });
-  const hasPlainHost = createHostCheck();
   return {
-    // Before any middleware, because middlewares decide by the path, too.
-    fetch: (request, info) =>
-      hasPlainHost(request)
-        ? fetch(request, info)
-        : Promise.resolve(fail(new Problem("invalid-parameter", strangeHost), request)),
+    ...app,
     drain() {
       draining = true;
       void hubs.drain(drainWindowMs);
@@ -210,8 +208,6 @@ async function assemble(config: AppConfig, context: AppContext): Promise<App> {
     resources: resources.map(summarizeResource),
   };
 }
-
-const strangeHost = "Cannot answer under this Host: it must be a host with an optional port";
 
 /** Well within the time that a listener waits for requests in flight. */
 const drainWindowMs = 5_000;
@@ -262,32 +258,4 @@ function resolveResources(
     if (!byTable.has(resource.table)) byTable.set(resource.table, resource);
   }
   return resources;
-}
-
-interface AnswerParts {
-  readonly router: ResourceRouter;
-  readonly service: ServiceRoutes;
-  readonly responder: Responder;
-  readonly runtime: Runtime;
-}
-
-function createAnswer({ router, service, responder, runtime }: AnswerParts): AnswerRequest {
-  return async function answer(request, caller) {
-    const target = parseRequestTarget(request.url);
-    try {
-      const reply =
-        await (router.answer(request, target, caller) ?? service(request.method, target));
-      return responder.respond(reply, request.method);
-    } catch (error) {
-      return responder.respond(failure(error, request.method, target, runtime), request.method);
-    }
-  };
-}
-
-function failure(thrown: unknown, method: string, target: RequestTarget, runtime: Runtime): Reply {
-  const error = storeProblem(thrown);
-  if (error instanceof Problem && error.status < 500) return problemReply(error);
-  runtime.observe({ kind: "request_failed", method, path: target.path, error });
-  if (error instanceof Problem) return problemReply(error);
-  return problemReply(new Problem("internal-error", "The service failed at this request"));
 }

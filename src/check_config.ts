@@ -33,6 +33,7 @@ const knownOptions: Readonly<
   db: true,
   resources: true,
   basePath: true,
+  mountedAt: true,
   secret: true,
   kv: true,
   abuseProtection: true,

@@ -18,6 +18,12 @@ export interface AppConfig {
   /** The path below which resources are mounted; `/api` unless set. */
   readonly basePath?: string | undefined;
   /**
+   * Where clients see this app, if something takes that path off the requests: a parent's
+   * `mount("/v1", app.fetch)`, or a proxy. `Location` headers and the `type` of problems begin with
+   * it. Not for `parent.route("/v1", app.hono)`, where the app sees the path.
+   */
+  readonly mountedAt?: string | undefined;
+  /**
    * Seals cursors. A list rotates: the first seals, all open. Unset, `SERVICE_SECRET` is used;
    * without that it is random, with a notice, and in production the start fails.
    */
@@ -37,7 +43,7 @@ export interface AppConfig {
   readonly idempotency?: false | IdempotencyOptions | undefined;
   /** Authentication: routes to log in at, and how the user of a request is identified. */
   readonly auth?: AuthOptions | undefined;
-  /** Runs before everything else, in this order; any Hono middleware. */
+  /** Runs before all routes, once the user is identified, in this order; any Hono middleware. */
   readonly middleware?: readonly Middleware[] | undefined;
   /** Cross-origin requests. Off unless set; `true` allows every origin, without credentials. */
   readonly cors?: boolean | CorsOptions | undefined;
@@ -72,9 +78,12 @@ export interface SubscribeOptions {
 
 /** The app's configuration of authentication: how users log in and are identified. */
 export interface AuthOptions {
-  /** Mounted at `{basePath}/auth`; any Hono app. */
+  /**
+   * Mounted at `{basePath}/auth`: a Hono app, which shares the context of this one, or anything that
+   * has a `fetch`.
+   */
   readonly routes?: Router | undefined;
-  /** Identifies the user and sets it: `c.set("user", { id })`. */
+  /** Identifies the user and sets it: `c.set("user", { id })`. Runs before all but `cors`. */
   readonly middleware?: Middleware | undefined;
 }
 

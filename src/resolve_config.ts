@@ -28,6 +28,9 @@ export interface ResolvedConfig {
   readonly bodyTimeoutMs: number;
   readonly abuse: ResolvedAbuseProtection;
   readonly idempotency: ResolvedIdempotencyOptions | null;
+  readonly mountedAt: string;
+  /** Null where pages of other origins are not allowed. */
+  readonly cors: Middleware | null;
   readonly middleware: readonly Middleware[];
   readonly changes: ChangesOptions;
   readonly subscribe: StreamQuotaLimits;
@@ -45,16 +48,12 @@ export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConf
     securityHeaders = true,
     bodyLimit = 1024 * 1024,
     bodyTimeoutMs = 10_000,
+    mountedAt = "",
     middleware = [],
-    auth = {},
     subscribe: { maxPerUser = 10, maxPerAddress = 50 } = {},
   } = config;
-  if (!/^(\/[\w.~-]+)*$/.test(basePath)) {
-    throw new Error(
-      `Cannot use basePath "${basePath}": it is "" or like "/api", with no slash at the end`,
-    );
-  }
-  const own = auth.middleware === undefined ? [] : [auth.middleware];
+  requirePath(basePath, "basePath");
+  requirePath(mountedAt, "mountedAt");
   requirePositive(bodyLimit, "bodyLimit");
   requirePositive(bodyTimeoutMs, "bodyTimeoutMs");
   requirePositive(maxPerUser, "subscribe.maxPerUser");
@@ -76,7 +75,9 @@ export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConf
     bodyTimeoutMs,
     abuse: resolveAbuseProtection(config.abuseProtection, isProduction(config, runtime), runtime),
     idempotency: resolveIdempotencyOptions(config.idempotency),
-    middleware: [...corsBefore(config), ...middleware, ...own],
+    mountedAt,
+    cors: resolveCors(config),
+    middleware,
     changes: config.changes ?? {},
     subscribe: { maxPerUser, maxPerAddress },
   };
@@ -95,10 +96,15 @@ function missingSecrets(
     .map(({ variable }) => variable);
 }
 
-/** First of all, so that a page can read the refusals of the others as well. */
-function corsBefore({ cors = false, abuseProtection }: AppConfig): readonly Middleware[] {
-  const { tokenHeader } = abuseProtection?.captcha ?? {};
-  return cors === false ? [] : [corsMiddleware(cors, tokenHeader)];
+function resolveCors({ cors = false, abuseProtection }: AppConfig): Middleware | null {
+  return cors === false ? null : corsMiddleware(cors, abuseProtection?.captcha?.tokenHeader);
+}
+
+function requirePath(path: string, option: string): void {
+  if (/^(\/[\w.~-]+)*$/.test(path)) return;
+  throw new Error(
+    `Cannot use ${option} "${path}": it is "" or like "/api", with no slash at the end`,
+  );
 }
 
 function isProduction(config: AppConfig, runtime: Runtime): boolean {

@@ -1,6 +1,6 @@
-import { type App, createApp } from "./app.ts";
+import { createApp } from "./app.ts";
 import type { ServiceConfig } from "./config.ts";
-import { listen, type ListenOptions, type Server } from "./listener.ts";
+import { listen, type Listenable, type ListenOptions, type Server } from "./listener.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
 import { isDeno } from "./runtime/host.ts";
 import type { Runtime } from "./runtime/runtime.ts";
@@ -45,7 +45,7 @@ const serveNeedsDeno =
 
 /** Serves an app that exists as {@link serve} does; closes the app when it cannot listen. */
 export async function serveApp(
-  app: App,
+  app: Listenable,
   options: ListenOptions,
   runtime: Runtime,
 ): Promise<Server> {

@@ -1,9 +1,9 @@
+import type { Context } from "@hono/hono";
 import { all } from "../filter/builders.ts";
 import { Problem } from "../problem/problem.ts";
-import { problemTypeBase } from "../protocol/problem_codes.ts";
 import type { AuthOptions, ServiceConfig } from "../config.ts";
 import type { ResourceOptions } from "../resource/define/resource_options.ts";
-import type { Middleware, MiddlewareContext } from "../service/middleware.ts";
+import type { AppEnv, Middleware } from "../service/middleware.ts";
 import { checkToken, type CliRights } from "./cli_rights.ts";
 
 /** The service that a run of the command line starts, and how the banner describes it. */
@@ -51,7 +51,7 @@ export function resourceOptionsFor(
  * names the option that would allow them.
  */
 export async function refuseWrites(
-  context: MiddlewareContext,
+  context: Context<AppEnv>,
   next: () => Promise<void>,
 ): Promise<void> {
   const { method } = context.req;
@@ -79,16 +79,12 @@ export function tokenAuth(rights: CliRights): AuthOptions | undefined {
     if (credentials === "wrong") throw unauthorized("This is not the token that was printed");
     if (credentials === "right") context.set("user", { id: "operator" });
     // Without the token, descriptions of the tables are refused like their rows.
-    else if (readsNeedToken && !isAlwaysOpen(context.req.path)) {
+    else if (readsNeedToken) {
       throw unauthorized("This needs the token that was printed at the start");
     }
     await next();
   };
   return { middleware };
-}
-
-function isAlwaysOpen(path: string): boolean {
-  return path === "/healthz" || path === "/readyz" || path.startsWith(problemTypeBase);
 }
 
 function unauthorized(message: string): Problem {

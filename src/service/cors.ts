@@ -54,7 +54,6 @@ export function corsMiddleware(options: true | CorsOptions, furtherHeader?: stri
   if (credentials && (origin === "*" || origin.includes("*"))) {
     throw new Error("Cannot allow credentials to every origin: name the origins in cors.origin");
   }
-  // Hono's context is a superset of this service's own type.
   return cors({
     origin: typeof origin === "string" ? origin : [...origin],
     credentials,
@@ -62,5 +61,5 @@ export function corsMiddleware(options: true | CorsOptions, furtherHeader?: stri
     allowMethods: ["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE"],
     allowHeaders: furtherHeader === undefined ? requestHeaders : [...requestHeaders, furtherHeader],
     exposeHeaders: answerHeaders,
-  }) as unknown as Middleware;
+  });
 }

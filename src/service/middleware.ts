@@ -1,35 +1,26 @@
-/** The context of a middleware: the part of Hono's context that this service relies on. */
-export interface MiddlewareContext {
-  /** The request. */
-  readonly req: {
-    readonly raw: Request;
-    readonly method: string;
-    readonly path: string;
-    header(name: string): string | undefined;
+import type { Context, Next } from "@hono/hono";
+import type { User } from "../auth/user.ts";
+
+/** The variables of the Hono context that every middleware and route of an app shares. */
+export interface AppEnv {
+  /** For `c.get` and `c.set`. */
+  readonly Variables: {
+    /** What `auth.middleware` has set; absent where the caller is anonymous. */
+    user: User | null | undefined;
   };
-  /** Sets a value for later middlewares; this service uses `user`. */
-  set(key: string, value: unknown): void;
-  /** A value that an earlier middleware set. */
-  get(key: string): unknown;
-  /** Sets a header of the answer. */
-  header(name: string, value: string): void;
-  /** Answers with JSON. */
-  json(value: unknown, status?: number): Response;
-  /** Answers with text. */
-  text(value: string, status?: number): Response;
 }
 
 /**
- * The type of a Hono middleware. The type is that of a method, whose parameters are bivariant, so
- * that it accepts both Hono's own middlewares and plain functions of {@link MiddlewareContext}.
+ * A Hono middleware. The type is that of a method, whose parameters are bivariant, so that it
+ * accepts middlewares for any Hono app as well as functions of this app's context.
  */
 export type Middleware = {
-  run(context: MiddlewareContext, next: () => Promise<void>): Promise<Response | void>;
+  run(context: Context<AppEnv>, next: Next): Promise<Response | void>;
 }["run"];
 
 /**
- * The type of the deployer's router, mounted beside the middleware: a Hono app, or anything that
- * answers requests.
+ * The type of the deployer's router for authentication: a Hono app, or anything that answers
+ * requests.
  */
 export interface Router {
   /** Answers one request. */

@@ -7,8 +7,11 @@ import {
 } from "../protocol/problem_codes.ts";
 import { problemExplanations, problemsToCome } from "../protocol/problem_explanations.ts";
 
-/** The page of a problem, to which its `type` leads, or null where no problem has this slug. */
-export function problemPage(slug: string): string | null {
+/**
+ * The page of a problem, to which its `type` leads, or null where no problem has this slug. The
+ * prefix is the path at which the app is mounted.
+ */
+export function problemPage(slug: string, prefix = ""): string | null {
   if (!isProblemSlug(slug)) return null;
   const { status, title } = problemCodes[slug];
   const note = problemsToCome.has(slug) ? "\n<p>Not answered by this version yet.</p>" : "";
@@ -19,17 +22,17 @@ export function problemPage(slug: string): string | null {
 <dl>
 <dt>Status</dt><dd>${status}</dd>
 <dt>Code</dt><dd><code>${problemCode(slug)}</code></dd>
-<dt>Type</dt><dd><code>${problemTypeBase}${slug}</code></dd>
+<dt>Type</dt><dd><code>${escapeHtml(prefix + problemTypeBase)}${slug}</code></dd>
 </dl>
-<p><a href="${problemTypeBase}">All problems</a></p>`,
+<p><a href="${escapeHtml(prefix + problemTypeBase)}">All problems</a></p>`,
   );
 }
 
 /** The page of all problem types of this service, at `/__service/problems/`. */
-export function problemIndexPage(): string {
+export function problemIndexPage(prefix = ""): string {
   const rows = Object.entries(problemCodes).map(([slug, { status, title }]) =>
-    `<tr><td>${status}</td><td><a href="${problemTypeBase}${slug}">${escapeHtml(title)}</a></td>` +
-    `<td><code>${slug}</code></td></tr>`
+    `<tr><td>${status}</td><td><a href="${escapeHtml(prefix + problemTypeBase)}${slug}">` +
+    `${escapeHtml(title)}</a></td><td><code>${slug}</code></td></tr>`
   );
   return page(
     "Problems",
@@ -102,5 +105,6 @@ ${content}
 }
 
 function escapeHtml(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
 }

@@ -99,7 +99,8 @@ const bearerChallenge: HeaderList = [["www-authenticate", "Bearer"]];
 const retryInADay: HeaderList = [["retry-after", "86400"]];
 const nothing: HeaderList = Object.freeze([]);
 
-function emptyStream(): ReadableStream<Uint8Array> {
+/** A body of unknown length: of an answer to HEAD, whose length GET alone would know. */
+export function emptyStream(): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.close() });
 }
 

@@ -22,7 +22,7 @@ Deno.test("relative links in documents lead to files and headings that exist", (
 });
 
 Deno.test("a link to a missing file or heading is found", () => {
-  const links = linksOf("[a](docs/gone.md), [b](README.md#gone), [c](README.md#tests)");
+  const links = linksOf("[a](docs/gone.md), [b](README.md#gone), [c](README.md#documentation)");
   assertEquals(links.filter((link) => !resolves("README.md", link)), [
     "docs/gone.md",
     "README.md#gone",

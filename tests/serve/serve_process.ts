@@ -1,10 +1,10 @@
 /** The process of the tests of `serveApp`: an app with an endless stream and an unhandled rejection. */
-import type { App } from "../../src/app.ts";
+import type { Listenable } from "../../src/listener.ts";
 import { consoleObserver } from "../../src/runtime/console_observer.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { serveApp } from "../../src/serve.ts";
 
-const app: App = {
+const app: Listenable = {
   fetch(request) {
     const path = new URL(request.url).pathname;
     if (path === "/forgotten") Promise.reject(new Error("an unhandled rejection"));
@@ -12,9 +12,7 @@ const app: App = {
     return Promise.resolve(new Response(path === "/stream" ? endless : "ok"));
   },
   drain: () => console.log("drained"),
-  upkeep: () => Promise.resolve(),
   close: () => Promise.resolve(),
-  resources: [],
 };
 
 await serveApp(app, {

@@ -1,5 +1,6 @@
 import type { Resource } from "./resource.ts";
-import { allowedMethods, routesOf } from "../http/routes.ts";
+import { routesOf } from "../http/routes.ts";
+import { allowedMethods } from "../http/route_table.ts";
 
 /** The summary of what a resource offers, for banners and descriptions. Names no hidden column. */
 export interface ResourceSummary {
@@ -22,9 +23,9 @@ export function summarizeResource(resource: Resource): ResourceSummary {
     url: resource.url,
     key: resource.table.primaryKey.map((column) => column.name),
     fields: resource.fields.readable.map((column) => column.name),
-    routes: routesOf(resource).map(([path, methods]) => ({
+    routes: [...Map.groupBy(routesOf(resource), ({ path }) => path)].map(([path, routes]) => ({
       path,
-      methods: allowedMethods(methods, resource),
+      methods: allowedMethods(routes.map(({ method }) => method)),
     })),
   };
 }

@@ -13,14 +13,18 @@ export interface BodyLimits {
 
 const maxDepth = 32;
 
-/** Reads the bytes of a request body of a JSON media type. Throws a 400, 408, 413 or 415. */
+/**
+ * Reads the bytes of a request body of a JSON media type, from the request unless something before
+ * has `received` them. Throws a 400, 408, 413 or 415.
+ */
 export function readBody(
   request: Request,
+  received: Promise<Uint8Array<ArrayBuffer>> | null,
   limits: BodyLimits,
   clock: Clock,
 ): Promise<Uint8Array<ArrayBuffer>> {
   requireJson(request.headers);
-  return receive(request, limits, clock);
+  return received ?? receiveBody(request, limits, clock);
 }
 
 /** Parses the JSON value in the bytes of a request body. Throws a 400. */
@@ -50,7 +54,8 @@ function requireJson(headers: Headers): void {
   }
 }
 
-async function receive(
+/** Receives the bytes of a request body of any media type. Throws a 400, 408 or 413. */
+export async function receiveBody(
   request: Request,
   limits: BodyLimits,
   clock: Clock,

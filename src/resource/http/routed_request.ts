@@ -1,36 +1,32 @@
 import type { User } from "../../auth/user.ts";
 import { type Debit, noDebit } from "../../guard/budget/debit.ts";
 import { clientAddress } from "../../guard/client_address.ts";
-import { formatKey, parseKey, reservedSegments } from "../../plan/key.ts";
+import { formatKey, parseKey } from "../../plan/key.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import type { Clock } from "../../runtime/runtime.ts";
-import type { Resource } from "../define/resource.ts";
 import type { AnswerDelivery, RecordReply, ResourceRequest } from "../operation.ts";
 import { parseQuery } from "./query_parameters.ts";
 import { type BodyLimits, parseBody, readBody } from "./request_body.ts";
 import type { RequestTarget } from "./request_target.ts";
-import type { Endpoint } from "./routes.ts";
+import { idSegment, type ResourceRoute } from "./route_table.ts";
 
 /** The sender of a routed request: user and address, each looked up only when it is needed. */
 export interface Caller extends AnswerDelivery {
   user(): User | null;
   /** The address of the socket's peer; null where the listener does not report it. */
   address(): string | null;
+  /**
+   * The body, where a middleware has read it; null where it still stands in the request. Fails where
+   * it cannot be read a second time.
+   */
+  receivedBody(): Promise<Uint8Array<ArrayBuffer>> | null;
 }
 
-/** A request as the middleware passed it on, before it is routed. */
+/** A request as the middleware passed it on. */
 export interface ReceivedRequest {
   readonly request: Request;
   readonly target: RequestTarget;
   readonly caller: Caller;
-}
-
-/** The endpoint that a request is routed to by its method and path. */
-export interface RouteMatch {
-  readonly endpoint: Endpoint;
-  readonly resource: Resource;
-  /** The raw path segments after the resource's own path. */
-  readonly segments: readonly string[];
 }
 
 /** What a routed request is read with. */
@@ -51,17 +47,17 @@ export class RoutedRequest {
   readonly target: RequestTarget;
   readonly user: User | null;
   readonly #caller: Caller;
-  readonly #match: RouteMatch;
+  readonly #route: ResourceRoute;
   readonly #options: RoutedRequestOptions;
   #reading: Promise<Uint8Array<ArrayBuffer>> | null = null;
 
   /** Identifies the user; the address and the body are read later. */
-  constructor(received: ReceivedRequest, match: RouteMatch, options: RoutedRequestOptions) {
+  constructor(received: ReceivedRequest, route: ResourceRoute, options: RoutedRequestOptions) {
     this.request = received.request;
     this.target = received.target;
     this.user = received.caller.user();
     this.#caller = received.caller;
-    this.#match = match;
+    this.#route = route;
     this.#options = options;
   }
 
@@ -78,8 +74,8 @@ export class RoutedRequest {
   body(): Promise<Uint8Array<ArrayBuffer>> {
     if (this.#reading === null) {
       const { limits, clock } = this.#options;
-      this.#reading = this.#match.endpoint.takesBody
-        ? readBody(this.request, limits, clock)
+      this.#reading = this.#route.endpoint.takesBody
+        ? readBody(this.request, this.#caller.receivedBody(), limits, clock)
         : Promise.resolve(new Uint8Array());
     }
     return this.#reading;
@@ -87,14 +83,14 @@ export class RoutedRequest {
 
   /** Runs the operation. Not `async`: one promise less between request and answer. */
   run(debit: Debit, record: RecordReply | null): Promise<Reply> {
-    return this.#match.endpoint.takesBody
+    return this.#route.endpoint.takesBody
       ? this.body().then((bytes) => this.#runWith(parseBody(bytes), debit, record))
       : this.#runWith(undefined, debit, record);
   }
 
   /** Throws where the caller has no right to the operation, as {@link run} would; runs nothing. */
   async authorize(): Promise<void> {
-    const { endpoint, resource } = this.#match;
+    const { endpoint, resource } = this.#route;
     const bytes = await this.body();
     const request = () =>
       this.#resourceRequest(endpoint.takesBody ? parseBody(bytes) : undefined, noDebit, null);
@@ -107,11 +103,16 @@ export class RoutedRequest {
    * malformed percent sequence.
    */
   operationPath(): string {
-    const { segments: [first, ...rest], resource: { url, table } } = this.#match;
-    if (first === undefined) return url;
-    // Reserved segments are looked up as they were sent.
-    const key = reservedSegments.has(first) ? null : parseKey(first, table);
-    return [url, key === null ? first : formatKey(key), ...rest].join("/");
+    const { path, resource: { url, table } } = this.#route;
+    if (path === "/") return url;
+    const segment = this.#segment();
+    if (segment === "" && !path.includes(":")) return url + path;
+    const key = parseKey(segment, table);
+    return url + path.replace(":id", () => key === null ? segment : formatKey(key));
+  }
+
+  #segment(): string {
+    return idSegment(this.target.path, this.#route);
   }
 
   #runWith(
@@ -119,14 +120,14 @@ export class RoutedRequest {
     debit: Debit,
     record: RecordReply | null,
   ): Promise<Reply> {
-    const { endpoint, resource } = this.#match;
+    const { endpoint, resource } = this.#route;
     return endpoint.run(this.#resourceRequest(body, debit, record), this.user, resource);
   }
 
   #resourceRequest(body: unknown, debit: Debit, record: RecordReply | null): ResourceRequest {
     const { request, target } = this;
     return {
-      segment: this.#match.segments[0] ?? "",
+      segment: this.#segment(),
       query: parseQuery(target.query),
       body,
       header: (name) => request.headers.get(name),

@@ -1,8 +1,6 @@
 import { requireAccess, requireUser } from "../../auth/authorize.ts";
 import type { User } from "../../auth/user.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
-import { reservedSegments as reserved } from "../../plan/key.ts";
-import { Problem } from "../../problem/problem.ts";
 import { jsonType, type Reply } from "../../protocol/reply.ts";
 import { acceptedType } from "./accepted_type.ts";
 import { aggregate } from "../operations/aggregate.ts";
@@ -22,6 +20,7 @@ import type { Operation, OperationName, ResourceRequest } from "../operation.ts"
 import { remove } from "../operations/delete.ts";
 import { restore } from "../operations/restore.ts";
 import { replace } from "../operations/replace.ts";
+import type { Procedure } from "../define/procedure.ts";
 import type { ResolvedCapabilities, Resource } from "../define/resource.ts";
 import type { RowFormat } from "../read/row_format.ts";
 import { authorizeAgain, runOperation } from "../run_operation.ts";
@@ -30,7 +29,7 @@ import { subscribeAggregate } from "../operations/subscribe_aggregate.ts";
 import { update } from "../operations/update.ts";
 import { batchUpsert } from "../operations/batch_upsert.ts";
 
-/** One route of a resource: an operation at its method and path, ready to run. */
+/** An endpoint of a resource: an operation, ready to run. */
 export interface Endpoint {
   readonly name: OperationName;
   readonly takesBody: boolean;
@@ -45,112 +44,61 @@ export interface Endpoint {
   run(request: ResourceRequest, user: User | null, resource: Resource): Promise<Reply>;
 }
 
-type Methods = ReadonlyMap<string, Endpoint>;
-
-const collection: Methods = new Map([
-  ["GET", listOrExport(endpointOf(list), [csv, ndjson])],
-  ["POST", endpointOf(create, "enableCreate")],
-]);
-const item: Methods = new Map([
-  ["GET", endpointOf(get)],
-  ["PATCH", endpointOf(update, "enableUpdate")],
-  ["PUT", endpointOf(replace, "enableUpdate")],
-  ["DELETE", endpointOf(remove, "enableDelete")],
-]);
-const restoring: Methods = new Map([["POST", endpointOf(restore, "enableRestore")]]);
-const subscribing: Methods = new Map([["GET", endpointOf(subscribe, "enableSubscribe")]]);
-const counting: Methods = new Map([["GET", endpointOf(count)]]);
-const aggregating: Methods = new Map([["GET", endpointOf(aggregate, "enableAggregations")]]);
-const aggregatesSubscribing: Methods = new Map([
-  ["GET", endpointOf(subscribeAggregate, "enableAggregations", "enableSubscribe")],
-]);
-const batches: Methods = new Map([
-  ["POST", endpointOf(batchCreate, "enableBatch", "enableCreate")],
-  ["PATCH", endpointOf(batchUpdate, "enableBatch", "enableUpdate")],
-  ["PUT", endpointOf(batchReplace, "enableBatch", "enableUpdate")],
-  ["DELETE", endpointOf(batchDelete, "enableBatch", "enableDelete")],
-]);
-const upserting: Methods = new Map([
-  ["POST", endpointOf(batchUpsert, "enableBatch", "enableCreate", "enableUpdate")],
-]);
-
-type Route = readonly [path: string, methods: Methods];
-
-/** All routes of a resource, as paths below its own path, for descriptions. */
-export function routesOf(resource: Resource): readonly Route[] {
-  const procedures = [...resource.procedures.keys()].map((name): Route => [
-    `/rpc/${name}`,
-    procedureMethodsAt(name, resource) ?? new Map(),
-  ]);
-  return [...fixedRoutes, ...procedures];
+/** A route of a resource: an endpoint at its method and its path below the resource's own path. */
+export interface Route {
+  readonly method: string;
+  /** `/`, `/count`, `/:id`, `/:id/restore`. */
+  readonly path: string;
+  readonly endpoint: Endpoint;
 }
 
+/** Every route but those of procedures. Fixed paths first, as for any router that goes in order. */
 const fixedRoutes: readonly Route[] = [
-  ["/", collection],
-  ["/count", counting],
-  ["/aggregate", aggregating],
-  ["/aggregate/subscribe", aggregatesSubscribing],
-  ["/subscribe", subscribing],
-  ["/batch", batches],
-  ["/batch/upsert", upserting],
-  ["/:id", item],
-  ["/:id/restore", restoring],
+  route("GET", "/", listOrExport(endpointOf(list), [csv, ndjson])),
+  route("POST", "/", endpointOf(create, "enableCreate")),
+  route("GET", "/count", endpointOf(count)),
+  route("GET", "/aggregate", endpointOf(aggregate, "enableAggregations")),
+  route(
+    "GET",
+    "/aggregate/subscribe",
+    endpointOf(subscribeAggregate, "enableAggregations", "enableSubscribe"),
+  ),
+  route("GET", "/subscribe", endpointOf(subscribe, "enableSubscribe")),
+  route("POST", "/batch", endpointOf(batchCreate, "enableBatch", "enableCreate")),
+  route("PATCH", "/batch", endpointOf(batchUpdate, "enableBatch", "enableUpdate")),
+  route("PUT", "/batch", endpointOf(batchReplace, "enableBatch", "enableUpdate")),
+  route("DELETE", "/batch", endpointOf(batchDelete, "enableBatch", "enableDelete")),
+  route(
+    "POST",
+    "/batch/upsert",
+    endpointOf(batchUpsert, "enableBatch", "enableCreate", "enableUpdate"),
+  ),
 ];
 
-/**
- * Finds the route for a method and the raw path segments after the resource's path. `HEAD` is
- * `GET`. Throws a 404, or a 405 with `Allow` where another method of the path is enabled.
- */
-export function findEndpoint(
-  method: string,
-  segments: readonly string[],
-  resource: Resource,
-): Endpoint {
-  const methods = methodsAt(segments, resource);
-  const endpoint = methods?.get(method === "HEAD" ? "GET" : method);
-  if (endpoint !== undefined && isEnabled(endpoint, resource)) return endpoint;
-  const allowed = methods === null ? [] : allowedMethods(methods, resource);
-  if (allowed.length === 0) throw new Problem("not-found", "There is nothing at this path");
-  throw new Problem("method-not-allowed", `Cannot ${method.slice(0, 20)} here`, {
-    headers: { allow: allowed.join(", ") },
-  });
+const rowRoutes: readonly Route[] = [
+  route("GET", "/:id", endpointOf(get)),
+  route("PATCH", "/:id", endpointOf(update, "enableUpdate")),
+  route("PUT", "/:id", endpointOf(replace, "enableUpdate")),
+  route("DELETE", "/:id", endpointOf(remove, "enableDelete")),
+  route("POST", "/:id/restore", endpointOf(restore, "enableRestore")),
+];
+
+/** The routes of a resource that its capabilities enable: the only list of its paths. */
+export function routesOf(resource: Resource): readonly Route[] {
+  const procedures = [...resource.procedures].map(([name, procedure]) =>
+    route("POST", `/rpc/${name}`, procedureEndpoint(name, procedure))
+  );
+  return [...fixedRoutes, ...procedures, ...rowRoutes].filter(({ endpoint }) =>
+    endpoint.capabilities.every((capability) => resource.capabilities[capability])
+  );
 }
 
-/** The enabled methods of the routes at one path, `HEAD` included. */
-export function allowedMethods(methods: Methods, resource: Resource): readonly string[] {
-  const names = [...methods].filter(([, endpoint]) => isEnabled(endpoint, resource))
-    .map(([name]) => name);
-  return names.includes("GET") ? [...names, "HEAD"] : names;
+function route(method: string, path: string, endpoint: Endpoint): Route {
+  return { method, path, endpoint };
 }
 
-function methodsAt(segments: readonly string[], resource: Resource): Methods | null {
-  const [first, second, third] = segments;
-  if (first === undefined) return collection;
-  if (first === "batch") return batchMethodsAt(second, third);
-  if (first === "rpc") return third === undefined ? procedureMethodsAt(second, resource) : null;
-  if (second !== undefined) {
-    if (first === "aggregate" && second === "subscribe" && third === undefined) {
-      return aggregatesSubscribing;
-    }
-    const isRestore = second === "restore" && third === undefined && !reserved.has(first);
-    return isRestore ? restoring : null;
-  }
-  if (first === "count") return counting;
-  if (first === "aggregate") return aggregating;
-  if (first === "subscribe") return subscribing;
-  return reserved.has(first) ? null : item;
-}
-
-function batchMethodsAt(second: string | undefined, third: string | undefined): Methods | null {
-  if (second === undefined) return batches;
-  return second === "upsert" && third === undefined ? upserting : null;
-}
-
-/** Looked up without decoding: a name holds no character that would need percent-encoding. */
-function procedureMethodsAt(name: string | undefined, resource: Resource): Methods | null {
-  const procedure = name === undefined ? undefined : resource.procedures.get(name);
-  if (name === undefined || procedure === undefined) return null;
-  return new Map([["POST", {
+function procedureEndpoint(name: string, procedure: Procedure): Endpoint {
+  return {
     name: "procedure",
     takesBody: true,
     capabilities: [],
@@ -162,11 +110,7 @@ function procedureMethodsAt(name: string | undefined, resource: Resource): Metho
     authorize: () => Promise.resolve(),
     run: (request, user, resource) =>
       callProcedure(procedure, { name, call: { request, user, resource } }),
-  }]]);
-}
-
-function isEnabled({ capabilities }: Endpoint, resource: Resource): boolean {
-  return capabilities.every((capability) => resource.capabilities[capability]);
+  };
 }
 
 /** Runs the export instead where it is enabled and the client prefers one of its formats. */

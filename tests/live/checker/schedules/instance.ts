@@ -15,7 +15,8 @@ import { openKeyValueStore } from "../../../../src/kv/open_key_value_store.ts";
 import { Problem, problemReply } from "../../../../src/problem/problem.ts";
 import type { Reply } from "../../../../src/protocol/reply.ts";
 import type { ResourceDefinition } from "../../../../src/resource/define/resource_definition.ts";
-import { createResourceRouter } from "../../../../src/resource/http/resource_router.ts";
+import { createAnswerRequest } from "../../../../src/resource/http/answer_request.ts";
+import { createRouteTable } from "../../../../src/resource/http/route_table.ts";
 import { createTagKeys } from "../../../../src/resource/define/resolve_etag.ts";
 import { resolveRelations } from "../../../../src/resource/define/resolve_relations.ts";
 import type { Resource } from "../../../../src/resource/define/resource.ts";
@@ -134,7 +135,8 @@ async function answering(
   };
   const resources: readonly Resource[] = definitions.map((one) => resolveResource(one, context));
   const limits = { bodyLimit: 1_000_000, bodyTimeoutMs: 10_000 };
-  const mounted = createResourceRouter(resources, {
+  const table = createRouteTable(resources);
+  const answerRequest = createAnswerRequest({
     limits,
     guard,
     idempotency: null,
@@ -145,13 +147,16 @@ async function answering(
     const id = request.headers.get("x-user");
     const user: User | null = id === null ? null : { id };
     try {
-      const answer = mounted.answer(request, parseRequestTarget(request.url), {
+      const target = parseRequestTarget(request.url);
+      const route = table.at(target.path)?.get(request.method);
+      if (route === undefined) throw new Error(`There is nothing at ${request.url}`);
+      const caller = {
         user: () => user,
         address: () => null,
         delivered: () => gone ?? null,
-      });
-      if (answer === null) throw new Error(`There is nothing at ${request.url}`);
-      return await answer;
+        receivedBody: () => null,
+      };
+      return await answerRequest(route, { request, target, caller });
     } catch (error) {
       if (error instanceof Problem) return problemReply(error);
       throw error;

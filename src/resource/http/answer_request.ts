@@ -1,0 +1,77 @@
+import type { Admission } from "../../guard/admission.ts";
+import { noDebit } from "../../guard/budget/debit.ts";
+import type { Guard } from "../../guard/guard.ts";
+import type { OperationProtection } from "../../guard/operation_protection.ts";
+import type { Reply } from "../../protocol/reply.ts";
+import type { AnswerIdempotently, IdempotentAnswers } from "./idempotent_answers.ts";
+import type { ResourceRoute } from "./route_table.ts";
+import {
+  type ReceivedRequest,
+  RoutedRequest,
+  type RoutedRequestOptions,
+} from "./routed_request.ts";
+
+/** Answers a request at its route. Fails with a problem, or with the error of what it runs. */
+export type AnswerRequest = (route: ResourceRoute, received: ReceivedRequest) => Promise<Reply>;
+
+/** What requests to resources are answered with. */
+export interface AnswerOptions extends RoutedRequestOptions {
+  readonly guard: Guard;
+  /** Null where the `Idempotency-Key` header is ignored. */
+  readonly idempotency: IdempotentAnswers | null;
+}
+
+/** Makes the function that answers requests at the routes of resources. */
+export function createAnswerRequest(options: AnswerOptions): AnswerRequest {
+  /** Not `async`: a promise that is returned through another one costs three turns of the queue. */
+  return function answerRequest(route, received) {
+    const { endpoint, resource } = route;
+    const request = new RoutedRequest(received, route, options);
+    endpoint.requireAccess(request.user, resource);
+    const key = route.method === "GET" ? null : received.request.headers.get("idempotency-key");
+    const byKey = key === null ? null : options.idempotency?.byKey(key, request, resource) ?? null;
+    const protection = endpoint.protection(resource);
+    if (protection !== undefined) {
+      return answerGuarded(request, { guard: options.guard, protection, byKey });
+    }
+    if (byKey === null) return request.run(noDebit, null);
+    return byKey((record) => request.run(noDebit, record), null);
+  };
+}
+
+interface GuardedAnswer {
+  readonly guard: Guard;
+  readonly protection: OperationProtection;
+  /** Answers by the request's `Idempotency-Key`; null where it has none. */
+  readonly byKey: AnswerIdempotently | null;
+}
+
+/**
+ * Answers a request once the guard admits it: counted first, then debited, then run. Awaits only
+ * what is a promise: most admissions are synchronous.
+ */
+async function answerGuarded(
+  request: RoutedRequest,
+  { guard, protection, byKey }: GuardedAnswer,
+): Promise<Reply> {
+  const admission = guard.admission(protection, request);
+  let reply: Reply;
+  try {
+    const entering = admission.countRequest();
+    if (entering instanceof Promise) await entering;
+    // An answer that was stored under the request's Idempotency-Key is counted, and costs nothing.
+    reply = byKey === null
+      ? await admitAndRun(request, admission)
+      : await byKey((record) => request.run(admission, record), admission);
+  } catch (error) {
+    throw admission.finishError(error);
+  }
+  return admission.finishReply(reply);
+}
+
+function admitAndRun(request: RoutedRequest, admission: Admission): Promise<Reply> {
+  const admitting = admission.admit();
+  return admitting instanceof Promise
+    ? admitting.then(() => request.run(admission, null))
+    : request.run(admission, null);
+}

@@ -1,0 +1,152 @@
+import { reservedSegments } from "../../plan/key.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { Resource } from "../define/resource.ts";
+import { type Route, routesOf } from "./routes.ts";
+
+/** A route in the table: with the resource that it belongs to. */
+export interface ResourceRoute extends Route {
+  readonly resource: Resource;
+}
+
+/** The enabled routes at one path, by method. */
+export type RoutesByMethod = ReadonlyMap<string, ResourceRoute>;
+
+/** The table of the routes of all resources, by the raw paths of requests. */
+export interface RouteTable {
+  /** Every route, for registration: of nested resources the inner ones first. */
+  readonly routes: readonly ResourceRoute[];
+  /** The routes at a raw path, whichever method they answer; null where there are none. */
+  at(path: string): RoutesByMethod | null;
+  /**
+   * One spelling of a raw path, whichever characters of the resource's own path a client
+   * percent-encodes. What follows stays as it was sent: `%63ount` is an id, and `a%2Fb` one segment.
+   * Null for a path with percent-encoding that leads to no resource.
+   */
+  canonical(path: string): string | null;
+}
+
+/**
+ * Creates the table of the routes of an app's resources. Throws a plain Error when two resources
+ * have the same path.
+ */
+export function createRouteTable(resources: readonly Resource[]): RouteTable {
+  const urls = new Set<string>();
+  for (const { url } of resources) {
+    if (urls.has(url)) {
+      throw new Error(`Cannot serve two resources at ${url}: give one a path of its own`);
+    }
+    urls.add(url);
+  }
+  const routes = [...resources].sort((a, b) => depthOf(b.url) - depthOf(a.url))
+    .flatMap((resource) => routesOf(resource).map((route) => ({ ...route, resource })));
+  const fixed = new Map<string, Map<string, ResourceRoute>>();
+  /** By the resource's path, then by what follows the id: nothing, or `/restore`. */
+  const withId = new Map<string, Map<string, Map<string, ResourceRoute>>>();
+  for (const route of routes) {
+    const { url } = route.resource;
+    if (route.path.startsWith(idPattern)) {
+      const tails = placeIn(withId, url, () => new Map());
+      const tail = route.path.slice(idPattern.length);
+      placeIn(tails, tail, () => new Map()).set(route.method, route);
+    } else {
+      const path = route.path === "/" ? url : url + route.path;
+      // A resource whose path begins with that of another one owns everything below its own.
+      if (ownerOf(path, urls) === url) {
+        placeIn(fixed, path, () => new Map()).set(route.method, route);
+      }
+    }
+  }
+  return {
+    routes,
+    at(path) {
+      const trimmed = withoutSlash(path);
+      const found = fixed.get(trimmed);
+      if (found !== undefined) return found;
+      const last = trimmed.lastIndexOf("/");
+      const tails = withId.get(trimmed.slice(0, last));
+      if (tails !== undefined) {
+        return reservedSegments.has(trimmed.slice(last + 1)) ? null : tails.get("") ?? null;
+      }
+      const before = trimmed.lastIndexOf("/", last - 1);
+      const further = withId.get(trimmed.slice(0, before));
+      return further === undefined || reservedSegments.has(trimmed.slice(before + 1, last))
+        ? null
+        : further.get(trimmed.slice(last)) ?? null;
+    },
+    canonical(path) {
+      if (!path.includes("%")) return path;
+      const url = ownerOf(path, urls);
+      return url === null
+        ? null
+        : url + path.split("/").slice(depthOf(url)).map((part) => `/${part}`).join("");
+    },
+  };
+}
+
+/**
+ * The raw path segment of the id in a path that leads to this route; the empty text where the route
+ * has no id. Counted from the end, because the path may begin with that of another app.
+ */
+export function idSegment(path: string, { path: pattern }: Route): string {
+  if (!pattern.startsWith(idPattern)) return "";
+  const trimmed = withoutSlash(path);
+  const end = pattern === idPattern ? trimmed.length : trimmed.lastIndexOf("/");
+  return trimmed.slice(trimmed.lastIndexOf("/", end - 1) + 1, end);
+}
+
+/** The methods of the `Allow` header where these are answered: `HEAD` is `GET`. */
+export function allowedMethods(methods: Iterable<string>): readonly string[] {
+  const names = [...methods];
+  return names.includes("GET") ? [...names, "HEAD"] : names;
+}
+
+/** The 405 of a path that answers other methods, or the 404 of one that answers none. */
+export function refuseMethod(method: string, answered: Iterable<string>): Problem {
+  const allowed = allowedMethods(answered);
+  return allowed.length === 0
+    ? new Problem("not-found", "There is nothing at this path")
+    : new Problem("method-not-allowed", `Cannot ${method.slice(0, 20)} here`, {
+      headers: { allow: allowed.join(", ") },
+    });
+}
+
+const idPattern = "/:id";
+
+function placeIn<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}
+
+/** `/x/` is `/x`. */
+function withoutSlash(path: string): string {
+  return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+}
+
+/** How many parts a path has between its slashes, the empty one before the first included. */
+function depthOf(path: string): number {
+  return path.split("/").length;
+}
+
+/** A resource's path is the longest known beginning of the path that ends at a slash. */
+function ownerOf(path: string, urls: ReadonlySet<string>): string | null {
+  const end = withoutSlash(path).length;
+  for (let cut = end; cut > 0; cut = path.lastIndexOf("/", cut - 1)) {
+    const url = canonicalPath(path.slice(0, cut));
+    if (urls.has(url)) return url;
+  }
+  return null;
+}
+
+function canonicalPath(path: string): string {
+  if (!path.includes("%")) return path;
+  try {
+    return path.split("/").map((part) => encodeURIComponent(decodeURIComponent(part))).join("/");
+  } catch (error) {
+    // No resource has a malformed path; the segments after a resource's path are checked later.
+    if (error instanceof URIError) return path;
+    throw error;
+  }
+}

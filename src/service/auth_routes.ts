@@ -1,0 +1,36 @@
+import { Hono } from "@hono/hono";
+import type { AppEnv, Router } from "./middleware.ts";
+
+/**
+ * Mounts the deployer's router for authentication. A Hono app shares the context of the app: its
+ * routes see the user, and what they throw is answered and observed like any failure here. Any other
+ * router is given the request without the path.
+ */
+export function mountAuthRoutes(hono: Hono<AppEnv>, path: string, routes: Router): void {
+  if (routes instanceof Hono || isForeignHono(routes) && hasErrorHandler(routes)) {
+    // `route` reads the list of routes and the error handler, which every copy of Hono has.
+    hono.route(path, routes as unknown as Hono);
+  } else if (isForeignHono(routes)) {
+    const mounted = hono.basePath(path);
+    for (const route of routes.routes) mounted.on(route.method, route.path, route.handler);
+  } else {
+    // A router may take more than the request, such as what the listener reports.
+    hono.mount(path, routes.fetch.bind(routes) as (request: Request) => Response);
+  }
+}
+
+/** An app of another copy of Hono, of which the package of a user may have one. */
+interface ForeignHono {
+  readonly routes: Hono["routes"];
+  readonly errorHandler: unknown;
+}
+
+function isForeignHono(routes: object): routes is ForeignHono {
+  return "routes" in routes && Array.isArray(routes.routes) && "errorHandler" in routes;
+}
+
+/** A new app of that copy has the error handler that stands for none. */
+function hasErrorHandler(routes: ForeignHono): boolean {
+  const fresh: object = Reflect.construct(routes.constructor, []);
+  return routes.errorHandler !== Reflect.get(fresh, "errorHandler");
+}

@@ -1,0 +1,60 @@
+import type { Context, MiddlewareHandler } from "@hono/hono";
+import { Problem } from "../problem/problem.ts";
+import type { Observer } from "../runtime/observation.ts";
+import { isHttpException } from "./http_exception.ts";
+import type { AppEnv, Middleware } from "./middleware.ts";
+
+/** The deployer's authentication, and the middlewares that make exceptions from it for a path. */
+export interface Authentication {
+  /** Identifies the user of a request, or refuses it. */
+  readonly authenticate: Middleware;
+  /** For paths without authentication. */
+  readonly skip: MiddlewareHandler<AppEnv>;
+  /** For paths where a caller that is refused is anonymous: a login must be within reach. */
+  readonly tolerate: MiddlewareHandler<AppEnv>;
+}
+
+/** Makes the authentication of an app. */
+export function createAuthentication(given: Middleware, observe: Observer): Authentication {
+  const exceptions = new WeakMap<Context, "skip" | "tolerate">();
+  return {
+    authenticate(context, next) {
+      const exception = exceptions.get(context);
+      if (exception === undefined) return given(context, next);
+      return exception === "skip" ? next() : tolerated(context, next);
+    },
+    skip(context, next) {
+      exceptions.set(context, "skip");
+      return next();
+    },
+    tolerate(context, next) {
+      exceptions.set(context, "tolerate");
+      return next();
+    },
+  };
+
+  async function tolerated(
+    ...[context, next]: Parameters<Middleware>
+  ): Promise<Response | void> {
+    let isPassed = false;
+    try {
+      const response = await given(context, () => {
+        isPassed = true;
+        return next();
+      });
+      if (isPassed) return response;
+    } catch (error) {
+      if (isPassed) throw error;
+      if (!isRefusal(error)) {
+        const { method, path } = context.req;
+        observe({ kind: "request_failed", method, path, error });
+      }
+    }
+    context.set("user", null);
+    await next();
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return (error instanceof Problem || isHttpException(error)) && error.status < 500;
+}

@@ -1,0 +1,45 @@
+import { storeProblem } from "../kv/store_error.ts";
+import { Problem, problemReply } from "../problem/problem.ts";
+import type { Observer } from "../runtime/observation.ts";
+import { parseRequestTarget } from "../resource/http/request_target.ts";
+import { exceptionReply, type HttpException, isHttpException } from "./http_exception.ts";
+import { prefixedReply } from "./prefixed_reply.ts";
+import type { Responder } from "./responder.ts";
+
+/**
+ * The response to whatever was thrown on the way to an answer; `prefix` is the path at which the app
+ * is mounted.
+ */
+export type Fail = (thrown: unknown, request: Request, prefix: string) => Response;
+
+/** Makes the function that answers failures and observes those that are faults of the service. */
+export function createFail(responder: Responder, observe: Observer): Fail {
+  return function fail(thrown, request, prefix) {
+    const { method, url } = request;
+    const error = storeProblem(thrown);
+    const isException = isHttpException(error);
+    if (!((isException || error instanceof Problem) && error.status < 500)) {
+      observe({ kind: "request_failed", method, path: parseRequestTarget(url).path, error });
+    }
+    if (isException) return failException(error, method, prefix);
+    const problem = error instanceof Problem
+      ? error
+      : new Problem("internal-error", "The service failed at this request");
+    return responder.respond(prefixedReply(problemReply(problem), prefix), method);
+  };
+
+  function failException(exception: HttpException, method: string, prefix: string): Response {
+    const thrown = exception.getResponse();
+    // A redirection is none, and its own problem says more than one of ours.
+    const isAnswer = exception.status < 400 ||
+      thrown.headers.get("content-type")?.startsWith("application/problem+json") === true;
+    if (isAnswer) return responder.adopt(thrown);
+    const reply = prefixedReply(exceptionReply(exception), prefix);
+    const response = responder.respond(reply, method);
+    for (const [name, value] of thrown.headers) {
+      if (name === "set-cookie") response.headers.append(name, value);
+      else if (!name.startsWith("content-")) response.headers.set(name, value);
+    }
+    return responder.adopt(response);
+  }
+}

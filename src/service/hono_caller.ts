@@ -1,0 +1,98 @@
+import type { Context } from "@hono/hono";
+import type { User } from "../auth/user.ts";
+import { Problem } from "../problem/problem.ts";
+import type { Caller } from "../resource/http/routed_request.ts";
+import { bodyWasConsumed } from "./middleware_context.ts";
+import type { AppEnv } from "./middleware.ts";
+
+/** The caller where no middleware identifies users. A class, because each request makes one. */
+export class AnonymousCaller implements Caller {
+  readonly #info: unknown;
+
+  /** `info` is what the listener reports of the connection. */
+  constructor(info: unknown) {
+    this.#info = info;
+  }
+
+  /** No user was identified. */
+  user(): null {
+    return null;
+  }
+
+  /** The address of the peer; null without one. */
+  address(): string | null {
+    return remoteAddress(this.#info);
+  }
+
+  /** The completion of the response; null where it is not reported. */
+  delivered(): Promise<unknown> | null {
+    return deliveryOf(this.#info);
+  }
+
+  /** No middleware has read the body. */
+  receivedBody(): null {
+    return null;
+  }
+}
+
+/** The caller that middlewares identified in the Hono context. */
+export class HonoCaller implements Caller {
+  readonly #context: Context<AppEnv>;
+  readonly #parseUser: (value: unknown) => User | null;
+
+  /** `parseUser` parses the value that was set as `user`. */
+  constructor(context: Context<AppEnv>, parseUser: (value: unknown) => User | null) {
+    this.#context = context;
+    this.#parseUser = parseUser;
+  }
+
+  /** The user that a middleware has set; null without one. */
+  user(): User | null {
+    return this.#parseUser(this.#context.get("user"));
+  }
+
+  /** The address of the peer; null without one. */
+  address(): string | null {
+    return remoteAddress(this.#context.env);
+  }
+
+  /** The completion of the response; null where it is not reported. */
+  delivered(): Promise<unknown> | null {
+    return deliveryOf(this.#context.env);
+  }
+
+  /** The body from Hono's cache, once a middleware has read it through the context. */
+  receivedBody(): Promise<Uint8Array<ArrayBuffer>> | null {
+    const { req } = this.#context;
+    if (!req.raw.bodyUsed) return null;
+    const [form] = Object.keys(req.bodyCache);
+    if (form === undefined) return Promise.reject(bodyWasConsumed());
+    const bytes = req.arrayBuffer().then((buffer) => new Uint8Array(buffer));
+    return form === "arrayBuffer" ? bytes : bytes.then(requireExact);
+  }
+}
+
+/**
+ * A body that another app has read as text is encoded again: where it holds a replacement character,
+ * its bytes may have been no UTF-8.
+ */
+function requireExact(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  if (!new TextDecoder().decode(bytes).includes("\ufffd")) return bytes;
+  throw new Problem("invalid-body", "Cannot read this body: it may not be UTF-8");
+}
+
+/** The peer's address as the listener reports it; null without one. */
+function remoteAddress(info: unknown): string | null {
+  if (typeof info !== "object" || info === null || !("remoteAddr" in info)) return null;
+  const { remoteAddr } = info;
+  if (typeof remoteAddr !== "object" || remoteAddr === null) return null;
+  return "hostname" in remoteAddr && typeof remoteAddr.hostname === "string"
+    ? remoteAddr.hostname
+    : null;
+}
+
+/** The completion of the response as the listener reports it; null without one. */
+function deliveryOf(info: unknown): Promise<unknown> | null {
+  if (typeof info !== "object" || info === null || !("completed" in info)) return null;
+  return info.completed instanceof Promise ? info.completed : null;
+}

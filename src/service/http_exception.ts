@@ -1,0 +1,57 @@
+import { STATUS_TEXT } from "@std/http/status";
+import { Problem, problemReply } from "../problem/problem.ts";
+import type { ProblemSlug } from "../protocol/problem_codes.ts";
+import type { Reply } from "../protocol/reply.ts";
+
+/**
+ * An `HTTPException` of Hono, which middlewares throw to refuse a request. By its structure, because
+ * a middleware may come with a Hono of its own.
+ */
+export interface HttpException extends Error {
+  readonly status: number;
+  getResponse(): Response;
+}
+
+/** Whether a thrown value is an `HTTPException` of any copy of Hono. */
+export function isHttpException(error: unknown): error is HttpException {
+  return error instanceof Error && "getResponse" in error &&
+    typeof error.getResponse === "function" && "status" in error &&
+    typeof error.status === "number";
+}
+
+/** The problem of each status that is thrown often; others have no `type`. */
+const slugs: ReadonlyMap<number, ProblemSlug> = new Map([
+  [400, "invalid-parameter"],
+  [401, "unauthorized"],
+  [403, "forbidden"],
+  [404, "not-found"],
+  [405, "method-not-allowed"],
+  [408, "request-timeout"],
+  [409, "conflict"],
+  [412, "precondition-failed"],
+  [413, "payload-too-large"],
+  [415, "unsupported-media-type"],
+  [422, "validation-error"],
+  [428, "precondition-required"],
+  [429, "rate-limit-exceeded"],
+  [500, "internal-error"],
+]);
+
+/** An exception as a problem with the same status and message. */
+export function exceptionReply({ status, message }: HttpException): Reply {
+  const detail = message || "Refused on the way to the resource";
+  const slug = slugs.get(status);
+  if (slug !== undefined) return problemReply(new Problem(slug, detail));
+  return {
+    status,
+    headers: { "content-type": "application/problem+json", "cache-control": "no-store" },
+    // RFC 9457, 4.2.1: a problem that says no more than its status.
+    body: JSON.stringify({
+      type: "about:blank",
+      title: STATUS_TEXT[status] ?? `Status ${status}`,
+      status,
+      detail,
+      code: `HTTP_${status}`,
+    }),
+  };
+}

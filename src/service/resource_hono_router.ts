@@ -1,0 +1,54 @@
+import type { Result, Router } from "@hono/hono/router";
+import { TrieRouter } from "@hono/hono/router/trie-router";
+import type { H, RouterRoute } from "@hono/hono/types";
+import type { ResourceRoute, RouteTable } from "../resource/http/route_table.ts";
+
+/** A handler as Hono registers it. */
+export type Registered = [handler: H, route: RouterRoute];
+
+/**
+ * The router of the app's Hono: looks the routes of resources up in their table, by the raw path,
+ * and everything else in Hono's own router. The chain of a resource's route is made once: the
+ * middlewares before it, and its handler.
+ */
+export class ResourceHonoRouter implements Router<Registered> {
+  readonly name = "ResourceHonoRouter";
+  readonly #table: RouteTable;
+  readonly #handlers: ReadonlyMap<H, RouteHandler>;
+  readonly #middlewares: Registered[] = [];
+  readonly #chains = new Map<ResourceRoute, Result<Registered>>();
+  readonly #others = new TrieRouter<Registered>();
+
+  /** `handlers` are those that are registered for the routes of the table. */
+  constructor(table: RouteTable, handlers: ReadonlyMap<H, RouteHandler>) {
+    this.#table = table;
+    this.#handlers = handlers;
+  }
+
+  /** Adds a handler to those that were added before; at any time. */
+  add(method: string, path: string, registered: Registered): void {
+    const [handler, honoRoute] = registered;
+    const found = this.#handlers.get(handler);
+    if (found === undefined) {
+      if (method === "ALL" && path === "/*") this.#middlewares.push(registered);
+      this.#others.add(method, path, registered);
+    } else {
+      const last: Registered = [found.handler, honoRoute];
+      const chain = [...this.#middlewares, last];
+      this.#chains.set(found.route, [chain.map((one) => [one, {}])]);
+    }
+  }
+
+  /** Finds the handlers of a request, in their order. */
+  match(method: string, path: string): Result<Registered> {
+    const route = this.#table.at(path)?.get(method);
+    const chain = route === undefined ? undefined : this.#chains.get(route);
+    return chain ?? this.#others.match(method, path);
+  }
+}
+
+/** A route of the table, and the handler that answers requests which this router has matched. */
+export interface RouteHandler {
+  readonly route: ResourceRoute;
+  readonly handler: H;
+}

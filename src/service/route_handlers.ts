@@ -1,0 +1,115 @@
+import type { Context, Next } from "@hono/hono";
+import { matchedRoutes } from "@hono/hono/route";
+import type { H } from "@hono/hono/types";
+import { findTargetHandler } from "@hono/hono/utils/handler";
+import type { User } from "../auth/user.ts";
+import type { AnswerRequest } from "../resource/http/answer_request.ts";
+import { parseRequestTarget, type RequestTarget } from "../resource/http/request_target.ts";
+import type { ReceivedRequest } from "../resource/http/routed_request.ts";
+import { refuseMethod, type ResourceRoute, type RouteTable } from "../resource/http/route_table.ts";
+import { HonoCaller } from "./hono_caller.ts";
+import type { AppEnv } from "./middleware.ts";
+import { prefixedReply } from "./prefixed_reply.ts";
+import type { Responder } from "./responder.ts";
+import type { ServicePage } from "./service_pages.ts";
+
+/** What the handlers of an app's routes need. */
+export interface RouteHandlersOptions {
+  readonly table: RouteTable;
+  readonly pages: readonly ServicePage[];
+  readonly answer: AnswerRequest;
+  readonly responder: Responder;
+  /** The value that a middleware set as `user` → the user. */
+  readonly parseUser: (value: unknown) => User | null;
+  /** The path at which a proxy or an app that takes it off the requests has mounted this one. */
+  readonly mountedAt: string;
+}
+
+/**
+ * The handlers of an app's routes. Each decides by the raw path of the request, whichever route of
+ * whichever app has led to it: a parent matches decoded paths, and knows no reserved segments.
+ */
+export class RouteHandlers {
+  readonly #options: RouteHandlersOptions;
+
+  /** Registers nothing. */
+  constructor(options: RouteHandlersOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The handler of a route of this app, in this app or in a parent. Its parameters are not counted:
+   * Hono lists a handler with two of them as a middleware.
+   */
+  named(name: string): H {
+    const handler = (...[context, next]: Parameters<typeof this.elsewhere>) =>
+      this.#answerByPath(context, next);
+    return Object.defineProperty(handler, "name", { value: name });
+  }
+
+  /** The last handler of the app: for paths that no route has, and methods that a path lacks. */
+  readonly elsewhere = (context: Context<AppEnv>, next: Next): Promise<Response | void> =>
+    this.#answerByPath(context, next);
+
+  /** The handler of a resource's route where this app itself has matched the raw path. */
+  matched(route: ResourceRoute): H {
+    return (context: Context<AppEnv>) =>
+      this.#answerAt(route, context, parseRequestTarget(context.req.raw.url), "");
+  }
+
+  /** Answers at a resource's route without a context, where no middleware needs one. */
+  async direct(route: ResourceRoute, received: ReceivedRequest): Promise<Response> {
+    const { answer, responder, mountedAt } = this.#options;
+    const reply = await answer(route, received);
+    return responder.respond(prefixedReply(reply, mountedAt), received.request.method);
+  }
+
+  /** The path at which the app that handles a request is mounted, as its client sees it. */
+  prefixOf(context: Context<AppEnv>): string {
+    return this.#options.mountedAt + this.#routedPrefix(context);
+  }
+
+  async #answerByPath(context: Context<AppEnv>, next: Next): Promise<Response | void> {
+    const { table, pages, responder, mountedAt } = this.#options;
+    const { method, raw: { url } } = context.req;
+    const target = parseRequestTarget(url);
+    const prefix = this.#routedPrefix(context);
+    const path = target.path.slice(prefix.length);
+    const reads = method === "GET" || method === "HEAD";
+    const found = table.at(table.canonical(path) ?? path);
+    const route = found?.get(reads ? "GET" : method);
+    if (route !== undefined) return await this.#answerAt(route, context, target, prefix);
+    for (const page of pages) {
+      const answerPage = page.at(path, mountedAt + prefix);
+      if (answerPage === null) continue;
+      if (reads) return responder.respond(await answerPage(), method);
+      throw refuseMethod(method, ["GET"]);
+    }
+    // Routes that were added after those of this app, or by a parent.
+    if (context.req.routeIndex + 1 < matchedRoutes(context).length) return await next();
+    throw refuseMethod(method, found?.keys() ?? []);
+  }
+
+  async #answerAt(
+    route: ResourceRoute,
+    context: Context<AppEnv>,
+    target: RequestTarget,
+    prefix: string,
+  ): Promise<Response> {
+    const { answer, responder, parseUser, mountedAt } = this.#options;
+    const { raw } = context.req;
+    const caller = new HonoCaller(context, parseUser);
+    const reply = await answer(route, { request: raw, target, caller });
+    return responder.respond(prefixedReply(reply, mountedAt + prefix), raw.method);
+  }
+
+  /** The raw beginning of the path that leads to this app in a parent: as many parts as its own. */
+  #routedPrefix(context: Context<AppEnv>): string {
+    const own = matchedRoutes(context)
+      .find(({ handler }) => findTargetHandler(handler) === this.elsewhere);
+    const depth = own?.basePath.split("/").filter((part) => part !== "").length ?? 0;
+    if (depth === 0) return "";
+    const { path } = parseRequestTarget(context.req.raw.url);
+    return path.split("/").slice(0, depth + 1).join("/");
+  }
+}

@@ -1,0 +1,82 @@
+import type { Driver } from "../db/driver.ts";
+import { problemTypeBase } from "../protocol/problem_codes.ts";
+import { jsonType, type Reply } from "../protocol/reply.ts";
+import type { KeyValue } from "../kv/key_value.ts";
+import type { MaybePromise } from "../runtime/maybe_promise.ts";
+import type { Clock } from "../runtime/runtime.ts";
+import { databaseCheck, liveness, readiness, storeCheck } from "./health.ts";
+import { problemIndexPage, problemPage, problemPageSecurityPolicy } from "./problem_page.ts";
+
+/** One of the service's own pages beside the resources. */
+export interface ServicePage {
+  /** As the path of a Hono route. */
+  readonly path: string;
+  /**
+   * Answers GET at a raw path; null where it leads to another page. `prefix` is the path at which
+   * the whole app is mounted.
+   */
+  at(path: string, prefix: string): (() => MaybePromise<Reply>) | null;
+}
+
+/** What the service's own pages report on. */
+export interface ServicePagesOptions {
+  readonly health: boolean;
+  readonly databases: readonly Driver[];
+  /** Null where the configuration names none. */
+  readonly store: KeyValue | null;
+  readonly clock: Clock;
+  readonly isDraining: () => boolean;
+}
+
+/** Makes the service's own pages: health, and the page of every problem type. */
+export function createServicePages(options: ServicePagesOptions): readonly ServicePage[] {
+  const problems: readonly ServicePage[] = [
+    {
+      path: problemTypeBase,
+      at: (path, prefix) => path === problemTypeBase ? () => html(problemIndexPage(prefix)) : null,
+    },
+    {
+      path: `${problemTypeBase}:slug`,
+      at(path, prefix) {
+        if (!path.startsWith(problemTypeBase)) return null;
+        const page = problemPage(path.slice(problemTypeBase.length), prefix);
+        return page === null ? null : () => html(page);
+      },
+    },
+  ];
+  return options.health ? [...healthPages(options), ...problems] : problems;
+}
+
+function healthPages(options: ServicePagesOptions): readonly ServicePage[] {
+  const { databases, store, clock, isDraining } = options;
+  const checks = databases.map((driver, index) => ({
+    ...databaseCheck(driver),
+    name: index === 0 ? "database" : `database ${index + 1}`,
+  }));
+  if (store !== null) checks.push(storeCheck(store));
+  return [
+    healthPage("/healthz", () => json(liveness())),
+    healthPage(
+      "/readyz",
+      async () => json(await readiness(checks, { clock, draining: isDraining() })),
+    ),
+  ];
+}
+
+function healthPage(path: string, answer: () => MaybePromise<Reply>): ServicePage {
+  return { path, at: (requested) => requested === path ? answer : null };
+}
+
+function json({ status, body }: { readonly status: number; readonly body: unknown }): Reply {
+  const headers = { "content-type": jsonType, "cache-control": "no-store" };
+  return { status, headers, body: JSON.stringify(body) };
+}
+
+function html(body: string): Reply {
+  const headers = {
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "public, max-age=3600",
+    "content-security-policy": problemPageSecurityPolicy,
+  };
+  return { status: 200, headers, body };
+}
