@@ -44,13 +44,7 @@ export {
   timestamp,
   uuid,
 } from "./src/schema/column_builder.ts";
-export {
-  type Column,
-  type InsertRow,
-  type SelectRow,
-  type Table,
-  table,
-} from "./src/schema/table.ts";
+export { type Column, type Table, table } from "./src/schema/table.ts";
 export type { ResourceOptions } from "./src/resource/define/resource_options.ts";
 export { resource, type ResourceDefinition } from "./src/resource/define/resource_definition.ts";
 export {

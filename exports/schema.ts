@@ -10,8 +10,8 @@ export {
   type NewColumn,
   type NewIntegerColumn,
 } from "../src/schema/column_builder.ts";
-export type { ColumnBuilders, ColumnTypes, IsOptional, SelectValue } from "../src/schema/table.ts";
-export { type ColumnLike, type TableLike } from "../src/schema/table_like.ts";
+export type { ColumnBuilders, InsertRow, SelectRow } from "../src/schema/table.ts";
+export type { AnyTable, ColumnLike, TableLike } from "../src/schema/table_like.ts";
 export type {
   ColumnDefault,
   ColumnInfo,

@@ -2,6 +2,7 @@ import { tableInfoOf, type TableLike } from "../schema/table_like.ts";
 import { createTables } from "./create_tables.ts";
 import { type DatabaseHandle, databaseHandle } from "./database_handle.ts";
 import type { Driver } from "./driver.ts";
+import { withFilePermission } from "./file_permission.ts";
 import type { Introspection, IntrospectOptions } from "./introspection.ts";
 import { type OpenDatabaseOptions, openDriver } from "./open_driver.ts";
 import { introspectPostgres } from "./postgres/introspect_postgres.ts";
@@ -39,7 +40,8 @@ export async function openDatabase(
   source: string | Driver,
   options: OpenDatabaseOptions = {},
 ): Promise<Database> {
-  return database(typeof source === "string" ? await openDriver(source, options) : source);
+  if (typeof source !== "string") return database(source);
+  return database(await withFilePermission(source, options, () => openDriver(source, options)));
 }
 
 function database(driver: Driver): Database {

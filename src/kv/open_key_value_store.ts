@@ -2,6 +2,7 @@ import { createDenoKeyValue } from "./deno_key_value.ts";
 import { type DenoKv, platformOpenKv } from "./deno_kv.ts";
 import type { KeyValue } from "./key_value.ts";
 import { createMemoryKeyValue } from "./memory_key_value.ts";
+import { isOnDenoDeploy } from "../runtime/deno_deploy.ts";
 import { isDeno } from "../runtime/host.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
@@ -50,6 +51,12 @@ async function openConfigured(option: KeyValueOption, runtime: Runtime): Promise
     return "commit" in option ? option : createDenoKeyValue(option, runtime);
   }
   if (option === ":memory:") return createMemoryKeyValue(runtime.clock);
+  if (isOnDenoDeploy(runtime) && !/^https?:/.test(option)) {
+    throw new Error(
+      `Cannot keep ${option} on Deno Deploy: each instance has a disk of its own, which is lost ` +
+        "with it (set kv: await Deno.openKv(), the app's Deno KV)",
+    );
+  }
   const openKv = platformOpenKv();
   if (openKv === undefined) {
     const need = isDeno ? "without --unstable-kv" : "outside Deno";

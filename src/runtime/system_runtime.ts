@@ -36,8 +36,10 @@ function callAfter(delayMs: number, work: () => void): () => void {
   return () => cancel();
 }
 
-/** Undefined also where the process may not read its environment. */
-function environment(name: string): string | undefined {
+/**
+ * A variable of the environment of the process; undefined also where the process may not read it.
+ */
+export function environment(name: string): string | undefined {
   if (!isDeno) return process.env[name];
   return Deno.permissions.querySync({ name: "env", variable: name }).state === "granted"
     ? Deno.env.get(name)

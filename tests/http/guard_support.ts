@@ -14,7 +14,7 @@ import {
 } from "../../mod.ts";
 import type { Observation } from "../../exports/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { solve } from "../../src/client/solve.ts";
+import { solve } from "../../exports/proof_of_work.ts";
 import { powHeaders } from "../../src/protocol/pow_protocol.ts";
 
 export const notes = table("notes", {

@@ -38,6 +38,17 @@ Deno.test("commands in documents name tasks and files that exist", () => {
   assertEquals(wrong, []);
 });
 
+Deno.test("paths in backquotes are those of files that exist", () => {
+  // A record of a decision or a change names what there was at its time.
+  const current = documents.filter(({ path }) => !/^(?:docs\/decisions\/\d|CHANGELOG)/.test(path));
+  const named = current.flatMap(({ path, text }) =>
+    [...text.matchAll(/`((?:src|tests|bench|dev|docs|examples|exports|\.ci)\/[\w./-]*)`/g)]
+      .map(([, file = ""]) => [path, file] as const)
+  );
+  assertEquals(named.some(([path]) => path === "CONTRIBUTING.md"), true, "paths are found");
+  assertEquals(named.filter(([, file]) => !exists(file)), []);
+});
+
 Deno.test("decision records are numbered without gaps and listed in their README", () => {
   const folder = "docs/decisions/";
   const records = documents.filter(({ path }) => /^docs\/decisions\/\d/.test(path))

@@ -51,15 +51,6 @@ const severalDoors: Readonly<Record<string, string>> = {
 
 /** Files that no export reaches yet, each with the reason. */
 const notReached: Readonly<Record<string, string>> = {
-  ...toCome("the solver of the client library, which is to come", [
-    ...["src/client/nonce_range.ts", "src/client/plain_scan.ts", "src/client/nonce_search.ts"],
-    ...[
-      "src/client/search_workers.ts",
-      "src/client/wasm_instructions.ts",
-      "src/client/simd_wasm_module.ts",
-    ],
-    ...["src/client/simd_scan.ts", "src/client/solve.ts"],
-  ]),
   "src/filter/syntax/print_filter.ts": "shows filters in the messages of tests",
 };
 
@@ -154,10 +145,6 @@ Deno.test("each npm package is imported in one file only", () => {
   );
   assertEquals(wrong, []);
 });
-
-function toCome(reason: string, files: readonly string[]): Record<string, string> {
-  return Object.fromEntries(files.map((file) => [file, reason]));
-}
 
 /** The folder of src that a file lies in; `src` for files directly in it; null outside. */
 function folderOf(file: string): string | null {

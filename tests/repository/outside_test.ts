@@ -105,7 +105,7 @@ testUnless(
   },
 );
 
-/** A folder beside this package with a project of one's own, as the README describes it. */
+/** A folder beside this package with the project of a user, as the README describes it. */
 async function readmeProject(
   files: Readonly<Record<string, string>>,
 ): Promise<AsyncDisposable & { readonly path: string }> {

@@ -11,7 +11,7 @@ export interface TypeError {
 }
 
 /**
- * Checks a user's program that imports the package, as `deno check` does in a folder outside
+ * Checks a program that imports the package, as `deno check` does in a folder outside
  * the repository, and returns the errors; also those in the files of the package.
  */
 export async function checkProgram(
