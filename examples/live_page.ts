@@ -3,8 +3,8 @@
  *
  *     deno serve -A examples/live_page.ts
  *
- * Open http://127.0.0.1:8000/ in two windows and write in one, or write from here; the page goes on
- * where it was when the service starts again.
+ * Open http://127.0.0.1:8000/ in two windows and write in one, or write from here. When the service
+ * starts again, the page continues where it was.
  *
  *     curl http://127.0.0.1:8000/api/notes --json '{"title":"Buy tea"}'
  *     # {"id":1,"title":"Buy tea"}

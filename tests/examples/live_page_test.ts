@@ -61,7 +61,7 @@ testUnless(
       await written.body?.cancel();
       await untilShown(page, ["written here", "written by another"]);
 
-      // A stream that begins again, instead of going on, makes the page anew.
+      // A stream that does not continue makes the page empty first.
       const kept = await page.locator("li").nth(1).elementHandle();
 
       await first[Symbol.asyncDispose]();
