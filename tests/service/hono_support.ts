@@ -79,6 +79,9 @@ export async function withNotes(
     ],
     runtime: systemRuntime((observation) => observations.push(observation)),
     ...config,
+  }).catch(async (error) => {
+    await db.close();
+    throw error;
   });
   try {
     await work({ app, hono: app.hono, observations });
@@ -91,7 +94,7 @@ export async function withNotes(
 export async function read(response: Response): Promise<readonly [status: number, body: unknown]> {
   const text = await response.text();
   const type = response.headers.get("content-type") ?? "";
-  return [response.status, type.includes("json") ? JSON.parse(text) : text];
+  return [response.status, type.includes("json") && text !== "" ? JSON.parse(text) : text];
 }
 
 /** A request with a JSON body. */
