@@ -70,6 +70,8 @@ export class RouteHandlers {
   }
 
   async #answerByPath(context: Context<AppEnv>, next: Next): Promise<Response | void> {
+    // A header that a middleware of a parent has set before is kept only if the response exists.
+    void context.res;
     const { table, pages, mountedAt } = this.#options;
     const { method, raw: { url } } = context.req;
     const target = parseRequestTarget(url);
