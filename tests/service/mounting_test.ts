@@ -4,8 +4,8 @@ import { post, read, withNotes } from "./hono_support.ts";
 
 type Fetch = (request: Request) => Response | Promise<Response>;
 
-/** Runs `work` with the app mounted at `/v1` in each way there is. */
-async function withMounts(work: (fetch: Fetch, way: string) => Promise<void>): Promise<void> {
+/** Runs `work` with the app mounted at `/v1` in every way. */
+async function withMounts(work: (fetch: Fetch, how: string) => Promise<void>): Promise<void> {
   await withNotes({}, async ({ hono }) => {
     const parent = new Hono().route("/v1", hono);
     await work(parent.fetch, "route");
@@ -22,12 +22,12 @@ async function withMounts(work: (fetch: Fetch, way: string) => Promise<void>): P
 }
 
 Deno.test("below a path, Location and the type of a problem begin with the path", async () => {
-  await withMounts(async (fetch, way) => {
+  await withMounts(async (fetch, how) => {
     const created = await fetch(post("/v1/api/notes", '{"id":"two"}'));
     assertEquals(
       [created.status, created.headers.get("location")],
       [201, "/v1/api/notes/two"],
-      way,
+      how,
     );
     await created.body?.cancel();
     const again = await fetch(post("/v1/api/notes", '{"id":"two"}'));
@@ -44,7 +44,7 @@ Deno.test("below a path, Location and the type of a problem begin with the path"
       types.push((body as any).type);
     }
     const expected = ["conflict", "not-found", "method-not-allowed", "not-found"];
-    assertEquals(types, expected.map((slug) => `/v1/__service/problems/${slug}`), way);
+    assertEquals(types, expected.map((slug) => `/v1/__service/problems/${slug}`), how);
     for (const type of types) {
       const page = await fetch(new Request(`http://test${type}`));
       assertEquals(page.status, 200);

@@ -12,11 +12,11 @@ export function acceptedType(
 ): string {
   const [first] = offered;
   // The parser takes 1.5 µs for each element, and a listener accepts headers of many kilobytes.
-  if ((request.headers.get("accept")?.length ?? 0) > longestAccept) return first;
+  if ((request.headers.get("accept")?.length ?? 0) > maxAcceptLength) return first;
   // With the parameter, because a range that names it matches no type without it.
   const accepted = accepts(request, ...offered.map((type) => type + charset));
   return accepted?.slice(0, -charset.length) ?? first;
 }
 
 const charset = ";charset=utf-8";
-const longestAccept = 2_000;
+const maxAcceptLength = 2_000;
