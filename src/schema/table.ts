@@ -64,8 +64,8 @@ export type Table<Name extends string, Row, NewRow> =
 
 /**
  * Declares a table that works unchanged on every engine. The result has no members but the columns,
- * so that a column may have any name except `$inferName`, `$inferSelect` and `$inferInsert`. Throws an Error for
- * a declaration that cannot be served.
+ * so that a column may have any name except `$inferName`, `$inferSelect` and `$inferInsert`. Throws
+ * an Error for a declaration that cannot be served.
  *
  * @example
  * ```ts

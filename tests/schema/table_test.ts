@@ -128,6 +128,11 @@ const faulty: readonly [string, () => unknown, string][] = [
     "reserved",
   ],
   [
+    "with the name of the type of its name",
+    () => table("t", { id: text().primaryKey(), $inferName: text() }),
+    "reserved",
+  ],
+  [
     "with one database name for two columns",
     () => table("t", { id: text().primaryKey(), a: text(), b: text().as("A") }),
     "taken",
