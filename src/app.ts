@@ -32,6 +32,7 @@ import { claimWorker, type WorkerClaim } from "./runtime/worker_claim.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
 import type { ColumnInfo, TableInfo } from "./schema/table_info.ts";
+import { requireFreePath } from "./service/auth_routes.ts";
 import { createAuthentication } from "./service/authentication.ts";
 import { createFail } from "./service/failures.ts";
 import { createHonoApp } from "./service/hono_app.ts";
@@ -155,6 +156,10 @@ async function assemble(config: AppConfig, context: AppContext): Promise<App> {
   const indexed = new Set<ColumnInfo>();
   const parts: ResourceParts = { resolved, guard, hubs, recordings, indexed, runtime };
   const resources = resolveResources(config, parts);
+  const { auth: { middleware: identify, routes } = {} } = config;
+  const authPath = `${resolved.basePath}/auth`;
+  const table = createRouteTable(resources);
+  if (routes !== undefined) requireFreePath(authPath, table);
   await checkTables(resources, runtime.observe);
   for (const column of await leadingColumns(resources)) indexed.add(column);
   await hubs.open(resources);
@@ -163,9 +168,8 @@ async function assemble(config: AppConfig, context: AppContext): Promise<App> {
   await idempotency?.prepare(new Set(resources.map(({ driver }) => driver)));
   let draining = false;
   const responder = createResponder(resolved.securityHeaders, runtime.observe);
-  const { auth: { middleware: identify, routes } = {} } = config;
   const app = createHonoApp({
-    table: createRouteTable(resources),
+    table,
     pages: createServicePages({
       health: resolved.health,
       databases: [...databases],
@@ -184,7 +188,7 @@ async function assemble(config: AppConfig, context: AppContext): Promise<App> {
     authentication: identify === undefined ? null : createAuthentication(identify, runtime.observe),
     middleware: resolved.middleware,
     authRoutes: routes ?? null,
-    authPath: `${resolved.basePath}/auth`,
+    authPath,
     mountedAt: resolved.mountedAt,
     parseUser: createUserParser(runtime.observe),
     responder,

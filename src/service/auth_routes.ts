@@ -1,4 +1,5 @@
 import { Hono } from "@hono/hono";
+import type { RouteTable } from "../resource/http/route_table.ts";
 import type { AppEnv, Router } from "./middleware.ts";
 
 /**
@@ -33,4 +34,16 @@ function isForeignHono(routes: object): routes is ForeignHono {
 function hasErrorHandler(routes: ForeignHono): boolean {
   const fresh: object = Reflect.construct(routes.constructor, []);
   return routes.errorHandler !== Reflect.get(fresh, "errorHandler");
+}
+
+/**
+ * Requires that no resource is at the path of the auth routes, which would hide its routes. Throws a
+ * plain Error.
+ */
+export function requireFreePath(path: string, { routes }: RouteTable): void {
+  for (const { resource: { name, url } } of routes) {
+    if (url === path || url.startsWith(`${path}/`)) {
+      throw new Error(`Cannot serve "${name}" at ${url}: auth.routes are there`);
+    }
+  }
 }

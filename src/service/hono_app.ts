@@ -77,7 +77,8 @@ export function createHonoApp(options: HonoAppOptions): HonoApp {
     try {
       const response = await handleByHono(request, Object(info));
       // Hono takes the body away; for null a listener would send a length of 0.
-      const isUnknownLength = request.method === "HEAD" && !response.headers.has("content-length");
+      const isUnknownLength = request.method === "HEAD" && !bodiless.has(response.status) &&
+        !response.headers.has("content-length");
       return responder.adopt(
         isUnknownLength ? new Response(emptyStream(), response) : response,
       );
@@ -91,6 +92,9 @@ export function createHonoApp(options: HonoAppOptions): HonoApp {
   hono.fetch = fetch;
   return { hono, fetch };
 }
+
+/** The statuses of answers that have no body (RFC 9110, 15). */
+const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
 
 function middlewaresOf(
   { cors, authentication, middleware }: HonoAppOptions,

@@ -3,6 +3,7 @@ import { matchedRoutes } from "@hono/hono/route";
 import type { H } from "@hono/hono/types";
 import { findTargetHandler } from "@hono/hono/utils/handler";
 import type { User } from "../auth/user.ts";
+import type { Reply } from "../protocol/reply.ts";
 import type { AnswerRequest } from "../resource/http/answer_request.ts";
 import { parseRequestTarget, type RequestTarget } from "../resource/http/request_target.ts";
 import type { ReceivedRequest } from "../resource/http/routed_request.ts";
@@ -59,9 +60,8 @@ export class RouteHandlers {
 
   /** Answers at a resource's route without a context, where no middleware needs one. */
   async direct(route: ResourceRoute, received: ReceivedRequest): Promise<Response> {
-    const { answer, responder, mountedAt } = this.#options;
-    const reply = await answer(route, received);
-    return responder.respond(prefixedReply(reply, mountedAt), received.request.method);
+    const { answer, mountedAt } = this.#options;
+    return this.#respond(await answer(route, received), received.request.method, mountedAt);
   }
 
   /** The path at which the app that handles a request is mounted, as its client sees it. */
@@ -70,7 +70,9 @@ export class RouteHandlers {
   }
 
   async #answerByPath(context: Context<AppEnv>, next: Next): Promise<Response | void> {
-    const { table, pages, responder, mountedAt } = this.#options;
+    // A header that a middleware of a parent has set before is kept only if the response exists.
+    void context.res;
+    const { table, pages, mountedAt } = this.#options;
     const { method, raw: { url } } = context.req;
     const target = parseRequestTarget(url);
     const prefix = this.#routedPrefix(context);
@@ -82,7 +84,7 @@ export class RouteHandlers {
     for (const page of pages) {
       const answerPage = page.at(path, mountedAt + prefix);
       if (answerPage === null) continue;
-      if (reads) return responder.respond(await answerPage(), method);
+      if (reads) return this.#respond(await answerPage(), method, "");
       throw refuseMethod(method, ["GET"]);
     }
     // Routes that were added after those of this app, or by a parent.
@@ -96,11 +98,16 @@ export class RouteHandlers {
     target: RequestTarget,
     prefix: string,
   ): Promise<Response> {
-    const { answer, responder, parseUser, mountedAt } = this.#options;
+    const { answer, parseUser, mountedAt } = this.#options;
     const { raw } = context.req;
     const caller = new HonoCaller(context, parseUser);
     const reply = await answer(route, { request: raw, target, caller });
-    return responder.respond(prefixedReply(reply, mountedAt + prefix), raw.method);
+    return this.#respond(reply, raw.method, mountedAt + prefix);
+  }
+
+  #respond(reply: Reply, method: string, prefix: string): Response {
+    const { responder } = this.#options;
+    return responder.respond(prefix === "" ? reply : prefixedReply(reply, prefix), method);
   }
 
   /** The raw beginning of the path that leads to this app in a parent: as many parts as its own. */

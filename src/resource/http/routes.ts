@@ -122,7 +122,7 @@ function listOrExport(listing: Endpoint, formats: readonly RowFormat[]): Endpoin
     ...listing,
     run(request, user, resource) {
       if (!resource.capabilities.enableExport) return listing.run(request, user, resource);
-      const type = acceptedType(request.header("accept"), [jsonType, ...exports.keys()]);
+      const type = acceptedType(request.raw, [jsonType, ...exports.keys()]);
       return (exports.get(type) ?? listing).run(request, user, resource);
     },
   };
