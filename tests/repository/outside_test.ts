@@ -40,11 +40,6 @@ const byPostgres = program(`
 const compilerOptions: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
   ["as the README shows it", {}],
   ["with the types of a browser", { lib: ["deno.window", "dom"] }],
-  ["with strict options", {
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    noUncheckedIndexedAccess: true,
-  }],
 ];
 
 for (const [name, options] of compilerOptions) {

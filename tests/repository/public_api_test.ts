@@ -11,7 +11,7 @@ const maxNames = 80;
 const shownBy: Readonly<Record<string, string>> = {
   ...by("table", [
     ...["bigint", "boolean", "bytes", "date", "decimal", "integer", "json", "real", "text"],
-    ...["timestamp", "uuid", "InsertRow", "SelectRow", "Table"],
+    ...["timestamp", "uuid", "Table"],
   ]),
   ...by("Table", ["Column"]),
   ...by("and", [
