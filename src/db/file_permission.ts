@@ -21,7 +21,7 @@ export async function withFilePermission<T>(
   try {
     return await open();
   } catch (cause) {
-    if (!isRefused(cause)) throw cause;
+    if (!isFileRefusal(cause)) throw cause;
     const reason = isPostgres
       ? `its driver is loaded by path (${openByImport})`
       : `it is kept in files (where there is no disk, ${openByImport})`;
@@ -34,7 +34,8 @@ export async function withFilePermission<T>(
 const openByImport =
   'use Postgres by openDatabase(await openPostgres(url)), from "@svc/resource-api/postgres"';
 
-function isRefused(error: unknown): boolean {
+/** Whether an error says that the process may not read or write a file. */
+export function isFileRefusal(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   // The import of a module that may not be read fails with a TypeError that has this text alone.
   return error.name === "NotCapable" ||

@@ -1,5 +1,12 @@
 import { assertEquals } from "@std/assert";
-import { exportedFiles, moduleGraph, type ModuleImports, packageName } from "./module_graph.ts";
+import {
+  exportedFiles,
+  moduleGraph,
+  type ModuleImports,
+  packageName,
+  reachable,
+  root,
+} from "./module_graph.ts";
 
 /** Parts with their own subpath, so that only programs that import it load them. */
 const heavy: readonly string[] = [
@@ -25,6 +32,30 @@ Deno.test("importing mod.ts does not load the SQLite of the host", () => {
   const loaded = light.flatMap((file) => [...packagesOf(file, atOnce)]);
   assertEquals(loaded.includes("node:crypto"), true, "packages are found");
   assertEquals(loaded.includes("node:sqlite"), false);
+});
+
+/** Files that name Deno, each with the reason why it loads and works without it. */
+const mayNameDeno: Readonly<Record<string, string>> = {
+  "src/check_config.ts": "in a message",
+  "src/db/file_permission.ts": "in a message",
+  "src/kv/deno_kv.ts": "looks for it among the globals",
+  "src/kv/open_key_value_store.ts": "in a message",
+  "src/listener.ts": "only serve() calls it",
+  "src/runtime/system_runtime.ts": "asks isDeno",
+  "src/runtime/worker_claim.ts": "asks isDeno",
+  "src/serve.ts": "serve() asks isDeno",
+};
+
+Deno.test("mod.ts named Deno in files that load on Node and Bun as well", () => {
+  const loaded = [...reachable(graph, ["mod.ts"])];
+  const naming = loaded.filter((file) => {
+    // Comments and plain texts may name it.
+    const code = Deno.readTextFileSync(root + file)
+      .replaceAll(/\/\*.*?\*\/|\/\/[^\n]*|"[^"\n]*"/gs, "");
+    return /\bDeno\b/.test(code);
+  });
+  assertEquals(loaded.includes("src/app.ts"), true, "files are found");
+  assertEquals(naming.sort(), Object.keys(mayNameDeno));
 });
 
 /** What a file imports from outside the project, directly and through the files that it imports. */
