@@ -1,5 +1,6 @@
 /**
  * An existing Postgres: two of its tables are served, with rights; the others stay out of reach.
+ * Nothing is installed in the database.
  *
  *     psql "$DATABASE_URL" -c 'CREATE TABLE products \
  *       (id serial PRIMARY KEY, name text NOT NULL, purchase_price numeric)'
@@ -28,6 +29,8 @@ function existing(name: string) {
   return table;
 }
 
+// Live streams would need a log of the changes, in tables beside these.
+const capabilities = { enableSubscribe: false };
 const own = (user: User) => rsql`customer==${user.id}`;
 
 await serve({
@@ -43,11 +46,13 @@ await serve({
   resources: [
     resource(existing("products"), {
       id: "id",
-      auth: { public: true },
+      capabilities,
+      auth: { public: { read: true } },
       fields: { readable: ["id", "name"] }, // never `purchase_price`
     }),
     resource(existing("orders"), {
       id: "id",
+      capabilities,
       auth: { read: own, create: own },
       fields: { writable: ["product_id"] },
       generatedFields: ["customer"], // the user, by the scope `own`

@@ -11,33 +11,24 @@ export async function withFilePermission<T>(
   open: () => Promise<T>,
 ): Promise<T> {
   const [, scheme = "", path = ""] = /^([^:]*):(.*)$/s.exec(url) ?? [];
-  const isPostgres = /^postgres(?:ql)?$/i.test(scheme);
-  if (!isPostgres && !readOnly && path !== ":memory:" && isOnDenoDeploy({ environment })) {
+  const isInFile = !/^postgres(?:ql)?$/i.test(scheme) && path !== ":memory:";
+  if (isInFile && !readOnly && isOnDenoDeploy({ environment })) {
     throw new Error(
       `Cannot open ${url} for writing on Deno Deploy: each instance has a disk of its own, which ` +
-        `is lost with it (${openByImport}, or set readOnly)`,
+        `is lost with it (${usePostgres}, or set readOnly)`,
     );
   }
   try {
     return await open();
   } catch (cause) {
-    if (!isFileRefusal(cause)) throw cause;
-    const reason = isPostgres
-      ? `its driver is loaded by path (${openByImport})`
-      : `it is kept in files (where there is no disk, ${openByImport})`;
-    throw new Error(`Cannot open "${scheme}:" without permission to use files: ${reason}`, {
-      cause,
-    });
+    if (!(cause instanceof Error) || cause.name !== "NotCapable") throw cause;
+    throw new Error(
+      `Cannot open "${scheme}:" without permission to use files: it is kept in one (where there ` +
+        `is no disk, ${usePostgres})`,
+      { cause },
+    );
   }
 }
 
-const openByImport =
+const usePostgres =
   'use Postgres by openDatabase(await openPostgres(url)), from "@svc/resource-api/postgres"';
-
-/** Whether an error says that the process may not read or write a file. */
-export function isFileRefusal(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  // The import of a module that may not be read fails with a TypeError that has this text alone.
-  return error.name === "NotCapable" ||
-    (error instanceof TypeError && /^Requires (?:read|write) access/.test(error.message));
-}

@@ -1,7 +1,6 @@
 import type { Observer } from "../runtime/observation.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import type { Driver } from "./driver.ts";
-import { isFileRefusal } from "./file_permission.ts";
 
 /** Options for opening a database of any engine. */
 export interface OpenDatabaseOptions {
@@ -90,7 +89,6 @@ async function load({ file, opener, subpath }: PackagedDriver): Promise<unknown>
   try {
     return await import(file);
   } catch (cause) {
-    if (isFileRefusal(cause)) throw cause;
     const subject = `Cannot load the driver of ${subpath}`;
     const advice = `import { ${opener} } from "@svc/resource-api/${subpath}" in the program and ` +
       `call openDatabase(await ${opener}(…))`;

@@ -32,7 +32,9 @@ function callAfter(delayMs: number, work: () => void): () => void {
     if (stepMs === delayMs) work();
     else cancel = callAfter(delayMs - stepMs, work);
   }, stepMs);
-  timer.unref();
+  // Older versions of Deno, which hosts may have, number their timers.
+  if (typeof timer === "number") Deno.unrefTimer(timer);
+  else timer.unref();
   return () => cancel();
 }
 

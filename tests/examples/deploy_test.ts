@@ -134,11 +134,13 @@ async function printed(
 
 Deno.test("without the permission to use files, the message says what to use", async () => {
   const lines = await printed("openings_process.ts", permissions, {});
-  assertEquals(lines.length, 4);
-  for (const line of lines) {
-    assertStringIncludes(line, "without permission to use files: it");
+  const [sqlite = "", node = "", pglite = "", postgres = ""] = lines;
+  for (const line of [sqlite, node]) {
+    assertStringIncludes(line, "without permission to use files: it is kept in one");
     assertStringIncludes(line, 'by openDatabase(await openPostgres(url)), from "@svc/resource-api');
   }
+  assertStringIncludes(pglite, 'import { openPglite } from "@svc/resource-api/pglite"');
+  assertStringIncludes(postgres, 'import { openPostgres } from "@svc/resource-api/postgres"');
   const [line = ""] = await printed("store_process.ts", permissions, {});
   assertStringIncludes(line, "Cannot open the key-value store limits.kv: Requires read access");
 });
