@@ -1,9 +1,14 @@
 /**
- * Public notes that only their owner may write: `deno run -A examples/notes.ts`, then
+ * Notes that all may read, and only their owner may write.
  *
- *     curl http://127.0.0.1:8000/api/notes
- *     curl http://127.0.0.1:8000/api/notes -H 'x-user: ada' \
- *       --json '{"ownerId":"ada","title":"Buy tea"}'
+ *     deno run -A examples/notes.ts
+ *
+ *     curl http://127.0.0.1:8000/api/notes -H 'x-user: ada' --json '{"title":"Buy tea"}'
+ *     # {"id":1,"ownerId":"ada","title":"Buy tea","status":"draft"}
+ *     curl -g 'http://127.0.0.1:8000/api/notes?filter=title=icontains=TEA&select=id,title'
+ *     # {"items":[{"id":1,"title":"Buy tea"}],"nextCursor":null,"hasMore":false}
+ *     curl http://127.0.0.1:8000/api/notes/1 -H 'x-user: eve' -X PATCH --json '{"title":"Mine"}'
+ *     # {…"status":403,…}
  */
 import {
   eq,
@@ -42,6 +47,7 @@ await serve({
     resource(notes, {
       id: notes.id,
       auth: { public: { read: true }, create: own, update: own, delete: own },
+      generatedFields: [notes.ownerId], // the user who creates the note, by the scope `own`
     }),
   ],
 });

@@ -51,6 +51,12 @@ export interface App {
   readonly hono: Hono<AppEnv>;
   /** From now on `/readyz` answers 503, and live streams end one after the other. */
   drain(): void;
+  /**
+   * Does once what a process does on timers: deletes recorded changes that are too old, and expired
+   * answers of the idempotency table. For a cron of hosts that stop idle processes. Rejects where
+   * the database does.
+   */
+  upkeep(): Promise<void>;
   /** Closes the databases and the key-value store. */
   close(): Promise<void>;
   /** What is served, for banners and descriptions. */
@@ -195,6 +201,9 @@ async function assemble(config: AppConfig, context: AppContext): Promise<App> {
     drain() {
       draining = true;
       void hubs.drain(drainWindowMs);
+    },
+    async upkeep() {
+      await Promise.all([hubs.purge(), idempotency?.purge()]);
     },
     async close() {
       await Promise.all([hubs.close(), guard.close()]);

@@ -10,6 +10,7 @@ import {
   resolveIdempotencyOptions,
 } from "./idempotency/idempotency_options.ts";
 import type { StreamQuotaLimits } from "./live/stream/stream_quota.ts";
+import { isOnDenoDeploy } from "./runtime/deno_deploy.ts";
 import { isRandomSecret, resolveSecrets } from "./runtime/resolve_secrets.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { corsMiddleware } from "./service/cors.ts";
@@ -109,8 +110,7 @@ function requirePath(path: string, option: string): void {
 
 function isProduction(config: AppConfig, runtime: Runtime): boolean {
   const env = config.env ?? runtime.environment("SERVICE_ENV");
-  return env === "production" || runtime.environment("DENO_DEPLOYMENT_ID") !== undefined ||
-    runtime.environment("DENO_DEPLOY") !== undefined;
+  return env === "production" || isOnDenoDeploy(runtime);
 }
 
 function requirePositive(value: number, option: string): void {

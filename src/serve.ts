@@ -2,6 +2,7 @@ import { createApp } from "./app.ts";
 import type { ServiceConfig } from "./config.ts";
 import { listen, type Listenable, type ListenOptions, type Server } from "./listener.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
+import { isDeno } from "./runtime/host.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
 
@@ -33,10 +34,14 @@ export interface ServeConfig extends ServiceConfig, ListenOptions {}
  * ```
  */
 export async function serve(config: ServeConfig): Promise<Server> {
+  if (!isDeno) throw new Error(serveNeedsDeno);
   const runtime = config.runtime ?? systemRuntime(consoleObserver());
   const app = await createApp({ ...config, runtime });
   return await serveApp(app, config, runtime);
 }
+
+const serveNeedsDeno =
+  "Cannot serve: serve() needs Deno. On Node and Bun, pass the fetch of createApp() to a server";
 
 /** Serves an app that exists as {@link serve} does; closes the app when it cannot listen. */
 export async function serveApp(
@@ -72,14 +77,14 @@ function superviseProcess(server: Server, runtime: Runtime): void {
     });
   }
   function release(): void {
-    for (const signal of stopSignals) Deno.removeSignalListener(signal, stopBySignal);
+    for (const signal of stopSignals()) Deno.removeSignalListener(signal, stopBySignal);
   }
   function observeRejection(event: PromiseRejectionEvent): void {
     event.preventDefault();
     runtime.observe({ kind: "unhandled_rejection", error: event.reason });
   }
 
-  for (const signal of stopSignals) Deno.addSignalListener(signal, stopBySignal);
+  for (const signal of stopSignals()) Deno.addSignalListener(signal, stopBySignal);
   globalThis.addEventListener("unhandledrejection", observeRejection);
   const stopWatching = () => {
     // After a signal, `release` runs later: the same signal may arrive twice, however fast the stop.
@@ -89,9 +94,9 @@ function superviseProcess(server: Server, runtime: Runtime): void {
   server.finished.then(stopWatching, stopWatching);
 }
 
-const stopSignals: readonly Deno.Signal[] = Deno.build.os === "windows"
-  ? ["SIGINT", "SIGBREAK"]
-  : ["SIGINT", "SIGTERM"];
+function stopSignals(): readonly Deno.Signal[] {
+  return Deno.build.os === "windows" ? ["SIGINT", "SIGBREAK"] : ["SIGINT", "SIGTERM"];
+}
 
 /** One signal often arrives twice: sent to the process group, and forwarded by the parent. */
 const sameSignalMs = 100;

@@ -84,6 +84,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   systemRuntime: ["src/app.ts", "src/track_mutations.ts", "src/cli/"],
   // A driver that is opened without an app has no Runtime; it waits, and leaves nothing to chance.
   systemClock: ["src/db/sqlite/", "src/db/postgres/"],
+  // A database is opened before the app, which has the Runtime.
+  environment: ["src/db/file_permission.ts"],
 };
 
 const ambientMembers: ReadonlySet<string> = new Set([

@@ -1,5 +1,6 @@
 import type { Filter } from "../filter/filter.ts";
 import type { FilterText } from "../filter/builders.ts";
+import type { AnyTable } from "../schema/table_like.ts";
 import type { User } from "./user.ts";
 
 /** The kinds of access that scopes grant: what an operation does with rows. */
@@ -9,7 +10,7 @@ export type Access = "read" | "create" | "update" | "delete" | "subscribe";
  * What a scope may return: a filter from the builders, as `eq(notes.ownerId, user.id)`, or of
  * `rsql`, whose values are data as well.
  */
-export type ScopeResult = Filter | FilterText | ScopeText;
+export type ScopeResult<Of = AnyTable> = Filter<Of> | FilterText | ScopeText;
 
 /**
  * A scope's filter as text that was concatenated. An empty one denies, and so does a comparison
@@ -20,24 +21,26 @@ export type ScopeResult = Filter | FilterText | ScopeText;
 export type ScopeText = string;
 
 /** A scope: which rows a user may access. Called only with a user; an error denies. */
-export type ScopeFunction<U extends User = User> = (user: U) => ScopeResult | Promise<ScopeResult>;
+export type ScopeFunction<U extends User = User, Of = AnyTable> = (
+  user: U,
+) => ScopeResult<Of> | Promise<ScopeResult<Of>>;
 
 /**
  * The scopes of a resource: who may do what with its rows. An access that is not named is denied.
  */
-export interface ScopeOptions<U extends User = User> {
+export interface ScopeOptions<U extends User = User, Of = AnyTable> {
   /** Opens reading, subscribing, or with `true` both, to all callers. Writes are never public. */
   readonly public?: boolean | { readonly read?: boolean; readonly subscribe?: boolean } | undefined;
   /** The rows that may be listed, read and counted. */
-  readonly read?: ScopeFunction<U> | undefined;
+  readonly read?: ScopeFunction<U, Of> | undefined;
   /** What a new row must be. */
-  readonly create?: ScopeFunction<U> | undefined;
+  readonly create?: ScopeFunction<U, Of> | undefined;
   /** The rows that may be changed; a changed row must stay within. */
-  readonly update?: ScopeFunction<U> | undefined;
+  readonly update?: ScopeFunction<U, Of> | undefined;
   /** The rows that may be deleted. */
-  readonly delete?: ScopeFunction<U> | undefined;
+  readonly delete?: ScopeFunction<U, Of> | undefined;
   /** The rows whose changes may be streamed. */
-  readonly subscribe?: ScopeFunction<U> | undefined;
+  readonly subscribe?: ScopeFunction<U, Of> | undefined;
 }
 
 /** The resolved scopes of one resource, and which accesses are public. */

@@ -1,3 +1,4 @@
+import { platformOpenKv } from "../kv/deno_kv.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
 /**
@@ -10,8 +11,7 @@ export async function restartWithKv(
   program: string,
   args: readonly string[],
 ): Promise<number | null> {
-  // Typed as always present, but undefined without the flag.
-  if (typeof Deno.openKv === "function" || !hasAllPermissions()) return null;
+  if (platformOpenKv() !== undefined || !hasAllPermissions()) return null;
   // This process is the restarted one, and the flags had no effect.
   if (Deno.env.has(parentVariable)) return null;
   const child = new Deno.Command(Deno.execPath(), {

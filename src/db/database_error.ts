@@ -21,6 +21,24 @@ export type DatabaseErrorKind =
 
 /**
  * A database error of any driver, translated by code, never by text. The original is the `cause`.
+ *
+ * @example
+ * ```ts
+ * import { DatabaseError, integer, openDatabase, table } from "@svc/resource-api";
+ *
+ * const notes = table("notes", { id: integer().primaryKey() });
+ * const db = await openDatabase("sqlite::memory:");
+ * await db.createTables([notes]);
+ * const insert = { text: "INSERT INTO notes (id) VALUES (1)", values: [] };
+ * await db.driver.query(insert);
+ * try {
+ *   await db.driver.query(insert);
+ * } catch (error) {
+ *   if (!(error instanceof DatabaseError)) throw error;
+ *   console.log(error.kind); // "unique"
+ * }
+ * await db.close();
+ * ```
  */
 export class DatabaseError extends Error {
   /** What went wrong, for choosing the answer. */

@@ -10,6 +10,16 @@ export interface QueryResult {
   readonly rows: readonly (readonly SqlValue[])[];
   /** Rows inserted, updated or deleted; 0 for a read. */
   readonly changed: number;
+  /** The columns in the order of the select list, for a statement with `describe`. */
+  readonly columns?: readonly ResultColumn[];
+}
+
+/** A column of a query's result. */
+export interface ResultColumn {
+  /** Its name, as the engine gives it. */
+  readonly name: string;
+  /** The type of its values, as the engine numbers types; null where values have types by themselves. */
+  readonly type: number | null;
 }
 
 /** The part of a driver that runs statements: the driver itself, or an open transaction. */

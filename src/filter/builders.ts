@@ -1,4 +1,4 @@
-import { columnInfoOf, type ColumnLike } from "../schema/table_like.ts";
+import { type AnyTable, columnInfoOf, type ColumnLike } from "../schema/table_like.ts";
 import { failClosedComparison } from "./operators/fail_closed_comparison.ts";
 import { nullTest } from "./operators/null_operators.ts";
 import { allRows, type Filter, noRows } from "./filter.ts";
@@ -15,12 +15,12 @@ import {
 } from "./operators/value_operators.ts";
 
 /** Builds the filter for every row: an explicit "no restriction". */
-export function all(): Filter {
+export function all(): Filter<never> {
   return allRows;
 }
 
 /** Builds the filter that no row passes: denies. */
-export function none(): Filter {
+export function none(): Filter<never> {
   return noRows;
 }
 
@@ -43,7 +43,10 @@ export type FilterValue<T> = T | null | undefined;
  * const scope = (user: { id: string }) => and(eq(notes.ownerId, user.id), isNull(notes.deletedAt));
  * ```
  */
-export function eq<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): Filter {
+export function eq<T, Of = AnyTable>(
+  column: ColumnLike<T, Of>,
+  value: FilterValue<NoInfer<T>>,
+): Filter<Of> {
   return build(equalOperator, column, [value]);
 }
 
@@ -51,27 +54,42 @@ export function eq<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): Fi
  * Builds a filter from code: the rows whose column has another value; rows with NULL are not among
  * them.
  */
-export function ne<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): Filter {
+export function ne<T, Of = AnyTable>(
+  column: ColumnLike<T, Of>,
+  value: FilterValue<NoInfer<T>>,
+): Filter<Of> {
   return build(notEqualOperator, column, [value]);
 }
 
 /** Builds a filter from code: the rows above the value, in the order of the column's kind. */
-export function gt<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): Filter {
+export function gt<T, Of = AnyTable>(
+  column: ColumnLike<T, Of>,
+  value: FilterValue<NoInfer<T>>,
+): Filter<Of> {
   return build(greaterOperator, column, [value]);
 }
 
 /** Builds a filter from code: the rows at or above the value. */
-export function gte<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): Filter {
+export function gte<T, Of = AnyTable>(
+  column: ColumnLike<T, Of>,
+  value: FilterValue<NoInfer<T>>,
+): Filter<Of> {
   return build(greaterOrEqualOperator, column, [value]);
 }
 
 /** Builds a filter from code: the rows below the value. */
-export function lt<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): Filter {
+export function lt<T, Of = AnyTable>(
+  column: ColumnLike<T, Of>,
+  value: FilterValue<NoInfer<T>>,
+): Filter<Of> {
   return build(lessOperator, column, [value]);
 }
 
 /** Builds a filter from code: the rows at or below the value. */
-export function lte<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): Filter {
+export function lte<T, Of = AnyTable>(
+  column: ColumnLike<T, Of>,
+  value: FilterValue<NoInfer<T>>,
+): Filter<Of> {
   return build(lessOrEqualOperator, column, [value]);
 }
 
@@ -79,20 +97,20 @@ export function lte<T>(column: ColumnLike<T>, value: FilterValue<NoInfer<T>>): F
  * Builds a filter from code: the rows whose column has one of the values. An empty list, or null in
  * it, matches nothing.
  */
-export function inList<T>(
-  column: ColumnLike<T>,
+export function inList<T, Of = AnyTable>(
+  column: ColumnLike<T, Of>,
   values: readonly FilterValue<NoInfer<T>>[] | null | undefined,
-): Filter {
+): Filter<Of> {
   return build(inOperator, column, values ?? []);
 }
 
 /** Builds a filter from code: the rows whose column is NULL. */
-export function isNull(column: ColumnLike<unknown>): Filter {
+export function isNull<Of = AnyTable>(column: ColumnLike<unknown, Of>): Filter<Of> {
   return nullTest(columnInfoOf(column), true);
 }
 
 /** Builds a filter from code: the rows whose column has a value. */
-export function isNotNull(column: ColumnLike<unknown>): Filter {
+export function isNotNull<Of = AnyTable>(column: ColumnLike<unknown, Of>): Filter<Of> {
   return nullTest(columnInfoOf(column), false);
 }
 
@@ -100,7 +118,10 @@ export function isNotNull(column: ColumnLike<unknown>): Filter {
  * Builds a filter from code: the rows that match the pattern: `%` any text, `_` any character, `\`
  * escapes; exact case.
  */
-export function like(column: ColumnLike<string>, pattern: FilterValue<string>): Filter {
+export function like<Of = AnyTable>(
+  column: ColumnLike<string, Of>,
+  pattern: FilterValue<string>,
+): Filter<Of> {
   return build(likeOperator, column, [pattern]);
 }
 

@@ -1,19 +1,27 @@
 import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
+import type { AnyTable } from "../schema/table_like.ts";
 import type { Operator } from "./operators/operator.ts";
 
 /**
  * A resolved filter, a condition on rows: a tree whose values already have the type of their
  * column. `all` and `none` are values of their own, so that neither is mistaken for the other.
  * Filters are combined as trees, never as texts.
+ *
+ * `Of` is the name of the table whose rows it is about, which the builders set, so that the compiler
+ * refuses it for another table. Without it, the compiler accepts the filter for any table.
  */
-export type Filter =
-  | { readonly kind: "all" }
-  | { readonly kind: "none" }
-  | { readonly kind: "and"; readonly terms: readonly Filter[] }
-  | { readonly kind: "or"; readonly terms: readonly Filter[] }
-  | Comparison
-  | Related;
+export type Filter<Of = AnyTable> =
+  & (
+    | { readonly kind: "all" }
+    | { readonly kind: "none" }
+    | { readonly kind: "and"; readonly terms: readonly Filter[] }
+    | { readonly kind: "or"; readonly terms: readonly Filter[] }
+    | Comparison
+    | Related
+  )
+  // Exists for the compiler only.
+  & { readonly tableName?: Of };
 
 /**
  * A node of a filter that compares a column; `values` are in-process values of the column's kind,
@@ -46,9 +54,9 @@ export interface Related {
 }
 
 /** The node of a filter that every row passes. */
-export const allRows: Filter = Object.freeze({ kind: "all" });
+export const allRows: Filter<never> = Object.freeze({ kind: "all" });
 /** The node of a filter that no row passes. */
-export const noRows: Filter = Object.freeze({ kind: "none" });
+export const noRows: Filter<never> = Object.freeze({ kind: "none" });
 
 /** A node of a filter: a comparison whose values already have the types that the operator takes. */
 export function comparison(
@@ -59,8 +67,36 @@ export function comparison(
   return { kind: "compare", column, operator, values };
 }
 
-/** A filter for the rows that pass every one of its terms; `none` absorbs, `all` disappears. */
-export function and(...filters: readonly Filter[]): Filter {
+/**
+ * A filter for the rows that pass every one of its terms; `none` absorbs, `all` disappears.
+ *
+ * @example The builders of filters, in the scopes of a resource
+ * ```ts
+ * import {
+ *   all, and, gt, gte, inList, integer, isNotNull, like, lt, lte, ne, none, or, resource, table, text,
+ *   type User,
+ * } from "@svc/resource-api";
+ *
+ * const books = table("books", {
+ *   id: integer().primaryKey(),
+ *   title: text().notNull(),
+ *   pages: integer(),
+ *   ownerId: text(),
+ * });
+ * const isShort = or(lt(books.pages, 100), lte(books.pages, 120));
+ * const isLong = and(gt(books.pages, 500), gte(books.pages, 600), isNotNull(books.ownerId));
+ * resource(books, {
+ *   id: books.id,
+ *   auth: {
+ *     read: () => all(), // every row
+ *     create: ({ id }: User) => and(ne(books.title, ""), inList(books.ownerId, [id])),
+ *     update: () => or(isShort, isLong, like(books.title, "A %")),
+ *     delete: () => none(), // no row
+ *   },
+ * });
+ * ```
+ */
+export function and<Of = AnyTable>(...filters: readonly Filter<Of>[]): Filter<Of> {
   return combine("and", filters, "none", "all");
 }
 
@@ -68,7 +104,7 @@ export function and(...filters: readonly Filter[]): Filter {
  * A filter for the rows that pass any of its terms; `all` absorbs, `none` disappears. No filter is
  * `none`.
  */
-export function or(...filters: readonly Filter[]): Filter {
+export function or<Of = AnyTable>(...filters: readonly Filter<Of>[]): Filter<Of> {
   return combine("or", filters, "all", "none");
 }
 

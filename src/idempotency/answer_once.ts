@@ -1,3 +1,4 @@
+import { bytesToHex } from "../protocol/byte_text.ts";
 import { createHash } from "node:crypto";
 import { Problem, problemReply } from "../problem/problem.ts";
 import type { Reply } from "../protocol/reply.ts";
@@ -122,7 +123,7 @@ function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): I
     id: hashOf(JSON.stringify([identity, method, path, key])),
     // JSON contains no line break, so the body begins after the first one.
     fingerprint: hashOf(`${head}\n`, body),
-    owner: random.bytes(16).toHex(),
+    owner: bytesToHex(random.bytes(16)),
   };
 }
 

@@ -10,7 +10,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "../kv/store_error.ts";
 import { integer, text } from "../schema/column_builder.ts";
 import { table } from "../schema/table.ts";
-import { columnInfoKey, tableInfoOf } from "../schema/table_like.ts";
+import { columnInfoOf, tableInfoOf } from "../schema/table_like.ts";
 import {
   type Fragment,
   identifier,
@@ -35,7 +35,7 @@ export interface TableIdempotencyOptions extends Pick<Runtime, "clock" | "random
 export class TableIdempotency implements IdempotencyStore {
   readonly #options: TableIdempotencyOptions;
   #preparation: Promise<void> | null = null;
-  #nextSweepAt = 0;
+  #nextPurgeAt = 0;
 
   /** Runs no statement yet. */
   constructor(options: TableIdempotencyOptions) {
@@ -58,7 +58,7 @@ export class TableIdempotency implements IdempotencyStore {
 
   async claim(claim: IdempotencyClaim): Promise<ClaimResult> {
     await this.prepare();
-    await this.#sweep();
+    await this.#purgeRarely();
     for (;;) {
       if (await this.#insert(claim)) return { kind: "claimed" };
       const found = await this.#read(claim);
@@ -101,15 +101,21 @@ export class TableIdempotency implements IdempotencyStore {
     await this.#run(sql`DELETE FROM ${name} ${whereHeld(claim)}`);
   }
 
-  /** Rarely, because an expired answer is never found: it only takes up space. */
-  async #sweep(): Promise<void> {
-    const now = this.#options.clock.now();
-    if (now < this.#nextSweepAt) return;
-    this.#nextSweepAt = now + sweepMs;
-    const bound = this.#bound(now);
+  /** Deletes expired answers. */
+  async purge(): Promise<void> {
+    await this.prepare();
+    const bound = this.#bound(this.#options.clock.now());
     await this.#run(
       sql`DELETE FROM ${name} WHERE ${expiresAt} <= ${bound} AND ${leaseUntil} <= ${bound}`,
     );
+  }
+
+  /** Rarely, because an expired answer is never found: it only takes up space. */
+  async #purgeRarely(): Promise<void> {
+    const now = this.#options.clock.now();
+    if (now < this.#nextPurgeAt) return;
+    this.#nextPurgeAt = now + purgeMs;
+    await this.purge();
   }
 
   async #insert({ id, owner, fingerprint }: IdempotencyClaim): Promise<boolean> {
@@ -175,7 +181,7 @@ export class TableIdempotency implements IdempotencyStore {
   }
 
   #bound(moment: SqlValue): Fragment {
-    return this.#options.driver.dialect.boundStored(moment, records.leaseUntil[columnInfoKey]);
+    return this.#options.driver.dialect.boundStored(moment, momentColumn);
   }
 
   #run(fragment: Fragment): Promise<QueryResult> {
@@ -193,8 +199,8 @@ export class TableIdempotency implements IdempotencyStore {
   }
 }
 
-/** The time between two sweeps. */
-const sweepMs = 600_000;
+/** The time between two purges. */
+const purgeMs = 600_000;
 
 const records = table("_service_idempotency", {
   id: text().primaryKey(),
@@ -207,10 +213,12 @@ const records = table("_service_idempotency", {
 });
 
 const name = identifier("_service_idempotency");
+/** Both moments of a record are columns like this one. */
+const momentColumn = columnInfoOf(records.leaseUntil);
 const leaseUntil = rawSql("lease_until");
 const expiresAt = rawSql("expires_at");
 
-/** For the sweep: the order of ids is not the order of time. */
+/** For the purge: the order of ids is not the order of time. */
 const index = {
   text: "CREATE INDEX IF NOT EXISTS _service_idempotency_end ON _service_idempotency (expires_at)",
   values: [],

@@ -14,6 +14,18 @@ export interface DenoKv {
   close(): void;
 }
 
+/**
+ * The function of Deno that opens a Deno KV; undefined where Deno runs without `--unstable-kv`, or
+ * where this is another platform. Programs whose `lib` leaves out `deno.unstable` have no type of it.
+ */
+export function platformOpenKv(): ((path: string) => Promise<DenoKv>) | undefined {
+  // An own interface in place of the one that only some programs have.
+  const { Deno: platform } = globalThis as {
+    Deno?: { openKv?: (path: string) => Promise<DenoKv> };
+  };
+  return platform?.openKv;
+}
+
 /** An entry as Deno KV itself reads it; without a versionstamp there is no record. */
 export interface DenoKvEntry {
   /** Its key; the symbol is in the type only, for keys that are written. */

@@ -1,3 +1,4 @@
+import { bytesToBase64 } from "../protocol/byte_text.ts";
 import { serializeValue, validateCommit } from "./validate_commit.ts";
 import type { Deadline } from "../runtime/deadline.ts";
 import type { DenoKv, DenoKvAtomic } from "./deno_kv.ts";
@@ -32,7 +33,7 @@ export async function commitToDenoKv(
   const prepared: PreparedCommit = {
     commit,
     claimCode: claim === undefined ? null : encodeKey(claim),
-    claimId: claim === undefined ? null : random.bytes(12).toBase64(),
+    claimId: claim === undefined ? null : bytesToBase64(random.bytes(12)),
     now: clock.now(),
   };
   const limit = kv.startDeadline();

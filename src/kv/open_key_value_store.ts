@@ -1,7 +1,9 @@
 import { createDenoKeyValue } from "./deno_key_value.ts";
-import type { DenoKv } from "./deno_kv.ts";
+import { type DenoKv, platformOpenKv } from "./deno_kv.ts";
 import type { KeyValue } from "./key_value.ts";
 import { createMemoryKeyValue } from "./memory_key_value.ts";
+import { isOnDenoDeploy } from "../runtime/deno_deploy.ts";
+import { isDeno } from "../runtime/host.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
 /**
@@ -49,14 +51,21 @@ async function openConfigured(option: KeyValueOption, runtime: Runtime): Promise
     return "commit" in option ? option : createDenoKeyValue(option, runtime);
   }
   if (option === ":memory:") return createMemoryKeyValue(runtime.clock);
-  // The types declare it; without `--unstable-kv` it is missing.
-  if (typeof Deno.openKv !== "function") {
-    const reason = `${option} cannot be opened without --unstable-kv`;
+  if (isOnDenoDeploy(runtime) && !/^https?:/.test(option)) {
+    throw new Error(
+      `Cannot keep ${option} on Deno Deploy: each instance has a disk of its own, which is lost ` +
+        "with it (set kv: await Deno.openKv(), the app's Deno KV)",
+    );
+  }
+  const openKv = platformOpenKv();
+  if (openKv === undefined) {
+    const need = isDeno ? "without --unstable-kv" : "outside Deno";
+    const reason = `${option} cannot be opened ${need}`;
     runtime.observe({ kind: "store_in_memory", purpose: "limits, keys and balances", reason });
     return createMemoryKeyValue(runtime.clock);
   }
   try {
-    return createDenoKeyValue(await Deno.openKv(option), runtime);
+    return createDenoKeyValue(await openKv(option), runtime);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`Cannot open the key-value store ${option}: ${reason}`, { cause });

@@ -86,9 +86,14 @@ export class LiveHub {
 
   /** Opens the log, so that changes are recorded, and starts to purge old ones. */
   async start(): Promise<void> {
-    this.#every(purgeMs, async () => await (await this.#openLog()).purge());
+    this.#every(purgeMs, () => this.purge());
     this.#every(recheckMs, () => this.#scopes.recheck());
     await this.#openLog();
+  }
+
+  /** Deletes the changes of the log that are older than they are kept. */
+  async purge(): Promise<void> {
+    await (await this.#openLog()).purge();
   }
 
   /** Opens a stream of rows. Throws a 429 or a 503 before it opens. */

@@ -1,3 +1,4 @@
+import { base64ToBytes, bytesToBase64 } from "../protocol/byte_text.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Sealer } from "../runtime/sealer.ts";
 import type { SqlValue } from "../sql/fragment.ts";
@@ -46,7 +47,7 @@ function cursorContext(resource: string, order: readonly OrderKey[]): string {
 // JSON has no 64-bit integers, no bytes and no infinities: those are tagged.
 function toJson(value: SqlValue): unknown {
   if (typeof value === "bigint") return { int: value.toString() };
-  if (value instanceof Uint8Array) return { bytes: value.toBase64() };
+  if (value instanceof Uint8Array) return { bytes: bytesToBase64(value) };
   if (typeof value === "number" && !Number.isFinite(value)) return { real: String(value) };
   return value;
 }
@@ -55,7 +56,7 @@ function fromJson(value: unknown): SqlValue {
   if (value === null || typeof value === "string" || typeof value === "number") return value;
   if (typeof value === "object" && "int" in value) return BigInt(String(value.int));
   if (typeof value === "object" && "bytes" in value) {
-    return Uint8Array.fromBase64(String(value.bytes));
+    return base64ToBytes(String(value.bytes));
   }
   if (typeof value === "object" && "real" in value) return Number(value.real);
   throw new Error("A sealed cursor holds a value that this version did not write");

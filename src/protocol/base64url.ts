@@ -36,11 +36,6 @@ export function base64urlLength(bytes: number): number {
   return Math.ceil(bytes * 4 / 3);
 }
 
-/** Encodes bytes as base64url without padding. */
-export function encodeBase64url(bytes: Uint8Array): string {
-  return bytes.toBase64({ alphabet: "base64url", omitPadding: true });
-}
-
 /** The letters of base64url, in the order of their values. */
 export const base64urlLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 

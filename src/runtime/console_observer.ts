@@ -1,3 +1,5 @@
+import process from "node:process";
+import { inspect } from "node:util";
 import type { Observation, Observer } from "./observation.ts";
 
 /** Where and how the console observer writes. */
@@ -16,7 +18,7 @@ export interface ConsoleObserverOptions {
  */
 export function consoleObserver(options: ConsoleObserverOptions = {}): Observer {
   const {
-    format = Deno.stderr.isTerminal() ? "text" : "json",
+    format = process.stderr.isTTY ? "text" : "json",
     write = (line: string) => console.error(line),
     now = Date.now,
   } = options;
@@ -124,7 +126,7 @@ function describe(observation: Observation): string {
     default: {
       // An observer must not throw, so an unknown kind is shown as it is.
       const never: never = observation;
-      return Deno.inspect(never, { colors: false });
+      return inspect(never);
     }
   }
 }
@@ -152,7 +154,7 @@ const maxReasons = 5;
 
 /** Stack and causes, or the thrown value where it is no error; never throws. */
 function stackOf(error: unknown): string {
-  return Deno.inspect(error, { colors: false });
+  return inspect(error);
 }
 
 function toJson(observation: Observation, now: number): string {

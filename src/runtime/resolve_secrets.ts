@@ -1,3 +1,4 @@
+import { bytesToBase64 } from "../protocol/byte_text.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** Where a secret is resolved from, and the consequence of having none. */
@@ -50,7 +51,7 @@ export function resolveSecrets(source: SecretSource, runtime: Runtime): readonly
     kind: "notice",
     message: `no ${option} is set: ${source.consequence} (set ${variable})`,
   });
-  return [runtime.random.bytes(32).toBase64()];
+  return [bytesToBase64(runtime.random.bytes(32))];
 }
 
 const minSecretLength = 16;

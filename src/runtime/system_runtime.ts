@@ -1,3 +1,5 @@
+import process from "node:process";
+import { isDeno } from "./host.ts";
 import type { Observer } from "./observation.ts";
 import type { Clock, Random, Runtime } from "./runtime.ts";
 
@@ -34,8 +36,11 @@ function callAfter(delayMs: number, work: () => void): () => void {
   return () => cancel();
 }
 
-/** Undefined also where the process may not read its environment. */
-function environment(name: string): string | undefined {
+/**
+ * A variable of the environment of the process; undefined also where the process may not read it.
+ */
+export function environment(name: string): string | undefined {
+  if (!isDeno) return process.env[name];
   return Deno.permissions.querySync({ name: "env", variable: name }).state === "granted"
     ? Deno.env.get(name)
     : undefined;

@@ -1,3 +1,4 @@
+import { bytesToHex } from "../protocol/byte_text.ts";
 import type { Clock, Random } from "./runtime.ts";
 
 /** A UUID of version 7 (RFC 9562, 5.7): ordered by its millisecond, unpredictable after that. */
@@ -9,7 +10,7 @@ export function uuidV7(clock: Clock, random: Random): string {
   view.setUint32(2, now % 2 ** 32);
   view.setUint8(6, 0x70 | (view.getUint8(6) & 0x0f));
   view.setUint8(8, 0x80 | (view.getUint8(8) & 0x3f));
-  const hex = bytes.toHex();
+  const hex = bytesToHex(bytes);
   return [
     hex.slice(0, 8),
     hex.slice(8, 12),

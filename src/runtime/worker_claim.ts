@@ -1,3 +1,5 @@
+import process from "node:process";
+import { isDeno } from "./host.ts";
 import type { Clock } from "./runtime.ts";
 
 /**
@@ -20,7 +22,7 @@ export interface WorkerClaim {
 export async function claimWorker(clock: Clock): Promise<WorkerClaim> {
   const locks = webLocks();
   if (locks === null) return { isAlone: true, release() {} };
-  const program = `@svc/resource-api ${Deno.mainModule} `;
+  const program = `@svc/resource-api ${isDeno ? Deno.mainModule : process.argv[1]} `;
   const name = program + performance.timeOrigin;
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();

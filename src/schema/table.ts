@@ -20,14 +20,10 @@ import {
   type TableInfo,
 } from "./table_info.ts";
 
-/** A column of a table made by {@link table}; `Key` is its property. */
-export interface Column<T, NotNull extends boolean, Key extends string> extends ColumnLike<T> {
+/** A column of the table `Of`, made by {@link table}; its values are of type `T`, or NULL. */
+export interface Column<T, Of extends string> extends ColumnLike<T, Of> {
   /** Exists for the compiler only. */
-  readonly _: { readonly data: T; readonly notNull: NotNull; readonly key: Key };
-  /** Read it by {@link columnInfoOf}. */
-  readonly [columnInfoKey]: ColumnInfo;
-  /** Read it by {@link tableInfoOf}. */
-  readonly [tableInfoKey]: TableInfo;
+  readonly _: { readonly data: T; readonly tableName: Of };
 }
 
 /** The columns in the declaration of a table, by property. */
@@ -36,49 +32,39 @@ export type ColumnBuilders = Readonly<
 >;
 
 /** The row type of a declared table. */
-export type SelectRow<C extends ColumnBuilders> = { [Key in keyof C]: SelectValue<C[Key]["_"]> };
+export type SelectRow<C extends ColumnBuilders> =
+  // An intersection, so that editors show the members and not the name of the type.
+  & {
+    [Key in keyof C]: C[Key]["_"]["notNull"] extends true ? C[Key]["_"]["data"]
+      : C[Key]["_"]["data"] | null;
+  }
+  & unknown;
 
 /**
  * The type of a new row of a declared table: nullable columns and those with a default may be
  * omitted.
  */
 export type InsertRow<C extends ColumnBuilders> =
-  & { [Key in keyof C as IsOptional<C[Key]["_"]> extends true ? never : Key]: C[Key]["_"]["data"] }
   & {
-    [Key in keyof C as IsOptional<C[Key]["_"]> extends true ? Key : never]?:
-      | SelectValue<C[Key]["_"]>
+    [Key in keyof C as C[Key]["_"] extends { notNull: true; hasDefault: false } ? Key : never]:
+      C[Key]["_"]["data"];
+  }
+  & {
+    [Key in keyof C as C[Key]["_"] extends { notNull: true; hasDefault: false } ? never : Key]?:
+      | SelectRow<C>[Key]
       | undefined;
-  };
+  } extends infer Row ? { [Key in keyof Row]: Row[Key] } : never;
 
-/** The value types of a column in the declaration of a table. */
-export interface ColumnTypes {
-  /** The type of a value. */
-  readonly data: unknown;
-  /** Whether it is never null. */
-  readonly notNull: boolean;
-  /** Whether it may be omitted. */
-  readonly hasDefault: boolean;
-}
-
-/** The type of a value read from a column in the declaration of a table. */
-export type SelectValue<T extends ColumnTypes> = T["notNull"] extends true ? T["data"]
-  : T["data"] | null;
-
-/** Whether a new row of a declared table may omit a column's value. */
-export type IsOptional<T extends ColumnTypes> = T["notNull"] extends false ? true
-  : T["hasDefault"];
-
-/** A declared table: its columns as properties, and the types of its rows. */
-export type Table<C extends ColumnBuilders> =
-  & TableLike<SelectRow<C>, InsertRow<C>>
-  & { readonly [tableInfoKey]: TableInfo }
-  & {
-    readonly [Key in keyof C & string]: Column<C[Key]["_"]["data"], C[Key]["_"]["notNull"], Key>;
-  };
+/**
+ * A declared table: its columns as properties, and the types of its rows and of its new rows.
+ */
+export type Table<Name extends string, Row, NewRow> =
+  & TableLike<Row, NewRow, Name>
+  & { readonly [Key in keyof Row & string]: Column<Exclude<Row[Key], null>, Name> };
 
 /**
  * Declares a table that works unchanged on every engine. The result has no members but the columns,
- * so that a column may have any name except `$inferSelect` and `$inferInsert`. Throws an Error for
+ * so that a column may have any name except `$inferName`, `$inferSelect` and `$inferInsert`. Throws an Error for
  * a declaration that cannot be served.
  *
  * @example
@@ -92,8 +78,33 @@ export type Table<C extends ColumnBuilders> =
  * });
  * type Note = typeof notes.$inferSelect; // { id: number; ownerId: string; status: "draft" | … }
  * ```
+ *
+ * @example Every kind of column
+ * ```ts
+ * import {
+ *   bigint, boolean, bytes, date, decimal, integer, json, real, table, text, timestamp, uuid,
+ * } from "@svc/resource-api";
+ *
+ * const invoices = table("invoices", {
+ *   id: uuid().primaryKey().default(() => crypto.randomUUID()),
+ *   number: integer().notNull().unique(),
+ *   ledgerEntry: bigint().as("ledger_entry"), // "9007199254740993"
+ *   customer: text({ maxLength: 200 }).notNull(),
+ *   total: decimal({ precision: 12, scale: 2 }).notNull(), // "19.90"
+ *   discount: real(),
+ *   isPaid: boolean().notNull().default(false),
+ *   dueOn: date().as("due_on"), // "2026-12-01"
+ *   sentAt: timestamp().as("sent_at"), // "2026-11-01T09:30:00Z"
+ *   tags: json<string[]>(),
+ *   scan: bytes(), // base64
+ * });
+ * type NewInvoice = typeof invoices.$inferInsert; // { number: number; customer: string; … }
+ * ```
  */
-export function table<C extends ColumnBuilders>(name: string, columns: C): Table<C> {
+export function table<Name extends string, C extends ColumnBuilders>(
+  name: Name,
+  columns: C,
+): Table<Name, SelectRow<C>, InsertRow<C>> {
   const info = describeTable(name, columns);
   // No prototype: a column may be called `constructor` or `toString`.
   const result: Record<string | symbol, unknown> = Object.create(null);
@@ -102,7 +113,7 @@ export function table<C extends ColumnBuilders>(name: string, columns: C): Table
     result[column.name] = Object.freeze({ [columnInfoKey]: column, [tableInfoKey]: info });
   }
   // The compiler cannot follow the loop, and the phantom members never exist.
-  return Object.freeze(result) as unknown as Table<C>;
+  return Object.freeze(result) as unknown as Table<Name, SelectRow<C>, InsertRow<C>>;
 }
 
 function describeTable(name: string, columns: ColumnBuilders): TableInfo {
@@ -193,7 +204,7 @@ function resolveReference(source: string, target: () => ColumnLike<unknown>): Co
 function requireNames(table: string, columns: readonly ColumnInfo[]): void {
   const dbNames = new Set<string>();
   for (const { name, dbName } of columns) {
-    if (name === "$inferSelect" || name === "$inferInsert") {
+    if (/^\$infer(Name|Select|Insert)$/.test(name)) {
       throw new Error(`Cannot declare ${table}.${name}: the name is reserved`);
     }
     // SQLite ignores the case of names, so names that differ only in case would not be portable.

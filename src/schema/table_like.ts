@@ -10,21 +10,34 @@ export const tableInfoKey: unique symbol = Symbol.for("@svc/resource-api:table")
 export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column");
 
 /**
- * Anything like a column whose values are of type `T`, also of another library with the same `_`.
+ * The name of a table that the compiler does not know: what is of such a table is accepted for each,
+ * as a column of an introspected table is, and compared with the table when the service starts.
  */
-export interface ColumnLike<T> {
+// Any, because only it is assignable to every name and from every name.
+// deno-lint-ignore no-explicit-any
+export type AnyTable = any;
+
+/**
+ * Anything like a column whose values are of type `T`, also of another library with the same `_`.
+ * `Of` is the name of its table, so that the compiler refuses it where a column of another table is
+ * expected.
+ */
+export interface ColumnLike<T, Of = AnyTable> {
   /** Exists for the compiler only. */
-  readonly _: { readonly data: T };
+  readonly _: { readonly data: T; readonly tableName?: Of };
 }
 
 /**
- * Anything like a table whose rows are of type `Select` and whose new rows are of type `Insert`.
+ * Anything like a table whose rows are of type `Select` and whose new rows are of type `Insert`;
+ * `Name` is its name, where the compiler knows it.
  */
-export interface TableLike<Select, Insert> {
+export interface TableLike<Select, Insert, Name = AnyTable> {
   /** The type of a row; exists for the compiler only. */
   readonly $inferSelect: Select;
   /** The type of a new row; exists for the compiler only. */
   readonly $inferInsert: Insert;
+  /** The name; exists for the compiler only. */
+  readonly $inferName?: Name;
 }
 
 /** The description that anything like a table carries, or like a column of it. */

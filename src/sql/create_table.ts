@@ -1,3 +1,4 @@
+import { bytesToHex } from "../protocol/byte_text.ts";
 import type { ColumnInfo, ForeignKey, TableInfo } from "../schema/table_info.ts";
 import type { Dialect } from "./dialect.ts";
 import { quoteIdentifier, type SqlValue, type Statement } from "./fragment.ts";
@@ -78,7 +79,7 @@ function names(columns: readonly string[]): string {
 function literal(value: SqlValue, dialect: Dialect): string {
   if (value === null) return "NULL";
   if (value instanceof Uint8Array) {
-    return dialect.engine === "postgres" ? `'\\x${value.toHex()}'` : `X'${value.toHex()}'`;
+    return dialect.engine === "postgres" ? `'\\x${bytesToHex(value)}'` : `X'${bytesToHex(value)}'`;
   }
   return typeof value === "string" ? `'${value.replaceAll("'", "''")}'` : String(value);
 }

@@ -36,6 +36,12 @@ export interface Dialect {
    */
   decode(value: SqlValue, column: ColumnInfo, misfit: (column: ColumnInfo) => void): unknown;
   /**
+   * A value from the driver that belongs to no column → a number, a text or base64, the same on
+   * every engine. `type` is the engine's number of its type, null where it has none. Undefined where
+   * the engines have different forms.
+   */
+  decodePlain(value: SqlValue, type: number | null): unknown;
+  /**
    * Whether {@link encode} gives the stored value back: not for a moment in another format than
    * that of its column, nor for the JSON null.
    */

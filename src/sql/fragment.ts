@@ -1,17 +1,21 @@
+import { bytesToBase64 } from "../protocol/byte_text.ts";
 /** A value in a fragment of SQL, as database drivers take and give it. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
-/** Distinguishes a fragment of SQL from a value. */
-export const fragmentBrand: unique symbol = Symbol("fragment");
-
 /** A fragment of SQL whose values are apart from its text: no value is ever part of the text. */
-export interface Fragment {
-  /** Marks a fragment. */
-  readonly [fragmentBrand]: true;
+export class Fragment {
+  /** Exists for the compiler only, which takes no other object for a fragment. */
+  declare private readonly isFragment: true;
   /** One more than `values`: the values are bound between them. */
   readonly texts: readonly string[];
   /** What is bound between the texts. */
   readonly values: readonly SqlValue[];
+
+  /** {@link sql} makes fragments; what is in the texts here is SQL as it stands. */
+  constructor(texts: readonly string[], values: readonly SqlValue[]) {
+    this.texts = texts;
+    this.values = values;
+  }
 }
 
 /** A whole SQL statement for one engine, made from a fragment. */
@@ -20,9 +24,15 @@ export interface Statement {
   readonly text: string;
   /** What is bound at the placeholders, in their order. */
   readonly values: readonly SqlValue[];
+  /** Whether the result has the names and types of its columns. */
+  readonly describe?: boolean;
 }
 
-/** The template tag for fragments of SQL, which nest; everything else is a bound value. */
+/**
+ * The template tag for fragments of SQL, which nest; everything else is a bound value, as the driver
+ * takes it. Custom operators are made of fragments. A whole statement is a template of `db.sql`,
+ * which knows tables, columns and kinds, and takes fragments as parts.
+ */
 export function sql(
   strings: readonly string[],
   ...parts: readonly (Fragment | SqlValue)[]
@@ -33,7 +43,7 @@ export function sql(
   let text = strings[0] ?? "";
   for (let index = 0; index < parts.length; index++) {
     const part = parts[index] ?? null;
-    if (isFragment(part)) {
+    if (part instanceof Fragment) {
       text += part.texts[0] ?? "";
       for (let i = 0; i < part.values.length; i++) {
         values.push(part.values[i] ?? null);
@@ -48,12 +58,12 @@ export function sql(
     text += strings[index + 1] ?? "";
   }
   texts.push(text);
-  return { [fragmentBrand]: true, texts, values };
+  return new Fragment(texts, values);
 }
 
 /** A fragment of SQL text that is a constant of this project: never input. */
 export function rawSql(text: string): Fragment {
-  return { [fragmentBrand]: true, texts: [text], values: [] };
+  return new Fragment([text], []);
 }
 
 /** A fragment of SQL with a quoted name; both engines use the double quotes of the standard. */
@@ -89,7 +99,7 @@ export function join(fragments: readonly Fragment[], separator: string): Fragmen
       texts.push(fragment.texts[i + 1] ?? "");
     }
   });
-  return { [fragmentBrand]: true, texts, values };
+  return new Fragment(texts, values);
 }
 
 /** Turns a fragment of SQL into a statement, whose text has placeholders. */
@@ -121,10 +131,6 @@ export function bindable(value: unknown): SqlValue {
  * numbers that JSON lacks by name.
  */
 export function asStored(value: SqlValue): unknown {
-  if (value instanceof Uint8Array) return value.toBase64();
+  if (value instanceof Uint8Array) return bytesToBase64(value);
   return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
-}
-
-function isFragment(part: Fragment | SqlValue): part is Fragment {
-  return typeof part === "object" && part !== null && fragmentBrand in part;
 }

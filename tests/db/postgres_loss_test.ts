@@ -174,7 +174,7 @@ function fakeConnection(): FakeConnection {
     drop: () => lost = true,
     run: (text) =>
       new Promise((resolve) => {
-        const answer = () => resolve({ rows: [], command: text, count: 0 });
+        const answer = () => resolve({ rows: [], command: text, count: 0, columns: [] });
         if (silent) open.set(text, answer);
         else answer();
       }),

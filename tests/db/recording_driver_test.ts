@@ -145,6 +145,25 @@ for (const engine of engines.filter(({ name }) => name === "postgres" || name ==
   );
 }
 
+testOnEngines("a write that begins with a comment was not recorded", async (engine) => {
+  const db = await engine.open();
+  await db.createTables([notes]);
+  const { driver } = await recording(db, "service");
+  const log = await openLog(db, [notes], { mode: "service" });
+  const insert = "INSERT INTO notes (id, the_title) VALUES";
+  const texts = [
+    `-- by hand\n${insert} (1, 'a')`,
+    `/* by\n * hand */ ${insert} (2, 'a')`,
+    `\n -- twice\n /* so */ ${insert} (3, 'a')`,
+  ];
+  for (const text of texts) {
+    const changes = await changesOf(log, () => driver.query({ text, values: [] }));
+    assertEquals(changes.length, 1, text);
+  }
+  await log.close();
+  await db.close();
+});
+
 testOnEngines("a table that triggers record is not recorded twice", async (engine) => {
   const db = await engine.open();
   await db.createTables([notes]);

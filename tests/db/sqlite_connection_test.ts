@@ -52,6 +52,7 @@ function fakeHandle(
   const statement: SqliteStatement = {
     readOnly,
     returnsRows: true,
+    columnNames: () => [],
     run: () => 0,
     all: (_, exact) => all(exact),
   };

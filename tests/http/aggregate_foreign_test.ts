@@ -1,14 +1,7 @@
 import { assertEquals } from "@std/assert";
-import {
-  createApp,
-  decimal,
-  integer,
-  type Observation,
-  real,
-  resource,
-  table,
-  type TableInfo,
-} from "../../mod.ts";
+import { createApp, decimal, integer, real, resource, table } from "../../mod.ts";
+import type { Observation } from "../../exports/runtime.ts";
+import type { TableInfo } from "../../exports/schema.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { type Engine, engines, everyEngine } from "../support/engines.ts";
 import { runScript } from "../support/scratch.ts";

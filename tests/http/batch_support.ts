@@ -1,7 +1,6 @@
 import {
   all,
   type Database,
-  type Driver,
   integer,
   resource,
   type ResourceOptions,
@@ -9,6 +8,7 @@ import {
   text,
   timestamp,
 } from "../../mod.ts";
+import type { Driver } from "../../exports/driver.ts";
 import type { Engine } from "../support/engines.ts";
 import { type Service, withService } from "../support/http.ts";
 

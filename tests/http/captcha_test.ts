@@ -1,16 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import {
-  all,
-  type AppConfig,
-  type CaptchaQuestion,
-  type CaptchaVerifier,
-  integer,
-  type ProtectionOptions,
-  resource,
-  table,
-  text,
-  turnstile,
-} from "../../mod.ts";
+import { all, type AppConfig, integer, resource, table, text } from "../../mod.ts";
+import { type CaptchaQuestion, type CaptchaVerifier, turnstile } from "../../exports/captcha.ts";
+import type { ProtectionOptions } from "../../exports/options.ts";
 import { startVendor } from "../guard/vendor.ts";
 import { engines } from "../support/engines.ts";
 import { type Service, withService } from "../support/http.ts";

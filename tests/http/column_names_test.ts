@@ -3,12 +3,12 @@ import {
   all,
   createApp,
   type Database,
-  type Observation,
   resource,
   type ResourceDefinition,
   type ResourceOptions,
-  type TableInfo,
 } from "../../mod.ts";
+import type { Observation } from "../../exports/runtime.ts";
+import type { TableInfo } from "../../exports/schema.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { quoteIdentifier as quoted } from "../../src/sql/fragment.ts";
 import { type EventStream, openEventStream } from "../support/event_stream.ts";

@@ -4,11 +4,11 @@ import {
   type Database,
   DatabaseError,
   integer,
-  type Observation,
   resource,
   table,
   text,
 } from "../../mod.ts";
+import type { Observation } from "../../exports/runtime.ts";
 import { ResponseAborted } from "../../src/problem/response_aborted.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { testOnEngines } from "../support/http.ts";

@@ -7,9 +7,9 @@ import {
   resource,
   type ResourceOptions,
   rsql,
-  sql,
-  type TableInfo,
 } from "../../mod.ts";
+import { sql } from "../../exports/sql.ts";
+import type { TableInfo } from "../../exports/schema.ts";
 import { equalOperator } from "../../src/filter/operators/value_operators.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { toStatement } from "../../src/sql/fragment.ts";

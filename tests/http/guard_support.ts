@@ -1,20 +1,20 @@
+import type { AbuseProtectionOptions } from "../../exports/options.ts";
 import {
-  type AbuseProtectionOptions,
   all,
   type App,
   type AppConfig,
   createApp,
   type Database,
   integer,
-  type Observation,
   openDatabase,
   resource,
   type ResourceOptions,
   table,
   text,
 } from "../../mod.ts";
+import type { Observation } from "../../exports/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { solve } from "../../src/client/solve.ts";
+import { solve } from "../../exports/proof_of_work.ts";
 import { powHeaders } from "../../src/protocol/pow_protocol.ts";
 
 export const notes = table("notes", {

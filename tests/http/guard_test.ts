@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { z } from "zod";
-import { Problem, procedure, type TrustQuestion } from "../../mod.ts";
+import { Problem, procedure } from "../../mod.ts";
+import type { TrustQuestion } from "../../exports/options.ts";
 import { testOnEngines, withService } from "../support/http.ts";
 import { budget, solved, statusCounts, withGuard } from "./guard_support.ts";
 import { ada, counts, everyTable, musicResources } from "./nested_support.ts";

@@ -1,11 +1,7 @@
 import { assertEquals } from "@std/assert";
-import {
-  type AbuseProtectionOptions,
-  type KeyValue,
-  resource,
-  type ResourceOptions,
-  type TrustQuestion,
-} from "../../mod.ts";
+import type { AbuseProtectionOptions, TrustQuestion } from "../../exports/options.ts";
+import type { KeyValue } from "../../exports/kv.ts";
+import { resource, type ResourceOptions } from "../../mod.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { type Engine, engines } from "../support/engines.ts";

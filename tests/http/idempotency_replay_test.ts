@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { all, none, procedure, resource, type StandardSchema, table, text } from "../../mod.ts";
+import { all, none, procedure, resource, table, text } from "../../mod.ts";
+import type { StandardSchema } from "../../exports/options.ts";
 import { type Answer, type Service, testOnEngines, withService } from "../support/http.ts";
 
 const notes = table("i_docs", {

@@ -2,22 +2,21 @@ import { assert, assertEquals } from "@std/assert";
 import {
   all,
   type AppConfig,
-  type Driver,
   eq,
   integer,
-  type KeyValue,
   Problem,
   procedure,
   resource,
   type ResourceOptions,
-  type StandardSchema,
-  StoreError,
   table,
   text,
   timestamp,
   uuid,
 } from "../../mod.ts";
-import { solve } from "../../src/client/solve.ts";
+import type { Driver } from "../../exports/driver.ts";
+import { type KeyValue, StoreError } from "../../exports/kv.ts";
+import type { StandardSchema } from "../../exports/options.ts";
+import { solve } from "../../exports/proof_of_work.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { type Engine, engines } from "../support/engines.ts";

@@ -5,12 +5,12 @@ import {
   integer,
   resource,
   type ResourceDefinition,
-  type ScopeFunction,
-  type Statement,
   table,
   text,
   timestamp,
 } from "../../mod.ts";
+import type { ScopeFunction } from "../../exports/options.ts";
+import type { Statement } from "../../exports/sql.ts";
 import type { Engine } from "../support/engines.ts";
 import { hiddenMark, insertRows, type Service, withService } from "../support/http.ts";
 

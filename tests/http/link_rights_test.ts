@@ -1,15 +1,6 @@
 import { assertEquals } from "@std/assert";
-import {
-  all,
-  eq,
-  integer,
-  none,
-  resource,
-  rsql,
-  type ScopeFunction,
-  table,
-  text,
-} from "../../mod.ts";
+import { all, eq, integer, none, resource, rsql, table, text } from "../../mod.ts";
+import type { ScopeFunction } from "../../exports/options.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
 import { albumTags, tracks, watchStatements, withShop } from "./include_support.ts";
 

@@ -6,10 +6,10 @@ import {
   resource,
   type ResourceOptions,
   table,
-  type TableLike,
   text,
   timestamp,
 } from "../../mod.ts";
+import type { TableLike } from "../../exports/schema.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
 import type { Engine } from "../support/engines.ts";
 import { hiddenMark, type Service, withService } from "../support/http.ts";

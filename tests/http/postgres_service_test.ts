@@ -4,12 +4,12 @@ import {
   createApp,
   type Database,
   integer,
-  type Observation,
   openDatabase,
   resource,
   table,
   text,
 } from "../../mod.ts";
+import type { Observation } from "../../exports/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { postgresProxy } from "../db/postgres_proxy.ts";
 import { createScratchDatabase } from "../support/engines.ts";

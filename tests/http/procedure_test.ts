@@ -9,11 +9,10 @@ import {
   type Procedure,
   procedure,
   resource,
-  type SchemaResult,
-  type StandardSchema,
   table,
   text,
 } from "../../mod.ts";
+import type { SchemaResult, StandardSchema } from "../../exports/options.ts";
 import { type Engine, engines } from "../support/engines.ts";
 import {
   hiddenMark,

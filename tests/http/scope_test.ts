@@ -1,17 +1,7 @@
 import { assertEquals } from "@std/assert";
-import {
-  all,
-  eq,
-  integer,
-  ne,
-  none,
-  resource,
-  rsql,
-  type ScopeFunction,
-  type ScopeOptions,
-  table,
-  text,
-} from "../../mod.ts";
+import { all, eq, integer, ne, none, resource, rsql, table, text } from "../../mod.ts";
+import type { ScopeFunction } from "../../exports/options.ts";
+import type { ScopeOptions } from "../../exports/options.ts";
 import {
   insertRows,
   type Service,

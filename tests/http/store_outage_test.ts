@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { all, integer, resource, table, text } from "../../mod.ts";
 import { afterPendingIo } from "../../src/runtime/event_loop.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { solve } from "../../src/client/solve.ts";
+import { solve } from "../../exports/proof_of_work.ts";
 import { handClock } from "../db/hand_clock.ts";
 import { startDenokv } from "../support/denokv.ts";
 import { engines } from "../support/engines.ts";

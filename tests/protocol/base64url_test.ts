@@ -3,8 +3,8 @@ import {
   base64urlLength,
   base64urlLetters,
   decodeBase64url,
-  encodeBase64url,
 } from "../../src/protocol/base64url.ts";
+import { encodeBase64url } from "../../src/protocol/byte_text.ts";
 
 Deno.test("base64url decodes what it encoded, for every length", () => {
   for (let length = 0; length < 60; length++) {

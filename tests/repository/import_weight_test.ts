@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { moduleGraph, packageName } from "./module_graph.ts";
+import { exportedFiles, moduleGraph, type ModuleImports, packageName } from "./module_graph.ts";
 
 /** Parts with their own subpath, so that only programs that import it load them. */
 const heavy: readonly string[] = [
@@ -8,19 +8,39 @@ const heavy: readonly string[] = [
   "@electric-sql/pglite",
   "stripe",
   "@opensearch-project/opensearch",
-  "node:sqlite",
 ];
 
-Deno.test("importing mod.ts loads no driver, no payment client, no search client", async () => {
-  const graph = await moduleGraph();
-  const loaded = new Set<string>();
-  const waiting = ["mod.ts"];
+const graph = await moduleGraph();
+/** The front page, and the rooms with seams and types. */
+const light = exportedFiles.filter((file) => file === "mod.ts" || file.startsWith("exports/"));
+
+Deno.test("importing mod.ts loads no driver, no payment client, no search client", () => {
+  // Deno downloads the packages of every literal import, also of those in a call.
+  const loaded = light.flatMap((file) => [...packagesOf(file, ({ files }) => files)]);
+  assertEquals(heavy.filter((name) => loaded.includes(name)), []);
+});
+
+Deno.test("importing mod.ts does not load the SQLite of the host", () => {
+  const atOnce = ({ files, later }: ModuleImports) => files.filter((path) => !later.includes(path));
+  const loaded = light.flatMap((file) => [...packagesOf(file, atOnce)]);
+  assertEquals(loaded.includes("node:crypto"), true, "packages are found");
+  assertEquals(loaded.includes("node:sqlite"), false);
+});
+
+/** What a file imports from outside the project, directly and through the files that it imports. */
+function packagesOf(
+  start: string,
+  filesOf: (imports: ModuleImports) => readonly string[],
+): ReadonlySet<string> {
+  const seen = new Set<string>();
+  const packages = new Set<string>();
+  const waiting = [start];
   for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
     const imports = graph.get(file);
-    if (loaded.has(file) || imports === undefined) continue;
-    loaded.add(file);
-    waiting.push(...imports.files);
-    for (const specifier of imports.packages) loaded.add(packageName(specifier) ?? specifier);
+    if (seen.has(file) || imports === undefined) continue;
+    seen.add(file);
+    waiting.push(...filesOf(imports));
+    for (const specifier of imports.packages) packages.add(packageName(specifier) ?? specifier);
   }
-  assertEquals(heavy.filter((name) => loaded.has(name)), []);
-});
+  return packages;
+}

@@ -3,6 +3,8 @@
 /** A module's imports: files of the project by path, everything else by its specifier. */
 export interface ModuleImports {
   readonly files: readonly string[];
+  /** Those of the files that are imported by a call, when it is reached. */
+  readonly later: readonly string[];
   /** `npm:postgres@^3.4.9`, `node:crypto`. */
   readonly packages: readonly string[];
 }
@@ -81,6 +83,7 @@ interface InfoModule {
   readonly error?: string;
   readonly dependencies?: readonly {
     readonly specifier: string;
+    readonly isDynamic?: boolean;
     readonly code?: { readonly specifier?: string };
     readonly type?: { readonly specifier?: string };
   }[];
@@ -88,13 +91,16 @@ interface InfoModule {
 
 function imports(module: InfoModule): ModuleImports {
   const files = new Set<string>();
+  const later = new Set<string>();
   const packages = new Set<string>();
-  for (const { specifier, code, type } of module.dependencies ?? []) {
+  for (const { specifier, isDynamic = false, code, type } of module.dependencies ?? []) {
     const target = code?.specifier ?? type?.specifier ?? specifier;
-    if (isOwn(target) && !isStandIn(target)) files.add(ownPath(target));
-    else packages.add(isStandIn(target) ? specifier : target);
+    if (isOwn(target) && !isStandIn(target)) {
+      files.add(ownPath(target));
+      if (isDynamic) later.add(ownPath(target));
+    } else packages.add(isStandIn(target) ? specifier : target);
   }
-  return { files: [...files], packages: [...packages] };
+  return { files: [...files], later: [...later], packages: [...packages] };
 }
 
 function pathsInLiterals(file: string): string[] {

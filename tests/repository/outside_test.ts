@@ -1,31 +1,151 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { runChild } from "../serve/child_process.ts";
+import { createScratchDatabase } from "../support/engines.ts";
+import { testPostgres, testUnless } from "../support/skip.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { root } from "./module_graph.ts";
 
-Deno.test("a program outside the repository imports the package as the README says", async () => {
-  await using folder = await scratchFolder();
-  const readme = Deno.readTextFileSync(`${root}README.md`);
-  const [, configuration = ""] = /^```json\n(.*"@svc\/resource-api".*)\n```$/m.exec(readme) ?? [];
-  await Deno.writeTextFile(
-    `${folder.path}/deno.json`,
-    configuration.replace("../resource-api/", root),
-  );
-  // The versions that are there already: a test asks no registry for newer ones.
-  await Deno.copyFile(`${root}deno.lock`, `${folder.path}/deno.lock`);
-  await Deno.writeTextFile(
-    `${folder.path}/main.ts`,
-    `
+const readme = Deno.readTextFileSync(`${root}README.md`);
+const [, configuration = ""] = /^```json\n(.*?"@svc\/resource-api".*?)^```$/ms.exec(readme) ?? [];
+const [, example = ""] = /^## In your own code\n+```ts\n(.*?)^```$/ms.exec(readme) ?? [];
+const postgres = testPostgres();
+
+/** Answers one request with the rows of a table, over the driver of the first line. */
+function program(openDatabaseLines: string): string {
+  return `
     import { createApp, integer, openDatabase, resource, table } from "@svc/resource-api";
-    const notes = table("notes", { id: integer().primaryKey() });
-    const db = await openDatabase("sqlite::memory:");
-    await db.createTables([notes]);
-    const resources = [resource(notes, { id: notes.id, auth: { public: true } })];
+    ${openDatabaseLines}
+    const things = table("leftovers", { id: integer().primaryKey() });
+    await db.createTables([things]);
+    const resources = [resource(things, { id: things.id, auth: { public: true } })];
     const app = await createApp({ db, resources, secret: "sixteen or more characters" });
-    console.log((await app.fetch(new Request("http://localhost/api/notes"))).status);
+    const answer = await app.fetch(new Request("http://localhost/api/leftovers"));
+    console.log(answer.status, (await answer.json()).items);
     await app.close();
-  `,
+  `;
+}
+
+const byUrl = program(`const db = await openDatabase("sqlite::memory:");`);
+const byDriver = program(`
+  import { openNodeSqlite } from "@svc/resource-api/node-sqlite";
+  const db = await openDatabase(await openNodeSqlite(":memory:"));
+`);
+const byPostgres = program(`
+  import { openPostgres } from "@svc/resource-api/postgres";
+  const db = await openDatabase(await openPostgres(Deno.args[0] ?? ""));
+`);
+
+Deno.test("deno check and deno test failed with the deno.json that the README shows", async () => {
+  await using project = await readmeProject({ "main.ts": example });
+  await Deno.writeTextFile(
+    `${project.path}/main_test.ts`,
+    `Deno.test("it starts", async () => void (await import("./main.ts")));`,
   );
-  const { stdout, stderr } = await runChild(["main.ts"], { cwd: folder.path });
-  assertEquals(stdout, "200\n", stderr);
+  await deno(project.path, ["check", "main.ts", "main_test.ts"]);
+  assertMatch(await deno(project.path, ["test", "-A"]), /1 passed/);
+  const { stdout, stderr } = await runChild(["main.ts"], { cwd: project.path });
+  assertMatch(stdout, /^201 .*\n\{ data: \{ published: 1 \} \}\n$/, stderr);
 });
+
+Deno.test("a bundled program did not find the drivers", async () => {
+  await using project = await readmeProject({ "url.ts": byUrl, "driver.ts": byDriver });
+  await using elsewhere = await scratchFolder();
+  for (const name of ["url", "driver"]) {
+    const bundle = `${elsewhere.path}/${name}.js`;
+    await deno(project.path, ["bundle", "-q", `${name}.ts`, "-o", bundle]);
+    const { stdout, stderr } = await runChild([bundle], { cwd: elsewhere.path });
+    assertEquals(stdout, "200 []\n", stderr);
+  }
+});
+
+testUnless(
+  "missing" in postgres ? postgres.missing : null,
+  "a bundled program did not find the driver of Postgres",
+  async () => {
+    if ("missing" in postgres) return;
+    const { url, drop } = await createScratchDatabase(postgres.url);
+    await using _database = { [Symbol.asyncDispose]: drop };
+    const unmentioned = program(`const db = await openDatabase(Deno.args[0] ?? "");`);
+    await using project = await readmeProject({ "driver.ts": byPostgres, "url.ts": unmentioned });
+    await using elsewhere = await scratchFolder();
+    const bundle = async (name: string) => {
+      await deno(project.path, [
+        "bundle",
+        "-q",
+        `${name}.ts`,
+        "-o",
+        `${elsewhere.path}/${name}.js`,
+      ]);
+      return await runChild([`${elsewhere.path}/${name}.js`, url], { cwd: elsewhere.path });
+    };
+    const { stdout, stderr } = await bundle("driver");
+    assertEquals(stdout, "200 []\n", stderr);
+    // A URL alone names the driver at run time only; the message says what to write.
+    assert((await bundle("url")).stderr.includes("call openDatabase(await openPostgres(…))"));
+  },
+);
+
+const registry = await registryReachable();
+
+testUnless(
+  registry,
+  "a program finds the drivers that it imports offline, and with a frozen lock",
+  async () => {
+    await using project = await readmeProject({ "main.ts": byPostgres, "sqlite.ts": byDriver });
+    await using cache = await scratchFolder();
+    const env = { DENO_DIR: cache.path };
+    await deno(project.path, ["cache", "main.ts", "sqlite.ts"], env);
+    const args = ["--cached-only", "--frozen", "sqlite.ts"];
+    const { stdout, stderr } = await runChild(args, { cwd: project.path, env });
+    assertEquals(stdout, "200 []\n", stderr);
+    // Nothing listens there: the driver was found, and the database was not.
+    const unreachable = ["--cached-only", "--frozen", "main.ts", "postgres://127.0.0.1:1/none"];
+    const refused = await runChild(unreachable, { cwd: project.path, env });
+    assertMatch(refused.stderr, /The database answered: unavailable/);
+  },
+);
+
+/** A folder beside this package with the project of a user, as the README describes it. */
+async function readmeProject(
+  files: Readonly<Record<string, string>>,
+): Promise<AsyncDisposable & { readonly path: string }> {
+  const folder = await scratchFolder();
+  await Deno.symlink(root, `${folder.path}/resource-api`);
+  const path = `${folder.path}/project`;
+  await Deno.mkdir(path);
+  await Deno.writeTextFile(`${path}/deno.json`, configuration);
+  // The versions that are there already: a test asks no registry for newer ones.
+  await Deno.copyFile(`${root}deno.lock`, `${path}/deno.lock`);
+  for (const [name, text] of Object.entries(files)) {
+    await Deno.writeTextFile(`${path}/${name}`, text);
+  }
+  return { path, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
+}
+
+/** Runs a command of Deno that has to succeed, and gives all that it printed. */
+async function deno(
+  cwd: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<string> {
+  const command = new Deno.Command(Deno.execPath(), {
+    args: [...args],
+    cwd,
+    env: { NO_COLOR: "1", ...env },
+  });
+  const { success, stdout, stderr } = await command.output();
+  const printed = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  assert(success, `deno ${args.join(" ")}: ${printed}`);
+  return printed;
+}
+
+/** Null, or why a new cache cannot be filled here. */
+async function registryReachable(): Promise<string | null> {
+  await using cache = await scratchFolder();
+  const command = new Deno.Command(Deno.execPath(), {
+    args: ["cache", "-q", "--no-lock", "--no-config", "npm:postgres@3.4.9"],
+    env: { DENO_DIR: cache.path },
+    stderr: "null",
+  });
+  return (await command.output()).success ? null : "npm packages cannot be downloaded here";
+}

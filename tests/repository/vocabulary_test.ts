@@ -10,7 +10,14 @@ const sources = [...folders.flatMap(sourceFiles), "mod.ts", "cli.ts"]
 const parts = sources.map((file) =>
   [file, sourceParts(file, Deno.readTextFileSync(root + file))] as const
 );
-const documents = ["README.md", "CHANGELOG.md", ...markdownFiles("docs"), ...markdownFiles("tests")]
+const documents = [
+  "README.md",
+  "CHANGELOG.md",
+  "CONTRIBUTING.md",
+  "SECURITY.md",
+  ...markdownFiles("docs"),
+  ...markdownFiles("tests"),
+]
   .map((file) => [file, proseOfDocument(Deno.readTextFileSync(root + file))] as const);
 
 Deno.test("identifiers have the terms of the glossary", () => {

@@ -217,9 +217,7 @@ Deno.test("row types follow from the builders", () => {
 
 Deno.test("columns are typed by their values", () => {
   const takes = <T>(_column: ColumnLike<T>, _value: NoInfer<T> | null | undefined): void => {};
-  const key = <Key extends string>(column: { readonly _: { readonly key: Key } }): void => {
-    columnInfoOf(column as unknown as ColumnLike<unknown>);
-  };
+  const ofNotes = (_column: ColumnLike<unknown, "notes">): void => {};
   takes(notes.status, "draft");
   takes(notes.rank, undefined);
   // @ts-expect-error "gone" is no member.
@@ -232,7 +230,7 @@ Deno.test("columns are typed by their values", () => {
   assertEquals(notes.nope, undefined);
   // @ts-expect-error A default has the type of its column.
   text({ enum: ["a"] }).default("b");
-  key<"id">(notes.id);
-  // @ts-expect-error This is the column of another property.
-  key<"rank">(notes.id);
+  ofNotes(notes.id);
+  // @ts-expect-error This is the column of another table.
+  ofNotes(people.id);
 });

@@ -1,5 +1,5 @@
-/** An app under `deno serve`, stopped with its test. */
-export interface DenoServe extends AsyncDisposable {
+/** A listening program, for example an app under `deno serve`, stopped with its test. */
+export interface Program extends AsyncDisposable {
   /** The port, once it listens. Fails where the process ends before. */
   port(): Promise<number>;
   /** Resolves once the output matches; fails where the process ends before. */
@@ -8,8 +8,10 @@ export interface DenoServe extends AsyncDisposable {
   output(): string;
 }
 
-/** Flags and environment variables. */
+/** Permissions, flags and environment variables. */
 export interface DenoServeOptions {
+  /** Instead of all, `-A`. */
+  readonly permissions?: readonly string[];
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -17,13 +19,24 @@ export interface DenoServeOptions {
 /** Starts `deno serve` for a module, on the loopback and at a free port. */
 export function startDenoServe(
   module: string,
-  { flags = [], env = {} }: DenoServeOptions = {},
-): DenoServe {
+  { permissions = ["-A"], flags = [], env = {} }: DenoServeOptions = {},
+): Program {
+  const listener = ["--host", "127.0.0.1", "--port", "0"];
+  return startProgram(["serve", ...permissions, ...flags, ...listener, module], { env });
+}
+
+/** Starts `deno` with these arguments. */
+export function startProgram(
+  args: readonly string[],
+  { env = {}, cwd }: { readonly env?: DenoServeOptions["env"]; readonly cwd?: string },
+): Program {
   const process = new Deno.Command(Deno.execPath(), {
-    args: ["serve", "-A", ...flags, "--host", "127.0.0.1", "--port", "0", module],
+    args: [...args],
+    stdin: "null",
     stderr: "piped",
     stdout: "piped",
     env: { NO_COLOR: "1", ...env },
+    ...(cwd === undefined ? {} : { cwd }),
   }).spawn();
   let output = "";
   let grown = Promise.withResolvers<void>();
@@ -48,12 +61,15 @@ export function startDenoServe(
     }
   };
   return {
-    port: async () => Number((await printed(/127\.0\.0\.1:(\d+)/))[1]),
+    port: async () => Number((await printed(/http:\/\/127\.0\.0\.1:(\d+)/))[1]),
     printed,
     output: () => output,
     async [Symbol.asyncDispose]() {
-      if (!hasEnded) process.kill("SIGKILL");
+      if (!hasEnded) process.kill("SIGTERM");
+      // Killed at once, it would not remove its temporary files.
+      const killTimer = setTimeout(() => process.kill("SIGKILL"), 1_000);
       await process.status;
+      clearTimeout(killTimer);
       await collected;
     },
   };

@@ -1,11 +1,8 @@
 import { existsSync } from "node:fs";
 import { cp } from "node:fs/promises";
 import { dirname } from "node:path";
-import {
-  type Database,
-  openDatabase,
-  type OpenDatabaseOptions,
-} from "../../src/db/open_database.ts";
+import { type Database, openDatabase } from "../../src/db/open_database.ts";
+import type { OpenDatabaseOptions } from "../../src/db/open_driver.ts";
 import { testPostgres } from "./skip.ts";
 
 /** A kind of database that tests run over; each `open` gives a fresh, empty one. */

@@ -1,3 +1,4 @@
+import { bytesToHex } from "../../protocol/byte_text.ts";
 import type { Random } from "../../runtime/runtime.ts";
 import type { Statement } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
@@ -20,7 +21,7 @@ export const epochColumn = `(SELECT epoch FROM "_service_epoch") AS epoch`;
 export async function beginPostgresEpoch(connection: Connection, random: Random): Promise<void> {
   await connection.query({
     text: `INSERT INTO "_service_epoch" (epoch) VALUES ($1) ON CONFLICT DO NOTHING`,
-    values: [random.bytes(8).toHex()],
+    values: [bytesToHex(random.bytes(8))],
   });
 }
 

@@ -279,10 +279,15 @@ async function recordUpdates(
 }
 
 /** WITH may hide a write, and so may a function, of which nothing is known. */
-const mayWrite = /^\s*(?:insert|update|delete|merge|truncate|with|copy)\b/i;
+const mayWrite = beginsWith("insert|update|delete|merge|truncate|with|copy");
 
 /** TRUNCATE and COPY have no plan: they count as writes to every recorded table. */
-const isPlannable = /^\s*(?:insert|update|delete|merge|with)\b/i;
+const isPlannable = beginsWith("insert|update|delete|merge|with");
+
+/** Blanks and comments may stand before the first word. */
+function beginsWith(words: string): RegExp {
+  return new RegExp(String.raw`^(?:\s|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*(?:${words})\b`, "i");
+}
 
 function planOf(statement: Statement): Plan | null {
   // A statement has a plan when a compiler made it.

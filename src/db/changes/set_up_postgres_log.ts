@@ -1,3 +1,4 @@
+import { bytesToHex } from "../../protocol/byte_text.ts";
 import type { Random } from "../../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { quoteIdentifier, type SqlValue } from "../../sql/fragment.ts";
@@ -102,7 +103,7 @@ async function resolveEpoch(
       `INSERT INTO "_service_meta" (name, value) VALUES ('secret', $1), ('cluster', $2),
          ('floor', '0')
        ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-      random.bytes(16).toHex(),
+      bytesToHex(random.bytes(16)),
       identity,
     );
   }
@@ -181,8 +182,9 @@ async function installTriggers(
     postgresTriggerName,
     postgresTruncateTriggerName,
   );
-  const wanted = new TextEncoder().encode([name, ...hidden].map((part) => `${part}\0`).join(""))
-    .toHex();
+  const wanted = bytesToHex(
+    new TextEncoder().encode([name, ...hidden].map((part) => `${part}\0`).join("")),
+  );
   if (found.length === 2 && found.every(({ args }) => args === wanted)) return;
   for (const text of postgresTriggers({ name, hidden }, functionName)) await run(connection, text);
 }

@@ -1,3 +1,4 @@
+import { bytesToHex } from "../../protocol/byte_text.ts";
 import type { Random } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { quoteIdentifier } from "../../sql/fragment.ts";
@@ -51,7 +52,7 @@ async function createLog(connection: Connection, random: Random): Promise<void> 
     text:
       `INSERT INTO "_service_meta" (name, value) VALUES ('epoch', ?), ('secret', ?), ('floor', '0')
       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-    values: [random.bytes(8).toHex(), random.bytes(16).toHex()],
+    values: [bytesToHex(random.bytes(8)), bytesToHex(random.bytes(16))],
   });
 }
 

@@ -58,12 +58,19 @@ function sessionOf(library: PGlite): PostgresSession {
     opening: null,
     lost: false,
     async run(text, values): Promise<PostgresResult> {
-      const { rows, command = "", rowCount } = await library.query<(string | null)[]>(
+      const { rows, command = "", rowCount, fields } = await library.query<(string | null)[]>(
         text,
         [...values],
         { rowMode: "array" },
       );
-      return { rows, command, count: rowCount ?? 0 };
+      return {
+        rows,
+        command,
+        count: rowCount ?? 0,
+        get columns() {
+          return fields.map(({ name, dataTypeID }) => ({ name, type: dataTypeID }));
+        },
+      };
     },
     drop: () => {},
   };

@@ -6,7 +6,7 @@ import type { SqlValue, Statement } from "../../sql/fragment.ts";
 import { postgresDialect } from "../../sql/postgres/dialect.ts";
 import { postgresText } from "../../sql/postgres/text_operators.ts";
 import { DatabaseError } from "../database_error.ts";
-import type { Connection, Driver, QueryResult, Signals } from "../driver.ts";
+import type { Connection, Driver, QueryResult, ResultColumn, Signals } from "../driver.ts";
 import { type Pool, pool } from "./connection_pool.ts";
 import { refusesSyntaxOfValue, toPostgresError } from "./postgres_errors.ts";
 import {
@@ -47,6 +47,7 @@ export interface PostgresResult {
   /** The command that was run, e.g. `INSERT`. */
   readonly command: string;
   readonly count: number;
+  readonly columns: readonly ResultColumn[];
 }
 
 /** The parts that the Postgres driver of any library is made of. */
@@ -182,10 +183,12 @@ const onlyReads = /^\s*(select|values|table|show|explain)\b/i;
 
 async function run(
   connection: PostgresConnection,
-  { text, values }: Statement,
+  { text, values, describe = false }: Statement,
 ): Promise<QueryResult> {
-  const { rows, command, count } = await connection.run(text, values.map(toText));
-  return { rows, changed: writeCommands.has(command) ? count : 0 };
+  const result = await connection.run(text, values.map(toText));
+  const { rows, count } = result;
+  const changed = writeCommands.has(result.command) ? count : 0;
+  return describe ? { rows, changed, columns: result.columns } : { rows, changed };
 }
 
 function translated(error: unknown, { values }: Statement, sent: "write" | "read"): unknown {

@@ -185,7 +185,8 @@ export class PostgresJsConnection implements PostgresConnection {
       this.#client.unsafe(text, [...values], options).values().then(
         (result) => {
           this.#sent.delete(reject);
-          resolve({ rows: [...result], command: result.command, count: result.count });
+          const { command, count, columns } = result;
+          resolve({ rows: [...result], command, count, columns });
         },
         (error) => {
           this.#sent.delete(reject);

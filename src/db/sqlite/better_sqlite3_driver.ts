@@ -49,6 +49,7 @@ interface Statement {
   readonly readonly: boolean;
   readonly reader: boolean;
   raw(on: boolean): void;
+  columns(): readonly { readonly name: string }[];
   safeIntegers(on: boolean): void;
   all(values: readonly SqlValue[]): SqlValue[][];
   run(values: readonly SqlValue[]): { readonly changes: number };
@@ -93,6 +94,7 @@ function statementOf(statement: Statement): SqliteStatement {
   return {
     readOnly: statement.readonly,
     returnsRows,
+    columnNames: () => statement.columns().map(({ name }) => name),
     run: (values) => statement.run(values).changes,
     all(values, exact) {
       if (exact !== isExact) statement.safeIntegers(isExact = exact);

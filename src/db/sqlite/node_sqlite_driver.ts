@@ -60,7 +60,7 @@ function aggregating(database: DatabaseSync): Aggregating {
 
 interface Statement {
   readonly sourceSQL: string;
-  columns(): readonly unknown[];
+  columns(): readonly { readonly name: string }[];
   setReturnArrays(on: boolean): void;
   setReadBigInts(on: boolean): void;
   all(...values: readonly SqlValue[]): SqlValue[][];
@@ -75,6 +75,7 @@ function statementOf(statement: Statement, database: DatabaseSync): SqliteStatem
   return {
     readOnly: !writes(database, text),
     returnsRows: statement.columns().length > 0,
+    columnNames: () => statement.columns().map(({ name }) => name),
     run(values) {
       refuseNul(values);
       const { changes } = statement.run(...values);

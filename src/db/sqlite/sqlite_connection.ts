@@ -48,7 +48,11 @@ export function sqliteConnection(handle: SqliteHandle): SqliteConnection {
       return handle.inTransaction;
     },
     kindOf: (text) => prepared(text).kind,
-    run: ({ text, values }) => runPrepared(prepared(text), values.map(toBound)),
+    run(statement) {
+      const known = prepared(statement.text);
+      const result = runPrepared(known, statement.values.map(toBound));
+      return statement.describe === true ? described(result, known.statement) : result;
+    },
     close: () => handle.close(),
   };
 }
@@ -90,6 +94,11 @@ function runPrepared(prepared: Prepared, values: readonly SqlValue[]): QueryResu
   resolveCells(rows);
   // RETURNING gives one row for each changed row.
   return { rows, changed: statement.readOnly ? 0 : rows.length };
+}
+
+function described(result: QueryResult, statement: SqliteStatement): QueryResult {
+  const names = statement.returnsRows ? statement.columnNames() : [];
+  return { ...result, columns: names.map((name) => ({ name, type: null })) };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { beforeExit } from "../../runtime/host.ts";
 import { existsSync, mkdtempSync, realpathSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
@@ -60,11 +61,11 @@ export function requireSqliteFile(path: string, readOnly: boolean): void {
 function temporaryFile(): SqliteFile {
   const folder = mkdtempSync(join(tmpdir(), "resource-api-memory-"));
   // A process that exits without closing the database leaves no file.
-  addEventListener("unload", release);
+  const cancel = beforeExit(release);
   return { path: join(folder, "memory.db"), temporary: true, release };
 
   function release(): void {
-    removeEventListener("unload", release);
+    cancel();
     rmSync(folder, { recursive: true, force: true });
   }
 }

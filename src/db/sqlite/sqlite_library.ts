@@ -38,6 +38,8 @@ export interface SqliteStatement {
   /** Whether it changes nothing in the database. */
   readonly readOnly: boolean;
   readonly returnsRows: boolean;
+  /** The names of the columns of its rows. */
+  columnNames(): readonly string[];
   /** Runs a statement without rows; gives how many rows it changed. */
   run(values: readonly SqlValue[]): number;
   /**

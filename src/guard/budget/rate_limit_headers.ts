@@ -46,7 +46,8 @@ export function limitProblem(
   now: number,
 ): Problem {
   const seconds = state === null ? null : secondsUntil(amount, state, now);
-  const headers = seconds === null ? {} : { "retry-after": String(Math.max(1, seconds)) };
+  const headers: Record<string, string> = {};
+  if (seconds !== null) headers["retry-after"] = String(Math.max(1, seconds));
   return new Problem(slug, details[slug], { headers });
 }
 

@@ -4,7 +4,7 @@
  *
  * @example
  * ```ts
- * import type { CaptchaVerifier } from "@svc/resource-api";
+ * import type { CaptchaVerifier } from "@svc/resource-api/captcha";
  *
  * const riddle: CaptchaVerifier = {
  *   provider: "riddle",

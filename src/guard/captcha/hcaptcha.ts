@@ -7,7 +7,7 @@ import { siteVerifier, type SiteVerifyOptions } from "./siteverify_protocol.ts";
  *
  * @example
  * ```ts
- * import { hcaptcha } from "@svc/resource-api";
+ * import { hcaptcha } from "@svc/resource-api/captcha";
  *
  * const verifier = hcaptcha({
  *   siteKey: "10000000-ffff-ffff-ffff-000000000001",

@@ -13,7 +13,7 @@ export interface RecaptchaOptions extends SiteVerifyOptions {
  *
  * @example
  * ```ts
- * import { recaptcha } from "@svc/resource-api";
+ * import { recaptcha } from "@svc/resource-api/captcha";
  *
  * const verifier = recaptcha({
  *   siteKey: "6LeIxAcTAAAAAJcZVRqyHh71UMIEGNQ_MXjiZKhI",

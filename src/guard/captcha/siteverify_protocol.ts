@@ -46,13 +46,14 @@ export function siteVerifier(vendor: CaptchaVendor, options: SiteVerifyOptions):
 
   async function send(question: CaptchaQuestion): Promise<CaptchaAnswer> {
     const { token, remoteIp, signal } = question;
-    const address = remoteIp === undefined ? {} : { remoteip: remoteIp };
-    const body = { secret, response: token, ...address, ...vendor.extraFields(question) };
+    const body = new URLSearchParams({ secret, response: token });
+    if (remoteIp !== undefined) body.set("remoteip", remoteIp);
+    for (const [name, value] of Object.entries(vendor.extraFields(question))) body.set(name, value);
     const post = options.fetch ?? fetch;
     try {
       const reply = await post(endpoint, {
         method: "POST",
-        body: new URLSearchParams(body),
+        body,
         redirect: "error",
         signal,
       });

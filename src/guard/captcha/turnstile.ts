@@ -6,7 +6,7 @@ import { siteVerifier, type SiteVerifyOptions } from "./siteverify_protocol.ts";
  *
  * @example
  * ```ts
- * import { turnstile } from "@svc/resource-api";
+ * import { turnstile } from "@svc/resource-api/captcha";
  *
  * const verifier = turnstile({
  *   siteKey: "1x00000000000000000000AA",

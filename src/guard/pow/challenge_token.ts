@@ -1,4 +1,5 @@
-import { base64urlLength, decodeBase64url, encodeBase64url } from "../../protocol/base64url.ts";
+import { base64urlLength, decodeBase64url } from "../../protocol/base64url.ts";
+import { encodeBase64url } from "../../protocol/byte_text.ts";
 import { createHmacSha256 } from "../../protocol/hmac_sha256.ts";
 import { fingerprintWords } from "./request_fingerprint.ts";
 

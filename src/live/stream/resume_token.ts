@@ -1,3 +1,4 @@
+import { encodeBase64url } from "../../protocol/byte_text.ts";
 import { createHmacSha256, type HmacSha256 } from "../../protocol/hmac_sha256.ts";
 import type { InvalidationReason } from "../dispatch/server_sent_events.ts";
 import { type LiveQuery, liveQueryKey } from "../live_query.ts";
@@ -43,7 +44,7 @@ export class ResumeTokens {
 
   #digest(text: string): string {
     const code = this.#hmac.sign(new TextEncoder().encode(text));
-    return code.subarray(0, digestBytes).toBase64({ alphabet: "base64url" });
+    return encodeBase64url(code.subarray(0, digestBytes));
   }
 }
 

@@ -1,11 +1,11 @@
 import type { User } from "../../auth/user.ts";
-import type { Connection } from "../../db/driver.ts";
+import type { DatabaseHandle } from "../../db/database_handle.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
 /** What a resource's hook receives beside the row. */
 export interface HookContext {
   /** In after-hooks the open transaction: what it writes is committed or rolled back with the row. */
-  readonly db: Connection;
+  readonly db: DatabaseHandle;
   /** The user who writes; null for an anonymous caller. */
   readonly user: User | null;
   /** The request; its body has been read. */
@@ -18,10 +18,14 @@ export interface HookContext {
  * The hooks of a resource: functions that run before and after its writes. Before-hooks run before
  * the transaction: slow work belongs there. They may return a changed body, or throw a `Problem` to
  * veto. After-hooks run inside the transaction, before it commits; what they throw rolls it back.
+ * `Created` and `Updated` are what the before-hooks return; the compiler infers them.
  */
-export interface Hooks<S, I> {
+export interface Hooks<S, I, Created = unknown, Updated = unknown> {
   /** Before a row is created; `data` is the body after stripping. */
-  onBeforeCreate?(context: HookContext, data: Partial<I>): MaybePromise<Partial<I> | void>;
+  onBeforeCreate?(
+    context: HookContext,
+    data: Partial<I>,
+  ): NewValues<Created, I>;
   /** After a row was inserted. */
   onAfterCreate?(context: HookContext, row: S): MaybePromise<void>;
   /** Before a row is changed or replaced; `patch` holds what will be set. */
@@ -29,7 +33,7 @@ export interface Hooks<S, I> {
     context: HookContext,
     id: RowId,
     patch: Partial<I>,
-  ): MaybePromise<Partial<I> | void>;
+  ): NewValues<Updated, I>;
   /** After a row was changed, replaced or restored. */
   onAfterUpdate?(context: HookContext, row: S): MaybePromise<void>;
   /** Before a row is removed or marked deleted. */
@@ -39,6 +43,34 @@ export interface Hooks<S, I> {
   /** How long one hook may take; 5,000 unless set. Over it, the write rolls back with a 500. */
   readonly timeoutMs?: number | undefined;
 }
+
+/**
+ * What a before-hook of a resource returns, where it is `Returned`: values of columns, and no
+ * property that is none.
+ */
+export type NewValues<Returned, I> =
+  & Returned
+  & MaybePromise<
+    | void
+    | (
+      & object
+      & DeepReadonly<Partial<I>>
+      & {
+        readonly [
+          Key in Awaited<Returned> extends infer Value
+            ? Value extends object ? Exclude<keyof Value, keyof I> : never
+            : never
+        ]?: never;
+      }
+      // A promise must not pass as an object without values.
+      & { readonly [Symbol.toStringTag]?: never }
+    )
+  >;
+
+/** A type with all that is within it readonly, so that it accepts constants. */
+export type DeepReadonly<T> = unknown extends T ? T
+  : T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
+  : T;
 
 /** The primary key of a row as hooks receive it: the value, or the values of a composite key. */
 export type RowId = string | number | bigint | readonly (string | number | bigint)[];

@@ -1,23 +1,17 @@
 import type { User } from "../../auth/user.ts";
-import type { Driver } from "../../db/driver.ts";
+import type { DatabaseHandle } from "../../db/database_handle.ts";
 import type { PowGateOptions } from "../../guard/resource_protection_options.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { HookContext } from "./hooks.ts";
 import type { SchemaInput, SchemaOutput, StandardSchema } from "./standard_schema.ts";
 
-/**
- * The database that the handler of a procedure receives: single statements, each its own
- * transaction, and transactions of several.
- */
-export type ProcedureDatabase = Pick<Driver, "query" | "transaction" | "dialect">;
-
 /** What the handler of a procedure receives beside its input. */
 export interface ProcedureContext<Caller extends User | null = User> {
   /**
-   * The database of the resource, for plain SQL: no scope, no hook and no mask of the resource
-   * applies.
+   * The database of the resource. A statement outside of `transaction` is its own transaction. No
+   * scope, no hook and no mask of the resource applies.
    */
-  readonly db: ProcedureDatabase;
+  readonly db: DatabaseHandle;
   /** Who calls; null for an anonymous caller of a public procedure. */
   readonly user: Caller;
   /** The request; its body has been read. Its `signal` aborts when the client disconnects. */
@@ -72,7 +66,8 @@ export interface Procedure {
  *
  * @example
  * ```ts
- * import { procedure, type StandardSchema } from "@svc/resource-api";
+ * import { procedure } from "@svc/resource-api";
+ * import type { StandardSchema } from "@svc/resource-api/options";
  *
  * // With zod this is z.string().trim(), with valibot v.pipe(v.string(), v.trim()).
  * const words: StandardSchema<string> = {

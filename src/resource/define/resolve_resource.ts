@@ -1,4 +1,5 @@
 import { resolveScopes } from "../../auth/scope.ts";
+import { databaseHandle } from "../../db/database_handle.ts";
 import type { Driver } from "../../db/driver.ts";
 import { createRowReader, type Misfit } from "../../db/rows.ts";
 import { allRows } from "../../filter/filter.ts";
@@ -83,6 +84,7 @@ export function resolveResource(
     url,
     table,
     driver,
+    db: databaseHandle(driver),
     reader: createRowReader(driver.dialect, observeMisfits(table, runtime.observe)),
     policy: {
       ...resolveScopes(options.auth ?? {}),

@@ -1,4 +1,5 @@
 import type { Access, AccessPolicy } from "../../auth/scope.ts";
+import type { DatabaseHandle } from "../../db/database_handle.ts";
 import type { Driver } from "../../db/driver.ts";
 import type { RowReader } from "../../db/rows.ts";
 import type { Filter } from "../../filter/filter.ts";
@@ -70,6 +71,8 @@ export interface Resource {
   readonly url: string;
   readonly table: TableInfo;
   readonly driver: Driver;
+  /** The same, as hooks and procedures receive it. */
+  readonly db: DatabaseHandle;
   readonly reader: RowReader;
   readonly policy: AccessPolicy;
   readonly fields: FieldPolicy;

@@ -2,7 +2,12 @@ import type { User } from "../../auth/user.ts";
 import type { Driver } from "../../db/driver.ts";
 import { showValue } from "../../problem/show_value.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import { isTableInfo, tableInfoOf, type TableLike } from "../../schema/table_like.ts";
+import {
+  type AnyTable,
+  isTableInfo,
+  tableInfoOf,
+  type TableLike,
+} from "../../schema/table_like.ts";
 import type { ResourceOptions } from "./resource_options.ts";
 
 /**
@@ -28,9 +33,27 @@ export interface ResourceDefinition {
  * resource(notes, { id: notes.id, auth: { public: { read: true }, create: () => all() } });
  * ```
  */
-export function resource<S, I, U extends User = User>(
-  table: TableLike<S, I> | TableInfo,
-  options: ResourceOptions<S, I, U>,
+export function resource<
+  S = Record<string, unknown>,
+  I = S,
+  U extends User = User,
+  Of = AnyTable,
+  const Created = unknown,
+  const Updated = unknown,
+  Computed = Record<string, unknown>,
+  Targets = Record<string, unknown>,
+>(
+  table: TableLike<S, I, Of> | TableInfo,
+  options: ResourceOptions<
+    S,
+    I,
+    U,
+    NoInfer<Of>,
+    Created,
+    Updated,
+    Computed,
+    Targets
+  >,
 ): ResourceDefinition {
   // The row and user types check the options that are written here; in process a row is a record.
   return { table, options: options as unknown as ResourceOptions<Record<string, unknown>> };

@@ -3,7 +3,7 @@ import type { User } from "../../auth/user.ts";
 import type { Database } from "../../db/open_database.ts";
 import type { ProtectionOptions } from "../../guard/resource_protection_options.ts";
 import type { CustomOperator } from "../../filter/operators/operator_registry.ts";
-import type { ColumnLike, TableLike } from "../../schema/table_like.ts";
+import type { AnyTable, ColumnLike, TableLike } from "../../schema/table_like.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { Hooks } from "./hooks.ts";
 import type { Procedure } from "./procedure.ts";
@@ -12,7 +12,9 @@ import type { Procedure } from "./procedure.ts";
  * How a resource's options name a column of its table: the object, or (deprecated) its property
  * name.
  */
-export type ColumnReferenceOf<S> = ColumnLike<unknown> | (keyof S & string);
+export type ColumnReferenceOf<S, Of = AnyTable> =
+  | ColumnLike<unknown, Of>
+  | (keyof NoInfer<S> & string);
 
 /**
  * The option that says which operations of a resource exist at all, for every caller. All but
@@ -53,13 +55,13 @@ export interface BatchOptions {
  * The options of a resource for ETags. Without a version or a time of update, a tag is a keyed hash
  * of the row.
  */
-export interface EtagOptions<S> {
+export interface EtagOptions<S, Of = AnyTable> {
   /** An integer that every PATCH and PUT increments. */
-  readonly versionField?: ColumnReferenceOf<S> | undefined;
+  readonly versionField?: ColumnReferenceOf<S, Of> | undefined;
   /** A timestamp that every PATCH and PUT moves forward. */
-  readonly updatedAtField?: ColumnReferenceOf<S> | undefined;
+  readonly updatedAtField?: ColumnReferenceOf<S, Of> | undefined;
   /** Part of a tag beside the time of update; the primary key unless set. */
-  readonly idField?: ColumnReferenceOf<S> | undefined;
+  readonly idField?: ColumnReferenceOf<S, Of> | undefined;
   /** `weak` unless set; `strong` forbids proxies to change the answers. */
   readonly algorithm?: "weak" | "strong" | undefined;
   /** Refuses writes of one row without `If-Match` with 428. Off unless set. */
@@ -73,11 +75,11 @@ export type AnyColumn = ColumnLike<unknown> | string;
  * The options of one relation from a resource to another: `include` loads its rows, and scopes may
  * follow relations by path: ``rsql`project.ownerId==${user.id}` ``.
  */
-export interface RelationOptions {
+export interface RelationOptions<Of = AnyTable, Target = unknown> {
   /** `belongsTo`: this table has the foreign key. `hasOne`, `hasMany`: the other table has it. */
   readonly type: "belongsTo" | "hasOne" | "hasMany" | "manyToMany";
   /** The other resource's table, or its name; of a table that is served twice, the first. */
-  readonly resource: TableLike<unknown, unknown> | TableInfo | string;
+  readonly resource: TableLike<unknown, unknown, Target> | TableInfo | string;
   /** The referring column; of `manyToMany`, the link's column that refers to this resource. */
   readonly foreignKey: AnyColumn;
   /**
@@ -92,12 +94,12 @@ export interface RelationOptions {
 }
 
 /** The options of a resource for soft delete: how rows are marked deleted instead of removed. */
-export interface SoftDeleteOptions<S> {
+export interface SoftDeleteOptions<S, Of = AnyTable> {
   /**
    * The column that marks: a timestamp or date (NULL is live), a boolean or integer (0 or NULL is
    * live), or a text (`""` or NULL is live). No body may set it unless `fields.writable` names it.
    */
-  readonly field: ColumnReferenceOf<S>;
+  readonly field: ColumnReferenceOf<S, Of>;
 }
 
 /** The options of a resource for the page sizes of lists. */
@@ -112,47 +114,69 @@ export interface PaginationOptions {
  * The options of a resource that say which columns may be used for what; each list has a default of
  * its own.
  */
-export interface FieldOptions<S> {
+export interface FieldOptions<S, Of = AnyTable> {
   /** Sent in answers, and open to aggregates. All columns unless set. */
-  readonly readable?: readonly ColumnReferenceOf<S>[] | undefined;
+  readonly readable?: readonly ColumnReferenceOf<S, Of>[] | undefined;
   /** Accepted in bodies; other fields are dropped before hooks run. All columns unless set. */
-  readonly writable?: readonly ColumnReferenceOf<S>[] | undefined;
+  readonly writable?: readonly ColumnReferenceOf<S, Of>[] | undefined;
   /** Allowed in `filter`. The readable ones unless set. */
-  readonly filterable?: readonly ColumnReferenceOf<S>[] | undefined;
+  readonly filterable?: readonly ColumnReferenceOf<S, Of>[] | undefined;
   /** Allowed in `orderBy`. The readable ones unless set. */
-  readonly sortable?: readonly ColumnReferenceOf<S>[] | undefined;
+  readonly sortable?: readonly ColumnReferenceOf<S, Of>[] | undefined;
 }
 
-/** The options of a resource: how one table is served. */
-export interface ResourceOptions<S, I = S, U extends User = User> extends ProtectionOptions {
+/**
+ * The options of a resource: how one table is served. `S` is the type of its rows, `I` that of its
+ * new rows, `U` that of the users, and `Of` the name of the table. The compiler infers the others
+ * from hooks, computed fields and relations.
+ */
+export interface ResourceOptions<
+  S,
+  I = S,
+  U extends User = User,
+  Of = AnyTable,
+  Created = unknown,
+  Updated = unknown,
+  Computed = Record<string, unknown>,
+  Targets = Record<string, unknown>,
+> extends ProtectionOptions {
   /** The primary key: a column, or the columns of a composite key in the table's key order. */
-  readonly id: ColumnReferenceOf<S> | readonly ColumnReferenceOf<S>[];
+  readonly id: ColumnReferenceOf<S, Of> | readonly ColumnReferenceOf<S, Of>[];
   /** The path below the base path; the table's name unless set. */
   readonly path?: string | undefined;
   /** The database, when it is not the app's. */
   readonly db?: Database | undefined;
   /** Who may do what. An access without a grant is denied. */
-  readonly auth?: ScopeOptions<U> | undefined;
+  readonly auth?: ScopeOptions<U, Of> | undefined;
   /** Which operations exist. */
   readonly capabilities?: Capabilities | undefined;
   /** Which columns may be read, written, filtered and sorted by. */
-  readonly fields?: FieldOptions<S> | undefined;
+  readonly fields?: FieldOptions<S, Of> | undefined;
   /** Refuses unknown body fields with 422 instead of ignoring them. Off unless set. */
   readonly strictInput?: boolean | undefined;
   /** How large the pages of a list are. */
   readonly pagination?: PaginationOptions | undefined;
   /** Columns that the server fills in on create: keys, times, owners. Never stripped. */
-  readonly generatedFields?: readonly ColumnReferenceOf<S>[] | undefined;
+  readonly generatedFields?: readonly ColumnReferenceOf<S, Of>[] | undefined;
   /** Virtual fields of every answer, from the whole row, hidden columns included. Synchronous. */
-  readonly computed?: Readonly<Record<string, (row: S) => unknown>> | undefined;
+  readonly computed?:
+    | {
+      readonly [Name in keyof Computed]: (
+        row: S,
+      ) => Extract<Computed[Name], PromiseLike<unknown>> extends never ? Computed[Name]
+        : "computed fields are synchronous";
+    }
+    | undefined;
   /** Functions around the writes. */
-  readonly hooks?: Hooks<S, I> | undefined;
+  readonly hooks?: Hooks<S, I, Created, Updated> | undefined;
   /** Tags and conditional requests. Off unless set. */
-  readonly etag?: EtagOptions<S> | undefined;
+  readonly etag?: EtagOptions<S, Of> | undefined;
   /** Marks rows deleted instead of removing them. */
-  readonly softDelete?: SoftDeleteOptions<S> | undefined;
+  readonly softDelete?: SoftDeleteOptions<S, Of> | undefined;
   /** Named relations to rows of other resources. */
-  readonly relations?: Readonly<Record<string, RelationOptions>> | undefined;
+  readonly relations?:
+    | { readonly [Name in keyof Targets]: RelationOptions<Of, Targets[Name]> }
+    | undefined;
   /**
    * Derives relations from the foreign keys between served tables. On for introspected tables, off
    * for others, unless set.

@@ -34,6 +34,8 @@ export interface IdempotentAnswers {
   byKey(header: string, request: RoutedRequest, resource: Resource): AnswerIdempotently;
   /** Creates the table of idempotency records in these databases, where they are kept there. */
   prepare(drivers: Iterable<Driver>): Promise<void>;
+  /** Deletes expired answers from those tables; a store expires its own. */
+  purge(): Promise<void>;
 }
 
 /** What the idempotent answers of an app need. */
@@ -78,6 +80,9 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
           observe({ kind: "idempotency_table_missing", database: driver.label, error });
         }
       }
+    },
+    async purge() {
+      await Promise.all([...tables.values()].map((table) => table.purge()));
     },
     byKey(header, request, { driver }) {
       const { request: { method, headers }, target: { query }, user } = request;

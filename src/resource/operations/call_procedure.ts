@@ -26,7 +26,7 @@ export async function callProcedure(
   try {
     const input = await validInput(procedure, request.body);
     const output = await procedure.handler({
-      db: resource.driver,
+      db: resource.db,
       user,
       request: request.raw,
       resource: { name: resource.name, url: resource.url },

@@ -50,6 +50,11 @@ export class LiveHubs {
     );
   }
 
+  /** Deletes the recorded changes of every database that are older than they are kept. */
+  async purge(): Promise<void> {
+    await Promise.all([...this.#hubs.values()].map((hub) => hub.purge()));
+  }
+
   /** Ends all streams, evenly over a time. */
   async drain(windowMs: number): Promise<void> {
     await Promise.all([...this.#hubs.values()].map((hub) => hub.drain(windowMs)));

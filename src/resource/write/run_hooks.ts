@@ -1,3 +1,4 @@
+import { type DatabaseHandle, transactionHandle } from "../../db/database_handle.ts";
 import type { Connection } from "../../db/driver.ts";
 import type { Key } from "../../plan/key.ts";
 import { databaseDefault } from "../../plan/plan.ts";
@@ -14,10 +15,10 @@ export async function beforeCreate(
   values: ReadonlyMap<ColumnInfo, unknown>,
   write: WriteCall,
 ): Promise<ReadonlyMap<ColumnInfo, unknown>> {
-  const { hooks, driver } = write.resource;
+  const { hooks, db } = write.resource;
   if (hooks.onBeforeCreate === undefined) return values;
   const data = toRecord(values);
-  const changed = await runHook(write, driver, (context) => hooks.onBeforeCreate?.(context, data));
+  const changed = await runHook(write, db, (context) => hooks.onBeforeCreate?.(context, data));
   return parseHookValues(changed ?? data, write.resource);
 }
 
@@ -31,12 +32,12 @@ export async function beforeUpdate(
   write: WriteCall,
 ): Promise<ReadonlyMap<ColumnInfo, unknown>> {
   const { resource } = write;
-  const { hooks, driver } = resource;
+  const { hooks, db } = resource;
   if (hooks.onBeforeUpdate === undefined) return values;
   const patch = toRecord(values);
   const changed = await runHook(
     write,
-    driver,
+    db,
     (context) => hooks.onBeforeUpdate?.(context, rowId(key), patch),
   );
   // A PUT leaves columns to the database: hooks can neither see nor return such a value.
@@ -54,9 +55,9 @@ export async function hookedItem(item: NamedItem, write: WriteCall): Promise<Nam
 
 /** Runs the before-hook of a row to delete. */
 export async function beforeDelete(key: Key, write: WriteCall): Promise<void> {
-  const { hooks, driver } = write.resource;
+  const { hooks, db } = write.resource;
   if (hooks.onBeforeDelete === undefined) return;
-  await runHook(write, driver, (context) => hooks.onBeforeDelete?.(context, rowId(key)));
+  await runHook(write, db, (context) => hooks.onBeforeDelete?.(context, rowId(key)));
 }
 
 /** Runs the after-hook of a created row in its transaction. */
@@ -67,7 +68,11 @@ export async function afterCreate(
 ): Promise<void> {
   const { hooks } = write.resource;
   if (hooks.onAfterCreate === undefined) return;
-  await runHook(write, connection, (context) => hooks.onAfterCreate?.(context, row));
+  await runHook(
+    write,
+    handleOf(connection, write),
+    (context) => hooks.onAfterCreate?.(context, row),
+  );
 }
 
 /** Runs the after-hook of an updated or restored row in its transaction. */
@@ -78,7 +83,11 @@ export async function afterUpdate(
 ): Promise<void> {
   const { hooks } = write.resource;
   if (hooks.onAfterUpdate === undefined) return;
-  await runHook(write, connection, (context) => hooks.onAfterUpdate?.(context, row));
+  await runHook(
+    write,
+    handleOf(connection, write),
+    (context) => hooks.onAfterUpdate?.(context, row),
+  );
 }
 
 /** Runs the after-hook of a deleted row in its transaction. */
@@ -89,13 +98,22 @@ export async function afterDelete(
 ): Promise<void> {
   const { hooks } = write.resource;
   if (hooks.onAfterDelete === undefined) return;
-  await runHook(write, connection, (context) => hooks.onAfterDelete?.(context, rowId(key)));
+  await runHook(
+    write,
+    handleOf(connection, write),
+    (context) => hooks.onAfterDelete?.(context, rowId(key)),
+  );
 }
 
-/** Runs one hook with its time limit; `db` is the connection that the hook may write with. */
+/** The open transaction of a write, as its after-hooks receive it. */
+function handleOf(connection: Connection, { resource }: WriteCall): DatabaseHandle {
+  return transactionHandle(connection, resource.driver.dialect);
+}
+
+/** Runs one hook with its time limit; `db` is what the hook may write with. */
 function runHook<T>(
   { resource, request, user }: WriteCall,
-  db: Connection,
+  db: DatabaseHandle,
   hook: (context: HookContext) => MaybePromise<T>,
 ): Promise<T> {
   const { name, url, runtime, hookTimeoutMs } = resource;

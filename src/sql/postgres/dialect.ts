@@ -1,3 +1,4 @@
+import { bytesToBase64, hexToBytes } from "../../protocol/byte_text.ts";
 import { decodeBase64 } from "../../schema/bytes_kind.ts";
 import { plainDecimal, withScale } from "../../schema/decimal_kind.ts";
 import { parseJson, writeJson } from "../../schema/exact_json.ts";
@@ -21,6 +22,7 @@ import {
 } from "../fragment.ts";
 import { postgresImages } from "./row_images.ts";
 import { postgresMetrics } from "./metrics.ts";
+import { decodePlain } from "./plain_values.ts";
 import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
 
 /**
@@ -37,6 +39,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     check,
     encode,
     decode,
+    decodePlain,
     // A type of the server reads each text in one way, misfits included.
     roundTrips: (stored, decoded) => decoded !== null || stored === null,
     selected: (column) => asValue(column),
@@ -175,9 +178,10 @@ const decoders: Readonly<Record<ColumnKind, (text: string, column: ColumnInfo) =
   uuid: (text) => isCanonicalUuid(text) ? text : undefined,
   json: (text) => parseJson(text),
   bytes: (text) =>
-    /^\\x(?:[0-9a-f]{2})*$/.test(text) ? Uint8Array.fromHex(text.slice(2)).toBase64() : undefined,
+    /^\\x(?:[0-9a-f]{2})*$/.test(text) ? bytesToBase64(hexToBytes(text.slice(2))) : undefined,
 };
 
+/** The number that the text of a 64-bit integer is, a bigint where a number is not exact. */
 function integerOf(text: string): number | bigint {
   const number = Number(text);
   return Number.isSafeInteger(number) ? number : shortestInteger(BigInt(text));

@@ -1,3 +1,4 @@
+import { bytesToBase64 } from "../../protocol/byte_text.ts";
 import { decodeBase64 } from "../../schema/bytes_kind.ts";
 import { plainDecimal, significantDigits, withScale } from "../../schema/decimal_kind.ts";
 import { parseJson, writeJson } from "../../schema/exact_json.ts";
@@ -34,6 +35,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     check,
     encode,
     decode,
+    decodePlain: (value) => typeof value === "bigint" ? shortestInteger(value) : asStored(value),
     roundTrips: isRestored,
     selected: (column) => identifier(column.dbName),
     operand,
@@ -172,7 +174,7 @@ function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boo
   const encoded = encode(decoded, column);
   if (stored instanceof Uint8Array || encoded instanceof Uint8Array) {
     return stored instanceof Uint8Array && encoded instanceof Uint8Array &&
-      encoded.toBase64() === stored.toBase64();
+      bytesToBase64(encoded) === bytesToBase64(stored);
   }
   if (typeof stored === "string" || typeof encoded === "string") return encoded === stored;
   // An integer may be a number or a bigint, which depends on the driver.
@@ -248,5 +250,5 @@ const decoders: Readonly<Record<ColumnKind, (value: Stored, column: ColumnInfo) 
   // A column declared JSON has NUMERIC affinity: the document `5` comes back as the number.
   json: (value) =>
     typeof value === "string" ? parseJson(value) : value instanceof Uint8Array ? undefined : value,
-  bytes: (value) => value instanceof Uint8Array ? value.toBase64() : undefined,
+  bytes: (value) => value instanceof Uint8Array ? bytesToBase64(value) : undefined,
 };

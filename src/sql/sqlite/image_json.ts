@@ -1,3 +1,4 @@
+import { hexToBytes } from "../../protocol/byte_text.ts";
 import { jsonMembers } from "../../schema/exact_json.ts";
 import { quoteIdentifier, type SqlValue } from "../fragment.ts";
 
@@ -35,7 +36,7 @@ export function decodeSqliteCell(raw: string): SqlValue {
     case "n":
       return null;
     case "{":
-      return Uint8Array.fromHex(raw.slice(bytesHead.length, -2));
+      return hexToBytes(raw.slice(bytesHead.length, -2));
     case "r":
       return realOf(JSON.parse(raw.slice(1)));
     default:

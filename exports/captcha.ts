@@ -1,0 +1,15 @@
+/**
+ * The verifiers of CAPTCHA vendors, and the interface for another vendor.
+ *
+ * @module
+ */
+export type { CaptchaOptions } from "../src/guard/captcha/captcha_options.ts";
+export type {
+  CaptchaAnswer,
+  CaptchaQuestion,
+  CaptchaVerifier,
+} from "../src/guard/captcha/captcha_verifier.ts";
+export { hcaptcha } from "../src/guard/captcha/hcaptcha.ts";
+export { recaptcha, type RecaptchaOptions } from "../src/guard/captcha/recaptcha.ts";
+export type { SiteVerifyOptions } from "../src/guard/captcha/siteverify_protocol.ts";
+export { turnstile } from "../src/guard/captcha/turnstile.ts";

@@ -1,0 +1,14 @@
+/**
+ * The seam for a database driver of your own: what `openDatabase` takes in place of a URL.
+ *
+ * @module
+ */
+export type {
+  Connection,
+  Driver,
+  QueryResult,
+  ResultColumn,
+  SignalChannel,
+  Signals,
+} from "../src/db/driver.ts";
+export type { DatabaseErrorKind } from "../src/db/database_error.ts";

@@ -1,0 +1,9 @@
+/**
+ * The parts of a filter tree, and operators of your own for the filter language.
+ *
+ * @module
+ */
+export type { Comparison, Related } from "../src/filter/filter.ts";
+export type { FilterText, FilterValue } from "../src/filter/builders.ts";
+export type { Operator, OperatorTakes } from "../src/filter/operators/operator.ts";
+export type { CustomOperator } from "../src/filter/operators/operator_registry.ts";

@@ -1,0 +1,58 @@
+/**
+ * The types of single options, for programs that build a configuration in parts.
+ *
+ * @module
+ */
+export type { AuthOptions, SubscribeOptions } from "../src/config.ts";
+export type { ListenOptions } from "../src/listener.ts";
+export type { OpenDatabaseOptions } from "../src/db/open_driver.ts";
+export type { ChangesOptions } from "../src/db/changes/changes_options.ts";
+export type {
+  AnyColumn,
+  BatchOptions,
+  Capabilities,
+  ColumnReferenceOf,
+  EtagOptions,
+  FieldOptions,
+  PaginationOptions,
+  RelationOptions,
+  SoftDeleteOptions,
+} from "../src/resource/define/resource_options.ts";
+export type { ProcedureOptions } from "../src/resource/define/procedure.ts";
+export type {
+  SchemaInput,
+  SchemaIssue,
+  SchemaOutput,
+  SchemaResult,
+  StandardSchema,
+} from "../src/resource/define/standard_schema.ts";
+export type { AbuseProtectionOptions } from "../src/guard/abuse_protection_options.ts";
+export type {
+  BudgetClassOptions,
+  BudgetOptions,
+  Classify,
+} from "../src/guard/budget/budget_options.ts";
+export type { Trust, TrustQuestion } from "../src/guard/pow/difficulty.ts";
+export type { PowOptions } from "../src/guard/pow/pow_options.ts";
+export type {
+  CaptchaGateOptions,
+  CostOptions,
+  GuardedKind,
+  PowGateOptions,
+  ProtectionOptions,
+  RateLimitOptions,
+} from "../src/guard/resource_protection_options.ts";
+export type { DeepReadonly, NewValues, RowId } from "../src/resource/define/hooks.ts";
+export type { ResourceSummary } from "../src/resource/define/resource_summary.ts";
+export type {
+  Access,
+  ScopeFunction,
+  ScopeOptions,
+  ScopeResult,
+  ScopeText,
+} from "../src/auth/scope.ts";
+export type { ProblemOptions } from "../src/problem/problem.ts";
+export type { Router } from "../src/service/middleware.ts";
+export type { IdempotencyOptions } from "../src/idempotency/idempotency_options.ts";
+export type { CorsOptions } from "../src/service/cors.ts";
+export type { SecurityHeaders } from "../src/service/responder.ts";

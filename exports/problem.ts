@@ -1,0 +1,6 @@
+/**
+ * The wire format of errors, for programs that read the answers of a service.
+ *
+ * @module
+ */
+export type { ProblemBody, problemCodes, ProblemSlug } from "../src/protocol/problem_codes.ts";

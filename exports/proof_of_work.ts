@@ -1,0 +1,17 @@
+/**
+ * For clients: the solver of proof of work, in a browser or any other runtime.
+ *
+ * @example
+ * ```ts
+ * import { solve } from "@svc/resource-api/proof-of-work";
+ *
+ * // Of a 428: the headers Service-PoW-Challenge and Service-PoW-Difficulty.
+ * const token = "the challenge of the response";
+ * const nonce = await solve({ token, difficulty: 8 });
+ * console.log(nonce.length > 0); // true; send it as Service-PoW-Nonce
+ * ```
+ *
+ * @module
+ */
+export { solve, type SolveOptions } from "../src/client/solve.ts";
+export type { Challenge } from "../src/client/nonce_search.ts";

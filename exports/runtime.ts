@@ -1,0 +1,8 @@
+/**
+ * The seam for time, randomness and the environment.
+ *
+ * @module
+ */
+export type { Clock, Random, Runtime } from "../src/runtime/runtime.ts";
+export type { MaybePromise } from "../src/runtime/maybe_promise.ts";
+export type { Observation, Observer, PowRefusal } from "../src/runtime/observation.ts";

@@ -1,0 +1,25 @@
+/**
+ * The types that describe tables, columns and what introspection finds.
+ *
+ * @module
+ */
+export type { Introspection, IntrospectOptions, LeftOut } from "../src/db/introspection.ts";
+export {
+  ColumnBuilder,
+  type ColumnDeclaration,
+  type NewColumn,
+  type NewIntegerColumn,
+} from "../src/schema/column_builder.ts";
+export type { ColumnBuilders, InsertRow, SelectRow } from "../src/schema/table.ts";
+export type { AnyTable, ColumnLike, TableLike } from "../src/schema/table_like.ts";
+export type {
+  ColumnDefault,
+  ColumnInfo,
+  ColumnReference,
+  ForeignKey,
+  Row,
+  TableInfo,
+  TimestampFormat,
+} from "../src/schema/table_info.ts";
+export type { ColumnKind, ValueRules } from "../src/schema/kind.ts";
+export type { Relation, RelationStep } from "../src/schema/relation.ts";

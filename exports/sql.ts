@@ -1,0 +1,21 @@
+/**
+ * Statements by `db.sql`, fragments of SQL for custom operators, and the dialect in which a driver's engine differs from others.
+ *
+ * @module
+ */
+export { Fragment, sql, type SqlValue, type Statement } from "../src/sql/fragment.ts";
+export type { SqlResult, SqlStatement, SqlTag } from "../src/db/template/sql_statement.ts";
+export type {
+  CellClass,
+  CertifiedOperators,
+  ComparesAsMemory,
+  Dialect,
+  Engine,
+  ImageDialect,
+  ListNames,
+  MetricDialect,
+  RowEstimate,
+  RowImages,
+  RowsOfKeys,
+  TextDialect,
+} from "../src/sql/dialect.ts";

@@ -1,0 +1,109 @@
+import type { Dialect } from "../sql/dialect.ts";
+import type { Statement } from "../sql/fragment.ts";
+import type { Connection, Driver, QueryResult } from "./driver.ts";
+import { createSqlTag, type SqlTag } from "./template/sql_statement.ts";
+
+/**
+ * What runs statements: a database, or a transaction of one. Application code, hooks and procedures
+ * have the same.
+ *
+ * @example
+ * ```ts
+ * import { type DatabaseHandle, integer, table, text } from "@svc/resource-api";
+ *
+ * const notes = table("notes", { id: integer().primaryKey(), ownerId: text().as("owner_id") });
+ *
+ * async function notesOf(owner: string, db: DatabaseHandle) {
+ *   const { rows } = await db.sql<{ id: number }>`
+ *     SELECT ${notes.id} FROM ${notes} WHERE ${notes.ownerId} = ${owner}`;
+ *   return rows.map(({ id }) => id);
+ * }
+ * ```
+ */
+export interface DatabaseHandle {
+  /**
+   * Runs the statement of a template, whose text means the same on every engine. Interpolated
+   * tables and columns are quoted names, filters are conditions, and everything else is a value
+   * that is bound.
+   */
+  readonly sql: SqlTag;
+  /** Runs a statement as the driver takes it: its own placeholders, and cells as it stores them. */
+  query(statement: Statement): Promise<QueryResult>;
+  /**
+   * Runs `work` in a transaction: commits when it resolves, rolls back when it throws. Inside a
+   * transaction it is a part that is rolled back by itself. Until it ends, only the handle that
+   * `work` receives may be used.
+   */
+  transaction<T>(work: (tx: DatabaseHandle) => Promise<T>): Promise<T>;
+  /** What differs between the engines. */
+  readonly dialect: Dialect;
+}
+
+/** The handle of a whole database. */
+export function databaseHandle(driver: Driver): DatabaseHandle {
+  const { dialect } = driver;
+  const connection: Connection = { query: (statement) => driver.query(statement) };
+  return {
+    dialect,
+    query: connection.query,
+    sql: createSqlTag(connection, dialect),
+    transaction: (work) =>
+      driver.transaction((connection) => work(transactionHandle(connection, dialect))),
+  };
+}
+
+/** The handle of an open transaction. A transaction in it is a savepoint. */
+export function transactionHandle(
+  connection: Connection,
+  dialect: Dialect,
+  depth = 1,
+): DatabaseHandle {
+  let hasPart = false;
+  const used: Connection = {
+    query(statement) {
+      return hasPart ? Promise.reject(nestedUse()) : connection.query(statement);
+    },
+  };
+  return {
+    dialect,
+    query: used.query,
+    sql: createSqlTag(used, dialect),
+    async transaction(work) {
+      if (hasPart) throw nestedUse();
+      hasPart = true;
+      try {
+        return await inSavepoint(
+          connection,
+          `part_${depth}`,
+          () => work(transactionHandle(connection, dialect, depth + 1)),
+        );
+      } finally {
+        hasPart = false;
+      }
+    },
+  };
+}
+
+async function inSavepoint<T>(
+  connection: Connection,
+  name: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const run = (text: string) => connection.query({ text: `${text} ${name}`, values: [] });
+  await run("SAVEPOINT");
+  try {
+    const result = await work();
+    await run("RELEASE SAVEPOINT");
+    return result;
+  } catch (error) {
+    // Where the transaction itself is lost, its end says so.
+    await run("ROLLBACK TO SAVEPOINT").then(() => run("RELEASE SAVEPOINT")).catch(() => {});
+    throw error;
+  }
+}
+
+function nestedUse(): Error {
+  return new Error(
+    "Cannot use a transaction while a part of it runs: use the handle that transaction() hands over",
+  );
+}

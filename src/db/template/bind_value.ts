@@ -1,0 +1,157 @@
+import { bytesToBase64 } from "../../protocol/byte_text.ts";
+import { type ColumnKind, InvalidValue } from "../../schema/kind.ts";
+import { kindOf } from "../../schema/kind_of.ts";
+import { type ColumnInfo, ownTimestamps } from "../../schema/table_info.ts";
+import type { Dialect } from "../../sql/dialect.ts";
+import { type Fragment, join, rawSql, sql } from "../../sql/fragment.ts";
+import { DatabaseError } from "../database_error.ts";
+import type { ValuePlace } from "./value_places.ts";
+
+/** Binds a value as its place in the statement wants it, so that every engine stores the same. */
+export function boundAt(value: unknown, place: ValuePlace, dialect: Dialect): Fragment {
+  switch (place.kind) {
+    case "free":
+      return freeValue(value, place.near, dialect);
+    case "rows":
+      return boundRows(value, place.columns, dialect);
+    default:
+      if (place.list !== "none" && Array.isArray(value)) return boundList(value, place, dialect);
+      if (place.list === "bare") throw new Error("Cannot bind a value after IN: give a list");
+      return ofColumn(value, place.column, place.stores, dialect);
+  }
+}
+
+/** Binds a value of a column wherever it stands: its type is in the statement, too. */
+export function boundOfColumn(value: unknown, column: ColumnInfo, dialect: Dialect): Fragment {
+  return dialect.bound(inProcess(value, column, false, dialect), column);
+}
+
+/** Beside its column, an engine with types knows the type of the value. */
+function ofColumn(
+  value: unknown,
+  column: ColumnInfo,
+  stores: boolean,
+  dialect: Dialect,
+): Fragment {
+  if (column.kind === "json" && !stores && value !== null) {
+    throw new Error(`Cannot compare "${column.name}": documents have no equality on every engine`);
+  }
+  return sql`${dialect.encode(inProcess(value, column, stores, dialect), column)}`;
+}
+
+/** Wire form → in-process form. A value that is only compared may break the column's constraints. */
+function inProcess(
+  value: unknown,
+  column: ColumnInfo,
+  stores: boolean,
+  dialect: Dialect,
+): unknown {
+  if (value === null) return null;
+  const rules = stores
+    ? column
+    : { enumValues: null, maxLength: null, precision: null, scale: null };
+  const given = value instanceof Uint8Array && column.kind === "bytes"
+    ? bytesToBase64(value)
+    : value;
+  try {
+    const parsed = kindOf(column.kind).fromJson(given, rules);
+    if (stores) dialect.check(parsed, column);
+    return parsed;
+  } catch (error) {
+    if (!(error instanceof InvalidValue)) throw error;
+    throw new DatabaseError("invalid-value", new Error(`${column.name} ${error.message}`));
+  }
+}
+
+function boundList(
+  values: readonly unknown[],
+  { column, list }: Extract<ValuePlace, { readonly kind: "column" }>,
+  dialect: Dialect,
+): Fragment {
+  const items = values.length === 0
+    ? sql`SELECT ${dialect.bound(null, column)} WHERE 1=0`
+    : join(values.map((value) => ofColumn(value, column, false, dialect)), ", ");
+  return list === "opened" ? items : sql`(${items})`;
+}
+
+function boundRows(
+  rows: unknown,
+  columns: readonly (ColumnInfo | null)[],
+  dialect: Dialect,
+): Fragment {
+  if (!Array.isArray(rows) || rows.length === 0 || !rows.every(Array.isArray)) {
+    throw new Error(
+      "Cannot bind what follows VALUES: give one or more rows, each a list of values",
+    );
+  }
+  const lists = rows.map((row: readonly unknown[]) => {
+    if (row.length !== columns.length) {
+      throw new Error(`Cannot bind a row of ${row.length} values for ${columns.length} columns`);
+    }
+    const cells = row.map((value, index) => {
+      if (value === undefined) throw new Error("Cannot bind undefined in a row");
+      const column = columns[index] ?? null;
+      return column === null
+        ? freeValue(value, null, dialect)
+        : ofColumn(value, column, true, dialect);
+    });
+    return sql`(${join(cells, ", ")})`;
+  });
+  return join(lists, ", ");
+}
+
+/** Beside no column a value is what its type says, as a literal of SQL is. */
+function freeValue(value: unknown, near: ColumnInfo | null, dialect: Dialect): Fragment {
+  if (value === null) return rawSql("NULL");
+  const kind = kindOfFree(value);
+  if (kind === "text" && near !== null) {
+    throw new Error(
+      `Cannot bind a text near "${near.name}", which is no text: write db.sql.value(column, value), or CAST(value AS text)`,
+    );
+  }
+  // A double beside a decimal would make its exact digits a double, too.
+  const isExact = near?.kind === "decimal" && (kind === "real" || kind === "integer");
+  return boundOfColumn(value, freeColumn(isExact ? "decimal" : kind), dialect);
+}
+
+function kindOfFree(value: unknown): ColumnKind {
+  switch (typeof value) {
+    case "boolean":
+      return "boolean";
+    case "string":
+      return "text";
+    case "bigint":
+      return "integer";
+    case "number":
+      return Number.isInteger(value) ? "integer" : "real";
+    default:
+      if (value instanceof Date) return "timestamp";
+      if (value instanceof Uint8Array) return "bytes";
+      throw new Error(
+        `Cannot bind ${
+          Array.isArray(value) ? "a list" : "an object"
+        } here: a list stands after "column IN", a document beside its column`,
+      );
+  }
+}
+
+function freeColumn(kind: ColumnKind): ColumnInfo {
+  return {
+    name: "value",
+    dbName: "value",
+    kind,
+    notNull: false,
+    primaryKey: false,
+    unique: false,
+    default: null,
+    enumValues: null,
+    maxLength: null,
+    precision: null,
+    scale: null,
+    generated: false,
+    references: null,
+    existingType: null,
+    looseCollation: false,
+    timestampFormat: ownTimestamps,
+  };
+}

@@ -1,0 +1,228 @@
+import { plainDecimal } from "../../schema/decimal_kind.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import type { Dialect } from "../../sql/dialect.ts";
+import { divideExact, parseExact, printExact } from "../../sql/exact_decimal.ts";
+import type { SqlValue } from "../../sql/fragment.ts";
+import type { QueryResult, ResultColumn } from "../driver.ts";
+import { type ColumnsInSql, itemsBetween, outerWord, partAt } from "./columns_in_sql.ts";
+import type { FlatTemplate } from "./sql_parts.ts";
+import { isSign, isWord } from "./sql_tokens.ts";
+
+/** One item of a select list, as the rows show it. */
+export type ResultItem =
+  /** Under its property; in the form of a column, or where that is null as a plain value. */
+  | {
+    readonly kind: "one";
+    readonly name: string;
+    readonly column: ColumnInfo | null;
+    /** Whether it is the value of an expression, and not one that the column holds. */
+    readonly computed: boolean;
+  }
+  /** All columns of these tables. */
+  | { readonly kind: "star"; readonly tables: readonly TableInfo[] };
+
+/**
+ * Reads what a statement returns: the items of RETURNING, or those of its first SELECT. Throws a
+ * plain Error for an item whose name or form would depend on the engine.
+ */
+export function resultItems(
+  template: FlatTemplate,
+  columns: ColumnsInSql,
+): readonly ResultItem[] {
+  const { tokens } = template;
+  const returning = outerWord(tokens, ["RETURNING"]);
+  const writes = outerWord(tokens, ["INSERT", "UPDATE", "DELETE"]) >= 0;
+  const keyword = returning >= 0 || writes ? returning : outerWord(tokens, ["SELECT"]);
+  if (keyword < 0) return [];
+  const start = isWord(tokens[keyword + 1], "DISTINCT", "ALL") ? keyword + 2 : keyword + 1;
+  const stop = firstEnd(template, start);
+  return itemsBetween(tokens, start, stop).map(([from, to]) =>
+    resultItem(from, to, template, columns)
+  );
+}
+
+const listEnds = [
+  ...["FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION", "INTERSECT", "EXCEPT"],
+];
+
+/** FROM of IS DISTINCT FROM does not end the list. */
+function firstEnd({ tokens }: FlatTemplate, start: number): number {
+  let end = outerWord(tokens, listEnds, start);
+  while (end > 0 && isWord(tokens[end - 1], "DISTINCT")) end = outerWord(tokens, listEnds, end + 1);
+  const semicolon = tokens.findIndex((token) => isSign(token, ";"));
+  return end >= 0 ? end : semicolon >= 0 ? semicolon : tokens.length;
+}
+
+function resultItem(
+  from: number,
+  to: number,
+  template: FlatTemplate,
+  columns: ColumnsInSql,
+): ResultItem {
+  const { tokens, parts } = template;
+  if (isSign(tokens[to - 1], "*") && (to - from === 1 || isSign(tokens[to - 2], "."))) {
+    const part = partAt(tokens, parts, from);
+    return { kind: "star", tables: part?.kind === "table" ? [part.table] : columns.tables };
+  }
+  if (isWord(tokens[to - 2], "AS")) return aliased(from, to, template, columns);
+  const column = wholeColumn(from, to, template, columns);
+  const last = tokens[to - 1];
+  const name = column?.name ?? (last?.kind === "word" || last?.kind === "quoted" ? last.text : "");
+  if (!isPath(from, to, template) || name === "") {
+    throw new Error("Cannot name a column of the result: write AS and a name after the expression");
+  }
+  return { kind: "one", name, column, computed: false };
+}
+
+function aliased(
+  from: number,
+  to: number,
+  template: FlatTemplate,
+  columns: ColumnsInSql,
+): ResultItem {
+  const { tokens, parts } = template;
+  const part = partAt(tokens, parts, to - 1);
+  if (part?.kind === "alias" || part?.kind === "column") {
+    return { kind: "one", name: part.column.name, column: part.column, computed: true };
+  }
+  const alias = tokens[to - 1];
+  const name = alias?.kind === "word" || alias?.kind === "quoted" ? alias.text : "";
+  if (name === "") throw new Error("Cannot name a column of the result by what follows AS");
+  const column = wholeColumn(from, to - 2, template, columns);
+  if (column === null) requirePlain(from, to - 2, name, template, columns);
+  return { kind: "one", name, column, computed: false };
+}
+
+/** `id`, `notes.id` and `public.notes.id`, interpolated or not. */
+function isPath(from: number, to: number, { tokens }: FlatTemplate): boolean {
+  for (let index = from; index < to; index++) {
+    const isName = (index - from) % 2 === 0;
+    if (isName ? tokens[index]?.kind === "sign" : !isSign(tokens[index], ".")) return false;
+    if (isName && tokens[index]?.kind === "literal") return false;
+  }
+  return (to - from) % 2 === 1;
+}
+
+function wholeColumn(
+  from: number,
+  to: number,
+  template: FlatTemplate,
+  columns: ColumnsInSql,
+): ColumnInfo | null {
+  if (!isPath(from, to, template)) return null;
+  const column = columns.endingAt(to - 1);
+  const token = template.tokens[to - 1];
+  if (column === null && token?.kind === "word" && columns.named(token.text).length > 1) {
+    throw new Error(`Cannot tell whose column "${token.text}" is: interpolate the column`);
+  }
+  return column;
+}
+
+/** The kinds whose stored values look different on the engines. */
+const formedKinds: ReadonlySet<string> = new Set(["timestamp", "boolean", "decimal", "json"]);
+
+function requirePlain(
+  from: number,
+  to: number,
+  name: string,
+  { tokens }: FlatTemplate,
+  columns: ColumnsInSql,
+): void {
+  if (isWord(tokens[from], "COUNT") && isSign(tokens[from + 1], "(")) return;
+  for (let index = from; index < to; index++) {
+    const column = columns.endingAt(index);
+    if (column === null || !formedKinds.has(column.kind)) continue;
+    throw new Error(
+      `Cannot tell the kind of "${name}", made from a ${column.kind}: write AS \${${column.kind}().as("${name}")}, with the kind that it has`,
+    );
+  }
+}
+
+/** Decodes the rows of a result to objects: by property, values in wire form. */
+export function toObjects(
+  { rows, columns = [] }: QueryResult,
+  items: readonly ResultItem[],
+  dialect: Dialect,
+): Record<string, unknown>[] {
+  if (columns.length === 0) return [];
+  const cells = items.length === 0
+    ? columns.map((column) => starCell(column, []))
+    : cellsOf(columns, items);
+  const names = new Set<string>();
+  for (const { name } of cells) {
+    if (names.has(name)) {
+      throw new Error(`Cannot show two columns named "${name}": name one of them with AS`);
+    }
+    names.add(name);
+  }
+  return rows.map((row) =>
+    Object.fromEntries(
+      cells.map((cell, index) => [cell.name, decoded(row[index] ?? null, cell, dialect)] as const),
+    )
+  );
+}
+
+interface ResultCell {
+  readonly name: string;
+  /** Null for a plain value. */
+  readonly column: ColumnInfo | null;
+  readonly computed: boolean;
+  /** The type of a plain value, where the engine has types. */
+  readonly type: number | null;
+}
+
+/** Items before the first `*` are counted from the left, those after the last from the right. */
+function cellsOf(
+  columns: readonly ResultColumn[],
+  items: readonly ResultItem[],
+): readonly ResultCell[] {
+  const first = items.findIndex(({ kind }) => kind === "star");
+  const last = items.findLastIndex(({ kind }) => kind === "star");
+  const stars = items.flatMap((item) => item.kind === "star" ? item.tables : []);
+  return columns.map((column, index) => {
+    const fromRight = items.length - (columns.length - index);
+    const item = first < 0 || index < first
+      ? items[index]
+      : fromRight > last
+      ? items[fromRight]
+      : undefined;
+    if (item?.kind !== "one") return starCell(column, stars);
+    return { ...item, type: column.type };
+  });
+}
+
+function starCell(
+  { name, type }: ResultColumn,
+  tables: readonly TableInfo[],
+): ResultCell {
+  const [column = null, ...others] = new Set(
+    tables.flatMap(({ columns }) => columns.filter(({ dbName }) => dbName === name)),
+  );
+  if (others.length > 0) {
+    throw new Error(`Cannot tell whose column "${name}" is: list the columns in place of *`);
+  }
+  return { name: column?.name ?? name, column, computed: false, type };
+}
+
+function decoded(value: SqlValue, cell: ResultCell, dialect: Dialect): unknown {
+  const { name, column, computed, type } = cell;
+  if (value === null) return null;
+  if (column !== null) {
+    if (!computed) return dialect.decode(value, column, () => {});
+    return dialect.decode(rounded(value, column), column, () => {
+      throw new Error(`Cannot show "${name}" as ${column.kind}: its value has another form`);
+    });
+  }
+  const plain = dialect.decodePlain(value, type);
+  if (plain !== undefined) return plain;
+  throw new Error(
+    `Cannot tell the kind of "${name}": write AS \${timestamp().as("${name}")} or another kind after it`,
+  );
+}
+
+/** Engines compute decimals with more digits than a column has, SQLite as doubles. */
+function rounded(value: SqlValue, { kind, scale }: ColumnInfo): SqlValue {
+  if (kind !== "decimal" || scale === null || value instanceof Uint8Array) return value;
+  const plain = plainDecimal(String(value));
+  return plain === null ? value : printExact(divideExact(parseExact(plain), 1n, scale));
+}

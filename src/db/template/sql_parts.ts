@@ -1,0 +1,142 @@
+import { allRows, type Filter, noRows } from "../../filter/filter.ts";
+import { ColumnBuilder } from "../../schema/column_builder.ts";
+import { type ColumnInfo, ownTimestamps, type TableInfo } from "../../schema/table_info.ts";
+import {
+  columnInfoOf,
+  isColumn,
+  isTableInfo,
+  tableInfoKey,
+  tableInfoOf,
+  type TableLike,
+} from "../../schema/table_like.ts";
+import { Fragment } from "../../sql/fragment.ts";
+import { type SqlToken, sqlTokens } from "./sql_tokens.ts";
+
+/** What one interpolation of a template of SQL stands for. */
+export type SqlPart =
+  | { readonly kind: "column"; readonly column: ColumnInfo }
+  | { readonly kind: "table"; readonly table: TableInfo }
+  | { readonly kind: "filter"; readonly filter: Filter }
+  | { readonly kind: "fragment"; readonly fragment: Fragment }
+  /** The name after AS, and the kind of what stands before it. */
+  | { readonly kind: "alias"; readonly column: ColumnInfo }
+  | { readonly kind: "valueOf"; readonly column: ColumnInfo; readonly value: unknown }
+  | { readonly kind: "value"; readonly value: unknown };
+
+/** A value together with the column whose kind it has. */
+export class ValueOfColumn {
+  /** Its column. */
+  readonly column: ColumnInfo;
+  /** The value in its wire form. */
+  readonly value: unknown;
+
+  /** Use `db.sql.value()` instead. */
+  constructor(column: ColumnInfo, value: unknown) {
+    this.column = column;
+    this.value = value;
+  }
+}
+
+/** The texts of a template, and what stands between them. */
+export interface SqlTemplate {
+  /** One more than the values. */
+  readonly strings: readonly string[];
+  /** What is interpolated. */
+  readonly values: readonly unknown[];
+}
+
+/** A template in which other templates are resolved: there is one part between each two texts. */
+export interface FlatTemplate {
+  readonly texts: readonly string[];
+  readonly parts: readonly SqlPart[];
+  readonly tokens: readonly SqlToken[];
+}
+
+/** Resolves a template, and the templates interpolated in it, of which `templateOf` gives the texts. */
+export function flattenTemplate(
+  template: SqlTemplate,
+  templateOf: (value: unknown) => SqlTemplate | null,
+): FlatTemplate {
+  const texts = [""];
+  const parts: SqlPart[] = [];
+  const tokens: SqlToken[] = [];
+
+  function add({ strings, values }: SqlTemplate): void {
+    texts[texts.length - 1] += strings[0] ?? "";
+    let next = 0;
+    for (const token of sqlTokens(strings)) {
+      if (token.kind !== "part") {
+        tokens.push(token);
+        continue;
+      }
+      const value = values[next++];
+      const nested = templateOf(value);
+      if (nested === null) {
+        tokens.push({ kind: "part", index: parts.length });
+        parts.push(partOf(value, next));
+        texts.push("");
+      } else add(nested);
+      texts[texts.length - 1] += strings[next] ?? "";
+    }
+  }
+
+  add(template);
+  return { texts, parts, tokens };
+}
+
+function partOf(value: unknown, position: number): SqlPart {
+  if (value === undefined || typeof value === "function" || typeof value === "symbol") {
+    throw new Error(`Cannot interpolate ${typeof value} in SQL: it is value ${position}`);
+  }
+  if (typeof value !== "object" || value === null) return { kind: "value", value };
+  if (isColumn(value)) return { kind: "column", column: columnInfoOf(value) };
+  if (isTable(value)) {
+    return { kind: "table", table: isTableInfo(value) ? value : tableInfoOf(value) };
+  }
+  if (value instanceof Fragment) return { kind: "fragment", fragment: value };
+  if (value instanceof ValueOfColumn) return { kind: "valueOf", ...value };
+  if (value instanceof ColumnBuilder) return { kind: "alias", column: resultColumn(value) };
+  if (isFilter(value)) return { kind: "filter", filter: value };
+  if ("kind" in value && value.kind === "text" && "text" in value && "values" in value) {
+    throw new Error("Cannot interpolate rsql`…` in SQL: use eq(), and() and the other functions");
+  }
+  return { kind: "value", value };
+}
+
+function isTable(value: object): value is TableLike<unknown, unknown> | TableInfo {
+  return tableInfoKey in value || ("byName" in value && value.byName instanceof Map);
+}
+
+/** No JSON value is a filter: a value of a request can never become a condition. */
+function isFilter(value: unknown): value is Filter {
+  if (value === allRows || value === noRows) return true;
+  if (typeof value !== "object" || value === null || !("kind" in value)) return false;
+  if ("terms" in value && Array.isArray(value.terms)) {
+    return value.terms.length > 0 && value.terms.every(isFilter);
+  }
+  if (value.kind === "related" && "filter" in value) return isFilter(value.filter);
+  return value.kind === "compare" && "operator" in value && typeof value.operator === "object" &&
+    value.operator !== null && "toSql" in value.operator &&
+    typeof value.operator.toSql === "function";
+}
+
+/** A column of a result that no table has, as `timestamp().as("latest")` declares it. */
+function resultColumn(
+  { declaration }: ColumnBuilder<unknown, boolean, boolean, boolean>,
+): ColumnInfo {
+  const { dbName } = declaration;
+  if (dbName === null) {
+    throw new Error(`Cannot name a column ${declaration.kind}() without its name: add .as("name")`);
+  }
+  return {
+    ...declaration,
+    name: dbName,
+    dbName,
+    default: null,
+    generated: false,
+    references: null,
+    existingType: null,
+    looseCollation: false,
+    timestampFormat: ownTimestamps,
+  };
+}

@@ -1,0 +1,125 @@
+import { columnInfoOf, type ColumnLike } from "../../schema/table_like.ts";
+import { compileFilter } from "../../compile/where.ts";
+import type { Dialect } from "../../sql/dialect.ts";
+import {
+  type Fragment,
+  identifier,
+  join,
+  rawSql,
+  tableName,
+  toStatement,
+} from "../../sql/fragment.ts";
+import type { Connection } from "../driver.ts";
+import { boundAt, boundOfColumn } from "./bind_value.ts";
+import { columnsInSql } from "./columns_in_sql.ts";
+import { resultItems, toObjects } from "./result_columns.ts";
+import { flattenTemplate, type SqlPart, type SqlTemplate, ValueOfColumn } from "./sql_parts.ts";
+import { requireOneStatement } from "./sql_tokens.ts";
+import { type ValuePlace, valuePlaces } from "./value_places.ts";
+
+/** The result of a statement that was written as a template. */
+export interface SqlResult<R> {
+  /** The rows, by property, with the values that JSON answers show. They are the caller's to change. */
+  readonly rows: R[];
+  /** Rows inserted, updated or deleted; 0 for a read. */
+  readonly changed: number;
+}
+
+/**
+ * A statement that was written as a template. It runs when it is awaited, and once; interpolated in
+ * another template it is a part of that, and does not run.
+ */
+export class SqlStatement<R> implements PromiseLike<SqlResult<R>> {
+  readonly #template: SqlTemplate;
+  readonly #run: (template: SqlTemplate) => Promise<SqlResult<R>>;
+  #result: Promise<SqlResult<R>> | null = null;
+
+  /** Use `db.sql` instead. */
+  constructor(template: SqlTemplate, run: (template: SqlTemplate) => Promise<SqlResult<R>>) {
+    this.#template = template;
+    this.#run = run;
+  }
+
+  /** Runs the statement. Rejects with a `DatabaseError`, or an Error for a mistake in the text. */
+  then<T = SqlResult<R>, F = never>(
+    onfulfilled?: ((result: SqlResult<R>) => T | PromiseLike<T>) | null,
+    onrejected?: ((reason: unknown) => F | PromiseLike<F>) | null,
+  ): Promise<T | F> {
+    return (this.#result ??= this.#run(this.#template)).then(onfulfilled, onrejected);
+  }
+
+  /** The template of a value that is such a statement; null for any other value. */
+  static templateOf(value: unknown): SqlTemplate | null {
+    return typeof value === "object" && value !== null && #template in value
+      ? value.#template
+      : null;
+  }
+}
+
+/** The template tag that runs statements on a database or in a transaction of it. */
+export interface SqlTag {
+  /**
+   * A statement. Tables and columns are interpolated as quoted names, everything else as values or
+   * conditions; `R` is the type of a row.
+   */
+  <R extends object = Record<string, unknown>>(
+    strings: TemplateStringsArray,
+    ...parts: readonly (string | number | bigint | boolean | object | null)[]
+  ): SqlStatement<R>;
+  /** A value of the column's kind where the column does not stand beside it. */
+  value<T>(column: ColumnLike<T>, value: NoInfer<T> | null): object;
+}
+
+/** Creates the tag that runs statements on a connection. */
+export function createSqlTag(connection: Connection, dialect: Dialect): SqlTag {
+  const tag = <R extends object>(
+    strings: TemplateStringsArray,
+    ...values: readonly unknown[]
+  ): SqlStatement<R> =>
+    new SqlStatement<R>({ strings, values }, (template) => run<R>(template, connection, dialect));
+  return Object.assign(tag, {
+    value: (column: ColumnLike<unknown>, value: unknown) =>
+      new ValueOfColumn(columnInfoOf(column), value),
+  });
+}
+
+async function run<R extends object>(
+  template: SqlTemplate,
+  connection: Connection,
+  dialect: Dialect,
+): Promise<SqlResult<R>> {
+  const flat = flattenTemplate(template, SqlStatement.templateOf);
+  requireOneStatement(flat.tokens);
+  const columns = columnsInSql(flat);
+  const places = valuePlaces(flat, columns);
+  const items = resultItems(flat, columns);
+  const fragments = flat.texts.flatMap((text, index) => {
+    const part = flat.parts[index];
+    return part === undefined
+      ? [rawSql(text)]
+      : [rawSql(text), render(part, places.get(index), dialect)];
+  });
+  const statement = { ...toStatement(join(fragments, ""), dialect.placeholder), describe: true };
+  const result = await connection.query(statement);
+  // The caller says by the type parameter which columns its statement selects.
+  const rows = toObjects(result, items, dialect) as R[];
+  return { rows, changed: result.changed };
+}
+
+function render(part: SqlPart, place: ValuePlace | undefined, dialect: Dialect): Fragment {
+  switch (part.kind) {
+    case "column":
+    case "alias":
+      return identifier(part.column.dbName);
+    case "table":
+      return tableName(part.table);
+    case "filter":
+      return compileFilter(part.filter, dialect);
+    case "fragment":
+      return part.fragment;
+    case "valueOf":
+      return boundOfColumn(part.value, part.column, dialect);
+    default:
+      return boundAt(part.value, place ?? { kind: "free", near: null }, dialect);
+  }
+}

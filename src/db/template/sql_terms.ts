@@ -1,0 +1,63 @@
+import type { ColumnInfo } from "../../schema/table_info.ts";
+import type { ColumnsInSql } from "./columns_in_sql.ts";
+import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
+
+/** The terms of a statement: its conditions, assignments and select items, one by one. */
+export interface SqlTerms {
+  /** The keyword of the clause that a token belongs to, such as WHERE. */
+  clauseAt(index: number): string;
+  /** The index after the last token of the term. */
+  endOf(index: number): number;
+  /** A column in the term of a token whose values a text could be mistaken for. */
+  kindedColumnNear(index: number): ColumnInfo | null;
+}
+
+const clauses: readonly string[] = [
+  ...["WITH", "SELECT", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "SET"],
+  ...["VALUES", "RETURNING", "ON", "JOIN", "UNION", "INTERSECT", "EXCEPT", "INSERT", "UPDATE"],
+  ...["DELETE", "INTO", "USING"],
+];
+const separators: readonly string[] = ["AND", "OR", "WHEN", "THEN", "ELSE", "CASE", "END"];
+/** Words that a parenthesis may follow and that are no functions. */
+const noFunctions: readonly string[] = [...clauses, ...separators, "IN", "NOT", "EXISTS", "AS"];
+
+/**
+ * Divides a statement into terms. The arguments of a function and what is compared with its result
+ * are one term.
+ */
+export function termsOf(tokens: readonly SqlToken[], columns: ColumnsInSql): SqlTerms {
+  const termOf: number[] = [];
+  const clauseOf: string[] = [];
+  const outer: { term: number; clause: string; isCall: boolean }[] = [];
+  let [term, last, clause, isCall] = [0, 0, "", false];
+  tokens.forEach((token, index) => {
+    if (isSign(token, "(")) {
+      outer.push({ term, clause, isCall });
+      const before = tokens[index - 1];
+      isCall = before?.kind === "word" && !isWord(before, ...noFunctions);
+    } else if (isSign(token, ")")) {
+      ({ term, clause, isCall } = outer.pop() ?? { term, clause, isCall });
+    } else if (isWord(token, ...clauses) && !isDistinctFrom(tokens, index)) {
+      clause = token.kind === "word" ? token.keyword : "";
+      term = ++last;
+    } else if (isWord(token, ...separators) || isSign(token, ",") && !isCall) term = ++last;
+    termOf.push(term);
+    clauseOf.push(clause);
+  });
+  return {
+    clauseAt: (index) => clauseOf[index] ?? "",
+    endOf: (index) => termOf.lastIndexOf(termOf[index] ?? 0) + 1,
+    kindedColumnNear(index) {
+      for (let at = 0; at < tokens.length; at++) {
+        if (termOf[at] !== termOf[index]) continue;
+        const column = columns.endingAt(at);
+        if (column !== null && column.kind !== "text") return column;
+      }
+      return null;
+    },
+  };
+}
+
+function isDistinctFrom(tokens: readonly SqlToken[], index: number): boolean {
+  return isWord(tokens[index], "FROM") && isWord(tokens[index - 1], "DISTINCT");
+}
