@@ -1,5 +1,5 @@
 /**
- * A whole service for Deno Deploy: notes that all may read, and only their owners write.
+ * A whole service for Deno Deploy: notes that all users may read, and only their owners write.
  *
  * 1. Assign a Deno KV database to the app. An app has one database of the platform; the Postgres is
  *    another provider's, and its URL a secret of the app, `DATABASE_URL`.

@@ -1,5 +1,5 @@
 /**
- * Notes that all may read, and only their owner may write.
+ * Notes that all users may read, and only their owner may write.
  *
  *     deno run -A examples/notes.ts
  *

@@ -1,6 +1,6 @@
 /**
  * Scopes along relations: the members of a project see it with its tasks and change these; only the
- * owner changes the project and its members. For all others, none of it exists.
+ * owner changes the project and its members. Other users do not learn that it exists.
  *
  *     deno run -A examples/scopes.ts
  *

@@ -8,7 +8,6 @@ export type { ListenOptions } from "../src/listener.ts";
 export type { OpenDatabaseOptions } from "../src/db/open_driver.ts";
 export type { ChangesOptions } from "../src/db/changes/changes_options.ts";
 export type {
-  AnyColumn,
   BatchOptions,
   Capabilities,
   ColumnReferenceOf,

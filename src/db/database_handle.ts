@@ -34,7 +34,7 @@ export interface DatabaseHandle {
    * transaction it is a part that is rolled back by itself. Until it ends, only the handle that
    * `work` receives may be used.
    */
-  transaction<T>(work: (tx: DatabaseHandle) => Promise<T>): Promise<T>;
+  transaction<T>(work: (tx: DatabaseHandle) => PromiseLike<T>): Promise<T>;
   /** What differs between the engines. */
   readonly dialect: Dialect;
 }
@@ -48,7 +48,7 @@ export function databaseHandle(driver: Driver): DatabaseHandle {
     query: connection.query,
     sql: createSqlTag(connection, dialect),
     transaction: (work) =>
-      driver.transaction((connection) => work(transactionHandle(connection, dialect))),
+      driver.transaction(async (connection) => await work(transactionHandle(connection, dialect))),
   };
 }
 
@@ -87,7 +87,7 @@ export function transactionHandle(
 async function inSavepoint<T>(
   connection: Connection,
   name: string,
-  work: () => Promise<T>,
+  work: () => PromiseLike<T>,
 ): Promise<T> {
   const run = (text: string) => connection.query({ text: `${text} ${name}`, values: [] });
   await run("SAVEPOINT");

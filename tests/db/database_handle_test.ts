@@ -77,7 +77,8 @@ test("a transaction in a transaction is rolled back by itself", async (db) => {
 test("a part that was kept is rolled back with the transaction around it", async (db) => {
   await assertRejects(() =>
     db.transaction(async (tx) => {
-      await tx.transaction((part) => insert(part, 1).then(() => {}));
+      const { changed } = await tx.transaction((part) => insert(part, 1));
+      assertEquals(changed, 1);
       throw new Error("no");
     })
   );

@@ -119,7 +119,7 @@ Deno.test("on Deno Deploy the start fails without a database, and says which var
   await server.printed(/Set DATABASE_URL in the environment/);
 });
 
-/** Prints of a program, line by line; it must leave no file. */
+/** What a program prints, line by line; it may write no file. */
 async function printed(
   program: string,
   permissions: readonly string[],

@@ -6,18 +6,23 @@ import { testPostgres, testUnless } from "../support/skip.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 const program = "tests/hosts/smoke.ts";
+const readme = Deno.readTextFileSync(`${root}README.md`);
+const [, example = ""] = /^### On Node and Bun$.*?^```ts ignore\n(.*?)^```$/ms.exec(readme) ?? [];
 const postgres = testPostgres();
 
-/** Packages by the names under which this package imports them, and the hosts themselves. */
-const dependencies = {
-  "@hono/hono": "npm:hono@^4.13.0",
-  postgres: "^3.4.9",
-  node: "24",
-  bun: "^1.4.0",
-};
+/** What the README installs, and the hosts themselves. */
+const [, installed = ""] = /^npm install (.*)$/m.exec(readme) ?? [];
+const standIn: StandIn = JSON.parse(Deno.readTextFileSync(`${root}dev/std/http/deno.json`));
+const packages = [
+  ...[...installed.split(" "), "node@24", "bun@1"],
+  ...Object.values(standIn.imports).map((specifier) => specifier.replace("npm:", "")),
+];
 
 /** The program on Deno, with which the answers on other hosts are compared. */
 const onDeno = [Deno.execPath(), "run", "-A", root + program];
+
+/** The program in the folder, below a copy of this package. */
+const copied = `resource-api/${program}`;
 
 const hosts: readonly (readonly [name: string, path: string])[] = [
   ["Node 24", "./node_modules/node/bin/node"],
@@ -31,7 +36,7 @@ const missing = await installHosts();
 
 for (const [name, path] of hosts) {
   testUnless(missing, `mod.ts did not load on ${name}, for want of Deno`, async () => {
-    const answers = await run([path, program, "node-sqlite::memory:"]);
+    const answers = await run([path, copied, "node-sqlite::memory:"]);
     assertEquals(answers, await run([...onDeno, "node-sqlite::memory:"]));
     assertMatch(answers, /^event: added$/m);
   });
@@ -42,7 +47,7 @@ for (const [name, path] of hosts) {
     async () => {
       if ("missing" in postgres) return;
       const outputs = [];
-      for (const command of [[path, program], onDeno]) {
+      for (const command of [[path, copied], onDeno]) {
         const { url, drop } = await createScratchDatabase(postgres.url);
         outputs.push(await run([...command, url]).finally(drop));
       }
@@ -51,9 +56,34 @@ for (const [name, path] of hosts) {
     },
   );
 
+  testUnless(
+    missing,
+    `on ${name} the README's program listens, and stops by a signal`,
+    async () => {
+      await Deno.writeTextFile(`${folder.path}/main.ts`, example);
+      await using child = new Deno.Command(path, {
+        args: ["main.ts"],
+        cwd: folder.path,
+        env: { PORT: "0", SERVICE_SECRET: "sixteen or more characters" },
+        stdout: "piped",
+      }).spawn();
+      const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+      const { value: url = "" } = await lines.read();
+      // A connection that is kept alive would keep the server, too, for some seconds.
+      using client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+      const answer = await fetch(url.trim(), { client });
+      assertEquals(await answer.json(), { items: [], nextCursor: null, hasMore: false });
+      const { body } = await fetch(`${url.trim()}/subscribe`, { client });
+      child.kill("SIGTERM");
+      for await (const _ of body ?? []);
+      await lines.cancel();
+      assertEquals((await child.status).code, 0);
+    },
+  );
+
   testUnless(missing, `on ${name} serve() says what to do in its place`, async () => {
     const text = `
-      import { serve } from "./mod.ts";
+      import { serve } from "./resource-api/mod.ts";
       serve({}).catch((error) => console.log(error.message));
     `;
     await Deno.writeTextFile(`${folder.path}/serve.mjs`, text);
@@ -65,19 +95,44 @@ for (const [name, path] of hosts) {
 async function installHosts(): Promise<string | null> {
   await Deno.writeTextFile(
     `${folder.path}/package.json`,
-    JSON.stringify({ private: true, type: "module", dependencies }),
+    JSON.stringify({ private: true, type: "module" }),
   );
   for (const path of ["mod.ts", "src", program]) {
-    await cp(root + path, `${folder.path}/${path}`, { recursive: true });
+    await cp(root + path, `${folder.path}/resource-api/${path}`, { recursive: true });
   }
   try {
-    await run(["npm", "install", "--no-audit", "--no-fund", "--no-package-lock"]);
+    await run(["npm", "install", "--no-audit", "--no-fund", "--no-package-lock", ...packages]);
+    await addStandIn();
     for (const [, path] of hosts) await run([path, "--version"]);
     return null;
   } catch (error) {
     const [reason = ""] = String(error).split("\n");
     return `npm cannot install Node and Bun here: ${reason}`;
   }
+}
+
+interface StandIn {
+  readonly name: string;
+  readonly exports: Readonly<Record<string, string>>;
+  readonly imports: Readonly<Record<string, string>>;
+}
+
+/**
+ * The package of the Deno standard library, from the same package of npm that stands in for it in
+ * this repository, and as JavaScript: Node runs no TypeScript from `node_modules`.
+ */
+async function addStandIn(): Promise<void> {
+  const { name, exports, imports } = standIn;
+  const [source = ""] = Object.keys(imports);
+  const path = `${folder.path}/node_modules/${name}`;
+  await Deno.mkdir(path, { recursive: true });
+  const modules = Object.keys(exports).map((subpath) => [subpath, `${subpath}.js`] as const);
+  for (const [, file] of modules) {
+    const real = `${source}/${name.replace("@std/", "")}/${file.replace("./", "")}`;
+    await Deno.writeTextFile(`${path}/${file}`, `export * from "${real}";`);
+  }
+  const description = { name, type: "module", exports: Object.fromEntries(modules) };
+  await Deno.writeTextFile(`${path}/package.json`, JSON.stringify(description));
 }
 
 /** Runs a program in the folder, which has to succeed, and gives its standard output. */

@@ -66,7 +66,7 @@ function withRemarks(
             output: anything,
             public: true,
             handler: async ({ db }, title) => {
-              await db.transaction((tx) => Promise.resolve(remark(tx, 1, title)));
+              await db.transaction((tx) => remark(tx, 1, title));
               return (await db.sql`SELECT * FROM ${remarks} ORDER BY id`).rows;
             },
           }),

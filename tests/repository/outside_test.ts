@@ -6,7 +6,9 @@ import { scratchFolder } from "../support/scratch.ts";
 import { root } from "./module_graph.ts";
 
 const readme = Deno.readTextFileSync(`${root}README.md`);
-const [, configuration = ""] = /^```json\n(.*?"@svc\/resource-api".*?)^```$/ms.exec(readme) ?? [];
+/** For a program of the front page's exports, and for one that imports drivers. */
+const [configuration = "", withDrivers = ""] = [...readme.matchAll(/^```json\n(.*?)^```$/gms)]
+  .map(([, text = ""]) => text);
 const [, example = ""] = /^## In your own code\n+```ts\n(.*?)^```$/ms.exec(readme) ?? [];
 const postgres = testPostgres();
 
@@ -36,7 +38,7 @@ const byPostgres = program(`
 `);
 
 Deno.test("deno check and deno test failed with the deno.json that the README shows", async () => {
-  await using project = await readmeProject({ "main.ts": example });
+  await using project = await readmeProject({ "deno.json": configuration, "main.ts": example });
   await Deno.writeTextFile(
     `${project.path}/main_test.ts`,
     `Deno.test("it starts", async () => void (await import("./main.ts")));`,
@@ -48,7 +50,11 @@ Deno.test("deno check and deno test failed with the deno.json that the README sh
 });
 
 Deno.test("a bundled program did not find the drivers", async () => {
-  await using project = await readmeProject({ "url.ts": byUrl, "driver.ts": byDriver });
+  await using project = await readmeProject({
+    "deno.json": withDrivers,
+    "url.ts": byUrl,
+    "driver.ts": byDriver,
+  });
   await using elsewhere = await scratchFolder();
   for (const name of ["url", "driver"]) {
     const bundle = `${elsewhere.path}/${name}.js`;
@@ -66,7 +72,11 @@ testUnless(
     const { url, drop } = await createScratchDatabase(postgres.url);
     await using _database = { [Symbol.asyncDispose]: drop };
     const unmentioned = program(`const db = await openDatabase(Deno.args[0] ?? "");`);
-    await using project = await readmeProject({ "driver.ts": byPostgres, "url.ts": unmentioned });
+    await using project = await readmeProject({
+      "deno.json": withDrivers,
+      "driver.ts": byPostgres,
+      "url.ts": unmentioned,
+    });
     await using elsewhere = await scratchFolder();
     const bundle = async (name: string) => {
       await deno(project.path, [
@@ -91,7 +101,11 @@ testUnless(
   registry,
   "a program finds the drivers that it imports offline, and with a frozen lock",
   async () => {
-    await using project = await readmeProject({ "main.ts": byPostgres, "sqlite.ts": byDriver });
+    await using project = await readmeProject({
+      "deno.json": withDrivers,
+      "main.ts": byPostgres,
+      "sqlite.ts": byDriver,
+    });
     await using cache = await scratchFolder();
     const env = { DENO_DIR: cache.path };
     await deno(project.path, ["cache", "main.ts", "sqlite.ts"], env);
@@ -113,7 +127,6 @@ async function readmeProject(
   await Deno.symlink(root, `${folder.path}/resource-api`);
   const path = `${folder.path}/project`;
   await Deno.mkdir(path);
-  await Deno.writeTextFile(`${path}/deno.json`, configuration);
   // The versions that are there already: a test asks no registry for newer ones.
   await Deno.copyFile(`${root}deno.lock`, `${path}/deno.lock`);
   for (const [name, text] of Object.entries(files)) {

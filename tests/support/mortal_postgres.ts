@@ -1,5 +1,6 @@
 /** A Postgres server that a test stops, crashes, copies and promotes. */
-import { findBinaries, freePort, runOrThrow, serverOwner } from "./postgres_programs.ts";
+import { runOrThrow } from "./debian_packages.ts";
+import { findBinaries, freePort, serverOwner } from "./postgres_programs.ts";
 
 /** One server over one folder, on a port that it keeps. */
 export interface MortalPostgres extends AsyncDisposable {

@@ -1,11 +1,6 @@
 /** A Postgres server of the tests' own: one cluster in a temporary folder, gone when they end. */
-import {
-  findBinaries,
-  freePort,
-  installOnDebian,
-  runOrThrow,
-  serverOwner,
-} from "./postgres_programs.ts";
+import { runOrThrow } from "./debian_packages.ts";
+import { findBinaries, freePort, installPostgres, serverOwner } from "./postgres_programs.ts";
 
 /** A running server, reached by its administrator's URL; or the reason why there is none. */
 export type PostgresCluster =
@@ -17,7 +12,7 @@ export type PostgresCluster =
  * they are absent. A server that is there and does not start is an error, not a reason to skip.
  */
 export async function startPostgresCluster(): Promise<PostgresCluster> {
-  const binaries = await findBinaries() ?? (await installOnDebian() ? await findBinaries() : null);
+  const binaries = await findBinaries() ?? (await installPostgres() ? await findBinaries() : null);
   if (binaries === null) return { missing: "no Postgres binaries, and none could be installed" };
   const folder = await Deno.makeTempDir({ prefix: "resource-api-postgres-" });
   try {

@@ -1,4 +1,5 @@
 /** The programs of a Postgres on this machine, and the user that they run as. */
+import { canInstallOnDebian, exists, installOnDebian } from "./debian_packages.ts";
 
 /** The folder that holds all these programs; Debian keeps them off the PATH. */
 export async function findBinaries(
@@ -18,28 +19,15 @@ export async function findBinaries(
   return null;
 }
 
-/** Whether the package went in. The packaging's own cluster is not created: it would only idle. */
-export async function installOnDebian(): Promise<boolean> {
-  if (Deno.build.os !== "linux" || Deno.uid() !== 0) return false;
-  if (!await exists("/usr/bin/apt-get")) return false;
+/** Installs Postgres where it is possible. The packaging's own cluster is not created. */
+export async function installPostgres(): Promise<boolean> {
+  if (!await canInstallOnDebian()) return false;
   const settings = "/etc/postgresql-common/createcluster.conf";
   if (!await exists(settings)) {
     await Deno.mkdir("/etc/postgresql-common", { recursive: true });
     await Deno.writeTextFile(settings, "create_main_cluster = false\n");
   }
-  const env = { DEBIAN_FRONTEND: "noninteractive" };
-  try {
-    await runOrThrow("apt-get", ["update", "-q"], { env });
-    await runOrThrow("apt-get", [
-      ...["install", "-y", "-q", "--no-install-recommends"],
-      ...["-o", "DPkg::Options::=--force-confold", "postgresql"],
-    ], { env });
-    return true;
-  } catch (error) {
-    // Without a package mirror the Postgres tests are skipped, with this reason above the count.
-    console.error(`Postgres could not be installed: ${error}`);
-    return false;
-  }
+  return await installOnDebian(["postgresql"]);
 }
 
 /** `initdb` refuses root: then the server belongs to `postgres`, else to `nobody`. */
@@ -56,33 +44,4 @@ export async function serverOwner(): Promise<{ uid: number; gid: number } | null
 export function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await Deno.stat(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
-      return false;
-    }
-    throw error;
-  }
-}
-
-/** Nothing is piped: the server that `pg_ctl` starts would keep the pipe open. */
-export async function runOrThrow(
-  program: string,
-  args: readonly string[],
-  options: Pick<Deno.CommandOptions, "cwd" | "env" | "uid" | "gid">,
-): Promise<void> {
-  const command = new Deno.Command(program, {
-    ...options,
-    args: [...args],
-    stdin: "null",
-    stdout: "null",
-    stderr: "inherit",
-  });
-  const { code } = await command.output();
-  if (code !== 0) throw new Error(`${program} ended with exit code ${code}`);
 }

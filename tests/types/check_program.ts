@@ -19,11 +19,19 @@ export async function checkProgram(
   compilerOptions: Readonly<Record<string, unknown>> = {},
 ): Promise<readonly TypeError[]> {
   await using folder = await scratchFolder();
+  const { exports }: { readonly exports: Readonly<Record<string, string>> } = JSON.parse(
+    await Deno.readTextFile(`${root}deno.json`),
+  );
   const imports = {
-    "@svc/resource-api": `${root}mod.ts`,
-    "@svc/resource-api/cli": `${root}cli.ts`,
+    ...Object.fromEntries(
+      Object.entries(exports).map(([name, file]) => [
+        name.replace(".", "@svc/resource-api"),
+        file.replace("./", root),
+      ]),
+    ),
     "zod": "npm:zod@^4.0.0",
     "@hono/hono": "npm:hono@^4.13.0",
+    "@hono/hono/": "npm:/hono@^4.13.0/",
   };
   const configuration = JSON.stringify({ imports, compilerOptions });
   await Deno.writeTextFile(`${folder.path}/deno.json`, configuration);

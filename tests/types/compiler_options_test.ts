@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { root } from "../repository/module_graph.ts";
 import { checkProgram } from "./check_program.ts";
 
 const strictest = {
@@ -35,3 +36,10 @@ for (const [name, compilerOptions] of options) {
     assertEquals(await checkProgram({ "main.ts": program, "cli.ts": cli }, compilerOptions), []);
   });
 }
+
+// The gate checks them under the options of this project.
+Deno.test("the examples check under the default options, in a folder of their user", async () => {
+  const names = [...Deno.readDirSync(`${root}examples`)].map(({ name }) => name);
+  const files = names.map((name) => [name, Deno.readTextFileSync(`${root}examples/${name}`)]);
+  assertEquals(await checkProgram(Object.fromEntries(files)), []);
+});

@@ -109,6 +109,10 @@ function freeValue(value: unknown, near: ColumnInfo | null, dialect: Dialect): F
       `Cannot bind a text near "${near.name}", which is no text: write db.sql.value(column, value), or CAST(value AS text)`,
     );
   }
+  // Functions such as substr() take no longer integers in Postgres; others are cast as they need.
+  if (kind === "integer" && near?.kind !== "decimal" && Number(value) === (Number(value) | 0)) {
+    return sql`CAST(${Number(value)} AS integer)`;
+  }
   // A double beside a decimal would make its exact digits a double, too.
   const isExact = near?.kind === "decimal" && (kind === "real" || kind === "integer");
   return boundOfColumn(value, freeColumn(isExact ? "decimal" : kind), dialect);

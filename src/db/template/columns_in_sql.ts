@@ -1,11 +1,9 @@
-import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { FlatTemplate, SqlPart } from "./sql_parts.ts";
 import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
 
 /** The columns that a statement names, interpolated or written as text. */
 export interface ColumnsInSql {
-  /** The tables that are interpolated. */
-  readonly tables: readonly TableInfo[];
   /** The column that ends with a token; null where there is none that is known. */
   endingAt(index: number): ColumnInfo | null;
   /** The column that begins with a token, after the name of its table. */
@@ -37,7 +35,6 @@ export function columnsInSql({ tokens, parts }: FlatTemplate): ColumnsInSql {
   }
 
   return {
-    tables,
     endingAt,
     startingAt(index) {
       let at = index;

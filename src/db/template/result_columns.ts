@@ -1,5 +1,5 @@
 import { plainDecimal } from "../../schema/decimal_kind.ts";
-import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { divideExact, parseExact, printExact } from "../../sql/exact_decimal.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
@@ -18,8 +18,8 @@ export type ResultItem =
     /** Whether it is the value of an expression, and not one that the column holds. */
     readonly computed: boolean;
   }
-  /** All columns of these tables. */
-  | { readonly kind: "star"; readonly tables: readonly TableInfo[] };
+  /** All columns of one or more tables, each of which may have a column of a name. */
+  | { readonly kind: "star"; named(dbName: string): readonly ColumnInfo[] };
 
 /**
  * Reads what a statement returns: the items of RETURNING, or those of its first SELECT. Throws a
@@ -62,7 +62,9 @@ function resultItem(
   const { tokens, parts } = template;
   if (isSign(tokens[to - 1], "*") && (to - from === 1 || isSign(tokens[to - 2], "."))) {
     const part = partAt(tokens, parts, from);
-    return { kind: "star", tables: part?.kind === "table" ? [part.table] : columns.tables };
+    if (part?.kind !== "table") return { kind: "star", named: columns.named };
+    const own = part.table.columns;
+    return { kind: "star", named: (dbName) => own.filter((column) => column.dbName === dbName) };
   }
   if (isWord(tokens[to - 2], "AS")) return aliased(from, to, template, columns);
   const column = wholeColumn(from, to, template, columns);
@@ -146,7 +148,7 @@ export function toObjects(
 ): Record<string, unknown>[] {
   if (columns.length === 0) return [];
   const cells = items.length === 0
-    ? columns.map((column) => starCell(column, []))
+    ? columns.map((column) => starCell(column, () => []))
     : cellsOf(columns, items);
   const names = new Set<string>();
   for (const { name } of cells) {
@@ -178,7 +180,8 @@ function cellsOf(
 ): readonly ResultCell[] {
   const first = items.findIndex(({ kind }) => kind === "star");
   const last = items.findLastIndex(({ kind }) => kind === "star");
-  const stars = items.flatMap((item) => item.kind === "star" ? item.tables : []);
+  const stars = items.filter((item) => item.kind === "star");
+  const named = (name: string) => [...new Set(stars.flatMap((star) => star.named(name)))];
   return columns.map((column, index) => {
     const fromRight = items.length - (columns.length - index);
     const item = first < 0 || index < first
@@ -186,18 +189,16 @@ function cellsOf(
       : fromRight > last
       ? items[fromRight]
       : undefined;
-    if (item?.kind !== "one") return starCell(column, stars);
+    if (item?.kind !== "one") return starCell(column, named);
     return { ...item, type: column.type };
   });
 }
 
 function starCell(
   { name, type }: ResultColumn,
-  tables: readonly TableInfo[],
+  named: (name: string) => readonly ColumnInfo[],
 ): ResultCell {
-  const [column = null, ...others] = new Set(
-    tables.flatMap(({ columns }) => columns.filter(({ dbName }) => dbName === name)),
-  );
+  const [column = null, ...others] = named(name);
   if (others.length > 0) {
     throw new Error(`Cannot tell whose column "${name}" is: list the columns in place of *`);
   }

@@ -1,8 +1,8 @@
 import type { Driver } from "../../db/driver.ts";
-import { columnInfoOf } from "../../schema/table_like.ts";
+import { columnInfoOf, type ColumnLike } from "../../schema/table_like.ts";
 import { canRelate, type Relation, type Relations } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import type { AnyColumn, RelationOptions } from "./resource_options.ts";
+import type { RelationOptions } from "./resource_options.ts";
 import {
   requireTableInfo,
   type ResourceDefinition,
@@ -98,7 +98,10 @@ interface Ends {
 function stepsOf(options: RelationOptions, ends: Ends): Relation["steps"] {
   const { owner, target, fault } = ends;
   const { type, foreignKey, references, through } = options;
-  const column = (reference: AnyColumn | undefined, table: TableInfo): ColumnInfo =>
+  const column = (
+    reference: ColumnLike<unknown> | string | undefined,
+    table: TableInfo,
+  ): ColumnInfo =>
     reference === undefined ? loneKey(table, fault) : findColumn(reference, table, fault);
   if (foreignKey === undefined) throw fault("foreignKey is missing");
   switch (type) {
@@ -129,7 +132,7 @@ function stepsOf(options: RelationOptions, ends: Ends): Relation["steps"] {
 }
 
 function findColumn(
-  reference: AnyColumn,
+  reference: ColumnLike<unknown> | string,
   table: TableInfo,
   fault: (message: string) => Error,
 ): ColumnInfo {

@@ -41,7 +41,7 @@ export function resource<
   const Created = unknown,
   const Updated = unknown,
   Computed = Record<string, unknown>,
-  Targets = Record<string, unknown>,
+  Targets = Record<string, AnyTable>,
 >(
   table: TableLike<S, I, Of> | TableInfo,
   options: ResourceOptions<

@@ -4,6 +4,7 @@ import type { Database } from "../../db/open_database.ts";
 import type { ProtectionOptions } from "../../guard/resource_protection_options.ts";
 import type { CustomOperator } from "../../filter/operators/operator_registry.ts";
 import type { AnyTable, ColumnLike, TableLike } from "../../schema/table_like.ts";
+import type { Relation } from "../../schema/relation.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { Hooks } from "./hooks.ts";
 import type { Procedure } from "./procedure.ts";
@@ -68,25 +69,38 @@ export interface EtagOptions<S, Of = AnyTable> {
   readonly require?: boolean | undefined;
 }
 
-/** How a resource's options name a column of any table: the object, or its property name. */
-export type AnyColumn = ColumnLike<unknown> | string;
-
 /**
  * The options of one relation from a resource to another: `include` loads its rows, and scopes may
- * follow relations by path: ``rsql`project.ownerId==${user.id}` ``.
+ * follow relations by path: ``rsql`project.ownerId==${user.id}` ``. `Of` is the name of the
+ * resource's own table, `Target` that of the other.
  */
-export interface RelationOptions<Of = AnyTable, Target = unknown> {
+export interface RelationOptions<
+  Of = AnyTable,
+  Target = AnyTable,
+  Type extends Relation["type"] = Relation["type"],
+> {
   /** `belongsTo`: this table has the foreign key. `hasOne`, `hasMany`: the other table has it. */
-  readonly type: "belongsTo" | "hasOne" | "hasMany" | "manyToMany";
+  readonly type: Type;
   /** The other resource's table, or its name; of a table that is served twice, the first. */
   readonly resource: TableLike<unknown, unknown, Target> | TableInfo | string;
   /** The referring column; of `manyToMany`, the link's column that refers to this resource. */
-  readonly foreignKey: AnyColumn;
+  readonly foreignKey:
+    | ColumnLike<
+      unknown,
+      Type extends "belongsTo" ? Of : Type extends "manyToMany" ? AnyTable : NoInfer<Target>
+    >
+    | string;
   /**
    * The referenced column, the primary key of its table unless set; of `manyToMany`, the link's
    * column that refers to the other resource.
    */
-  readonly references?: AnyColumn | undefined;
+  readonly references?:
+    | ColumnLike<
+      unknown,
+      Type extends "belongsTo" ? NoInfer<Target> : Type extends "manyToMany" ? AnyTable : Of
+    >
+    | string
+    | undefined;
   /** The link table of `manyToMany`. */
   readonly through?: TableLike<unknown, unknown> | TableInfo | undefined;
   /** Lets the `filter` of a request walk it: `author.name==Ann`. Off unless set. */
@@ -138,7 +152,7 @@ export interface ResourceOptions<
   Created = unknown,
   Updated = unknown,
   Computed = Record<string, unknown>,
-  Targets = Record<string, unknown>,
+  Targets = Record<string, AnyTable>,
 > extends ProtectionOptions {
   /** The primary key: a column, or the columns of a composite key in the table's key order. */
   readonly id: ColumnReferenceOf<S, Of> | readonly ColumnReferenceOf<S, Of>[];
@@ -175,7 +189,12 @@ export interface ResourceOptions<
   readonly softDelete?: SoftDeleteOptions<S, Of> | undefined;
   /** Named relations to rows of other resources. */
   readonly relations?:
-    | { readonly [Name in keyof Targets]: RelationOptions<Of, Targets[Name]> }
+    | {
+      readonly [Name in keyof Targets]:
+        | RelationOptions<Of, Targets[Name], "belongsTo">
+        | RelationOptions<Of, Targets[Name], "hasOne" | "hasMany">
+        | RelationOptions<Of, Targets[Name], "manyToMany">;
+    }
     | undefined;
   /**
    * Derives relations from the foreign keys between served tables. On for introspected tables, off

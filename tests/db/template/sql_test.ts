@@ -88,7 +88,7 @@ test("two columns of one name are an error that says to alias", async (db) => {
   await assertRejects(twice, Error, 'two columns named "name": name one of them with AS');
   await db.sql`INSERT INTO ${notes} (${notes.id}) VALUES (${1})`;
   const stars = () => db.sql`SELECT * FROM ${people}, ${notes}`;
-  await assertRejects(stars, Error, "list the columns in place of *");
+  await assertRejects(stars, Error, 'two columns named "id"');
 });
 
 test("an update and a delete say how many rows they changed", async (db) => {
@@ -290,6 +290,9 @@ test("what a subquery names keeps its kind in the query around it", async (db) =
     SELECT moment, due."wasDone", ${latest}, latest AS again FROM due
     WHERE moment = ${at} AND ${latest} <= ${at}`;
   assertEquals(rows, [{ moment: at, wasDone: true, latest: at, again: at }]);
+  const star = await db.sql`SELECT s.*, 1 AS one FROM
+    (SELECT ${notes.remindAt} AS moment, ${notes.isDone} FROM ${notes}) AS s`;
+  assertEquals(star.rows, [{ moment: at, isDone: true, one: 1 }]);
 });
 
 test("an expression that the engines show differently needs its kind", async (db) => {
@@ -385,4 +388,11 @@ test("decimals were stored with the digits that doubles add", async (db) => {
   const { rows } = await db
     .sql`SELECT ${notes.price} FROM ${notes} WHERE ${notes.price} = ${"0.30"}`;
   assertEquals(rows, [{ price: "0.30" }]);
+});
+
+test("a whole number is an argument of functions, a limit and a factor", async (db) => {
+  const { rows } = await db.sql`
+    SELECT substr(${people.name}, ${2}, ${1}) AS letter, ${people.id} * ${2} AS double,
+      ${people.id} * ${0.5} AS half FROM ${people} ORDER BY ${people.id} LIMIT ${1} OFFSET ${1}`;
+  assertEquals(rows, [{ letter: "o", double: 4, half: 1 }]);
 });
