@@ -29,6 +29,17 @@ async function packages(): Promise<Record<string, string>> {
   };
 }
 
+/** The parts of `@std/http` by their paths, because jsr.io may be out of reach. */
+async function standIns(): Promise<Record<string, string>> {
+  const at = "dev/std/http";
+  const { exports, imports } = JSON.parse(
+    await Deno.readTextFile(new URL(`${at}/deno.json`, root)),
+  );
+  const parts = Object.entries<string>(exports)
+    .map(([name, file]) => [`@std/http${name.slice(1)}`, `/${at}${file.slice(1)}`]);
+  return { ...Object.fromEntries(parts), ...imports };
+}
+
 function configuration(place: string): string {
   return `
     import { integer, openDatabase, resource, table } from "${place}mod.ts";
@@ -150,14 +161,14 @@ Deno.test("loaded from a URL the program runs again from there", async () => {
   const { npmCache } = JSON.parse(await outputOf(["info", "--json"]));
   await Deno.mkdir(`${folder.path}/deno`);
   await Deno.symlink(npmCache, `${folder.path}/deno/npm`);
-  const imports = await packages();
+  const imports: Record<string, string> = { ...await standIns(), ...await packages() };
   await using server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {} },
     async (call) => {
-      const { pathname } = new URL(call.url);
+      const { pathname, origin } = new URL(call.url);
       const text = await Deno.readTextFile(new URL(`.${pathname}`, root));
       return pathname.endsWith(".ts")
-        ? new Response(asPublished(text, imports), {
+        ? new Response(asPublished(text, imports).replaceAll('"/dev/', `"${origin}/dev/`), {
           headers: { "content-type": "text/typescript" },
         })
         : new Response(text, { headers: { "content-type": "application/json" } });

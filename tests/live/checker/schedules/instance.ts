@@ -16,7 +16,7 @@ import { Problem, problemReply } from "../../../../src/problem/problem.ts";
 import type { Reply } from "../../../../src/protocol/reply.ts";
 import type { ResourceDefinition } from "../../../../src/resource/define/resource_definition.ts";
 import { createAnswerRequest } from "../../../../src/resource/http/answer_request.ts";
-import { createRouteTable } from "../../../../src/resource/http/route_table.ts";
+import { createRouteTable, refuseMethod } from "../../../../src/resource/http/route_table.ts";
 import { createTagKeys } from "../../../../src/resource/define/resolve_etag.ts";
 import { resolveRelations } from "../../../../src/resource/define/resolve_relations.ts";
 import type { Resource } from "../../../../src/resource/define/resource.ts";
@@ -148,8 +148,9 @@ async function answering(
     const user: User | null = id === null ? null : { id };
     try {
       const target = parseRequestTarget(request.url);
-      const route = table.at(target.path)?.get(request.method);
-      if (route === undefined) throw new Error(`There is nothing at ${request.url}`);
+      const routes = table.at(target.path);
+      const route = routes?.get(request.method);
+      if (route === undefined) throw refuseMethod(request.method, routes?.keys() ?? []);
       const caller = {
         user: () => user,
         address: () => null,
