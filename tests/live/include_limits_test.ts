@@ -26,10 +26,10 @@ Deno.test("what cannot be included is refused before the stream opens", () =>
     assertEquals([code, body.code, body.details], [422, "QUERY_TOO_EXPENSIVE", { limit: 100_000 }]);
     const head = async (include: string) => {
       const url = `http://test/api/artists/subscribe?include=${include}`;
-      const { status, body } = await app.fetch(new Request(url, { method: "HEAD" }));
-      return [status, body];
+      const response = await app.fetch(new Request(url, { method: "HEAD" }));
+      return [response.status, await response.text()];
     };
-    assertEquals(await head("albums.tracks"), [200, null]);
+    assertEquals(await head("albums.tracks"), [200, ""]);
     assertEquals((await head("nothing"))[0], 400);
   }));
 
