@@ -84,6 +84,16 @@ const withDb: readonly (readonly [name: string, unknown, message: string])[] = [
     "auth is a function: write auth: { middleware }",
   ],
   [
+    "an origin as cors",
+    { resources: [], cors: "*" },
+    "cors must be an object, not a text",
+  ],
+  [
+    "cors without an origin",
+    { resources: [], cors: { credentials: true } },
+    'cors.origin must be an origin like "https://example.com", "*" or a list, not undefined',
+  ],
+  [
     "a misspelt option of auth",
     { resources: [], auth: { midleware: () => {} } },
     'auth has no option "midleware": did you mean "middleware"?',
