@@ -128,3 +128,14 @@ test("a query is described where it asks for that, with and without rows", async
   const deleted = await db.query({ text: "DELETE FROM notes", values: [], describe: true });
   assertEquals([deleted.rows, deleted.columns], [[], []]);
 });
+
+test("a text in place of a template of db.sql is refused with a sentence", async (db) => {
+  // As a program that is not checked calls it.
+  const sql = db.sql as unknown as (text: string) => PromiseLike<unknown>;
+  await assertRejects(async () => await sql("SELECT 1"), Error, "Cannot run this as SQL: write it");
+});
+
+test("one table that is not in a list is refused with a sentence", async (db) => {
+  const tables = notes as unknown as readonly (typeof notes)[];
+  await assertRejects(() => db.createTables(tables), Error, "Cannot create the tables: list them");
+});

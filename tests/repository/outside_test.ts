@@ -7,8 +7,8 @@ import { root } from "./module_graph.ts";
 
 const readme = Deno.readTextFileSync(`${root}README.md`);
 /** For a program of the front page's exports, and for one that imports drivers. */
-const [configuration = "", withDrivers = ""] = [...readme.matchAll(/^```json\n(.*?)^```$/gms)]
-  .map(([, text = ""]) => text);
+const configuration = configurationIn(readme);
+const withDrivers = configurationIn(Deno.readTextFileSync(`${root}docs/hosts.md`));
 const [, example = ""] = /^## In your own code\n+```ts\n(.*?)^```$/ms.exec(readme) ?? [];
 const postgres = testPostgres();
 
@@ -122,6 +122,11 @@ testUnless(
     assertMatch(refused.stderr, /The database answered: unavailable/);
   },
 );
+
+/** The first `deno.json` in a document. */
+function configurationIn(text: string): string {
+  return /^```json\n(.*?)^```$/ms.exec(text)?.[1] ?? "";
+}
 
 /** A folder beside this package with the project of a user, as the README describes it. */
 async function readmeProject(

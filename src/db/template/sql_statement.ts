@@ -75,12 +75,23 @@ export function createSqlTag(connection: Connection, dialect: Dialect): SqlTag {
   const tag = <R extends object>(
     strings: TemplateStringsArray,
     ...values: readonly unknown[]
-  ): SqlStatement<R> =>
-    new SqlStatement<R>({ strings, values }, (template) => run<R>(template, connection, dialect));
+  ): SqlStatement<R> => {
+    requireTemplate(strings);
+    return new SqlStatement<R>(
+      { strings, values },
+      (template) => run<R>(template, connection, dialect),
+    );
+  };
   return Object.assign(tag, {
     value: (column: ColumnLike<unknown>, value: unknown) =>
       new ValueOfColumn(columnInfoOf(column), value),
   });
+}
+
+/** A text that code has put together, where the compiler does not look, may hold what a user sent. */
+function requireTemplate(strings: unknown): void {
+  if (typeof strings === "object" && strings !== null && "raw" in strings) return;
+  throw new Error("Cannot run this as SQL: write it as a template without brackets, db.sql`…`");
 }
 
 async function run<R extends object>(

@@ -93,6 +93,7 @@ export function resolveResource(
     fields,
     groups: aggregateSchema(table, fields.readable),
     strictInput: options.strictInput ?? false,
+    strictQuery: options.strictQuery ?? true,
     generated: resolveGenerated(options, table, find),
     computed: resolveComputed(options, table, runtime.observe),
     capabilities: resolveCapabilities(options, softDelete),

@@ -79,6 +79,7 @@ export interface Resource {
   /** What aggregates may use: the readable fields, and nothing else. */
   readonly groups: AggregateSchema;
   readonly strictInput: boolean;
+  readonly strictQuery: boolean;
   /** The columns that the server fills in. */
   readonly generated: ReadonlySet<ColumnInfo>;
   readonly computed: Computed;
