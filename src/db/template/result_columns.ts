@@ -140,13 +140,42 @@ function requirePlain(
   }
 }
 
-/** Decodes the rows of a result to objects: by property, values in wire form. */
-export function toObjects(
-  { rows, columns = [] }: QueryResult,
+/**
+ * Decodes the rows of results to objects: by property, values in wire form. What the columns of a
+ * result mean is kept for the next result, which has the same unless the schema changes.
+ */
+export function rowReader(
   items: readonly ResultItem[],
-  dialect: Dialect,
-): Record<string, unknown>[] {
-  if (columns.length === 0) return [];
+): (result: QueryResult, dialect: Dialect) => Record<string, unknown>[] {
+  let known: readonly ResultColumn[] = [];
+  let cells: readonly ResultCell[] = [];
+  return ({ rows, columns = [] }, dialect) => {
+    if (columns.length === 0) return [];
+    if (!areSame(columns, known)) {
+      cells = uniqueCells(columns, items);
+      known = columns;
+    }
+    return rows.map((row) =>
+      Object.fromEntries(
+        cells.map((cell, index) =>
+          [cell.name, decoded(row[index] ?? null, cell, dialect)] as const
+        ),
+      )
+    );
+  };
+}
+
+function areSame(left: readonly ResultColumn[], right: readonly ResultColumn[]): boolean {
+  return left.length === right.length &&
+    left.every(({ name, type }, index) =>
+      name === right[index]?.name && type === right[index].type
+    );
+}
+
+function uniqueCells(
+  columns: readonly ResultColumn[],
+  items: readonly ResultItem[],
+): readonly ResultCell[] {
   const cells = items.length === 0
     ? columns.map((column) => starCell(column, () => []))
     : cellsOf(columns, items);
@@ -157,11 +186,7 @@ export function toObjects(
     }
     names.add(name);
   }
-  return rows.map((row) =>
-    Object.fromEntries(
-      cells.map((cell, index) => [cell.name, decoded(row[index] ?? null, cell, dialect)] as const),
-    )
-  );
+  return cells;
 }
 
 interface ResultCell {
