@@ -8,6 +8,8 @@ export interface ColumnsInSql {
   endingAt(index: number): ColumnInfo | null;
   /** The column that begins with a token, after the name of its table. */
   startingAt(index: number): ColumnInfo | null;
+  /** The index after a name and its qualifiers that begin with a token. */
+  afterPath(index: number): number;
   /** The columns that a written name may be: of the interpolated tables, and of subqueries. */
   named(dbName: string): readonly ColumnInfo[];
 }
@@ -34,13 +36,16 @@ export function columnsInSql({ tokens, parts }: FlatTemplate): ColumnsInSql {
     return others.length > 0 ? null : column;
   }
 
+  function afterPath(index: number): number {
+    let at = index;
+    while (isSign(tokens[at + 1], ".")) at += 2;
+    return at + 1;
+  }
+
   return {
     endingAt,
-    startingAt(index) {
-      let at = index;
-      while (isSign(tokens[at + 1], ".")) at += 2;
-      return endingAt(at);
-    },
+    afterPath,
+    startingAt: (index) => endingAt(afterPath(index) - 1),
     named,
   };
 }
