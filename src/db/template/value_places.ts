@@ -96,6 +96,10 @@ export function valuePlaces(
     }
     const column = besideValue(tokens, index, columns);
     if (column !== null) return { kind: "column", column, stores: false, list: "none" };
+    const operand = operandBefore(tokens, index);
+    if (operand !== null && columns.isAmbiguous(operand)) {
+      throw new Error("Cannot tell which column a value is compared with: interpolate the column");
+    }
     const isCast = isWord(tokens[index + 1], "AS") && isSign(tokens[index - 1], "(");
     return {
       kind: "free",
