@@ -1,6 +1,6 @@
 import type { Context, Next } from "@hono/hono";
-import { matchedRoutes } from "@hono/hono/route";
-import type { H } from "@hono/hono/types";
+import { basePath, matchedRoutes } from "@hono/hono/route";
+import type { H, RouterRoute } from "@hono/hono/types";
 import { findTargetHandler } from "@hono/hono/utils/handler";
 import type { User } from "../auth/user.ts";
 import type { Reply } from "../protocol/reply.ts";
@@ -110,13 +110,27 @@ export class RouteHandlers {
     return responder.respond(prefix === "" ? reply : prefixedReply(reply, prefix), method);
   }
 
-  /** The raw beginning of the path that leads to this app in a parent: as many parts as its own. */
+  /**
+   * The raw beginning of the path that leads to this app in a parent: what is left of the path where
+   * as many parts end it as follow the app's own path in that parent.
+   */
   #routedPrefix(context: Context<AppEnv>): string {
-    const own = matchedRoutes(context)
-      .find(({ handler }) => findTargetHandler(handler) === this.elsewhere);
-    const depth = own?.basePath.split("/").filter((part) => part !== "").length ?? 0;
-    if (depth === 0) return "";
+    const routes = matchedRoutes(context);
+    const isOwn = ({ handler }: RouterRoute) => findTargetHandler(handler) === this.elsewhere;
+    const after = routes.slice(context.req.routeIndex).findIndex(isOwn);
+    // The app may be mounted twice: its own last handler follows the one that runs, but for added ones.
+    const own = after < 0 ? routes.findLastIndex(isOwn) : context.req.routeIndex + after;
+    if (own < 0 || routes[own]?.basePath === "/") return "";
+    const matched = context.req.path;
     const { path } = parseRequestTarget(context.req.raw.url);
-    return path.split("/").slice(0, depth + 1).join("/");
+    // A parent may ignore a slash at the end.
+    const ignored = path.endsWith("/") && !matched.endsWith("/") ? 1 : 0;
+    const prefix = basePath(context, own).replace(/\/$/, "");
+    const following = partsOf(matched) - partsOf(prefix) + ignored;
+    return path.split("/").slice(0, partsOf(path) + 1 - following).join("/");
   }
+}
+
+function partsOf(path: string): number {
+  return path.split("/").length - 1;
 }

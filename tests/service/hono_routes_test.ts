@@ -175,3 +175,16 @@ function shown(hono: Hono<AppEnv>): readonly string[] {
   }
   return lines;
 }
+
+Deno.test("a percent-encoded path of very many parts is refused instead of stopping the process", async () => {
+  await withNotes({}, async ({ app, hono }) => {
+    const parent = new Hono().route("/v1", hono);
+    for (const path of ["/%61" + "/".repeat(60_000), "/api/notes" + "/%61".repeat(15_000)]) {
+      const answers = [
+        await app.fetch(new Request(`http://test${path}`)),
+        await parent.fetch(new Request(`http://test/v1${path}`)),
+      ];
+      for (const answer of answers) assertEquals((await read(answer))[0], 404);
+    }
+  });
+});

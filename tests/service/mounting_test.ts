@@ -135,8 +135,39 @@ Deno.test("the middlewares of the app and of the parent run around its routes", 
   });
 });
 
+Deno.test("the path of a mount is found out wherever and however often a parent mounts the app", async () => {
+  await withNotes({}, async ({ hono }) => {
+    const nested = new Hono().route("/x/", hono);
+    const byHost = (request: Request) => `/${new URL(request.url).host}/${request.url.slice(12)}`;
+    const mounts: readonly [parent: Hono, path: string][] = [
+      [new Hono().route("/t/:tenant", nested), "/t/a%20b%2Fc/x"],
+      [new Hono().route("/:version", hono).route("/c/d", hono), "/c/d"],
+      [new Hono().route("/:version", hono).route("/c/d", hono), "/c"],
+      [new Hono().route("/:path{.+}/z", hono), "/a/b/z"],
+      [new Hono({ strict: false }).route("/v1", hono), "/v1"],
+      [new Hono({ getPath: byHost }).route("/test", hono), ""],
+    ];
+    for (const [index, [parent, path]] of mounts.entries()) {
+      const created = await parent.fetch(post(`${path}/api/notes/`, `{"id":"two ${index}"}`));
+      assertEquals(
+        [created.status, created.headers.get("location")],
+        [201, `${path}/api/notes/two%20${index}`],
+        path,
+      );
+      await created.body?.cancel();
+      const [status, body] = await read(await parent.request(`http://test${path}/api/notes/none`));
+      assertEquals(status, 404);
+      assertEquals(typeOf(body), `${path}/__service/problems/not-found`);
+    }
+  });
+});
+
 /** A problem as it is below `/v1`. */
 function prefixed(body: unknown): unknown {
   if (typeof body !== "object" || body === null || !("type" in body)) return body;
   return { ...body, type: `/v1${body.type}` };
+}
+
+function typeOf(body: unknown): unknown {
+  return typeof body === "object" && body !== null && "type" in body ? body.type : null;
 }

@@ -10,7 +10,12 @@ import type { ValuePlace } from "./value_places.ts";
 /** Binds a value as its place in the statement wants it, so that every engine stores the same. */
 export function boundAt(value: unknown, place: ValuePlace, dialect: Dialect): Fragment {
   switch (place.kind) {
+    case "count":
+      return rowCount(value);
     case "free":
+      if (place.isWhole === true && typeof value === "number" && !Number.isInteger(value)) {
+        throw new DatabaseError("invalid-value", new Error("value must be a whole number"));
+      }
       return freeValue(value, place.near, dialect);
     case "rows":
       return boundRows(value, place.columns, dialect);
@@ -19,6 +24,16 @@ export function boundAt(value: unknown, place: ValuePlace, dialect: Dialect): Fr
       if (place.list === "bare") throw new Error("Cannot bind a value after IN: give a list");
       return ofColumn(value, place.column, place.stores, dialect);
   }
+}
+
+/** Postgres rounds fractions and takes NULL for no limit; SQLite takes negative numbers for that. */
+function rowCount(value: unknown): Fragment {
+  const isCount = typeof value === "bigint" || Number.isSafeInteger(value);
+  if (isCount && Number(value) >= 0) return sql`CAST(${Number(value)} AS bigint)`;
+  throw new DatabaseError(
+    "invalid-value",
+    new Error("LIMIT and OFFSET must be whole numbers from 0"),
+  );
 }
 
 /** Binds a value of a column wherever it stands: its type is in the statement, too. */

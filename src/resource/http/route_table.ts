@@ -37,6 +37,7 @@ export function createRouteTable(resources: readonly Resource[]): RouteTable {
     }
     urls.add(url);
   }
+  const deepest = Math.max(0, ...resources.map(({ url }) => depthOf(url)));
   const routes = [...resources].sort((a, b) => depthOf(b.url) - depthOf(a.url))
     .flatMap((resource) => routesOf(resource).map((route) => ({ ...route, resource })));
   const fixed = new Map<string, Map<string, ResourceRoute>>();
@@ -51,7 +52,7 @@ export function createRouteTable(resources: readonly Resource[]): RouteTable {
     } else {
       const path = route.path === "/" ? url : url + route.path;
       // A resource whose path begins with that of another one owns everything below its own.
-      if (ownerOf(path, urls) === url) {
+      if (splitOwned(path, urls, deepest)?.url === url) {
         placeIn(fixed, path, () => new Map()).set(route.method, route);
       }
     }
@@ -75,10 +76,8 @@ export function createRouteTable(resources: readonly Resource[]): RouteTable {
     },
     canonical(path) {
       if (!path.includes("%")) return path;
-      const url = ownerOf(path, urls);
-      return url === null
-        ? null
-        : url + path.split("/").slice(depthOf(url)).map((part) => `/${part}`).join("");
+      const owned = splitOwned(path, urls, deepest);
+      return owned === null ? null : owned.url + owned.rest;
     },
   };
 }
@@ -130,23 +129,41 @@ function depthOf(path: string): number {
   return path.split("/").length;
 }
 
-/** A resource's path is the longest known beginning of the path that ends at a slash. */
-function ownerOf(path: string, urls: ReadonlySet<string>): string | null {
-  const end = withoutSlash(path).length;
-  for (let cut = end; cut > 0; cut = path.lastIndexOf("/", cut - 1)) {
-    const url = canonicalPath(path.slice(0, cut));
-    if (urls.has(url)) return url;
-  }
-  return null;
+/** A path, separated into that of the resource that owns it and the raw rest. */
+interface OwnedPath {
+  readonly url: string;
+  readonly rest: string;
 }
 
-function canonicalPath(path: string): string {
-  if (!path.includes("%")) return path;
+/**
+ * A resource's path is the longest known beginning of the path that ends at a slash. Each part is
+ * decoded once, and none beyond the deepest resource: a client chooses how many there are.
+ */
+function splitOwned(
+  path: string,
+  urls: ReadonlySet<string>,
+  deepest: number,
+): OwnedPath | null {
+  let owned: OwnedPath | null = null;
+  let end = 0;
+  let url = "";
+  for (const part of path.split("/", deepest).slice(1)) {
+    const segment = canonicalSegment(part);
+    if (segment === null) break;
+    end += 1 + part.length;
+    url += `/${segment}`;
+    if (urls.has(url)) owned = { url, rest: path.slice(end) };
+  }
+  return owned;
+}
+
+/** Null for a malformed segment, which no resource has; those after its path are checked later. */
+function canonicalSegment(segment: string): string | null {
+  if (!segment.includes("%")) return segment;
   try {
-    return path.split("/").map((part) => encodeURIComponent(decodeURIComponent(part))).join("/");
+    return encodeURIComponent(decodeURIComponent(segment));
   } catch (error) {
-    // No resource has a malformed path; the segments after a resource's path are checked later.
-    if (error instanceof URIError) return path;
+    if (error instanceof URIError) return null;
     throw error;
   }
 }
