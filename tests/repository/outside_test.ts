@@ -56,6 +56,15 @@ for (const [name, options] of compilerOptions) {
   });
 }
 
+Deno.test("an example that is copied beside the README's deno.json lacked imports", async () => {
+  await using project = await readmeProject({ "deno.json": configuration });
+  const names = Array.from(Deno.readDirSync(`${root}examples`), ({ name }) => name);
+  for (const name of names) {
+    await Deno.copyFile(`${root}examples/${name}`, `${project.path}/${name}`);
+  }
+  await deno(project.path, ["check", ...names]);
+});
+
 Deno.test("a bundled program did not find the drivers", async () => {
   const urls = { "url.ts": byUrl, "driver.ts": byDriver };
   await using project = await readmeProject({ "deno.json": withDrivers, ...urls });

@@ -140,7 +140,7 @@ export function flattenTemplate(
   return { texts, parts, tokens };
 }
 
-/** Texts are read one by one: joined, words would grow together, and a comment would go on. */
+/** Texts are read one by one: joined, words would grow together, and a comment would continue. */
 function separated(text: string): string {
   return text.includes("--") ? ` ${text}\n` : ` ${text} `;
 }
