@@ -3,6 +3,7 @@ import { sleep } from "../../runtime/event_loop.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { SqlValue, Statement } from "../../sql/fragment.ts";
 import type { Connection, QueryResult } from "../driver.ts";
+import { statementStart } from "./statement_start.ts";
 import type { SqliteHandle, SqliteStatement } from "./sqlite_library.ts";
 
 /** One connection with its prepared statements. Its methods throw the library's own errors. */
@@ -32,11 +33,14 @@ export function sqliteConnection(handle: SqliteHandle): SqliteConnection {
   function prepared(text: string): Prepared {
     const known = cache.get(text);
     if (known !== undefined) return known;
+    const start = statementStart(text);
+    // node:sqlite ends the process by a segmentation fault.
+    if (start === "") throw new Error("Cannot run an empty statement");
     const statement = handle.prepare(text);
     // A write cannot run a second time to get all digits, so that it is exact from the start.
     const fresh = {
       statement,
-      kind: statementKind(text, statement.readOnly),
+      kind: statementKind(start, statement.readOnly),
       exact: !statement.readOnly,
     };
     cache.set(text, fresh);
@@ -64,15 +68,14 @@ interface Prepared {
   exact: boolean;
 }
 
-function statementKind(text: string, readOnly: boolean): StatementKind {
-  const [, keyword = ""] = firstWords.exec(text) ?? [];
+function statementKind(start: string, readOnly: boolean): StatementKind {
+  const keyword = firstWords.exec(start)?.[0] ?? "";
   if (boundaries.test(keyword)) return "boundary";
   if (readOnly) return "read";
   return outsideOfTransactions.test(keyword) ? "alone" : "write";
 }
 
-/** The first words, after blanks and comments. */
-const firstWords = /^(?:\s|;|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*(\w+(?:\s+\w+){0,2})/;
+const firstWords = /^\w+(?:\s+\w+){0,2}/;
 /** Savepoints nest, and are no boundaries. */
 const boundaries = /^(?:BEGIN|COMMIT|END|ROLLBACK(?!\s+(?:TRANSACTION\s+)?TO))\b/i;
 const outsideOfTransactions = /^(?:VACUUM|PRAGMA|ATTACH|DETACH)\b/i;

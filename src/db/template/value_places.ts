@@ -80,9 +80,7 @@ export function valuePlaces(
       isWord(before, ...beforeNames) &&
       !(isWord(before, "FROM") && isWord(tokens[index - 2], "DISTINCT"))
     ) {
-      throw new Error(
-        "Cannot bind a value in place of a name: interpolate the table or the column",
-      );
+      throw valueForName();
     }
     if (clause === "LIMIT" || clause === "OFFSET") return { kind: "count" };
     if ((clause === "ORDER" || clause === "GROUP") && isAlone(tokens, index)) {
@@ -111,6 +109,10 @@ export function valuePlaces(
         ),
     };
   }
+}
+
+function valueForName(): Error {
+  return new Error("Cannot bind a value in place of a name: interpolate the table or the column");
 }
 
 /** What only a name follows. */
@@ -192,7 +194,10 @@ function insertPlaces(
   const open = openOfColumns(tokens, into + 1);
   const close = open === null ? into : afterParenthesis(tokens, open);
   const targets = open === null ? null : itemsBetween(tokens, open + 1, close - 1).map(
-    ([start, end]) => end - start === 1 ? columns.endingAt(start) : null,
+    ([start, end]) => {
+      if (partAt(tokens, parts, start)?.kind === "value") throw valueForName();
+      return end - start === 1 ? columns.endingAt(start) : null;
+    },
   );
 
   function place(items: readonly (readonly [number, number])[]): void {
