@@ -28,8 +28,10 @@ export function boundAt(value: unknown, place: ValuePlace, dialect: Dialect): Fr
 
 /** Postgres rounds fractions and takes NULL for no limit; SQLite takes negative numbers for that. */
 function rowCount(value: unknown): Fragment {
-  const isCount = typeof value === "bigint" || Number.isSafeInteger(value);
-  if (isCount && Number(value) >= 0) return sql`CAST(${Number(value)} AS bigint)`;
+  const count = typeof value === "bigint" ? Number(value) : value;
+  if (typeof count === "number" && Number.isSafeInteger(count) && count >= 0) {
+    return sql`CAST(${count} AS bigint)`;
+  }
   throw new DatabaseError(
     "invalid-value",
     new Error("LIMIT and OFFSET must be whole numbers from 0"),
