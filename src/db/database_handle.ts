@@ -75,12 +75,22 @@ export function transactionHandle(
     async transaction(work) {
       if (hasPart) throw nestedUse();
       hasPart = true;
+      let hasEnded = false;
+      const part: Connection = {
+        // What was rolled back with the part would go on without it.
+        query: (statement) =>
+          hasEnded
+            ? Promise.reject(new Error("Cannot query: the part of the transaction has ended"))
+            : connection.query(statement),
+      };
       try {
-        return await inSavepoint(
-          connection,
-          `part_${depth}`,
-          () => work(transactionHandle(connection, dialect, plans, depth + 1)),
-        );
+        return await inSavepoint(connection, `part_${depth}`, async () => {
+          try {
+            return await work(transactionHandle(part, dialect, plans, depth + 1));
+          } finally {
+            hasEnded = true;
+          }
+        });
       } finally {
         hasPart = false;
       }
