@@ -2,7 +2,7 @@ import { boundedMap } from "../../runtime/bounded_map.ts";
 import { sleep } from "../../runtime/event_loop.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { SqlValue, Statement } from "../../sql/fragment.ts";
-import type { Connection, QueryResult } from "../driver.ts";
+import type { Connection, QueryResult, ResultColumn } from "../driver.ts";
 import { statementStart } from "./statement_start.ts";
 import type { SqliteHandle, SqliteStatement } from "./sqlite_library.ts";
 
@@ -42,6 +42,8 @@ export function sqliteConnection(handle: SqliteHandle): SqliteConnection {
       statement,
       kind: statementKind(start, statement.readOnly),
       exact: !statement.readOnly,
+      // A change of the tables gives `*` other columns, without preparing the text again.
+      columns: text.includes("*") ? null : columnsOf(statement),
     };
     cache.set(text, fresh);
     return fresh;
@@ -55,7 +57,7 @@ export function sqliteConnection(handle: SqliteHandle): SqliteConnection {
     run(statement) {
       const known = prepared(statement.text);
       const result = runPrepared(known, statement.values.map(toBound));
-      return statement.describe === true ? described(result, known.statement) : result;
+      return statement.describe === true ? described(result, known) : result;
     },
     close: () => handle.close(),
   };
@@ -66,6 +68,8 @@ interface Prepared {
   readonly kind: StatementKind;
   /** Whether integers are read as bigints: set at the first integer that a number cannot hold. */
   exact: boolean;
+  /** The columns of the result, where the text alone says them. */
+  readonly columns: readonly ResultColumn[] | null;
 }
 
 function statementKind(start: string, readOnly: boolean): StatementKind {
@@ -99,9 +103,13 @@ function runPrepared(prepared: Prepared, values: readonly SqlValue[]): QueryResu
   return { rows, changed: statement.readOnly ? 0 : rows.length };
 }
 
-function described(result: QueryResult, statement: SqliteStatement): QueryResult {
+function described(result: QueryResult, prepared: Prepared): QueryResult {
+  return { ...result, columns: prepared.columns ?? columnsOf(prepared.statement) };
+}
+
+function columnsOf(statement: SqliteStatement): readonly ResultColumn[] {
   const names = statement.returnsRows ? statement.columnNames() : [];
-  return { ...result, columns: names.map((name) => ({ name, type: null })) };
+  return names.map((name) => ({ name, type: null }));
 }
 
 /**

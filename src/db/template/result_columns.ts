@@ -182,6 +182,7 @@ export function rowReader(
 }
 
 function areSame(left: readonly ResultColumn[], right: readonly ResultColumn[]): boolean {
+  if (left === right) return true;
   return left.length === right.length &&
     left.every(({ name, type }, index) =>
       name === right[index]?.name && type === right[index].type
