@@ -77,7 +77,7 @@ export function transactionHandle(
       hasPart = true;
       let hasEnded = false;
       const part: Connection = {
-        // What was rolled back with the part would go on without it.
+        // What runs after the part would stay when the part is rolled back.
         query: (statement) =>
           hasEnded
             ? Promise.reject(new Error("Cannot query: the part of the transaction has ended"))

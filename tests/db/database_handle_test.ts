@@ -74,7 +74,7 @@ test("a transaction in a transaction is rolled back by itself", async (db) => {
   }
 });
 
-test("the handle of a part went on after its end, outside of the part", async (db) => {
+test("the handle of a part worked after its end, outside of the part", async (db) => {
   await db.transaction(async (tx) => {
     const kept: DatabaseHandle[] = [];
     await tx.transaction(async (part) => {

@@ -151,7 +151,7 @@ function kindOfFree(value: unknown): ColumnKind {
       throw new Error(
         `Cannot bind ${
           Array.isArray(value) ? "a list" : "an object"
-        } here: a list stands after "column IN", a document beside its column`,
+        } here: a list stands after "column IN", a document beside its column; for a condition use eq()`,
       );
   }
 }

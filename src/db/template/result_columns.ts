@@ -91,7 +91,7 @@ function aliased(
   return { kind: "one", name, column, computed: false };
 }
 
-/** SQLite computes with doubles, whose digits tell where a decimal ends only where it has a scale. */
+/** SQLite computes with doubles, whose last digits are wrong, so that a scale has to cut them. */
 function requireDigits(
   { name, kind, scale }: ColumnInfo,
   from: number,

@@ -54,7 +54,7 @@ function test(fault: string, work: (db: Database) => Promise<void>): void {
   }
 }
 
-/** Each is refused before anything is sent, so that the transaction of Postgres goes on. */
+/** Each is refused before anything is sent, so that the transaction of Postgres continues. */
 async function allRefused(
   db: Database,
   statements: (sql: Database["sql"]) => readonly (readonly [PromiseLike<unknown>, string])[],
@@ -195,7 +195,7 @@ test("sums of decimals without a scale had the digits of doubles", async (db) =>
   assertEquals(rows, [{ sum: "0.3" }]);
 });
 
-test("comments that go on in the next part hid what follows", async (db) => {
+test("a comment at the end of a part hid what follows the part", async (db) => {
   const sorted = db.sql`ORDER BY ${orders.id} -- the oldest first`;
   const { rows } = await db.sql`SELECT ${orders.id} FROM ${orders} ${sorted} LIMIT ${1}`;
   assertEquals(rows, [{ id: 1 }]);
@@ -266,6 +266,13 @@ test("more values than SQLite binds were an error of one engine", async (db) => 
   await allRefused(db, (sql) => [
     [sql`SELECT id FROM ${orders} WHERE ${orders.id} IN ${many}`, "Cannot bind 32767 values"],
   ]);
+});
+
+test("a document of a request that looks like a filter text was refused", async (db) => {
+  const document = { kind: "text", text: "id==1", values: [] };
+  await db.sql`UPDATE ${orders} SET ${orders.data} = ${document} WHERE ${orders.id} = ${1}`;
+  const { rows } = await db.sql`SELECT ${orders.data} FROM ${orders} WHERE id = 1`;
+  assertEquals(rows, [{ data: document }]);
 });
 
 test("one place in the source has a plan for each of its columns and kinds", async (db) => {
