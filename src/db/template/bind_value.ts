@@ -12,6 +12,8 @@ export function boundAt(value: unknown, place: ValuePlace, dialect: Dialect): Fr
   switch (place.kind) {
     case "count":
       return rowCount(value);
+    case "united":
+      return boundOfColumn(value, place.column, dialect);
     case "free":
       if (place.isWhole === true && typeof value === "number" && !Number.isInteger(value)) {
         throw new DatabaseError("invalid-value", new Error("value must be a whole number"));

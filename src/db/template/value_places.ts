@@ -5,6 +5,7 @@ import {
   itemsBetween,
   outerWord,
   partAt,
+  selectLists,
 } from "./columns_in_sql.ts";
 import type { FlatTemplate } from "./sql_parts.ts";
 import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
@@ -29,6 +30,8 @@ export type ValuePlace =
   }
   /** Rows after VALUES, each with values for these columns. */
   | { readonly kind: "rows"; readonly columns: readonly (ColumnInfo | null)[] }
+  /** It stands below the column of the first SELECT of a UNION. */
+  | { readonly kind: "united"; readonly column: ColumnInfo }
   /** The number of rows that LIMIT or OFFSET takes. */
   | { readonly kind: "count" }
   /** Beside no column. */
@@ -98,6 +101,8 @@ export function valuePlaces(
     if (operand !== null && columns.isAmbiguous(operand)) {
       throw new Error("Cannot tell which column a value is compared with: interpolate the column");
     }
+    const united = unitedColumn(tokens, index, columns);
+    if (united !== null) return { kind: "united", column: united };
     const isCast = isWord(tokens[index + 1], "AS") && isSign(tokens[index - 1], "(");
     return {
       kind: "free",
@@ -117,6 +122,23 @@ function valueForName(): Error {
 
 /** What only a name follows. */
 const beforeNames = ["FROM", "INTO", "UPDATE", "JOIN", "SET", "TABLE"];
+
+/** The column of the first SELECT of a UNION that has the position of a value in a later one. */
+function unitedColumn(
+  tokens: readonly SqlToken[],
+  index: number,
+  columns: ColumnsInSql,
+): ColumnInfo | null {
+  const lists = selectLists(tokens);
+  for (const { items, open } of lists) {
+    const position = items.findIndex(([start, end]) => start === index && end === index + 1);
+    if (position < 0) continue;
+    const [from, to] = lists.find((list) => list.open === open)?.items[position] ?? [index, index];
+    const end = isWord(tokens[to - 2], "AS") ? to - 2 : to;
+    return columns.afterPath(from) === end ? columns.startingAt(from) : null;
+  }
+  return null;
+}
 
 /** Whether a value is a whole item of a list. */
 function isAlone(tokens: readonly SqlToken[], index: number): boolean {

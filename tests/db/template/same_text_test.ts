@@ -268,6 +268,24 @@ test("more values than SQLite binds were an error of one engine", async (db) => 
   ]);
 });
 
+test("a value of a later SELECT of a UNION had a form of its own", async (db) => {
+  const { rows } = await db.sql`
+    SELECT ${orders.id}, ${orders.paidAt} AS moment, ${orders.done} FROM ${orders} WHERE id = 1
+    UNION ALL SELECT ${3}, ${"2026-01-02T04:04:05+01:00"}, ${false}
+    UNION ALL SELECT ${4}, ${null}, ${null} ORDER BY 1`;
+  assertEquals(rows, [
+    { id: 1, moment: at, done: true },
+    { id: 3, moment: "2026-01-02T03:04:05.000Z", done: false },
+    { id: 4, moment: null, done: null },
+  ]);
+  const same = await db.sql`SELECT ${orders.paidAt} FROM ${orders} WHERE id = 1
+    UNION SELECT ${"2026-01-02T04:04:05.678+01:00"}`;
+  assertEquals(same.rows, [{ paidAt: at }]);
+  const below = await db.sql`SELECT * FROM (SELECT ${orders.paidAt} FROM ${orders} WHERE id = 1
+    UNION SELECT ${at}) AS s`;
+  assertEquals(below.rows, [{ paidAt: at }]);
+});
+
 test("a document of a request that looks like a filter text was refused", async (db) => {
   const document = { kind: "text", text: "id==1", values: [] };
   await db.sql`UPDATE ${orders} SET ${orders.data} = ${document} WHERE ${orders.id} = ${1}`;
