@@ -60,7 +60,8 @@ export function valuePlaces(
   const places = new Map<number, ValuePlace>();
   tokens.forEach((token, index) => {
     if (token.kind === "literal") {
-      const column = besideValue(tokens, index, columns);
+      const column = listPlace(tokens, index, columns)?.column ??
+        besideValue(tokens, index, columns);
       if (column !== null) requireLiteralOf(column, token, assignedAt(index) !== undefined);
     }
     if (token.kind !== "part" || parts[token.index]?.kind !== "value") return;
@@ -182,6 +183,10 @@ function operandBefore(tokens: readonly SqlToken[], index: number): number | nul
   return isWord(tokens[at - 1], "NOT") ? at - 2 : at - 1;
 }
 
+function isItem(token: SqlToken | undefined): boolean {
+  return token?.kind === "part" || token?.kind === "literal";
+}
+
 /** A value or a list after IN. */
 function listPlace(
   tokens: readonly SqlToken[],
@@ -189,7 +194,7 @@ function listPlace(
   columns: ColumnsInSql,
 ): { readonly column: ColumnInfo; readonly list: "bare" | "opened" } | null {
   let at = index - 1;
-  while (isSign(tokens[at], ",") && tokens[at - 1]?.kind === "part") at -= 2;
+  while (isSign(tokens[at], ",") && isItem(tokens[at - 1])) at -= 2;
   const isOpened = isSign(tokens[at], "(");
   if (isOpened) at--;
   if (!isWord(tokens[at], "IN") || !isOpened && at !== index - 1) return null;

@@ -127,6 +127,10 @@ test("SQLite took literals that are no values of their column", async (db) => {
       "interpolate it",
     ],
     [sql`INSERT INTO ${orders} (${orders.id}, ${done}) VALUES (9, 1)`, "interpolate it"],
+    [
+      sql`SELECT id FROM ${orders} WHERE ${orders.paidAt} IN (${at}, '2026-01-01')`,
+      "interpolate it",
+    ],
   ]);
   await db.sql`UPDATE ${orders} SET ${done} = TRUE, ${total} = 5.25, ${count} = 7
     WHERE ${day} = '2026-01-02'`;
