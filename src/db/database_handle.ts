@@ -75,12 +75,22 @@ export function transactionHandle(
     async transaction(work) {
       if (hasPart) throw nestedUse();
       hasPart = true;
+      let hasEnded = false;
+      const part: Connection = {
+        // What runs after the part would stay when the part is rolled back.
+        query: (statement) =>
+          hasEnded
+            ? Promise.reject(new Error("Cannot query: the part of the transaction has ended"))
+            : connection.query(statement),
+      };
       try {
-        return await inSavepoint(
-          connection,
-          `part_${depth}`,
-          () => work(transactionHandle(connection, dialect, plans, depth + 1)),
-        );
+        return await inSavepoint(connection, `part_${depth}`, async () => {
+          try {
+            return await work(transactionHandle(part, dialect, plans, depth + 1));
+          } finally {
+            hasEnded = true;
+          }
+        });
       } finally {
         hasPart = false;
       }

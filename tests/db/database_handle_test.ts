@@ -74,6 +74,28 @@ test("a transaction in a transaction is rolled back by itself", async (db) => {
   }
 });
 
+test("the handle of a part worked after its end, outside of the part", async (db) => {
+  await db.transaction(async (tx) => {
+    const kept: DatabaseHandle[] = [];
+    await tx.transaction(async (part) => {
+      kept.push(part);
+      await insert(part, 1);
+    });
+    await assertRejects(() =>
+      tx.transaction((part) => {
+        kept.push(part);
+        throw new Error("no");
+      })
+    );
+    for (const part of kept) {
+      await assertRejects(async () => await insert(part, 2), Error, "has ended");
+      await assertRejects(() => part.transaction((inner) => insert(inner, 3)), Error, "has ended");
+    }
+    await insert(tx, 4);
+  });
+  assertEquals(await ids(db), [1, 4]);
+});
+
 test("a part that was kept is rolled back with the transaction around it", async (db) => {
   await assertRejects(() =>
     db.transaction(async (tx) => {

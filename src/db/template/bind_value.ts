@@ -12,6 +12,8 @@ export function boundAt(value: unknown, place: ValuePlace, dialect: Dialect): Fr
   switch (place.kind) {
     case "count":
       return rowCount(value);
+    case "united":
+      return boundOfColumn(value, place.column, dialect);
     case "free":
       if (place.isWhole === true && typeof value === "number" && !Number.isInteger(value)) {
         throw new DatabaseError("invalid-value", new Error("value must be a whole number"));
@@ -28,8 +30,10 @@ export function boundAt(value: unknown, place: ValuePlace, dialect: Dialect): Fr
 
 /** Postgres rounds fractions and takes NULL for no limit; SQLite takes negative numbers for that. */
 function rowCount(value: unknown): Fragment {
-  const isCount = typeof value === "bigint" || Number.isSafeInteger(value);
-  if (isCount && Number(value) >= 0) return sql`CAST(${Number(value)} AS bigint)`;
+  const count = typeof value === "bigint" ? Number(value) : value;
+  if (typeof count === "number" && Number.isSafeInteger(count) && count >= 0) {
+    return sql`CAST(${count} AS bigint)`;
+  }
   throw new DatabaseError(
     "invalid-value",
     new Error("LIMIT and OFFSET must be whole numbers from 0"),
@@ -149,7 +153,7 @@ function kindOfFree(value: unknown): ColumnKind {
       throw new Error(
         `Cannot bind ${
           Array.isArray(value) ? "a list" : "an object"
-        } here: a list stands after "column IN", a document beside its column`,
+        } here: a list stands after "column IN", a document beside its column; for a condition use eq()`,
       );
   }
 }

@@ -91,7 +91,7 @@ function aliased(
   return { kind: "one", name, column, computed: false };
 }
 
-/** SQLite computes with doubles, whose digits show where a decimal ends only where it has a scale. */
+/** SQLite computes with doubles, whose last digits are wrong, so that a scale has to cut them. */
 function requireDigits(
   { name, kind, scale }: ColumnInfo,
   from: number,
@@ -182,6 +182,7 @@ export function rowReader(
 }
 
 function areSame(left: readonly ResultColumn[], right: readonly ResultColumn[]): boolean {
+  if (left === right) return true;
   return left.length === right.length &&
     left.every(({ name, type }, index) =>
       name === right[index]?.name && type === right[index].type

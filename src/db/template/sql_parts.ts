@@ -158,9 +158,6 @@ function partOf(value: unknown, position: number): SqlPart {
   if (value instanceof ValueOfColumn) return { kind: "valueOf", ...value };
   if (value instanceof ColumnBuilder) return { kind: "alias", column: resultColumn(value) };
   if (isFilter(value)) return { kind: "filter", filter: value };
-  if ("kind" in value && value.kind === "text" && "text" in value && "values" in value) {
-    throw new Error("Cannot interpolate rsql`…` in SQL: use eq(), and() and the other functions");
-  }
   return { kind: "value", value };
 }
 

@@ -6,6 +6,7 @@ import {
   quoteIdentifier,
   rawSql,
   sql,
+  type SqlValue,
   type Statement,
   tableName,
   toStatement,
@@ -25,6 +26,8 @@ export interface SqlPlan {
   readonly texts: readonly string[];
   /** The parts that each run renders, by their index, and where they stand. */
   readonly rendered: readonly { readonly index: number; readonly place: ValuePlace }[];
+  /** The SQL of the run before, which most runs share: it has the placeholders of its parts. */
+  last: { readonly fragments: readonly (readonly string[])[]; readonly text: string } | null;
   /** Decodes the rows of a result to objects: by property, values in wire form. */
   toObjects(result: QueryResult, dialect: Dialect): Record<string, unknown>[];
 }
@@ -96,7 +99,7 @@ function readPlan(shape: readonly unknown[], template: FlatTemplate): SqlPlan {
     } else texts[texts.length - 1] += name;
     texts[texts.length - 1] += template.texts[index + 1] ?? "";
   });
-  return { shape, texts, rendered, toObjects };
+  return { shape, texts, rendered, last: null, toObjects };
 }
 
 /** The SQL of a part that is a name, and no value. */
@@ -107,18 +110,29 @@ function nameOf(part: SqlPart): string | null {
 
 /** The statement of a plan with the values of one run. */
 export function statementOf(
-  { texts, rendered }: SqlPlan,
+  plan: SqlPlan,
   parts: readonly SqlPart[],
   dialect: Dialect,
 ): Statement {
-  const fragments = rendered.map(({ index, place }) => render(parts[index], place, dialect));
-  const fragment = sql(texts, ...fragments);
-  if (fragment.values.length > maxValues) {
+  const fragments: Fragment[] = [];
+  const values: SqlValue[] = [];
+  for (const { index, place } of plan.rendered) {
+    const fragment = render(parts[index], place, dialect);
+    fragments.push(fragment);
+    for (const value of fragment.values) values.push(value);
+  }
+  if (values.length > maxValues) {
     throw new Error(
-      `Cannot bind ${fragment.values.length} values in one statement: SQLite takes ${maxValues}`,
+      `Cannot bind ${values.length} values in one statement: SQLite takes ${maxValues}`,
     );
   }
-  return { ...toStatement(fragment, dialect.placeholder), describe: true };
+  const { last } = plan;
+  if (last !== null && fragments.every(({ texts }, i) => isEqual(texts, last.fragments[i] ?? []))) {
+    return { text: last.text, values, describe: true };
+  }
+  const { text } = toStatement(sql(plan.texts, ...fragments), dialect.placeholder);
+  plan.last = { fragments: fragments.map(({ texts }) => texts), text };
+  return { text, values, describe: true };
 }
 
 function render(part: SqlPart | undefined, place: ValuePlace, dialect: Dialect): Fragment {

@@ -5,6 +5,7 @@ import {
   itemsBetween,
   outerWord,
   partAt,
+  selectLists,
 } from "./columns_in_sql.ts";
 import type { FlatTemplate } from "./sql_parts.ts";
 import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
@@ -29,6 +30,8 @@ export type ValuePlace =
   }
   /** Rows after VALUES, each with values for these columns. */
   | { readonly kind: "rows"; readonly columns: readonly (ColumnInfo | null)[] }
+  /** It stands below the column of the first SELECT of a UNION. */
+  | { readonly kind: "united"; readonly column: ColumnInfo }
   /** The number of rows that LIMIT or OFFSET takes. */
   | { readonly kind: "count" }
   /** Beside no column. */
@@ -57,7 +60,8 @@ export function valuePlaces(
   const places = new Map<number, ValuePlace>();
   tokens.forEach((token, index) => {
     if (token.kind === "literal") {
-      const column = besideValue(tokens, index, columns);
+      const column = listPlace(tokens, index, columns)?.column ??
+        besideValue(tokens, index, columns);
       if (column !== null) requireLiteralOf(column, token, assignedAt(index) !== undefined);
     }
     if (token.kind !== "part" || parts[token.index]?.kind !== "value") return;
@@ -80,9 +84,7 @@ export function valuePlaces(
       isWord(before, ...beforeNames) &&
       !(isWord(before, "FROM") && isWord(tokens[index - 2], "DISTINCT"))
     ) {
-      throw new Error(
-        "Cannot bind a value in place of a name: interpolate the table or the column",
-      );
+      throw valueForName();
     }
     if (clause === "LIMIT" || clause === "OFFSET") return { kind: "count" };
     if ((clause === "ORDER" || clause === "GROUP") && isAlone(tokens, index)) {
@@ -100,6 +102,8 @@ export function valuePlaces(
     if (operand !== null && columns.isAmbiguous(operand)) {
       throw new Error("Cannot tell which column a value is compared with: interpolate the column");
     }
+    const united = unitedColumn(tokens, index, columns);
+    if (united !== null) return { kind: "united", column: united };
     const isCast = isWord(tokens[index + 1], "AS") && isSign(tokens[index - 1], "(");
     return {
       kind: "free",
@@ -113,8 +117,29 @@ export function valuePlaces(
   }
 }
 
+function valueForName(): Error {
+  return new Error("Cannot bind a value in place of a name: interpolate the table or the column");
+}
+
 /** What only a name follows. */
 const beforeNames = ["FROM", "INTO", "UPDATE", "JOIN", "SET", "TABLE"];
+
+/** The column of the first SELECT of a UNION that has the position of a value in a later one. */
+function unitedColumn(
+  tokens: readonly SqlToken[],
+  index: number,
+  columns: ColumnsInSql,
+): ColumnInfo | null {
+  const lists = selectLists(tokens);
+  for (const { items, open } of lists) {
+    const position = items.findIndex(([start, end]) => start === index && end === index + 1);
+    if (position < 0) continue;
+    const [from, to] = lists.find((list) => list.open === open)?.items[position] ?? [index, index];
+    const end = isWord(tokens[to - 2], "AS") ? to - 2 : to;
+    return columns.afterPath(from) === end ? columns.startingAt(from) : null;
+  }
+  return null;
+}
 
 /** Whether a value is a whole item of a list. */
 function isAlone(tokens: readonly SqlToken[], index: number): boolean {
@@ -158,6 +183,10 @@ function operandBefore(tokens: readonly SqlToken[], index: number): number | nul
   return isWord(tokens[at - 1], "NOT") ? at - 2 : at - 1;
 }
 
+function isItem(token: SqlToken | undefined): boolean {
+  return token?.kind === "part" || token?.kind === "literal";
+}
+
 /** A value or a list after IN. */
 function listPlace(
   tokens: readonly SqlToken[],
@@ -165,7 +194,7 @@ function listPlace(
   columns: ColumnsInSql,
 ): { readonly column: ColumnInfo; readonly list: "bare" | "opened" } | null {
   let at = index - 1;
-  while (isSign(tokens[at], ",") && tokens[at - 1]?.kind === "part") at -= 2;
+  while (isSign(tokens[at], ",") && isItem(tokens[at - 1])) at -= 2;
   const isOpened = isSign(tokens[at], "(");
   if (isOpened) at--;
   if (!isWord(tokens[at], "IN") || !isOpened && at !== index - 1) return null;
@@ -192,7 +221,10 @@ function insertPlaces(
   const open = openOfColumns(tokens, into + 1);
   const close = open === null ? into : afterParenthesis(tokens, open);
   const targets = open === null ? null : itemsBetween(tokens, open + 1, close - 1).map(
-    ([start, end]) => end - start === 1 ? columns.endingAt(start) : null,
+    ([start, end]) => {
+      if (partAt(tokens, parts, start)?.kind === "value") throw valueForName();
+      return end - start === 1 ? columns.endingAt(start) : null;
+    },
   );
 
   function place(items: readonly (readonly [number, number])[]): void {
