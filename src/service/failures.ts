@@ -29,11 +29,13 @@ export function createFail(responder: Responder, observe: Observer): Fail {
   };
 
   function failException(exception: HttpException, method: string, prefix: string): Response {
-    const thrown = exception.getResponse();
+    // Of a response whose body was read there is only the head left.
+    const { res } = exception;
+    const thrown = res?.bodyUsed === true ? res : exception.getResponse();
     // A redirection is none, and its own problem says more than one of ours.
     const isAnswer = exception.status < 400 ||
       thrown.headers.get("content-type")?.startsWith("application/problem+json") === true;
-    if (isAnswer) return responder.adopt(thrown);
+    if (isAnswer && !thrown.bodyUsed) return responder.adopt(thrown);
     const reply = prefixedReply(exceptionReply(exception), prefix);
     const response = responder.respond(reply, method);
     for (const [name, value] of thrown.headers) {

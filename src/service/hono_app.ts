@@ -1,9 +1,12 @@
 import { Hono } from "@hono/hono";
 import type { H } from "@hono/hono/types";
 import { getPath } from "@hono/hono/utils/url";
-import { Problem } from "../problem/problem.ts";
 import type { BodyLimits } from "../resource/http/request_body.ts";
-import { createHostCheck, parseRequestTarget } from "../resource/http/request_target.ts";
+import {
+  createHostCheck,
+  parseRequestTarget,
+  strangeHost,
+} from "../resource/http/request_target.ts";
 import { refuseMethod, type ResourceRoute } from "../resource/http/route_table.ts";
 import type { ReceivedRequest } from "../resource/http/routed_request.ts";
 import type { Clock } from "../runtime/runtime.ts";
@@ -39,10 +42,10 @@ export interface HonoApp {
 /** Makes the Hono app of a service: its middlewares in their order, then its routes. */
 export function createHonoApp(options: HonoAppOptions): HonoApp {
   const { table, fail, responder, mountedAt } = options;
-  const handlers = new RouteHandlers(options);
+  const hasPlainHost = createHostCheck();
+  const handlers = new RouteHandlers(options, hasPlainHost);
   const hono = assemble(options, handlers);
   const handleByHono = hono.fetch;
-  const hasPlainHost = createHostCheck();
   const isBare = middlewaresOf(options).length === 0;
 
   function fetch(request: Request, info: unknown = {}): Promise<Response> {
@@ -145,11 +148,4 @@ function useAll(hono: Hono<AppEnv>, options: HonoAppOptions): void {
 
 function routePath({ path, resource: { url } }: ResourceRoute): string {
   return path === "/" ? url : url + path;
-}
-
-function strangeHost(): Problem {
-  return new Problem(
-    "invalid-parameter",
-    "Cannot answer under this Host: it must be a host with an optional port",
-  );
 }

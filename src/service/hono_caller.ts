@@ -61,12 +61,11 @@ export class HonoCaller implements Caller {
     return deliveryOf(this.#context.env);
   }
 
-  /** The body from Hono's cache, once a middleware has read it through the context. */
+  /** The body by way of Hono's cache, where a middleware has read it or may read it later. */
   receivedBody(): Promise<Uint8Array<ArrayBuffer>> | null {
     const { req } = this.#context;
-    if (!req.raw.bodyUsed) return null;
     const [form] = Object.keys(req.bodyCache);
-    if (form === undefined) return Promise.reject(bodyWasConsumed());
+    if (form === undefined) return req.raw.bodyUsed ? Promise.reject(bodyWasConsumed()) : null;
     const bytes = req.arrayBuffer().then((buffer) => new Uint8Array(buffer));
     return form === "arrayBuffer" ? bytes : bytes.then(requireExact);
   }

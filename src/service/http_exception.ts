@@ -9,6 +9,8 @@ import type { Reply } from "../protocol/reply.ts";
  */
 export interface HttpException extends Error {
   readonly status: number;
+  /** The response that it was made with. */
+  readonly res?: Response | undefined;
   getResponse(): Response;
 }
 

@@ -54,7 +54,9 @@ function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): 
 async function receive(request: Request, limits: BodyLimits, clock: Clock): Promise<ArrayBuffer> {
   if (request.bodyUsed) throw bodyWasConsumed();
   const { buffer, byteOffset, byteLength } = await receiveBody(request, limits, clock);
-  return buffer.slice(byteOffset, byteOffset + byteLength);
+  return byteLength === buffer.byteLength
+    ? buffer
+    : buffer.slice(byteOffset, byteOffset + byteLength);
 }
 
 /** The fault of a middleware that left no body for the routes. */

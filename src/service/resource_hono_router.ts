@@ -1,4 +1,4 @@
-import type { Result, Router } from "@hono/hono/router";
+import { METHOD_NAME_ALL, type Result, type Router } from "@hono/hono/router";
 import { TrieRouter } from "@hono/hono/router/trie-router";
 import type { H, RouterRoute } from "@hono/hono/types";
 import type { ResourceRoute, RouteTable } from "../resource/http/route_table.ts";
@@ -18,6 +18,7 @@ export class ResourceHonoRouter implements Router<Registered> {
   readonly #middlewares: Registered[] = [];
   readonly #chains = new Map<ResourceRoute, Result<Registered>>();
   readonly #others = new TrieRouter<Registered>();
+  readonly #methods = new Set<string>();
 
   /** `handlers` are those that are registered for the routes of the table. */
   constructor(table: RouteTable, handlers: ReadonlyMap<H, RouteHandler>) {
@@ -30,8 +31,9 @@ export class ResourceHonoRouter implements Router<Registered> {
     const [handler, honoRoute] = registered;
     const found = this.#handlers.get(handler);
     if (found === undefined) {
-      if (method === "ALL" && path === "/*") this.#middlewares.push(registered);
+      if (method === METHOD_NAME_ALL && path === "/*") this.#middlewares.push(registered);
       this.#others.add(method, path, registered);
+      this.#methods.add(method);
     } else {
       const last: Registered = [found.handler, honoRoute];
       const chain = [...this.#middlewares, last];
@@ -43,7 +45,8 @@ export class ResourceHonoRouter implements Router<Registered> {
   match(method: string, path: string): Result<Registered> {
     const route = this.#table.at(path)?.get(method);
     const chain = route === undefined ? undefined : this.#chains.get(route);
-    return chain ?? this.#others.match(method, path);
+    // Hono looks a method up in plain objects: that of a request may be `constructor`.
+    return chain ?? this.#others.match(this.#methods.has(method) ? method : METHOD_NAME_ALL, path);
   }
 }
 

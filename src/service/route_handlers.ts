@@ -5,7 +5,11 @@ import { findTargetHandler } from "@hono/hono/utils/handler";
 import type { User } from "../auth/user.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { AnswerRequest } from "../resource/http/answer_request.ts";
-import { parseRequestTarget, type RequestTarget } from "../resource/http/request_target.ts";
+import {
+  parseRequestTarget,
+  type RequestTarget,
+  strangeHost,
+} from "../resource/http/request_target.ts";
 import type { ReceivedRequest } from "../resource/http/routed_request.ts";
 import { refuseMethod, type ResourceRoute, type RouteTable } from "../resource/http/route_table.ts";
 import { HonoCaller } from "./hono_caller.ts";
@@ -32,10 +36,12 @@ export interface RouteHandlersOptions {
  */
 export class RouteHandlers {
   readonly #options: RouteHandlersOptions;
+  readonly #hasPlainHost: (request: Request) => boolean;
 
   /** Registers nothing. */
-  constructor(options: RouteHandlersOptions) {
+  constructor(options: RouteHandlersOptions, hasPlainHost: (request: Request) => boolean) {
     this.#options = options;
+    this.#hasPlainHost = hasPlainHost;
   }
 
   /**
@@ -73,7 +79,9 @@ export class RouteHandlers {
     // A header that a middleware of a parent has set before is kept only if the response exists.
     void context.res;
     const { table, pages, mountedAt } = this.#options;
-    const { method, raw: { url } } = context.req;
+    const { method, raw, raw: { url } } = context.req;
+    // A parent has not checked it, and matched a path that may come from it.
+    if (!this.#hasPlainHost(raw)) throw strangeHost();
     const target = parseRequestTarget(url);
     const prefix = this.#routedPrefix(context);
     const path = target.path.slice(prefix.length);

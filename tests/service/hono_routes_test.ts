@@ -188,3 +188,17 @@ Deno.test("a percent-encoded path of very many parts is refused instead of stopp
     }
   });
 });
+
+Deno.test("a method that is named like a property of every object is refused like any other", async () => {
+  await withNotes({}, async ({ app, observations }) => {
+    for (const method of ["constructor", "toString", "__proto__", "ALL", "TRICK"]) {
+      const statuses: number[] = [];
+      for (const path of ["/api/notes/one", "/api/notes", "/none", "/healthz"]) {
+        const answer = await app.fetch(new Request(`http://test${path}`, { method }));
+        statuses.push((await read(answer))[0]);
+      }
+      assertEquals(statuses, [405, 405, 404, 405], method);
+    }
+    assertEquals(observations, []);
+  });
+});

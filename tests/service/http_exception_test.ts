@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { Hono } from "@hono/hono";
 import { HTTPException } from "@hono/hono/http-exception";
 import type { ContentfulStatusCode } from "@hono/hono/utils/http-status";
@@ -131,4 +131,21 @@ Deno.test("a middleware sees the error of a route in c.error, as Hono has it", a
     await app.fetch(new Request("http://test/api/notes/none"));
     assertEquals(seen, ["There is no row with the id none in notes"]);
   });
+});
+
+Deno.test("an HTTPException whose response was read before keeps its status and headers", async () => {
+  const consumed = async (status: 302 | 401) => {
+    const res = new Response("read", { status, headers: { location: "/login" } });
+    await res.text();
+    throw new HTTPException(status, { res, message: "Sign in" });
+  };
+  for (const status of [302, 401] as const) {
+    const middleware = [() => consumed(status)];
+    await withNotes({ middleware }, async ({ app, observations }) => {
+      const answer = await app.fetch(new Request("http://test/api/notes"));
+      assertEquals([answer.status, answer.headers.get("location")], [status, "/login"]);
+      assertStringIncludes(await answer.text(), "Sign in");
+      assertEquals(observations, []);
+    });
+  }
 });

@@ -168,3 +168,46 @@ async function codeOf(answer: Response): Promise<readonly [number, unknown]> {
   // deno-lint-ignore no-explicit-any -- the assertion says what it is
   return [status, (problem as any).code];
 }
+
+Deno.test("a body that a middleware failed to read does not end the process at the route's refusal", async () => {
+  const unhandled: PromiseRejectionEvent[] = [];
+  const onUnhandled = (event: PromiseRejectionEvent) => {
+    event.preventDefault();
+    unhandled.push(event);
+  };
+  addEventListener("unhandledrejection", onUnhandled);
+  const tolerant: Middleware = async (context, next) => {
+    await context.req.text().catch(() => "");
+    await next();
+  };
+  const consuming: Middleware = async (context, next) => {
+    await context.req.raw.text();
+    await next();
+  };
+  try {
+    for (const middleware of [tolerant, consuming]) {
+      await withNotes({ middleware: [middleware], bodyLimit: 10 }, async ({ app }) => {
+        const plain = { "content-type": "text/plain" };
+        const answer = await app.fetch(post("/api/notes", "x".repeat(20), plain));
+        assertEquals((await read(answer))[0], 415);
+        // Unhandled rejections are reported at the end of a turn.
+        await new Promise((resolve) => setTimeout(resolve));
+      });
+    }
+  } finally {
+    removeEventListener("unhandledrejection", onUnhandled);
+  }
+  assertEquals(unhandled, []);
+});
+
+Deno.test("a middleware reads the body after the route, which has read it", async () => {
+  const seen: string[] = [];
+  const auditing: Middleware = async (context, next) => {
+    await next();
+    seen.push(await context.req.text());
+  };
+  await withNotes({ middleware: [auditing] }, async ({ app }) => {
+    const answer = await app.fetch(post("/api/notes", '{"id":"two"}'));
+    assertEquals([(await read(answer))[0], seen], [201, ['{"id":"two"}']]);
+  });
+});

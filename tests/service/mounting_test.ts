@@ -162,6 +162,16 @@ Deno.test("the path of a mount is found out wherever and however often a parent 
   });
 });
 
+Deno.test("a Host that holds a path is refused in a parent, too", async () => {
+  await withNotes({}, async ({ hono }) => {
+    const parent = new Hono().route("/v1", hono);
+    // As a listener makes the URL of the target `/v1/healthz`.
+    const url = "http://x/v1/api/notes?/v1/healthz";
+    const request = new Request(url, { headers: { host: "x/v1/api/notes?" } });
+    assertEquals((await read(await parent.fetch(request)))[0], 400);
+  });
+});
+
 /** A problem as it is below `/v1`. */
 function prefixed(body: unknown): unknown {
   if (typeof body !== "object" || body === null || !("type" in body)) return body;

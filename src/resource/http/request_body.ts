@@ -13,18 +13,28 @@ export interface BodyLimits {
 
 const maxDepth = 32;
 
+/** What may have read the body of a request before its route. */
+export interface BodyReceiver {
+  /**
+   * The body, where it is read by way of this one; null where it still stands in the request. Fails
+   * where it cannot be read a second time.
+   */
+  receivedBody(): Promise<Uint8Array<ArrayBuffer>> | null;
+}
+
 /**
- * Reads the bytes of a request body of a JSON media type, from the request unless something before
- * has `received` them. Throws a 400, 408, 413 or 415.
+ * Reads the bytes of a request body of a JSON media type, from the request unless the `receiver` has
+ * them. Throws a 400, 408, 413 or 415.
  */
 export function readBody(
   request: Request,
-  received: Promise<Uint8Array<ArrayBuffer>> | null,
+  receiver: BodyReceiver,
   limits: BodyLimits,
   clock: Clock,
 ): Promise<Uint8Array<ArrayBuffer>> {
+  // First: a body that failed before would be a rejection without a handler, which ends the process.
   requireJson(request.headers);
-  return received ?? receiveBody(request, limits, clock);
+  return receiver.receivedBody() ?? receiveBody(request, limits, clock);
 }
 
 /** Parses the JSON value in the bytes of a request body. Throws a 400. */

@@ -1,3 +1,5 @@
+import { Problem } from "../../problem/problem.ts";
+
 /** The path and the raw query of a request target (RFC 9112, 3.2), separated once per request. */
 export interface RequestTarget {
   /** As it was sent, still percent-encoded, from the first slash on. */
@@ -49,6 +51,14 @@ export function createHostCheck(): (request: Request) => boolean {
     if (host !== null && start.endsWith("/")) [known, knownStart] = [host, start];
     return true;
   };
+}
+
+/** The refusal of a request that fails the host check. */
+export function strangeHost(): Problem {
+  return new Problem(
+    "invalid-parameter",
+    "Cannot answer under this Host: it must be a host with an optional port",
+  );
 }
 
 const hostWithPort = String.raw`(?:\[[0-9a-f:.]+\]|(?:[\w.~-]|%[0-9a-f]{2})+)(?::\d{0,5})?`;

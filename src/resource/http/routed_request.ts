@@ -6,20 +6,15 @@ import type { Reply } from "../../protocol/reply.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { AnswerDelivery, RecordReply, ResourceRequest } from "../operation.ts";
 import { parseQuery } from "./query_parameters.ts";
-import { type BodyLimits, parseBody, readBody } from "./request_body.ts";
+import { type BodyLimits, type BodyReceiver, parseBody, readBody } from "./request_body.ts";
 import type { RequestTarget } from "./request_target.ts";
 import { idSegment, type ResourceRoute } from "./route_table.ts";
 
 /** The sender of a routed request: user and address, each looked up only when it is needed. */
-export interface Caller extends AnswerDelivery {
+export interface Caller extends AnswerDelivery, BodyReceiver {
   user(): User | null;
   /** The address of the socket's peer; null where the listener does not report it. */
   address(): string | null;
-  /**
-   * The body, where a middleware has read it; null where it still stands in the request. Fails where
-   * it cannot be read a second time.
-   */
-  receivedBody(): Promise<Uint8Array<ArrayBuffer>> | null;
 }
 
 /** A request as the middleware passed it on. */
@@ -75,7 +70,7 @@ export class RoutedRequest {
     if (this.#reading === null) {
       const { limits, clock } = this.#options;
       this.#reading = this.#route.endpoint.takesBody
-        ? readBody(this.request, this.#caller.receivedBody(), limits, clock)
+        ? readBody(this.request, this.#caller, limits, clock)
         : Promise.resolve(new Uint8Array());
     }
     return this.#reading;
