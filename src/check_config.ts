@@ -3,6 +3,7 @@ import type { ChangesOptions } from "./db/changes/changes_options.ts";
 import { requireDatabase } from "./db/require_database.ts";
 import { requireKnownOptions } from "./problem/require_known_options.ts";
 import { showValue } from "./problem/show_value.ts";
+import type { CorsOptions } from "./service/cors.ts";
 import { isLoopback } from "./protocol/loopback.ts";
 import type { ListenOptions } from "./listener.ts";
 import { tableInfoKey } from "./schema/table_like.ts";
@@ -17,6 +18,7 @@ export function checkConfig(config: AppConfig): void {
   requireDatabase(config.db, "Cannot start");
   checkResources(config.resources);
   checkAuth(config.auth);
+  checkCors(config.cors);
   checkGroup("changes", config.changes, knownChangesOptions);
   checkGroup("subscribe", config.subscribe, knownSubscribeOptions);
   checkKv(config.kv);
@@ -58,6 +60,12 @@ const knownOptions: Readonly<
 const knownAuthOptions: Readonly<Record<keyof AuthOptions, true>> = {
   routes: true,
   middleware: true,
+};
+
+const knownCorsOptions: Readonly<Record<keyof CorsOptions, true>> = {
+  origin: true,
+  credentials: true,
+  maxAge: true,
 };
 
 const knownChangesOptions: Readonly<Record<keyof ChangesOptions, true>> = {
@@ -103,7 +111,22 @@ function checkAuth(auth: unknown): void {
   checkGroup("auth", auth, knownAuthOptions);
 }
 
-function checkGroup(name: string, group: unknown, known: Readonly<Record<string, true>>): void {
+function checkCors(cors: unknown): void {
+  if (cors === undefined || typeof cors === "boolean") return;
+  checkGroup("cors", cors, knownCorsOptions);
+  const origin = "origin" in cors ? cors.origin : undefined;
+  if (typeof origin === "string" || Array.isArray(origin)) return;
+  throw new Error(
+    `Cannot start: cors.origin must be an origin like "https://example.com", "*" or a list, ` +
+      `not ${showValue(origin)}`,
+  );
+}
+
+function checkGroup(
+  name: string,
+  group: unknown,
+  known: Readonly<Record<string, true>>,
+): asserts group is object | undefined {
   if (group === undefined) return;
   if (typeof group !== "object" || group === null) {
     throw new Error(`Cannot start: ${name} must be an object, not ${showValue(group)}`);

@@ -73,12 +73,25 @@ const withDb: readonly (readonly [name: string, unknown, message: string])[] = [
   [
     "an option of another library",
     { resources: [], telemetryEndpoint: "x" },
-    'the service has no option "telemetryEndpoint"',
+    'the service has no option "telemetryEndpoint"; it has db, resources, basePath, mountedAt, ' +
+    "secret, kv, abuseProtection, idempotency, auth, middleware, cors, health, securityHeaders, " +
+    "bodyLimit, bodyTimeoutMs, changes, subscribe, env, runtime, port, host, onListen, " +
+    "stopDeadlineMs",
   ],
   [
     "a middleware as auth",
     { resources: [], auth: () => {} },
     "auth is a function: write auth: { middleware }",
+  ],
+  [
+    "an origin as cors",
+    { resources: [], cors: "*" },
+    "cors must be an object, not a text",
+  ],
+  [
+    "cors without an origin",
+    { resources: [], cors: { credentials: true } },
+    'cors.origin must be an origin like "https://example.com", "*" or a list, not undefined',
   ],
   [
     "a misspelt option of auth",
@@ -177,6 +190,21 @@ const resources: readonly (readonly [name: string, options: unknown, message: st
     "a filter instead of a scope",
     { id: notes.id, auth: { read: all() } },
     "auth.read must be a function of the user, like () => all(), not an object",
+  ],
+  [
+    "a filter for anonymous callers, which would open every row",
+    { id: notes.id, auth: { public: { read: () => all() } } },
+    "auth.public.read must be true or false, not a function: it opens all rows",
+  ],
+  [
+    "an option whose name is near to none",
+    { id: notes.id, auth: { write: () => all() } },
+    'auth has no option "write"; it has public, read, create, update, delete, subscribe',
+  ],
+  [
+    "a function as public",
+    { id: notes.id, auth: { public: () => all() } },
+    "auth.public must be true, false or like { read: true }, not a function",
   ],
   [
     "a URL as its db",

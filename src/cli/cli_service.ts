@@ -47,19 +47,26 @@ export function resourceOptionsFor(
 }
 
 /**
- * The middleware of the command line's service that refuses writes to a read-only database, and
- * names the option that would allow them.
+ * The middleware of the command line's service that refuses writes to a read-only database and live
+ * streams of it, and names the option that would allow them.
  */
 export async function refuseWrites(
   context: Context<AppEnv>,
   next: () => Promise<void>,
 ): Promise<void> {
-  const { method } = context.req;
+  const { method, path } = context.req;
   if (writingMethods.has(method)) {
     throw new Problem(
       "method-not-allowed",
       `Cannot ${method} here: the database was opened read-only, start with --write to change it`,
       { headers: { allow: "GET, HEAD" } },
+    );
+  }
+  if (/\/subscribe\/?$/.test(path)) {
+    throw new Problem(
+      "not-found",
+      "There is no live stream here: it needs a log of changes in the database, which was opened " +
+        "read-only; start with --write to have one",
     );
   }
   await next();

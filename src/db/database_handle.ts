@@ -1,6 +1,7 @@
 import type { Dialect } from "../sql/dialect.ts";
 import type { Statement } from "../sql/fragment.ts";
 import type { Connection, Driver, QueryResult } from "./driver.ts";
+import { SqlPlans } from "./template/sql_plan.ts";
 import { createSqlTag, type SqlTag } from "./template/sql_statement.ts";
 
 /**
@@ -40,15 +41,17 @@ export interface DatabaseHandle {
 }
 
 /** The handle of a whole database. */
-export function databaseHandle(driver: Driver): DatabaseHandle {
+export function databaseHandle(driver: Driver, plans: SqlPlans = new SqlPlans()): DatabaseHandle {
   const { dialect } = driver;
   const connection: Connection = { query: (statement) => driver.query(statement) };
   return {
     dialect,
     query: connection.query,
-    sql: createSqlTag(connection, dialect),
+    sql: createSqlTag(connection, dialect, plans),
     transaction: (work) =>
-      driver.transaction(async (connection) => await work(transactionHandle(connection, dialect))),
+      driver.transaction(async (connection) =>
+        await work(transactionHandle(connection, dialect, plans))
+      ),
   };
 }
 
@@ -56,6 +59,7 @@ export function databaseHandle(driver: Driver): DatabaseHandle {
 export function transactionHandle(
   connection: Connection,
   dialect: Dialect,
+  plans: SqlPlans,
   depth = 1,
 ): DatabaseHandle {
   let hasPart = false;
@@ -67,16 +71,26 @@ export function transactionHandle(
   return {
     dialect,
     query: used.query,
-    sql: createSqlTag(used, dialect),
+    sql: createSqlTag(used, dialect, plans),
     async transaction(work) {
       if (hasPart) throw nestedUse();
       hasPart = true;
+      let hasEnded = false;
+      const part: Connection = {
+        // What runs after the part would stay when the part is rolled back.
+        query: (statement) =>
+          hasEnded
+            ? Promise.reject(new Error("Cannot query: the part of the transaction has ended"))
+            : connection.query(statement),
+      };
       try {
-        return await inSavepoint(
-          connection,
-          `part_${depth}`,
-          () => work(transactionHandle(connection, dialect, depth + 1)),
-        );
+        return await inSavepoint(connection, `part_${depth}`, async () => {
+          try {
+            return await work(transactionHandle(part, dialect, plans, depth + 1));
+          } finally {
+            hasEnded = true;
+          }
+        });
       } finally {
         hasPart = false;
       }

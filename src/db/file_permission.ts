@@ -23,8 +23,8 @@ export async function withFilePermission<T>(
   } catch (cause) {
     if (!(cause instanceof Error) || cause.name !== "NotCapable") throw cause;
     throw new Error(
-      `Cannot open "${scheme}:" without permission to use files: it is kept in one (where there ` +
-        `is no disk, ${usePostgres})`,
+      `Cannot open "${scheme}:" without permission to use files: allow it, as deno run -A does ` +
+        `(where there is no disk, ${usePostgres})`,
       { cause },
     );
   }

@@ -50,8 +50,14 @@ function database(driver: Driver): Database {
     ...databaseHandle(driver),
     driver,
     label: driver.label,
-    createTables: (tables) => createTables(driver, tables.map(tableInfoOf)),
+    createTables: async (tables) => await createTables(driver, listOf(tables).map(tableInfoOf)),
     introspect: (options = {}) => introspect(driver, options),
     close: () => driver.close(),
   };
+}
+
+/** Refuses one table that is not in a list, for programs that are not checked. */
+function listOf<T>(tables: readonly T[]): readonly T[] {
+  if (Array.isArray(tables)) return tables;
+  throw new Error("Cannot create the tables: list them, as in db.createTables([notes])");
 }

@@ -13,6 +13,8 @@ export function requireKnownOptions(
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name));
   if (unknown === undefined) return;
   const near = nearestName(unknown, Object.keys(known));
-  const advice = near === null ? "" : `: did you mean "${near}"?`;
+  const advice = near === null
+    ? `; it has ${Object.keys(known).join(", ")}`
+    : `: did you mean "${near}"?`;
   throw new Error(`${subject} has no option "${unknown}"${advice}`);
 }

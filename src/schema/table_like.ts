@@ -1,3 +1,4 @@
+import { showValue } from "../problem/show_value.ts";
 import type { ColumnInfo, TableInfo } from "./table_info.ts";
 
 /**
@@ -44,8 +45,8 @@ export interface TableLike<Select, Insert, Name = AnyTable> {
 export function tableInfoOf(
   source: TableLike<unknown, unknown> | ColumnLike<unknown>,
 ): TableInfo {
-  if (hasTableInfo(source)) return source[tableInfoKey];
-  throw new Error("Cannot use this as a table: it was not made by table()");
+  if (isObject(source) && hasTableInfo(source)) return source[tableInfoKey];
+  throw new Error(`Cannot use ${showValue(source)} as a table: it was not made by table()`);
 }
 
 /**
@@ -57,8 +58,10 @@ export function isTableInfo(table: TableLike<unknown, unknown> | TableInfo): tab
 }
 
 /** Whether a value is like a column of a declared table. */
-export function isColumn(value: unknown): value is ColumnLike<unknown> {
-  return typeof value === "object" && value !== null && hasColumnInfo(value);
+export function isColumn(
+  value: unknown,
+): value is ColumnLike<unknown> & { readonly [columnInfoKey]: ColumnInfo } {
+  return isObject(value) && hasColumnInfo(value);
 }
 
 /**
@@ -66,8 +69,15 @@ export function isColumn(value: unknown): value is ColumnLike<unknown> {
  * tableInfoOf}.
  */
 export function columnInfoOf(column: ColumnLike<unknown>): ColumnInfo {
-  if (hasColumnInfo(column)) return column[columnInfoKey];
-  throw new Error("Cannot use this as a column: it does not belong to a table made by table()");
+  if (isColumn(column)) return column[columnInfoKey];
+  const given = showValue(column);
+  throw new Error(
+    `Cannot use ${given} as a column: it does not belong to a table made by table(); is its name right?`,
+  );
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
 
 function hasTableInfo(source: object): source is { readonly [tableInfoKey]: TableInfo } {

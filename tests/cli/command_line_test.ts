@@ -167,6 +167,16 @@ Deno.test("a database file is served read-only", async () => {
   assertEquals(await Deno.readFile(path), before);
 });
 
+Deno.test("a live stream of a database that was opened read-only was a bare 404", async () => {
+  await using folder = await scratchFolder();
+  const path = join(folder.path, "shop.db");
+  writeShop(path);
+  await using child = startChild([program, path, "--port", "0"]);
+  const { url } = await served(child);
+  const answer = await fetch(`${url}/api/customer/subscribe`);
+  assertStringIncludes((await answer.json()).detail, "start with --write to have one");
+});
+
 Deno.test("with --write a client with the token may write to a database file", async () => {
   await using folder = await scratchFolder();
   const path = join(folder.path, "shop.db");

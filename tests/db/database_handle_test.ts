@@ -74,6 +74,28 @@ test("a transaction in a transaction is rolled back by itself", async (db) => {
   }
 });
 
+test("the handle of a part worked after its end, outside of the part", async (db) => {
+  await db.transaction(async (tx) => {
+    const kept: DatabaseHandle[] = [];
+    await tx.transaction(async (part) => {
+      kept.push(part);
+      await insert(part, 1);
+    });
+    await assertRejects(() =>
+      tx.transaction((part) => {
+        kept.push(part);
+        throw new Error("no");
+      })
+    );
+    for (const part of kept) {
+      await assertRejects(async () => await insert(part, 2), Error, "has ended");
+      await assertRejects(() => part.transaction((inner) => insert(inner, 3)), Error, "has ended");
+    }
+    await insert(tx, 4);
+  });
+  assertEquals(await ids(db), [1, 4]);
+});
+
 test("a part that was kept is rolled back with the transaction around it", async (db) => {
   await assertRejects(() =>
     db.transaction(async (tx) => {
@@ -127,4 +149,15 @@ test("a query is described where it asks for that, with and without rows", async
   }
   const deleted = await db.query({ text: "DELETE FROM notes", values: [], describe: true });
   assertEquals([deleted.rows, deleted.columns], [[], []]);
+});
+
+test("a text in place of a template of db.sql is refused with a sentence", async (db) => {
+  // As a program that is not checked calls it.
+  const sql = db.sql as unknown as (text: string) => PromiseLike<unknown>;
+  await assertRejects(async () => await sql("SELECT 1"), Error, "Cannot run this as SQL: write it");
+});
+
+test("one table that is not in a list is refused with a sentence", async (db) => {
+  const tables = notes as unknown as readonly (typeof notes)[];
+  await assertRejects(() => db.createTables(tables), Error, "Cannot create the tables: list them");
 });

@@ -136,7 +136,7 @@ Deno.test("without the permission to use files, the message says what to use", a
   const lines = await printed("openings_process.ts", permissions, {});
   const [sqlite = "", node = "", pglite = "", postgres = ""] = lines;
   for (const line of [sqlite, node]) {
-    assertStringIncludes(line, "without permission to use files: it is kept in one");
+    assertStringIncludes(line, "without permission to use files: allow it, as deno run -A does");
     assertStringIncludes(line, 'by openDatabase(await openPostgres(url)), from "@svc/resource-api');
   }
   assertStringIncludes(pglite, 'import { openPglite } from "@svc/resource-api/pglite"');

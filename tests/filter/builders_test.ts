@@ -89,3 +89,9 @@ Deno.test("the compiler refuses values of another type", () => {
   eq(notes.ok, "true");
   eq(notes.status, "done");
 });
+
+Deno.test("a builder of a column that does not exist fails with a sentence", () => {
+  // As a program that is not checked passes a misspelt property.
+  const missing = undefined as unknown as typeof notes.id;
+  assertThrows(() => eq(missing, 1), Error, "Cannot use undefined as a column: it does not belong");
+});

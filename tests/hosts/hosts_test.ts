@@ -6,12 +6,12 @@ import { testPostgres, testUnless } from "../support/skip.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 const program = "tests/hosts/smoke.ts";
-const readme = Deno.readTextFileSync(`${root}README.md`);
-const [, example = ""] = /^### On Node and Bun$.*?^```ts ignore\n(.*?)^```$/ms.exec(readme) ?? [];
+const page = Deno.readTextFileSync(`${root}docs/hosts.md`);
+const [, example = ""] = /^## Node and Bun$.*?^```ts ignore\n(.*?)^```$/ms.exec(page) ?? [];
 const postgres = testPostgres();
 
-/** What the README installs, and the hosts themselves. */
-const [, installed = ""] = /^npm install (.*)$/m.exec(readme) ?? [];
+/** What the page installs, and the hosts themselves. */
+const [, installed = ""] = /^npm install (.*)$/m.exec(page) ?? [];
 const standIn: StandIn = JSON.parse(Deno.readTextFileSync(`${root}dev/std/http/deno.json`));
 const packages = [
   ...[...installed.split(" "), "node@24", "bun@1"],
@@ -58,7 +58,7 @@ for (const [name, path] of hosts) {
 
   testUnless(
     missing,
-    `on ${name} the README's program listens, and stops by a signal`,
+    `on ${name} the program of docs/hosts.md listens, and stops by a signal`,
     async () => {
       await Deno.writeTextFile(`${folder.path}/main.ts`, example);
       await using child = new Deno.Command(path, {

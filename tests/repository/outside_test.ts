@@ -7,8 +7,8 @@ import { root } from "./module_graph.ts";
 
 const readme = Deno.readTextFileSync(`${root}README.md`);
 /** For a program of the front page's exports, and for one that imports drivers. */
-const [configuration = "", withDrivers = ""] = [...readme.matchAll(/^```json\n(.*?)^```$/gms)]
-  .map(([, text = ""]) => text);
+const configuration = configurationIn(readme);
+const withDrivers = configurationIn(Deno.readTextFileSync(`${root}docs/hosts.md`));
 const [, example = ""] = /^## In your own code\n+```ts\n(.*?)^```$/ms.exec(readme) ?? [];
 const postgres = testPostgres();
 
@@ -55,6 +55,15 @@ for (const [name, options] of compilerOptions) {
     assertMatch(printed, /1 passed/);
   });
 }
+
+Deno.test("an example that is copied beside the README's deno.json lacked imports", async () => {
+  await using project = await readmeProject({ "deno.json": configuration });
+  const names = Array.from(Deno.readDirSync(`${root}examples`), ({ name }) => name);
+  for (const name of names) {
+    await Deno.copyFile(`${root}examples/${name}`, `${project.path}/${name}`);
+  }
+  await deno(project.path, ["check", ...names]);
+});
 
 Deno.test("a bundled program did not find the drivers", async () => {
   const urls = { "url.ts": byUrl, "driver.ts": byDriver };
@@ -122,6 +131,11 @@ testUnless(
     assertMatch(refused.stderr, /The database answered: unavailable/);
   },
 );
+
+/** The first `deno.json` in a document. */
+function configurationIn(text: string): string {
+  return /^```json\n(.*?)^```$/ms.exec(text)?.[1] ?? "";
+}
 
 /** A folder beside this package with the project of a user, as the README describes it. */
 async function readmeProject(

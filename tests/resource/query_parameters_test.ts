@@ -2,6 +2,52 @@ import { assertEquals } from "@std/assert";
 import { parseQuery } from "../../src/resource/http/query_parameters.ts";
 import { problemOf } from "../filter/support.ts";
 
+Deno.test("a misspelt parameter is a 400 that says the right name, not a list of everything", () => {
+  const meant = {
+    filters: "filter",
+    filtr: "filter",
+    fliter: "filter",
+    where: "filter",
+    orderby: "orderBy",
+    order_by: "orderBy",
+    sort: "orderBy",
+    order: "orderBy",
+    limt: "limit",
+    limits: "limit",
+    perPage: "limit",
+    per_page: "limit",
+    page: "cursor",
+    offset: "cursor",
+    expand: "include",
+    fields: "select",
+    TotalCount: "totalCount",
+  };
+  for (const [name, right] of Object.entries(meant)) {
+    assertEquals(
+      problemOf(() => parseQuery(`${name}=1`)).message,
+      `Unknown parameter "${name}": did you mean "${right}"?`,
+    );
+    assertEquals(parseQuery(`${name}=1`, false).size, 0);
+  }
+});
+
+Deno.test("a parameter of another program is ignored", () => {
+  const others = [
+    "utm_source",
+    "v",
+    "_",
+    "t",
+    "token",
+    "country",
+    "mix",
+    "county_code",
+    "constructor",
+  ];
+  for (const name of [...others, "filter".repeat(9)]) {
+    assertEquals(parseQuery(`${name}=1&limit=5`).get("limit"), "5", name);
+  }
+});
+
 Deno.test("an unencoded percent sign is a 400 that says how to write it", () => {
   for (const raw of ["filter=name%=x", "filter=name==50%", "filter=%E0%A4"]) {
     assertEquals(

@@ -129,7 +129,7 @@ Deno.test("a middleware sees the error of a route in c.error, as Hono has it", a
   };
   await withNotes(config, async ({ app }) => {
     await app.fetch(new Request("http://test/api/notes/none"));
-    assertEquals(seen, ["There is no notes with the id none"]);
+    assertEquals(seen, ["There is no row with the id none in notes"]);
   });
 });
 

@@ -3,6 +3,7 @@ import type { SqlValue } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
 import { sqliteDriver, type SqliteOptions } from "./sqlite_driver.ts";
+import { statementStart } from "./statement_start.ts";
 import { resultCodeName } from "./sqlite_errors.ts";
 import type {
   SqliteAggregate,
@@ -69,7 +70,7 @@ interface Statement {
 
 function statementOf(statement: Statement, database: DatabaseSync): SqliteStatement {
   const text = statement.sourceSQL;
-  const countsChanges = /^\s*(insert|update|delete|replace|with)\b/i.test(text);
+  const countsChanges = /^(insert|update|delete|replace|with)\b/i.test(statementStart(text));
   statement.setReturnArrays(true);
   let isExact = false;
   return {
@@ -97,7 +98,8 @@ function statementOf(statement: Statement, database: DatabaseSync): SqliteStatem
 
 /** The library does not say whether a statement writes, but the program of the statement does. */
 function writes(database: DatabaseSync, text: string): boolean {
-  const explain = database.prepare(`EXPLAIN ${text}`);
+  if (/^explain\b/i.test(statementStart(text))) return false;
+  const explain = database.prepare(`EXPLAIN ${statementStart(text)}`);
   return explain.all().some(({ opcode, p2 }) =>
     opcode === "Transaction" ? p2 !== 0 : typeof opcode === "string" && writing.has(opcode)
   );

@@ -2,7 +2,8 @@ import { boundedMap } from "../../runtime/bounded_map.ts";
 import { sleep } from "../../runtime/event_loop.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { SqlValue, Statement } from "../../sql/fragment.ts";
-import type { Connection, QueryResult } from "../driver.ts";
+import type { Connection, QueryResult, ResultColumn } from "../driver.ts";
+import { statementStart } from "./statement_start.ts";
 import type { SqliteHandle, SqliteStatement } from "./sqlite_library.ts";
 
 /** One connection with its prepared statements. Its methods throw the library's own errors. */
@@ -32,12 +33,17 @@ export function sqliteConnection(handle: SqliteHandle): SqliteConnection {
   function prepared(text: string): Prepared {
     const known = cache.get(text);
     if (known !== undefined) return known;
+    const start = statementStart(text);
+    // node:sqlite ends the process by a segmentation fault.
+    if (start === "") throw new Error("Cannot run an empty statement");
     const statement = handle.prepare(text);
     // A write cannot run a second time to get all digits, so that it is exact from the start.
     const fresh = {
       statement,
-      kind: statementKind(text, statement.readOnly),
+      kind: statementKind(start, statement.readOnly),
       exact: !statement.readOnly,
+      // A change of the tables gives `*` other columns, without preparing the text again.
+      columns: text.includes("*") ? null : columnsOf(statement),
     };
     cache.set(text, fresh);
     return fresh;
@@ -51,7 +57,7 @@ export function sqliteConnection(handle: SqliteHandle): SqliteConnection {
     run(statement) {
       const known = prepared(statement.text);
       const result = runPrepared(known, statement.values.map(toBound));
-      return statement.describe === true ? described(result, known.statement) : result;
+      return statement.describe === true ? described(result, known) : result;
     },
     close: () => handle.close(),
   };
@@ -62,17 +68,18 @@ interface Prepared {
   readonly kind: StatementKind;
   /** Whether integers are read as bigints: set at the first integer that a number cannot hold. */
   exact: boolean;
+  /** The columns of the result, where the text alone says them. */
+  readonly columns: readonly ResultColumn[] | null;
 }
 
-function statementKind(text: string, readOnly: boolean): StatementKind {
-  const [, keyword = ""] = firstWords.exec(text) ?? [];
+function statementKind(start: string, readOnly: boolean): StatementKind {
+  const keyword = firstWords.exec(start)?.[0] ?? "";
   if (boundaries.test(keyword)) return "boundary";
   if (readOnly) return "read";
   return outsideOfTransactions.test(keyword) ? "alone" : "write";
 }
 
-/** The first words, after blanks and comments. */
-const firstWords = /^(?:\s|;|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*(\w+(?:\s+\w+){0,2})/;
+const firstWords = /^\w+(?:\s+\w+){0,2}/;
 /** Savepoints nest, and are no boundaries. */
 const boundaries = /^(?:BEGIN|COMMIT|END|ROLLBACK(?!\s+(?:TRANSACTION\s+)?TO))\b/i;
 const outsideOfTransactions = /^(?:VACUUM|PRAGMA|ATTACH|DETACH)\b/i;
@@ -96,9 +103,13 @@ function runPrepared(prepared: Prepared, values: readonly SqlValue[]): QueryResu
   return { rows, changed: statement.readOnly ? 0 : rows.length };
 }
 
-function described(result: QueryResult, statement: SqliteStatement): QueryResult {
+function described(result: QueryResult, prepared: Prepared): QueryResult {
+  return { ...result, columns: prepared.columns ?? columnsOf(prepared.statement) };
+}
+
+function columnsOf(statement: SqliteStatement): readonly ResultColumn[] {
   const names = statement.returnsRows ? statement.columnNames() : [];
-  return { ...result, columns: names.map((name) => ({ name, type: null })) };
+  return names.map((name) => ({ name, type: null }));
 }
 
 /**

@@ -10,7 +10,14 @@ import type { ValuePlace } from "./value_places.ts";
 /** Binds a value as its place in the statement wants it, so that every engine stores the same. */
 export function boundAt(value: unknown, place: ValuePlace, dialect: Dialect): Fragment {
   switch (place.kind) {
+    case "count":
+      return rowCount(value);
+    case "united":
+      return boundOfColumn(value, place.column, dialect);
     case "free":
+      if (place.isWhole === true && typeof value === "number" && !Number.isInteger(value)) {
+        throw new DatabaseError("invalid-value", new Error("value must be a whole number"));
+      }
       return freeValue(value, place.near, dialect);
     case "rows":
       return boundRows(value, place.columns, dialect);
@@ -19,6 +26,18 @@ export function boundAt(value: unknown, place: ValuePlace, dialect: Dialect): Fr
       if (place.list === "bare") throw new Error("Cannot bind a value after IN: give a list");
       return ofColumn(value, place.column, place.stores, dialect);
   }
+}
+
+/** Postgres rounds fractions and takes NULL for no limit; SQLite takes negative numbers for that. */
+function rowCount(value: unknown): Fragment {
+  const count = typeof value === "bigint" ? Number(value) : value;
+  if (typeof count === "number" && Number.isSafeInteger(count) && count >= 0) {
+    return sql`CAST(${count} AS bigint)`;
+  }
+  throw new DatabaseError(
+    "invalid-value",
+    new Error("LIMIT and OFFSET must be whole numbers from 0"),
+  );
 }
 
 /** Binds a value of a column wherever it stands: its type is in the statement, too. */
@@ -134,7 +153,7 @@ function kindOfFree(value: unknown): ColumnKind {
       throw new Error(
         `Cannot bind ${
           Array.isArray(value) ? "a list" : "an object"
-        } here: a list stands after "column IN", a document beside its column`,
+        } here: a list stands after "column IN", a document beside its column; for a condition use eq()`,
       );
   }
 }

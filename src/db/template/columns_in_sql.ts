@@ -8,20 +8,27 @@ export interface ColumnsInSql {
   endingAt(index: number): ColumnInfo | null;
   /** The column that begins with a token, after the name of its table. */
   startingAt(index: number): ColumnInfo | null;
-  /** The columns that a written name may be: of the interpolated tables, and of subqueries. */
-  named(dbName: string): readonly ColumnInfo[];
+  /** The index after a name and its qualifiers that begin with a token. */
+  afterPath(index: number): number;
+  /**
+   * The columns that a written name may be: of the interpolated tables, and of subqueries. Null
+   * stands for what a subquery computes.
+   */
+  named(dbName: string): readonly (ColumnInfo | null)[];
+  /** Whether a written name may be one of several, of different kinds. */
+  isAmbiguous(index: number): boolean;
 }
 
 /** Finds the columns that a statement names. */
 export function columnsInSql({ tokens, parts }: FlatTemplate): ColumnsInSql {
   const tables = [...new Set(parts.flatMap((part) => part.kind === "table" ? part.table : []))];
-  const byDbName = new Map<string, ColumnInfo[]>();
-  const nameable = [...tables.flatMap(({ columns }) => columns), ...aliasesIn(tokens, parts)];
-  for (const column of nameable) {
-    const same = byDbName.get(column.dbName) ?? [];
+  const byDbName = new Map<string, (ColumnInfo | null)[]>();
+  const add = (name: string, column: ColumnInfo | null) => {
+    const same = byDbName.get(name) ?? [];
     if (!same.some((other) => isSame(other, column))) same.push(column);
-    byDbName.set(column.dbName, same);
-  }
+    byDbName.set(name, same);
+  };
+  for (const column of tables.flatMap(({ columns }) => columns)) add(column.dbName, column);
   const named = (dbName: string) => byDbName.get(dbName) ?? [];
 
   function endingAt(index: number): ColumnInfo | null {
@@ -34,31 +41,109 @@ export function columnsInSql({ tokens, parts }: FlatTemplate): ColumnsInSql {
     return others.length > 0 ? null : column;
   }
 
-  return {
+  function isAmbiguous(index: number): boolean {
+    const token = tokens[index];
+    return (token?.kind === "word" || token?.kind === "quoted") &&
+      !isSign(tokens[index + 1], "(", ".") && named(token.text).length > 1;
+  }
+
+  function afterPath(index: number): number {
+    let at = index;
+    while (isSign(tokens[at + 1], ".")) at += 2;
+    return at + 1;
+  }
+
+  const columns: ColumnsInSql = {
     endingAt,
-    startingAt(index) {
-      let at = index;
-      while (isSign(tokens[at + 1], ".")) at += 2;
-      return endingAt(at);
-    },
+    afterPath,
+    startingAt: (index) => endingAt(afterPath(index) - 1),
     named,
+    isAmbiguous,
   };
+  for (const { name, column } of namesOfSubqueries(tokens, parts, columns)) add(name, column);
+  return columns;
 }
 
-/** What a subquery names with AS, for the query around it: columns, and results with a kind. */
-function aliasesIn(
+interface SubqueryName {
+  readonly name: string;
+  readonly column: ColumnInfo | null;
+}
+
+/** What subqueries name, for the query around them, by AS or before it: `due (id, moment) AS (…)`. */
+function namesOfSubqueries(
   tokens: readonly SqlToken[],
   parts: readonly SqlPart[],
-): readonly ColumnInfo[] {
-  return tokens.flatMap((token, index) => {
-    if (!isWord(token, "AS")) return [];
-    const named = partAt(tokens, parts, index + 1);
-    if (named?.kind === "alias") return [named.column];
-    const alias = tokens[index + 1];
-    const part = partAt(tokens, parts, index - 1);
-    if (part?.kind !== "column" || (alias?.kind !== "word" && alias?.kind !== "quoted")) return [];
-    return [{ ...part.column, name: alias.text, dbName: alias.text }];
+  columns: ColumnsInSql,
+): readonly SubqueryName[] {
+  return selectLists(tokens).flatMap(({ items, open }) => {
+    if (open === null) return [];
+    const isNamed = isWord(tokens[open - 1], "AS") && isSign(tokens[open - 2], ")");
+    const names = isNamed ? namesBefore(tokens, open - 2) : [];
+    return items.flatMap(([from, to], index): readonly SubqueryName[] => {
+      const hasAlias = isWord(tokens[to - 2], "AS");
+      const alias = hasAlias ? partAt(tokens, parts, to - 1) : undefined;
+      const end = hasAlias ? to - 2 : to;
+      const column = alias?.kind === "alias" || alias?.kind === "column"
+        ? alias.column
+        : columns.afterPath(from) === end
+        ? columns.startingAt(from)
+        : null;
+      const name = names[index] ?? (hasAlias ? nameOf(tokens[to - 1]) ?? column?.dbName : null);
+      if (name === null || name === undefined) return [];
+      return [{ name, column: column && { ...column, name, dbName: name } }];
+    });
   });
+}
+
+function namesBefore(tokens: readonly SqlToken[], close: number): readonly (string | null)[] {
+  let open = close;
+  while (open > 0 && !isSign(tokens[open], "(")) open--;
+  return itemsBetween(tokens, open + 1, close).map(([start]) => nameOf(tokens[start]));
+}
+
+function nameOf(token: SqlToken | undefined): string | null {
+  return token?.kind === "word" || token?.kind === "quoted" ? token.text : null;
+}
+
+/** The list of a SELECT. */
+export interface SelectList {
+  readonly items: readonly (readonly [start: number, end: number])[];
+  /** The parenthesis that opens its subquery; null outside of one. */
+  readonly open: number | null;
+}
+
+const listEnds = [
+  ...["FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION", "INTERSECT", "EXCEPT"],
+];
+
+/** The lists of every SELECT of a statement, in the order of the text. */
+export function selectLists(tokens: readonly SqlToken[]): readonly SelectList[] {
+  const opens: number[] = [];
+  return tokens.flatMap((token, index): readonly SelectList[] => {
+    if (isSign(token, "(")) opens.push(index);
+    if (isSign(token, ")")) opens.pop();
+    if (!isWord(token, "SELECT")) return [];
+    const open = opens.at(-1) ?? null;
+    const after = open === null ? tokens.length : afterParenthesis(tokens, open) - 1;
+    return [{ items: listFrom(tokens, index + 1, after), open }];
+  });
+}
+
+/** The items after SELECT or RETURNING, at most to before `after`. */
+export function listFrom(
+  tokens: readonly SqlToken[],
+  index: number,
+  after = tokens.length,
+): SelectList["items"] {
+  const start = isWord(tokens[index], "DISTINCT", "ALL") ? index + 1 : index;
+  let end = outerWord(tokens, listEnds, start, after);
+  // FROM of IS DISTINCT FROM does not end the list.
+  while (end > 0 && isWord(tokens[end - 1], "DISTINCT")) {
+    end = outerWord(tokens, listEnds, end + 1, after);
+  }
+  const semicolon = tokens.findIndex((token) => isSign(token, ";"));
+  const last = semicolon >= 0 ? Math.min(semicolon, after) : after;
+  return itemsBetween(tokens, start, end >= 0 ? end : last);
 }
 
 /** What is interpolated at a token, if anything. */
@@ -72,7 +157,8 @@ export function partAt(
 }
 
 /** Whether two columns are shown under one name in one form, so that either stands for both. */
-function isSame(left: ColumnInfo, right: ColumnInfo): boolean {
+function isSame(left: ColumnInfo | null, right: ColumnInfo | null): boolean {
+  if (left === null || right === null) return left === right;
   return left === right ||
     (left.name === right.name && left.kind === right.kind && left.scale === right.scale &&
       left.timestampFormat === right.timestampFormat);

@@ -4,8 +4,9 @@ import type { Dialect } from "../../sql/dialect.ts";
 import { divideExact, parseExact, printExact } from "../../sql/exact_decimal.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import type { QueryResult, ResultColumn } from "../driver.ts";
-import { type ColumnsInSql, itemsBetween, outerWord, partAt } from "./columns_in_sql.ts";
+import { type ColumnsInSql, listFrom, outerWord, partAt, selectLists } from "./columns_in_sql.ts";
 import type { FlatTemplate } from "./sql_parts.ts";
+import { termsOf } from "./sql_terms.ts";
 import { isSign, isWord } from "./sql_tokens.ts";
 
 /** One item of a select list, as the rows show it. */
@@ -19,7 +20,7 @@ export type ResultItem =
     readonly computed: boolean;
   }
   /** All columns of one or more tables, each of which may have a column of a name. */
-  | { readonly kind: "star"; named(dbName: string): readonly ColumnInfo[] };
+  | { readonly kind: "star"; named(dbName: string): readonly (ColumnInfo | null)[] };
 
 /**
  * Reads what a statement returns: the items of RETURNING, or those of its first SELECT. Throws a
@@ -30,27 +31,21 @@ export function resultItems(
   columns: ColumnsInSql,
 ): readonly ResultItem[] {
   const { tokens } = template;
+  const lists = selectLists(tokens);
+  // What a subquery computes reaches the rows by its name.
+  for (const { items } of lists.filter(({ open }) => open !== null)) {
+    for (const [from, to] of items) {
+      if (isWord(tokens[to - 2], "AS")) resultItem(from, to, template, columns);
+    }
+  }
   const returning = outerWord(tokens, ["RETURNING"]);
   const writes = outerWord(tokens, ["INSERT", "UPDATE", "DELETE"]) >= 0;
-  const keyword = returning >= 0 || writes ? returning : outerWord(tokens, ["SELECT"]);
-  if (keyword < 0) return [];
-  const start = isWord(tokens[keyword + 1], "DISTINCT", "ALL") ? keyword + 2 : keyword + 1;
-  const stop = firstEnd(template, start);
-  return itemsBetween(tokens, start, stop).map(([from, to]) =>
-    resultItem(from, to, template, columns)
-  );
-}
-
-const listEnds = [
-  ...["FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION", "INTERSECT", "EXCEPT"],
-];
-
-/** FROM of IS DISTINCT FROM does not end the list. */
-function firstEnd({ tokens }: FlatTemplate, start: number): number {
-  let end = outerWord(tokens, listEnds, start);
-  while (end > 0 && isWord(tokens[end - 1], "DISTINCT")) end = outerWord(tokens, listEnds, end + 1);
-  const semicolon = tokens.findIndex((token) => isSign(token, ";"));
-  return end >= 0 ? end : semicolon >= 0 ? semicolon : tokens.length;
+  const items = returning >= 0
+    ? listFrom(tokens, returning + 1)
+    : writes
+    ? []
+    : lists.find(({ open }) => open === null)?.items ?? [];
+  return items.map(([from, to]) => resultItem(from, to, template, columns));
 }
 
 function resultItem(
@@ -85,6 +80,7 @@ function aliased(
   const { tokens, parts } = template;
   const part = partAt(tokens, parts, to - 1);
   if (part?.kind === "alias" || part?.kind === "column") {
+    requireDigits(part.column, from, to - 2, template);
     return { kind: "one", name: part.column.name, column: part.column, computed: true };
   }
   const alias = tokens[to - 1];
@@ -93,6 +89,23 @@ function aliased(
   const column = wholeColumn(from, to - 2, template, columns);
   if (column === null) requirePlain(from, to - 2, name, template, columns);
   return { kind: "one", name, column, computed: false };
+}
+
+/** SQLite computes with doubles, whose last digits are wrong, so that a scale has to cut them. */
+function requireDigits(
+  { name, kind, scale }: ColumnInfo,
+  from: number,
+  to: number,
+  { tokens }: FlatTemplate,
+): void {
+  if (kind !== "decimal" || scale !== null) return;
+  const computes = tokens.slice(from, to).some((token) =>
+    isWord(token, "SUM", "AVG", "ROUND") || isSign(token, "+", "-", "*", "/")
+  );
+  if (!computes) return;
+  throw new Error(
+    `Cannot compute "${name}" without its digits: write AS \${decimal({ precision: 20, scale: 2 }).as("${name}")}`,
+  );
 }
 
 /** `id`, `notes.id` and `public.notes.id`, interpolated or not. */
@@ -114,7 +127,7 @@ function wholeColumn(
   if (!isPath(from, to, template)) return null;
   const column = columns.endingAt(to - 1);
   const token = template.tokens[to - 1];
-  if (column === null && token?.kind === "word" && columns.named(token.text).length > 1) {
+  if (columns.isAmbiguous(to - 1) && (token?.kind === "word" || token?.kind === "quoted")) {
     throw new Error(`Cannot tell whose column "${token.text}" is: interpolate the column`);
   }
   return column;
@@ -127,26 +140,59 @@ function requirePlain(
   from: number,
   to: number,
   name: string,
-  { tokens }: FlatTemplate,
+  { tokens, parts }: FlatTemplate,
   columns: ColumnsInSql,
 ): void {
   if (isWord(tokens[from], "COUNT") && isSign(tokens[from + 1], "(")) return;
+  const { isCondition } = termsOf(tokens, columns);
   for (let index = from; index < to; index++) {
-    const column = columns.endingAt(index);
-    if (column === null || !formedKinds.has(column.kind)) continue;
+    const part = partAt(tokens, parts, index);
+    const isMoment = part?.kind === "value" && part.value instanceof Date;
+    const kind = isMoment ? "timestamp" : columns.endingAt(index)?.kind;
+    if (kind === undefined || !formedKinds.has(kind) || isCondition(index)) continue;
     throw new Error(
-      `Cannot tell the kind of "${name}", made from a ${column.kind}: write AS \${${column.kind}().as("${name}")}, with the kind that it has`,
+      `Cannot tell the kind of "${name}", made from a ${kind}: write AS \${${kind}().as("${name}")}, with the kind that it has`,
     );
   }
 }
 
-/** Decodes the rows of a result to objects: by property, values in wire form. */
-export function toObjects(
-  { rows, columns = [] }: QueryResult,
+/**
+ * Decodes the rows of results to objects: by property, values in wire form. What the columns of a
+ * result mean is kept for the next result, which has the same unless the schema changes.
+ */
+export function rowReader(
   items: readonly ResultItem[],
-  dialect: Dialect,
-): Record<string, unknown>[] {
-  if (columns.length === 0) return [];
+): (result: QueryResult, dialect: Dialect) => Record<string, unknown>[] {
+  let known: readonly ResultColumn[] = [];
+  let cells: readonly ResultCell[] = [];
+  return ({ rows, columns = [] }, dialect) => {
+    if (columns.length === 0) return [];
+    if (!areSame(columns, known)) {
+      cells = uniqueCells(columns, items);
+      known = columns;
+    }
+    return rows.map((row) =>
+      Object.fromEntries(
+        cells.map((cell, index) =>
+          [cell.name, decoded(row[index] ?? null, cell, dialect)] as const
+        ),
+      )
+    );
+  };
+}
+
+function areSame(left: readonly ResultColumn[], right: readonly ResultColumn[]): boolean {
+  if (left === right) return true;
+  return left.length === right.length &&
+    left.every(({ name, type }, index) =>
+      name === right[index]?.name && type === right[index].type
+    );
+}
+
+function uniqueCells(
+  columns: readonly ResultColumn[],
+  items: readonly ResultItem[],
+): readonly ResultCell[] {
   const cells = items.length === 0
     ? columns.map((column) => starCell(column, () => []))
     : cellsOf(columns, items);
@@ -157,11 +203,7 @@ export function toObjects(
     }
     names.add(name);
   }
-  return rows.map((row) =>
-    Object.fromEntries(
-      cells.map((cell, index) => [cell.name, decoded(row[index] ?? null, cell, dialect)] as const),
-    )
-  );
+  return cells;
 }
 
 interface ResultCell {
@@ -196,7 +238,7 @@ function cellsOf(
 
 function starCell(
   { name, type }: ResultColumn,
-  named: (name: string) => readonly ColumnInfo[],
+  named: (name: string) => readonly (ColumnInfo | null)[],
 ): ResultCell {
   const [column = null, ...others] = named(name);
   if (others.length > 0) {

@@ -10,7 +10,7 @@ import {
   type TableLike,
 } from "../../schema/table_like.ts";
 import { Fragment } from "../../sql/fragment.ts";
-import { type SqlToken, sqlTokens } from "./sql_tokens.ts";
+import { isWord, type SqlToken, sqlTokens } from "./sql_tokens.ts";
 
 /** What one interpolation of a template of SQL stands for. */
 export type SqlPart =
@@ -52,36 +52,97 @@ export interface FlatTemplate {
   readonly tokens: readonly SqlToken[];
 }
 
-/** Resolves a template, and the templates interpolated in it, of which `templateOf` gives the texts. */
-export function flattenTemplate(
-  template: SqlTemplate,
-  templateOf: (value: unknown) => SqlTemplate | null,
-): FlatTemplate {
-  const texts = [""];
+/** What is interpolated in a template and in the templates in it, without reading their texts. */
+export interface SqlParts {
+  readonly parts: readonly SqlPart[];
+  /** What decides how the texts are read: two templates of equal shapes differ in values only. */
+  readonly shape: readonly unknown[];
+}
+
+/** Gives the template of a value that is a statement; null for any other value. */
+export type TemplateOf = (value: unknown) => SqlTemplate | null;
+
+/** Says what a template interpolates. */
+export function partsOf(template: SqlTemplate, templateOf: TemplateOf): SqlParts {
   const parts: SqlPart[] = [];
-  const tokens: SqlToken[] = [];
+  const shape: unknown[] = [];
 
   function add({ strings, values }: SqlTemplate): void {
-    texts[texts.length - 1] += strings[0] ?? "";
-    let next = 0;
+    shape.push(strings);
+    values.forEach((value, index) => {
+      const nested = templateOf(value);
+      if (nested !== null) return add(nested);
+      const part = partOf(value, index + 1);
+      parts.push(part);
+      shape.push(shapeOf(part));
+    });
+    shape.push(null);
+  }
+
+  add(template);
+  return { parts, shape };
+}
+
+/** Columns and tables by identity, results by their kind, and values by nothing but being one. */
+function shapeOf(part: SqlPart): unknown {
+  switch (part.kind) {
+    case "column":
+      return part.column;
+    case "table":
+      return part.table;
+    case "alias": {
+      const { kind, dbName, precision, scale } = part.column;
+      return `${kind} ${precision} ${scale} ${dbName}`;
+    }
+    case "value":
+      return part.value instanceof Date ? "moment" : "value";
+    default:
+      return part.kind;
+  }
+}
+
+/** Reads a template, and the templates interpolated in it, whose parts are known already. */
+export function flattenTemplate(
+  template: SqlTemplate,
+  parts: readonly SqlPart[],
+  templateOf: TemplateOf,
+): FlatTemplate {
+  const texts = [""];
+  const tokens: SqlToken[] = [];
+  let next = 0;
+
+  function add({ strings, values }: SqlTemplate): void {
+    const addText = (index: number) => {
+      texts[texts.length - 1] += separated(strings[index] ?? "");
+    };
+    addText(0);
     for (const token of sqlTokens(strings)) {
       if (token.kind !== "part") {
         tokens.push(token);
         continue;
       }
-      const value = values[next++];
-      const nested = templateOf(value);
+      const nested = templateOf(values[token.index]);
       if (nested === null) {
-        tokens.push({ kind: "part", index: parts.length });
-        parts.push(partOf(value, next));
+        tokens.push({ kind: "part", index: next++ });
         texts.push("");
+      } else if (isWord(tokens.at(-1), "IN")) {
+        tokens.push({ kind: "sign", text: "(" });
+        texts[texts.length - 1] += "(";
+        add(nested);
+        tokens.push({ kind: "sign", text: ")" });
+        texts[texts.length - 1] += ")";
       } else add(nested);
-      texts[texts.length - 1] += strings[next] ?? "";
+      addText(token.index + 1);
     }
   }
 
   add(template);
   return { texts, parts, tokens };
+}
+
+/** Texts are read one by one: joined, words would grow together, and a comment would continue. */
+function separated(text: string): string {
+  return text.includes("--") ? ` ${text}\n` : ` ${text} `;
 }
 
 function partOf(value: unknown, position: number): SqlPart {
@@ -97,9 +158,6 @@ function partOf(value: unknown, position: number): SqlPart {
   if (value instanceof ValueOfColumn) return { kind: "valueOf", ...value };
   if (value instanceof ColumnBuilder) return { kind: "alias", column: resultColumn(value) };
   if (isFilter(value)) return { kind: "filter", filter: value };
-  if ("kind" in value && value.kind === "text" && "text" in value && "values" in value) {
-    throw new Error("Cannot interpolate rsql`…` in SQL: use eq(), and() and the other functions");
-  }
   return { kind: "value", value };
 }
 

@@ -1,21 +1,8 @@
 import { columnInfoOf, type ColumnLike } from "../../schema/table_like.ts";
-import { compileFilter } from "../../compile/where.ts";
 import type { Dialect } from "../../sql/dialect.ts";
-import {
-  type Fragment,
-  identifier,
-  join,
-  rawSql,
-  tableName,
-  toStatement,
-} from "../../sql/fragment.ts";
 import type { Connection } from "../driver.ts";
-import { boundAt, boundOfColumn } from "./bind_value.ts";
-import { columnsInSql } from "./columns_in_sql.ts";
-import { resultItems, toObjects } from "./result_columns.ts";
-import { flattenTemplate, type SqlPart, type SqlTemplate, ValueOfColumn } from "./sql_parts.ts";
-import { requireOneStatement } from "./sql_tokens.ts";
-import { type ValuePlace, valuePlaces } from "./value_places.ts";
+import { flattenTemplate, partsOf, type SqlTemplate, ValueOfColumn } from "./sql_parts.ts";
+import { type SqlPlans, statementOf } from "./sql_plan.ts";
 
 /** The result of a statement that was written as a template. */
 export interface SqlResult<R> {
@@ -71,55 +58,47 @@ export interface SqlTag {
 }
 
 /** Creates the tag that runs statements on a connection. */
-export function createSqlTag(connection: Connection, dialect: Dialect): SqlTag {
+export function createSqlTag(
+  connection: Connection,
+  dialect: Dialect,
+  plans: SqlPlans,
+): SqlTag {
   const tag = <R extends object>(
     strings: TemplateStringsArray,
     ...values: readonly unknown[]
-  ): SqlStatement<R> =>
-    new SqlStatement<R>({ strings, values }, (template) => run<R>(template, connection, dialect));
+  ): SqlStatement<R> => {
+    requireTemplate(strings);
+    return new SqlStatement<R>(
+      { strings, values },
+      (template) => run<R>(template, connection, dialect, plans),
+    );
+  };
   return Object.assign(tag, {
     value: (column: ColumnLike<unknown>, value: unknown) =>
       new ValueOfColumn(columnInfoOf(column), value),
   });
 }
 
+/** A text that code has put together, where the compiler does not look, may hold what a user sent. */
+function requireTemplate(strings: unknown): void {
+  if (typeof strings === "object" && strings !== null && "raw" in strings) return;
+  throw new Error("Cannot run this as SQL: write it as a template without brackets, db.sql`…`");
+}
+
 async function run<R extends object>(
   template: SqlTemplate,
   connection: Connection,
   dialect: Dialect,
+  plans: SqlPlans,
 ): Promise<SqlResult<R>> {
-  const flat = flattenTemplate(template, SqlStatement.templateOf);
-  requireOneStatement(flat.tokens);
-  const columns = columnsInSql(flat);
-  const places = valuePlaces(flat, columns);
-  const items = resultItems(flat, columns);
-  const fragments = flat.texts.flatMap((text, index) => {
-    const part = flat.parts[index];
-    return part === undefined
-      ? [rawSql(text)]
-      : [rawSql(text), render(part, places.get(index), dialect)];
-  });
-  const statement = { ...toStatement(join(fragments, ""), dialect.placeholder), describe: true };
-  const result = await connection.query(statement);
+  const { parts, shape } = partsOf(template, SqlStatement.templateOf);
+  const plan = plans.planOf(
+    template.strings,
+    shape,
+    () => flattenTemplate(template, parts, SqlStatement.templateOf),
+  );
+  const result = await connection.query(statementOf(plan, parts, dialect));
   // The caller says by the type parameter which columns its statement selects.
-  const rows = toObjects(result, items, dialect) as R[];
+  const rows = plan.toObjects(result, dialect) as R[];
   return { rows, changed: result.changed };
-}
-
-function render(part: SqlPart, place: ValuePlace | undefined, dialect: Dialect): Fragment {
-  switch (part.kind) {
-    case "column":
-    case "alias":
-      return identifier(part.column.dbName);
-    case "table":
-      return tableName(part.table);
-    case "filter":
-      return compileFilter(part.filter, dialect);
-    case "fragment":
-      return part.fragment;
-    case "valueOf":
-      return boundOfColumn(part.value, part.column, dialect);
-    default:
-      return boundAt(part.value, place ?? { kind: "free", near: null }, dialect);
-  }
 }

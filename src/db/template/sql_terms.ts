@@ -8,6 +8,8 @@ export interface SqlTerms {
   clauseAt(index: number): string;
   /** The index after the last token of the term. */
   endOf(index: number): number;
+  /** Whether a token only decides what is chosen: it stands after WHEN. */
+  isCondition(index: number): boolean;
   /** A column in the term of a token whose values a text could be mistaken for. */
   kindedColumnNear(index: number): ColumnInfo | null;
 }
@@ -23,12 +25,14 @@ const noFunctions: readonly string[] = [...clauses, ...separators, "IN", "NOT", 
 
 /**
  * Divides a statement into terms. The arguments of a function and what is compared with its result
- * are one term.
+ * are one term, and so are the results of a CASE and what is done with them.
  */
 export function termsOf(tokens: readonly SqlToken[], columns: ColumnsInSql): SqlTerms {
   const termOf: number[] = [];
   const clauseOf: string[] = [];
   const outer: { term: number; clause: string; isCall: boolean }[] = [];
+  const cases: { readonly term: number; isCondition: boolean }[] = [];
+  const conditions: boolean[] = [];
   let [term, last, clause, isCall] = [0, 0, "", false];
   tokens.forEach((token, index) => {
     if (isSign(token, "(")) {
@@ -40,13 +44,23 @@ export function termsOf(tokens: readonly SqlToken[], columns: ColumnsInSql): Sql
     } else if (isWord(token, ...clauses) && !isDistinctFrom(tokens, index)) {
       clause = token.kind === "word" ? token.keyword : "";
       term = ++last;
+    } else if (isWord(token, "CASE")) {
+      cases.push({ term, isCondition: false });
+      term = ++last;
+    } else if (isWord(token, "WHEN", "THEN", "ELSE", "END") && cases.length > 0) {
+      const inner = cases[cases.length - 1]!;
+      inner.isCondition = isWord(token, "WHEN");
+      term = inner.isCondition ? ++last : inner.term;
+      if (isWord(token, "END")) cases.pop();
     } else if (isWord(token, ...separators) || isSign(token, ",") && !isCall) term = ++last;
     termOf.push(term);
     clauseOf.push(clause);
+    conditions.push(cases.some(({ isCondition }) => isCondition));
   });
   return {
     clauseAt: (index) => clauseOf[index] ?? "",
     endOf: (index) => termOf.lastIndexOf(termOf[index] ?? 0) + 1,
+    isCondition: (index) => conditions[index] === true,
     kindedColumnNear(index) {
       for (let at = 0; at < tokens.length; at++) {
         if (termOf[at] !== termOf[index]) continue;

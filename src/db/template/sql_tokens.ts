@@ -4,8 +4,8 @@ export type SqlToken =
   | { readonly kind: "word"; readonly text: string; readonly keyword: string }
   /** A quoted identifier, without its quotes. */
   | { readonly kind: "quoted"; readonly text: string }
-  /** A text or a number that the statement itself contains. */
-  | { readonly kind: "literal" }
+  /** A number that the statement itself contains, or a text without its quotes. */
+  | { readonly kind: "literal"; readonly value: string; readonly isText: boolean }
   /** An operator or a punctuation mark. */
   | { readonly kind: "sign"; readonly text: string }
   /** What is interpolated, by its index. */
@@ -17,7 +17,7 @@ export type SqlToken =
  */
 export function sqlTokens(texts: readonly string[]): readonly SqlToken[] {
   return texts.flatMap((text, index) => {
-    const own = tokensOf(text);
+    const own = tokensOf(text, index === texts.length - 1);
     return index === 0 ? own : [{ kind: "part", index: index - 1 } as const, ...own];
   });
 }
@@ -25,25 +25,37 @@ export function sqlTokens(texts: readonly string[]): readonly SqlToken[] {
 /** One alternative matches at every position, so that no character is skipped. */
 const pattern = new RegExp(
   [
-    String.raw`(?<blank>\s+|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)`,
-    String.raw`(?<literal>'(?:[^']|'')*'|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)`,
-    String.raw`(?<dollar>\$(?<tag>[A-Za-z_]*)\$[^]*?\$\k<tag>\$)`,
+    // Comments in comments end at the first end in SQLite, and at their own in Postgres.
+    String.raw`(?<blank>\s+|--[^\n]*(?:\n|$)|/\*(?:[^*/]|\*(?!/)|/(?!\*))*\*/)`,
+    String.raw`(?<text>'(?:[^']|'')*')`,
+    String.raw`(?<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)`,
     String.raw`(?<quoted>"(?:[^"]|"")*")`,
+    // E'a\'b' ends elsewhere than a text without the letter, and SQLite has only X.
+    String.raw`(?<prefix>(?:[A-Za-z]|[uU]&)')`,
     String.raw`(?<word>[\p{L}_][\p{L}\p{N}_]*)`,
     String.raw`(?<open>['"]|/\*|\$)`,
+    String.raw`(?<foreign>::|==)`,
     String.raw`(?<placeholder>\?|[:@](?=[\p{L}_]))`,
-    String.raw`(?<sign><=|>=|<>|!=|==|\|\||::|->>|->|[^])`,
+    String.raw`(?<sign><=|>=|<>|!=|\|\||->>|->|[^])`,
   ].join("|"),
   "guy",
 );
 
-function tokensOf(text: string): readonly SqlToken[] {
+function tokensOf(text: string, isLast: boolean): readonly SqlToken[] {
   const tokens: SqlToken[] = [];
   for (const { groups = {} } of text.matchAll(pattern)) {
-    const { blank, literal, dollar, quoted, word, sign } = groups;
-    if (blank !== undefined) continue;
-    if (literal !== undefined || dollar !== undefined) tokens.push({ kind: "literal" });
-    else if (quoted !== undefined) {
+    const { blank, text: literal, number, quoted, word, sign } = groups;
+    if (blank !== undefined) {
+      if (isLast || !blank.startsWith("--") || blank.endsWith("\n")) continue;
+      // The lines of what is interpolated in a comment would be no comment.
+      throw refusal({ open: "--" });
+    }
+    if (literal !== undefined) {
+      const value = literal.slice(1, -1).replaceAll("''", "'");
+      tokens.push({ kind: "literal", value, isText: true });
+    } else if (number !== undefined) {
+      tokens.push({ kind: "literal", value: number, isText: false });
+    } else if (quoted !== undefined) {
       tokens.push({ kind: "quoted", text: quoted.slice(1, -1).replaceAll('""', '"') });
     } else if (word !== undefined) {
       tokens.push({ kind: "word", text: word, keyword: word.toUpperCase() });
@@ -53,13 +65,17 @@ function tokensOf(text: string): readonly SqlToken[] {
   return tokens;
 }
 
-function refusal({ open, placeholder }: Readonly<Record<string, string | undefined>>): Error {
-  const found = open ?? placeholder ?? "";
-  return placeholder !== undefined || open === "$"
-    ? new Error(`Cannot read the SQL: "${found}" looks like a placeholder: interpolate the value`)
-    : new Error(
-      `Cannot read the SQL: ${found} is not closed; nothing is interpolated inside a text, a quoted name or a comment`,
-    );
+/** What each engine would read in its own way, or would not read at all. */
+function refusal(found: Readonly<Record<string, string | undefined>>): Error {
+  const { open, placeholder, prefix, foreign } = found;
+  const why = foreign !== undefined
+    ? `"${foreign}" is not SQL of every engine: write ${foreign === "::" ? "CAST(… AS …)" : "="}`
+    : prefix !== undefined
+    ? `${prefix}…' is not SQL of every engine: interpolate the value`
+    : placeholder !== undefined || open === "$"
+    ? `"${placeholder ?? open}" looks like a placeholder: interpolate the value`
+    : `${open} is not closed; nothing is interpolated inside a text, a quoted name or a comment`;
+  return new Error(`Cannot read the SQL: ${why}`);
 }
 
 /** Whether a token is one of these keywords. */
@@ -72,14 +88,15 @@ export function isSign(token: SqlToken | undefined, ...signs: readonly string[])
   return token?.kind === "sign" && signs.includes(token.text);
 }
 
-/** What a statement may not begin with: other requests use the connection, too. */
-const boundaries: readonly string[] = [
-  ...["BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE"],
-  ...["PREPARE", "SET", "RESET"],
+/** What a statement begins with: others are of one engine, or concern the requests beside. */
+const beginnings: readonly string[] = [
+  ...["SELECT", "WITH", "VALUES", "INSERT", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP"],
 ];
 
-/** Throws a plain Error for more than one statement, and for what other requests would notice. */
+/** Throws a plain Error for more or less than one statement, and for what other requests would notice. */
 export function requireOneStatement(tokens: readonly SqlToken[]): void {
+  const [first] = tokens;
+  if (first === undefined || isSign(first, ";")) throw new Error("Cannot run an empty statement");
   const end = tokens.findIndex((token) => isSign(token, ";"));
   if (end >= 0 && tokens.slice(end).some((token) => !isSign(token, ";"))) {
     throw new Error("Cannot run several statements at once: run them one by one");
@@ -87,9 +104,10 @@ export function requireOneStatement(tokens: readonly SqlToken[]): void {
   if (tokens.some((token) => isWord(token, "CURRENT_TIMESTAMP"))) {
     throw new Error("Cannot use CURRENT_TIMESTAMP, which SQLite has as text: interpolate a Date");
   }
-  if (isWord(tokens[0], ...boundaries)) {
-    throw new Error(
-      "Cannot begin or end a transaction, or change its session, by a statement: use transaction()",
-    );
-  }
+  // A fragment may be a whole statement.
+  if (first.kind === "part" || isWord(first, ...beginnings)) return;
+  const what = first.kind === "word" ? first.keyword : "what begins so";
+  throw new Error(
+    `Cannot run ${what} as a statement: use transaction() for transactions, and query() for what one engine has`,
+  );
 }

@@ -5,11 +5,18 @@ import {
   itemsBetween,
   outerWord,
   partAt,
+  selectLists,
 } from "./columns_in_sql.ts";
 import type { FlatTemplate } from "./sql_parts.ts";
 import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
-import { requireRoundedDecimals } from "./rounded_decimals.ts";
 import { termsOf } from "./sql_terms.ts";
+import {
+  assignmentsOf,
+  isWhole,
+  requireLiteralOf,
+  requireStorable,
+  type StoredExpression,
+} from "./stored_expressions.ts";
 
 /** Where a value stands in a statement, which says how it is bound. */
 export type ValuePlace =
@@ -23,10 +30,20 @@ export type ValuePlace =
   }
   /** Rows after VALUES, each with values for these columns. */
   | { readonly kind: "rows"; readonly columns: readonly (ColumnInfo | null)[] }
-  /** Beside no column. `near` is one of the same expression that a text could be meant for. */
-  | { readonly kind: "free"; readonly near: ColumnInfo | null };
+  /** It stands below the column of the first SELECT of a UNION. */
+  | { readonly kind: "united"; readonly column: ColumnInfo }
+  /** The number of rows that LIMIT or OFFSET takes. */
+  | { readonly kind: "count" }
+  /** Beside no column. */
+  | {
+    readonly kind: "free";
+    /** A column of the same expression that a text could be meant for. */
+    readonly near: ColumnInfo | null;
+    /** Whether the expression is stored in a column of whole numbers, unrounded. */
+    readonly isWhole?: boolean;
+  };
 
-const comparisons = ["=", "==", "<>", "!=", "<", "<=", ">", ">="];
+const comparisons = ["=", "<>", "!=", "<", "<=", ">", ">="];
 
 /** Finds where the values of a statement stand, by the index of their parts. */
 export function valuePlaces(
@@ -36,31 +53,105 @@ export function valuePlaces(
   const { tokens, parts } = template;
   const inserted = insertPlaces(template, columns);
   const terms = termsOf(tokens, columns);
-  requireRoundedDecimals(tokens, columns, terms);
+  const assignments = assignmentsOf(tokens, columns, terms);
+  for (const stored of [...assignments, ...inserted.stored]) {
+    requireStorable(stored, tokens, columns, terms);
+  }
   const places = new Map<number, ValuePlace>();
   tokens.forEach((token, index) => {
-    if (token.kind === "literal") requireNoMoment(besideValue(tokens, index, columns));
+    if (token.kind === "literal") {
+      const column = listPlace(tokens, index, columns)?.column ??
+        besideValue(tokens, index, columns);
+      if (column !== null) requireLiteralOf(column, token, assignedAt(index) !== undefined);
+    }
     if (token.kind !== "part" || parts[token.index]?.kind !== "value") return;
-    places.set(token.index, inserted.get(index) ?? placeAt(index));
+    places.set(token.index, inserted.places.get(index) ?? placeAt(index));
   });
   return places;
 
+  /** The assignment that stores a token as it is. */
+  function assignedAt(index: number): StoredExpression | undefined {
+    return assignments.find(({ start, end }) =>
+      start === index && end === index + 1 ||
+      start <= index && index < end && isResult(tokens, index)
+    );
+  }
+
   function placeAt(index: number): ValuePlace {
-    const stores = terms.clauseAt(index) === "SET";
+    const clause = terms.clauseAt(index);
+    const before = tokens[index - 1];
+    if (
+      isWord(before, ...beforeNames) &&
+      !(isWord(before, "FROM") && isWord(tokens[index - 2], "DISTINCT"))
+    ) {
+      throw valueForName();
+    }
+    if (clause === "LIMIT" || clause === "OFFSET") return { kind: "count" };
+    if ((clause === "ORDER" || clause === "GROUP") && isAlone(tokens, index)) {
+      throw new Error(`Cannot ${clause} BY a value: interpolate the column`);
+    }
     const list = listPlace(tokens, index, columns);
     if (list !== null) return { ...list, kind: "column", stores: false };
+    const assigned = assignedAt(index);
+    if (assigned !== undefined) {
+      return { kind: "column", column: assigned.column, stores: true, list: "none" };
+    }
     const column = besideValue(tokens, index, columns);
-    if (column !== null) return { kind: "column", column, stores, list: "none" };
-    const isCast = isWord(tokens[index + 1], "AS") && isSign(tokens[index - 1], "(") ||
-      isSign(tokens[index + 1], "::");
-    return { kind: "free", near: isCast ? null : terms.kindedColumnNear(index) };
+    if (column !== null) return { kind: "column", column, stores: false, list: "none" };
+    const operand = operandBefore(tokens, index);
+    if (operand !== null && columns.isAmbiguous(operand)) {
+      throw new Error("Cannot tell which column a value is compared with: interpolate the column");
+    }
+    const united = unitedColumn(tokens, index, columns);
+    if (united !== null) return { kind: "united", column: united };
+    const isCast = isWord(tokens[index + 1], "AS") && isSign(tokens[index - 1], "(");
+    return {
+      kind: "free",
+      near: isCast ? null : terms.kindedColumnNear(index),
+      isWhole: !terms.isCondition(index) &&
+        assignments.some(({ column, start, end }) =>
+          start <= index && index < end && isWhole(column) &&
+          !isWord(tokens[start], "ROUND", "CAST")
+        ),
+    };
   }
 }
 
-/** Moments have one form in requests, and each engine another for those that it stores. */
-function requireNoMoment(column: ColumnInfo | null): void {
-  if (column?.kind !== "timestamp") return;
-  throw new Error(`Cannot read the moment beside "${column.name}" from the text: interpolate it`);
+function valueForName(): Error {
+  return new Error("Cannot bind a value in place of a name: interpolate the table or the column");
+}
+
+/** What only a name follows. */
+const beforeNames = ["FROM", "INTO", "UPDATE", "JOIN", "SET", "TABLE"];
+
+/** The column of the first SELECT of a UNION that has the position of a value in a later one. */
+function unitedColumn(
+  tokens: readonly SqlToken[],
+  index: number,
+  columns: ColumnsInSql,
+): ColumnInfo | null {
+  const lists = selectLists(tokens);
+  for (const { items, open } of lists) {
+    const position = items.findIndex(([start, end]) => start === index && end === index + 1);
+    if (position < 0) continue;
+    const [from, to] = lists.find((list) => list.open === open)?.items[position] ?? [index, index];
+    const end = isWord(tokens[to - 2], "AS") ? to - 2 : to;
+    return columns.afterPath(from) === end ? columns.startingAt(from) : null;
+  }
+  return null;
+}
+
+/** Whether a value is a whole item of a list. */
+function isAlone(tokens: readonly SqlToken[], index: number): boolean {
+  return (isWord(tokens[index - 1], "BY") || isSign(tokens[index - 1], ",")) &&
+    (tokens[index + 1] === undefined || isSign(tokens[index + 1], ",", ";", ")") ||
+      tokens[index + 1]?.kind === "word");
+}
+
+/** Whether a token is a whole result of a CASE. */
+function isResult(tokens: readonly SqlToken[], index: number): boolean {
+  return isWord(tokens[index - 1], "THEN", "ELSE") &&
+    isWord(tokens[index + 1], "WHEN", "ELSE", "END");
 }
 
 /** The column that a comparison, BETWEEN or SET puts beside a value. */
@@ -92,6 +183,10 @@ function operandBefore(tokens: readonly SqlToken[], index: number): number | nul
   return isWord(tokens[at - 1], "NOT") ? at - 2 : at - 1;
 }
 
+function isItem(token: SqlToken | undefined): boolean {
+  return token?.kind === "part" || token?.kind === "literal";
+}
+
 /** A value or a list after IN. */
 function listPlace(
   tokens: readonly SqlToken[],
@@ -99,7 +194,7 @@ function listPlace(
   columns: ColumnsInSql,
 ): { readonly column: ColumnInfo; readonly list: "bare" | "opened" } | null {
   let at = index - 1;
-  while (isSign(tokens[at], ",") && tokens[at - 1]?.kind === "part") at -= 2;
+  while (isSign(tokens[at], ",") && isItem(tokens[at - 1])) at -= 2;
   const isOpened = isSign(tokens[at], "(");
   if (isOpened) at--;
   if (!isWord(tokens[at], "IN") || !isOpened && at !== index - 1) return null;
@@ -107,29 +202,46 @@ function listPlace(
   return column === null ? null : { column, list: isOpened ? "opened" : "bare" };
 }
 
-/** The values of INSERT, by the token at which they stand, with the columns they are for. */
+interface Inserted {
+  /** By the token at which a value stands. */
+  readonly places: ReadonlyMap<number, ValuePlace>;
+  /** What is no value. */
+  readonly stored: readonly StoredExpression[];
+}
+
+/** What INSERT writes, with the columns that it is for. */
 function insertPlaces(
   { tokens, parts }: FlatTemplate,
   columns: ColumnsInSql,
-): ReadonlyMap<number, ValuePlace> {
+): Inserted {
   const places = new Map<number, ValuePlace>();
+  const stored: StoredExpression[] = [];
   const into = outerWord(tokens, ["INTO"]);
-  if (into < 0 || outerWord(tokens, ["INSERT"]) < 0) return places;
+  if (into < 0 || outerWord(tokens, ["INSERT"]) < 0) return { places, stored };
   const open = openOfColumns(tokens, into + 1);
   const close = open === null ? into : afterParenthesis(tokens, open);
   const targets = open === null ? null : itemsBetween(tokens, open + 1, close - 1).map(
-    ([start, end]) => end - start === 1 ? columns.endingAt(start) : null,
+    ([start, end]) => {
+      if (partAt(tokens, parts, start)?.kind === "value") throw valueForName();
+      return end - start === 1 ? columns.endingAt(start) : null;
+    },
   );
 
   function place(items: readonly (readonly [number, number])[]): void {
     items.forEach(([start, end], position) => {
-      if (end - start !== 1) return;
-      if (tokens[start]?.kind === "literal") requireNoMoment(targets?.[position] ?? null);
-      if (partAt(tokens, parts, start)?.kind !== "value") return;
+      const column = targets?.[position] ?? null;
+      const isOne = end - start === 1;
+      const token = tokens[start];
+      if (isOne && column !== null && token?.kind === "literal") {
+        return requireLiteralOf(column, token, true);
+      }
+      if (!isOne || partAt(tokens, parts, start)?.kind !== "value") {
+        if (column !== null) stored.push({ column, start, end });
+        return;
+      }
       if (targets === null) {
         throw new Error("Cannot insert values without names of columns: INSERT INTO t (a, b) …");
       }
-      const column = targets[position] ?? null;
       if (column === null) return;
       places.set(start, { kind: "column", column, stores: true, list: "none" });
     });
@@ -149,7 +261,7 @@ function insertPlaces(
       }
     }
   }
-  return places;
+  return { places, stored };
 }
 
 const selectEnds = ["FROM", "WHERE", "UNION", "ON", "RETURNING"];

@@ -55,6 +55,7 @@ const knownOptions: Readonly<Record<keyof ResourceOptions<unknown>, true>> = {
   capabilities: true,
   fields: true,
   strictInput: true,
+  strictQuery: true,
   pagination: true,
   customOperators: true,
   etag: true,
@@ -169,11 +170,29 @@ function checkAuth(auth: unknown, subject: string): void {
     throw new Error(`${subject}: auth is a function: say for what, like auth: { read: … }`);
   }
   checkGroup("auth", auth, knownScopes, subject);
+  if (auth !== undefined && "public" in auth) checkPublic(auth.public, subject);
   for (const [name, scope] of Object.entries(auth)) {
     if (name === "public" || scope === undefined || typeof scope === "function") continue;
     throw new Error(
       `${subject}: auth.${name} must be a function of the user, like () => all(), ` +
         `not ${showValue(scope)}`,
+    );
+  }
+}
+
+/** A filter or a function here would open every row, because it is neither false nor absent. */
+function checkPublic(open: unknown, subject: string): void {
+  if (open === undefined || typeof open === "boolean") return;
+  requireObject(
+    open,
+    `${subject}: auth.public must be true, false or like { read: true }, not ${showValue(open)}`,
+  );
+  for (const [access, value] of Object.entries(open)) {
+    if (value === undefined || typeof value === "boolean") continue;
+    if (access !== "read" && access !== "subscribe") continue; // refused where it is resolved
+    throw new Error(
+      `${subject}: auth.public.${access} must be true or false, not ${showValue(value)}: ` +
+        "it opens all rows",
     );
   }
 }

@@ -1,5 +1,6 @@
 import { resolveScopes } from "../../auth/scope.ts";
 import { databaseHandle } from "../../db/database_handle.ts";
+import { SqlPlans } from "../../db/template/sql_plan.ts";
 import type { Driver } from "../../db/driver.ts";
 import { createRowReader, type Misfit } from "../../db/rows.ts";
 import { allRows } from "../../filter/filter.ts";
@@ -65,6 +66,7 @@ export function resolveResource(
   const find = createColumnResolver(table, runtime.observe);
   const operators = createOperatorRegistry(options.customOperators ?? {});
   const driver = context.writeBy(options.db?.driver ?? context.driver);
+  const sqlPlans = new SqlPlans();
   const relations: Relations = context.relations.get(definition) ?? new Map();
   // On another table, the names of a path are relations of the resource that serves the table.
   const relation = (from: TableInfo, name: string) =>
@@ -84,7 +86,8 @@ export function resolveResource(
     url,
     table,
     driver,
-    db: databaseHandle(driver),
+    db: databaseHandle(driver, sqlPlans),
+    sqlPlans,
     reader: createRowReader(driver.dialect, observeMisfits(table, runtime.observe)),
     policy: {
       ...resolveScopes(options.auth ?? {}),
@@ -93,6 +96,7 @@ export function resolveResource(
     fields,
     groups: aggregateSchema(table, fields.readable),
     strictInput: options.strictInput ?? false,
+    strictQuery: options.strictQuery ?? true,
     generated: resolveGenerated(options, table, find),
     computed: resolveComputed(options, table, runtime.observe),
     capabilities: resolveCapabilities(options, softDelete),

@@ -1,5 +1,6 @@
 import type { Access, AccessPolicy } from "../../auth/scope.ts";
 import type { DatabaseHandle } from "../../db/database_handle.ts";
+import type { SqlPlans } from "../../db/template/sql_plan.ts";
 import type { Driver } from "../../db/driver.ts";
 import type { RowReader } from "../../db/rows.ts";
 import type { Filter } from "../../filter/filter.ts";
@@ -73,12 +74,15 @@ export interface Resource {
   readonly driver: Driver;
   /** The same, as hooks and procedures receive it. */
   readonly db: DatabaseHandle;
+  /** What the statements of its hooks mean. */
+  readonly sqlPlans: SqlPlans;
   readonly reader: RowReader;
   readonly policy: AccessPolicy;
   readonly fields: FieldPolicy;
   /** What aggregates may use: the readable fields, and nothing else. */
   readonly groups: AggregateSchema;
   readonly strictInput: boolean;
+  readonly strictQuery: boolean;
   /** The columns that the server fills in. */
   readonly generated: ReadonlySet<ColumnInfo>;
   readonly computed: Computed;

@@ -168,6 +168,11 @@ export interface ResourceOptions<
   readonly fields?: FieldOptions<S, Of> | undefined;
   /** Refuses unknown body fields with 422 instead of ignoring them. Off unless set. */
   readonly strictInput?: boolean | undefined;
+  /**
+   * Refuses a query parameter that looks like a misspelt one with 400, such as `orderby`, instead of
+   * ignoring it. On unless set to false.
+   */
+  readonly strictQuery?: boolean | undefined;
   /** How large the pages of a list are. */
   readonly pagination?: PaginationOptions | undefined;
   /** Columns that the server fills in on create: keys, times, owners. Never stripped. */

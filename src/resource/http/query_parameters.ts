@@ -9,7 +9,6 @@ const knownParameters: ReadonlySet<string> = new Set([
   "include",
   "cursor",
   "limit",
-  "offset",
   "orderBy",
   "totalCount",
   "withDeleted",
@@ -26,14 +25,28 @@ const knownParameters: ReadonlySet<string> = new Set([
   "resumeFrom",
 ]);
 
+/** What other APIs call a parameter of this one. */
+const namesElsewhere: ReadonlyMap<string, string> = new Map([
+  ["where", "filter"],
+  ["fields", "select"],
+  ["expand", "include"],
+  ["sort", "orderBy"],
+  ["order", "orderBy"],
+  ["perpage", "limit"],
+  ["pagesize", "limit"],
+  ["page", "cursor"],
+  ["offset", "cursor"],
+]);
+
 const none: Query = new Map();
 
 /**
  * Parses the raw query of a URL to its known parameters. A repeated known parameter is a 400. An
  * unknown one is ignored, unless it looks like the rest of a filter whose `&&`, `;` or `=` was not
- * encoded: that is a 400, because a truncated filter would return too many rows.
+ * encoded, or, while `strict`, like a misspelt known one: these are a 400, because without its
+ * filter or its page a list would return too many rows.
  */
-export function parseQuery(raw: string): Query {
+export function parseQuery(raw: string, strict = true): Query {
   if (raw === "") return none;
   const query = new Map<string, string>();
   for (const segment of raw.split("&")) {
@@ -41,7 +54,10 @@ export function parseQuery(raw: string): Query {
     const name = decode(equals < 0 ? segment : segment.slice(0, equals));
     const value = equals < 0 ? "" : decode(segment.slice(equals + 1));
     if (segment === "" || looksLikeFilter(name, value)) throw unencoded();
-    if (!knownParameters.has(name)) continue;
+    if (!knownParameters.has(name)) {
+      if (strict) refuseNearMiss(name);
+      continue;
+    }
     if (query.has(name)) {
       throw new Problem("invalid-parameter", `Cannot use the parameter "${name}" twice`);
     }
@@ -88,6 +104,34 @@ export function parseLimit(text: string | null, limits: PageLimits): number {
 function looksLikeFilter(name: string, value: string): boolean {
   if (knownParameters.has(name)) return false;
   return /[=!<>~;,]/.test(name) || value.startsWith("=");
+}
+
+function refuseNearMiss(name: string): void {
+  if (name.length > maxNearMissLength) return;
+  const plain = plainName(name);
+  const meant = namesElsewhere.get(plain) ??
+    [...knownParameters].find((known) => isNear(plain, plainName(known)));
+  if (meant === undefined) return;
+  throw new Problem("invalid-parameter", `Unknown parameter "${name}": did you mean "${meant}"?`);
+}
+
+const maxNearMissLength = 16;
+
+/** `order_by`, `orderby` and `orderBy` are one name. */
+function plainName(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_]/g, "");
+}
+
+/** One character too many, too few or wrong, or two in the wrong order. Short names have no near. */
+function isNear(name: string, known: string): boolean {
+  if (name === known) return true;
+  if (known.length < 5 || Math.abs(name.length - known.length) > 1) return false;
+  let start = 0;
+  while (start < known.length && name[start] === known[start]) start++;
+  const left = name.slice(start);
+  const right = known.slice(start);
+  return left.slice(1) === right.slice(1) || left.slice(1) === right || left === right.slice(1) ||
+    (left[0] === right[1] && left[1] === right[0] && left.slice(2) === right.slice(2));
 }
 
 function unencoded(): Problem {

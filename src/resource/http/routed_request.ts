@@ -123,7 +123,7 @@ export class RoutedRequest {
     const { request, target } = this;
     return {
       segment: this.#segment(),
-      query: parseQuery(target.query),
+      query: parseQuery(target.query, this.#route.resource.strictQuery),
       body,
       header: (name) => request.headers.get(name),
       address: () => this.address(),

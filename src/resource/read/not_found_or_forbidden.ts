@@ -12,7 +12,7 @@ import type { Resource } from "../define/resource.ts";
 export function notFound(resource: Resource, segment: string): Problem {
   return new Problem(
     "not-found",
-    `There is no ${resource.name} with the id ${segment.slice(0, 100)}`,
+    `There is no row with the id ${segment.slice(0, 100)} in ${resource.name}`,
   );
 }
 

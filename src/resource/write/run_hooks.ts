@@ -107,7 +107,7 @@ export async function afterDelete(
 
 /** The open transaction of a write, as its after-hooks receive it. */
 function handleOf(connection: Connection, { resource }: WriteCall): DatabaseHandle {
-  return transactionHandle(connection, resource.driver.dialect);
+  return transactionHandle(connection, resource.driver.dialect, resource.sqlPlans);
 }
 
 /** Runs one hook with its time limit; `db` is what the hook may write with. */

@@ -1,0 +1,151 @@
+import { compileFilter } from "../../compile/where.ts";
+import { allRows } from "../../filter/filter.ts";
+import type { Dialect } from "../../sql/dialect.ts";
+import {
+  type Fragment,
+  quoteIdentifier,
+  rawSql,
+  sql,
+  type SqlValue,
+  type Statement,
+  tableName,
+  toStatement,
+} from "../../sql/fragment.ts";
+import type { QueryResult } from "../driver.ts";
+import { boundAt, boundOfColumn } from "./bind_value.ts";
+import { columnsInSql } from "./columns_in_sql.ts";
+import { resultItems, rowReader } from "./result_columns.ts";
+import type { FlatTemplate, SqlPart } from "./sql_parts.ts";
+import { requireOneStatement } from "./sql_tokens.ts";
+import { type ValuePlace, valuePlaces } from "./value_places.ts";
+
+/** What a template means, whatever its values are: it is read once, and run many times. */
+export interface SqlPlan {
+  readonly shape: readonly unknown[];
+  /** The SQL between the parts that each run renders, with the names of tables and columns. */
+  readonly texts: readonly string[];
+  /** The parts that each run renders, by their index, and where they stand. */
+  readonly rendered: readonly { readonly index: number; readonly place: ValuePlace }[];
+  /** The SQL of the run before, which most runs share: it has the placeholders of its parts. */
+  last: { readonly fragments: readonly (readonly string[])[]; readonly text: string } | null;
+  /** Decodes the rows of a result to objects: by property, values in wire form. */
+  toObjects(result: QueryResult, dialect: Dialect): Record<string, unknown>[];
+}
+
+/** The most plans that one text in the source has: other columns or conditions make another. */
+const maxPlansOfText = 16;
+/** Each value takes a placeholder, of which SQLite has the fewest. */
+const maxValues = 32_766;
+
+/** Remembers the plans of templates, for as long as the source that they are written in. */
+export class SqlPlans {
+  readonly #byText = new WeakMap<readonly string[], SqlPlan[]>();
+
+  /** The plan of a template of a shape; `flatten` divides it where it is unknown. */
+  planOf(
+    text: readonly string[],
+    shape: readonly unknown[],
+    flatten: () => FlatTemplate,
+  ): SqlPlan {
+    const known = this.#byText.get(text) ?? [];
+    for (const plan of known) {
+      if (isEqual(plan.shape, shape)) return plan;
+    }
+    const plan = readPlan(shape, withoutValues(flatten()));
+    this.#byText.set(text, [plan, ...known.slice(0, maxPlansOfText - 1)]);
+    return plan;
+  }
+}
+
+/** A plan outlives the values of the run for which it is made. */
+function withoutValues({ texts, tokens, parts }: FlatTemplate): FlatTemplate {
+  const kept = parts.map((part): SqlPart => {
+    switch (part.kind) {
+      case "value":
+        return { kind: "value", value: part.value instanceof Date ? new Date(0) : null };
+      case "valueOf":
+        return { kind: "valueOf", column: part.column, value: null };
+      case "filter":
+        return { kind: "filter", filter: allRows };
+      case "fragment":
+        return { kind: "fragment", fragment: rawSql("") };
+      default:
+        return part;
+    }
+  });
+  return { texts, tokens, parts: kept };
+}
+
+function isEqual(left: readonly unknown[], right: readonly unknown[]): boolean {
+  if (left.length !== right.length) return false;
+  for (let index = 0; index < left.length; index++) {
+    if (left[index] !== right[index]) return false;
+  }
+  return true;
+}
+
+function readPlan(shape: readonly unknown[], template: FlatTemplate): SqlPlan {
+  requireOneStatement(template.tokens);
+  const columns = columnsInSql(template);
+  const places = valuePlaces(template, columns);
+  const toObjects = rowReader(resultItems(template, columns));
+  const texts = [template.texts[0] ?? ""];
+  const rendered: { index: number; place: ValuePlace }[] = [];
+  template.parts.forEach((part, index) => {
+    const name = nameOf(part);
+    if (name === null) {
+      rendered.push({ index, place: places.get(index) ?? { kind: "free", near: null } });
+      texts.push("");
+    } else texts[texts.length - 1] += name;
+    texts[texts.length - 1] += template.texts[index + 1] ?? "";
+  });
+  return { shape, texts, rendered, last: null, toObjects };
+}
+
+/** The SQL of a part that is a name, and no value. */
+function nameOf(part: SqlPart): string | null {
+  if (part.kind === "column" || part.kind === "alias") return quoteIdentifier(part.column.dbName);
+  return part.kind === "table" ? tableName(part.table).texts.join("") : null;
+}
+
+/** The statement of a plan with the values of one run. */
+export function statementOf(
+  plan: SqlPlan,
+  parts: readonly SqlPart[],
+  dialect: Dialect,
+): Statement {
+  const fragments: Fragment[] = [];
+  const values: SqlValue[] = [];
+  for (const { index, place } of plan.rendered) {
+    const fragment = render(parts[index], place, dialect);
+    fragments.push(fragment);
+    for (const value of fragment.values) values.push(value);
+  }
+  if (values.length > maxValues) {
+    throw new Error(
+      `Cannot bind ${values.length} values in one statement: SQLite takes ${maxValues}`,
+    );
+  }
+  const { last } = plan;
+  if (last !== null && fragments.every(({ texts }, i) => isEqual(texts, last.fragments[i] ?? []))) {
+    return { text: last.text, values, describe: true };
+  }
+  const { text } = toStatement(sql(plan.texts, ...fragments), dialect.placeholder);
+  plan.last = { fragments: fragments.map(({ texts }) => texts), text };
+  return { text, values, describe: true };
+}
+
+function render(part: SqlPart | undefined, place: ValuePlace, dialect: Dialect): Fragment {
+  switch (part?.kind) {
+    case "filter":
+      return compileFilter(part.filter, dialect);
+    case "fragment":
+      return part.fragment;
+    case "valueOf":
+      return boundOfColumn(part.value, part.column, dialect);
+    case "value":
+      return boundAt(part.value, place, dialect);
+    default:
+      throw new Error("Cannot render a template by the plan of another");
+  }
+}

@@ -1,0 +1,106 @@
+import { InvalidValue } from "../../schema/kind.ts";
+import { kindOf } from "../../schema/kind_of.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
+import type { ColumnsInSql } from "./columns_in_sql.ts";
+import type { SqlTerms } from "./sql_terms.ts";
+import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
+
+/** What a statement writes into a column: the tokens from `start` to before `end`. */
+export interface StoredExpression {
+  readonly column: ColumnInfo;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The assignments of SET. */
+export function assignmentsOf(
+  tokens: readonly SqlToken[],
+  columns: ColumnsInSql,
+  terms: SqlTerms,
+): readonly StoredExpression[] {
+  return tokens.flatMap((_token, index) => {
+    if (terms.clauseAt(index) !== "SET" || !isSign(tokens[index + 1], "=")) return [];
+    if (!isWord(tokens[index - 1], "SET") && !isSign(tokens[index - 1], ",")) return [];
+    const column = columns.endingAt(index);
+    return column === null ? [] : [{ column, start: index + 2, end: terms.endOf(index) }];
+  });
+}
+
+/**
+ * Requires that an engine without types stores what others do, which convert or refuse what does
+ * not fit the column: SQLite would keep a moment in a date, 1.5 in a column of integers, and
+ * 0.30000000000000004 in a decimal. Throws a plain Error.
+ */
+export function requireStorable(
+  { column, start, end }: StoredExpression,
+  tokens: readonly SqlToken[],
+  columns: ColumnsInSql,
+  terms: SqlTerms,
+): void {
+  const [first] = tokens.slice(start, end);
+  const source = columns.startingAt(start);
+  const isColumn = source !== null && columns.afterPath(start) === end;
+  if (isColumn && !fits(source, column)) {
+    throw new Error(
+      `Cannot store "${source.name}", a ${source.kind}, in "${column.name}", a ${column.kind}: convert it`,
+    );
+  }
+  if (isColumn || isWord(first, "ROUND", "CAST")) return;
+  const used = tokens.slice(start, end).filter((_token, at) => !terms.isCondition(start + at));
+  if (column.kind === "decimal" && column.scale !== null) {
+    if (!used.some((token) => isSign(token, "+", "-", "*", "/"))) return;
+    throw new Error(
+      `Cannot compute "${column.name}" without rounding: write round(…, ${column.scale})`,
+    );
+  }
+  if (!isWhole(column)) return;
+  const hasFraction = used.some((token) => token.kind === "literal" && token.value.includes("."));
+  for (let index = start; index < end; index++) {
+    const kind = terms.isCondition(index) ? undefined : columns.endingAt(index)?.kind;
+    if (!hasFraction && kind !== "real" && kind !== "decimal") continue;
+    throw new Error(`Cannot compute "${column.name}" without rounding: write round(…)`);
+  }
+}
+
+/** Whether a column holds whole numbers only. */
+export function isWhole({ kind }: ColumnInfo): boolean {
+  return kind === "integer" || kind === "bigint";
+}
+
+function fits(source: ColumnInfo, target: ColumnInfo): boolean {
+  if (isWhole(source)) return isWhole(target) || ["real", "decimal"].includes(target.kind);
+  if (source.kind !== target.kind) return false;
+  return target.scale === null || source.scale !== null && source.scale <= target.scale;
+}
+
+/**
+ * Requires that every engine reads a literal as the same value of the column that it stands beside.
+ * Throws a plain Error.
+ */
+export function requireLiteralOf(
+  column: ColumnInfo,
+  { value, isText }: Extract<SqlToken, { readonly kind: "literal" }>,
+  stores: boolean,
+): void {
+  if (isReadable(column, value, isText, stores)) return;
+  const what = column.kind === "timestamp" ? "moment" : column.kind;
+  throw new Error(`Cannot read the ${what} beside "${column.name}" from the text: interpolate it`);
+}
+
+function isReadable(column: ColumnInfo, text: string, isText: boolean, stores: boolean): boolean {
+  const { kind } = column;
+  if (!isText && (kind === "real" || !stores && (isWhole(column) || kind === "decimal"))) {
+    return true;
+  }
+  if (isText !== ["text", "date", "uuid"].includes(kind)) return false;
+  if (!isText && !isWhole(column) && kind !== "decimal") return false;
+  const free = { enumValues: null, maxLength: null, precision: null, scale: null };
+  try {
+    // Numbers of the text have no sign: that is an operator.
+    const given = kind === "integer" ? Number(text) : text;
+    return kindOf(kind).fromJson(given, stores ? column : free) === given || !isText;
+  } catch (error) {
+    if (error instanceof InvalidValue) return false;
+    throw error;
+  }
+}
