@@ -162,6 +162,23 @@ Deno.test("the path of a mount is found out wherever and however often a parent 
   });
 });
 
+Deno.test("the limit of bodies holds for one that a middleware of the parent has read", async () => {
+  await withNotes({ bodyLimit: 100 }, async ({ hono }) => {
+    const parent = new Hono();
+    parent.use(async (context, next) => {
+      await context.req.text();
+      await next();
+    });
+    parent.route("/v1", hono);
+    const sizes: unknown[] = [];
+    for (const length of [10, 200]) {
+      const body = JSON.stringify({ id: "x".repeat(length) });
+      sizes.push((await read(await parent.fetch(post("/v1/api/notes", body))))[0]);
+    }
+    assertEquals(sizes, [201, 413]);
+  });
+});
+
 Deno.test("a Host that holds a path is refused in a parent, too", async () => {
   await withNotes({}, async ({ hono }) => {
     const parent = new Hono().route("/v1", hono);

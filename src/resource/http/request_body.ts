@@ -34,7 +34,13 @@ export function readBody(
 ): Promise<Uint8Array<ArrayBuffer>> {
   // First: a body that failed before would be a rejection without a handler, which ends the process.
   requireJson(request.headers);
-  return receiver.receivedBody() ?? receiveBody(request, limits, clock);
+  const received = receiver.receivedBody();
+  if (received === null) return receiveBody(request, limits, clock);
+  return received.then((bytes) => {
+    // A parent has read it without the limits of this app.
+    if (bytes.byteLength > limits.bodyLimit) throw tooLarge(limits);
+    return bytes;
+  });
 }
 
 /** Parses the JSON value in the bytes of a request body. Throws a 400. */
