@@ -12,6 +12,7 @@ import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../src/schema/table_info.ts";
+import type { Connection } from "../../src/db/driver.ts";
 import type { EventStream, ServerEvent } from "../support/event_stream.ts";
 import { testOnEngines } from "../support/http.ts";
 import { Client, spied, type TestHub, untilIdle, withHub } from "./hub_support.ts";
@@ -193,7 +194,10 @@ class Model {
   #versions = 0;
   /** For each who may see a row as it was: up to which change of the log. */
   readonly #listed = new Map<string, number>();
-  /** For each who may see them: the ids of all rows that could be listed at any time. */
+  /**
+   * For each who may see them: the ids of all rows that could be listed at any time, also between
+   * two statements of a transaction, because the log has such states as well.
+   */
   readonly #listedIds = new Set<string>();
 
   /** Whether the service remembers all rows that its clients hold. */
@@ -225,10 +229,8 @@ class Model {
     const { test } = this;
     const before = this.#now;
     const seq = test.db.dialect.engine === "sqlite" ? await lastSeq(test) : 0;
-    const [items = [], projects = [], members = [], placements = []] = await Promise.all(
-      [item, project, member, placement].map((table) => readAll(test, table)),
-    );
-    this.#now = { items, projects, members, placements };
+    this.#now = await readTruth(test.db.driver);
+    this.#addListedIds(this.#now);
     for (const scope of scopes) {
       for (const user of users) {
         // What could be listed up to this transaction was so at every change before its last one.
@@ -239,6 +241,15 @@ class Model {
         }
         for (const row of this.listed(scope, user)) {
           this.#listed.set(versionOf(scope, user, row), Infinity);
+        }
+      }
+    }
+  }
+
+  #addListedIds(truth: Truth): void {
+    for (const scope of scopes) {
+      for (const user of users) {
+        for (const row of truth.items.filter((row) => scope.lists(row, user, truth))) {
           this.#listedIds.add(JSON.stringify([scope.name, user, row["id"]]));
         }
       }
@@ -251,9 +262,14 @@ class Model {
     for (let left = 1 + dice(6); left > 0; left--) {
       const writes = Array.from({ length: 1 + dice(4) }, () => this.#write());
       const isUndone = dice(6) === 0;
+      const left: Truth[] = [];
       await this.test.db.driver.transaction(async (connection) => {
-        for (const text of writes) await connection.query({ text, values: [] });
+        for (const text of writes) {
+          await connection.query({ text, values: [] });
+          left.push(await readTruth(connection));
+        }
         if (isUndone) throw undone;
+        left.forEach((truth) => this.#addListedIds(truth));
       }).catch((error) => {
         if (error !== undone) throw error;
       });
@@ -376,7 +392,10 @@ class Follower {
     const listed = this.#model.listed(this.#scope, this.user).toSorted(byId);
     assertEquals(rows, listed, at);
     assertEquals(this.#faults, [], at);
-    if (this.#habit === "reads on") assertEquals(this.#client.faults, [], at);
+    // Without the memory of all rows a reader that lags may be sent an event again.
+    if (this.#habit === "reads on" && this.#model.remembersAll) {
+      assertEquals(this.#client.faults, [], at);
+    }
   }
 
   /**
@@ -442,9 +461,18 @@ async function fill({ sql }: TestHub): Promise<void> {
   }
 }
 
-async function readAll({ db }: TestHub, table: TableInfo): Promise<readonly Row[]> {
+async function readTruth(connection: Connection): Promise<Truth> {
+  return {
+    items: await readAll(connection, item),
+    projects: await readAll(connection, project),
+    members: await readAll(connection, member),
+    placements: await readAll(connection, placement),
+  };
+}
+
+async function readAll(connection: Connection, table: TableInfo): Promise<readonly Row[]> {
   const columns = table.columns.map(({ dbName }) => `"${dbName}"`).join(", ");
-  const { rows } = await db.driver.query({
+  const { rows } = await connection.query({
     text: `SELECT ${columns} FROM ${table.name}`,
     values: [],
   });
