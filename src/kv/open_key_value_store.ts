@@ -1,6 +1,7 @@
 import { createDenoKeyValue } from "./deno_key_value.ts";
 import { type DenoKv, platformOpenKv } from "./deno_kv.ts";
 import type { KeyValue } from "./key_value.ts";
+import { openUnlocked } from "./open_unlocked.ts";
 import { createMemoryKeyValue } from "./memory_key_value.ts";
 import { isOnDenoDeploy } from "../runtime/deno_deploy.ts";
 import { isDeno } from "../runtime/host.ts";
@@ -65,7 +66,7 @@ async function openConfigured(option: KeyValueOption, runtime: Runtime): Promise
     return createMemoryKeyValue(runtime.clock);
   }
   try {
-    return createDenoKeyValue(await openKv(option), runtime);
+    return createDenoKeyValue(await openUnlocked(() => openKv(option), runtime), runtime);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`Cannot open the key-value store ${option}: ${reason}`, { cause });

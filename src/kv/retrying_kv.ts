@@ -5,6 +5,7 @@ import type { DenoKv, DenoKvEntry } from "./deno_kv.ts";
 import { AbandonedClaims } from "./abandoned_claims.ts";
 import { encodeKey } from "./key_encoding.ts";
 import type { KeyValueEntry, KeyValueKey, KeyValuePage } from "./key_value.ts";
+import { isLocked } from "./open_unlocked.ts";
 import { decodeRecord, type KvRecord } from "./deno_kv_record.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
@@ -158,8 +159,3 @@ class NoAnswer extends Error {}
 /** How much a Deno KV reads at once. */
 const maxKeys = 10;
 const maxEntries = 1_000;
-
-/** Deno gives SQLite's message and no code. */
-function isLocked(error: unknown): boolean {
-  return error instanceof TypeError && error.message.includes("database is locked");
-}

@@ -1,4 +1,5 @@
 import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { openKeyValueStore } from "../../src/kv/open_key_value_store.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
@@ -64,4 +65,25 @@ Deno.test("a store that cannot be opened ends the start with a message", async (
     assertEquals(error.constructor, Error);
     assertEquals(error.message.startsWith(`Cannot open the key-value store ${path}: `), true);
   }
+});
+
+Deno.test("a store could not be opened while another process created its file", async () => {
+  await using folder = await scratchFolder();
+  const path = `${folder.path}/a.kv`;
+  const { runtime, seen } = observed();
+  using creating = new DatabaseSync(path);
+  creating.exec("CREATE TABLE of_another (a); BEGIN IMMEDIATE");
+  const store = await openKeyValueStore(path, {
+    ...runtime,
+    random: {
+      // The wait before the next try is random: the other process is done then.
+      bytes(length) {
+        if (creating.isTransaction) creating.exec("COMMIT");
+        return runtime.random.bytes(length);
+      },
+    },
+  });
+  assertEquals((await store.need("limits").get(["a"])).value, undefined);
+  assertEquals(seen, []);
+  await store.close();
 });

@@ -1,0 +1,29 @@
+import { waitBackoff } from "../runtime/backoff.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+
+/**
+ * Opens a file of a key-value store, again while another process creates it: Deno does not wait for
+ * the lock then. Rejects with the error of the last try after three seconds.
+ */
+export async function openUnlocked<T>(
+  open: () => Promise<T>,
+  runtime: Pick<Runtime, "clock" | "random">,
+): Promise<T> {
+  const endsAt = runtime.clock.elapsedMs() + maxWaitMs;
+  for (let tries = 1;; tries++) {
+    try {
+      return await open();
+    } catch (error) {
+      if (!isLocked(error) || runtime.clock.elapsedMs() >= endsAt) throw error;
+      await waitBackoff(tries, runtime);
+    }
+  }
+}
+
+/** Whether an error says that another process holds the lock of the file. */
+export function isLocked(error: unknown): boolean {
+  // Deno gives SQLite's message and no code.
+  return error instanceof Error && error.message.includes("database is locked");
+}
+
+const maxWaitMs = 3_000;
