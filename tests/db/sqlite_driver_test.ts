@@ -170,14 +170,23 @@ Deno.test("the two SQLite libraries never share a file of one process", async ()
 });
 
 Deno.test("a database in memory leaves no file", async () => {
-  const folders = async () =>
-    (await Array.fromAsync(Deno.readDir(tempFolder()), (entry) => entry.name))
-      .filter((name) => name.startsWith("resource-api-memory-"));
-  const before = await folders();
-  const driver = await openNodeSqlite(":memory:");
-  assert((await folders()).length > 0);
-  await driver.close();
-  assertEquals((await folders()).filter((name) => !before.includes(name)), []);
+  // A temporary folder that no other test writes to.
+  await using folder = await scratchFolder();
+  const module = JSON.stringify(import.meta.resolve("../../src/db/sqlite/node_sqlite_driver.ts"));
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      "eval",
+      `import { openNodeSqlite } from ${module};
+      const names = () => Array.from(Deno.readDirSync(Deno.env.get("TMPDIR")), ({ name }) => name);
+      const driver = await openNodeSqlite(":memory:");
+      const open = names();
+      await driver.close();
+      console.log(open.length, names().length);`,
+    ],
+    env: { TMPDIR: folder.path, NO_COLOR: "1" },
+    stderr: "inherit",
+  }).output();
+  assertEquals(new TextDecoder().decode(stdout), "1 0\n");
 });
 
 Deno.test("a database in memory is gone with a process that did not close it", async () => {
@@ -224,10 +233,6 @@ function query(driver: Driver, text: string) {
 
 function dirname(path: string): string {
   return path.slice(0, path.lastIndexOf("/"));
-}
-
-function tempFolder(): string {
-  return Deno.env.get("TMPDIR") ?? "/tmp";
 }
 
 /** Another process, since two libraries must not meet in one. */
