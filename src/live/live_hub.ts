@@ -7,12 +7,10 @@ import { AggregateStream } from "./aggregate/aggregate_stream.ts";
 import { SharedAggregates } from "./aggregate/shared_aggregates.ts";
 import { commentText, retryText, toBytes, tokenText } from "./dispatch/server_sent_events.ts";
 import type { SubscriberGroup } from "./dispatch/subscriber_group.ts";
-import type { LiveQuery } from "./live_query.ts";
 import { ExpiryTimer, requireUnexpired } from "./stream/expiry_timer.ts";
 import { HeartbeatTimer } from "./stream/heartbeat_timer.ts";
 import type { LiveStream } from "./stream/live_stream.ts";
 import { requireRecorded } from "./stream/require_recorded.ts";
-import { parseResumeToken } from "./stream/resume_token.ts";
 import { ScopeRecheck } from "./stream/scope_recheck.ts";
 import type { StreamQuota } from "./stream/stream_quota.ts";
 import {
@@ -22,8 +20,8 @@ import {
   type SubscribeRequest,
 } from "./stream/stream_request.ts";
 import { StreamSession } from "./stream/stream_session.ts";
+import { streamStartOf } from "./stream/stream_start.ts";
 import { Subscription } from "./stream/subscription.ts";
-import type { StreamStart } from "./stream/subscription_state.ts";
 import {
   openStreamContext,
   type StreamContext,
@@ -277,22 +275,6 @@ const drainStepMs = 50;
 /** A heartbeat without a token: the client keeps the one that it has. */
 function comment(): Uint8Array {
   return toBytes(commentText);
-}
-
-async function streamStartOf(
-  { resumeFrom, skipExisting }: SubscribeRequest,
-  query: LiveQuery,
-  { log, feed, resumeTokens }: StreamContext,
-): Promise<StreamStart> {
-  if (resumeFrom === null) return skipExisting ? "now" : "everything";
-  const token = parseResumeToken(resumeFrom);
-  const position = token === null ? null : log.parse(token.position);
-  // A position that the feed cannot reach is of a history that a restored database has lost.
-  if (token === null || position === null || !await feed.readUpTo(position)) {
-    return { kind: "fresh", reason: "history_lost" };
-  }
-  const reason = resumeTokens.invalidationReason(token, query);
-  return reason === null ? position : { kind: "fresh", reason };
 }
 
 /** A middleware that drops the response, or wraps it badly, does not cancel its stream. */

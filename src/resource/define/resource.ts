@@ -87,7 +87,7 @@ export interface Resource {
   readonly generated: ReadonlySet<ColumnInfo>;
   readonly computed: Computed;
   readonly capabilities: ResolvedCapabilities;
-  /** Whether any user, or everyone, may subscribe to its rows. */
+  /** Whether users, or anonymous callers as well, may subscribe to its rows. */
   readonly isSubscribable: boolean;
   readonly page: PageLimits;
   readonly batch: BatchPolicy;

@@ -4,7 +4,7 @@ import type { FieldPolicy } from "./resource.ts";
 
 type Options = ResourceDefinition["options"];
 
-/** Whether a resource is subscribable: any user, or everyone, may subscribe to its rows. */
+/** Whether a resource is subscribable: users, or anonymous callers as well, may subscribe to its rows. */
 export function isSubscribable({ auth = {}, capabilities = {} }: Options): boolean {
   const { public: open, subscribe } = auth;
   const isOpen = open === true || (typeof open === "object" && open.subscribe === true);

@@ -109,8 +109,7 @@ function looksLikeFilter(name: string, value: string): boolean {
 function refuseNearMiss(name: string): void {
   if (name.length > maxNearMissLength) return;
   const plain = plainName(name);
-  const meant = namesElsewhere.get(plain) ??
-    [...knownParameters].find((known) => isNear(plain, plainName(known)));
+  const meant = namesElsewhere.get(plain) ?? knownByPlainName.get(plain) ?? nearName(plain);
   if (meant === undefined) return;
   throw new Problem("invalid-parameter", `Unknown parameter "${name}": did you mean "${meant}"?`);
 }
@@ -122,10 +121,24 @@ function plainName(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, "");
 }
 
-/** One character too many, too few or wrong, or two in the wrong order. Short names have no near. */
+/** Made once, because a query may hold tens of thousands of unknown names. */
+const knownByPlainName: ReadonlyMap<string, string> = new Map(
+  [...knownParameters].map((known) => [plainName(known), known]),
+);
+
+/** Short names have no near ones. */
+function nearName(name: string): string | undefined {
+  if (name.length < minNearLength - 1) return undefined;
+  for (const [plain, known] of knownByPlainName) {
+    if (plain.length >= minNearLength && isNear(name, plain)) return known;
+  }
+}
+
+const minNearLength = 5;
+
+/** One character too many, too few or wrong, or two in the wrong order. */
 function isNear(name: string, known: string): boolean {
-  if (name === known) return true;
-  if (known.length < 5 || Math.abs(name.length - known.length) > 1) return false;
+  if (Math.abs(name.length - known.length) > 1) return false;
   let start = 0;
   while (start < known.length && name[start] === known[start]) start++;
   const left = name.slice(start);

@@ -1,0 +1,199 @@
+import type { SqlValue } from "../../sql/fragment.ts";
+import type { Connection } from "../driver.ts";
+import { type ForeignKeyDraft, isInternal, type LeftOut } from "../introspection.ts";
+import { selectNamed, textOrNull } from "../named_columns.ts";
+
+/** The ids of all relations in the schemas of `$1`, or in the first one of the search path. */
+const chosen = `SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname IN (
+    SELECT json_array_elements_text(coalesce($1::json, json_build_array(current_schema())))
+  )`;
+
+/** A table that the catalogue of Postgres lists. */
+export interface CatalogueTable {
+  readonly id: string;
+  readonly name: string;
+  readonly schema: string | null;
+}
+
+/** Lists the tables in the catalogue of Postgres, and those that cannot be served, with reasons. */
+export async function listTables(
+  connection: Connection,
+  schemas: string | null,
+): Promise<{ tables: readonly CatalogueTable[]; leftOut: readonly LeftOut[] }> {
+  const rows = await selectNamed(
+    connection,
+    {
+      id: "c.oid",
+      name: "c.relname",
+      schema: "CASE WHEN n.nspname <> current_schema() THEN n.nspname END",
+      reason: `CASE WHEN c.relkind IN ('v', 'm') THEN 'it is a view, which has no primary key'
+        WHEN c.relkind = 'f' THEN 'it is a foreign table, which has no primary key'
+        WHEN EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
+          AND d.objid = c.oid AND d.deptype = 'e') THEN 'it belongs to an extension'
+        WHEN NOT has_table_privilege(c.oid, 'SELECT') THEN 'this user may not read it' END`,
+    },
+    `FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE c.oid IN (${chosen}) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+       AND NOT c.relispartition
+     ORDER BY n.nspname, c.relname`,
+    schemas,
+  );
+  const listed = rows.filter(({ name }) => !isInternal(String(name)));
+  return {
+    tables: listed.flatMap(({ id, name, schema, reason }) =>
+      reason === null ? [{ id: String(id), name: String(name), schema: textOrNull(schema) }] : []
+    ),
+    leftOut: listed.flatMap(({ name, reason }) =>
+      typeof reason === "string" ? [{ table: String(name), reason }] : []
+    ),
+  };
+}
+
+/** A column as the catalogue of Postgres describes it. */
+export interface CatalogueColumn {
+  readonly owner: string;
+  readonly name: string;
+  readonly notNull: boolean;
+  readonly identity: string;
+  readonly generated: boolean;
+  /** As it was declared, e.g. `character varying(160)` or the name of a domain. */
+  readonly declared: string;
+  /** The type below a domain: its name, and the whole type. */
+  readonly baseName: string;
+  readonly baseType: string;
+  readonly defaultSql: string | null;
+  /** The labels of an enum type. */
+  readonly labels: readonly string[] | null;
+  /** Whether different texts are equal in its collation. */
+  readonly isLoose: boolean;
+}
+
+/** Reads the columns of all tables from the catalogue of Postgres. */
+export async function readColumns(
+  connection: Connection,
+  schemas: string | null,
+): Promise<readonly CatalogueColumn[]> {
+  const rows = await selectNamed(
+    connection,
+    {
+      owner: "a.attrelid",
+      name: "a.attname",
+      notNull: "a.attnotnull OR t.typnotnull",
+      identity: "a.attidentity",
+      generated: "a.attgenerated <> ''",
+      declared: "format_type(a.atttypid, a.atttypmod)",
+      baseName: "b.typname",
+      baseType:
+        "format_type(b.oid, CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END)",
+      defaultSql: "coalesce(pg_get_expr(d.adbin, d.adrelid), t.typdefault)",
+      labels: `(SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_enum e
+        WHERE e.enumtypid = b.oid)`,
+      isLoose: `(SELECT NOT l.collisdeterministic FROM pg_collation l
+        WHERE l.oid = a.attcollation)`,
+    },
+    `FROM pg_attribute a
+     JOIN pg_type t ON t.oid = a.atttypid
+     JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
+     LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+     WHERE a.attrelid IN (${chosen}) AND a.attnum > 0 AND NOT a.attisdropped
+     ORDER BY a.attrelid, a.attnum`,
+    schemas,
+  );
+  return rows.map((row) => ({
+    owner: String(row.owner),
+    name: String(row.name),
+    notNull: row.notNull === "t",
+    identity: String(row.identity),
+    generated: row.generated === "t",
+    declared: String(row.declared),
+    baseName: String(row.baseName),
+    baseType: String(row.baseType),
+    defaultSql: textOrNull(row.defaultSql),
+    labels: row.labels === null ? null : names(row.labels),
+    isLoose: row.isLoose === "t",
+  }));
+}
+
+/** A unique index in the catalogue of Postgres. */
+export interface CatalogueUnique {
+  readonly owner: string;
+  readonly isKey: boolean;
+  readonly columns: readonly string[];
+}
+
+/** Reads the unique indexes of all tables from the catalogue of Postgres. */
+export async function readUniques(
+  connection: Connection,
+  schemas: string | null,
+): Promise<readonly CatalogueUnique[]> {
+  const rows = await selectNamed(
+    connection,
+    {
+      owner: "i.indrelid",
+      isKey: "i.indisprimary",
+      columns: columnNames("i.indrelid", "i.indkey", "i.indnkeyatts"),
+    },
+    `FROM pg_index i
+     WHERE i.indrelid IN (${chosen}) AND i.indisunique AND i.indisvalid
+       AND i.indpred IS NULL AND i.indexprs IS NULL
+     ORDER BY i.indexrelid`,
+    schemas,
+  );
+  return rows.map(({ owner, isKey, columns }) => ({
+    owner: String(owner),
+    isKey: isKey === "t",
+    columns: names(columns),
+  }));
+}
+
+/** A foreign key or a check in the catalogue of Postgres. */
+export interface CatalogueConstraint {
+  readonly owner: string;
+  readonly columns: readonly string[];
+  /** Of a foreign key. */
+  readonly target: Pick<ForeignKeyDraft, "table" | "references"> | null;
+  readonly definition: string;
+}
+
+/** Reads from the catalogue of Postgres the foreign keys to tables of the same schema, and checks. */
+export async function readConstraints(
+  connection: Connection,
+  schemas: string | null,
+): Promise<readonly CatalogueConstraint[]> {
+  const rows = await selectNamed(
+    connection,
+    {
+      owner: "k.conrelid",
+      columns: columnNames("k.conrelid", "k.conkey", "32767"),
+      table: "f.relname",
+      references: columnNames("k.confrelid", "k.confkey", "32767"),
+      definition: "pg_get_constraintdef(k.oid)",
+    },
+    `FROM pg_constraint k
+     JOIN pg_class c ON c.oid = k.conrelid
+     LEFT JOIN pg_class f ON f.oid = k.confrelid AND f.relnamespace = c.relnamespace
+     WHERE k.conrelid IN (${chosen}) AND k.conparentid = 0
+       AND (k.contype = 'c' OR k.contype = 'f' AND f.oid IS NOT NULL)
+     ORDER BY k.oid`,
+    schemas,
+  );
+  return rows.map(({ owner, columns, table, references, definition }) => ({
+    owner: String(owner),
+    columns: columns === null ? [] : names(columns),
+    target: typeof table === "string" ? { table, references: names(references) } : null,
+    definition: String(definition),
+  }));
+}
+
+/** The names of the numbered columns, as JSON, in the order of the numbers. */
+function columnNames(table: string, numbers: string, count: string): string {
+  return `(SELECT json_agg(a.attname ORDER BY each.ordinal)
+    FROM unnest(${numbers}) WITH ORDINALITY AS each(number, ordinal)
+    JOIN pg_attribute a ON a.attrelid = ${table} AND a.attnum = each.number
+    WHERE each.ordinal <= ${count})`;
+}
+
+function names(json: SqlValue): string[] {
+  return JSON.parse(String(json));
+}
