@@ -132,6 +132,7 @@ function nearName(name: string): string | undefined {
   for (const [plain, known] of knownByPlainName) {
     if (plain.length >= minNearLength && isNear(name, plain)) return known;
   }
+  return undefined;
 }
 
 const minNearLength = 5;

@@ -264,11 +264,14 @@ function decidingBy(compile: (filter: Filter) => InMemoryMatcher, verdict: Verdi
 
 const utf16: Verdict = ({ column, operator, values: [requested] }, { row }) => {
   const value = row[column.name];
-  if (typeof value !== "string" || typeof requested !== "string" || column.kind !== "text") return;
+  if (typeof value !== "string" || typeof requested !== "string" || column.kind !== "text") {
+    return undefined;
+  }
   if (operator === lessOperator) return value < requested;
   if (operator === lessOrEqualOperator) return value <= requested;
   if (operator === greaterOperator) return value > requested;
   if (operator === greaterOrEqualOperator) return value >= requested;
+  return undefined;
 };
 
 const nullIsUnequal: Verdict = ({ column, operator, values: [requested] }, { row }) =>
