@@ -7,6 +7,7 @@ export type {
   Connection,
   Driver,
   QueryResult,
+  ReadLimits,
   ResultColumn,
   SignalChannel,
   Signals,

@@ -255,6 +255,7 @@ function resolveResources(
     isIndexed: (column: ColumnInfo) => indexed.has(column),
     hubOf: (driver: Driver) => hubs.of(driver),
     tagKeys: createTagKeys(resolved.secrets),
+    readCosts: resolved.reads,
     runtime,
   };
   const resources = config.resources.map((definition) => resolveResource(definition, context));

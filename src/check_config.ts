@@ -47,6 +47,8 @@ const knownOptions: Readonly<
   securityHeaders: true,
   bodyLimit: true,
   bodyTimeoutMs: true,
+  maxAnswerBytes: true,
+  queryTimeoutMs: true,
   changes: true,
   subscribe: true,
   env: true,

@@ -55,6 +55,10 @@ export interface AppConfig {
   readonly bodyLimit?: number | undefined;
   /** The longest time in milliseconds that a body may take to arrive; 10,000 unless set. */
   readonly bodyTimeoutMs?: number | undefined;
+  /** The largest answer in bytes, exports and streams aside; 16 MiB unless set. More is a 422. */
+  readonly maxAnswerBytes?: number | undefined;
+  /** The longest time in milliseconds that one query of a read may run; 5,000 unless set. */
+  readonly queryTimeoutMs?: number | undefined;
   /** How changes are recorded for live streams, and for how long. */
   readonly changes?: ChangesOptions | undefined;
   /** How many live streams may be open. */

@@ -10,6 +10,7 @@ import {
   resolveIdempotencyOptions,
 } from "./idempotency/idempotency_options.ts";
 import type { StreamQuotaLimits } from "./live/stream/stream_quota.ts";
+import type { ReadCosts } from "./resource/define/resource.ts";
 import { isOnDenoDeploy } from "./runtime/deno_deploy.ts";
 import { isRandomSecret, resolveSecrets } from "./runtime/resolve_secrets.ts";
 import type { Runtime } from "./runtime/runtime.ts";
@@ -27,6 +28,7 @@ export interface ResolvedConfig {
   readonly securityHeaders: SecurityHeaders;
   readonly bodyLimit: number;
   readonly bodyTimeoutMs: number;
+  readonly reads: ReadCosts;
   readonly abuse: ResolvedAbuseProtection;
   readonly idempotency: ResolvedIdempotencyOptions | null;
   readonly mountedAt: string;
@@ -49,6 +51,8 @@ export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConf
     securityHeaders = true,
     bodyLimit = 1024 * 1024,
     bodyTimeoutMs = 10_000,
+    maxAnswerBytes = 16 * 1024 * 1024,
+    queryTimeoutMs = 5_000,
     mountedAt = "",
     middleware = [],
     subscribe: { maxPerUser = 10, maxPerAddress = 50 } = {},
@@ -57,6 +61,8 @@ export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConf
   requirePath(mountedAt, "mountedAt");
   requirePositive(bodyLimit, "bodyLimit");
   requirePositive(bodyTimeoutMs, "bodyTimeoutMs");
+  requirePositive(maxAnswerBytes, "maxAnswerBytes");
+  requirePositive(queryTimeoutMs, "queryTimeoutMs");
   requirePositive(maxPerUser, "subscribe.maxPerUser");
   requirePositive(maxPerAddress, "subscribe.maxPerAddress");
   resolveChangesOptions(config.changes);
@@ -74,6 +80,7 @@ export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConf
     securityHeaders,
     bodyLimit,
     bodyTimeoutMs,
+    reads: { maxAnswerBytes, queryTimeoutMs },
     abuse: resolveAbuseProtection(config.abuseProtection, isProduction(config, runtime), runtime),
     idempotency: resolveIdempotencyOptions(config.idempotency),
     mountedAt,

@@ -10,6 +10,12 @@ export type DatabaseErrorKind =
   | "retryable"
   /** The statement was ended by a time limit. */
   | "timeout"
+  /** A read took longer than the limit of its request. */
+  | "too-slow"
+  /** The rows of a read have more bytes than the limit of its request. */
+  | "too-large"
+  /** Too many reads wait for their turn. */
+  | "overloaded"
   /** Busy past its time, full, or not reachable; nothing was written. */
   | "unavailable"
   /** The connection was lost during commit: the write may or may not have happened. */

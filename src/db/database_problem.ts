@@ -37,6 +37,23 @@ export function databaseProblem(error: unknown, access: string): unknown {
         `Cannot ${access}: the database does not take one of the values`,
         { cause },
       );
+    case "too-slow":
+      return new Problem(
+        "query-too-expensive",
+        `Cannot ${access}: the query takes too long. Filter and sort by indexed fields, or request less`,
+        { cause },
+      );
+    case "too-large":
+      return new Problem(
+        "query-too-expensive",
+        `Cannot ${access}: the answer is too large. Request a smaller page, or fewer fields`,
+        { cause },
+      );
+    case "overloaded":
+      return new Problem("overloaded", `Cannot ${access}: too many queries wait for their turn`, {
+        cause,
+        headers: { "retry-after": "1" },
+      });
     case "timeout":
       return unavailable(`Cannot ${access}: the database took too long`, cause);
     case "unavailable":

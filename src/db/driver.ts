@@ -28,6 +28,18 @@ export interface Connection {
   query(statement: Statement): Promise<QueryResult>;
 }
 
+/** The limits of the reads of one request: what they may cost the database and this process. */
+export interface ReadLimits {
+  /** The user or the address that reads: where reads wait for their turn, each has a share. */
+  readonly identity: string;
+  /** Aborted when the client has left, which ends its reads. */
+  readonly signal: AbortSignal;
+  /** The most bytes that the cells of all rows may have together, those of every statement. */
+  readonly maxBytes: number;
+  /** How long one statement may run. */
+  readonly timeoutMs: number;
+}
+
 /**
  * The driver of one database, the same interface for every engine and library. Every driver passes
  * the conformance suite in `tests/conformance/driver.ts`. Foreign errors leave a driver as a {@link
@@ -38,6 +50,12 @@ export interface Driver extends Connection {
   readonly dialect: Dialect;
   /** For messages: the scheme and the path or host, never a password. */
   readonly label: string;
+  /**
+   * Gives a connection for the reads of one request, which may look at many rows. Beyond its limits
+   * a read rejects: `too-slow`, `too-large`, or `overloaded` where too many wait for their turn. It
+   * takes nothing from what is read by key and written on the driver itself.
+   */
+  reads(limits: ReadLimits): Connection;
   /**
    * Runs `work` in a transaction: commits when it resolves, rolls back when it throws. Using the
    * driver itself inside `work` fails at once instead of deadlocking.

@@ -106,6 +106,7 @@ function failing(kind: DatabaseErrorKind, times: number): Driver {
     isShared: false,
     signals: null,
     onCommit: () => () => {},
+    reads: () => connection,
     transaction: (work) => work(connection),
     close: () => Promise.resolve(),
   };

@@ -8,7 +8,7 @@ import {
   text,
   timestamp,
 } from "../../mod.ts";
-import type { Driver } from "../../exports/driver.ts";
+import type { Connection, Driver } from "../../exports/driver.ts";
 import type { Engine } from "../support/engines.ts";
 import { type Service, withService } from "../support/http.ts";
 
@@ -49,28 +49,24 @@ export function withNotes(
 /** The statements of a database, transactions included, and one by one. */
 export function recorded(db: Database, statements: string[]): Database {
   const { driver } = db;
-  const recording: Driver = {
+  const recording = (connection: Connection): Connection => ({
+    query(statement) {
+      statements.push(statement.text);
+      return connection.query(statement);
+    },
+  });
+  const driverOfTest: Driver = {
+    ...recording(driver),
     dialect: driver.dialect,
     label: driver.label,
     isShared: driver.isShared,
     signals: driver.signals,
     onCommit: (listener) => driver.onCommit(listener),
-    query(statement) {
-      statements.push(statement.text);
-      return driver.query(statement);
-    },
-    transaction: (work) =>
-      driver.transaction((connection) =>
-        work({
-          query(statement) {
-            statements.push(statement.text);
-            return connection.query(statement);
-          },
-        })
-      ),
+    reads: (limits) => recording(driver.reads(limits)),
+    transaction: (work) => driver.transaction((connection) => work(recording(connection))),
     close: () => driver.close(),
   };
-  return { ...db, driver: recording };
+  return { ...db, driver: driverOfTest };
 }
 
 /** `count` items from 1 on. */

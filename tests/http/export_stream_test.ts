@@ -257,6 +257,7 @@ function connectionOf({ driver }: Database): Database["driver"] {
     dialect: driver.dialect,
     label: driver.label,
     query: (statement) => driver.query(statement),
+    reads: (limits) => driver.reads(limits),
     transaction: (work) => driver.transaction(work),
     onCommit: (listener) => driver.onCommit(listener),
     isShared: driver.isShared,

@@ -1,6 +1,7 @@
 /** The process of the tests of exports: two resources, one with a database that fails. */
 import { createApp } from "../../src/app.ts";
 import { DatabaseError } from "../../src/db/database_error.ts";
+import type { Connection } from "../../src/db/driver.ts";
 import { type Database, openDatabase } from "../../src/db/open_database.ts";
 import { listen, type Listenable } from "../../src/listener.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
@@ -64,15 +65,19 @@ async function* watched(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8A
 
 /** Fails at every page of 512 rows, which are the pages after the second. */
 function breaking({ driver, ...rest }: Database): Database {
+  const broken = (connection: Connection): Connection => ({
+    query: (statement) =>
+      statement.text.endsWith("LIMIT 512")
+        ? Promise.reject(new DatabaseError("unavailable", new Error("it is gone")))
+        : connection.query(statement),
+  });
   return {
     ...rest,
     driver: {
+      ...broken(driver),
       dialect: driver.dialect,
       label: driver.label,
-      query: (statement) =>
-        statement.text.endsWith("LIMIT 512")
-          ? Promise.reject(new DatabaseError("unavailable", new Error("it is gone")))
-          : driver.query(statement),
+      reads: (limits) => broken(driver.reads(limits)),
       transaction: (work) => driver.transaction(work),
       onCommit: (listener) => driver.onCommit(listener),
       isShared: driver.isShared,

@@ -59,6 +59,7 @@ function recordingDriver(
         ? await driver.query(statement)
         : await driver.transaction((connection) => recorder.run(writes, connection));
     },
+    reads: (limits) => driver.reads(limits),
     transaction: (work) =>
       driver.transaction((connection) =>
         work({

@@ -6,7 +6,14 @@ import type { SqlValue, Statement } from "../../sql/fragment.ts";
 import { postgresDialect } from "../../sql/postgres/dialect.ts";
 import { postgresText } from "../../sql/postgres/text_operators.ts";
 import { DatabaseError } from "../database_error.ts";
-import type { Connection, Driver, QueryResult, ResultColumn, Signals } from "../driver.ts";
+import type {
+  Connection,
+  Driver,
+  QueryResult,
+  ReadLimits,
+  ResultColumn,
+  Signals,
+} from "../driver.ts";
 import { type Pool, pool } from "./connection_pool.ts";
 import { refusesSyntaxOfValue, toPostgresError } from "./postgres_errors.ts";
 import {
@@ -104,6 +111,10 @@ class PostgresDriver implements Driver {
     } finally {
       this.#pool.release(session);
     }
+  }
+
+  reads(_limits: ReadLimits): Connection {
+    return this;
   }
 
   async transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {

@@ -8,7 +8,7 @@ import { sqliteDialect } from "../../sql/sqlite/dialect.ts";
 import { metricFunctions, restAggregate } from "../../sql/sqlite/metrics.ts";
 import { foldFunctionName, sqliteText } from "../../sql/sqlite/text_operators.ts";
 import { DatabaseError } from "../database_error.ts";
-import type { Connection, Driver, QueryResult } from "../driver.ts";
+import type { Connection, Driver, QueryResult, ReadLimits } from "../driver.ts";
 import { GroupCommit } from "./group_commit.ts";
 import {
   type BusyRetry,
@@ -183,6 +183,10 @@ class SqliteDriver implements Driver {
         ? this.#readWhileBusy(statement)
         : Promise.reject(this.#translated(error));
     }
+  }
+
+  reads(_limits: ReadLimits): Connection {
+    return this;
   }
 
   async transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {

@@ -11,7 +11,7 @@ import { createScopeResolver } from "../../filter/resolve_scope_filter.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
 import { aggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { PageLimits } from "../http/query_parameters.ts";
-import type { BatchPolicy, Computed, FieldPolicy, Resource } from "./resource.ts";
+import type { BatchPolicy, Computed, FieldPolicy, ReadCosts, Resource } from "./resource.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
@@ -46,6 +46,7 @@ export interface ResourceContext {
   /** Called only after the hubs were opened. Null where no changes are recorded. */
   hubOf(driver: Driver): LiveHub | null;
   readonly tagKeys: TagKeys;
+  readonly readCosts: ReadCosts;
   readonly runtime: Runtime;
 }
 
@@ -102,6 +103,7 @@ export function resolveResource(
     capabilities: resolveCapabilities(options, softDelete),
     isSubscribable: isSubscribable(options),
     page: resolvePage(options, table),
+    readCosts: context.readCosts,
     batch: resolveBatch(options, table),
     etag: resolveEtag(options.etag, table, {
       keys: context.tagKeys,

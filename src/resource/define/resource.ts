@@ -62,6 +62,14 @@ export interface BatchPolicy {
   readonly incrementVersion: boolean;
 }
 
+/** The part of a resolved resource that says what the reads of one request may cost. */
+export interface ReadCosts {
+  /** The largest answer; exports and streams are none. */
+  readonly maxAnswerBytes: number;
+  /** How long one statement may run. */
+  readonly queryTimeoutMs: number;
+}
+
 /**
  * A resource, resolved: one served table with every option and default, as the running app uses it.
  */
@@ -90,6 +98,7 @@ export interface Resource {
   /** Whether users, or anonymous callers as well, may subscribe to its rows. */
   readonly isSubscribable: boolean;
   readonly page: PageLimits;
+  readonly readCosts: ReadCosts;
   readonly batch: BatchPolicy;
   readonly etag: EtagPolicy | null;
   readonly softDelete: SoftDelete | null;

@@ -4,6 +4,7 @@ import type { AggregatePlan } from "../../plan/plan.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { jsonReply } from "../http/json_reply.ts";
 import { type AggregateQuery, parseAggregateQuery } from "../read/aggregate_query.ts";
+import { limitedReads } from "../read/limited_reads.ts";
 import type { Operation } from "../operation.ts";
 import { presentGroups } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
@@ -36,8 +37,8 @@ export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Aggre
     return { ...groupPlan(question, resource), where };
   },
 
-  execute(plan, { resource }) {
-    return fetchGroups(resource.driver, plan, resource.reader);
+  execute(plan, call) {
+    return fetchGroups(limitedReads(call), plan, call.resource.reader);
   },
 
   shape(groups, { question }, resource) {

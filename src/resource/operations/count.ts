@@ -3,6 +3,7 @@ import { and, type Filter } from "../../filter/filter.ts";
 import type { CountPlan } from "../../plan/plan.ts";
 import { jsonReply } from "../http/json_reply.ts";
 import type { Operation } from "../operation.ts";
+import { limitedReads } from "../read/limited_reads.ts";
 import { softDeleteFilter } from "../read/list_query.ts";
 import { parseRelationFilter, type RelationFilter } from "../read/user_filter.ts";
 
@@ -32,8 +33,8 @@ export const count: Operation<CountIntent, CountPlan, number> = {
     return { kind: "count", table, where: and(grant.rows, filter.restrictTo(related), shown) };
   },
 
-  execute(plan, { resource }) {
-    return fetchCount(resource.driver, plan, resource.reader);
+  execute(plan, call) {
+    return fetchCount(limitedReads(call), plan, call.resource.reader);
   },
 
   shape(count) {

@@ -1,3 +1,4 @@
+import type { Connection } from "../../db/driver.ts";
 import { fetchRows } from "../../db/rows.ts";
 import { and } from "../../filter/filter.ts";
 import { type Key, keyFilter, parseKey } from "../../plan/key.ts";
@@ -7,6 +8,7 @@ import { cacheControl, jsonReply, tagHeaders } from "../http/json_reply.ts";
 import { matchesIfNoneMatch } from "../http/etag.ts";
 import { notFound } from "../read/not_found_or_forbidden.ts";
 import { reachedByIncludes, resolveInclude } from "../read/resolve_include.ts";
+import { limitedReads } from "../read/limited_reads.ts";
 import { loadIncluded } from "../read/load_included.ts";
 import type { Operation, RelatedGrants } from "../operation.ts";
 import {
@@ -75,13 +77,14 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
     };
   },
 
-  execute(plan, { resource }) {
+  execute(plan, call) {
+    const { resource } = call;
     const { read, segment, include } = plan;
     return fetchRows(resource.driver, read, resource.reader).then(({ rows: [row] }) => {
       if (row === undefined) throw notFound(resource, segment);
       return include.length === 0
         ? { row, included: noneIncluded }
-        : withIncluded(row, plan, resource);
+        : withIncluded(row, plan, limitedReads(call));
     });
   },
 
@@ -99,9 +102,9 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
 async function withIncluded(
   row: Row,
   { include, related }: GetPlan,
-  { driver }: Resource,
+  reads: Connection,
 ): Promise<GetOutcome> {
-  return { row, included: await loadIncluded([row], include, related, driver) };
+  return { row, included: await loadIncluded([row], include, related, reads) };
 }
 
 /** A tag is made from the whole row. */

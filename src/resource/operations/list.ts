@@ -6,6 +6,7 @@ import { keysetPosition } from "../../plan/order.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import { jsonReply, variesByAccept } from "../http/json_reply.ts";
+import { limitedReads } from "../read/limited_reads.ts";
 import { loadIncluded } from "../read/load_included.ts";
 import type { Operation, RelatedGrants } from "../operation.ts";
 import { type Included, noneIncluded, presentRows, type View } from "../output.ts";
@@ -75,15 +76,16 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     };
   },
 
-  async execute({ read, total, include, related }, { resource }) {
-    const { driver, reader } = resource;
-    const { rows, stored } = await fetchRows(driver, read, reader);
+  async execute({ read, total, include, related }, call) {
+    const { reader } = call.resource;
+    const reads = limitedReads(call);
+    const { rows, stored } = await fetchRows(reads, read, reader);
     const counted = total === null
       ? null
-      : await fetchTotalCount(total, { read, found: rows.length }, resource);
+      : await fetchTotalCount(total, { read, found: rows.length }, { connection: reads, reader });
     const included = include.length === 0
       ? noneIncluded
-      : await loadIncluded(rows.slice(0, (read.limit ?? 0) - 1), include, related, driver);
+      : await loadIncluded(rows.slice(0, (read.limit ?? 0) - 1), include, related, reads);
     return { rows, stored, columns: read.columns, total: counted, included };
   },
 

@@ -1,5 +1,6 @@
 import type { Grant } from "../../auth/authorize.ts";
-import { fetchCount, fetchEstimate } from "../../db/rows.ts";
+import type { Connection } from "../../db/driver.ts";
+import { fetchCount, fetchEstimate, type RowReader } from "../../db/rows.ts";
 import type { Filter } from "../../filter/filter.ts";
 import type { CountPlan, EstimatePlan, ReadPlan } from "../../plan/plan.ts";
 import type { TotalCountMode } from "./list_query.ts";
@@ -53,7 +54,7 @@ const minEstimated = 2_500;
 export async function fetchTotalCount(
   plan: TotalCountPlan,
   { read, found }: { readonly read: ReadPlan; readonly found: number },
-  { driver, reader }: Resource,
+  { connection, reader }: { readonly connection: Connection; readonly reader: RowReader },
 ): Promise<TotalCount> {
   // The first page is the last one, too, so that it holds all rows.
   if (read.after === null && read.limit !== null && found < read.limit) {
@@ -61,9 +62,9 @@ export async function fetchTotalCount(
   }
   const estimate = plan.estimate === null
     ? null
-    : await fetchEstimate(driver, plan.estimate, reader);
+    : await fetchEstimate(connection, plan.estimate, reader);
   return estimate === null || estimate < minEstimated
-    ? { totalCount: await fetchCount(driver, plan.count, reader) }
+    ? { totalCount: await fetchCount(connection, plan.count, reader) }
     : { totalCount: Math.max(estimate, found), totalCountEstimated: true };
 }
 

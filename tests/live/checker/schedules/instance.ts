@@ -131,6 +131,7 @@ async function answering(
     resourceOf: (table) => resources.find((resource) => resource.table === table),
     hubOf: () => hub,
     tagKeys: createTagKeys([secret]),
+    readCosts: { maxAnswerBytes: 16 * 1024 * 1024, queryTimeoutMs: 5_000 },
     runtime,
   };
   const resources: readonly Resource[] = definitions.map((one) => resolveResource(one, context));
