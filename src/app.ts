@@ -256,6 +256,7 @@ function resolveResources(
     hubOf: (driver: Driver) => hubs.of(driver),
     tagKeys: createTagKeys(resolved.secrets),
     readCosts: resolved.reads,
+    maxFields: resolved.maxFields,
     runtime,
   };
   const resources = config.resources.map((definition) => resolveResource(definition, context));

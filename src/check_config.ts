@@ -47,6 +47,7 @@ const knownOptions: Readonly<
   securityHeaders: true,
   bodyLimit: true,
   bodyTimeoutMs: true,
+  maxFields: true,
   maxAnswerBytes: true,
   queryTimeoutMs: true,
   changes: true,

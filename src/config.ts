@@ -55,6 +55,11 @@ export interface AppConfig {
   readonly bodyLimit?: number | undefined;
   /** The longest time in milliseconds that a body may take to arrive; 10,000 unless set. */
   readonly bodyTimeoutMs?: number | undefined;
+  /**
+   * The most fields of a body, those of all its objects together; 20,000 unless set, or as many as
+   * the largest batch of the resource has.
+   */
+  readonly maxFields?: number | undefined;
   /** The largest answer in bytes, exports and streams aside; 16 MiB unless set. More is a 422. */
   readonly maxAnswerBytes?: number | undefined;
   /** The longest time in milliseconds that one query of a read may run; 5,000 unless set. */

@@ -28,6 +28,8 @@ export interface ResolvedConfig {
   readonly securityHeaders: SecurityHeaders;
   readonly bodyLimit: number;
   readonly bodyTimeoutMs: number;
+  /** Null where it depends on the resource. */
+  readonly maxFields: number | null;
   readonly reads: ReadCosts;
   readonly abuse: ResolvedAbuseProtection;
   readonly idempotency: ResolvedIdempotencyOptions | null;
@@ -51,6 +53,7 @@ export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConf
     securityHeaders = true,
     bodyLimit = 1024 * 1024,
     bodyTimeoutMs = 10_000,
+    maxFields = null,
     maxAnswerBytes = 16 * 1024 * 1024,
     queryTimeoutMs = 5_000,
     mountedAt = "",
@@ -61,6 +64,7 @@ export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConf
   requirePath(mountedAt, "mountedAt");
   requirePositive(bodyLimit, "bodyLimit");
   requirePositive(bodyTimeoutMs, "bodyTimeoutMs");
+  if (maxFields !== null) requirePositive(maxFields, "maxFields");
   requirePositive(maxAnswerBytes, "maxAnswerBytes");
   requirePositive(queryTimeoutMs, "queryTimeoutMs");
   requirePositive(maxPerUser, "subscribe.maxPerUser");
@@ -80,6 +84,7 @@ export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConf
     securityHeaders,
     bodyLimit,
     bodyTimeoutMs,
+    maxFields,
     reads: { maxAnswerBytes, queryTimeoutMs },
     abuse: resolveAbuseProtection(config.abuseProtection, isProduction(config, runtime), runtime),
     idempotency: resolveIdempotencyOptions(config.idempotency),

@@ -75,8 +75,8 @@ const withDb: readonly (readonly [name: string, unknown, message: string])[] = [
     { resources: [], telemetryEndpoint: "x" },
     'the service has no option "telemetryEndpoint"; it has db, resources, basePath, mountedAt, ' +
     "secret, kv, abuseProtection, idempotency, auth, middleware, cors, health, securityHeaders, " +
-    "bodyLimit, bodyTimeoutMs, changes, subscribe, env, runtime, port, host, onListen, " +
-    "stopDeadlineMs",
+    "bodyLimit, bodyTimeoutMs, maxFields, maxAnswerBytes, queryTimeoutMs, changes, subscribe, env, " +
+    "runtime, port, host, onListen, stopDeadlineMs",
   ],
   [
     "a middleware as auth",

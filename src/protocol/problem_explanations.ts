@@ -51,7 +51,8 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "precondition-failed":
     "The row has changed since the tag in If-Match was read, or the tag is malformed. The row is " +
     "unchanged. details.currentETag holds its current tag: fetch the row, apply the change again.",
-  "payload-too-large": "The body is larger than the service accepts. Send less in one request.",
+  "payload-too-large":
+    "The body has more bytes or more fields than the service accepts. Send less in one request.",
   "unsupported-media-type":
     "The body has a content type that this route does not read. Send application/json.",
   "validation-error":

@@ -137,7 +137,7 @@ Deno.test("hostile bodies get a clear 4xx", () =>
     const manyKeys = `{${
       Array.from({ length: 90_000 }, (_, i) => `"k${i}":1`).join()
     },"id":"many"}`;
-    assertEquals((await send(url, "POST", manyKeys)).status, 201);
+    await expect(413, manyKeys);
     await expect(413, `{${'"k":1,'.repeat(1_000_000)}"id":"x"}`);
     const polluted = await send(url, "POST", '{"id":"p","__proto__":{"x":1},"constructor":1}');
     assertEquals(JSON.parse(polluted.text), { id: "p", rank: null, extra: null });

@@ -1,4 +1,5 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
 import { parseJson, writeJson } from "../../src/schema/exact_json.ts";
 
 Deno.test("integers beyond 2^53 keep their digits both ways", () => {
@@ -40,3 +41,53 @@ Deno.test("brackets side by side, or in a string, are not deep", () => {
   assertEquals(writeJson(parseJson(written)), written);
   assertEquals(parseJson(`"${"[".repeat(2000)}`), undefined);
 });
+
+Deno.test("one long integer had a function called for each value of the text", () => {
+  const parse = JSON.parse;
+  let calls = 0;
+  JSON.parse = (text, reviver) =>
+    parse(
+      text,
+      reviver && ((...args: [string, unknown]) => {
+        calls++;
+        return Reflect.apply(reviver, null, args);
+      }),
+    );
+  try {
+    assertEquals(parseJson(`[${"1,".repeat(50_000)}12345678901234567890]`) instanceof Array, true);
+  } finally {
+    JSON.parse = parse;
+  }
+  assert(calls < 10, `${calls} calls`);
+});
+
+Deno.test("JSON with long integers is read as JSON.parse reads all the rest of it", () => {
+  const names = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.constantFrom("__proto__", "1", "0", '"', "\\", "]", "}"),
+  );
+  const { value: values } = fc.letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { depthSize: "small" },
+      names,
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.bigInt({ min: -(2n ** 80n), max: 2n ** 80n }),
+      fc.constantFrom(null, true, false, [], {}),
+      fc.array(tie("value"), { maxLength: 5 }),
+      fc.array(fc.tuple(names, tie("value")), { maxLength: 5 })
+        .map((members) => Object.fromEntries(members)),
+    ),
+  }));
+  fc.assert(fc.property(values, fc.constantFrom("", " ", "\n\t "), (value, space) => {
+    const long = 2n ** 70n;
+    const text = `${space}[${space}${writeJson(value)}${space},${space}${long}${space}]${space}`;
+    assertEquals(parseJson(text), [JSON.parse(writeJson(value), bigints), long]);
+  }));
+});
+
+function bigints(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  const source = context?.source ?? "";
+  return typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)
+    ? BigInt(source)
+    : value;
+}

@@ -9,6 +9,7 @@ import type { Guard } from "../../guard/guard.ts";
 import type { CachingFilterParser } from "../../filter/syntax/caching_filter_parser.ts";
 import { createScopeResolver } from "../../filter/resolve_scope_filter.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
+import { defaultMaxFields } from "./default_max_fields.ts";
 import { aggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { PageLimits } from "../http/query_parameters.ts";
 import type { BatchPolicy, Computed, FieldPolicy, ReadCosts, Resource } from "./resource.ts";
@@ -47,6 +48,8 @@ export interface ResourceContext {
   hubOf(driver: Driver): LiveHub | null;
   readonly tagKeys: TagKeys;
   readonly readCosts: ReadCosts;
+  /** The most fields of a body; null where that depends on the resource. */
+  readonly maxFields: number | null;
   readonly runtime: Runtime;
 }
 
@@ -82,6 +85,8 @@ export function resolveResource(
   const url = `${context.basePath}/${options.path ?? encodeURIComponent(table.name)}`;
   const place = { subject: `Cannot serve "${table.name}"`, url };
   const procedures = resolveProcedures(options.procedures, table);
+  const batch = resolveBatch(options, table);
+  const nestedWrites = options.nestedWrites ?? false;
   return {
     name: table.name,
     url,
@@ -104,7 +109,8 @@ export function resolveResource(
     isSubscribable: isSubscribable(options),
     page: resolvePage(options, table),
     readCosts: context.readCosts,
-    batch: resolveBatch(options, table),
+    batch,
+    maxFields: context.maxFields ?? defaultMaxFields({ table, batch, relations, nestedWrites }),
     etag: resolveEtag(options.etag, table, {
       keys: context.tagKeys,
       readable: fields.readable,
@@ -125,7 +131,7 @@ export function resolveResource(
         }),
     ),
     relations,
-    nestedWrites: options.nestedWrites ?? false,
+    nestedWrites,
     resourceOf,
     isIndexed: context.isIndexed,
     hub: () => context.hubOf(driver),

@@ -100,6 +100,8 @@ export interface Resource {
   readonly page: PageLimits;
   readonly readCosts: ReadCosts;
   readonly batch: BatchPolicy;
+  /** The most fields of a body, those of all its objects together. */
+  readonly maxFields: number;
   readonly etag: EtagPolicy | null;
   readonly softDelete: SoftDelete | null;
   /** The rows that are not marked deleted. */

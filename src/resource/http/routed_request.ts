@@ -79,7 +79,7 @@ export class RoutedRequest {
   /** Runs the operation. Not `async`: one promise less between request and answer. */
   run(debit: Debit, record: RecordReply | null): Promise<Reply> {
     return this.#route.endpoint.takesBody
-      ? this.body().then((bytes) => this.#runWith(parseBody(bytes), debit, record))
+      ? this.body().then((bytes) => this.#runWith(this.#parsed(bytes), debit, record))
       : this.#runWith(undefined, debit, record);
   }
 
@@ -88,7 +88,7 @@ export class RoutedRequest {
     const { endpoint, resource } = this.#route;
     const bytes = await this.body();
     const request = () =>
-      this.#resourceRequest(endpoint.takesBody ? parseBody(bytes) : undefined, noDebit, null);
+      this.#resourceRequest(endpoint.takesBody ? this.#parsed(bytes) : undefined, noDebit, null);
     await endpoint.authorize(request, this.user, resource);
   }
 
@@ -104,6 +104,10 @@ export class RoutedRequest {
     if (segment === "" && !path.includes(":")) return url + path;
     const key = parseKey(segment, table);
     return url + path.replace(":id", () => key === null ? segment : formatKey(key));
+  }
+
+  #parsed(bytes: Uint8Array<ArrayBuffer>): unknown {
+    return parseBody(bytes, this.#route.resource.maxFields);
   }
 
   #segment(): string {

@@ -3,7 +3,13 @@ import { filterError } from "../../filter/syntax/filter_error.ts";
 import { type Key, keyId } from "../../plan/key.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { Problem } from "../../problem/problem.ts";
-import { InvalidFields, parseColumns, parseKeyFields, requireObject } from "./parse_fields.ts";
+import {
+  InvalidFields,
+  ownMember,
+  parseColumns,
+  parseKeyFields,
+  requireObject,
+} from "./parse_fields.ts";
 import { itemPath, within, withinAsync } from "./body_path.ts";
 import type { Precondition } from "../http/etag.ts";
 import type { Resource } from "../define/resource.ts";
@@ -52,18 +58,20 @@ export function parseNamedItems(
 ): readonly NamedItem[] {
   const seen = new Map<string, number>();
   return mapItems(parseItems(body, limit), (item, index) => {
-    const { _ifMatch: condition = null, ...fields }: { readonly _ifMatch?: unknown } = item;
-    const key = parseKeyFields(fields, resource);
+    const key = parseKeyFields(item, resource);
     const id = keyId(key, resource.table);
     const earlier = seen.get(id);
     if (earlier !== undefined) {
       throw new InvalidFields([{ path: "", message: `names the same row as items.${earlier}` }]);
     }
     seen.set(id, index);
-    const precondition = parseCondition(condition, resource);
-    return { index, key, values: parseColumns(fields, resource), precondition };
+    const precondition = parseCondition(ownMember(item, "_ifMatch") ?? null, resource);
+    return { index, key, values: parseColumns(item, resource, conditions), precondition };
   });
 }
+
+/** What an item holds beside its fields. */
+const conditions: ReadonlySet<string> = new Set(["_ifMatch"]);
 
 /**
  * Parses the filter of a batch that has one instead of items. It is required: a missing filter must
@@ -121,7 +129,6 @@ function parseCondition(condition: unknown, { etag }: Resource): Precondition {
   return etag === null ? null : condition;
 }
 
-/** An own member of the body; an inherited one does not count. */
 function member(body: unknown, name: string): unknown {
-  return new Map(Object.entries(requireObject(body))).get(name);
+  return ownMember(requireObject(body), name);
 }

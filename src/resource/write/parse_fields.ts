@@ -29,30 +29,45 @@ export class InvalidFields extends Problem {
   }
 }
 
+/** A refusal names this many: a body may be nothing but faults. */
 const maxErrors = 100;
 
 /** Keys that the service adds to rows: ignored as input, also under `strictInput`. */
 const markers: ReadonlySet<string> = new Set(["_etag", "_optimisticId"]);
 
+/** Members of a body that {@link parseColumns} leaves to its caller. */
+export interface OtherMembers {
+  has(name: string): boolean;
+}
+
+const noOthers: OtherMembers = new Set<string>();
+
 /**
- * Parses the fields of a body to the values of its writable columns. Columns that the client may
- * not write are dropped silently, unknown fields too unless `strictInput`. Embedded rows are
- * refused where only a create takes them: ignoring them would look like success. Throws a 422 that
- * names every error.
+ * Parses the fields of a body to the values of its writable columns, but for its `others`. Columns
+ * that the client may not write are dropped silently, unknown fields too unless `strictInput`.
+ * Embedded rows are refused where only a create takes them: ignoring them would look like success.
+ * Throws a 422 that names every error, up to a hundred.
  */
-export function parseColumns(body: unknown, resource: Resource): Map<ColumnInfo, unknown> {
+export function parseColumns(
+  body: unknown,
+  resource: Resource,
+  others: OtherMembers = noOthers,
+): Map<ColumnInfo, unknown> {
   const values = new Map<ColumnInfo, unknown>();
   const errors: FieldError[] = [];
-  for (const [name, value] of Object.entries(requireObject(body))) {
+  const given = requireObject(body);
+  for (const name of Object.keys(given)) {
+    if (others.has(name)) continue;
     const column = resource.table.byName.get(name);
     if (column === undefined) {
+      if (errors.length === maxErrors) continue;
       if (resource.nestedWrites && resource.relations.has(name)) {
         errors.push(fault(name, "can only be embedded in a row that is created"));
       } else if (resource.strictInput && !markers.has(name)) {
         errors.push(fault(name, "is not a field"));
       }
     } else if (mayWrite(column, resource)) {
-      parseValue(value, column, resource, values, errors);
+      parseValue(ownMember(given, name), column, resource, values, errors);
     }
   }
   refuse(errors);
@@ -117,10 +132,9 @@ export function parseHookValues(
 export function parseKeyFields(body: object, resource: Resource): Key {
   const values = new Map<ColumnInfo, unknown>();
   const errors: FieldError[] = [];
-  const given = new Map(Object.entries(body));
   for (const column of resource.table.primaryKey) {
-    if (given.has(column.name)) {
-      parseValue(given.get(column.name), column, resource, values, errors);
+    if (Object.hasOwn(body, column.name)) {
+      parseValue(ownMember(body, column.name), column, resource, values, errors);
     } else {
       errors.push(fault(column.name, "is required"));
     }
@@ -153,6 +167,12 @@ export function withoutKey(
 export function requireObject(body: unknown): object {
   if (typeof body === "object" && body !== null && !Array.isArray(body)) return body;
   throw new Problem("invalid-body", "Cannot use this body: it must be a JSON object");
+}
+
+/** A member of a body, which may hold any name: an inherited one does not count. */
+export function ownMember(body: object, name: string): unknown {
+  const own: { readonly value?: unknown } | undefined = Object.getOwnPropertyDescriptor(body, name);
+  return own?.value;
 }
 
 function mayWrite(column: ColumnInfo, resource: Resource): boolean {

@@ -9,7 +9,14 @@ import type {
   NestedRows,
   RowsStep,
 } from "./nested_rows.ts";
-import { InvalidFields, parseColumns, parseKeyFields, requireObject } from "./parse_fields.ts";
+import {
+  InvalidFields,
+  type OtherMembers,
+  ownMember,
+  parseColumns,
+  parseKeyFields,
+  requireObject,
+} from "./parse_fields.ts";
 import { atBodyPath, type BodyPath, pathInside, within } from "./body_path.ts";
 import type { Resource } from "../define/resource.ts";
 
@@ -40,7 +47,7 @@ export function parseNestedRows(sources: readonly RowSource[], resource: Resourc
 const maxLevels = 3;
 
 /** A body may embed this many rows for each item that a batch may hold. */
-const embeddedPerItem = 10;
+export const embeddedPerItem = 10;
 
 interface ParseState {
   readonly steps: RowsStep[];
@@ -91,8 +98,8 @@ function draftOf(
   { body, bodyPath, foreignKeySources = [] }: RowSource,
   resource: Resource,
 ): DraftRow {
-  const { own, nested } = split(body, resource);
-  const given = parseColumns(own, resource);
+  const nested = nestedIn(body, resource);
+  const given = parseColumns(body, resource, nested);
   for (const { column } of foreignKeySources) {
     if (given.has(column)) throw fault(column.name, "follows from the row around: leave it out");
   }
@@ -105,19 +112,18 @@ function draftOf(
   };
 }
 
-const nothing: ReadonlyMap<string, unknown> = Object.freeze(new Map());
+const nothing: ReadonlyMap<string, unknown> & OtherMembers = Object.freeze(new Map());
 
-/** A body without the embedded rows, and these by the names of their relations. */
-function split(
+/** The values in a body under the names of relations. */
+function nestedIn(
   body: unknown,
   { nestedWrites, relations }: Resource,
-): { readonly own: unknown; readonly nested: ReadonlyMap<string, unknown> } {
-  if (!nestedWrites) return { own: body, nested: nothing };
-  const entries = Object.entries(requireObject(body));
-  const nested = entries.filter(([name]) => relations.has(name));
-  if (nested.length === 0) return { own: body, nested: nothing };
-  const own = Object.fromEntries(entries.filter(([name]) => !relations.has(name)));
-  return { own, nested: new Map(nested) };
+): ReadonlyMap<string, unknown> {
+  if (!nestedWrites) return nothing;
+  const around = requireObject(body);
+  const names = [...relations.keys()].filter((name) => Object.hasOwn(around, name));
+  if (names.length === 0) return nothing;
+  return new Map(names.map((name) => [name, ownMember(around, name)]));
 }
 
 /** Parses the rows embedded under one name in any of the drafts, and adds them to the drafts. */

@@ -132,6 +132,7 @@ async function answering(
     hubOf: () => hub,
     tagKeys: createTagKeys([secret]),
     readCosts: { maxAnswerBytes: 16 * 1024 * 1024, queryTimeoutMs: 5_000 },
+    maxFields: null,
     runtime,
   };
   const resources: readonly Resource[] = definitions.map((one) => resolveResource(one, context));
