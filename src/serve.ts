@@ -13,8 +13,9 @@ export interface ServeConfig extends ServiceConfig, ListenOptions {}
 
 /**
  * Serves an app: creates it, listens, and manages the process, in which a SIGTERM or SIGINT stops
- * it gracefully, a second one at once, and an unhandled rejection is observed instead of ending the
- * process. Throws a plain Error when an option is wrong or the port is taken.
+ * it gracefully, a second one at once, and an unhandled rejection, or an error thrown in a timer of
+ * a hook, is observed instead of ending the process. Throws a plain Error when an option is wrong
+ * or the port is taken.
  *
  * @example
  * ```ts
@@ -83,13 +84,19 @@ function superviseProcess(server: Server, runtime: Runtime): void {
     event.preventDefault();
     runtime.observe({ kind: "unhandled_rejection", error: event.reason });
   }
+  function observeError(event: ErrorEvent): void {
+    event.preventDefault();
+    runtime.observe({ kind: "uncaught_error", error: event.error });
+  }
 
   for (const signal of stopSignals()) Deno.addSignalListener(signal, stopBySignal);
   globalThis.addEventListener("unhandledrejection", observeRejection);
+  globalThis.addEventListener("error", observeError);
   const stopWatching = () => {
     // After a signal, `release` runs later: the same signal may arrive twice, however fast the stop.
     if (!isStopping) release();
     globalThis.removeEventListener("unhandledrejection", observeRejection);
+    globalThis.removeEventListener("error", observeError);
   };
   server.finished.then(stopWatching, stopWatching);
 }

@@ -197,11 +197,20 @@ function present(row: Row, { visible, computed }: View): Record<string, unknown>
   for (const { name } of visible) shown[name] = row[name];
   for (const [name, compute] of computed.fields) {
     try {
-      shown[name] = compute(row) ?? null;
+      shown[name] = plainValue(compute(row) ?? null);
     } catch (error) {
       computed.failed(name, error);
       shown[name] = null;
     }
   }
   return shown;
+}
+
+/** The value of a computed field. Throws for a promise, which JSON would show as an empty object. */
+function plainValue(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (!("then" in value) || typeof value.then !== "function") return value;
+  // It is not waited for; a rejection would be reported as one that is not handled.
+  if (value instanceof Promise) value.catch(() => {});
+  throw new TypeError("A computed field must not be a promise: its function is synchronous");
 }

@@ -39,6 +39,7 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   response_header_encoded: "warning",
   listener_failed: "error",
   unhandled_rejection: "error",
+  uncaught_error: "error",
   value_does_not_fit: "warning",
   computed_failed: "error",
   live_mismatch: "error",
@@ -86,10 +87,16 @@ function describe(observation: Observation): string {
       return `the listener failed and starts again in ${observation.retryInMs} ms`;
     case "unhandled_rejection":
       return "a promise was rejected and not handled";
+    case "uncaught_error":
+      return "an error was thrown outside of all requests, as in a timer";
     case "value_does_not_fit":
       return `a stored value of ${observation.table}.${observation.column} does not fit its kind`;
     case "computed_failed":
-      return `the computed field ${observation.resource}.${observation.field} failed`;
+      return `the computed field ${observation.resource}.${observation.field} failed${
+        observation.suppressed === 0
+          ? ""
+          : `, and ${observation.suppressed} times since the last report`
+      }`;
     case "live_mismatch":
       return `memory and database differ about ${observation.operator} on ${observation.table}.${observation.column}; from now on the database evaluates it`;
     case "aggregate_mismatch":

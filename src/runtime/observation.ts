@@ -17,11 +17,14 @@ export type Observation =
   | { readonly kind: "response_header_encoded"; readonly name: string }
   | { readonly kind: "listener_failed"; readonly error: unknown; readonly retryInMs: number }
   | { readonly kind: "unhandled_rejection"; readonly error: unknown }
+  | { readonly kind: "uncaught_error"; readonly error: unknown }
   | { readonly kind: "value_does_not_fit"; readonly table: string; readonly column: string }
   | {
     readonly kind: "computed_failed";
     readonly resource: string;
     readonly field: string;
+    /** The failures of the field since its last observation, which were only counted. */
+    readonly suppressed: number;
     readonly error: unknown;
   }
   | {

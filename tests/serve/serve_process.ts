@@ -1,4 +1,4 @@
-/** The process of the tests of `serveApp`: an app with an endless stream and an unhandled rejection. */
+/** The process of the tests of `serveApp`: an app with an endless stream, and with forgotten errors. */
 import type { Listenable } from "../../src/listener.ts";
 import { consoleObserver } from "../../src/runtime/console_observer.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
@@ -8,6 +8,13 @@ const app: Listenable = {
   fetch(request) {
     const path = new URL(request.url).pathname;
     if (path === "/forgotten") Promise.reject(new Error("an unhandled rejection"));
+    if (path === "/timer") {
+      setTimeout(() => {
+        // Printed when the timer has run: the throw has reached the process by the next request.
+        console.log("threw");
+        throw new Error("an error in a timer");
+      });
+    }
     const endless = new ReadableStream({ start: (c) => c.enqueue(new Uint8Array(1)) });
     return Promise.resolve(new Response(path === "/stream" ? endless : "ok"));
   },

@@ -47,3 +47,15 @@ Deno.test("an unhandled rejection is observed and ends nothing", async () => {
   assertStringIncludes(child.stderr(), '"event":"unhandled_rejection"');
   assertStringIncludes(child.stderr(), "an unhandled rejection");
 });
+
+Deno.test("a hook that threw in a timer ended the process", async () => {
+  await using child = startChild([processFile, "200"]);
+  const [, url = ""] = await child.printed(/^url (.*)$/m);
+  assertEquals(await (await fetch(`${url}/timer`)).text(), "ok");
+  await child.printed(/^threw$/m);
+  assertEquals(await (await fetch(`${url}/`)).text(), "ok");
+  child.signal();
+  assertEquals(await child.ended(), 0, child.stderr());
+  assertStringIncludes(child.stderr(), '"event":"uncaught_error"');
+  assertStringIncludes(child.stderr(), "an error in a timer");
+});

@@ -12,7 +12,7 @@ import type { LiveHub } from "../../live/live_hub.ts";
 import { defaultMaxFields } from "./default_max_fields.ts";
 import { aggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { PageLimits } from "../http/query_parameters.ts";
-import type { BatchPolicy, Computed, FieldPolicy, ReadCosts, Resource } from "./resource.ts";
+import type { BatchPolicy, FieldPolicy, ReadCosts, Resource } from "./resource.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
@@ -24,6 +24,7 @@ import { requireTableInfo, type ResourceDefinition } from "./resource_definition
 import type { TagKeys } from "../http/etag.ts";
 import { isSubscribable, requireReadableKey } from "./subscribable.ts";
 import { canGenerate } from "../write/new_row_values.ts";
+import { resolveComputed } from "./resolve_computed.ts";
 import { resolveEtag } from "./resolve_etag.ts";
 import { resolveProcedureProtections, resolveProcedures } from "./resolve_procedures.ts";
 import { resolveSoftDelete, type SoftDelete } from "./soft_delete.ts";
@@ -104,7 +105,7 @@ export function resolveResource(
     strictInput: options.strictInput ?? false,
     strictQuery: options.strictQuery ?? true,
     generated: resolveGenerated(options, table, find),
-    computed: resolveComputed(options, table, runtime.observe),
+    computed: resolveComputed(options, table, runtime),
     capabilities: resolveCapabilities(options, softDelete),
     isSubscribable: isSubscribable(options),
     page: resolvePage(options, table),
@@ -267,20 +268,4 @@ function resolveGenerated(
     );
   }
   return generated;
-}
-
-function resolveComputed(
-  { computed = {} }: Options,
-  table: TableInfo,
-  observe: Observer,
-): Computed {
-  for (const name of Object.keys(computed)) {
-    if (!table.byName.has(name)) continue;
-    throw new Error(`Cannot serve "${table.name}": computed "${name}" is a column as well`);
-  }
-  return {
-    fields: Object.entries(computed),
-    failed: (field, error) =>
-      observe({ kind: "computed_failed", resource: table.name, field, error }),
-  };
 }

@@ -34,7 +34,7 @@ export interface FieldPolicy {
 /** The part of a resolved resource that holds its computed, virtual fields. */
 export interface Computed {
   readonly fields: readonly (readonly [name: string, compute: (row: Row) => unknown])[];
-  /** Reports a function that threw: its field is null. */
+  /** Reports a function without a value: its field is null. */
   failed(field: string, error: unknown): void;
 }
 

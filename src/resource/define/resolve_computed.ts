@@ -1,0 +1,41 @@
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import type { Computed } from "./resource.ts";
+import type { ResourceDefinition } from "./resource_definition.ts";
+
+/** Resolves the computed fields of a resource. Throws a plain Error for one that is a column. */
+export function resolveComputed(
+  { computed = {} }: ResourceDefinition["options"],
+  table: TableInfo,
+  { clock, observe }: Pick<Runtime, "clock" | "observe">,
+): Computed {
+  for (const name of Object.keys(computed)) {
+    if (!table.byName.has(name)) continue;
+    throw new Error(`Cannot serve "${table.name}": computed "${name}" is a column as well`);
+  }
+  const failures = new Map<string, Failures>();
+  return {
+    fields: Object.entries(computed),
+    failed(field, error) {
+      const now = clock.elapsedMs();
+      const known = failures.get(field);
+      // Rows fail alike: a stack for each row of each page would fill the disk of the log.
+      if (known !== undefined && now < known.observedAt + intervalMs) {
+        known.suppressed++;
+        return;
+      }
+      const suppressed = known?.suppressed ?? 0;
+      failures.set(field, { observedAt: now, suppressed: 0 });
+      observe({ kind: "computed_failed", resource: table.name, field, suppressed, error });
+    },
+  };
+}
+
+/** The failures of one computed field since the last one that was observed. */
+interface Failures {
+  readonly observedAt: number;
+  suppressed: number;
+}
+
+/** How long further failures of a field are only counted. */
+const intervalMs = 60_000;
