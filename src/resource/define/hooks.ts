@@ -28,7 +28,7 @@ export interface Hooks<S, I, Created = unknown, Updated = unknown> {
   ): NewValues<Created, I>;
   /** After a row was inserted. */
   onAfterCreate?(context: HookContext, row: S): MaybePromise<void>;
-  /** Before a row is changed or replaced; `patch` holds what will be set. */
+  /** Before a row is changed, replaced or restored; `patch` holds what will be set. */
   onBeforeUpdate?(
     context: HookContext,
     id: RowId,

@@ -33,7 +33,7 @@ export function readBody(
   clock: Clock,
 ): Promise<Uint8Array<ArrayBuffer>> {
   // First: a body that failed before would be a rejection without a handler, which ends the process.
-  requireJson(request.headers);
+  requireJson((name) => request.headers.get(name));
   const received = receiver.receivedBody();
   if (received === null) return receiveBody(request, limits, clock);
   return received.then((bytes) => {
@@ -61,7 +61,8 @@ export function parseBody(bytes: Uint8Array<ArrayBuffer>, maxFields: number): un
   return value;
 }
 
-function tooManyFields(limit: number): Problem {
+/** Requires by its headers that a body is JSON. Throws a 415. */
+export function tooManyFields(limit: number): Problem {
   return new Problem(
     "payload-too-large",
     `Cannot use this body: it has more than ${limit} fields, those of all its objects together`,
@@ -69,15 +70,15 @@ function tooManyFields(limit: number): Problem {
   );
 }
 
-function requireJson(headers: Headers): void {
-  const type = (headers.get("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+function requireJson(header: (name: string) => string | null): void {
+  const type = (header("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
   if (type !== "application/json" && !/^application\/[\w.-]+\+json$/.test(type)) {
     throw new Problem(
       "unsupported-media-type",
       "Cannot read this body: send it with the header content-type: application/json",
     );
   }
-  const encoding = headers.get("content-encoding");
+  const encoding = header("content-encoding");
   if (encoding !== null && encoding.toLowerCase() !== "identity") {
     throw new Problem("unsupported-media-type", "Cannot read this body: it must not be compressed");
   }

@@ -1,10 +1,12 @@
 import type { Grant } from "../../auth/authorize.ts";
 import type { Connection } from "../../db/driver.ts";
-import { allRows, and } from "../../filter/filter.ts";
+import { allRows, and, type Filter } from "../../filter/filter.ts";
 import { rowMatches } from "../../filter/match/row_matches.ts";
 import { keyFilter } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
-import type { Row } from "../../schema/table_info.ts";
+import type { ColumnInfo, Row } from "../../schema/table_info.ts";
+import type { SoftDelete } from "../define/soft_delete.ts";
+import { requireNoForeignPage } from "../http/foreign_page.ts";
 import { rowReply } from "../http/json_reply.ts";
 import { requirePrecondition } from "../http/etag.ts";
 import type { Operation, WriteCall } from "../operation.ts";
@@ -17,6 +19,7 @@ import {
   planTarget,
   type RowTarget,
 } from "../write/row_target.ts";
+import { beforeUpdate } from "../write/run_hooks.ts";
 import { updateSameVersion } from "../write/update_row.ts";
 
 interface RestorePlan {
@@ -30,15 +33,32 @@ export const restore: Operation<NamedRow, RestorePlan, Row> = {
   access: "update",
   takesBody: false,
 
-  parse: parseNamedRow,
+  parse(request, resource) {
+    requireNoForeignPage(request);
+    return parseNamedRow(request, resource);
+  },
 
   plan(named, grant, resource) {
     return { target: planTarget(named, resource), grant };
   },
 
-  execute({ target, grant }, call) {
+  async execute({ target, grant }, call) {
     const write = { ...call, grant };
-    return inTransaction(call, (connection) => restoreRow(target, write, connection));
+    const { softDelete, driver, hooks } = call.resource;
+    if (softDelete === null) throw notFound(call.resource, target.segment);
+    const { field, unmarked } = softDelete;
+    const unmark = new Map<ColumnInfo, unknown>([[field, unmarked]]);
+    let set: ReadonlyMap<ColumnInfo, unknown> = unmark;
+    if (hooks.onBeforeUpdate !== undefined && target.key !== null) {
+      // Locked again in the transaction: this spares the hook a restore that must fail.
+      await lockDeleted(target, softDelete, write, driver);
+      // A hook may set further columns, and cannot keep the row deleted.
+      set = new Map([...await beforeUpdate(target.key, unmark, write), ...unmark]);
+    }
+    return await inTransaction(call, async (connection) => {
+      const { where, current } = await lockDeleted(target, softDelete, write, connection);
+      return await updateSameVersion({ target, current, where, set }, write, connection);
+    });
   },
 
   shape(row, _named, resource) {
@@ -46,25 +66,25 @@ export const restore: Operation<NamedRow, RestorePlan, Row> = {
   },
 };
 
-/** Fails as an update does; a row that is not marked deleted is a 409. */
-async function restoreRow(
+/**
+ * Locks the row to restore. Fails as an update does; a row that is not marked deleted is a 409.
+ */
+async function lockDeleted(
   target: RowTarget,
+  { undeleted }: SoftDelete,
   write: WriteCall,
   connection: Connection,
-): Promise<Row> {
+): Promise<{ readonly where: Filter; readonly current: Row }> {
   const { resource, grant } = write;
-  const { softDelete, table } = resource;
-  if (softDelete === null) throw notFound(resource, target.segment);
-  const where = and(keyFilter(target.key, table), grant.visible, grant.rows);
+  const where = and(keyFilter(target.key, resource.table), grant.visible, grant.rows);
   const current = await lockRow(where, resource, connection);
   if (current === null) throw await notFoundOrForbidden(target, write, connection, allRows);
   requirePrecondition(target.precondition, current, resource);
-  if (rowMatches(softDelete.undeleted, current)) {
+  if (rowMatches(undeleted, current)) {
     throw new Problem(
       "conflict",
       `Cannot restore ${target.segment.slice(0, 100)}: it is not deleted`,
     );
   }
-  const set = new Map([[softDelete.field, softDelete.unmarked]]);
-  return await updateSameVersion({ target, current, where, set }, write, connection);
+  return { where, current };
 }
