@@ -1,0 +1,80 @@
+/**
+ * An attacker in a process of its own: `attacker.ts PORT SECONDS CONNECTIONS NAME`. Prints `ready`
+ * once it begins and at the end, as JSON, how often it got what.
+ */
+import { type Attack, attacks, type Sent } from "./attacks.ts";
+
+/** How often the attacker got each status, or `closed` or `refused` without one. */
+export type Got = Readonly<Record<string, number>>;
+
+const changeEveryMs = 200;
+const got = new Map<string, number>();
+let turns = 0;
+
+if (import.meta.main) {
+  const [port, seconds, connections, name] = Deno.args;
+  const attack = attacks.find((one) => one.name === name);
+  if (attack === undefined) throw new Error(`There is no attack "${name}"`);
+  console.log("ready");
+  setTimeout(() => {
+    console.log(JSON.stringify(Object.fromEntries(got)));
+    Deno.exit(0);
+  }, Number(seconds) * 1_000);
+  for (let at = 0; at < Number(connections); at++) void run(attack, Number(port));
+  if (attack.change !== undefined) void change(attack.change, Number(port));
+}
+
+function count(what: string): void {
+  got.set(what, (got.get(what) ?? 0) + 1);
+}
+
+/** One connection, until the process ends. */
+async function run(attack: Attack, port: number): Promise<never> {
+  const { use, request } = attack;
+  for (;;) {
+    try {
+      if (use === "reads") count(await ask(request(turns++), port));
+      else await hold(use, request(turns++), port);
+    } catch (error) {
+      count(error instanceof Deno.errors.ConnectionRefused ? "refused" : "closed");
+      await pause(50);
+    }
+  }
+}
+
+async function change(request: (turn: number) => Sent, port: number): Promise<never> {
+  for (let turn = 0;; turn++) {
+    await pause(changeEveryMs);
+    count(`change ${await ask(request(turn), port).catch(() => "failed")}`);
+  }
+}
+
+async function ask({ method = "GET", path, headers = {}, body }: Sent, port: number) {
+  const url = `http://127.0.0.1:${port}${path}`;
+  const answer = await fetch(url, { method, headers, ...(body === undefined ? {} : { body }) });
+  if (answer.body !== null) { for await (const _ of answer.body); }
+  return String(answer.status);
+}
+
+/** Ends when the service closes the connection, or refuses. */
+async function hold(use: Exclude<Attack["use"], "reads">, sent: Sent, port: number) {
+  using connection = await Deno.connect({ hostname: "127.0.0.1", port });
+  const head = `GET ${sent.path} HTTP/1.1\r\nhost: bench\r\n`;
+  await connection.write(new TextEncoder().encode(use === "half-sent" ? head : `${head}\r\n`));
+  if (use === "half-sent") count("open");
+  // `HTTP/1.1 200`, and nothing behind it: a kernel takes what fits its buffers.
+  const first = new Uint8Array(12);
+  const length = await connection.read(first);
+  if (length === null) return count("closed");
+  const status = new TextDecoder().decode(first.subarray(9, length));
+  count(status);
+  if (status !== "200") return await pause(5);
+  if (use === "never reads") return await new Promise<never>(() => {});
+  const buffer = new Uint8Array(64 * 1024);
+  while (await connection.read(buffer) !== null);
+  count("ended");
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

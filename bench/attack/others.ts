@@ -1,0 +1,110 @@
+/**
+ * Other clients of the service under attack, in a process of its own: `others.ts PORT SECONDS
+ * [work]`. It reads `/healthz` and a row by its key, each on a connection of its own, every ten
+ * milliseconds; with `work`, also a row that costs a proof of work, five times a second. Prints
+ * `ready`, and the figures as JSON at the end.
+ */
+import { readAnswer } from "../load.ts";
+import { solve } from "../../src/client/solve.ts";
+
+/** What one kind of request found. */
+export interface Waits {
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+  readonly failures: number;
+  /** The first failure. */
+  readonly reason: string | null;
+}
+
+/** Of all kinds. */
+export interface OthersFigures {
+  readonly healthz: Waits;
+  readonly row: Waits;
+  /** Requests with a solved challenge that got anything but 200. */
+  readonly work: Waits | null;
+}
+
+const everyMs = 10;
+const timeoutMs = 10_000;
+
+if (import.meta.main) {
+  const [port, seconds, work] = Deno.args;
+  const until = performance.now() + Number(seconds) * 1_000;
+  console.log("ready");
+  const [healthz, row, paid] = await Promise.all([
+    watch(Number(port), "/healthz", until),
+    watch(Number(port), "/api/notes/7", until),
+    work === undefined ? null : watchWork(Number(port), until),
+  ]);
+  const figures: OthersFigures = { healthz, row, work: paid };
+  console.log(JSON.stringify(figures));
+  Deno.exit(0);
+}
+
+async function watch(port: number, path: string, until: number): Promise<Waits> {
+  const request = new TextEncoder().encode(`GET ${path} HTTP/1.1\r\nhost: bench\r\n\r\n`);
+  const buffer = new Uint8Array(64 * 1024);
+  let connection: Deno.TcpConn | null = null;
+  return await repeat(until, everyMs, async () => {
+    const limit = setTimeout(() => connection?.close(), timeoutMs);
+    try {
+      connection ??= await Deno.connect({ hostname: "127.0.0.1", port });
+      connection.setNoDelay(true);
+      await connection.write(request);
+      await readAnswer(connection, buffer, 200);
+    } catch (error) {
+      connection = null;
+      throw error;
+    } finally {
+      clearTimeout(limit);
+    }
+  });
+}
+
+async function watchWork(port: number, until: number): Promise<Waits> {
+  const url = `http://127.0.0.1:${port}/api/gated/7`;
+  return await repeat(until, 200, async () => {
+    const signal = AbortSignal.timeout(timeoutMs);
+    const asked = await fetch(url, { signal });
+    await asked.body?.cancel();
+    const token = asked.headers.get("service-pow-challenge") ?? "";
+    const difficulty = Number(asked.headers.get("service-pow-difficulty"));
+    const headers = {
+      "service-pow-challenge": token,
+      "service-pow-nonce": await solve({ token, difficulty }),
+    };
+    const answer = await fetch(url, { headers, signal });
+    await answer.body?.cancel();
+    if (answer.status !== 200) throw new Error(`Expected 200, got ${answer.status}`);
+  });
+}
+
+/**
+ * Calls `ask` at every `intervalMs`. Where a call took longer, those that should have begun
+ * meanwhile count with the rest of its time: else a wait of seconds would be one of many samples.
+ */
+async function repeat(
+  until: number,
+  intervalMs: number,
+  ask: () => Promise<void>,
+): Promise<Waits> {
+  const waits: number[] = [];
+  let failures = 0;
+  let reason: string | null = null;
+  while (performance.now() < until) {
+    const startedAt = performance.now();
+    try {
+      await ask();
+    } catch (error) {
+      failures++;
+      reason ??= String(error).slice(0, 200);
+    }
+    const took = performance.now() - startedAt;
+    for (let wait = took; wait > 0; wait -= intervalMs) waits.push(wait);
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, intervalMs - took)));
+  }
+  waits.sort((a, b) => a - b);
+  const quantile = (part: number) => waits[Math.floor(waits.length * part)] ?? 0;
+  return { p50: quantile(0.5), p99: quantile(0.99), max: waits.at(-1) ?? 0, failures, reason };
+}

@@ -1,0 +1,101 @@
+/** The processes of the benchmark: each ends with it, also when a signal ends it. */
+
+/** A child that says by lines on its standard output how far it is. */
+export interface Process extends AsyncDisposable {
+  readonly pid: number;
+  /** The next line; null once it has ended. */
+  nextLine(): Promise<string | null>;
+  /** Whether it still runs. */
+  isAlive(): boolean;
+}
+
+export interface ProcessOptions {
+  /** Flags of V8, as `--max-old-space-size=1024`. */
+  readonly v8Flags?: string;
+  /** Yields to every other process, so that it takes no time from what is measured. */
+  readonly isNice?: boolean;
+  /** The soft limit of file descriptors. */
+  readonly descriptors?: number;
+  /** Shows its standard error. */
+  readonly isVerbose?: boolean;
+}
+
+const running = new Set<Deno.ChildProcess>();
+
+/** Starts a script of this folder. */
+export function startProcess(
+  script: string,
+  args: readonly string[],
+  { v8Flags, isNice = false, descriptors, isVerbose = false }: ProcessOptions = {},
+): Process {
+  const flags = v8Flags === undefined ? [] : [`--v8-flags=${v8Flags}`];
+  const file = new URL(script, import.meta.url).pathname;
+  const limit = descriptors === undefined ? "" : `ulimit -Sn ${descriptors}; `;
+  const child = new Deno.Command("sh", {
+    args: [
+      ...["-c", `${limit}exec ${isNice ? "nice -n 19 " : ""}"$@"`, "sh"],
+      ...[Deno.execPath(), "run", "-A", "--quiet", ...flags, file, ...args],
+    ],
+    stdin: "null",
+    stdout: "piped",
+    stderr: isVerbose ? "inherit" : "null",
+  }).spawn();
+  running.add(child);
+  let isAlive = true;
+  child.status.then(() => {
+    isAlive = false;
+    running.delete(child);
+  });
+  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  let unread = "";
+  return {
+    pid: child.pid,
+    isAlive: () => isAlive,
+    async nextLine() {
+      while (!unread.includes("\n")) {
+        const { value } = await reader.read();
+        if (value === undefined) return null;
+        unread += value;
+      }
+      const end = unread.indexOf("\n");
+      const line = unread.slice(0, end);
+      unread = unread.slice(end + 1);
+      return line;
+    },
+    async [Symbol.asyncDispose]() {
+      // A service that is busy does not get to a SIGTERM.
+      if (isAlive) child.kill("SIGKILL");
+      await child.status;
+      await reader.cancel();
+    },
+  };
+}
+
+/** Ends all children and calls `work` when this process receives a signal to stop. */
+export function onSignal(work: () => Promise<void>): void {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    Deno.addSignalListener(signal, async () => {
+      for (const child of running) child.kill("SIGKILL");
+      await work();
+      Deno.exit(130);
+    });
+  }
+}
+
+/** The resident memory of a process in MB, its peak or what it is now; 0 once it has ended. */
+export async function residentMb(pid: number, which: "peak" | "now"): Promise<number> {
+  const status = await Deno.readTextFile(`/proc/${pid}/status`).catch(() => "");
+  const name = which === "peak" ? "VmHWM" : "VmRSS";
+  return Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(status)?.[1] ?? 0) / 1_000;
+}
+
+/** The time of processors that a process has used, in seconds. */
+export async function cpuSeconds(pid: number): Promise<number> {
+  const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
+  // The name stands before, and may hold spaces.
+  const fields = stat.split(") ")[1]?.split(" ") ?? [];
+  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / clockTicks;
+}
+
+/** Of a second, on every Linux that Deno runs on. */
+const clockTicks = 100;

@@ -1,0 +1,56 @@
+/** The service under attack and the clients beside the attack, as the benchmarks start them. */
+import type { OthersFigures, Waits } from "./others.ts";
+import { type Process, type ProcessOptions, startProcess } from "./processes.ts";
+import type { Content } from "./tables.ts";
+
+/** A service that listens. */
+export interface ServiceProcess extends AsyncDisposable {
+  readonly process: Process;
+  readonly port: string;
+}
+
+/** Starts the service with a heap of at most 1 GiB, and warms it up. */
+export async function startService(
+  url: string,
+  content: Content,
+  options: ProcessOptions,
+): Promise<ServiceProcess> {
+  const process = startProcess("service.ts", [url, content], {
+    ...options,
+    v8Flags: "--max-old-space-size=1024",
+  });
+  const port = (await process.nextLine())?.replace("port ", "");
+  if (port === undefined) throw new Error("The service did not start; try --verbose");
+  // The first requests of a process compile what they run through.
+  await watchOthers([port, "1"]);
+  return { process, port, [Symbol.asyncDispose]: () => process[Symbol.asyncDispose]() };
+}
+
+/** Runs `others.ts` with these arguments to its end. */
+export async function watchOthers(args: readonly string[]): Promise<OthersFigures> {
+  await using others = startProcess("others.ts", args, { isVerbose: true });
+  await others.nextLine();
+  return await figuresOf(others);
+}
+
+/** The next line of a child, which is JSON of this type. */
+export async function figuresOf<Figures>(child: Process): Promise<Figures> {
+  const line = await child.nextLine();
+  if (line === null) throw new Error("A client of the benchmark ended; try --verbose");
+  return JSON.parse(line);
+}
+
+/** Before → during (the longest), as in both tables. */
+export function showWaits(before: Waits, during: Waits): string {
+  const failures = during.failures === 0 ? "" : `, ${during.failures} failed`;
+  return `${ms(before.p99)} → ${ms(during.p99)} (${ms(during.max)})${failures}`;
+}
+
+function ms(milliseconds: number): string {
+  return milliseconds.toFixed(milliseconds < 10 ? 1 : 0);
+}
+
+/** A row of a Markdown table on the standard output. */
+export function printRow(cells: readonly string[]): void {
+  console.log(`| ${cells.join(" | ")} |`);
+}

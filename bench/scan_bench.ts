@@ -1,0 +1,128 @@
+/**
+ * Dear reads of a table of millions of rows, all at once: an aggregate without an index, twelve
+ * counts and a filter of twenty patterns. First their clients wait for the answers, then they leave
+ * after half a second; another client measures how long it waits meanwhile:
+ *
+ *     deno task bench:scan [--rows 5000000] [--engines sqlite,postgres] [--postgres postgres://…]
+ *
+ * Ends with exit code 1 when another client waits for too long, or a read does not end in time.
+ */
+import { parseArgs } from "node:util";
+import { openDatabase } from "../mod.ts";
+import { type BenchDatabase, withDatabases } from "./attack/databases.ts";
+import { cpuSeconds, residentMb, startProcess } from "./attack/processes.ts";
+import type { Scan } from "./attack/scans.ts";
+import {
+  figuresOf,
+  printRow,
+  showWaits,
+  startService,
+  watchOthers,
+} from "./attack/service_process.ts";
+
+const { values: options } = parseArgs({
+  args: Deno.args,
+  options: {
+    rows: { type: "string", default: "5000000" },
+    engines: { type: "string", default: "sqlite,postgres" },
+    postgres: { type: "string" },
+    verbose: { type: "boolean", default: false },
+  },
+});
+
+/** `queryTimeoutMs` is 5,000; a statement that was ended has to be noticed and answered, too. */
+const limits = { waitMs: 50, readMs: 6_000 };
+
+console.log(
+  `Deno ${Deno.version.deno}, ${navigator.hardwareConcurrency} cores, ${options.rows} rows; ` +
+    `milliseconds at p99 before → during the reads (longest)\n`,
+);
+printRow(["clients", "database", "/healthz", "row by key", "peak MB", "reads ended", ""]);
+printRow(Array.from({ length: 7 }, () => "---"));
+let bad = 0;
+await withDatabases({
+  ...options,
+  postgres: options.postgres,
+  rows: Number(options.rows),
+  content: "scans",
+}, scanBoth);
+console.log(bad === 0 ? "\nAll within the limits." : `\n${bad} beyond the limits.`);
+Deno.exitCode = bad === 0 ? 0 : 1;
+
+async function scanBoth(database: BenchDatabase): Promise<void> {
+  if (!await measure(database, "wait")) bad++;
+  if (!await measure(database, "leave")) bad++;
+}
+
+/** Gives whether all stayed within the limits. */
+async function measure(
+  { engine, url }: BenchDatabase,
+  clients: "wait" | "leave",
+): Promise<boolean> {
+  await using service = await startService(url, "scans", { isVerbose: options.verbose });
+  const { port, process } = service;
+  const before = await watchOthers([port, "3"]);
+  const watching = watchOthers([port, "12"]);
+  await using scanner = startProcess("scans.ts", [port, clients], {
+    isNice: true,
+    isVerbose: options.verbose,
+  });
+  const scans = await figuresOf<readonly Scan[]>(scanner);
+  const leftAt = performance.now();
+  const isBusy = engine === "postgres" ? await runningStatements(url) : usesCpu(process.pid);
+  const endedMs = clients === "wait" ? 0 : await timeUntilIdle(isBusy, leftAt);
+  const during = await watching;
+  const longestMs = clients === "wait" ? Math.max(...scans.map((one) => one.ms)) : endedMs;
+  const added = Math.max(
+    during.healthz.max - before.healthz.max,
+    during.row.max - before.row.max,
+  );
+  const faults = [
+    ...(added > limits.waitMs ? ["delay"] : []),
+    ...(during.healthz.failures + during.row.failures > 0 ? ["failures"] : []),
+    ...(longestMs > limits.readMs ? ["reads go on"] : []),
+  ];
+  printRow([
+    clients,
+    engine,
+    showWaits(before.healthz, during.healthz),
+    showWaits(before.row, during.row),
+    String(Math.round(await residentMb(process.pid, "peak"))),
+    clients === "wait"
+      ? scans.map(({ name, status, ms }) => `${name} ${status} ${Math.round(ms)} ms`).join(", ")
+      : `${Math.round(endedMs)} ms after their clients left`,
+    faults.length === 0 ? "ok" : `**${faults.join(", ")}**`,
+  ]);
+  return faults.length === 0;
+}
+
+/** How long after `from` it took until there was nothing to do for half a second. */
+async function timeUntilIdle(isBusy: () => Promise<boolean>, from: number): Promise<number> {
+  let busyUntil = from;
+  while (performance.now() < busyUntil + 500 && busyUntil < from + 60_000) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    if (await isBusy()) busyUntil = performance.now();
+  }
+  return busyUntil - from;
+}
+
+/** Whether a statement of the service runs that reads the table. */
+async function runningStatements(url: string): Promise<() => Promise<boolean>> {
+  const db = await openDatabase(url);
+  const text = `SELECT count(*) FROM pg_stat_activity
+    WHERE state = 'active' AND pid <> pg_backend_pid() AND query LIKE '%readings%'`;
+  return async () => Number((await db.driver.query({ text, values: [] })).rows[0]?.[0]) > 0;
+}
+
+/** Whether the service has used half of a processor since the last call. */
+function usesCpu(pid: number): () => Promise<boolean> {
+  let lastAt = performance.now();
+  let last: number | null = null;
+  return async () => {
+    const used = await cpuSeconds(pid);
+    const now = performance.now();
+    const isBusy = last === null || (used - last) * 1_000 > (now - lastAt) / 2;
+    [last, lastAt] = [used, now];
+    return isBusy;
+  };
+}
