@@ -62,7 +62,7 @@ async function hold(use: Exclude<Attack["use"], "reads">, sent: Sent, port: numb
   const head = `GET ${sent.path} HTTP/1.1\r\nhost: bench\r\n`;
   await connection.write(new TextEncoder().encode(use === "half-sent" ? head : `${head}\r\n`));
   if (use === "half-sent") count("open");
-  // `HTTP/1.1 200`, and nothing behind it: a kernel takes what fits its buffers.
+  // `HTTP/1.1 200`, and nothing after it: a kernel takes what fits its buffers.
   const first = new Uint8Array(12);
   const length = await connection.read(first);
   if (length === null) return count("closed");

@@ -24,7 +24,7 @@ export interface Attack {
   readonly name: string;
   readonly use: Use;
   readonly request: (turn: number) => Sent;
-  /** What a signed-in user changes meanwhile, some times a second. */
+  /** What a signed-in user changes during the attack, some times a second. */
   readonly change?: (turn: number) => Sent;
   /** Instead of one and fifty. */
   readonly connections?: readonly number[];

@@ -61,8 +61,7 @@ export function parseBody(bytes: Uint8Array<ArrayBuffer>, maxFields: number): un
   return value;
 }
 
-/** Requires by its headers that a body is JSON. Throws a 415. */
-export function tooManyFields(limit: number): Problem {
+function tooManyFields(limit: number): Problem {
   return new Problem(
     "payload-too-large",
     `Cannot use this body: it has more than ${limit} fields, those of all its objects together`,
@@ -70,7 +69,8 @@ export function tooManyFields(limit: number): Problem {
   );
 }
 
-function requireJson(header: (name: string) => string | null): void {
+/** Requires by its headers that a body is JSON. Throws a 415. */
+export function requireJson(header: (name: string) => string | null): void {
   const type = (header("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
   if (type !== "application/json" && !/^application\/[\w.-]+\+json$/.test(type)) {
     throw new Problem(
