@@ -1,7 +1,7 @@
 /**
  * Dear reads of a table of millions of rows, all at once: an aggregate without an index, twelve
  * counts and a filter of twenty patterns. First their clients wait for the answers, then they leave
- * after half a second; another client measures how long it waits meanwhile:
+ * after half a second; another client measures how long it waits during that time:
  *
  *     deno task bench:scan [--rows 5000000] [--engines sqlite,postgres] [--postgres postgres://…]
  *
