@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { Buffer } from "node:buffer";
 import { base64ToBytes, bytesToBase64 } from "../protocol/byte_text.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Sealer } from "../runtime/sealer.ts";
@@ -5,41 +7,108 @@ import type { SqlValue } from "../sql/fragment.ts";
 import { printOrder } from "./order.ts";
 import type { OrderKey } from "./plan.ts";
 
+/** The position after which a page begins, as a cursor holds it. */
+export type CursorPosition =
+  | { readonly kind: "values"; readonly values: readonly SqlValue[] }
+  | RowPosition;
+
+/** A position that is too large for a cursor: that of a row, whose values have to be read again. */
+export interface RowPosition {
+  readonly kind: "row";
+  /** The stored values of the row's key. */
+  readonly key: readonly SqlValue[];
+  /** The hash of the position: a row that was changed has another. */
+  readonly hash: string;
+}
+
+/** The list that a cursor belongs to. */
+export interface CursorList {
+  /** The URL of the resource. */
+  readonly resource: string;
+  readonly order: readonly OrderKey[];
+  readonly sealer: Sealer;
+}
+
+/** URLs of more than 8 kB do not pass most proxies: the cursor of a position takes half of that. */
+const maxPositionBytes = 3_000;
+
+/** What a cursor may hold at all, which a service without proxies still receives. */
+const maxCursorBytes = 12_000;
+
 /**
  * Makes a cursor, the sealed keyset position of a page's last row: the stored values of the order's
- * keys at full precision. It is bound to the resource and the order, and reveals nothing.
+ * keys at full precision, or the key of the row where those are long. It is bound to the resource
+ * and the order, and reveals nothing. Throws a 422 for a row whose key is too long as well.
  */
-export function sealCursor(
-  values: readonly SqlValue[],
-  resource: string,
-  order: readonly OrderKey[],
-  sealer: Sealer,
-): string {
-  return sealer.seal(JSON.stringify(values.map(toJson)), cursorContext(resource, order));
+export function sealCursor(position: readonly SqlValue[], list: CursorList): string {
+  const text = positionText(position);
+  const sealed = Buffer.byteLength(text) <= maxPositionBytes
+    ? text
+    : rowText(position, hashOf(text), list.order);
+  if (Buffer.byteLength(sealed) > maxCursorBytes) {
+    throw new Problem(
+      "query-too-expensive",
+      "Cannot continue this list by a cursor: the id of the page's last row is too long. Request " +
+        "another page size",
+    );
+  }
+  return list.sealer.seal(sealed, cursorContext(list));
 }
 
 /**
  * Opens a client's cursor: gives the position that is sealed in it. Throws a 400 for a damaged or
  * outdated cursor and for one of another list: it never restarts at the first page.
  */
-export function openCursor(
-  cursor: string,
-  resource: string,
-  order: readonly OrderKey[],
-  sealer: Sealer,
-): readonly SqlValue[] {
-  const text = sealer.open(cursor, cursorContext(resource, order));
-  const values: unknown = text === null ? null : JSON.parse(text);
-  if (!Array.isArray(values) || values.length !== order.length) {
-    throw new Problem(
-      "cursor-invalid",
-      "Cannot continue from this cursor: it is damaged, or belongs to another list or order",
-    );
+export function openCursor(cursor: string, list: CursorList): CursorPosition {
+  const text = list.sealer.open(cursor, cursorContext(list));
+  const sealed: unknown = text === null ? null : JSON.parse(text);
+  if (Array.isArray(sealed) && sealed.length === list.order.length) {
+    return { kind: "values", values: sealed.map(fromJson) };
   }
-  return values.map(fromJson);
+  if (typeof sealed === "object" && sealed !== null && "key" in sealed && "hash" in sealed) {
+    if (Array.isArray(sealed.key)) {
+      return { kind: "row", key: sealed.key.map(fromJson), hash: String(sealed.hash) };
+    }
+  }
+  throw new Problem(
+    "cursor-invalid",
+    "Cannot continue from this cursor: it is damaged, or belongs to another list or order",
+  );
 }
 
-function cursorContext(resource: string, order: readonly OrderKey[]): string {
+/**
+ * Requires that a row still has the position of a cursor: `stored` are its present values, undefined
+ * where there is no such row. Throws a 400.
+ */
+export function requirePosition(
+  stored: readonly SqlValue[] | undefined,
+  { hash }: RowPosition,
+): readonly SqlValue[] {
+  if (stored !== undefined && hashOf(positionText(stored)) === hash) return stored;
+  throw new Problem(
+    "cursor-invalid",
+    "Cannot continue from this cursor: the row after which it continues was changed or is gone",
+  );
+}
+
+function rowText(
+  position: readonly SqlValue[],
+  hash: string,
+  order: readonly OrderKey[],
+): string {
+  const key = position.filter((_value, index) => order[index]?.column.primaryKey);
+  return JSON.stringify({ key: key.map(toJson), hash });
+}
+
+function positionText(position: readonly SqlValue[]): string {
+  return JSON.stringify(position.map(toJson));
+}
+
+function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("base64url");
+}
+
+function cursorContext({ resource, order }: CursorList): string {
   const kinds = order.map(({ column }) => `${column.kind}${column.notNull ? "" : "?"}`).join();
   return `cursor 1 ${resource} ${printOrder(order)} ${kinds}`;
 }

@@ -26,7 +26,8 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "of the first character at fault, details.expected says what could stand there.",
   "cursor-invalid":
     "The cursor was not made by this service, belongs to another resource or another order, or " +
-    "was sealed with a key that is no longer in use. Begin again with the first page.",
+    "was sealed with a key that is no longer in use; or the row after which it continues was " +
+    "changed or deleted. Begin again with the first page.",
   "batch-limit-exceeded":
     "The batch holds more items than this resource allows, its filter matches more rows, or the " +
     "body embeds more. Nothing was written. Send smaller batches.",

@@ -26,7 +26,10 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
   const [sealingKey] = keys;
   if (sealingKey === undefined) throw new Error("Cannot seal without a secret");
   // Sealing is the most expensive part of a list, and first pages are requested repeatedly.
-  const sealedBefore = boundedMap<string, string>(500);
+  const sealedBefore = boundedMap<string, string>(500, {
+    maxBytes: 1024 * 1024,
+    bytesOf: (memo, sealed) => 2 * (memo.length + sealed.length),
+  });
 
   return {
     seal(text, context) {

@@ -164,6 +164,17 @@ test("a connection keeps a limited number of statements prepared", async (open) 
   assertEquals(rows, [["500"]]);
 });
 
+test("500 statements stayed prepared, however long their texts are", async (open) => {
+  const driver = await open({ maxConnections: 1 });
+  for (let n = 0; n < 30; n++) await query(driver, `SELECT '${"x".repeat(50_000)}', ${n}`);
+  const { rows } = await query(
+    driver,
+    "SELECT coalesce(sum(length(statement)), 0) FROM pg_prepared_statements",
+  );
+  const kept = Number(rows[0]?.[0]);
+  assert(kept > 0 && kept <= 500_000, `${kept} characters`);
+});
+
 test("a read-only connection refuses to write, and its label shows no user", async (open) => {
   const driver = await open({ readOnly: true });
   assertMatch(driver.label, /^postgres:\/\/127\.0\.0\.1:\d+\/test_\w+$/);

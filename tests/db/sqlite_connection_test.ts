@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { maxPrepared, sqliteConnection } from "../../src/db/sqlite/sqlite_connection.ts";
 import type { SqliteHandle, SqliteStatement } from "../../src/db/sqlite/sqlite_library.ts";
 import type { SqlValue } from "../../src/sql/fragment.ts";
@@ -15,6 +15,21 @@ Deno.test("a statement is prepared once, until too many others have come", () =>
   run(0);
   assertEquals(prepared.length, maxPrepared + 2);
   assertEquals(prepared.at(-1), "SELECT 0");
+});
+
+Deno.test("500 statements stayed prepared, however long their texts are", () => {
+  const { handle, prepared } = fakeHandle(() => [[1]]);
+  const connection = sqliteConnection(handle);
+  const texts = Array.from({ length: 400 }, (_, n) => `SELECT ${n}, ${"?, ".repeat(10_000)}1`);
+  for (const text of texts) connection.run({ text, values: [] });
+  let kept = 0;
+  // From the last one, because each that is prepared takes the place of others.
+  for (const text of texts.toReversed()) {
+    const before = prepared.length;
+    connection.run({ text, values: [] });
+    if (prepared.length === before) kept += text.length;
+  }
+  assert(kept > 0 && kept <= 1024 * 1024, `${kept} characters`);
 });
 
 Deno.test("a read is repeated for an integer that lost digits, and is exact from then on", () => {

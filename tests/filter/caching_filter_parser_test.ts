@@ -16,6 +16,21 @@ Deno.test("the least recently used text is evicted first", () => {
   assert(filters.parse("b==1") !== second);
 });
 
+Deno.test("the trees of 500 filters were remembered, each of thousands of values", () => {
+  const filters = createCachingFilterParser();
+  const texts = Array.from({ length: 500 }, (_, index) => {
+    const lists = Array.from({ length: 5 }, () => `a=in=(${"1,".repeat(190)}1)`);
+    return [...lists, `n==${index}`].join(";");
+  });
+  const trees = texts.map((text) => filters.parse(text));
+  let values = 0;
+  // From the last one, because each that is not known takes the place of others.
+  for (let index = texts.length - 1; index >= 0; index--) {
+    if (filters.parse(texts[index] ?? "") === trees[index]) values += 956;
+  }
+  assert(values < 50_000, `${values} values`);
+});
+
 Deno.test("a shared tree cannot be changed", () => {
   const syntax = createCachingFilterParser().parse("a==1;(b=in=(2,3),c==4)");
   for (const part of parts(syntax)) assert(Object.isFrozen(part));

@@ -97,7 +97,10 @@ class Recorder {
   readonly #reader: RowReader;
   readonly #compile: Compile;
   /** Which recorded tables a statement without a plan writes to, by its text. */
-  readonly #known = boundedMap<string, readonly PostgresLogTable[]>(maxKnownTexts);
+  readonly #known = boundedMap<string, readonly PostgresLogTable[]>(maxKnownTexts, {
+    maxBytes: 1024 * 1024,
+    bytesOf: (text) => 2 * text.length,
+  });
 
   constructor(
     driver: Driver,

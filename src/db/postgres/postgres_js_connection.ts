@@ -47,6 +47,9 @@ export interface PostgresJsConnectionOptions {
 /** The most statements that a connection keeps prepared: the library never closes one. */
 const maxPrepared = 500;
 
+/** The most characters of all of them: a client chooses how long the text of a filter is. */
+const maxPreparedLength = 500_000;
+
 /** How much longer than the library's own limit an attempt to connect may take. */
 const graceMs = 1_000;
 
@@ -62,6 +65,7 @@ export class PostgresJsConnection implements PostgresConnection {
   readonly #client: postgres.Sql;
   readonly #pooled: boolean;
   readonly #prepared = new Set<string>();
+  #preparedLength = 0;
   #announces: boolean;
   /** Rejects the statements that were sent and not answered. */
   readonly #sent = new Set<(error: Error) => void>();
@@ -199,7 +203,9 @@ export class PostgresJsConnection implements PostgresConnection {
 
   #prepares(text: string): boolean {
     if (this.#prepared.has(text)) return true;
-    if (this.#prepared.size >= maxPrepared) return false;
+    const length = this.#preparedLength + text.length;
+    if (this.#prepared.size >= maxPrepared || length > maxPreparedLength) return false;
+    this.#preparedLength = length;
     this.#prepared.add(text);
     return true;
   }

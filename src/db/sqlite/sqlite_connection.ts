@@ -26,9 +26,18 @@ export type StatementKind =
 /** The most statements that a connection keeps prepared. */
 export const maxPrepared = 500;
 
+/** The most bytes of all of them: a client chooses how long the text of a filter is. */
+const maxPreparedBytes = 32 * 1024 * 1024;
+
+/** Of a text with its prepared statement. */
+const bytesPerCharacter = 32;
+
 /** Adds a cache of prepared statements, exact integers and one form of cells to a library's handle. */
 export function sqliteConnection(handle: SqliteHandle): SqliteConnection {
-  const cache = boundedMap<string, Prepared>(maxPrepared);
+  const cache = boundedMap<string, Prepared>(maxPrepared, {
+    maxBytes: maxPreparedBytes,
+    bytesOf: (text) => bytesPerCharacter * text.length,
+  });
 
   function prepared(text: string): Prepared {
     const known = cache.get(text);

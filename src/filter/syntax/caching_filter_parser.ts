@@ -13,7 +13,10 @@ export interface CachingFilterParser {
  * shared, therefore frozen. Errors are not cached: they are rare, and cheap to find again.
  */
 export function createCachingFilterParser(capacity = 500): CachingFilterParser {
-  const remembered = boundedMap<string, FilterSyntax>(capacity);
+  const remembered = boundedMap<string, FilterSyntax>(capacity, {
+    maxBytes: 4 * 1024 * 1024,
+    bytesOf: (text) => bytesPerCharacter * text.length,
+  });
   return {
     parse(text) {
       const known = remembered.get(text);
@@ -24,6 +27,9 @@ export function createCachingFilterParser(capacity = 500): CachingFilterParser {
     },
   };
 }
+
+/** Of a text with its tree: a list of single digits has one of its values for two characters. */
+const bytesPerCharacter = 50;
 
 function deepFreeze(syntax: FilterSyntax): FilterSyntax {
   if (syntax.kind === "compare") {

@@ -2,15 +2,21 @@ import type { FetchedRows } from "../../db/rows.ts";
 import { type RowPages, rowPages } from "../../db/row_pages.ts";
 import { type PageLimits, parseLimit } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
-import type { ReadPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import { createYieldTurn } from "../../runtime/event_loop.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { cacheControl, variesByAccept } from "../http/json_reply.ts";
+import { continueRead } from "../read/continue_read.ts";
 import { exportPages, firstPageRows } from "../read/export_pages.ts";
 import type { Operation } from "../operation.ts";
 import type { RowFormat } from "../read/row_format.ts";
-import { type ListQuery, parseListQuery, planList, reachedByList } from "../read/list_query.ts";
+import {
+  type ListQuery,
+  type ListRead,
+  parseListQuery,
+  planList,
+  reachedByList,
+} from "../read/list_query.ts";
 
 interface ExportIntent {
   readonly selection: ListQuery;
@@ -27,7 +33,7 @@ interface ExportOutcome {
 /** `GET /` with an `Accept` that prefers `format`: exports all rows of a list as a stream. */
 export function exportRows(
   format: RowFormat,
-): Operation<ExportIntent, ReadPlan, ExportOutcome> {
+): Operation<ExportIntent, ListRead, ExportOutcome> {
   return {
     name: "export",
     access: "read",
@@ -51,8 +57,10 @@ export function exportRows(
       return planList(selection, { grant, related }, resource, firstPageRows);
     },
 
-    async execute(plan, { resource }) {
-      const walk = rowPages(resource.driver, plan, resource.reader);
+    async execute({ read, from }, { resource }) {
+      const { driver, reader } = resource;
+      const plan = from === null ? read : await continueRead(read, from, driver, reader);
+      const walk = rowPages(driver, plan, reader);
       // Before the status is sent: a query that fails at once is no broken 200.
       const first = await walk.next(firstPageRows);
       return { columns: plan.columns, first, walk };

@@ -1,11 +1,11 @@
 import { fetchRows } from "../../db/rows.ts";
 import { sealCursor } from "../../plan/cursor.ts";
 import { parseLimit } from "../http/query_parameters.ts";
-import type { ReadPlan } from "../../plan/plan.ts";
 import { keysetPosition } from "../../plan/order.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import { jsonReply, variesByAccept } from "../http/json_reply.ts";
+import { continueRead } from "../read/continue_read.ts";
 import { limitedReads } from "../read/limited_reads.ts";
 import { loadIncluded } from "../read/load_included.ts";
 import type { Operation, RelatedGrants } from "../operation.ts";
@@ -13,6 +13,7 @@ import { type Included, noneIncluded, presentRows, type View } from "../output.t
 import type { Resource } from "../define/resource.ts";
 import {
   type ListQuery,
+  type ListRead,
   parseListQuery,
   parseTotalCount,
   planList,
@@ -32,8 +33,7 @@ interface ListIntent {
   readonly total: TotalCountMode;
 }
 
-interface ListPlan {
-  readonly read: ReadPlan;
+interface ListPlan extends ListRead {
   readonly total: TotalCountPlan | null;
   readonly include: View["include"];
   readonly related: RelatedGrants["related"];
@@ -67,18 +67,20 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
 
   plan({ selection, limit, total }, grant, resource, { related }) {
     // One more than requested shows whether there is another page.
-    const read = planList(selection, { grant, related }, resource, limit + 1);
+    const { read, from } = planList(selection, { grant, related }, resource, limit + 1);
     return {
       read,
+      from,
       total: total === "none" ? null : planTotalCount(read.where, total, grant, resource),
       include: selection.view.include,
       related,
     };
   },
 
-  async execute({ read, total, include, related }, call) {
+  async execute({ read: planned, from, total, include, related }, call) {
     const { reader } = call.resource;
     const reads = limitedReads(call);
+    const read = from === null ? planned : await continueRead(planned, from, reads, reader);
     const { rows, stored } = await fetchRows(reads, read, reader);
     const counted = total === null
       ? null
@@ -106,5 +108,5 @@ function nextCursor(outcome: ListOutcome, intent: ListIntent, resource: Resource
   const { order } = intent.selection;
   const last = outcome.stored[intent.limit - 1] ?? [];
   const position = keysetPosition(last, outcome.columns, order);
-  return sealCursor(position, resource.url, order, resource.sealer);
+  return sealCursor(position, { resource: resource.url, order, sealer: resource.sealer });
 }

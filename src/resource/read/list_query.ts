@@ -1,10 +1,10 @@
 import type { Grant } from "../../auth/authorize.ts";
 import { allRows, and, type Filter } from "../../filter/filter.ts";
-import { openCursor } from "../../plan/cursor.ts";
+import { type CursorPosition, openCursor } from "../../plan/cursor.ts";
 import { parseOrder } from "../../plan/order.ts";
 import type { OrderKey, ReadPlan } from "../../plan/plan.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import type { SqlValue } from "../../sql/fragment.ts";
+import type { ContinuedRow } from "./continue_read.ts";
 import { reachedByIncludes, resolveInclude } from "./resolve_include.ts";
 import type { RelatedGrants } from "../operation.ts";
 import { columnsOf, type View, viewOf } from "../output.ts";
@@ -21,7 +21,7 @@ export interface ListQuery {
   readonly softDeleteFilter: Filter;
   readonly view: View;
   readonly order: readonly OrderKey[];
-  readonly after: readonly SqlValue[] | null;
+  readonly after: CursorPosition | null;
 }
 
 /**
@@ -47,7 +47,9 @@ export function parseListQuery(query: Query, resource: Resource): ListQuery {
     softDeleteFilter: softDeleteFilter(query, resource),
     view: viewOf(resource, query.get("select"), resolveInclude(query.get("include"), resource)),
     order,
-    after: cursor === "" ? null : openCursor(cursor, resource.url, order, resource.sealer),
+    after: cursor === ""
+      ? null
+      : openCursor(cursor, { resource: resource.url, order, sealer: resource.sealer }),
   };
 }
 
@@ -74,23 +76,31 @@ export interface ListRights extends Pick<RelatedGrants, "related"> {
   readonly grant: Grant;
 }
 
+/** The plan of a list's query. */
+export interface ListRead {
+  readonly read: ReadPlan;
+  /** The row after which the list continues, which is read first; null where it is known already. */
+  readonly from: ContinuedRow | null;
+}
+
 /** Plans the query of a list within its grants, for `limit` rows. */
 export function planList(
   listQuery: ListQuery,
   { grant, related }: ListRights,
   { table }: Resource,
   limit: number,
-): ReadPlan {
+): ListRead {
   const { filter, softDeleteFilter, order, after } = listQuery;
-  return {
+  const read: ReadPlan = {
     kind: "read",
     table,
     columns: columnsFor(listQuery, table),
     where: and(grant.rows, filter.restrictTo(related), softDeleteFilter),
     order,
-    after,
+    after: after?.kind === "values" ? after.values : null,
     limit,
   };
+  return { read, from: after?.kind === "row" ? { position: after, visible: grant.rows } : null };
 }
 
 /** The shown columns, and those of the order, which cursors are made of. */

@@ -1,0 +1,40 @@
+import type { Connection } from "../../db/driver.ts";
+import { fetchRows, type RowReader } from "../../db/rows.ts";
+import { and, type Filter } from "../../filter/filter.ts";
+import { requirePosition, type RowPosition } from "../../plan/cursor.ts";
+import { keyFilter, keyOf } from "../../plan/key.ts";
+import type { ReadPlan } from "../../plan/plan.ts";
+
+/** The row after which a read continues, and the rows that its reader may see. */
+export interface ContinuedRow {
+  readonly position: RowPosition;
+  readonly visible: Filter;
+}
+
+/**
+ * The plan of a read that continues after a row, whose position is read again. To a reader who may
+ * not see the row it is gone: a cursor shows nothing. Throws a 400 where it is gone or was changed.
+ */
+export async function continueRead(
+  read: ReadPlan,
+  { position, visible }: ContinuedRow,
+  connection: Connection,
+  reader: RowReader,
+): Promise<ReadPlan> {
+  const { table, order } = read;
+  const columns = order.map(({ column }) => column);
+  const keyColumns = columns.filter(({ primaryKey }) => primaryKey);
+  const [key = {}] = reader.toRows([position.key], keyColumns);
+  const where = and(visible, keyFilter(keyOf(key, table), table));
+  const plan = {
+    kind: "read",
+    table,
+    columns,
+    where,
+    order: [],
+    after: null,
+    limit: null,
+  } as const;
+  const { stored: [current] } = await fetchRows(connection, plan, reader);
+  return { ...read, after: requirePosition(current, position) };
+}
