@@ -2,7 +2,7 @@ import type { Hono } from "@hono/hono";
 import { createUserParser } from "./auth/user.ts";
 import type { AppConfig } from "./config.ts";
 import { resolveConfig, type ResolvedConfig } from "./resolve_config.ts";
-import { checkTables } from "./db/check_tables.ts";
+import { checkTables, type TableOfDriver } from "./db/check_tables.ts";
 import type { Driver } from "./db/driver.ts";
 import { leadingColumns } from "./db/leading_columns.ts";
 import { createCachingFilterParser } from "./filter/syntax/caching_filter_parser.ts";
@@ -31,6 +31,7 @@ import type { Runtime } from "./runtime/runtime.ts";
 import { claimWorker, type WorkerClaim } from "./runtime/worker_claim.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
+import type { RelationStep } from "./schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "./schema/table_info.ts";
 import { requireFreePath } from "./service/auth_routes.ts";
 import { createAuthentication } from "./service/authentication.ts";
@@ -161,7 +162,7 @@ async function assemble(config: AppConfig, context: AppContext): Promise<App> {
   const table = createRouteTable(resources);
   if (routes !== undefined) requireFreePath(authPath, table);
   await checkTables(resources, runtime.observe);
-  for (const column of await leadingColumns(resources)) indexed.add(column);
+  for (const column of await leadingColumns(resources.flatMap(tablesInReach))) indexed.add(column);
   await hubs.open(resources);
   const databases = driversOf(config);
   const idempotency = idempotentAnswers(context);
@@ -215,6 +216,14 @@ async function assemble(config: AppConfig, context: AppContext): Promise<App> {
 
 /** Well within the time that a listener waits for requests in flight. */
 const drainWindowMs = 5_000;
+
+/** The served table, and those that a walk along its relations reads: link tables as well. */
+function tablesInReach({ table, driver, relations }: Resource): readonly TableOfDriver[] {
+  const steps = [...relations.values()].flatMap((relation): readonly RelationStep[] =>
+    relation.steps
+  );
+  return [{ table, driver }, ...steps.map((step) => ({ table: step.table, driver }))];
+}
 
 function driversOf({ db, resources }: AppConfig): ReadonlySet<Driver> {
   return new Set([db.driver, ...resources.map(({ options }) => (options.db ?? db).driver)]);

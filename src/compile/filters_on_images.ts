@@ -10,7 +10,7 @@ import {
   tableName,
   toStatement,
 } from "../sql/fragment.ts";
-import { compileFilter } from "./where.ts";
+import { compileFilterOnRows } from "./where.ts";
 
 /**
  * The input of a statement that evaluates filters on row images, which are values and need not be
@@ -31,7 +31,9 @@ export interface FiltersOnImages {
 export function compileFiltersOnImages(evaluation: FiltersOnImages, dialect: Dialect): Statement {
   const { table, columns, rows, filters } = evaluation;
   const ordinal = unusedPrefix(table);
-  const truths = filters.map((filter) => sql`(${compileFilter(filter, dialect)}) IS TRUE`);
+  const truths = filters.map((filter) =>
+    sql`(${compileFilterOnRows(filter, rows.length, dialect)}) IS TRUE`
+  );
   const images = dialect.images.from({
     table,
     from: tableName(table),

@@ -3,7 +3,7 @@ import { type Key, keysFilter } from "../plan/key.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { join, sql, type Statement, tableName, toStatement } from "../sql/fragment.ts";
-import { compileFilter } from "./where.ts";
+import { compileFilter, compileFilterOnRows } from "./where.ts";
 
 /**
  * The input of a statement that evaluates filters on the rows with these keys, as they are in their
@@ -27,7 +27,7 @@ export function compileFiltersOnRows(
 ): Statement {
   const selected = join([
     ...columns.map((column) => dialect.selected(column)),
-    ...filters.map((filter) => sql`(${compileFilter(filter, dialect)}) IS TRUE`),
+    ...filters.map((filter) => sql`(${compileFilterOnRows(filter, keys.length, dialect)}) IS TRUE`),
   ], ", ");
   const where = compileFilter(keysFilter(keys, table), dialect);
   return toStatement(

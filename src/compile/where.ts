@@ -8,11 +8,26 @@ import { type Fragment, identifier, join, rawSql, sql, tableName } from "../sql/
  * parentheses.
  */
 export function compileFilter(filter: Filter, dialect: Dialect): Fragment {
-  return compileAt(filter, dialect, 0);
+  return compileAt(filter, { dialect, isForFewRows: false }, 0);
+}
+
+/**
+ * Compiles a filter like {@link compileFilter}, for a statement that evaluates it on `count` rows:
+ * few of them do not pay for reading a whole related table once.
+ */
+export function compileFilterOnRows(filter: Filter, count: number, dialect: Dialect): Fragment {
+  return compileAt(filter, { dialect, isForFewRows: count <= fewRows }, 0);
+}
+
+const fewRows = 20;
+
+interface Context {
+  readonly dialect: Dialect;
+  readonly isForFewRows: boolean;
 }
 
 /** `depth` is the number of relations so far: inside them the row is called `_r1`, `_r2`, … */
-function compileAt(filter: Filter, dialect: Dialect, depth: number): Fragment {
+function compileAt(filter: Filter, context: Context, depth: number): Fragment {
   switch (filter.kind) {
     case "all":
       return rawSql("1=1");
@@ -20,38 +35,48 @@ function compileAt(filter: Filter, dialect: Dialect, depth: number): Fragment {
       return rawSql("1=0");
     case "and":
     case "or": {
-      const terms = filter.terms.map((term) => compileAt(term, dialect, depth));
+      const terms = filter.terms.map((term) => compileAt(term, context, depth));
       return sql`(${join(terms, filter.kind === "and" ? " AND " : " OR ")})`;
     }
     case "related":
-      return compileRelated(filter, dialect, depth);
+      return compileRelated(filter, context, depth);
     case "compare":
-      return filter.operator.toSql(filter.column, filter.values, dialect);
+      return filter.operator.toSql(filter.column, filter.values, context.dialect);
     default:
       return unreachable(filter);
   }
 }
 
 /**
- * Nested EXISTS, one for each step. Names without a table mean the innermost row, which is why the
+ * A subquery for each step. Names without a table mean the innermost row, which is why the
  * comparisons of the filter need no prefix, whatever the names of the columns are.
+ *
+ * EXISTS finds the rows of a step by the row before. Where that would find the same rows again and
+ * again, as in `author.posts.title` for each post of one author, the keys of those that pass are a
+ * list that does not depend on the row, which the database makes once.
  */
 function compileRelated(
-  { relation, filter, links }: Related,
-  dialect: Dialect,
+  { relation, filter, links, once }: Related,
+  context: Context,
   depth: number,
 ): Fragment {
+  const { dialect, isForFewRows } = context;
+  const isOnce = once === true && !isForFewRows && !dialect.plansSemiJoins;
   const rowName = (level: number) =>
     level === 0 ? identifier(relation.owner.name) : rawSql(`"_r${level}"`);
   const last = relation.steps.length - 1;
-  const innermost = compileAt(filter, dialect, depth + relation.steps.length);
+  const within = relation.toMany ? { dialect, isForFewRows: false } : context;
+  const innermost = compileAt(filter, within, depth + relation.steps.length);
   return relation.steps.reduceRight((inner, { table, own, other }, step) => {
     const [before, here] = [rowName(depth + step), rowName(depth + step + 1)];
-    const on = sql`${dialect.operand(other, here)} = ${dialect.operand(own, before)}`;
+    const [key, found] = [dialect.operand(own, before), dialect.operand(other, here)];
     const isLink = step < last && links.kind !== "all";
-    const link = isLink ? sql` AND ${compileAt(links, dialect, depth + step + 1)}` : rawSql("");
-    return sql`EXISTS (SELECT 1 FROM ${
-      tableName(table)
-    } AS ${here} WHERE ${on}${link} AND ${inner})`;
+    const condition = isLink
+      ? sql`${compileAt(links, within, depth + step + 1)} AND ${inner}`
+      : inner;
+    const rows = sql`${tableName(table)} AS ${here} WHERE`;
+    return isOnce && step === 0
+      ? sql`${key} IN (SELECT ${found} FROM ${rows} ${condition})`
+      : sql`EXISTS (SELECT 1 FROM ${rows} ${found} = ${key} AND ${condition})`;
   }, innermost);
 }

@@ -51,6 +51,11 @@ export interface Related {
   readonly filter: Filter;
   /** Over the link table of `manyToMany`; `all` for other relations. */
   readonly links: Filter;
+  /**
+   * Whether the related rows that pass are to be found once for all rows, and not for each row: one
+   * related row may belong to many of them.
+   */
+  readonly once?: boolean;
 }
 
 /** The node of a filter that every row passes. */

@@ -76,6 +76,11 @@ export interface Dialect {
    */
   firstOfEach(rows: RowsOfKeys): Fragment;
   /**
+   * Whether the planner itself evaluates an EXISTS once for all rows, where that costs less than
+   * once for each of them.
+   */
+  readonly plansSemiJoins: boolean;
+  /**
    * SQL that gives the first columns of the indexes that serve {@link operand}: schema (null for the
    * default one), table, column. Primary keys may be missing.
    */

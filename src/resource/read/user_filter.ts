@@ -11,6 +11,7 @@ import { unreachable } from "../../problem/unreachable.ts";
 import type { Relation } from "../../schema/relation.ts";
 import { noResources, reachedByRelation, readableLinks } from "./related_grants.ts";
 import type { Resource } from "../define/resource.ts";
+import { walkShape } from "./walk_shape.ts";
 
 /**
  * Parses a user's filter text to a filter under the field policy; null for an empty one. Throws a
@@ -45,7 +46,8 @@ export function parseRelationFilter(text: string | undefined, resource: Resource
   if (reached.size > 0) requireFewWalks(syntax, resource);
   return {
     reached,
-    restrictTo: (related) => reached.size === 0 ? filter : restricted(filter, resource, related),
+    restrictTo: (related) =>
+      reached.size === 0 ? filter : restricted(filter, { resource, related, looksOnce: true }),
   };
 }
 
@@ -91,28 +93,36 @@ function comparisonsIn(syntax: FilterSyntax): readonly ComparisonSyntax[] {
   return syntax.kind === "compare" ? [syntax] : syntax.terms.flatMap(comparisonsIn);
 }
 
-function restricted(
-  filter: Filter,
-  resource: Resource,
-  related: ReadonlyMap<Resource, Grant>,
-): Filter {
+/** A place in a filter: the rows that it is about there, and what the user may read. */
+interface Place {
+  readonly resource: Resource;
+  readonly related: ReadonlyMap<Resource, Grant>;
+  /** Whether the filter looks at each of the rows once at most. */
+  readonly looksOnce: boolean;
+}
+
+function restricted(filter: Filter, place: Place): Filter {
   switch (filter.kind) {
     case "all":
     case "none":
     case "compare":
       return filter;
     case "and":
-      return and(...filter.terms.map((term) => restricted(term, resource, related)));
+      return and(...filter.terms.map((term) => restricted(term, place)));
     case "or":
-      return or(...filter.terms.map((term) => restricted(term, resource, related)));
+      return or(...filter.terms.map((term) => restricted(term, place)));
     case "related": {
-      const target = targetOf(filter.relation, resource);
+      const { resource, related } = place;
+      const { relation } = filter;
+      const target = targetOf(relation, resource);
       const grant = related.get(target);
       if (grant === undefined) return noRows;
-      const inner = and(restricted(filter.filter, target, related), grant.rows, target.undeleted);
-      const links = readableLinks(filter.relation, resource, related);
+      const walk = walkShape(relation, place.looksOnce, resource.isIndexed);
+      const there = { resource: target, related, looksOnce: walk.looksOnce };
+      const inner = and(restricted(filter.filter, there), grant.rows, target.undeleted);
+      const links = readableLinks(relation, resource, related);
       if (inner.kind === "none" || links.kind === "none") return noRows;
-      return { ...filter, filter: inner, links };
+      return { ...filter, filter: inner, links, once: walk.isOnce };
     }
     default:
       return unreachable(filter);

@@ -50,6 +50,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     boundStored: (value, column) => sql`${value}${castOf(value, column)}`,
     listed,
     firstOfEach,
+    plansSemiJoins: true,
     leadingColumns,
     comparesAsMemory,
     certified: certifiedOperators.postgres,
