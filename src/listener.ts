@@ -1,3 +1,5 @@
+import { holdDescriptors } from "./descriptor_reserve.ts";
+import { type HealthListener, listenForHealth } from "./health_listener.ts";
 import { ResponseAborted } from "./problem/response_aborted.ts";
 import { Problem } from "./problem/problem.ts";
 import type { Runtime } from "./runtime/runtime.ts";
@@ -38,6 +40,7 @@ export interface Server {
 /**
  * Starts a listener that serves `app`, and listens again when it fails: `Deno.serve` ends for good
  * when the process runs out of file descriptors, which any client can cause with idle connections.
+ * Until some are free, `/healthz` is answered on the same port by means of those in reserve.
  * Throws an Error with the reason when the first attempt fails, e.g. because the port is taken.
  */
 export function listen(app: Listenable, options: ListenOptions, runtime: Runtime): Server {
@@ -46,8 +49,11 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
   const { port } = first.addr;
   const url = urlOf(host, port);
   const finished = Promise.withResolvers<void>();
+  const reserve = holdDescriptors();
   /** Null after the listener has failed. */
   let socket: Socket | null = first;
+  /** Null unless the listener has failed. */
+  let standIn: HealthListener | null = null;
   let stopped: Promise<void> | null = null;
 
   async function supervise(): Promise<void> {
@@ -58,9 +64,20 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
       } catch (error) {
         socket = null;
         runtime.observe({ kind: "listener_failed", error, retryInMs });
-        await sleep(retryInMs);
+        await untilDescriptorsAreFree();
       }
     }
+  }
+
+  /** Requests on open connections are answered meanwhile, which may need descriptors, too. */
+  async function untilDescriptorsAreFree(): Promise<void> {
+    reserve.release();
+    do {
+      standIn ??= listenInPlace(app, { hostname: host, port }, runtime);
+      await sleep(retryInMs);
+    } while (stopped === null && !reserve.take());
+    standIn?.close();
+    standIn = null;
   }
 
   function listenAgain(): Socket {
@@ -72,6 +89,9 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
   async function stopAll(): Promise<void> {
     runtime.observe({ kind: "draining" });
     app.drain();
+    standIn?.close();
+    standIn = null;
+    reserve.release();
     if (socket !== null) await finishRequests(socket, stopDeadlineMs, runtime);
     await app.close();
   }
@@ -129,6 +149,20 @@ function openSocket(app: Listenable, hostname: string, port: number, runtime: Ru
       return internalError();
     },
   }, (request, info) => app.fetch(request, info));
+}
+
+/** Null where nothing is in reserve, or something else has taken the port. */
+function listenInPlace(
+  app: Listenable,
+  address: { readonly hostname: string; readonly port: number },
+  { clock }: Runtime,
+): HealthListener | null {
+  try {
+    return listenForHealth({ ...address, answer: (...request) => app.fetch(...request), clock });
+  } catch {
+    // The next attempt follows soon; the failure of the listener itself has been observed.
+    return null;
+  }
 }
 
 function internalError(): Response {

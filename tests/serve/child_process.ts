@@ -2,8 +2,8 @@
 
 export interface ChildOptions {
   readonly cwd?: string;
-  /** The most file descriptors that the child may have. */
-  readonly descriptors?: number;
+  /** The most file descriptors that the child may have, also as `-S 64`: the soft limit alone. */
+  readonly descriptors?: number | `-S ${number}`;
   /** Instead of all, `-A`. */
   readonly permissions?: readonly string[];
   /** Environment variables beside those of the test. */

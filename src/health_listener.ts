@@ -1,0 +1,121 @@
+import { Problem, problemReply } from "./problem/problem.ts";
+import { sleep } from "./runtime/event_loop.ts";
+import type { Clock } from "./runtime/runtime.ts";
+
+/** A listener that takes the place of another one. */
+export interface HealthListener {
+  /** Closes it and its connections. */
+  close(): void;
+}
+
+/** Where it listens, and for what. */
+export interface HealthListenerOptions {
+  readonly hostname: string;
+  readonly port: number;
+  /** Answers `/healthz`. */
+  readonly answer: (
+    request: Request,
+    info: Deno.ServeHandlerInfo,
+  ) => Response | Promise<Response>;
+  readonly clock: Clock;
+}
+
+/**
+ * Listens where the process has run out of file descriptors: answers `/healthz`, and everything else
+ * by 503. It holds a few connections only, each for a short time, so that no client can keep others
+ * from it. Throws where it cannot listen.
+ */
+export function listenForHealth(options: HealthListenerOptions): HealthListener {
+  const { hostname, port, clock } = options;
+  const listener = Deno.listen({ hostname, port });
+  const open = new Set<Deno.TcpConn>();
+  let isClosed = false;
+
+  function close(connection: Deno.TcpConn): void {
+    if (open.delete(connection)) connection.close();
+  }
+
+  async function answer(connection: Deno.TcpConn): Promise<void> {
+    open.add(connection);
+    const [oldest] = open;
+    if (open.size > maxConnections && oldest !== undefined) close(oldest);
+    const cancel = clock.after(maxMs, () => close(connection));
+    // What fails is the connection: its client has left, or its time is over.
+    await respond(connection).catch(() => null);
+    cancel();
+    close(connection);
+  }
+
+  async function respond(connection: Deno.TcpConn): Promise<void> {
+    const path = await readPath(connection);
+    if (path === null) return;
+    const response = path === "/healthz" ? await answerHealth(connection) : refusal();
+    await writeResponse(connection, response);
+  }
+
+  async function answerHealth({ remoteAddr }: Deno.TcpConn): Promise<Response> {
+    const host = hostname.includes(":") ? `[${hostname}]` : hostname;
+    const request = new Request(`http://${host}:${port}/healthz`);
+    return await options.answer(request, { remoteAddr, completed: Promise.resolve() });
+  }
+
+  async function acceptAll(): Promise<void> {
+    while (!isClosed) {
+      // It fails while even the reserve is used up, and once the listener is closed.
+      const connection = await listener.accept().catch(() => null);
+      if (connection === null) await sleep(acceptAgainInMs);
+      else void answer(connection);
+    }
+  }
+
+  void acceptAll();
+  return {
+    close() {
+      isClosed = true;
+      listener.close();
+      for (const connection of open) close(connection);
+    },
+  };
+}
+
+const acceptAgainInMs = 20;
+const maxConnections = 8;
+const maxMs = 1_000;
+const maxHeadBytes = 8_192;
+
+/** The path of a GET; the empty text for any other request; null where there is none. */
+async function readPath(connection: Deno.TcpConn): Promise<string | null> {
+  const buffer = new Uint8Array(maxHeadBytes);
+  let length = 0;
+  while (length < buffer.length) {
+    const read = await connection.read(buffer.subarray(length));
+    if (read === null) return null;
+    length += read;
+    const head = new TextDecoder().decode(buffer.subarray(0, length));
+    if (head.includes("\r\n\r\n")) return /^GET (\S+) HTTP\/1\.[01]\r\n/.exec(head)?.[1] ?? "";
+  }
+  return "";
+}
+
+function refusal(): Response {
+  const problem = new Problem("overloaded", "Cannot answer: too many connections are open", {
+    headers: { "retry-after": "1" },
+  });
+  const { status, headers, body } = problemReply(problem);
+  return new Response(body, { status, headers });
+}
+
+async function writeResponse(connection: Deno.TcpConn, response: Response): Promise<void> {
+  const body = new Uint8Array(await response.arrayBuffer());
+  const headers = new Headers(response.headers);
+  headers.set("content-length", String(body.length));
+  headers.set("connection", "close");
+  const lines = [...headers].map(([name, value]) => `${name}: ${value}`);
+  const head = new TextEncoder().encode(
+    `HTTP/1.1 ${response.status} \r\n${lines.join("\r\n")}\r\n\r\n`,
+  );
+  const message = new Uint8Array([...head, ...body]);
+  for (let sent = 0; sent < message.length;) {
+    sent += await connection.write(message.subarray(sent));
+  }
+}

@@ -1,0 +1,66 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { sleep } from "../../src/runtime/event_loop.ts";
+import { startChild } from "./child_process.ts";
+
+const processFile = new URL("./listener_process.ts", import.meta.url).pathname;
+
+/** As many connections as the server's kernel takes, each with the beginning of a request. */
+async function sendHalves(port: number, count: number): Promise<Deno.TcpConn[]> {
+  const tries = Array.from({ length: count }, async () => {
+    const connection = await Deno.connect({ hostname: "127.0.0.1", port });
+    await connection.write(new TextEncoder().encode("GET / HTTP/1.1\r\nhost: x\r\nx-half"));
+    return connection;
+  });
+  const results = await Promise.allSettled(tries);
+  return results.flatMap((result) => result.status === "fulfilled" ? [result.value] : []);
+}
+
+/** The status and the body of a GET on a connection of its own; null where it fails. */
+async function get(url: string): Promise<[status: number, body: string] | null> {
+  try {
+    const signal = AbortSignal.timeout(2_000);
+    const response = await fetch(url, { signal, headers: { connection: "close" } });
+    return [response.status, await response.text()];
+  } catch {
+    return null;
+  }
+}
+
+/** What the service answers once it answers that status. */
+async function answerOf(url: string, status: number): Promise<string> {
+  for (let attempt = 0; attempt < 50; attempt++) {
+    const answer = await get(url);
+    if (answer?.[0] === status) return answer[1];
+    await sleep(100);
+  }
+  throw new Error(`${url} did not answer ${status}`);
+}
+
+Deno.test("half-sent headers on every descriptor do not take /healthz or open connections away", async () => {
+  await using child = startChild([processFile], { descriptors: 128 });
+  const [, url = ""] = await child.printed(/^url (.*)$/m);
+  const port = Number(new URL(url).port);
+  using client = Deno.createHttpClient({ poolMaxIdlePerHost: 1, poolIdleTimeout: false });
+  const keptOpen = async () => await (await fetch(`${url}/row`, { client })).text();
+  assertEquals(await keptOpen(), String(child.pid));
+
+  const halves = await sendHalves(port, 200);
+  assertEquals(await answerOf(`${url}/healthz`, 200), String(child.pid));
+  assertMatch(await answerOf(`${url}/row`, 503), /"code":"OVERLOADED"/);
+  assertEquals(await answerOf(`${url}/healthz`, 200), String(child.pid));
+  assertEquals(await keptOpen(), String(child.pid));
+  const more = await sendHalves(port, 50);
+  assertEquals(await answerOf(`${url}/healthz`, 200), String(child.pid));
+
+  for (const connection of [...halves, ...more]) connection.close();
+  assertEquals(await answerOf(`${url}/row`, 200), String(child.pid));
+});
+
+Deno.test("a soft limit of few descriptors does not limit the connections", async () => {
+  await using child = startChild([processFile], { descriptors: "-S 64" });
+  const [, url = ""] = await child.printed(/^url (.*)$/m);
+  const halves = await sendHalves(Number(new URL(url).port), 200);
+  assertEquals((await get(`${url}/row`))?.[0], 200);
+  assertEquals(child.stderr(), "");
+  for (const connection of halves) connection.close();
+});
