@@ -1,11 +1,17 @@
+import type { Problem } from "../problem/problem.ts";
 import { unreachable } from "../problem/unreachable.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import { kindOf } from "../schema/kind_of.ts";
 import { allRows, and, comparison, type Filter, noRows, or } from "./filter.ts";
 import { nullTest } from "./operators/null_operators.ts";
-import { excerptOf, filterError, plusHint } from "./syntax/filter_error.ts";
-import { patternFault } from "./operators/like_pattern.ts";
-import type { ComparisonSyntax, FilterSyntax, Literal } from "./syntax/filter_syntax.ts";
+import { excerptOf, filterError, filterTooLarge, plusHint } from "./syntax/filter_error.ts";
+import { countedCharacters, patternFault } from "./operators/like_pattern.ts";
+import {
+  type ComparisonSyntax,
+  filterLimits,
+  type FilterSyntax,
+  type Literal,
+} from "./syntax/filter_syntax.ts";
 import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { Operator } from "./operators/operator.ts";
@@ -33,7 +39,22 @@ export interface FilterableRelation {
  * resolved.
  */
 export function resolveFilter(syntax: FilterSyntax, context: FilterContext): Filter {
-  return resolveFilterWith(syntax, context, resolveComparison);
+  let patterns = 0;
+  return resolveFilterWith(syntax, context, (comparison, column, operator) => {
+    const filter = resolveComparison(comparison, column, operator);
+    if (operator.takes === "pattern") {
+      for (const { text, at } of comparison.values) {
+        patterns += countedCharacters(text);
+        if (patterns > filterLimits.patterns) throw tooManyPatterns(at);
+      }
+    }
+    return filter;
+  });
+}
+
+function tooManyPatterns(position: number): Problem {
+  const limit = `${filterLimits.patterns} characters of patterns with wildcards`;
+  return filterTooLarge(position, `${limit} other than % at their ends`);
 }
 
 /** A function that resolves one comparison of a filter, whose column and operator are known. */

@@ -122,6 +122,15 @@ for (const engine of engines.filter(({ name }) => /sqlite/.test(name))) {
   });
 }
 
+Deno.test("SQLite tries no long pattern at each position of a text", () => {
+  const textOf = (pattern: string) =>
+    toStatement(sqliteText.like(rawSql("v"), pattern), () => "?").text;
+  assertEquals(textOf("%a_b%"), "v GLOB ?");
+  for (const pattern of [`%${"a".repeat(96)}_b%`, `%a${"_".repeat(40)}%b%`]) {
+    assertEquals(textOf(pattern), "service_like(CAST(v AS TEXT), ?)");
+  }
+});
+
 Deno.test("values are never in the text of a statement", () => {
   const hostile = "'; DROP TABLE notes; --";
   for (const dialect of [sqliteText, postgresText]) {

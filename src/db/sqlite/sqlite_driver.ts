@@ -5,8 +5,9 @@ import type { Dialect } from "../../sql/dialect.ts";
 import { fold } from "../../sql/fold.ts";
 import { sql, type Statement } from "../../sql/fragment.ts";
 import { sqliteDialect } from "../../sql/sqlite/dialect.ts";
+import { matchesWildcards } from "../../sql/wildcard_pattern.ts";
 import { metricFunctions, restAggregate } from "../../sql/sqlite/metrics.ts";
-import { foldFunctionName, sqliteText } from "../../sql/sqlite/text_operators.ts";
+import { foldFunctionName, likeFunctionName, sqliteText } from "../../sql/sqlite/text_operators.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, Driver, QueryResult, ReadLimits } from "../driver.ts";
 import { GroupCommit } from "./group_commit.ts";
@@ -94,6 +95,11 @@ function open(library: SqliteLibrary, path: string, readOnly: boolean): SqliteCo
   handle.defineFunction(
     foldFunctionName,
     (value) => typeof value === "string" ? fold(value) : value,
+  );
+  handle.defineFunction(
+    likeFunctionName,
+    (value, pattern) =>
+      typeof value === "string" ? Number(matchesWildcards(value, String(pattern))) : null,
   );
   for (const [name, work] of metricFunctions) handle.defineFunction(name, work);
   handle.defineAggregate(restAggregate.name, restAggregate);

@@ -16,6 +16,8 @@ export const filterLimits = {
   listValues: 200,
   /** UTF-16 units of a pattern with more wildcards than a `%` at either end. */
   pattern: 100,
+  /** UTF-16 units of all such patterns: each is tried at every position of every text. */
+  patterns: 500,
   /** The values of all comparisons together. */
   values: 1000,
 } as const;
