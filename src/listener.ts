@@ -69,7 +69,7 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
     }
   }
 
-  /** Requests on open connections are answered meanwhile, which may need descriptors, too. */
+  /** Open connections remain, and what is requested on them may need descriptors, too. */
   async function untilDescriptorsAreFree(): Promise<void> {
     reserve.release();
     do {

@@ -82,7 +82,7 @@ async function watchWork(port: number, until: number): Promise<Waits> {
 
 /**
  * Calls `ask` at every `intervalMs`. Where a call took longer, those that should have begun
- * during that time count with the rest of its time: else a wait of seconds would be one of many samples.
+ * in between count with the rest of its time: else a wait of seconds would be one of many samples.
  */
 async function repeat(
   until: number,

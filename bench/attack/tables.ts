@@ -113,12 +113,18 @@ export async function fill(db: Database, content: Content, scannedRows: number):
     isPostgres
       ? `repeat('${word}', ${count})`
       : `replace(hex(zeroblob(${count})), '00', '${word}')`;
-  const insert = (into: string, count: number, values: string) =>
-    run(
-      `INSERT INTO ${into} WITH RECURSIVE numbers(i) AS
-        (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${count})
-      SELECT ${values} FROM numbers`,
-    );
+  // In parts, because no statement may take longer than a quarter of a minute.
+  const insert = async (into: string, count: number, values: string) => {
+    for (let first = 1; first <= count; first += rowsOfInsert) {
+      await run(
+        `INSERT INTO ${into} WITH RECURSIVE numbers(i) AS (SELECT ${first}
+          UNION ALL SELECT i + 1 FROM numbers WHERE i < ${
+          Math.min(count, first + rowsOfInsert - 1)
+        })
+        SELECT ${values} FROM numbers`,
+      );
+    }
+  };
   if (content === "scans") {
     await db.createTables([notes, readings]);
     await insert("notes (id, title)", 1_000, "i, 'note ' || i");
@@ -140,3 +146,5 @@ export async function fill(db: Database, content: Content, scannedRows: number):
   await run("CREATE INDEX posts_by_author ON posts (author_id)");
   await run("CREATE INDEX essays_by_author ON essays (author_id)");
 }
+
+const rowsOfInsert = 250_000;

@@ -38,6 +38,8 @@ Deno.test("importing mod.ts does not load the SQLite of the host", () => {
 const mayNameDeno: Readonly<Record<string, string>> = {
   "src/check_config.ts": "in a message",
   "src/db/file_permission.ts": "in a message",
+  "src/descriptor_reserve.ts": "only serve() calls it",
+  "src/health_listener.ts": "only serve() calls it",
   "src/kv/deno_kv.ts": "looks for it among the globals",
   "src/kv/open_key_value_store.ts": "in a message",
   "src/listener.ts": "only serve() calls it",

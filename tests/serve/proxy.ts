@@ -1,4 +1,4 @@
-/** A service behind a proxy as its example configures it, for tests. */
+/** A service with a proxy in front, as its example configures it, for tests. */
 import { all } from "../../src/filter/builders.ts";
 import { createApp } from "../../src/app.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
@@ -12,13 +12,13 @@ import { freePort } from "../support/postgres_programs.ts";
 import type { ProxyName } from "../support/proxies.ts";
 import { scratchFolder } from "../support/scratch.ts";
 
-const examples = new URL("../../examples/proxy/", import.meta.url).pathname;
+const configurations = new URL("../../docs/proxies/", import.meta.url).pathname;
 
-/** How many streams one address may have open in {@link behindProxy}. */
+/** How many streams one address may have open in {@link throughProxy}. */
 export const streamsPerAddress = 2;
 
-/** Serves notes behind a proxy, calls `work` with the proxy's port, and ends both. */
-export async function behindProxy(
+/** Serves notes through a proxy, calls `work` with the proxy's port, and ends both. */
+export async function throughProxy(
   { name, path }: { readonly name: ProxyName; readonly path: string },
   work: (port: number) => Promise<void>,
 ): Promise<void> {
@@ -73,7 +73,7 @@ async function startNginx(
 ): Promise<Deno.ChildProcess> {
   const folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((kind) => `${kind}_temp_path ${folder}/${kind};`);
-  const config = replaceEach(await Deno.readTextFile(`${examples}nginx.conf`), {
+  const config = replaceEach(await Deno.readTextFile(`${configurations}nginx.conf`), {
     "listen 8080;": `listen 127.0.0.1:${port};`,
     "server 127.0.0.1:8000;": `server 127.0.0.1:${servicePort};`,
     "client_header_timeout 10s;": "client_header_timeout 1s;",
@@ -91,7 +91,7 @@ async function startCaddy(
   path: string,
   { folder, port, servicePort }: ProxyStart,
 ): Promise<Deno.ChildProcess> {
-  const config = replaceEach(await Deno.readTextFile(`${examples}Caddyfile`), {
+  const config = replaceEach(await Deno.readTextFile(`${configurations}Caddyfile`), {
     ":8080 {": `:${port} {`,
     "reverse_proxy 127.0.0.1:8000": `reverse_proxy 127.0.0.1:${servicePort}`,
     "read_header 10s": "read_header 1s",

@@ -2,7 +2,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { openEventStream } from "../support/event_stream.ts";
 import { proxyForTests, type ProxyName, type ProxyProgram } from "../support/proxies.ts";
 import { testUnless } from "../support/skip.ts";
-import { behindProxy, streamsPerAddress } from "./proxy.ts";
+import { streamsPerAddress, throughProxy } from "./proxy.ts";
 
 const folder = await Deno.makeTempDir({ prefix: "resource-api-proxies-" });
 addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
@@ -13,7 +13,7 @@ function testProxy(name: ProxyName, program: ProxyProgram): void {
   const missing = "missing" in program ? program.missing : null;
   const path = "path" in program ? program.path : "";
   const test = (promise: string, work: (port: number) => Promise<void>) =>
-    testUnless(missing, `behind ${name}, ${promise}`, () => behindProxy({ name, path }, work));
+    testUnless(missing, `through ${name}, ${promise}`, () => throughProxy({ name, path }, work));
 
   test("half-sent headers of fifty connections are cut off, and others are answered", async (port) => {
     const halves = await Promise.all(Array.from({ length: 50 }, () => sendHalf(port)));
