@@ -151,7 +151,12 @@ async function assemble(config: AppConfig, context: AppContext): Promise<App> {
   const { resolved, runtime, store } = context;
   config.resources.forEach(checkResourceOptions);
   const recordings = await resolveChangeRecordings(config, resolved.changes, runtime.random);
-  const hubs = new LiveHubs({ recordings, limits: resolved.subscribe, runtime });
+  const hubs = new LiveHubs({
+    recordings,
+    limits: resolved.subscribe,
+    queryTimeoutMs: resolved.reads.queryTimeoutMs,
+    runtime,
+  });
   const { abuse } = resolved;
   const guard = createGuard({ abuse, store, runtime });
   const indexed = new Set<ColumnInfo>();

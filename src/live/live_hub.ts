@@ -4,6 +4,7 @@ import { jitteredBetween } from "../runtime/jitter.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { AggregateStream } from "./aggregate/aggregate_stream.ts";
+import type { GroupMemory } from "./aggregate/group_memory.ts";
 import { SharedAggregates } from "./aggregate/shared_aggregates.ts";
 import { commentText, retryText, toBytes, tokenText } from "./dispatch/server_sent_events.ts";
 import type { SubscriberGroup } from "./dispatch/subscriber_group.ts";
@@ -15,6 +16,7 @@ import { ScopeRecheck } from "./stream/scope_recheck.ts";
 import type { StreamQuota } from "./stream/stream_quota.ts";
 import {
   type AggregateRequest,
+  identityOf,
   liveQueryOf,
   type StreamRequest,
   type SubscribeRequest,
@@ -33,6 +35,8 @@ export interface LiveHubOptions extends StreamContextOptions {
   /** Opens the log of the database. Called again where it has failed. */
   openLog(): Promise<ChangeLog>;
   readonly quota: StreamQuota;
+  /** Of the aggregates, shared with the hubs of other databases. */
+  readonly groupMemory: GroupMemory;
   /** The columns that are never recorded. */
   readonly excluded: ReadonlySet<ColumnInfo>;
 }
@@ -107,8 +111,10 @@ export class LiveHub {
   subscribeAggregate(request: AggregateRequest): Promise<ReadableStream<Uint8Array>> {
     return this.#open(request, (context) => {
       const query = liveQueryOf(request);
-      const aggregates = this.#aggregates ??= new SharedAggregates(context);
-      const options = { aggregates, query, aggregateQuery: request.aggregateQuery };
+      const { groupMemory } = this.#options;
+      const aggregates = this.#aggregates ??= new SharedAggregates(context, groupMemory);
+      const { aggregateQuery } = request;
+      const options = { aggregates, query, aggregateQuery, identity: identityOf(request) };
       return (ended) => new AggregateStream(context, options, ended);
     });
   }
@@ -124,7 +130,7 @@ export class LiveHub {
     const quotaSlot = quota.take(request.user, request.address);
     try {
       const context = await this.#openContext();
-      if (context.semaphore.isFull) throw overloaded("too many clients begin at once");
+      if (isFull(context)) throw overloaded("too many clients begin at once");
       const make = await prepare(context);
       if (this.#isClosing) throw overloaded("the service is stopping");
       const expiresInMs = requireUnexpired(request.user, runtime.clock);
@@ -281,6 +287,10 @@ function comment(): Uint8Array {
 function endWhen(disconnected: Promise<unknown>, stream: LiveStream): void {
   const end = () => stream.end("");
   disconnected.then(end, end);
+}
+
+function isFull({ semaphore, aggregateSemaphore }: StreamContext): boolean {
+  return semaphore.isFull || aggregateSemaphore.isFull;
 }
 
 function overloaded(why: string): Problem {

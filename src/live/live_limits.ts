@@ -1,3 +1,4 @@
+import type { GroupMemoryLimits } from "./aggregate/group_memory.ts";
 import type { RingBufferLimits } from "./feed/ring_buffer.ts";
 
 /**
@@ -8,12 +9,20 @@ export interface LiveLimits {
   readonly ringBuffer: RingBufferLimits;
   /** For the pages of a snapshot. */
   readonly maxRowsPerPage: number;
-  /** The pages and aggregates that are read at once. */
+  /** The pages that are read at once. */
   readonly maxConcurrentReads: number;
+  /** The aggregates that are read at once. */
+  readonly maxConcurrentAggregates: number;
   /** With so many reads waiting, no new stream is opened. */
   readonly maxWaitingReads: number;
   /** An aggregate with more groups is not maintained in memory. */
   readonly maxGroupsInMemory: number;
+  /** Beyond it aggregates are not maintained in memory. */
+  readonly groupMemory: GroupMemoryLimits;
+  /** The largest answer of an aggregate, which is one event. */
+  readonly maxEventBytes: number;
+  /** How long one query may run. */
+  readonly queryTimeoutMs: number;
   /** For one filter that reads related rows: which rows clients hold is kept of no more rows. */
   readonly maxHeldRows: number;
   /** After so many transitions an aggregate is compared with the database. */
@@ -24,13 +33,19 @@ export interface LiveLimits {
   readonly maxUnreadBytes: number;
 }
 
+const mebibyte = 1024 * 1024;
+
 /** The limits of live streams in the service. */
 export const liveLimits: LiveLimits = Object.freeze({
-  ringBuffer: { changes: 20_000, bytes: 16 * 1024 * 1024 },
+  ringBuffer: { changes: 20_000, bytes: 16 * mebibyte },
   maxRowsPerPage: 500,
   maxConcurrentReads: 8,
+  maxConcurrentAggregates: 4,
   maxWaitingReads: 1_000,
   maxGroupsInMemory: 10_000,
+  groupMemory: { perAggregate: 12 * mebibyte, perIdentity: 32 * mebibyte, inAll: 128 * mebibyte },
+  maxEventBytes: mebibyte,
+  queryTimeoutMs: 5_000,
   maxHeldRows: 10_000,
   maxUncheckedEvents: 10_000,
   maxChangesAtOnce: 500,

@@ -21,8 +21,10 @@ export interface StreamContext {
   readonly feed: ChangeFeed;
   readonly history: ChangeHistory;
   readonly snapshots: SnapshotReader;
-  /** Limits how many pages and aggregates are read at once. */
+  /** Limits how many pages are read at once. */
   readonly semaphore: Semaphore;
+  /** The same for aggregates, which take longer. */
+  readonly aggregateSemaphore: Semaphore;
   readonly dispatcher: ChangeDispatcher;
   readonly matcher: Matcher;
   readonly runtime: Runtime;
@@ -68,6 +70,7 @@ export async function openStreamContext(
     history: new ChangeHistory(log, feed.ringBuffer),
     snapshots: new SnapshotReader({ log, clock: runtime.clock, limits, semaphore }),
     semaphore,
+    aggregateSemaphore: new Semaphore(limits.maxConcurrentAggregates, limits.maxWaitingReads),
     dispatcher,
     matcher,
     runtime,

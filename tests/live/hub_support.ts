@@ -1,5 +1,6 @@
 import type { AccessPolicy, ScopeFunction } from "../../src/auth/scope.ts";
 import type { User } from "../../src/auth/user.ts";
+import { fetchGroups } from "../../src/db/aggregate_groups.ts";
 import type { ChangeLog } from "../../src/db/changes/change_log.ts";
 import { resolveChangesOptions } from "../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../src/db/changes/open_change_log.ts";
@@ -7,6 +8,7 @@ import type { Database } from "../../src/db/open_database.ts";
 import { createRowReader } from "../../src/db/rows.ts";
 import { allRows, type Filter } from "../../src/filter/filter.ts";
 import { createMatcher, type Matcher } from "../../src/live/match/matcher.ts";
+import { GroupMemory } from "../../src/live/aggregate/group_memory.ts";
 import { LiveHub } from "../../src/live/live_hub.ts";
 import type { LiveAggregateQuery } from "../../src/live/aggregate/live_aggregate_query.ts";
 import { StreamQuota } from "../../src/live/stream/stream_quota.ts";
@@ -30,6 +32,8 @@ import { tableInfoOf, type TableLike } from "../../src/schema/table_like.ts";
 export interface TestHub {
   readonly db: Database;
   readonly hub: LiveHub;
+  /** Of its aggregates. */
+  readonly groupMemory: GroupMemory;
   readonly log: ChangeLog;
   readonly observations: readonly Observation[];
   /** In steps, because timers make timers. */
@@ -38,6 +42,8 @@ export interface TestHub {
   subscribe(request?: Partial<SubscribeRequest>): Promise<EventStream>;
   /** A stream of groups; `query` is that of an aggregate. */
   aggregate(query: string, request?: Partial<AggregateRequest>): Promise<EventStream>;
+  /** The answer of the database to the query of an aggregate, now. */
+  answer(query: string): Promise<unknown>;
   /** A stream of rows, for tests that read by themselves. */
   open(request?: Partial<SubscribeRequest>): Promise<ReadableStream<Uint8Array>>;
   /** Subscribes at a second hub, as another process would. */
@@ -82,13 +88,16 @@ export async function withHub(
     runtime,
   });
   const log = options.wrap?.(raw) ?? raw;
+  const limits = { ...liveLimits, ...options.limits };
+  const groupMemory = new GroupMemory(limits.groupMemory);
   const matcher = createMatcher(db.driver, runtime);
   const hubOver = (log: ChangeLog) =>
     new LiveHub({
       openLog: () => Promise.resolve(log),
       matcher: options.wrapMatcher?.(matcher) ?? matcher,
       runtime,
-      limits: { ...liveLimits, ...options.limits },
+      limits,
+      groupMemory,
       excluded: options.excluded ?? new Set(),
       quota: new StreamQuota({ maxPerUser: 10_000, maxPerAddress: 10_000 }),
     });
@@ -100,6 +109,7 @@ export async function withHub(
     await work({
       db,
       hub,
+      groupMemory,
       log,
       observations,
       async advance(ms, stepMs = ms) {
@@ -128,6 +138,11 @@ export async function withHub(
         await other.close();
       },
       subscribe: (request) => read(open(request)),
+      async answer(query) {
+        const { plan, present } = aggregateOf(info, query);
+        const reader = createRowReader(db.dialect, () => {});
+        return present(await fetchGroups(db.driver, { ...plan, where: allRows }, reader));
+      },
       aggregate: (query, request) =>
         read(
           hub.subscribeAggregate({

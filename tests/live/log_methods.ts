@@ -7,7 +7,7 @@ export function logMethods(log: ChangeLog): ChangeLog {
     secret: log.secret,
     end: () => log.end(),
     next: (from) => log.next(from),
-    readAt: (statement) => log.readAt(statement),
+    readAt: (statement, limits) => log.readAt(statement, limits),
     covers: (position, change) => log.covers(position, change),
     includes: (position, earlier) => log.includes(position, earlier),
     print: (position) => log.print(position),

@@ -1,5 +1,5 @@
 import type { Row, TableInfo } from "../../schema/table_info.ts";
-import type { QueryResult } from "../driver.ts";
+import type { QueryResult, ReadLimits } from "../driver.ts";
 import type { Statement } from "../../sql/fragment.ts";
 import type { Position } from "./log_position.ts";
 
@@ -52,9 +52,13 @@ export interface ChangeLog {
   next(from: Position | Step): Promise<Step | null>;
   /**
    * Runs a SELECT, and gives the position that it was read at in the same statement. Without any
-   * row the position may be a little older than the read.
+   * row the position may be a little older than the read. Rejects beyond `limits`, as a read of the
+   * driver does.
    */
-  readAt(statement: Statement): Promise<QueryResult & { readonly position: Position }>;
+  readAt(
+    statement: Statement,
+    limits?: ReadLimits,
+  ): Promise<QueryResult & { readonly position: Position }>;
   /** Whether a position covers a change. */
   covers(position: Position, change: Change): boolean;
   /** Whether `position` covers all that `earlier` covers. May be false when in doubt. */

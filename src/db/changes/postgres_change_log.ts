@@ -1,7 +1,7 @@
 import type { Random } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { Statement } from "../../sql/fragment.ts";
-import type { Driver, QueryResult } from "../driver.ts";
+import type { Driver, QueryResult, ReadLimits } from "../driver.ts";
 import { textOrNull } from "../named_columns.ts";
 import { createRowReader } from "../rows.ts";
 import type { ChangeHints } from "./change_hints.ts";
@@ -110,8 +110,11 @@ class PostgresChangeLog implements ChangeLog {
     return unfinished;
   }
 
-  async readAt(statement: Statement): Promise<QueryResult & { readonly position: Position }> {
-    const { rows, position } = await this.#reader.readAt(statement);
+  async readAt(
+    statement: Statement,
+    limits?: ReadLimits,
+  ): Promise<QueryResult & { readonly position: Position }> {
+    const { rows, position } = await this.#reader.readAt(statement, limits);
     return { rows, changed: 0, position: this.#noteEpoch(position) };
   }
 

@@ -27,17 +27,18 @@ export async function beginPostgresEpoch(connection: Connection, random: Random)
 
 /**
  * Queries rows that begin with {@link epochColumn}; begins an epoch of the Postgres change log
- * where there is none.
+ * where there is none. The query itself may have a connection of its own.
  */
 export async function queryWithinEpoch(
   statement: Statement,
   driver: Driver,
   random: Random,
+  connection: Connection = driver,
 ): Promise<QueryResult["rows"]> {
-  const { rows } = await queryPrimary(statement, driver);
+  const { rows } = await queryPrimary(statement, driver, connection);
   if (hasEpoch(rows)) return rows;
   await beginPostgresEpoch(driver, random);
-  const { rows: again } = await queryPrimary(statement, driver);
+  const { rows: again } = await queryPrimary(statement, driver, connection);
   if (hasEpoch(again)) return again;
   throw new DatabaseError("unavailable", new Error("The server has recovered twice in a moment"));
 }
@@ -47,9 +48,13 @@ function hasEpoch([row]: QueryResult["rows"]): boolean {
 }
 
 /** A standby has no epoch, and its snapshots do not say which transactions are running. */
-async function queryPrimary(statement: Statement, driver: Driver): Promise<QueryResult> {
+async function queryPrimary(
+  statement: Statement,
+  driver: Driver,
+  connection: Connection,
+): Promise<QueryResult> {
   try {
-    return await driver.query(statement);
+    return await connection.query(statement);
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.kind !== "other") throw error;
     const { rows } = await driver.query({ text: "SELECT pg_is_in_recovery()", values: [] });

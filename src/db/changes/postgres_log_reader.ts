@@ -2,7 +2,7 @@ import type { Random } from "../../runtime/runtime.ts";
 import { quoteIdentifier, type SqlValue, type Statement } from "../../sql/fragment.ts";
 import { postgresLiteral } from "../../sql/postgres/change_log_schema.ts";
 import { DatabaseError, type DatabaseErrorKind } from "../database_error.ts";
-import type { Driver, QueryResult } from "../driver.ts";
+import type { Connection, Driver, QueryResult, ReadLimits } from "../driver.ts";
 import { type NamedCells, type NamedColumns, namedColumns } from "../named_columns.ts";
 import { type SnapshotPosition, snapshotPosition, snapshotText } from "./log_position.ts";
 import { epochColumn, queryWithinEpoch } from "./postgres_epoch.ts";
@@ -60,15 +60,17 @@ export class PostgresLogReader {
   }
 
   /** The rows of a statement, and where the log stood when it ran. */
-  async readAt({ text, values }: Statement): Promise<
-    Pick<QueryResult, "rows"> & { readonly position: SnapshotPosition }
-  > {
+  async readAt(
+    { text, values }: Statement,
+    limits?: ReadLimits,
+  ): Promise<Pick<QueryResult, "rows"> & { readonly position: SnapshotPosition }> {
+    const connection = limits === undefined ? this.#driver : this.#driver.reads(limits);
     // The join gives the position a row also where the statement has none.
     const rows = await this.#query({
       text: `SELECT p.*, q.* FROM (SELECT ${logState}) AS p
         LEFT JOIN (SELECT true AS present, r.* FROM (${text}) AS r) AS q ON true`,
       values,
-    });
+    }, connection);
     const [first = []] = rows;
     return {
       rows: rows.flatMap(([_epoch, _snapshot, isPresent = null, ...cells]) =>
@@ -135,8 +137,8 @@ export class PostgresLogReader {
     };
   }
 
-  #query(statement: Statement): Promise<QueryResult["rows"]> {
-    return queryWithinEpoch(statement, this.#driver, this.#random);
+  #query(statement: Statement, connection?: Connection): Promise<QueryResult["rows"]> {
+    return queryWithinEpoch(statement, this.#driver, this.#random, connection);
   }
 }
 

@@ -11,7 +11,7 @@ import {
   type SequencePosition,
 } from "./log_position.ts";
 import { minRetentionMs, type ResolvedChangesOptions } from "./changes_options.ts";
-import type { Driver, QueryResult } from "../driver.ts";
+import type { Driver, QueryResult, ReadLimits } from "../driver.ts";
 import { imageDecoder } from "./image_decoder.ts";
 import { changeKind, type DecodeImage, LoggedChange } from "./logged_change.ts";
 import { namedColumns, textOrNull } from "../named_columns.ts";
@@ -120,12 +120,16 @@ class SqliteChangeLog implements ChangeLog {
     return { changes: logged.flatMap((row) => this.#changes(row)), to: { ...end, seq: last } };
   }
 
-  async readAt(statement: Statement): Promise<QueryResult & { readonly position: Position }> {
+  async readAt(
+    statement: Statement,
+    limits?: ReadLimits,
+  ): Promise<QueryResult & { readonly position: Position }> {
     const { driver } = this.#options;
+    const connection = limits === undefined ? driver : driver.reads(limits);
     const { text, values } = statement;
     const [before, result] = await Promise.all([
       this.end(),
-      driver.query({ text: `SELECT ${logEnd}, q.* FROM (${text}) AS q`, values }),
+      connection.query({ text: `SELECT ${logEnd}, q.* FROM (${text}) AS q`, values }),
     ]);
     const [row] = result.rows;
     return {

@@ -15,6 +15,8 @@ export interface AggregateStreamOptions {
   readonly aggregates: SharedAggregates;
   readonly query: LiveQuery;
   readonly aggregateQuery: LiveAggregateQuery;
+  /** The user or the address of the request. */
+  readonly identity: string;
 }
 
 /**
@@ -23,6 +25,7 @@ export interface AggregateStreamOptions {
  * again, and a client that reconnects begins with it, so that there are no positions.
  */
 export class AggregateStream extends LiveStream implements AggregateListener {
+  readonly identity: string;
   readonly #aggregates: SharedAggregates;
   #aggregate: LiveAggregate;
   /** The event that was sent last. */
@@ -31,10 +34,11 @@ export class AggregateStream extends LiveStream implements AggregateListener {
   /** `ended` is called once, however the stream ends. */
   constructor(
     context: StreamContext,
-    { aggregates, query, aggregateQuery }: AggregateStreamOptions,
+    { aggregates, query, aggregateQuery, identity }: AggregateStreamOptions,
     ended: (stream: LiveStream) => void,
   ) {
     super(context, ended);
+    this.identity = identity;
     this.#aggregates = aggregates;
     this.#aggregate = aggregates.enter(query, aggregateQuery, this);
   }

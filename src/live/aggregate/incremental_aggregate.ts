@@ -7,6 +7,7 @@ import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { canonicalValueText } from "../../schema/canonical_value.ts";
 import type { Matcher } from "../match/matcher.ts";
 import type { Transition } from "../match/row_change.ts";
+import { groupSize } from "./group_size.ts";
 import {
   addRow,
   emptyGroup,
@@ -26,6 +27,7 @@ export class IncrementalAggregate {
   readonly #plan: MaintenancePlan;
   readonly #having: InMemoryMatcher;
   readonly #entries = new Map<string, Entry>();
+  #bytes = 0;
 
   private constructor(plan: MaintenancePlan, having: InMemoryMatcher) {
     this.#plan = plan;
@@ -50,9 +52,16 @@ export class IncrementalAggregate {
       const id = idOf(group.key, columns);
       // Two groups of the database can decode alike, as with texts that are not UTF-8.
       if (maintained === null || incremental.#entries.has(id)) return null;
-      incremental.#entries.set(id, { ...maintained, shown: null });
+      const entry = { ...maintained, shown: null, bytes: 0 };
+      incremental.#entries.set(id, entry);
+      incremental.#measure(id, entry);
     }
     return incremental;
+  }
+
+  /** About how many bytes its groups take. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Applies a transition; false where memory cannot, and then this object is no longer usable. */
@@ -95,15 +104,25 @@ export class IncrementalAggregate {
     if (known === undefined && (by < 0 || isRanked || this.#entries.size >= limit - 1)) {
       return false;
     }
-    const entry = known ?? { ...emptyGroup(key, this.#plan), shown: null };
+    const entry = known ?? { ...emptyGroup(key, this.#plan), shown: null, bytes: 0 };
     this.#entries.set(id, entry);
     entry.rows += by;
     entry.shown = null;
     if (entry.rows > 0 || keys.length === 0) {
-      return addRow(entry, row, by, { other, ...this.#plan });
+      const isKnown = addRow(entry, row, by, { other, ...this.#plan });
+      this.#measure(id, entry);
+      return isKnown;
     }
     this.#entries.delete(id);
+    this.#bytes -= entry.bytes;
     return true;
+  }
+
+  /** Extremes become longer and shorter. */
+  #measure(id: string, entry: Entry): void {
+    const bytes = groupSize(id, entry);
+    this.#bytes += bytes - entry.bytes;
+    entry.bytes = bytes;
   }
 
   #show(entry: Entry): Shown | null {
@@ -148,6 +167,8 @@ interface RowGroupKey {
 interface Entry extends MaintainedGroup {
   /** The group as it is shown; null where that is to be computed again. */
   shown: Shown | null;
+  /** Its part of {@link IncrementalAggregate.bytes}. */
+  bytes: number;
 }
 
 interface Shown {

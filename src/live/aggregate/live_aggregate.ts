@@ -1,6 +1,7 @@
-import { type AggregateGroup, decodeGroups } from "../../db/aggregate_groups.ts";
+import type { AggregateGroup } from "../../db/aggregate_groups.ts";
 import type { Position } from "../../db/changes/log_position.ts";
-import type { AggregatePlan } from "../../plan/plan.ts";
+import { DatabaseError } from "../../db/database_error.ts";
+import { Problem } from "../../problem/problem.ts";
 import type { TransitionListener } from "../dispatch/group_listener.ts";
 import { eventText, type InvalidationReason, toBytes } from "../dispatch/server_sent_events.ts";
 import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
@@ -9,41 +10,47 @@ import type { LiveQuery } from "../live_query.ts";
 import type { Transition } from "../match/row_change.ts";
 import { evaluateChanges } from "../stream/evaluate_changes.ts";
 import type { StreamContext } from "../stream_context.ts";
-import { IncrementalAggregate } from "./incremental_aggregate.ts";
+import { AggregateReader, type AggregateReading } from "./aggregate_reader.ts";
+import type { GroupHolder, GroupMemory } from "./group_memory.ts";
+import type { IncrementalAggregate } from "./incremental_aggregate.ts";
 import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
-import { type MaintenancePlan, maintenancePlan } from "./maintenance_plan.ts";
 
 /** A stream that a live aggregate notifies of each new answer. */
 export interface AggregateListener {
+  /** The user or the address of its request. */
+  readonly identity: string;
   /** There is another {@link LiveAggregate.frame}. */
   show(): void;
   /** There will be none any more, because of an error of ours. */
   fail(error: unknown): void;
 }
 
-/** An answer of the database. */
-interface Reading {
-  readonly groups: readonly AggregateGroup[];
-  /** Maintains the answer in memory; null where every event requires another reading. */
-  readonly incremental: IncrementalAggregate | null;
-  readonly position: Position;
+/** What a live aggregate begins with. */
+export interface LiveAggregateOptions {
+  readonly query: LiveQuery;
+  readonly aggregateQuery: LiveAggregateQuery;
+  /** The memory for its groups. */
+  readonly memory: GroupMemory;
+  /** The first one. */
+  readonly listener: AggregateListener;
 }
 
 /**
  * A live aggregate: the answer to one aggregate query, kept up to date for all streams that follow
  * it. It is read once with its position, and maintained in memory by the transitions of the rows.
- * Where memory cannot maintain it exactly, it is read again, with pauses of four times the duration
- * of a reading.
+ * Where memory cannot maintain it exactly, or has no room for its groups, it is read again, with
+ * pauses of four times the duration of a reading.
  */
-export class LiveAggregate implements TransitionListener {
+export class LiveAggregate implements TransitionListener, GroupHolder {
   readonly query: LiveQuery;
   readonly aggregateQuery: LiveAggregateQuery;
-  readonly listeners: Set<AggregateListener> = new Set();
+  readonly #listeners: Set<AggregateListener>;
+  /** The user or the address of the listener that has been here for longest. */
+  #identity: string;
+  readonly #memory: GroupMemory;
   readonly #context: StreamContext;
   readonly #group: SubscriberGroup;
-  readonly #plan: AggregatePlan;
-  /** Null where memory cannot maintain the answer. */
-  #maintenancePlan: MaintenancePlan | null;
+  readonly #reader: AggregateReader;
   #incremental: IncrementalAggregate | null = null;
   /** Whether the answer in memory is exact at the position of the feed. */
   #isExact = false;
@@ -51,28 +58,28 @@ export class LiveAggregate implements TransitionListener {
   #events = 0;
   /** The position of the last answer that was shown. */
   #shownAt: Position | null = null;
-  #text = "";
   #frame: Uint8Array | null = null;
   /** Increases when changes of the rows may have been missed. */
   #round = 0;
   #isReading = false;
   #isClosed = false;
-  #restsUntil = 0;
   /** When the next reading is due; infinite where none is. */
   #readsAt = Infinity;
   #cancelReading: (() => void) | null = null;
   #cancelShow: (() => void) | null = null;
 
   /** Begins to read. */
-  constructor(context: StreamContext, query: LiveQuery, aggregateQuery: LiveAggregateQuery) {
+  constructor(
+    context: StreamContext,
+    { query, aggregateQuery, memory, listener }: LiveAggregateOptions,
+  ) {
     this.query = query;
     this.aggregateQuery = aggregateQuery;
+    this.#memory = memory;
+    this.#listeners = new Set([listener]);
+    this.#identity = listener.identity;
     this.#context = context;
-    this.#plan = { ...aggregateQuery.plan, where: query.filter };
-    this.#maintenancePlan = maintenancePlan(this.#plan, aggregateQuery.groups, {
-      dialect: query.reader.dialect,
-      maxGroups: context.limits.maxGroupsInMemory,
-    });
+    this.#reader = new AggregateReader(context, { query, aggregateQuery, memory, holder: this });
     this.#group = context.dispatcher.enter(query);
     this.#group.transitionListeners.add(this);
     void this.#read();
@@ -81,6 +88,34 @@ export class LiveAggregate implements TransitionListener {
   /** The event with the last answer; null before the first one. */
   get frame(): Uint8Array | null {
     return this.#frame;
+  }
+
+  get identity(): string {
+    return this.#identity;
+  }
+
+  /** Adds a listener. */
+  add(listener: AggregateListener): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Removes a listener; whether any is left. */
+  remove(listener: AggregateListener): boolean {
+    this.#listeners.delete(listener);
+    const [eldest] = this.#listeners;
+    if (eldest === undefined) return false;
+    if (eldest.identity !== this.#identity) {
+      this.#identity = eldest.identity;
+      this.#holdGroups();
+    }
+    return true;
+  }
+
+  dropGroups(): void {
+    if (this.#incremental !== null) this.#reader.noRoomFor(this.#incremental.bytes);
+    this.#incremental = null;
+    this.#isExact = false;
+    this.#readIn(coalesceMs);
   }
 
   receive(transitions: readonly Transition[]): void {
@@ -99,12 +134,15 @@ export class LiveAggregate implements TransitionListener {
   }
 
   fail(error: unknown): void {
-    for (const listener of [...this.listeners]) listener.fail(error);
+    for (const listener of [...this.#listeners]) listener.fail(error);
   }
 
   /** Leaves the group, and reads nothing more. */
   close(): void {
     this.#isClosed = true;
+    this.#reader.close();
+    this.#memory.release(this);
+    this.#incremental = null;
     this.#cancelReading?.();
     this.#cancelShow?.();
     this.#group.transitionListeners.delete(this);
@@ -117,11 +155,18 @@ export class LiveAggregate implements TransitionListener {
     this.#readIn(coalesceMs);
   }
 
+  /** Where there is no room for the groups, they are read from now on. */
+  #holdGroups(): void {
+    if (this.#incremental === null || this.#isClosed) return;
+    if (!this.#memory.hold(this, this.#incremental.bytes)) this.dropGroups();
+  }
+
   #count(transitions: readonly Transition[]): void {
     const incremental = this.#incremental;
     this.#events += transitions.length;
     this.#isExact &&= incremental !== null &&
       transitions.every((transition) => incremental.apply(transition));
+    this.#holdGroups();
   }
 
   #showIn(delayMs: number, tries = 1): void {
@@ -150,11 +195,11 @@ export class LiveAggregate implements TransitionListener {
 
   #show(groups: readonly AggregateGroup[], at: Position): void {
     this.#shownAt = at;
-    const text = this.#print(groups);
-    if (this.#isClosed || text === this.#text) return;
-    this.#text = text;
-    this.#frame = toBytes(text);
-    for (const listener of [...this.listeners]) listener.show();
+    const frame = toBytes(this.#print(groups));
+    if (this.#isClosed || (this.#frame !== null && isSame(frame, this.#frame))) return;
+    if (frame.length > this.#context.limits.maxEventBytes) return this.fail(tooLarge());
+    this.#frame = frame;
+    for (const listener of [...this.#listeners]) listener.show();
   }
 
   #print(groups: readonly AggregateGroup[]): string {
@@ -164,7 +209,7 @@ export class LiveAggregate implements TransitionListener {
   #readIn(delayMs: number): void {
     const { clock } = this.#context.runtime;
     const now = clock.elapsedMs();
-    const at = Math.max(now + delayMs, this.#restsUntil);
+    const at = Math.max(now + delayMs, this.#reader.restsUntil);
     if (this.#isReading || this.#isClosed || at >= this.#readsAt) return;
     this.#cancelReading?.();
     this.#readsAt = at;
@@ -172,57 +217,28 @@ export class LiveAggregate implements TransitionListener {
   }
 
   async #read(): Promise<void> {
-    const { feed, semaphore } = this.#context;
+    const { feed, aggregateSemaphore } = this.#context;
+    let delayMs = coalesceMs;
     this.#isReading = true;
     this.#readsAt = Infinity;
     try {
-      const reading = await semaphore.run(() => this.#readTimed());
+      const reading = await aggregateSemaphore.run(() => this.#reader.read());
       const isReached = this.#isClosed || await feed.readUpTo(reading.position);
       // The history of the log was replaced after the reading.
       if (!isReached) this.invalidate("history_lost");
       else if (!this.#isClosed) await feed.whilePaused(() => this.#adopt(reading));
     } catch (error) {
       // When the database is closed during a reading, all streams have ended before.
-      this.fail(error);
+      if (isOverload(error)) delayMs = overloadMs;
+      else this.fail(error);
     }
     this.#isReading = false;
-    if (!this.#isExact) this.#readIn(coalesceMs);
+    if (!this.#isExact) this.#readIn(delayMs);
     else if (this.#events > 0) this.#readIn(checkMs);
   }
 
-  async #readTimed(): Promise<Reading> {
-    const { clock } = this.#context.runtime;
-    const startedAt = clock.elapsedMs();
-    const reading = await this.#readIncremental() ??
-      { ...await this.#fetch(this.#plan), incremental: null };
-    const now = clock.elapsedMs();
-    this.#restsUntil = now + restFactor * (now - startedAt);
-    return reading;
-  }
-
-  /** Null where memory cannot maintain what was read; then it is not tried again. */
-  async #readIncremental(): Promise<Reading | null> {
-    if (this.#maintenancePlan === null) return null;
-    const { groups: found, position } = await this.#fetch(this.#maintenancePlan.base);
-    const incremental = IncrementalAggregate.of(
-      found,
-      this.#maintenancePlan,
-      this.#context.matcher,
-    );
-    const groups = incremental?.groups() ?? null;
-    if (groups !== null) return { groups, incremental, position };
-    this.#maintenancePlan = null;
-    return null;
-  }
-
-  async #fetch(plan: AggregatePlan): Promise<Omit<Reading, "incremental">> {
-    const { reader } = this.query;
-    const { rows, position } = await this.#context.log.readAt(reader.compile(plan));
-    return { groups: decodeGroups(rows, plan, reader), position };
-  }
-
   /** Adopts a reading, and compares the maintained answer with it, where both are exact. */
-  async #adopt({ groups, incremental, position }: Reading): Promise<void> {
+  async #adopt({ groups, incremental, position }: AggregateReading): Promise<void> {
     const { log, history, matcher, runtime } = this.#context;
     const round = this.#round;
     const window = history.readFromMemory(cursorAt(position), Infinity);
@@ -231,6 +247,8 @@ export class LiveAggregate implements TransitionListener {
       : await evaluateChanges(window.changes, { group: this.#group, matcher });
     const counted = this.#isExact ? this.#incremental?.groups() ?? null : null;
     this.#incremental = incremental;
+    if (incremental === null) this.#memory.release(this);
+    else this.#holdGroups();
     this.#events = 0;
     this.#isExact = transitions !== null && this.#round === round;
     if (transitions !== null && transitions.length > 0) this.#count(transitions);
@@ -250,11 +268,23 @@ export class LiveAggregate implements TransitionListener {
 /** Changes within this time are one event. */
 const coalesceMs = 100;
 
+/** How long a reading waits after one for which too many others waited. */
+const overloadMs = 1_000;
+
 /** How often an answer waits for a feed that is still reading. */
 const maxTries = 10;
 
 /** How long after its first change a maintained answer is compared with the database. */
 const checkMs = 60_000;
 
-/** The pause after a reading, in multiples of its duration. */
-const restFactor = 4;
+function isOverload(error: unknown): boolean {
+  return error instanceof DatabaseError && error.kind === "overloaded";
+}
+
+function tooLarge(): Problem {
+  return new Problem("query-too-expensive", "Cannot follow the aggregate: its answer is too large");
+}
+
+function isSame(left: Uint8Array, right: Uint8Array): boolean {
+  return left.length === right.length && left.every((byte, index) => byte === right[index]);
+}

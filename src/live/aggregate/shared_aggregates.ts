@@ -1,5 +1,6 @@
 import { type LiveQuery, liveQueryKey } from "../live_query.ts";
 import type { StreamContext } from "../stream_context.ts";
+import type { GroupMemory } from "./group_memory.ts";
 import { type AggregateListener, LiveAggregate } from "./live_aggregate.ts";
 import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
 
@@ -9,11 +10,13 @@ import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
  */
 export class SharedAggregates {
   readonly #context: StreamContext;
+  readonly #memory: GroupMemory;
   readonly #aggregates = new Map<string, LiveAggregate>();
 
-  /** Begins without aggregates. */
-  constructor(context: StreamContext) {
+  /** Begins without aggregates, whose groups are kept in `memory`. */
+  constructor(context: StreamContext, memory: GroupMemory) {
     this.#context = context;
+    this.#memory = memory;
   }
 
   /** Adds a listener to the aggregate over the rows of a query. */
@@ -23,17 +26,20 @@ export class SharedAggregates {
     listener: AggregateListener,
   ): LiveAggregate {
     const key = `${liveQueryKey(query)} ${aggregateQuery.key}`;
-    const aggregate = this.#aggregates.get(key) ??
-      new LiveAggregate(this.#context, query, aggregateQuery);
+    const known = this.#aggregates.get(key);
+    if (known !== undefined) {
+      known.add(listener);
+      return known;
+    }
+    const options = { query, aggregateQuery, memory: this.#memory, listener };
+    const aggregate = new LiveAggregate(this.#context, options);
     this.#aggregates.set(key, aggregate);
-    aggregate.listeners.add(listener);
     return aggregate;
   }
 
   /** Removes a listener; without any the aggregate is closed. */
   leave(aggregate: LiveAggregate, listener: AggregateListener): void {
-    aggregate.listeners.delete(listener);
-    if (aggregate.listeners.size > 0) return;
+    if (aggregate.remove(listener)) return;
     this.#aggregates.delete(`${liveQueryKey(aggregate.query)} ${aggregate.aggregateQuery.key}`);
     aggregate.close();
   }

@@ -14,7 +14,8 @@ export type InvalidationReason =
   | "truncated"
   | "relation_overflow"
   | "untracked_write"
-  | "server_reset";
+  | "server_reset"
+  | "query_too_expensive";
 
 /**
  * The text of one server-sent event. `data` holds the type again, for handlers that take every

@@ -1,4 +1,6 @@
 import type { Position } from "../../db/changes/log_position.ts";
+import { databaseProblem } from "../../db/database_problem.ts";
+import { Problem } from "../../problem/problem.ts";
 import type { StreamContext } from "../stream_context.ts";
 import {
   commentText,
@@ -79,9 +81,14 @@ export abstract class LiveStream {
     this.#close();
   }
 
-  /** Ends because of an error of ours. */
+  /** Ends because of an error of ours, or because its reads cost too much. */
   fail(error: unknown): void {
     if (this.#isClosed) return;
+    const problem = databaseProblem(error, "read");
+    if (problem instanceof Problem && problem.slug === "query-too-expensive") {
+      // A client that reconnects by itself would cost the same again.
+      return this.end(invalidateText("query_too_expensive") + retryText(expensiveRetryMs));
+    }
     const { resource } = this.query;
     this.context.runtime.observe({ kind: "stream_failed", resource, error });
     this.end("");
@@ -126,3 +133,5 @@ export abstract class LiveStream {
     this.#ended(this);
   }
 }
+
+const expensiveRetryMs = 60_000;

@@ -21,6 +21,11 @@ export interface StreamRequest extends ScopedRequest {
   readonly disconnected: Promise<unknown>;
 }
 
+/** The user or the address that a stream's reads and memory count for. */
+export function identityOf({ user, address }: Pick<StreamRequest, "user" | "address">): string {
+  return user === null ? `a${address ?? ""}` : `u${user.id}`;
+}
+
 /** A request for a live stream of rows and their changes. */
 export interface SubscribeRequest extends StreamRequest {
   /** The resume token of an earlier stream. */

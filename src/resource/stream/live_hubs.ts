@@ -2,6 +2,7 @@ import { DatabaseError } from "../../db/database_error.ts";
 import type { Driver } from "../../db/driver.ts";
 import { openChangeLog } from "../../db/changes/open_change_log.ts";
 import { createMatcher } from "../../live/match/matcher.ts";
+import { GroupMemory } from "../../live/aggregate/group_memory.ts";
 import { LiveHub } from "../../live/live_hub.ts";
 import { liveLimits } from "../../live/live_limits.ts";
 import { StreamQuota, type StreamQuotaLimits } from "../../live/stream/stream_quota.ts";
@@ -16,6 +17,8 @@ export interface LiveHubsOptions {
   /** Keyed by the driver that the configuration names. */
   readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
   readonly limits: StreamQuotaLimits;
+  /** How long one query of a stream may run. */
+  readonly queryTimeoutMs: number;
   readonly runtime: Runtime;
 }
 
@@ -23,6 +26,7 @@ export interface LiveHubsOptions {
 export class LiveHubs {
   readonly #options: LiveHubsOptions;
   readonly #quota: StreamQuota;
+  readonly #groupMemory = new GroupMemory(liveLimits.groupMemory);
   readonly #hubs = new Map<Driver, LiveHub>();
 
   /** None is open yet. */
@@ -69,14 +73,15 @@ export class LiveHubs {
     { driver, changes }: ChangeRecording,
     tables: ReadonlySet<TableInfo>,
   ): Promise<void> {
-    const { runtime } = this.#options;
+    const { runtime, queryTimeoutMs } = this.#options;
     const hub = new LiveHub({
       openLog: () => openChangeLog({ driver, tables, changes, runtime }),
       matcher: createMatcher(driver, runtime),
       runtime,
-      limits: liveLimits,
+      limits: { ...liveLimits, queryTimeoutMs },
       excluded: changes.exclude,
       quota: this.#quota,
+      groupMemory: this.#groupMemory,
     });
     try {
       this.#hubs.set(driver, hub);

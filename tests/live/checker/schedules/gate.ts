@@ -53,7 +53,7 @@ export function gatedLog(log: ChangeLog, semaphore: Gate): ChangeLog {
     ...logMethods(log),
     end: () => evaluateInDatabase(() => log.end()),
     next: (from) => evaluateInDatabase(() => log.next(from)),
-    readAt: (statement) => evaluateInDatabase(() => log.readAt(statement)),
+    readAt: (statement, limits) => evaluateInDatabase(() => log.readAt(statement, limits)),
   };
 }
 

@@ -5,6 +5,7 @@ import { openChangeLog } from "../../../../src/db/changes/open_change_log.ts";
 import type { Database } from "../../../../src/db/open_database.ts";
 import { createCachingFilterParser } from "../../../../src/filter/syntax/caching_filter_parser.ts";
 import { createMatcher, type Matcher } from "../../../../src/live/match/matcher.ts";
+import { GroupMemory } from "../../../../src/live/aggregate/group_memory.ts";
 import { LiveHub, type LiveHubOptions } from "../../../../src/live/live_hub.ts";
 import { StreamQuota } from "../../../../src/live/stream/stream_quota.ts";
 import type { LiveLimits } from "../../../../src/live/live_limits.ts";
@@ -78,6 +79,7 @@ export async function openInstance(options: InstanceOptions): Promise<Instance> 
     runtime,
     limits,
     excluded: new Set(),
+    groupMemory: new GroupMemory(limits.groupMemory),
     quota: new StreamQuota({ maxPerUser: 1_000, maxPerAddress: 1_000 }),
   }, fault);
   await hub.start();
