@@ -165,7 +165,7 @@ async function assemble(config: AppConfig, context: AppContext): Promise<App> {
   for (const column of await leadingColumns(resources.flatMap(tablesInReach))) indexed.add(column);
   await hubs.open(resources);
   const databases = driversOf(config);
-  const idempotency = idempotentAnswers(context);
+  const idempotency = idempotentAnswers(context, guard);
   await idempotency?.prepare(new Set(resources.map(({ driver }) => driver)));
   let draining = false;
   const responder = createResponder(resolved.securityHeaders, runtime.observe);
@@ -229,9 +229,14 @@ function driversOf({ db, resources }: AppConfig): ReadonlySet<Driver> {
   return new Set([db.driver, ...resources.map(({ options }) => (options.db ?? db).driver)]);
 }
 
-function idempotentAnswers({ resolved, runtime, store }: AppContext): IdempotentAnswers | null {
+function idempotentAnswers(
+  { resolved, runtime, store }: AppContext,
+  guard: Guard,
+): IdempotentAnswers | null {
   const { idempotency: options } = resolved;
-  return options === null ? null : createIdempotentAnswers({ options, store, runtime });
+  if (options === null) return null;
+  const shares = guard.answerShares(options.ttlMs);
+  return createIdempotentAnswers({ options, store, shares, runtime });
 }
 
 /** What resources are resolved with, beside the configuration. */

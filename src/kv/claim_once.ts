@@ -13,7 +13,7 @@ export async function claimOnce(
 ): Promise<boolean> {
   const { ok } = await store.commit({
     checks: [{ key, versionstamp: null }],
-    mutations: [{ kind: "set", key, value: true, expireInMs }],
+    mutations: [{ kind: "set", key, value: true, expireInMs, isReserved: true }],
     claim: key,
     isProvisional: true,
   });

@@ -49,6 +49,10 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "idempotency-in-flight":
     "A request with the same Idempotency-Key has not finished yet. Wait, then repeat the request " +
     "to get its stored answer.",
+  "idempotency-answer-not-kept":
+    "The request with this Idempotency-Key was executed, and is not executed again. Its answer was " +
+    "too large to be kept. details.status holds its status, and details.location where the new row " +
+    "is, as far as they are known: read what was written.",
   "precondition-failed":
     "The row has changed since the tag in If-Match was read, or the tag is malformed. The row is " +
     "unchanged. details.currentETag holds its current tag: fetch the row, apply the change again.",
