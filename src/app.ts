@@ -36,6 +36,7 @@ import type { ColumnInfo, TableInfo } from "./schema/table_info.ts";
 import { requireFreePath } from "./service/auth_routes.ts";
 import { createAuthentication } from "./service/authentication.ts";
 import { createFail } from "./service/failures.ts";
+import { worksWithoutStore } from "./service/health.ts";
 import { createHonoApp } from "./service/hono_app.ts";
 import type { AppEnv } from "./service/middleware.ts";
 import { createResponder } from "./service/responder.ts";
@@ -175,6 +176,7 @@ async function assemble(config: AppConfig, context: AppContext): Promise<App> {
       health: resolved.health,
       databases: [...databases],
       store: store.configured,
+      isStoreDispensable: worksWithoutStore(table),
       clock: runtime.clock,
       isDraining: () => draining,
     }),
