@@ -125,7 +125,9 @@ export class Admission implements IdempotentAdmission, Debit {
   /** What to throw in place of the error: a Problem has what is left in its headers. */
   finishError(error: unknown): unknown {
     const status = error instanceof Problem ? error.status : 500;
-    if (status >= 500 || status === 428 || status === 429) this.refund();
+    // A client that leaves ends its own request; the budget has to pay for what was done until then.
+    const isOurs = status >= 500 && !this.#guarded.request.signal.aborted;
+    if (isOurs || status === 428 || status === 429) this.refund();
     return error instanceof Problem && status < 500
       ? error.withHeaders(this.#withHeaders(error.headers))
       : error;

@@ -193,7 +193,9 @@ async function refusalsAsReplies(work: () => Promise<RequestOutcome>): Promise<R
   try {
     return await work();
   } catch (error) {
-    const reply = error instanceof Problem ? problemReply(error) : null;
+    // A time limit may be met at the next try.
+    const isFinal = error instanceof Problem && error.slug !== "query-too-expensive";
+    const reply = isFinal ? problemReply(error) : null;
     if (reply === null || !isStorable(reply)) throw error;
     return { reply, isStored: false };
   }

@@ -96,7 +96,7 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "overloaded":
     "The service has as much work as it can do. Wait as many seconds as Retry-After says.",
   "database-unavailable":
-    "The database cannot be reached, is busy or full, or took too long. Wait as many seconds as " +
+    "The database cannot be reached, is busy or full. Wait as many seconds as " +
     "Retry-After says. If the connection broke during the commit, the write may have happened: " +
     "read before you repeat it.",
   "store-unavailable":
