@@ -116,6 +116,17 @@ export class Admission implements IdempotentAdmission, Debit {
     this.#budget?.refundExcess(items);
   }
 
+  /**
+   * Called for every answer before it is finished: a request that is refused with 422, and not for
+   * its own cost, does not use up its solution.
+   */
+  returnSolution(answer: unknown): MaybePromise<void> {
+    if (this.#work === null || typeof answer !== "object" || answer === null) return;
+    const isRefused = "status" in answer && answer.status === 422 &&
+      !(answer instanceof Problem && answer.slug === "query-too-expensive");
+    if (isRefused) return this.#work.returnUnused();
+  }
+
   /** The reply, with what is left in its headers. */
   finishReply({ status, headers, body }: Reply): Reply {
     if (status >= 500) this.refund();
