@@ -10,7 +10,7 @@ import { solve } from "../../exports/proof_of_work.ts";
 const notes = table("notes", { id: integer().primaryKey(), title: text().notNull() });
 const runtime = systemRuntime(() => {});
 
-/** A service of notes behind a gate; `refusal` gives why the next create is refused, if it is. */
+/** A service of notes with a gate; `refusal` gives why the next create is refused, if it is. */
 function configOf(refusal: () => ProblemSlug | null, kv = createMemoryKeyValue(runtime.clock)) {
   const hooks = {
     onBeforeCreate() {
