@@ -36,6 +36,7 @@ import type { ColumnInfo, TableInfo } from "./schema/table_info.ts";
 import { requireFreePath } from "./service/auth_routes.ts";
 import { createAuthentication } from "./service/authentication.ts";
 import { createFail } from "./service/failures.ts";
+import { worksWithoutStore } from "./service/health.ts";
 import { createHonoApp } from "./service/hono_app.ts";
 import type { AppEnv } from "./service/middleware.ts";
 import { createResponder } from "./service/responder.ts";
@@ -170,7 +171,7 @@ async function assemble(config: AppConfig, context: AppContext): Promise<App> {
   for (const column of await leadingColumns(resources.flatMap(tablesInReach))) indexed.add(column);
   await hubs.open(resources);
   const databases = driversOf(config);
-  const idempotency = idempotentAnswers(context);
+  const idempotency = idempotentAnswers(context, guard);
   await idempotency?.prepare(new Set(resources.map(({ driver }) => driver)));
   let draining = false;
   const responder = createResponder(resolved.securityHeaders, runtime.observe);
@@ -180,6 +181,7 @@ async function assemble(config: AppConfig, context: AppContext): Promise<App> {
       health: resolved.health,
       databases: [...databases],
       store: store.configured,
+      isStoreDispensable: worksWithoutStore(table),
       clock: runtime.clock,
       isDraining: () => draining,
     }),
@@ -234,9 +236,14 @@ function driversOf({ db, resources }: AppConfig): ReadonlySet<Driver> {
   return new Set([db.driver, ...resources.map(({ options }) => (options.db ?? db).driver)]);
 }
 
-function idempotentAnswers({ resolved, runtime, store }: AppContext): IdempotentAnswers | null {
+function idempotentAnswers(
+  { resolved, runtime, store }: AppContext,
+  guard: Guard,
+): IdempotentAnswers | null {
   const { idempotency: options } = resolved;
-  return options === null ? null : createIdempotentAnswers({ options, store, runtime });
+  if (options === null) return null;
+  const shares = guard.answerShares(options.ttlMs);
+  return createIdempotentAnswers({ options, store, shares, runtime });
 }
 
 /** What resources are resolved with, beside the configuration. */

@@ -37,6 +37,7 @@ export function databaseProblem(error: unknown, access: string): unknown {
         `Cannot ${access}: the database does not take one of the values`,
         { cause },
       );
+    case "timeout":
     case "too-slow":
       return new Problem(
         "query-too-expensive",
@@ -54,8 +55,6 @@ export function databaseProblem(error: unknown, access: string): unknown {
         cause,
         headers: { "retry-after": "1" },
       });
-    case "timeout":
-      return unavailable(`Cannot ${access}: the database took too long`, cause);
     case "unavailable":
     case "read-only":
       return unavailable(`Cannot ${access}: the database is not available`, cause);

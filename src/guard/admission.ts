@@ -116,6 +116,17 @@ export class Admission implements IdempotentAdmission, Debit {
     this.#budget?.refundExcess(items);
   }
 
+  /**
+   * Called for every answer before it is finished: a request that is refused with 422, and not for
+   * its own cost, does not use up its solution.
+   */
+  returnSolution(answer: unknown): MaybePromise<void> {
+    if (this.#work === null || typeof answer !== "object" || answer === null) return;
+    const isRefused = "status" in answer && answer.status === 422 &&
+      !(answer instanceof Problem && answer.slug === "query-too-expensive");
+    if (isRefused) return this.#work.returnUnused();
+  }
+
   /** The reply, with what is left in its headers. */
   finishReply({ status, headers, body }: Reply): Reply {
     if (status >= 500) this.refund();
@@ -125,7 +136,9 @@ export class Admission implements IdempotentAdmission, Debit {
   /** What to throw in place of the error: a Problem has what is left in its headers. */
   finishError(error: unknown): unknown {
     const status = error instanceof Problem ? error.status : 500;
-    if (status >= 500 || status === 428 || status === 429) this.refund();
+    // A client that leaves ends its own request; the budget has to pay for what was done until then.
+    const isOurs = status >= 500 && !this.#guarded.request.signal.aborted;
+    if (isOurs || status === 428 || status === 429) this.refund();
     return error instanceof Problem && status < 500
       ? error.withHeaders(this.#withHeaders(error.headers))
       : error;

@@ -3,6 +3,8 @@ import type { AppStore } from "../kv/open_key_value_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
 import { Admission, type AdmissionOptions } from "./admission.ts";
+import type { AnswerShares } from "../idempotency/answer_shares.ts";
+import { createAnswerShares } from "./budget/answer_shares.ts";
 import { anonymousClass, authenticatedClass } from "./budget/budget_options.ts";
 import { createCaptchaChallenge } from "./captcha/captcha_challenge.ts";
 import { type BucketPolicy, fixedWindow, tokenBucket } from "./budget/token_bucket.ts";
@@ -34,6 +36,8 @@ export interface Guard {
   ): OperationProtection | null;
   /** Begins the admission of one request. */
   admission(protection: OperationProtection, guarded: GuardedRequest): Admission;
+  /** The shares of clients in the room for stored answers, which are kept so long. */
+  answerShares(ttlMs: number): AnswerShares;
   /** Returns leased tokens to the store, which must still be open. */
   close(): Promise<void>;
 }
@@ -79,6 +83,8 @@ export function createGuard({ abuse, store, runtime }: GuardOptions): Guard {
     protectProcedure: (own, options, target) =>
       resolveProcedureProtection(own, options, target, context),
     admission: (protection, guarded) => new Admission(parts, protection, guarded),
+    answerShares: (ttlMs) =>
+      createAnswerShares(ttlMs, (policy) => rateLimiterOf("answers", policy)),
     async close() {
       await buckets?.close();
     },

@@ -7,8 +7,9 @@ import {
   type IdempotencyClaim,
   idempotencyLeaseMs,
   type IdempotencyStore,
-  type StoredAnswer,
+  type KeptAnswer,
 } from "./idempotency_store.ts";
+import { type AnswerKeeping, answerNotKept, isStorable, keptAnswer } from "./kept_answer.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
 /**
@@ -19,6 +20,8 @@ export interface IdempotentRequest {
   readonly key: string;
   /** Identifies the caller: no caller is sent the answer of another. */
   readonly identity: string;
+  /** Names the client whose share its answer is a part of: a user, or a network. */
+  readonly share: string;
   readonly method: string;
   /** In one spelling, however the request target was percent-encoded. */
   readonly path: string;
@@ -38,7 +41,8 @@ export interface RequestOutcome {
 }
 
 /** What answering a request once works with. */
-export interface IdempotencyContext extends Pick<Runtime, "clock" | "random" | "observe"> {
+export interface IdempotencyContext
+  extends AnswerKeeping, Pick<Runtime, "clock" | "random" | "observe"> {
   readonly store: IdempotencyStore;
 }
 
@@ -92,6 +96,7 @@ export async function answerOnce(
   try {
     outcome = await refusalsAsReplies(async () => {
       if (!isDoubtful) await admission?.admit();
+      await context.shares.reconcile(claim.share);
       return await work.execute(claim);
     });
   } catch (error) {
@@ -101,8 +106,10 @@ export async function answerOnce(
   }
   await stopRenewing();
   const { reply, isStored } = outcome;
-  const answer = isStored ? null : storableAnswer(reply);
-  if (!isStored) await storeOutcome(answer ?? "release", claim, context);
+  if (!isStored) {
+    const answer = keptAnswer(reply, claim.share, context);
+    await storeOutcome(answer ?? "release", claim, context);
+  }
   return reply;
 }
 
@@ -117,13 +124,15 @@ export function inFlightProblem(): Problem {
 
 /** JSON delimits the parts, and keeps an empty text apart from a missing one. */
 function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): IdempotencyClaim {
-  const { key, identity, method, path, query, ifMatch, body } = request;
+  const { key, identity, share, method, path, query, ifMatch, body } = request;
   const head = JSON.stringify([method, path, query, ifMatch]);
   return {
     id: hashOf(JSON.stringify([identity, method, path, key])),
     // JSON contains no line break, so the body begins after the first one.
     fingerprint: hashOf(`${head}\n`, body),
     owner: bytesToHex(random.bytes(16)),
+    // A store holds neither ids nor addresses.
+    share: hashOf(JSON.stringify(share)),
   };
 }
 
@@ -147,6 +156,7 @@ async function replay(
   if (result.kind === "in-flight") throw inFlightProblem();
   // The answer shows rows, and the right to them may have been withdrawn since.
   await work.authorize();
+  if (result.answer === null) throw answerNotKept(null);
   const { status, headers, body } = result.answer;
   return { status, headers: { ...headers, "idempotency-replayed": "true" }, body };
 }
@@ -183,29 +193,12 @@ async function refusalsAsReplies(work: () => Promise<RequestOutcome>): Promise<R
   try {
     return await work();
   } catch (error) {
-    const reply = error instanceof Problem ? problemReply(error) : null;
-    if (reply === null || storableAnswer(reply) === null) throw error;
+    // A time limit may be met at the next try.
+    const isFinal = error instanceof Problem && error.slug !== "query-too-expensive";
+    const reply = isFinal ? problemReply(error) : null;
+    if (reply === null || !isStorable(reply)) throw error;
     return { reply, isStored: false };
   }
-}
-
-/** Statuses below 500 that do not depend on the request alone. */
-const transientStatuses: ReadonlySet<number> = new Set([401, 403, 408, 428, 429]);
-
-/** Headers that are replayed; the others describe the moment or the connection. */
-const replayedHeaders = ["content-type", "etag", "location", "cache-control", "allow"] as const;
-
-/**
- * The part of a reply that is replayed to repetitions of a request that is answered once; null
- * where the reply must not be replayed.
- */
-export function storableAnswer({ status, headers, body }: Reply): StoredAnswer | null {
-  if (status >= 500 || transientStatuses.has(status) || body instanceof ReadableStream) return null;
-  const stored = replayedHeaders.flatMap((name) => {
-    const value = headers[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  return { status, headers: Object.fromEntries(stored), body };
 }
 
 /**
@@ -213,7 +206,7 @@ export function storableAnswer({ status, headers, body }: Reply): StoredAnswer |
  * observed, and the client is sent its answer all the same.
  */
 async function storeOutcome(
-  outcome: StoredAnswer | "release",
+  outcome: KeptAnswer | "release",
   claim: IdempotencyClaim,
   { store, observe }: IdempotencyContext,
 ): Promise<void> {

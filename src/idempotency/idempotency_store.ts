@@ -12,7 +12,7 @@ export interface IdempotencyStore {
   /** Holds the key for another {@link idempotencyLeaseMs}. Does nothing once the claim is lost. */
   renew(claim: IdempotencyClaim): Promise<void>;
   /** Stores the answer for repetitions. Does nothing once the claim is lost. */
-  finish(claim: IdempotencyClaim, answer: StoredAnswer): Promise<void>;
+  finish(claim: IdempotencyClaim, answer: KeptAnswer): Promise<void>;
   /** Frees the key for the next request. Does nothing once there is an answer. */
   release(claim: IdempotencyClaim): Promise<void>;
 }
@@ -30,6 +30,8 @@ export interface IdempotencyClaim {
   readonly fingerprint: string;
   /** Distinguishes two claims on the same key. */
   readonly owner: string;
+  /** Names the client that fills the store with it. */
+  readonly share: string;
 }
 
 /**
@@ -44,11 +46,22 @@ export type ClaimResult = { readonly kind: "claimed" } | FoundAnswer;
  */
 export type FoundAnswer =
   | { readonly kind: "in-flight"; readonly fingerprint: string }
-  | { readonly kind: "finished"; readonly fingerprint: string; readonly answer: StoredAnswer };
+  | {
+    readonly kind: "finished";
+    readonly fingerprint: string;
+    /** Null where the store has dropped it to make room. */
+    readonly answer: StoredAnswer | null;
+  };
 
 /** The part of an answer that an idempotency store keeps to be replayed. */
 export interface StoredAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
+}
+
+/** An answer to store, and for how long. */
+export interface KeptAnswer {
+  readonly answer: StoredAnswer;
+  readonly keepMs: number;
 }

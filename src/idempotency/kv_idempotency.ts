@@ -4,12 +4,12 @@ import {
   type IdempotencyClaim,
   idempotencyLeaseMs,
   type IdempotencyStore,
+  type KeptAnswer,
   type StoredAnswer,
 } from "./idempotency_store.ts";
 import { boundedMap } from "../runtime/bounded_map.ts";
 import type { KeyValue, KeyValueCommit, KeyValueKey } from "../kv/key_value.ts";
 import type { Clock } from "../runtime/runtime.ts";
-import { StoreError } from "../kv/store_error.ts";
 
 /** What the idempotency store in the key-value store works with. */
 export interface KvIdempotencyOptions {
@@ -38,7 +38,7 @@ export class KvIdempotency implements IdempotencyStore {
     const key = keyOf(claim);
     // Most keys are new: one commit, without a read before it.
     for (let versionstamp: string | null = null;;) {
-      const commit = this.#setting(key, this.#heldRecord(claim), versionstamp);
+      const commit = this.#setting(key, claim, versionstamp);
       // A request that fails here has done nothing, and may be sent again.
       if ((await store.commit({ ...commit, isProvisional: true })).ok) return { kind: "claimed" };
       const entry = await store.get(key);
@@ -55,23 +55,26 @@ export class KvIdempotency implements IdempotencyStore {
   async renew(claim: IdempotencyClaim): Promise<void> {
     await this.#whileClaimed(
       claim,
-      (key, versionstamp) => this.#put(key, this.#heldRecord(claim), versionstamp),
+      async (key, versionstamp) =>
+        (await this.#options.store.commit(this.#setting(key, claim, versionstamp))).ok,
     );
   }
 
-  async finish(claim: IdempotencyClaim, given: StoredAnswer): Promise<void> {
-    const { store, ttlMs } = this.#options;
+  async finish(claim: IdempotencyClaim, { answer: given, keepMs }: KeptAnswer): Promise<void> {
+    const { store } = this.#options;
+    const { share } = claim;
     const [first, ...parts] = split(given);
     for (const [index, value] of parts.entries()) {
       const key = partKey(claim, index);
       // Longer than the record, so that a reader that finds the record finds these.
-      const expireInMs = ttlMs + partMarginMs;
-      await store.commit({ mutations: [{ kind: "set", key, value, expireInMs }] });
+      const expireInMs = keepMs + partMarginMs;
+      await store.commit({ mutations: [{ kind: "set", key, value, expireInMs, share }] });
     }
     const answer = { first, parts: parts.length };
     await this.#whileClaimed(
       claim,
-      (key, versionstamp) => this.#put(key, { ...this.#heldRecord(claim), answer }, versionstamp),
+      async (key, versionstamp) =>
+        (await store.commit(this.#setting(key, claim, versionstamp, { answer, keepMs }))).ok,
     );
   }
 
@@ -98,22 +101,20 @@ export class KvIdempotency implements IdempotencyStore {
     return isHeld ? { kind: "in-flight", fingerprint } : null;
   }
 
-  #heldRecord({ owner, fingerprint }: IdempotencyClaim): KeyRecord {
-    const leaseUntilMs = this.#options.clock.now() + idempotencyLeaseMs;
-    return { owner, fingerprint, leaseUntilMs, answer: null };
-  }
-
-  async #put(key: KeyValueKey, value: KeyRecord, versionstamp: string | null): Promise<boolean> {
-    return (await this.#options.store.commit(this.#setting(key, value, versionstamp))).ok;
-  }
-
-  #setting(key: KeyValueKey, value: KeyRecord, versionstamp: string | null): KeyValueCommit {
-    const { ttlMs } = this.#options;
+  #setting(
+    key: KeyValueKey,
+    { owner, fingerprint, share }: IdempotencyClaim,
+    versionstamp: string | null,
+    finished?: { readonly answer: AnswerHead; readonly keepMs: number },
+  ): KeyValueCommit {
+    const { ttlMs, clock } = this.#options;
+    const leaseUntilMs = clock.now() + idempotencyLeaseMs;
+    const value: KeyRecord = { owner, fingerprint, leaseUntilMs, answer: finished?.answer ?? null };
     // A claim is held as long as it is renewed, however short the ttl of answers is.
-    const expireInMs = value.answer === null ? Math.max(ttlMs, idempotencyLeaseMs) : ttlMs;
+    const expireInMs = finished?.keepMs ?? Math.max(ttlMs, idempotencyLeaseMs);
     return {
       checks: [{ key, versionstamp }],
-      mutations: [{ kind: "set", key, value, expireInMs }],
+      mutations: [{ kind: "set", key, value, expireInMs, share }],
       claim: key,
     };
   }
@@ -135,10 +136,12 @@ export class KvIdempotency implements IdempotencyStore {
   async #readAnswer(
     owner: IdempotencyClaim,
     { first, parts }: AnswerHead,
-  ): Promise<StoredAnswer> {
+  ): Promise<StoredAnswer | null> {
     const keys = Array.from({ length: parts }, (_, index) => partKey(owner, index));
     const rest = keys.length === 0 ? [] : await this.#options.store.getMany(keys);
-    return joined([first, ...rest.map(({ value }) => asPart(value))]);
+    const bytes = rest.flatMap(({ value }) => value instanceof Uint8Array ? [value] : []);
+    // A store of limited size has dropped the oldest parts.
+    return bytes.length < parts ? null : joined([first, ...bytes]);
   }
 }
 
@@ -176,11 +179,6 @@ function partKey({ id, owner }: IdempotencyClaim, index: number): KeyValueKey {
 function asRecord(value: unknown): KeyRecord | null {
   // No other code writes below this prefix.
   return value === undefined ? null : value as KeyRecord;
-}
-
-function asPart(value: unknown): Uint8Array {
-  if (value instanceof Uint8Array) return value;
-  throw new StoreError("unavailable", new Error("A part of a stored answer is missing"));
 }
 
 /** Headers and body alike: a `Location` holds a key, which may be as long as a body. */

@@ -4,6 +4,7 @@ import {
   type IdempotencyClaim,
   idempotencyLeaseMs,
   type IdempotencyStore,
+  type KeptAnswer,
   type StoredAnswer,
 } from "./idempotency_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -81,7 +82,7 @@ export class TableIdempotency implements IdempotencyStore {
     );
   }
 
-  async finish(claim: IdempotencyClaim, answer: StoredAnswer): Promise<void> {
+  async finish(claim: IdempotencyClaim, answer: KeptAnswer): Promise<void> {
     await this.#run(this.#finish(claim, answer));
   }
 
@@ -91,7 +92,7 @@ export class TableIdempotency implements IdempotencyStore {
    */
   async finishWithin(
     claim: IdempotencyClaim,
-    answer: StoredAnswer,
+    answer: KeptAnswer,
     connection: Connection,
   ): Promise<boolean> {
     return (await connection.query(this.#statement(this.#finish(claim, answer)))).changed > 0;
@@ -167,9 +168,10 @@ export class TableIdempotency implements IdempotencyStore {
     return changed > 0;
   }
 
-  #finish(claim: IdempotencyClaim, answer: StoredAnswer): Fragment {
+  #finish(claim: IdempotencyClaim, { answer, keepMs }: KeptAnswer): Fragment {
+    const end = this.#bound(this.#options.clock.now() + keepMs);
     return sql`UPDATE ${name} SET answer = ${JSON.stringify(answer)},
-        ${expiresAt} = ${this.#recordEnd()} ${whereHeld(claim)}`;
+        ${expiresAt} = ${end} ${whereHeld(claim)}`;
   }
 
   #leaseEnd(): Fragment {

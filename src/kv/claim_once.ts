@@ -11,11 +11,43 @@ export async function claimOnce(
   key: KeyValueKey,
   expireInMs: number,
 ): Promise<boolean> {
-  const { ok } = await store.commit({
+  return await claim(store, key, expireInMs) !== null;
+}
+
+/** The claim of a key, to be revoked where what it was made for was not done. */
+export interface RevocableClaim {
+  /** Frees the key. Rejects with a `StoreError` when the store does not answer. */
+  revoke(): Promise<void>;
+}
+
+/** {@link claimOnce} with the claim as its result; null where the key was stored already. */
+export async function claimRevocably(
+  store: KeyValue,
+  key: KeyValueKey,
+  expireInMs: number,
+): Promise<RevocableClaim | null> {
+  const versionstamp = await claim(store, key, expireInMs);
+  if (versionstamp === null) return null;
+  return {
+    async revoke() {
+      // Checked: a store may carry the deletion out twice, and the key may be claimed in between.
+      const checks = [{ key, versionstamp }];
+      await store.commit({ checks, mutations: [{ kind: "delete", key }] });
+    },
+  };
+}
+
+/** The versionstamp of the claim; null where the key was stored already. */
+async function claim(
+  store: KeyValue,
+  key: KeyValueKey,
+  expireInMs: number,
+): Promise<string | null> {
+  const result = await store.commit({
     checks: [{ key, versionstamp: null }],
-    mutations: [{ kind: "set", key, value: true, expireInMs }],
+    mutations: [{ kind: "set", key, value: true, expireInMs, isReserved: true }],
     claim: key,
     isProvisional: true,
   });
-  return ok;
+  return result.ok ? result.versionstamp : null;
 }

@@ -93,6 +93,13 @@ export type KeyValueMutation =
     readonly value: unknown;
     /** After so many milliseconds the record is no longer read. */
     readonly expireInMs?: number | undefined;
+    /**
+     * Names the client that fills the store with this record. A store of limited size gives such
+     * records a part of its room, and drops the oldest of the largest share to make more.
+     */
+    readonly share?: string | undefined;
+    /** A store of limited size has further room for these, which no other record takes. */
+    readonly isReserved?: boolean | undefined;
   }
   | { readonly kind: "delete"; readonly key: KeyValueKey };
 

@@ -9,13 +9,15 @@ import type {
   KeyValueKey,
   KeyValuePage,
 } from "./key_value.ts";
+import { RecordShares } from "./record_shares.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
 /**
  * Makes a {@link KeyValue} in the memory of this process: lost when it ends, invisible to others.
  * Once it holds `maxBytes`, it refuses commits that would add to them: clients must not be able to
- * fill the memory of a service with records that are kept for a day.
+ * fill the memory of a service with records that are kept for a day. Records of shares have half of
+ * it, and are dropped for each other and for reserved ones, which have an eighth beyond it.
  */
 export function createMemoryKeyValue(clock: Clock, maxBytes: number = 64 * 1024 ** 2): KeyValue {
   const records = new MemoryRecords(clock, maxBytes);
@@ -45,6 +47,9 @@ interface MemoryRecord {
   readonly bytes: Uint8Array;
   readonly expiresAt: number;
   readonly versionstamp: string;
+  /** Null for a record that is kept until it expires. */
+  readonly share: string | null;
+  readonly isReserved: boolean;
 }
 
 class MemoryRecords {
@@ -52,6 +57,7 @@ class MemoryRecords {
   readonly #maxBytes: number;
   #bytes = 0;
   readonly #records = new Map<string, MemoryRecord>();
+  readonly #shares = new RecordShares();
   #commits = 0;
   /** At this size expired records are removed: rarely enough to cost a write nothing. */
   #sweepAt = firstSweep;
@@ -93,13 +99,15 @@ class MemoryRecords {
     const versionstamp = (this.#commits + 1).toString(16).padStart(20, "0");
     const prepared = mutations.map((mutation) => this.#prepared(mutation, versionstamp));
     if (!holds) return { ok: false };
-    this.#requireRoom(prepared);
+    this.#makeRoom(prepared);
     this.#commits++;
     for (const [code, record] of prepared) {
       this.#remove(code);
       if (record === null) continue;
       this.#records.set(code, record);
-      this.#bytes += sizeOf(code, record);
+      const size = sizeOf(code, record);
+      this.#bytes += size;
+      if (record.share !== null) this.#shares.add(record.share, code, size);
     }
     if (this.#records.size >= this.#sweepAt) this.#sweep();
     return { ok: true, versionstamp };
@@ -117,27 +125,43 @@ class MemoryRecords {
     const { key } = mutation;
     const code = encodeKey(key);
     if (mutation.kind === "delete") return [code, null];
-    const { value, expireInMs = Infinity } = mutation;
+    const { value, expireInMs = Infinity, share = null, isReserved = false } = mutation;
     const bytes = serializeValue(key, value);
     const expiresAt = this.#clock.now() + expireInMs;
-    return [code, { key: copyOf(key), bytes, expiresAt, versionstamp }];
+    return [code, { key: copyOf(key), bytes, expiresAt, versionstamp, share, isReserved }];
   }
 
-  #requireRoom(prepared: readonly PreparedRecord[]): void {
-    const more = prepared.reduce(
-      (sum, [code, record]) => sum + (record === null ? 0 : sizeOf(code, record)),
-      0,
-    );
+  #makeRoom(prepared: readonly PreparedRecord[]): void {
+    const records = prepared.flatMap(([code, record]) => record === null ? [] : [{ code, record }]);
     // A commit that only deletes is never refused.
-    if (more === 0 || this.#bytes + more <= this.#maxBytes) return;
-    const now = this.#clock.now();
-    // A sweep visits all records: a client that filled the store must not slow down every write.
-    if (Math.abs(now - this.#sweptForRoomAt) >= sweepPauseMs) {
-      this.#sweptForRoomAt = now;
-      this.#sweep();
-      if (this.#bytes + more <= this.#maxBytes) return;
+    if (records.length === 0) return;
+    const sum = (some: typeof records) =>
+      some.reduce((bytes, { code, record }) => bytes + sizeOf(code, record), 0);
+    const more = sum(records);
+    const shared = sum(records.filter(({ record }) => record.share !== null));
+    const isReserved = records.some(({ record }) => record.isReserved);
+    const most = this.#maxBytes * (isReserved ? 1.125 : 1);
+    const hasRoom = () =>
+      this.#bytes + more <= most &&
+      (shared === 0 || this.#shares.bytes + shared <= this.#maxBytes / 2);
+    if (hasRoom()) return;
+    this.#sweepForRoom();
+    while (!hasRoom()) {
+      // Other records would make clients without a share drop those of clients that have one.
+      const code = shared > 0 || isReserved ? this.#shares.next() : null;
+      if (code === null) {
+        throw new StoreError("unavailable", new Error(`It holds ${this.#maxBytes} bytes already`));
+      }
+      this.#remove(code);
     }
-    throw new StoreError("unavailable", new Error(`It holds ${this.#maxBytes} bytes already`));
+  }
+
+  /** A sweep visits all records: a client that filled the store must not slow down every write. */
+  #sweepForRoom(): void {
+    const now = this.#clock.now();
+    if (Math.abs(now - this.#sweptForRoomAt) < sweepPauseMs) return;
+    this.#sweptForRoomAt = now;
+    this.#sweep();
   }
 
   #remove(code: string): void {
@@ -145,6 +169,7 @@ class MemoryRecords {
     if (record === undefined) return;
     this.#records.delete(code);
     this.#bytes -= sizeOf(code, record);
+    if (record.share !== null) this.#shares.remove(record.share, code);
   }
 
   #sweep(): void {

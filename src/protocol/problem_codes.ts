@@ -17,6 +17,7 @@ export const problemCodes = {
   "request-timeout": { status: 408, title: "The request did not arrive in time" },
   "conflict": { status: 409, title: "The write conflicts with what is stored" },
   "idempotency-in-flight": { status: 409, title: "A request with this key is still running" },
+  "idempotency-answer-not-kept": { status: 409, title: "The answer to this key was not kept" },
   "precondition-failed": { status: 412, title: "The precondition does not hold" },
   "payload-too-large": { status: 413, title: "The body is too large" },
   "unsupported-media-type": { status: 415, title: "The content type is not supported" },

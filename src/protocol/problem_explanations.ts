@@ -49,6 +49,10 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "idempotency-in-flight":
     "A request with the same Idempotency-Key has not finished yet. Wait, then repeat the request " +
     "to get its stored answer.",
+  "idempotency-answer-not-kept":
+    "The request with this Idempotency-Key was executed, and is not executed again. Its answer was " +
+    "too large to be kept. details.status holds its status, and details.location where the new row " +
+    "is, as far as they are known: read what was written.",
   "precondition-failed":
     "The row has changed since the tag in If-Match was read, or the tag is malformed. The row is " +
     "unchanged. details.currentETag holds its current tag: fetch the row, apply the change again.",
@@ -92,7 +96,7 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "overloaded":
     "The service has as much work as it can do. Wait as many seconds as Retry-After says.",
   "database-unavailable":
-    "The database cannot be reached, is busy or full, or took too long. Wait as many seconds as " +
+    "The database cannot be reached, is busy or full. Wait as many seconds as " +
     "Retry-After says. If the connection broke during the commit, the write may have happened: " +
     "read before you repeat it.",
   "store-unavailable":

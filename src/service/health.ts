@@ -1,18 +1,22 @@
 import type { Connection } from "../db/driver.ts";
 import type { KeyValue } from "../kv/key_value.ts";
+import type { RouteTable } from "../resource/http/route_table.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
 /** A health check of a dependency: the database, the store, the search index. */
 export interface HealthCheck {
   /** The key below `checks`, e.g. `database`. */
   readonly name: string;
+  /** Requests continue without it. */
+  readonly isDispensable?: boolean | undefined;
   /** Resolves when the dependency works; a rejection fails the check, never the request. */
   run(): Promise<unknown>;
 }
 
 /** The result of one health check. */
 export interface CheckResult {
-  readonly status: "ok" | "unavailable";
+  /** `degraded` where it fails and requests continue without it. */
+  readonly status: "ok" | "degraded" | "unavailable";
   readonly latencyMs: number;
 }
 
@@ -48,15 +52,16 @@ export function liveness(): HealthReport<LivenessBody> {
 }
 
 /**
- * Answers the health route `GET /readyz`: runs all checks at once; 503 when one fails, or while the
- * service drains.
+ * Answers the health route `GET /readyz`: runs all checks at once; 503 when one fails that requests
+ * need, or while the service drains. A balancer takes an instance away at a 503: where all share a
+ * store that fails, it would take away all of them.
  */
 export async function readiness(
   checks: readonly HealthCheck[],
   { clock, draining, deadlineMs = 1_000 }: ReadinessOptions,
 ): Promise<HealthReport<ReadinessBody>> {
   const results = await Promise.all(checks.map((check) => runCheck(check, clock, deadlineMs)));
-  const ready = !draining && results.every(([, result]) => result.status === "ok");
+  const ready = !draining && results.every(([, result]) => result.status !== "unavailable");
   return {
     status: ready ? 200 : 503,
     body: {
@@ -72,8 +77,19 @@ export function databaseCheck(connection: Connection): HealthCheck {
 }
 
 /** The health check of the key-value store: whether it reads a key, which never has a value. */
-export function storeCheck(store: KeyValue): HealthCheck {
-  return { name: "store", run: () => store.get(["service", "health"]) };
+export function storeCheck(store: KeyValue, isDispensable: boolean): HealthCheck {
+  return { name: "store", isDispensable, run: () => store.get(["service", "health"]) };
+}
+
+/**
+ * Whether requests continue without the key-value store: limits do, and a gate of proof of work or a
+ * CAPTCHA refuses. Streams have no gates, and do not count.
+ */
+export function worksWithoutStore({ routes }: RouteTable): boolean {
+  return !routes.every(({ endpoint, resource }) => {
+    const { pow = null, captcha = null } = endpoint.protection(resource) ?? {};
+    return endpoint.name.startsWith("subscribe") || pow !== null || captcha !== null;
+  });
 }
 
 async function runCheck(
@@ -83,11 +99,12 @@ async function runCheck(
 ): Promise<readonly [name: string, result: CheckResult]> {
   const startedAt = clock.elapsedMs();
   const outcome = Promise.withResolvers<CheckResult["status"]>();
-  const cancel = clock.after(deadlineMs, () => outcome.resolve("unavailable"));
+  const failed = check.isDispensable === true ? "degraded" : "unavailable";
+  const cancel = clock.after(deadlineMs, () => outcome.resolve(failed));
   Promise.try(() => check.run()).then(
     () => outcome.resolve("ok"),
     // Without the reason: the caller is anonymous, and failing requests observe the error.
-    () => outcome.resolve("unavailable"),
+    () => outcome.resolve(failed),
   );
   const status = await outcome.promise;
   cancel();

@@ -4,7 +4,7 @@ import { jsonType, type Reply } from "../protocol/reply.ts";
 import type { KeyValue } from "../kv/key_value.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
-import { databaseCheck, liveness, readiness, storeCheck } from "./health.ts";
+import { databaseCheck, type HealthCheck, liveness, readiness, storeCheck } from "./health.ts";
 import { problemIndexPage, problemPage, problemPageSecurityPolicy } from "./problem_page.ts";
 
 /** One of the service's own pages beside the resources. */
@@ -24,6 +24,8 @@ export interface ServicePagesOptions {
   readonly databases: readonly Driver[];
   /** Null where the configuration names none. */
   readonly store: KeyValue | null;
+  /** Whether requests continue where it fails. */
+  readonly isStoreDispensable: boolean;
   readonly clock: Clock;
   readonly isDraining: () => boolean;
 }
@@ -48,12 +50,12 @@ export function createServicePages(options: ServicePagesOptions): readonly Servi
 }
 
 function healthPages(options: ServicePagesOptions): readonly ServicePage[] {
-  const { databases, store, clock, isDraining } = options;
-  const checks = databases.map((driver, index) => ({
+  const { databases, store, isStoreDispensable, clock, isDraining } = options;
+  const checks: HealthCheck[] = databases.map((driver, index) => ({
     ...databaseCheck(driver),
     name: index === 0 ? "database" : `database ${index + 1}`,
   }));
-  if (store !== null) checks.push(storeCheck(store));
+  if (store !== null) checks.push(storeCheck(store, isStoreDispensable));
   return [
     healthPage("/healthz", () => json(liveness())),
     healthPage(

@@ -4,6 +4,7 @@ import {
   type IdempotencyClaim,
   idempotencyLeaseMs,
   type IdempotencyStore,
+  type KeptAnswer,
   type StoredAnswer,
 } from "../../src/idempotency/idempotency_store.ts";
 import type { Clock } from "../../src/runtime/runtime.ts";
@@ -62,7 +63,7 @@ export function testIdempotencyStore(
       for (const [n, answer] of answers.entries()) {
         const claim = { ...claimOf("first"), id: `id ${n}` };
         assertEquals(await store.claim(claim), { kind: "claimed" });
-        await store.finish(claim, answer);
+        await store.finish(claim, kept(answer));
         for (const one of [store, sibling]) {
           assertEquals(await one.claim({ ...claim, owner: "second", fingerprint: "another" }), {
             kind: "finished",
@@ -124,7 +125,7 @@ export function testIdempotencyStore(
       await store.claim(slow);
       clock.moveBy(idempotencyLeaseMs);
       assertEquals(await sibling.claim(claimOf("second")), { kind: "claimed" });
-      await store.finish(slow, answer);
+      await store.finish(slow, kept(answer));
       await store.release(slow);
       clock.moveBy(idempotencyLeaseMs - 1);
       await store.renew(slow);
@@ -137,10 +138,10 @@ export function testIdempotencyStore(
   test("an answer is not released, not renewed and not overwritten", async (store, sibling) => {
     const claim = claimOf("first");
     await store.claim(claim);
-    await store.finish(claim, answer);
+    await store.finish(claim, kept(answer));
     await store.release(claim);
     await store.renew(claim);
-    await store.finish(claim, { ...answer, status: 200 });
+    await store.finish(claim, kept({ ...answer, status: 200 }));
     assertEquals((await sibling.claim(claimOf("second"))).kind, "finished");
     const again = await sibling.claim(claimOf("third"));
     assertEquals(again.kind === "finished" && again.answer, answer);
@@ -158,7 +159,7 @@ export function testIdempotencyStore(
       assertEquals((await stores.sibling(1_000).claim(claimOf("second"))).kind, "in-flight");
       await store.renew(claim);
     }
-    await store.finish(claim, answer);
+    await store.finish(claim, kept(answer, 1_000));
     assertEquals((await stores.sibling(1_000).claim(claimOf("second"))).kind, "finished");
     clock.moveBy(idempotencyLeaseMs);
     assertEquals((await stores.sibling(1_000).claim(claimOf("second"))).kind, "claimed");
@@ -169,7 +170,7 @@ export function testIdempotencyStore(
     async (store, sibling, clock) => {
       const claim = claimOf("first");
       await store.claim(claim);
-      await store.finish(claim, answer);
+      await store.finish(claim, kept(answer));
       clock.moveBy(ttlMs - 1);
       assertEquals((await sibling.claim(claimOf("second"))).kind, "finished");
       clock.moveBy(2);
@@ -179,7 +180,11 @@ export function testIdempotencyStore(
 }
 
 function claimOf(owner: string): IdempotencyClaim {
-  return { id: "one key", fingerprint: "the first", owner };
+  return { id: "one key", fingerprint: "the first", owner, share: "one client" };
+}
+
+function kept(answer: StoredAnswer, keepMs = ttlMs): KeptAnswer {
+  return { answer, keepMs };
 }
 
 function kinds(results: readonly ClaimResult[]): Record<string, number> {

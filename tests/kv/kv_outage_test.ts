@@ -104,7 +104,7 @@ for (const outage of outages) {
         new KvIdempotency({ store, clock, ttlMs: 86_400_000 })
       );
       assert(own !== undefined && others !== undefined);
-      const claimOf = (owner: string) => ({ id: "key", fingerprint: "f", owner });
+      const claimOf = (owner: string) => ({ id: "key", fingerprint: "f", owner, share: "s" });
       network.goDown(outage);
       await refused(() => own.claim(claimOf("first")), world);
       await network.comeBack();
@@ -163,7 +163,7 @@ Deno.test("a key that could not be released in an outage is free for the next re
   await inOutages(async (world) => {
     const { clock, network, store } = world;
     const keys = new KvIdempotency({ store, clock, ttlMs: 86_400_000 });
-    const claimOf = (owner: string) => ({ id: "key", fingerprint: "f", owner });
+    const claimOf = (owner: string) => ({ id: "key", fingerprint: "f", owner, share: "s" });
     assertEquals((await keys.claim(claimOf("first"))).kind, "claimed");
     network.goDown("unreachable");
     await refused(() => keys.release(claimOf("first")), world);

@@ -47,3 +47,31 @@ Deno.test("a full store looks for room once a second, not for every refused requ
   await put("later");
   await store.close();
 });
+
+Deno.test("records of shares make room for each other, the oldest of the largest first, and for reserved records", async () => {
+  const store = createMemoryKeyValue(systemRuntime(() => {}).clock, 10_000);
+  const put = (name: string, options: { share?: string; isReserved?: boolean } = {}) =>
+    store.commit({
+      mutations: [{ kind: "set", key: [name], value: "x".repeat(1_000), ...options }],
+    });
+  const held = async (...names: string[]) =>
+    (await store.getMany(names.map((name) => [name]))).filter(({ value }) => value !== undefined)
+      .map(({ key: [name] }) => name);
+  await put("a", { share: "ada" });
+  for (const name of ["e", "f", "g", "h"]) await put(name, { share: "eve" });
+  assertEquals(await held("a", "e", "f", "g", "h"), ["a", "f", "g", "h"], "half of the store");
+  for (let n = 0; n < 4; n++) await put(`${n}`);
+  await assertRejects(() => put("4"), StoreError);
+  assertEquals(await held("a", "f", "g", "h"), ["a", "f", "g", "h"], "kept for their share");
+  await put("claim", { isReserved: true });
+  assertEquals(
+    await held("a", "f", "g", "h"),
+    ["a", "f", "g", "h"],
+    "there is further room for claims",
+  );
+  await put("another", { isReserved: true });
+  assertEquals(await held("a", "f", "g", "h", "claim", "another"), [
+    ...["a", "g", "h", "claim", "another"],
+  ]);
+  await store.close();
+});

@@ -55,6 +55,23 @@ Deno.test("one failing check makes the service unavailable and names itself, not
   }
 });
 
+Deno.test("a failing check that requests do not need leaves the service ready", async () => {
+  const degraded = { ...fails, isDispensable: true };
+  const clock = fakeClock("never");
+  assertEquals(await readiness([works, degraded], { clock, draining: false }), {
+    status: 200,
+    body: {
+      status: "ready",
+      checks: {
+        database: { status: "ok", latencyMs: 4 },
+        store: { status: "degraded", latencyMs: 4 },
+      },
+    },
+  });
+  const [down, gone] = [{ ...works, run: fails.run }, degraded];
+  assertEquals((await readiness([down, gone], { clock, draining: false })).status, 503);
+});
+
 Deno.test("a check that hangs fails at its deadline", async () => {
   const report = await readiness([works, hangs], { clock: fakeClock("pass"), draining: false });
   assertEquals(report.status, 503);
@@ -83,24 +100,63 @@ Deno.test("the check of the database reads no table", async () => {
 const notes = table("notes", { id: integer().primaryKey() });
 const resources = [resource(notes, { id: notes.id, auth: { public: true } })];
 
-testOnEngines("a configured store is part of being ready", async (engine) => {
-  let isGone = false;
+/** A store that can be taken away. */
+function breakable() {
   const kv = createMemoryKeyValue(systemRuntime(() => {}).clock);
+  let isGone = false;
+  const gone = () => Promise.reject(new StoreError("unavailable", null));
   const store: KeyValue = {
     ...kv,
-    get: (key) => isGone ? Promise.reject(new StoreError("unavailable", null)) : kv.get(key),
+    get: (key) => isGone ? gone() : kv.get(key),
+    getMany: (keys) => isGone ? gone() : kv.getMany(keys),
+    commit: (commit) => isGone ? gone() : kv.commit(commit),
   };
-  await withService(engine, [notes], () => ({ resources, kv: store }), async (service) => {
-    const ready = await service.get("/readyz");
-    assertEquals([ready.status, ready.body.checks.store.status], [200, "ok"]);
-    isGone = true;
-    const gone = await service.get("/readyz");
-    assertEquals([gone.status, gone.body.checks.store.status], [503, "unavailable"]);
-  });
-  await withService(engine, [notes], () => ({ resources }), async (service) => {
-    assertEquals(Object.keys((await service.get("/readyz")).body.checks), ["database"]);
-  });
-});
+  return { store, fail: () => isGone = true };
+}
+
+testOnEngines(
+  "a store that failed took every instance away, although requests continued",
+  async (engine) => {
+    const { store: kv, fail } = breakable();
+    const rateLimit = { windowMs: 60_000, maxRequests: 100 };
+    const gated = { pow: { operations: ["create"] as const }, rateLimit };
+    const pow = { secret: "a secret for the tests only" };
+    const config = {
+      kv,
+      abuseProtection: { pow },
+      resources: [resource(notes, { id: notes.id, auth: { public: true }, ...gated })],
+    };
+    await withService(engine, [notes], () => config, async ({ get }) => {
+      const ready = await get("/readyz");
+      assertEquals([ready.status, ready.body.checks.store.status], [200, "ok"]);
+      fail();
+      const { status, body } = await get("/readyz");
+      assertEquals([status, body.status, body.checks.store.status], [200, "ready", "degraded"]);
+      assertEquals((await get("/api/notes")).status, 200);
+    });
+    await withService(engine, [notes], () => ({ resources }), async (service) => {
+      assertEquals(Object.keys((await service.get("/readyz")).body.checks), ["database"]);
+    });
+  },
+);
+
+testOnEngines(
+  "a service whose requests all need the store is not ready without it",
+  async (engine) => {
+    const { store: kv, fail } = breakable();
+    const config = {
+      kv,
+      abuseProtection: { pow: { secret: "a secret for the tests only" } },
+      resources: [resource(notes, { id: notes.id, auth: { public: true }, pow: true })],
+    };
+    await withService(engine, [notes], () => config, async ({ get }) => {
+      assertEquals((await get("/readyz")).status, 200);
+      fail();
+      const { status, body } = await get("/readyz");
+      assertEquals([status, body.checks.store.status], [503, "unavailable"]);
+    });
+  },
+);
 
 testOnEngines("a store that fails inside a request is a 503 with Retry-After", async (engine) => {
   const error = new StoreError("unavailable", new Error("disk"));

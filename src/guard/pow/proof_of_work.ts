@@ -1,11 +1,12 @@
 import { Problem } from "../../problem/problem.ts";
 import { powAlgorithm, powHeaders } from "../../protocol/pow_protocol.ts";
 import { boundedMap } from "../../runtime/bounded_map.ts";
-import { claimOnce } from "../../kv/claim_once.ts";
+import { claimRevocably } from "../../kv/claim_once.ts";
 import type { KeyValue } from "../../kv/key_value.ts";
+import { StoreError } from "../../kv/store_error.ts";
 import type { PowRefusal } from "../../runtime/observation.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { type CheckSolution, createSolutionCheck, type PowSolution } from "./check_solution.ts";
+import { type CheckSolution, createSolutionCheck } from "./check_solution.ts";
 import { createFingerprint, type FingerprintedRequest } from "./request_fingerprint.ts";
 import { createChallengeTokens, randomBytes } from "./challenge_token.ts";
 
@@ -25,7 +26,20 @@ export interface ProofOfWork {
     difficulty: number,
   ): Promise<PowRefusal | null>;
   /** Returns when a solution was taken; else throws `proof-of-work-required` with a challenge. */
-  requireSolution(headers: Headers, facts: FingerprintedRequest, difficulty: number): Promise<void>;
+  requireSolution(
+    headers: Headers,
+    facts: FingerprintedRequest,
+    difficulty: number,
+  ): Promise<TakenSolution>;
+}
+
+/** A solution of proof of work that is used by a request. */
+export interface TakenSolution {
+  /**
+   * The request was refused and did nothing: the solution is good for it once more. Does nothing
+   * where it was refused too often, and where the store does not answer.
+   */
+  returnUnused(): Promise<void>;
 }
 
 /** What the service's side of proof of work is made with. */
@@ -45,8 +59,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
   const tokens = createChallengeTokens(parts.secrets);
   const fingerprintOf = createFingerprint();
   const checkSolution = createSolutionCheck({ tokens, fingerprintOf, challengeTtlMs, clock });
-  // A flood of replays is answered from memory, without the store.
-  const used = boundedMap<string, true>(20_000);
+  const known = boundedMap<string, KnownSolution>(20_000);
 
   function issueChallenge(facts: FingerprintedRequest, difficulty: number): Record<string, string> {
     const expiresAtMs = clock.now() + challengeTtlMs;
@@ -59,31 +72,50 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
     };
   }
 
-  async function verifySolution(
+  async function take(
     headers: Headers,
     facts: FingerprintedRequest,
     difficulty: number,
-  ): Promise<PowRefusal | null> {
+  ): Promise<TakenSolution | PowRefusal> {
     const solution = checkSolution(headers, facts, difficulty);
     if (typeof solution === "string") return solution;
-    if (used.get(solution.id) === true) return "replayed";
+    const { id, claimUntilMs } = solution;
+    if (clock.elapsedMs() < (known.get(id)?.usedUntil ?? 0)) return "replayed";
+    // Read when it is written: another request may have returned the solution in between.
+    const remember = (usedUntil: number, more = 0) =>
+      known.set(id, { usedUntil, returns: (known.get(id)?.returns ?? 0) + more });
     // A store that fails throws here, before the solution is marked as used: a later try may succeed.
-    const isFirst = await claim(solution);
-    used.set(solution.id, true);
-    return isFirst ? null : "replayed";
-  }
-
-  function claim({ id, claimUntilMs }: PowSolution): Promise<boolean> {
-    return claimOnce(store, ["pow", id], claimUntilMs - runtime.clock.now());
+    const claim = await claimRevocably(store, ["pow", id], claimUntilMs - clock.now());
+    if (claim === null) {
+      remember(clock.elapsedMs() + replayMemoryMs);
+      return "replayed";
+    }
+    remember(Infinity);
+    return {
+      async returnUnused() {
+        if ((known.get(id)?.returns ?? 0) >= maxReturns) return;
+        try {
+          await claim.revoke();
+          remember(0, 1);
+        } catch (error) {
+          // By contract it stays used then, and the client gets a new challenge.
+          if (!(error instanceof StoreError)) throw error;
+        }
+      },
+    };
   }
 
   return {
     issueChallenge,
     checkSolution,
-    verifySolution,
+    async verifySolution(headers, facts, difficulty) {
+      const taken = await take(headers, facts, difficulty);
+      return typeof taken === "string" ? taken : null;
+    },
     async requireSolution(headers, facts, difficulty) {
-      const reason = await verifySolution(headers, facts, difficulty);
-      if (reason === null) return;
+      const taken = await take(headers, facts, difficulty);
+      if (typeof taken !== "string") return taken;
+      const reason = taken;
       if (reason !== "absent") runtime.observe({ kind: "proof_of_work_refused", reason });
       // One answer for all reasons, so that an attacker does not learn which check failed.
       throw new Problem("proof-of-work-required", "This request needs proof of work", {
@@ -92,3 +124,17 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
     },
   };
 }
+
+/** What this process knows of a solution, so that a flood of replays is answered from memory. */
+interface KnownSolution {
+  /** By the clock that never jumps. */
+  readonly usedUntil: number;
+  /** How often it was returned. */
+  readonly returns: number;
+}
+
+/** How long a solution that another request holds is not tried again. */
+const replayMemoryMs = 1_000;
+
+/** One solution pays for so many refused requests beside the one that is served. */
+const maxReturns = 2;

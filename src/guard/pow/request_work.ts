@@ -4,7 +4,7 @@ import type { RequestBudget } from "../budget/request_budget.ts";
 import type { GuardedRequest } from "../guarded_request.ts";
 import type { OperationProtection } from "../operation_protection.ts";
 import { callTrust, overflowDifficulty } from "./difficulty.ts";
-import type { ProofOfWork } from "./proof_of_work.ts";
+import type { ProofOfWork, TakenSolution } from "./proof_of_work.ts";
 import type { FingerprintedRequest } from "./request_fingerprint.ts";
 
 /** What the proof of work of one request is demanded and checked with. */
@@ -32,8 +32,8 @@ export class RequestWork {
   readonly #options: RequestWorkOptions;
   readonly #gate: OperationProtection["pow"];
   readonly #guarded: GuardedRequest;
-  /** One request claims its solution once; a later demand only checks it against its difficulty. */
-  #isClaimed = false;
+  /** One request takes its solution once; a later demand only checks it against its difficulty. */
+  #taken: TakenSolution | null = null;
 
   /** Checks nothing yet. */
   constructor(
@@ -57,11 +57,15 @@ export class RequestWork {
     const body = await this.#guarded.body();
     const facts: FingerprintedRequest = { method, path, query, body, userId: user?.id ?? null };
     const pow = this.#options.proofOfWork();
-    const isProved = this.#isClaimed &&
+    const isProved = this.#taken !== null &&
       typeof pow.checkSolution(headers, facts, difficulty) !== "string";
     if (isProved) return;
-    await pow.requireSolution(headers, facts, difficulty);
-    this.#isClaimed = true;
+    this.#taken = await pow.requireSolution(headers, facts, difficulty);
+  }
+
+  /** The request was refused and did nothing: its solution is good for it once more. */
+  async returnUnused(): Promise<void> {
+    await this.#taken?.returnUnused();
   }
 
   async #gateDifficulty(): Promise<number> {

@@ -64,8 +64,11 @@ async function answerGuarded(
       ? await admitAndRun(request, admission)
       : await byKey((record) => request.run(admission, record), admission);
   } catch (error) {
+    await admission.returnSolution(error);
     throw admission.finishError(error);
   }
+  const returning = admission.returnSolution(reply);
+  if (returning instanceof Promise) await returning;
   return admission.finishReply(reply);
 }
 

@@ -5,8 +5,10 @@ import {
   type IdempotentAdmission,
   inFlightProblem,
   type RequestOutcome,
-  storableAnswer,
 } from "../../idempotency/answer_once.ts";
+import type { AnswerShares } from "../../idempotency/answer_shares.ts";
+import { type AnswerKeeping, keptAnswer } from "../../idempotency/kept_answer.ts";
+import { addressGroup } from "../../guard/client_address.ts";
 import { parseIdempotencyKey } from "../../idempotency/idempotency_key.ts";
 import type { ResolvedIdempotencyOptions } from "../../idempotency/idempotency_options.ts";
 import { KvIdempotency } from "../../idempotency/kv_idempotency.ts";
@@ -43,12 +45,13 @@ export interface IdempotentAnswersOptions {
   readonly options: ResolvedIdempotencyOptions;
   /** Opened only for the first request with a key. */
   readonly store: Pick<AppStore, "need">;
+  readonly shares: AnswerShares;
   readonly runtime: Runtime;
 }
 
 /** Creates the idempotent answers of an app. */
 export function createIdempotentAnswers(parts: IdempotentAnswersOptions): IdempotentAnswers {
-  const { options: { storage, ttlMs }, runtime } = parts;
+  const { options: { storage, ttlMs }, shares, runtime } = parts;
   const { clock, random, observe } = runtime;
   const tables = new Map<Driver, TableIdempotency>();
   let shared: IdempotencyStore | null = null;
@@ -90,19 +93,22 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
       const path = request.operationPath();
       // Prefixed, because a user's id may equal an address. The whole address counts, not its
       // network as for budgets: neighbours must not receive each other's answers.
-      const identity = user === null ? `a${request.address() ?? ""}` : `u${user.id}`;
+      const address = request.address();
+      const identity = user === null ? `a${address ?? ""}` : `u${user.id}`;
+      // One client has many addresses of its network.
+      const share = user === null ? `a${addressGroup(address)}` : identity;
       const ifMatch = headers.get("if-match");
       const table = storage === "db" ? tableOf(driver) : null;
-      const keeping = { clock, random, observe, store: table ?? sharedStore() };
+      const keeping = { clock, random, observe, shares, ttlMs, store: table ?? sharedStore() };
       return async (execute, admission) =>
         await answerOnce(
-          { key, identity, method, path, query, ifMatch, body: await request.body() },
+          { key, identity, share, method, path, query, ifMatch, body: await request.body() },
           keeping,
           {
             execute: async (claim) =>
               table === null
                 ? { reply: await execute(null), isStored: false }
-                : await answerWithin(claim, table, execute),
+                : await answerWithin(claim, table, keeping, execute),
             authorize: () => request.authorize(),
           },
           admission,
@@ -115,11 +121,12 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
 async function answerWithin(
   claim: IdempotencyClaim,
   table: TableIdempotency,
+  keeping: AnswerKeeping,
   execute: (record: RecordReply) => Promise<Reply>,
 ): Promise<RequestOutcome> {
   const recorded: Reply[] = [];
   const reply = await execute(async (reply, connection) => {
-    const answer = storableAnswer(reply);
+    const answer = keptAnswer(reply, claim.share, keeping);
     if (answer === null) return;
     // Another process took over the claim after its lease, and answers the request.
     if (!await table.finishWithin(claim, answer, connection)) throw inFlightProblem();

@@ -1,0 +1,71 @@
+import type { AnswerShares } from "../../idempotency/answer_shares.ts";
+import { boundedMap } from "../../runtime/bounded_map.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
+import type { BucketPolicy } from "./token_bucket.ts";
+import { tokenBucket } from "./token_bucket.ts";
+import type { RateLimiter } from "./rate_limiter.ts";
+
+/** What a client has taken of its share in this process and not reconciled with the others. */
+interface Unreconciled {
+  bytes: number;
+  /** The last attempt to reconcile found too little left. */
+  isUsedUp: boolean;
+}
+
+/**
+ * Makes the shares of clients in the room for stored answers. Each is a bucket of bytes, which
+ * refills while stored answers expire; `ttlMs` is how long they are kept. The bucket is only called
+ * once a client has taken a mebibyte in this process, so that most requests do not wait for it.
+ */
+export function createAnswerShares(
+  ttlMs: number,
+  limiterOf: (policy: BucketPolicy) => RateLimiter,
+): AnswerShares {
+  const clients = boundedMap<string, Unreconciled>(50_000);
+  let limiter: RateLimiter | null = null;
+
+  function unreconciledOf(share: string): Unreconciled {
+    const known = clients.get(share);
+    if (known !== undefined) return known;
+    const fresh = { bytes: 0, isUsedUp: false };
+    clients.set(share, fresh);
+    return fresh;
+  }
+
+  async function reconcileMuch(share: string, unreconciled: Unreconciled): Promise<void> {
+    limiter ??= limiterOf(
+      tokenBucket("answers", {
+        capacity: shareBytes,
+        refillPerMinute: shareBytes * 60_000 / ttlMs,
+      }),
+    );
+    // Taken before waiting: a concurrent request must not reconcile the same bytes.
+    const { bytes } = unreconciled;
+    unreconciled.bytes = 0;
+    const { isGranted } = await limiter.take(share, bytes);
+    if (!isGranted) unreconciled.bytes += bytes;
+    unreconciled.isUsedUp = !isGranted;
+  }
+
+  return {
+    reconcile(share): MaybePromise<void> {
+      const unreconciled = unreconciledOf(share);
+      if (unreconciled.bytes >= reconciledBytes) return reconcileMuch(share, unreconciled);
+    },
+    take(share, bytes) {
+      const unreconciled = unreconciledOf(share);
+      if (unreconciled.isUsedUp || unreconciled.bytes + bytes > maxUnreconciledBytes) return false;
+      unreconciled.bytes += bytes;
+      return true;
+    },
+  };
+}
+
+/** The answers that a client may have stored, in all processes. */
+const shareBytes = 16 * 1024 ** 2;
+
+/** From here on what a client has taken in a process is reconciled before its next request. */
+const reconciledBytes = 1024 ** 2;
+
+/** What requests of a client that run at once may take in a process before it is reconciled. */
+const maxUnreconciledBytes = 4 * 1024 ** 2;

@@ -1,0 +1,88 @@
+import { Buffer } from "node:buffer";
+import { Problem, problemReply } from "../problem/problem.ts";
+import type { Reply } from "../protocol/reply.ts";
+import type { AnswerShares } from "./answer_shares.ts";
+import type { KeptAnswer, StoredAnswer } from "./idempotency_store.ts";
+
+/** What decides whether an answer is kept, and for how long. */
+export interface AnswerKeeping {
+  readonly shares: AnswerShares;
+  readonly ttlMs: number;
+}
+
+/**
+ * The answer to store in place of a reply, for repetitions of its request; null where the reply must
+ * not be replayed. Of a reply that is too large for the share of its client, the key is kept alone.
+ */
+export function keptAnswer(
+  reply: Reply,
+  share: string,
+  { shares, ttlMs }: AnswerKeeping,
+): KeptAnswer | null {
+  const answer = storableAnswer(reply);
+  if (answer === null) return null;
+  const bytes = sizeOf(answer);
+  if (bytes > maxAnswerBytes) return { answer: withoutBody(answer), keepMs: ttlMs };
+  if (shares.take(share, bytes + recordBytes)) return { answer, keepMs: ttlMs };
+  // Long enough for a client whose connection broke, and too short to fill a store.
+  const keepMs = Math.min(ttlMs, shortMs);
+  return { answer: bytes > maxShortBytes ? withoutBody(answer) : answer, keepMs };
+}
+
+/** The problem that answers the repetition of a request whose answer was not kept. */
+export function answerNotKept(answer: StoredAnswer | null): Problem {
+  const { status, headers: { location = "" } = {} } = answer ?? {};
+  return new Problem(
+    "idempotency-answer-not-kept",
+    "The request with this Idempotency-Key was executed, and its answer was not kept",
+    {
+      details: {
+        ...(status === undefined ? {} : { status }),
+        ...(location === "" || location.length > maxLocation ? {} : { location }),
+      },
+    },
+  );
+}
+
+/** Statuses below 500 that do not depend on the request alone. */
+const transientStatuses: ReadonlySet<number> = new Set([401, 403, 408, 428, 429]);
+
+/** Whether repetitions of a request that is answered once are answered by this reply. */
+export function isStorable({ status, body }: Reply): boolean {
+  return status < 500 && !transientStatuses.has(status) && !(body instanceof ReadableStream);
+}
+
+/** Headers that are replayed; the others describe the moment or the connection. */
+const replayedHeaders = ["content-type", "etag", "location", "cache-control", "allow"] as const;
+
+function storableAnswer(reply: Reply): StoredAnswer | null {
+  const { status, headers, body } = reply;
+  if (!isStorable(reply) || body instanceof ReadableStream) return null;
+  const stored = replayedHeaders.flatMap((name) => {
+    const value = headers[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return { status, headers: Object.fromEntries(stored), body };
+}
+
+function withoutBody(answer: StoredAnswer): StoredAnswer {
+  const { status, headers, body } = problemReply(answerNotKept(answer));
+  return { status, headers, body: typeof body === "string" ? body : null };
+}
+
+/** About the bytes that it takes in a store, which are those of its JSON. */
+function sizeOf({ headers, body }: StoredAnswer): number {
+  return Buffer.byteLength(JSON.stringify(headers)) + Buffer.byteLength(body ?? "");
+}
+
+/** The largest answer that is kept. */
+const maxAnswerBytes = 1024 ** 2;
+
+/** What a key takes beside its answer. */
+const recordBytes = 500;
+
+/** How long an answer is kept beyond the share of its client, and how large it may be. */
+const shortMs = 300_000;
+const maxShortBytes = 16 * 1024;
+
+const maxLocation = 500;

@@ -1,0 +1,58 @@
+/**
+ * The shares of clients in the records of a store of limited size, so that the client that fills it
+ * makes room with its own records.
+ */
+export class RecordShares {
+  readonly #shares = new Map<string, Share>();
+  /** The names of shares by the magnitude of their bytes: the largest is found without a search. */
+  readonly #byMagnitude: readonly Set<string>[] = Array.from({ length: 33 }, () => new Set());
+  #bytes = 0;
+
+  /** Of all shares. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Adds a record, which is the newest of its share. */
+  add(name: string, code: string, size: number): void {
+    const share = this.#shares.get(name) ?? { sizes: new Map<string, number>(), bytes: 0 };
+    this.#shares.set(name, share);
+    share.sizes.set(code, size);
+    this.#resize(name, share, size);
+  }
+
+  /** Removes a record. */
+  remove(name: string, code: string): void {
+    const share = this.#shares.get(name);
+    const size = share?.sizes.get(code);
+    if (share === undefined || size === undefined) return;
+    share.sizes.delete(code);
+    this.#resize(name, share, -size);
+    if (share.sizes.size === 0) this.#shares.delete(name);
+  }
+
+  /** The oldest record of one of the largest shares; null without any. */
+  next(): string | null {
+    const [name] = this.#byMagnitude.findLast((names) => names.size > 0) ?? [];
+    const [code] = name === undefined ? [] : this.#shares.get(name)?.sizes.keys() ?? [];
+    return code ?? null;
+  }
+
+  #resize(name: string, share: Share, more: number): void {
+    this.#byMagnitude[magnitude(share.bytes)]?.delete(name);
+    share.bytes += more;
+    this.#bytes += more;
+    if (share.bytes > 0) this.#byMagnitude[magnitude(share.bytes)]?.add(name);
+  }
+}
+
+interface Share {
+  /** The size of each record by its encoded key, the oldest first. */
+  readonly sizes: Map<string, number>;
+  bytes: number;
+}
+
+/** The number of its binary digits. */
+function magnitude(bytes: number): number {
+  return 32 - Math.clz32(bytes);
+}
