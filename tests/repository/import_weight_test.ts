@@ -36,7 +36,6 @@ Deno.test("importing mod.ts does not load the SQLite of the host", () => {
 
 /** Files that name Deno, each with the reason why it loads and works without it. */
 const mayNameDeno: Readonly<Record<string, string>> = {
-  "src/check_config.ts": "in a message",
   "src/db/file_permission.ts": "in a message",
   "src/kv/deno_kv.ts": "looks for it among the globals",
   "src/kv/open_key_value_store.ts": "in a message",
