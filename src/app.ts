@@ -7,7 +7,6 @@ import type { Driver } from "./db/driver.ts";
 import { leadingColumns } from "./db/leading_columns.ts";
 import { createCachingFilterParser } from "./filter/syntax/caching_filter_parser.ts";
 import { createGuard, type Guard } from "./guard/guard.ts";
-import { checkResourceOptions } from "./resource/define/check_resource_options.ts";
 import {
   createIdempotentAnswers,
   type IdempotentAnswers,
@@ -23,6 +22,7 @@ import {
 import type { Resource } from "./resource/define/resource.ts";
 import { createTagKeys } from "./resource/define/resolve_etag.ts";
 import { resolveNestedWrites } from "./resource/define/resolve_nested_writes.ts";
+import { type ReadDefinition, readDefinition } from "./resource/define/read_definition.ts";
 import { resolveRelations } from "./resource/define/resolve_relations.ts";
 import { resolveResource } from "./resource/define/resolve_resource.ts";
 import { type AppStore, openKeyValueStore } from "./kv/open_key_value_store.ts";
@@ -40,7 +40,7 @@ import { worksWithoutStore } from "./service/health.ts";
 import { createHonoApp } from "./service/hono_app.ts";
 import type { AppEnv } from "./service/middleware.ts";
 import { createResponder } from "./service/responder.ts";
-import { createServicePages } from "./service/service_pages.ts";
+import { createServicePages, requireFreePages } from "./service/service_pages.ts";
 
 /** The assembled app of a service, without a listener. */
 export interface App {
@@ -148,9 +148,9 @@ interface AppContext {
   readonly store: AppStore;
 }
 
-async function assemble(config: AppConfig, context: AppContext): Promise<App> {
+async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   const { resolved, runtime, store } = context;
-  config.resources.forEach(checkResourceOptions);
+  const config = { ...given, resources: given.resources.map(readDefinition) };
   const recordings = await resolveChangeRecordings(config, resolved.changes, runtime.random);
   const hubs = new LiveHubs({
     recordings,
@@ -174,17 +174,19 @@ async function assemble(config: AppConfig, context: AppContext): Promise<App> {
   const idempotency = idempotentAnswers(context, guard);
   await idempotency?.prepare(new Set(resources.map(({ driver }) => driver)));
   let draining = false;
+  const pages = createServicePages({
+    health: resolved.health,
+    databases: [...databases],
+    store: store.configured,
+    isStoreDispensable: worksWithoutStore(table),
+    clock: runtime.clock,
+    isDraining: () => draining,
+  });
+  requireFreePages(pages, table);
   const responder = createResponder(resolved.securityHeaders, runtime.observe);
   const app = createHonoApp({
     table,
-    pages: createServicePages({
-      health: resolved.health,
-      databases: [...databases],
-      store: store.configured,
-      isStoreDispensable: worksWithoutStore(table),
-      clock: runtime.clock,
-      isDraining: () => draining,
-    }),
+    pages,
     answer: createAnswerRequest({
       limits: resolved,
       guard,
@@ -257,8 +259,13 @@ interface ResourceParts {
   readonly runtime: Runtime;
 }
 
+/** The configuration of an app, the options of its resources read. */
+interface ReadConfig extends AppConfig {
+  readonly resources: readonly ReadDefinition[];
+}
+
 function resolveResources(
-  config: AppConfig,
+  config: ReadConfig,
   { resolved, guard, hubs, recordings, indexed, runtime }: ResourceParts,
 ): readonly Resource[] {
   const relations = resolveRelations(config.resources, config.db.driver);

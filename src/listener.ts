@@ -1,5 +1,7 @@
 import { holdDescriptors } from "./descriptor_reserve.ts";
 import { type HealthListener, listenForHealth } from "./health_listener.ts";
+import { type Described, group } from "./options/option.ts";
+import { callback, textLike, timerMs, whole } from "./options/option_kinds.ts";
 import { ResponseAborted } from "./problem/response_aborted.ts";
 import { Problem } from "./problem/problem.ts";
 import type { Runtime } from "./runtime/runtime.ts";
@@ -25,6 +27,14 @@ export interface ListenOptions {
   readonly stopDeadlineMs?: number | undefined;
 }
 
+/** The options of a listener, described. */
+export const listenOptions = {
+  port: whole({ from: 0, to: 65_535 }).unlessSet(8000),
+  host: textLike('an address to bind, like "127.0.0.1"', /^[!-.0-~]+$/).unlessSet("127.0.0.1"),
+  onListen: callback<(server: Server) => void>(),
+  stopDeadlineMs: timerMs().unlessSet(10_000),
+} satisfies Described<ListenOptions>;
+
 /** A running listener. */
 export interface Server {
   /** With the port in use, e.g. `http://127.0.0.1:8000`. */
@@ -44,7 +54,7 @@ export interface Server {
  * Throws an Error with the reason when the first attempt fails, e.g. because the port is taken.
  */
 export function listen(app: Listenable, options: ListenOptions, runtime: Runtime): Server {
-  const { port: wanted = 8000, host = "127.0.0.1", onListen, stopDeadlineMs = 10_000 } = options;
+  const { port: wanted, host, onListen, stopDeadlineMs } = readListenOptions(options);
   const first = firstSocket(app, host, wanted, runtime);
   const { port } = first.addr;
   const url = urlOf(host, port);
@@ -109,6 +119,12 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
   else onListen(server);
   supervise();
   return server;
+}
+
+/** Programs pass the whole configuration, whose other options the app has read. */
+function readListenOptions({ port, host, onListen, stopDeadlineMs }: ListenOptions) {
+  const place = { subject: "Cannot listen", path: "" };
+  return group(listenOptions).required().read({ port, host, onListen, stopDeadlineMs }, place);
 }
 
 /** The URL of a listener: `http://127.0.0.1:8000`, `http://[::1]:8000`. */

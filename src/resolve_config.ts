@@ -1,14 +1,11 @@
-import { checkConfig } from "./check_config.ts";
 import type { AppConfig } from "./config.ts";
-import { type ChangesOptions, resolveChangesOptions } from "./db/changes/changes_options.ts";
+import { envOption, serviceOptions } from "./config_options.ts";
+import type { ChangesOptions } from "./db/changes/changes_options.ts";
 import {
   resolveAbuseProtection,
   type ResolvedAbuseProtection,
 } from "./guard/abuse_protection_options.ts";
-import {
-  type ResolvedIdempotencyOptions,
-  resolveIdempotencyOptions,
-} from "./idempotency/idempotency_options.ts";
+import type { ResolvedIdempotencyOptions } from "./idempotency/idempotency_options.ts";
 import type { StreamQuotaLimits } from "./live/stream/stream_quota.ts";
 import type { ReadCosts } from "./resource/define/resource.ts";
 import { isOnDenoDeploy } from "./runtime/deno_deploy.ts";
@@ -46,53 +43,25 @@ export interface ResolvedConfig {
  * Throws a plain Error that names the option at fault.
  */
 export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConfig {
-  checkConfig(config);
-  const {
-    basePath = "/api",
-    health = true,
-    securityHeaders = true,
-    bodyLimit = 1024 * 1024,
-    bodyTimeoutMs = 10_000,
-    maxFields = null,
-    maxAnswerBytes = 16 * 1024 * 1024,
-    queryTimeoutMs = 5_000,
-    mountedAt = "",
-    middleware = [],
-    subscribe: { maxPerUser = 10, maxPerAddress = 50 } = {},
-  } = config;
-  requirePath(basePath, "basePath");
-  requirePath(mountedAt, "mountedAt");
-  requirePositive(bodyLimit, "bodyLimit");
-  requirePositive(bodyTimeoutMs, "bodyTimeoutMs");
-  if (maxFields !== null) requirePositive(maxFields, "maxFields");
-  requirePositive(maxAnswerBytes, "maxAnswerBytes");
-  requirePositive(queryTimeoutMs, "queryTimeoutMs");
-  requirePositive(maxPerUser, "subscribe.maxPerUser");
-  requirePositive(maxPerAddress, "subscribe.maxPerAddress");
-  resolveChangesOptions(config.changes);
+  const read = serviceOptions.read(config, { subject: "Cannot start", path: "" });
+  const isProduction = isInProduction(read.env, runtime);
   return {
-    basePath,
+    ...read,
     secrets: resolveSecrets({
-      given: config.secret,
+      given: read.secret,
       option: "secret",
       variable: "SERVICE_SECRET",
       consequence: "cursors end with this process",
-      isProduction: isProduction(config, runtime),
+      isProduction,
     }, runtime),
     missingSecrets: missingSecrets(config, runtime),
-    health,
-    securityHeaders,
-    bodyLimit,
-    bodyTimeoutMs,
-    maxFields,
-    reads: { maxAnswerBytes, queryTimeoutMs },
-    abuse: resolveAbuseProtection(config.abuseProtection, isProduction(config, runtime), runtime),
-    idempotency: resolveIdempotencyOptions(config.idempotency),
-    mountedAt,
-    cors: resolveCors(config),
-    middleware,
-    changes: config.changes ?? {},
-    subscribe: { maxPerUser, maxPerAddress },
+    maxFields: read.maxFields ?? null,
+    reads: read,
+    abuse: resolveAbuseProtection(config.abuseProtection, isProduction, runtime),
+    idempotency: read.idempotency === false ? null : read.idempotency,
+    cors: read.cors === false
+      ? null
+      : corsMiddleware(read.cors, read.abuseProtection.captcha?.tokenHeader),
   };
 }
 
@@ -109,23 +78,10 @@ function missingSecrets(
     .map(({ variable }) => variable);
 }
 
-function resolveCors({ cors = false, abuseProtection }: AppConfig): Middleware | null {
-  return cors === false ? null : corsMiddleware(cors, abuseProtection?.captcha?.tokenHeader);
-}
-
-function requirePath(path: string, option: string): void {
-  if (/^(\/[\w.~-]+)*$/.test(path)) return;
-  throw new Error(
-    `Cannot use ${option} "${path}": it is "" or like "/api", with no slash at the end`,
-  );
-}
-
-function isProduction(config: AppConfig, runtime: Runtime): boolean {
-  const env = config.env ?? runtime.environment("SERVICE_ENV");
-  return env === "production" || isOnDenoDeploy(runtime);
-}
-
-function requirePositive(value: number, option: string): void {
-  if (Number.isSafeInteger(value) && value > 0) return;
-  throw new Error(`Cannot use ${option} ${value}: it must be a whole number over 0`);
+function isInProduction(env: AppConfig["env"], runtime: Runtime): boolean {
+  const variable = "SERVICE_ENV";
+  // An empty variable is how many shells unset one.
+  const inherited = runtime.environment(variable) || undefined;
+  const found = env ?? envOption.read(inherited, { subject: "Cannot start", path: variable });
+  return found === "production" || isOnDenoDeploy(runtime);
 }

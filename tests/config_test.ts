@@ -53,8 +53,16 @@ Deno.test("a database that is not awaited fails the start with a sentence", asyn
 });
 
 const withDb: readonly (readonly [name: string, unknown, message: string])[] = [
-  ["no resources", {}, "resources is missing: list what resource(table, options) gives"],
-  ["one resource, not listed", { resources: notes }, "resources must be a list, not an object"],
+  [
+    "no resources",
+    {},
+    "resources is missing: it must be a list of what resource(table, options) gives",
+  ],
+  [
+    "one resource, not listed",
+    { resources: notes },
+    "resources must be a list of what resource(table, options) gives, not an object",
+  ],
   [
     "a table as a resource",
     { resources: [notes] },
@@ -63,17 +71,17 @@ const withDb: readonly (readonly [name: string, unknown, message: string])[] = [
   [
     "a resource that resource() did not make",
     { resources: [undefined] },
-    "resources[0] must be made by resource(), not undefined",
+    "resources[0] is missing: it must be made by resource()",
   ],
   [
     "a misspelt option",
     { resources: [], bodylimit: 5 },
-    'the service has no option "bodylimit": did you mean "bodyLimit"?',
+    'the configuration has no option "bodylimit": did you mean "bodyLimit"?',
   ],
   [
     "an option of another library",
     { resources: [], telemetryEndpoint: "x" },
-    'the service has no option "telemetryEndpoint"; it has db, resources, basePath, mountedAt, ' +
+    'the configuration has no option "telemetryEndpoint"; it has db, resources, basePath, mountedAt, ' +
     "secret, kv, abuseProtection, idempotency, auth, middleware, cors, health, securityHeaders, " +
     "bodyLimit, bodyTimeoutMs, maxFields, maxAnswerBytes, queryTimeoutMs, changes, subscribe, env, " +
     "runtime, port, host, onListen, stopDeadlineMs",
@@ -86,12 +94,12 @@ const withDb: readonly (readonly [name: string, unknown, message: string])[] = [
   [
     "an origin as cors",
     { resources: [], cors: "*" },
-    "cors must be an object, not a text",
+    'cors must be true, false or an object, not "*"',
   ],
   [
     "cors without an origin",
     { resources: [], cors: { credentials: true } },
-    'cors.origin must be an origin like "https://example.com", "*" or a list, not undefined',
+    'cors.origin is missing: it must be an origin like "https://example.com", "*", or a list of origins',
   ],
   [
     "a misspelt option of auth",
@@ -125,7 +133,7 @@ const withDb: readonly (readonly [name: string, unknown, message: string])[] = [
   [
     "one middleware, not listed",
     { resources: [], middleware: () => {} },
-    "middleware must be a list, not a function",
+    "middleware must be a list of functions, not a function",
   ],
 ];
 
@@ -140,7 +148,7 @@ const resources: readonly (readonly [name: string, options: unknown, message: st
   ["no options", undefined, "it has no options, like { id: notes.id }"],
   ["no id", {}, "id is missing: name the primary key, id: notes.id"],
   ["another table's id", { id: others.id }, 'id names "id" of another table, "others"'],
-  ["an id that is no column", { id: 1 }, "id takes columns, not 1"],
+  ["an id that is no column", { id: 1 }, "id must be a list of columns or a column, not 1"],
   [
     "another table's field",
     { id: notes.id, fields: { readable: [notes.id, others.title] } },
@@ -149,7 +157,7 @@ const resources: readonly (readonly [name: string, options: unknown, message: st
   [
     "a field that does not exist",
     { id: notes.id, fields: { readable: [undefined] } },
-    "fields.readable takes columns, not undefined",
+    "fields.readable[0] is missing: it must be a column",
   ],
   [
     "one field, not listed",
@@ -159,7 +167,7 @@ const resources: readonly (readonly [name: string, options: unknown, message: st
   [
     "a misspelt option",
     { id: notes.id, capabilites: {} },
-    'a resource has no option "capabilites": did you mean "capabilities"?',
+    'the configuration has no option "capabilites": did you mean "capabilities"?',
   ],
   [
     "a misspelt capability",
@@ -194,7 +202,7 @@ const resources: readonly (readonly [name: string, options: unknown, message: st
   [
     "a filter for anonymous callers, which would open every row",
     { id: notes.id, auth: { public: { read: () => all() } } },
-    "auth.public.read must be true or false, not a function: it opens all rows",
+    "auth.public.read must be true or false, not a function",
   ],
   [
     "an option whose name is near to none",
@@ -204,14 +212,19 @@ const resources: readonly (readonly [name: string, options: unknown, message: st
   [
     "a function as public",
     { id: notes.id, auth: { public: () => all() } },
-    "auth.public must be true, false or like { read: true }, not a function",
+    "auth.public must be true, false or an object, not a function",
   ],
   [
     "a URL as its db",
     { id: notes.id, db: "sqlite:notes.db" },
     "db is a text: open it by db: await openDatabase(url)",
   ],
-  ["a path that is no text", { id: notes.id, path: 5 }, 'path must be a text like "notes", not 5'],
+  [
+    "a path that is no text",
+    { id: notes.id, path: 5 },
+    'path must be like "notes", with no slash at an end and what a URL cannot hold ' +
+    "percent-encoded, not 5",
+  ],
   [
     "a hidden key that streams would send",
     { id: notes.id, fields: { readable: [notes.title] }, auth: { public: true } },

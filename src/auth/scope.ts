@@ -51,19 +51,13 @@ export interface AccessPolicy {
   resolve(result: ScopeResult): Filter;
 }
 
-/**
- * Checks the scopes of a resource and the accesses that are public, once, at start. Throws a plain
- * Error for an access that cannot be public.
- */
+/** Resolves the scopes of a resource and the accesses that are public, once, at start. */
 export function resolveScopes(options: ScopeOptions): Pick<AccessPolicy, "public" | "scopes"> {
   const granted = new Set<Access>();
   if (options.public === true) granted.add("read").add("subscribe");
   else if (typeof options.public === "object") {
-    for (const [access, open] of Object.entries(options.public)) {
-      if (access !== "read" && access !== "subscribe") {
-        throw new Error(`Cannot make "${access}" public: only read and subscribe can be`);
-      }
-      if (open) granted.add(access);
+    for (const access of ["read", "subscribe"] as const) {
+      if (options.public[access] === true) granted.add(access);
     }
   }
   const scopes = new Map<Access, ScopeFunction>();

@@ -1,13 +1,19 @@
-import { requireKnownOptions } from "../problem/require_known_options.ts";
-import { showValue } from "../problem/show_value.ts";
+import { type Described, group } from "../options/option.ts";
+import { whole } from "../options/option_kinds.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { type BudgetOptions, checkBudget } from "./budget/budget_options.ts";
+import { type BudgetOptions, budgetOptions, checkBudget } from "./budget/budget_options.ts";
 import {
   type CaptchaOptions,
+  captchaOptions,
   resolveCaptchaOptions,
   type ResolvedCaptchaOptions,
 } from "./captcha/captcha_options.ts";
-import { type PowOptions, type ResolvedPowOptions, resolvePowOptions } from "./pow/pow_options.ts";
+import {
+  type PowOptions,
+  powOptions,
+  type ResolvedPowOptions,
+  resolvePowOptions,
+} from "./pow/pow_options.ts";
 
 /**
  * The options of abuse protection for the whole service: limits that keep a few clients from using
@@ -26,6 +32,16 @@ export interface AbuseProtectionOptions {
    */
   readonly trustProxy?: number | undefined;
 }
+
+/** The options of abuse protection, described. */
+export const abuseProtectionOptions = group(
+  {
+    budget: budgetOptions,
+    pow: powOptions,
+    captcha: captchaOptions,
+    trustProxy: whole({ from: 0 }).unlessSet(0),
+  } satisfies Described<AbuseProtectionOptions>,
+).unlessSet({});
 
 /** The options of abuse protection with their defaults. */
 export interface ResolvedAbuseProtection {
@@ -46,15 +62,11 @@ export function resolveAbuseProtection(
   isProduction: boolean,
   runtime: Runtime,
 ): ResolvedAbuseProtection {
-  checkAbuse(options);
-  const { budget, pow, captcha, trustProxy = 0 } = options ?? {};
+  const { budget, pow, captcha, trustProxy } = abuseProtectionOptions.read(options, {
+    subject: "Cannot start",
+    path: "abuseProtection",
+  });
   if (budget !== undefined) checkBudget(budget);
-  if (!Number.isSafeInteger(trustProxy) || trustProxy < 0) {
-    throw new Error(
-      `Cannot use abuseProtection.trustProxy ${showValue(trustProxy)}: ` +
-        "it must be the number of your own proxies",
-    );
-  }
   let resolvedPow = pow === undefined ? null : resolvePowOptions(pow, isProduction, runtime);
   return {
     budget: budget ?? null,
@@ -64,26 +76,4 @@ export function resolveAbuseProtection(
     captcha: captcha === undefined ? null : resolveCaptchaOptions(captcha, isProduction),
     trustProxy,
   };
-}
-
-const knownOptions: Readonly<Record<keyof AbuseProtectionOptions, true>> = {
-  budget: true,
-  pow: true,
-  captcha: true,
-  trustProxy: true,
-};
-
-function checkAbuse(options: unknown): void {
-  if (options === undefined) return;
-  if (typeof options !== "object" || options === null) {
-    throw new Error(`Cannot start: abuseProtection must be an object, not ${showValue(options)}`);
-  }
-  requireKnownOptions(options, knownOptions, "Cannot start: abuseProtection");
-  for (const name of ["budget", "pow", "captcha"] as const) {
-    const value = new Map<string, unknown>(Object.entries(options)).get(name);
-    if (value === undefined || (typeof value === "object" && value !== null)) continue;
-    throw new Error(
-      `Cannot start: abuseProtection.${name} must be an object, not ${showValue(value)}`,
-    );
-  }
 }

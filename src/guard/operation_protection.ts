@@ -1,9 +1,7 @@
 import type { Access } from "../auth/scope.ts";
-import { requireKnownOptions } from "../problem/require_known_options.ts";
-import { showValue } from "../problem/show_value.ts";
 import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
 import { requireCaptchaAction } from "./captcha/captcha_options.ts";
-import { maxDifficulty, type Trust } from "./pow/difficulty.ts";
+import type { Trust } from "./pow/difficulty.ts";
 import {
   type CaptchaGateOptions,
   type CostOptions,
@@ -50,9 +48,8 @@ export function resolveProtections(
   target: ProtectedResource,
   context: ProtectionContext,
 ): ReadonlyMap<Access, OperationProtection> {
-  checkRateLimit(options.rateLimit, target);
   checkCosts(options.cost ?? {}, target, context.abuse);
-  checkGates(options, target, context.abuse);
+  checkGate(options, target, context.abuse);
   const accesses = ["read", "create", "update", "delete", "subscribe"] as const;
   return new Map(accesses.flatMap((access) => {
     const protection = protectionOf(access, options, target, context);
@@ -84,7 +81,6 @@ export function resolveProcedureProtection(
     ...(cost === undefined ? {} : { cost: { create: cost } }),
   };
   checkCosts(options.cost ?? {}, target, context.abuse);
-  checkGates(options, target, context.abuse);
   return protectionOf("create", options, target, context);
 }
 
@@ -125,49 +121,14 @@ function powGate(
   return { difficulty: difficulty ?? service.difficulty, trust: trust ?? service.trust };
 }
 
-function checkRateLimit(rateLimit: unknown, { subject }: ProtectedResource): void {
-  if (rateLimit === undefined) return;
-  const known: Readonly<Record<keyof RateLimitOptions, true>> = {
-    windowMs: true,
-    maxRequests: true,
-  };
-  const given = requireOptions(rateLimit, `${subject}: rateLimit`, known);
-  for (const name of Object.keys(known)) {
-    const value = given.get(name);
-    if (typeof value === "number" && Number.isSafeInteger(value) && value > 0) continue;
-    throw new Error(`${subject}: rateLimit.${name} must be a whole number over 0`);
-  }
-}
-
-const kinds: Readonly<Record<keyof CostOptions & GuardedKind, true>> = {
-  read: true,
-  create: true,
-  update: true,
-  delete: true,
-};
-
-/** A smaller cost is within the rounding tolerance: an empty bucket would pay for it. */
-const minCost = 0.001;
-
 /** Refuses a cost that no bucket could pay, because it exceeds the capacity. */
 function checkCosts(
-  costs: unknown,
+  costs: CostOptions,
   { subject }: ProtectedResource,
   { budget }: ResolvedAbuseProtection,
 ): void {
-  const given = requireOptions(costs, `${subject}: cost`, kinds);
-  for (const kind of Object.keys(kinds)) {
-    const cost = given.get(kind) ?? 1;
-    if (typeof cost !== "number" || !Number.isFinite(cost) || cost < 0) {
-      throw new Error(
-        `${subject}: cost.${kind} must be a number from 0 on, not ${showValue(cost)}`,
-      );
-    }
-    if (cost > 0 && cost < minCost) {
-      throw new Error(
-        `${subject}: cost.${kind} is ${cost}: it must be 0, or ${minCost} at least`,
-      );
-    }
+  for (const kind of ["read", "create", "update", "delete"] as const) {
+    const { [kind]: cost = 1 } = costs;
     for (const [name, { capacity }] of Object.entries(budget?.classes ?? {})) {
       if (cost <= capacity) continue;
       throw new Error(
@@ -177,59 +138,17 @@ function checkCosts(
   }
 }
 
-function checkGates(
-  { pow, captcha, overflow }: ProtectionOptions,
+function checkGate(
+  { captcha }: ProtectionOptions,
   { subject }: ProtectedResource,
   abuse: ResolvedAbuseProtection,
 ): void {
-  if (pow !== undefined && typeof pow !== "boolean") {
-    const known = { difficulty: true, operations: true, trust: true } as const;
-    const given = requireOptions(pow, `${subject}: pow`, known);
-    checkOperations(given.get("operations"), `${subject}: pow.operations`);
-    const { difficulty = 1 } = pow;
-    if (!Number.isInteger(difficulty) || difficulty < 1 || difficulty > maxDifficulty) {
-      throw new Error(
-        `${subject}: pow.difficulty must be a whole number from 1 to ${maxDifficulty}`,
-      );
-    }
-    if (pow.trust !== undefined && typeof pow.trust !== "function") {
-      throw new Error(`${subject}: pow.trust must be a function, not ${showValue(pow.trust)}`);
-    }
+  if (captcha === undefined) return;
+  if (abuse.captcha === null) {
+    throw new Error(`${subject}: captcha needs a verifier: set abuseProtection.captcha`);
   }
-  if (captcha !== undefined) {
-    const known = { operations: true, action: true } as const;
-    const given = requireOptions(captcha, `${subject}: captcha`, known);
-    checkOperations(given.get("operations"), `${subject}: captcha.operations`);
-    if (abuse.captcha === null) {
-      throw new Error(`${subject}: captcha needs a verifier: set abuseProtection.captcha`);
-    }
-    const { action } = captcha;
-    if (action !== undefined) {
-      requireCaptchaAction(action, abuse.captcha.verifier, `${subject}: captcha.action`);
-    }
+  const { action } = captcha;
+  if (action !== undefined) {
+    requireCaptchaAction(abuse.captcha.verifier, `${subject}: captcha.action`);
   }
-  if (overflow !== undefined && overflow !== "captcha") {
-    throw new Error(`${subject}: overflow must be "captcha", not ${showValue(overflow)}`);
-  }
-}
-
-function checkOperations(operations: unknown, subject: string): void {
-  if (operations === undefined) return;
-  const names: unknown[] = Array.isArray(operations) ? operations : [operations];
-  if (Array.isArray(operations) && names.every((name) => Object.hasOwn(kinds, String(name)))) {
-    return;
-  }
-  throw new Error(`${subject} must be a list of ${Object.keys(kinds).join(", ")}`);
-}
-
-function requireOptions(
-  value: unknown,
-  subject: string,
-  known: Readonly<Record<string, true>>,
-): ReadonlyMap<string, unknown> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new Error(`${subject} must be an object, not ${showValue(value)}`);
-  }
-  requireKnownOptions(value, known, subject);
-  return new Map(Object.entries(value));
 }

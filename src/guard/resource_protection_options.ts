@@ -1,5 +1,9 @@
 import type { Access } from "../auth/scope.ts";
-import type { Trust } from "./pow/difficulty.ts";
+import { type Described, either, group, listOf } from "../options/option.ts";
+import { callback, flag, number, oneOf, whole } from "../options/option_kinds.ts";
+import { minTokens } from "./budget/budget_options.ts";
+import { headerText } from "./captcha/captcha_options.ts";
+import { maxDifficulty, type Trust } from "./pow/difficulty.ts";
 
 /**
  * The kind of an operation in the protection options of a resource, for costs and gates; both live
@@ -64,6 +68,50 @@ export interface ProtectionOptions {
   /** Demands a CAPTCHA instead of proof of work once a caller's budget has run out. */
   readonly overflow?: "captcha" | undefined;
 }
+
+/** What one item costs. */
+export const costOption = number({ from: 0 }).fitting(
+  `0, or a number from ${minTokens} on`,
+  (cost) => cost === 0 || cost >= minTokens,
+);
+
+const operations = listOf(
+  "operations",
+  oneOf<GuardedKind>("read", "create", "update", "delete"),
+);
+
+/** The gate of proof of work, described: of a resource, or of a procedure. */
+export const powGateOption = either(
+  flag(),
+  group(
+    {
+      difficulty: whole({ from: 1, to: maxDifficulty }),
+      operations,
+      trust: callback<Trust>(),
+    } satisfies Described<PowGateOptions>,
+  ),
+);
+
+/** The protection options of a resource, described. */
+export const protectionOptions = {
+  rateLimit: group(
+    {
+      windowMs: whole({ from: 1 }).required(),
+      maxRequests: whole({ from: 1 }).required(),
+    } satisfies Described<RateLimitOptions>,
+  ),
+  cost: group(
+    {
+      read: costOption,
+      create: costOption,
+      update: costOption,
+      delete: costOption,
+    } satisfies Described<CostOptions>,
+  ),
+  pow: powGateOption,
+  captcha: group({ operations, action: headerText } satisfies Described<CaptchaGateOptions>),
+  overflow: oneOf("captcha"),
+} satisfies Described<ProtectionOptions>;
 
 /** The kind of an access in the protection options of a resource, for costs and gates. */
 export function guardedKind(access: Access): GuardedKind {

@@ -1,5 +1,5 @@
-import { requireKnownOptions } from "../problem/require_known_options.ts";
-import { showValue } from "../problem/show_value.ts";
+import { type Described, either, group, type ReadGroup } from "../options/option.ts";
+import { oneOf, other, whole } from "../options/option_kinds.ts";
 
 /**
  * The options of idempotency: how repetitions of requests with an `Idempotency-Key` are recognised.
@@ -14,40 +14,17 @@ export interface IdempotencyOptions {
   readonly ttlMs?: number | undefined;
 }
 
-/** The options of idempotency with their defaults. */
-export interface ResolvedIdempotencyOptions {
-  readonly storage: "kv" | "db";
-  readonly ttlMs: number;
-}
-
-/** Checks the options of idempotency once, at start; null where the header is ignored. */
-export function resolveIdempotencyOptions(
-  options: false | IdempotencyOptions | undefined,
-): ResolvedIdempotencyOptions | null {
-  if (options === false) return null;
-  const given: unknown = options ?? {};
-  if (typeof given !== "object" || given === null) {
-    throw new Error(
-      `Cannot start: idempotency must be false or an object, not ${showValue(given)}`,
-    );
-  }
-  requireKnownOptions(given, knownOptions, "Cannot start: idempotency");
-  const { storage = "kv", ttlMs = 24 * 3_600_000 } = options ?? {};
-  if (storage !== "kv" && storage !== "db") {
-    throw new Error(`Cannot use idempotency.storage ${showValue(storage)}: it is "kv" or "db"`);
-  }
+const members = {
+  storage: oneOf("kv", "db").unlessSet("kv"),
   // An expiry beyond the range of dates could not be stored.
-  if (!Number.isSafeInteger(ttlMs) || ttlMs <= 0 || ttlMs > maxTtlMs) {
-    throw new Error(
-      `Cannot use idempotency.ttlMs ${ttlMs}: it must be a whole number over 0, and at most a year`,
-    );
-  }
-  return { storage, ttlMs };
-}
+  ttlMs: whole({ from: 1, to: 366 * 86_400_000 }).unlessSet(24 * 3_600_000),
+} satisfies Described<IdempotencyOptions>;
 
-const maxTtlMs = 366 * 86_400_000;
+/** The options of idempotency, described. */
+export const idempotencyOptions = either(
+  other<false>("false", (given) => given === false),
+  group(members),
+).unlessSet({});
 
-const knownOptions: Readonly<Record<keyof IdempotencyOptions, true>> = {
-  storage: true,
-  ttlMs: true,
-};
+/** The options of idempotency with their defaults. */
+export type ResolvedIdempotencyOptions = ReadGroup<typeof members>;

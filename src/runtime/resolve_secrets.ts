@@ -1,3 +1,5 @@
+import type { Option } from "../options/option.ts";
+import { other } from "../options/option_kinds.ts";
 import { bytesToBase64 } from "../protocol/byte_text.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -15,6 +17,24 @@ export interface SecretSource {
   readonly isProduction: boolean;
 }
 
+const minSecretLength = 16;
+
+/** An option that is a secret, or several of which the first seals. */
+export function secretOption(): Option<string | readonly string[] | undefined> {
+  return other<string | readonly string[]>(
+    `a text of ${minSecretLength} characters or more, or a list of such texts`,
+    (given) => Array.isArray(given) ? given.length > 0 && given.every(isSecret) : isSecret(given),
+  ).advising((given) => {
+    const [first, ...more] = [given].flat();
+    const areTexts = [first, ...more].every((one) => typeof one === "string");
+    return areTexts ? `is shorter than ${minSecretLength} characters` : null;
+  });
+}
+
+function isSecret(given: unknown): boolean {
+  return typeof given === "string" && given.length >= minSecretLength;
+}
+
 /** Whether a secret will resolve to a random one, because none is set. */
 export function isRandomSecret(
   { given, variable }: Pick<SecretSource, "given" | "variable">,
@@ -30,20 +50,11 @@ export function isRandomSecret(
  */
 export function resolveSecrets(source: SecretSource, runtime: Runtime): readonly string[] {
   const { option, variable } = source;
-  const given = source.given ?? runtime.environment(variable);
-  const secrets = given === undefined || given === ""
-    ? []
-    : typeof given === "string"
-    ? [given]
-    : given;
-  // For callers in JavaScript: a number would be signed with as it is printed.
-  if (!Array.isArray(secrets) || !secrets.every((secret) => typeof secret === "string")) {
-    throw new Error(`Cannot use this ${option}: it must be a text or a list of texts`);
-  }
-  if (secrets.some((secret) => secret.length < minSecretLength)) {
-    throw new Error(`Cannot use this ${option}: it is shorter than ${minSecretLength} characters`);
-  }
-  if (secrets.length > 0) return secrets;
+  // An empty variable is how many shells unset one.
+  const inherited = runtime.environment(variable) || undefined;
+  const path = source.given === undefined ? variable : option;
+  const given = secretOption().read(source.given ?? inherited, { subject: "Cannot start", path });
+  if (given !== undefined) return [given].flat();
   if (source.isProduction) {
     throw new Error(`Cannot start in production: ${option} is missing (set ${variable})`);
   }
@@ -53,5 +64,3 @@ export function resolveSecrets(source: SecretSource, runtime: Runtime): readonly
   });
   return [bytesToBase64(runtime.random.bytes(32))];
 }
-
-const minSecretLength = 16;

@@ -1,4 +1,6 @@
 import { Buffer } from "node:buffer";
+import { type Described, either, group } from "../options/option.ts";
+import { flag, textLike } from "../options/option_kinds.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { Reply } from "../protocol/reply.ts";
 
@@ -10,6 +12,16 @@ export type SecurityHeaders = boolean | {
   /** The value of `Strict-Transport-Security`, e.g. `max-age=63072000`; `true` is two years. */
   readonly hsts?: boolean | string | undefined;
 };
+
+/** The option `securityHeaders`, described. */
+export const securityHeadersOption = either(
+  flag(),
+  group(
+    {
+      hsts: either(flag(), textLike("a text that a header can hold", /^[\x20-\x7e]+$/)),
+    } satisfies Described<Exclude<SecurityHeaders, boolean>>,
+  ),
+).unlessSet(true);
 
 /**
  * The responder of an app, which builds every response: no other part of it calls `new Response`.
@@ -114,7 +126,7 @@ function securityHeaders(security: SecurityHeaders): Readonly<Record<string, str
   };
   if (hsts === undefined || hsts === false) return headers;
   const value = hsts === true ? "max-age=63072000" : hsts;
-  return { ...headers, "strict-transport-security": safeValue(value) };
+  return { ...headers, "strict-transport-security": value };
 }
 
 function isSafe(value: string): boolean {

@@ -2,6 +2,7 @@ import type { Driver } from "../db/driver.ts";
 import { problemTypeBase } from "../protocol/problem_codes.ts";
 import { jsonType, type Reply } from "../protocol/reply.ts";
 import type { KeyValue } from "../kv/key_value.ts";
+import type { RouteTable } from "../resource/http/route_table.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { databaseCheck, type HealthCheck, liveness, readiness, storeCheck } from "./health.ts";
@@ -47,6 +48,20 @@ export function createServicePages(options: ServicePagesOptions): readonly Servi
     },
   ];
   return options.health ? [...healthPages(options), ...problems] : problems;
+}
+
+/**
+ * Requires that no resource is at the path of a page, or would take what is below its own path for
+ * a key. Throws a plain Error.
+ */
+export function requireFreePages(pages: readonly ServicePage[], { routes }: RouteTable): void {
+  for (const { resource: { name, url } } of routes) {
+    const page = pages.find(({ path, at }) => at(url, "") !== null || path.startsWith(`${url}/`));
+    if (page === undefined) continue;
+    throw new Error(
+      `Cannot serve "${name}" at ${url}: the page ${page.path} is there, so give it another path`,
+    );
+  }
 }
 
 function healthPages(options: ServicePagesOptions): readonly ServicePage[] {

@@ -347,9 +347,9 @@ Deno.test("options of a CAPTCHA that cannot work end the start", () => {
   assertThrows(() => turnstile({ siteKey: "", secret: "s" }), Error, "turnstile.siteKey");
   assertThrows(() => hcaptcha({ siteKey: "s", secret: "s\n" }), Error, "hcaptcha.secret");
   assertThrows(() => recaptcha({ ...keys, minScore: 2 }), Error, "minScore");
-  requireCaptchaAction("login", verifier, "Cannot serve notes: captcha.action");
+  requireCaptchaAction(verifier, "Cannot serve notes: captcha.action");
   assertThrows(
-    () => requireCaptchaAction("login", hcaptcha(keys), "Cannot serve notes: captcha.action"),
+    () => requireCaptchaAction(hcaptcha(keys), "Cannot serve notes: captcha.action"),
     Error,
     "hcaptcha knows none",
   );

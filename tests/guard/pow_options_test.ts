@@ -35,18 +35,22 @@ Deno.test("in production there is no random secret", () => {
   assertEquals(resolve({ secret }, { isProduction: true }).resolved.secrets, [secret]);
 });
 
+const range = "must be a whole number from 1 to";
 const mistakes: readonly (readonly [options: unknown, message: string])[] = [
-  [{ secret: "short" }, "secret: it is shorter than 16 characters"],
-  [{ secret: [secret, ""] }, "secret: it is shorter than 16 characters"],
-  [{ secret, difficulty: 0 }, "difficulty 0: it must be a whole number from 1 to 32"],
-  [{ secret, difficulty: 33 }, "difficulty 33: it must be a whole number from 1 to 32"],
-  [{ secret, difficulty: 1.5 }, "difficulty 1.5: it must be a whole number from 1 to 32"],
-  [{ secret, difficulty: NaN }, "difficulty NaN: it must be a whole number from 1 to 32"],
-  [{ secret: [5] }, "secret: it must be a text or a list of texts"],
-  [{ secret: 5 }, "secret: it must be a text or a list of texts"],
-  [{ secret, challengeTtlMs: 0 }, "challengeTtlMs 0: it must be a whole number over 0"],
-  [{ secret, challengeTtlMs: 2 ** 53 - 1 }, "challengeTtlMs 9007199254740991: it must be"],
-  [{ secret, trust: 0 }, "trust: it must be a function"],
+  [{ secret: "short" }, "secret is shorter than 16 characters"],
+  [{ secret: [secret, ""] }, "secret is shorter than 16 characters"],
+  [{ secret, difficulty: 0 }, `difficulty ${range} 32, not 0`],
+  [{ secret, difficulty: 33 }, `difficulty ${range} 32, not 33`],
+  [{ secret, difficulty: 1.5 }, `difficulty ${range} 32, not 1.5`],
+  [{ secret, difficulty: NaN }, `difficulty ${range} 32, not NaN`],
+  [{ secret: [5] }, "secret must be a text of 16 characters or more, or a list of such texts"],
+  [{ secret: 5 }, "secret must be a text of 16 characters or more, or a list of such texts"],
+  [{ secret, challengeTtlMs: 0 }, `challengeTtlMs ${range} 86400000, not 0`],
+  [
+    { secret, challengeTtlMs: 2 ** 53 - 1 },
+    `challengeTtlMs ${range} 86400000, not 9007199254740991`,
+  ],
+  [{ secret, trust: 0 }, "trust must be a function, not 0"],
 ];
 
 Deno.test("an option of pow that is misspelt ends the start", () => {

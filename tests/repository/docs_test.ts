@@ -1,8 +1,12 @@
 import { assertEquals } from "@std/assert";
 import { helpText } from "../../src/cli/arguments.ts";
+import { serviceOptions } from "../../src/config_options.ts";
 import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";
+import type { Option } from "../../src/options/option.ts";
 import { problemCodes, type ProblemSlug } from "../../src/protocol/problem_codes.ts";
 import { problemExplanations, problemsToCome } from "../../src/protocol/problem_explanations.ts";
+import { resourceOptions } from "../../src/resource/define/read_definition.ts";
+import { everyOption } from "../options/wrong_values.ts";
 import { root, sourceFiles } from "./module_graph.ts";
 
 Deno.test("docs/errors.md has a section for every problem, with the sentences that are served", () => {
@@ -48,6 +52,51 @@ Deno.test("docs/configuration.md has a row or a heading for every option", async
   assertEquals(options.includes("ListenOptions.stopDeadlineMs"), true, "inherited options count");
   assertEquals(options.filter((option) => !told.has(option.split(".")[1])), []);
 });
+
+for (
+  const [part, description] of [
+    ["The service", serviceOptions],
+    ["A resource", resourceOptions],
+  ] as const
+) {
+  Deno.test(`docs/configuration.md has the default and the names of every option: ${part}`, () => {
+    const [, chapter = ""] = read("configuration.md").split(`\n## ${part}\n`);
+    const sections = chapter.split(/^## /m)[0]?.split(/^### /m) ?? [];
+    const wrong = everyOption(description, {}).flatMap(({ path, option }) => {
+      const told = textOf(sections, path).replaceAll("`", "").toLowerCase();
+      const isTold = shownValues(option)
+        .every((forms) => forms.some((form) => told.includes(form.toLowerCase())));
+      return isTold ? [] : [`${path.join(".")}: ${told}`];
+    });
+    assertEquals(wrong, []);
+  });
+}
+
+/** The row of an option, or its own section, or the row of its group. */
+function textOf(sections: readonly string[], path: readonly string[]): string {
+  const sectionOf = (group: readonly string[]) =>
+    group.length === 0
+      ? sections[0]
+      : sections.find((one) => one.startsWith(`\`${group.join(".")}\`\n`));
+  const group = path.slice(0, -1);
+  const row = RegExp(`^\\| \`${path.at(-1)}\` .*(\\n\\| {3,}\\|.*)*`, "m");
+  return sectionOf(group)?.match(row)?.[0] ?? sectionOf(path) ??
+    (group.length === 0 ? "" : textOf(sections, group));
+}
+
+/** What a row must hold, each in one of several forms: its default, the names that it takes. */
+function shownValues({ rules }: Option<unknown>): readonly (readonly string[])[] {
+  const { shape, unlessSet } = rules;
+  const names = shape.kind === "name" ? shape.names.map((name) => [name]) : [];
+  if (unlessSet === undefined || typeof unlessSet === "object") return names;
+  if (typeof unlessSet !== "number") return [...names, [String(unlessSet)]];
+  return [...names, [
+    unlessSet.toLocaleString("en-US"),
+    String(unlessSet),
+    ...(unlessSet % 1_048_576 === 0 ? [`${unlessSet / 1_048_576} MiB`] : []),
+    ...(unlessSet === 86_400_000 ? ["a day"] : []),
+  ]];
+}
 
 Deno.test("docs/configuration.md has a row for every option of the command line", () => {
   const rows = read("configuration.md").match(/^\| `--.*?\|/gm)?.join() ?? "";

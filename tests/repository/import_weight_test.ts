@@ -36,7 +36,6 @@ Deno.test("importing mod.ts does not load the SQLite of the host", () => {
 
 /** Files that name Deno, each with the reason why it loads and works without it. */
 const mayNameDeno: Readonly<Record<string, string>> = {
-  "src/check_config.ts": "in a message",
   "src/db/file_permission.ts": "in a message",
   "src/descriptor_reserve.ts": "only serve() calls it",
   "src/health_listener.ts": "only serve() calls it",

@@ -252,7 +252,7 @@ Deno.test("a relation that cannot be walked fails the start, with its name and t
       [to(odd.data, { resource: odd, references: odd.data }), /none that is real, json or bytes/],
       [to(odd.file, { resource: odd, references: odd.file }), /\(bytes\) and "file" \(bytes\)/],
       [to(odd.score, { resource: odd, references: odd.score }), /\(real\) and "score" \(real\)/],
-      [to(undefined), /relations\.link: foreignKey is missing/],
+      [to(undefined), /relations\.link\.foreignKey is missing/],
       [to(odd.id, { type: "manyToMany" }), /manyToMany needs through and references/],
       [to(odd.id, { kind: "x" }), /Cannot serve "odd": relations\.link has no option "kind"/],
       ["teams", /relations\.link must be an object/],

@@ -1,4 +1,6 @@
-import { columnInfoOf, type ColumnLike, tableInfoOf } from "../../schema/table_like.ts";
+import { type Described, group, listOf } from "../../options/option.ts";
+import { oneOf, other, whole } from "../../options/option_kinds.ts";
+import { columnInfoOf, type ColumnLike, isColumn, tableInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
 /** The option `changes`: how changes are recorded, and for how long. */
@@ -16,6 +18,19 @@ export interface ChangesOptions {
   readonly maxRows?: number | undefined;
 }
 
+/** The least retention that the option `changes` allows: readers of the log lag by less. */
+export const minRetentionMs = 300_000;
+
+/** The options of `changes`, described. Without `mode` it is as the tables are. */
+export const changesOptions = group(
+  {
+    mode: oneOf("triggers", "service"),
+    exclude: listOf("columns", other<ColumnLike<unknown>>("a column", isColumn)).unlessSet([]),
+    retentionMs: whole({ from: minRetentionMs }).unlessSet(3_600_000),
+    maxRows: whole({ from: 1 }).unlessSet(1_000_000),
+  } satisfies Described<ChangesOptions>,
+).unlessSet({});
+
 /** The option `changes` with every default filled in. */
 export interface ResolvedChangesOptions {
   readonly mode: "triggers" | "service";
@@ -24,26 +39,15 @@ export interface ResolvedChangesOptions {
   readonly maxRows: number;
 }
 
-/** The least retention that the option `changes` allows: readers of the log lag by less. */
-export const minRetentionMs = 300_000;
-
 /**
  * Fills in the defaults of the option `changes`. Throws a plain Error for values that cannot be
  * meant.
  */
-export function resolveChangesOptions(options: ChangesOptions = {}): ResolvedChangesOptions {
-  const { mode = "triggers", exclude = [], retentionMs = 3_600_000, maxRows = 1_000_000 } = options;
-  if (mode !== "triggers" && mode !== "service") {
-    throw new Error(`Cannot use changes.mode ${JSON.stringify(mode)}: use "triggers" or "service"`);
-  }
-  if (!Number.isSafeInteger(retentionMs) || retentionMs < minRetentionMs) {
-    throw new Error(
-      `Cannot use changes.retentionMs ${retentionMs}: use a whole number from ${minRetentionMs}`,
-    );
-  }
-  if (!Number.isSafeInteger(maxRows) || maxRows < 1) {
-    throw new Error(`Cannot use changes.maxRows ${maxRows}: use a whole number from 1`);
-  }
+export function resolveChangesOptions(options?: ChangesOptions): ResolvedChangesOptions {
+  const { mode = "triggers", exclude, retentionMs, maxRows } = changesOptions.read(options, {
+    subject: "Cannot start",
+    path: "changes",
+  });
   for (const column of exclude) {
     const info = columnInfoOf(column);
     if (!info.primaryKey) continue;

@@ -1,3 +1,5 @@
+import { type Described, group } from "../../options/option.ts";
+import { synchronous } from "../../options/option_kinds.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { type Fragment, sql } from "../../sql/fragment.ts";
@@ -29,6 +31,14 @@ export interface CustomOperator {
   /** The same in memory, for live updates. It is not called for NULL, which never matches. */
   matches(value: unknown, values: readonly string[], column: ColumnInfo): boolean;
 }
+
+/** The members of a custom operator, described. */
+export const customOperatorOptions = group(
+  {
+    toSql: synchronous<CustomOperator["toSql"]>().required(),
+    matches: synchronous<CustomOperator["matches"]>().required(),
+  } satisfies Described<CustomOperator>,
+).asGiven<CustomOperator>();
 
 /** The registry's built-in operators: every operator of the filter language. */
 export const builtInOperators: readonly Operator[] = [

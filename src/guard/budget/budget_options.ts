@@ -1,6 +1,6 @@
 import type { User } from "../../auth/user.ts";
-import { requireKnownOptions } from "../../problem/require_known_options.ts";
-import { showValue } from "../../problem/show_value.ts";
+import { type Described, group, named } from "../../options/option.ts";
+import { callback, number } from "../../options/option_kinds.ts";
 
 /** The options of the budget: how much each caller may use of the whole service. */
 export interface BudgetOptions {
@@ -32,49 +32,43 @@ export const anonymousClass = "anonymous";
 /** The budget class of callers with a user. */
 export const authenticatedClass = "authenticated";
 
-/**
- * Checks the options of the budget once, at start. Throws a plain Error that names the option at
- * fault.
- */
-export function checkBudget(options: BudgetOptions): void {
-  requireKnownOptions(options, { classes: true, classify: true }, subject);
-  const { classes, classify } = options;
-  if (typeof classes !== "object" || classes === null || Object.keys(classes).length === 0) {
-    throw new Error(`${subject}: classes must name at least one class, like anonymous`);
-  }
-  if (classify !== undefined && typeof classify !== "function") {
-    throw new Error(`${subject}.classify: it must be a function, not ${showValue(classify)}`);
-  }
-  if (classify === undefined) {
-    const known = { [anonymousClass]: true, [authenticatedClass]: true } as const;
-    requireKnownOptions(classes, known, `${subject} without classify: classes`);
-  } else if (!Object.hasOwn(classes, anonymousClass)) {
-    throw new Error(`${subject}: with classify, classes must name ${anonymousClass}`);
-  }
-  for (const [name, one] of Object.entries(classes)) checkClass(name, one);
-}
-
-const subject = "Cannot use abuseProtection.budget";
-
-function checkClass(name: string, one: unknown): void {
-  const option = `${subject}.classes.${name}`;
-  if (typeof one !== "object" || one === null) {
-    throw new Error(`${option}: it must be { capacity, refillPerMinute }, not ${showValue(one)}`);
-  }
-  requireKnownOptions(one, { capacity: true, refillPerMinute: true }, option);
-  // Partial, because a caller in JavaScript may leave one out.
-  const { capacity, refillPerMinute } = one as Partial<BudgetClassOptions>;
-  if (
-    capacity === undefined || !Number.isFinite(capacity) || capacity <= 0 || capacity > maxTokens
-  ) {
-    throw new Error(`${option}.capacity ${capacity}: it must be a number over 0, at most 1e12`);
-  }
-  if (
-    refillPerMinute === undefined || !Number.isFinite(refillPerMinute) || refillPerMinute < 0
-  ) {
-    throw new Error(`${option}.refillPerMinute ${refillPerMinute}: it must be a number from 0 on`);
-  }
-}
-
 /** Numbers in headers have 15 digits, which still show thousandths of so many tokens. */
 const maxTokens = 1e12;
+
+/** Less is within the rounding tolerance: an empty bucket would pay for it. */
+export const minTokens = 0.001;
+
+const classOptions = group(
+  {
+    capacity: number({ from: minTokens, to: maxTokens }).required(),
+    refillPerMinute: number({ from: 0 }).required(),
+  } satisfies Described<BudgetClassOptions>,
+);
+
+/** The options of the budget, described. */
+export const budgetOptions = group(
+  {
+    classes: named(classOptions.required()).required(),
+    classify: callback<Classify>(),
+  } satisfies Described<BudgetOptions>,
+);
+
+/**
+ * Checks the classes of the budget once, at start. Throws a plain Error that names the option at
+ * fault.
+ */
+export function checkBudget({ classes, classify }: BudgetOptions): void {
+  const names = Object.keys(classes);
+  const known = [anonymousClass, authenticatedClass];
+  const unknown = names.find((name) => classify === undefined && !known.includes(name));
+  if (unknown !== undefined) {
+    throw new Error(
+      `${subject}.classes.${unknown} needs classify: without it callers are ${known.join(" or ")}`,
+    );
+  }
+  if (names.length === 0 || (classify !== undefined && !names.includes(anonymousClass))) {
+    throw new Error(`${subject}.classes must name ${anonymousClass}`);
+  }
+}
+
+const subject = "Cannot start: abuseProtection.budget";

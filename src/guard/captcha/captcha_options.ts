@@ -1,4 +1,5 @@
-import { requireKnownOptions } from "../../problem/require_known_options.ts";
+import { type Described, group } from "../../options/option.ts";
+import { flag, other, textLike } from "../../options/option_kinds.ts";
 import { captchaHeaders } from "../../protocol/captcha_headers.ts";
 import type { CaptchaVerifier } from "./captcha_verifier.ts";
 
@@ -12,13 +13,27 @@ export interface CaptchaOptions {
   readonly allowTestKeys?: boolean | undefined;
 }
 
+/** A text that a header can hold: a key of a provider, the name of an action. */
+export const headerText = textLike("a text without spaces", /^[\x21-\x7e]{1,256}$/);
+
+/** The options of CAPTCHAs, described. */
+export const captchaOptions = group(
+  {
+    verifier: other<CaptchaVerifier>(
+      "a verifier: an object with a provider, a siteKey and a function verify",
+      isVerifier,
+    ).required(),
+    tokenHeader: textLike("the name of a header", /^[\w!#$%&'*+.^`|~-]+$/)
+      .unlessSet(captchaHeaders.token),
+    allowTestKeys: flag().unlessSet(false),
+  } satisfies Described<CaptchaOptions>,
+);
+
 /** The options of CAPTCHAs with their defaults. */
 export interface ResolvedCaptchaOptions {
   readonly verifier: CaptchaVerifier;
   readonly tokenHeader: string;
 }
-
-const option = "abuseProtection.captcha";
 
 /**
  * Checks the options of CAPTCHAs once, at start. Throws a plain Error that names the option at
@@ -28,12 +43,10 @@ export function resolveCaptchaOptions(
   options: CaptchaOptions,
   isProduction: boolean,
 ): ResolvedCaptchaOptions {
-  requireKnownOptions(options, knownOptions, `Cannot start: ${option}`);
-  const { verifier, tokenHeader = captchaHeaders.token, allowTestKeys = false } = options;
-  requireVerifier(verifier);
-  if (typeof tokenHeader !== "string" || !/^[\w!#$%&'*+.^`|~-]+$/.test(tokenHeader)) {
-    throw new Error(`Cannot use ${option}.tokenHeader: it must be the name of a header`);
-  }
+  const { verifier, tokenHeader, allowTestKeys } = captchaOptions.required().read(options, {
+    subject: "Cannot start",
+    path: "abuseProtection.captcha",
+  });
   if (isProduction && verifier.usesTestKeys === true && !allowTestKeys) {
     throw new Error(
       `Cannot start in production with the test keys of ${verifier.provider}: every client passes them`,
@@ -47,35 +60,15 @@ export function resolveCaptchaOptions(
  * `subject` begins the message.
  */
 export function requireCaptchaAction(
-  action: string,
   { provider, hasActions = true }: CaptchaVerifier,
   subject: string,
 ): void {
   if (!hasActions) throw new Error(`${subject} names an action, and ${provider} knows none`);
-  if (!isHeaderText(action)) {
-    throw new Error(`${subject} must be a text that a header can hold`);
-  }
 }
 
-const knownOptions: Readonly<Record<keyof CaptchaOptions, true>> = {
-  verifier: true,
-  tokenHeader: true,
-  allowTestKeys: true,
-};
-
-/** For callers in JavaScript, and because two of the members are sent in headers. */
-function requireVerifier(verifier: unknown): void {
-  const members: Readonly<Record<string, unknown>> =
-    typeof verifier === "object" && verifier !== null ? { ...verifier } : {};
-  const isOne = isHeaderText(members["provider"]) && isHeaderText(members["siteKey"]) &&
-    typeof verifier === "object" && verifier !== null && "verify" in verifier &&
-    typeof verifier.verify === "function";
-  if (isOne) return;
-  throw new Error(
-    `Cannot use ${option}.verifier: it must have a provider, a siteKey and a function verify`,
-  );
-}
-
-function isHeaderText(value: unknown): boolean {
-  return typeof value === "string" && /^[\x21-\x7e]{1,256}$/.test(value);
+/** Two of the members are sent in headers. */
+function isVerifier(verifier: unknown): boolean {
+  return typeof verifier === "object" && verifier !== null && "verify" in verifier &&
+    typeof verifier.verify === "function" &&
+    ["provider", "siteKey"].every((name) => headerText.rules.fits(Reflect.get(verifier, name)));
 }

@@ -1,5 +1,6 @@
+import { group } from "../../options/option.ts";
 import type { CaptchaVerifier } from "./captcha_verifier.ts";
-import { siteVerifier, type SiteVerifyOptions } from "./siteverify_protocol.ts";
+import { siteVerifier, type SiteVerifyOptions, siteVerifyOptions } from "./siteverify_protocol.ts";
 
 /**
  * Checks the tokens of hCaptcha, which knows no actions. Throws a plain Error for a key that cannot
@@ -17,15 +18,19 @@ import { siteVerifier, type SiteVerifyOptions } from "./siteverify_protocol.ts";
  * ```
  */
 export function hcaptcha(options: SiteVerifyOptions): CaptchaVerifier {
+  const read = group(siteVerifyOptions).required().read(options, {
+    subject: "Cannot start",
+    path: "hcaptcha",
+  });
   return siteVerifier({
     provider: "hcaptcha",
     endpoint: "https://api.hcaptcha.com/siteverify",
     // Without it a token of any other site of the same account would pass.
-    extraFields: () => ({ sitekey: options.siteKey }),
+    extraFields: () => ({ sitekey: read.siteKey }),
     maxTokenLength: 8_192,
     tries: 1,
     hasActions: false,
     testKeys: /^(0x0{40}|[123]0000000-ffff-ffff-ffff-00000000000[123])$/,
     minScore: null,
-  }, options);
+  }, read);
 }

@@ -1,11 +1,19 @@
+import { type Described, group } from "../../options/option.ts";
+import { number } from "../../options/option_kinds.ts";
 import type { CaptchaVerifier } from "./captcha_verifier.ts";
-import { siteVerifier, type SiteVerifyOptions } from "./siteverify_protocol.ts";
+import { siteVerifier, type SiteVerifyOptions, siteVerifyOptions } from "./siteverify_protocol.ts";
 
 /** Options of {@link recaptcha}. */
 export interface RecaptchaOptions extends SiteVerifyOptions {
   /** The least score of v3 that passes, 0 to 1. A key of v2 has no scores and then never passes. */
   readonly minScore?: number | undefined;
 }
+
+/** The options of {@link recaptcha}, described. */
+export const recaptchaOptions = {
+  ...siteVerifyOptions,
+  minScore: number({ from: 0, to: 1 }),
+} satisfies Described<RecaptchaOptions>;
 
 /**
  * Checks the tokens of Google reCAPTCHA, v2 and v3; actions and scores are v3's. Throws a plain
@@ -23,10 +31,11 @@ export interface RecaptchaOptions extends SiteVerifyOptions {
  * console.log(verifier.usesTestKeys); // true
  * ```
  */
-export function recaptcha({ minScore, ...options }: RecaptchaOptions): CaptchaVerifier {
-  if (minScore !== undefined && !(minScore >= 0 && minScore <= 1)) {
-    throw new Error(`Cannot use recaptcha.minScore ${minScore}: it must be a number from 0 to 1`);
-  }
+export function recaptcha(options: RecaptchaOptions): CaptchaVerifier {
+  const { minScore, ...others } = group(recaptchaOptions).required().read(options, {
+    subject: "Cannot start",
+    path: "recaptcha",
+  });
   return siteVerifier({
     provider: "recaptcha",
     endpoint: "https://www.google.com/recaptcha/api/siteverify",
@@ -37,5 +46,5 @@ export function recaptcha({ minScore, ...options }: RecaptchaOptions): CaptchaVe
     testKeys:
       /^(6LeIxAcTAAAAAJcZVRqyHh71UMIEGNQ_MXjiZKhI|6LeIxAcTAAAAAGG-vFI1TnRWxMZNFuojJ4WifJWe)$/,
     minScore: minScore ?? null,
-  }, options);
+  }, others);
 }

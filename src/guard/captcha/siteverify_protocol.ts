@@ -1,4 +1,7 @@
+import { type Described, listOf } from "../../options/option.ts";
+import { callback, other, textLike } from "../../options/option_kinds.ts";
 import { readBytes } from "../../runtime/read_bytes.ts";
+import { headerText } from "./captcha_options.ts";
 import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
 
 /** Options of the siteverify protocol, which the verifiers of all CAPTCHA vendors take. */
@@ -14,6 +17,24 @@ export interface SiteVerifyOptions {
   /** Sends the question; the global `fetch` unless set. */
   readonly fetch?: typeof fetch | undefined;
 }
+
+/** Keys are sent in a form or a header; a space in one was copied by mistake. */
+const key = other<string>(
+  "a key as the vendor gave it, without spaces",
+  (given) => headerText.rules.fits(given),
+);
+
+/** The options of the siteverify protocol, described. */
+export const siteVerifyOptions = {
+  siteKey: key.required(),
+  secret: key.required(),
+  hostnames: listOf('hosts, like "example.com"', textLike("a host", /^[^\s/:]+$/)),
+  endpoint: other<string>(
+    "a URL",
+    (given) => typeof given === "string" && /^https?:$/.test(URL.parse(given)?.protocol ?? ""),
+  ),
+  fetch: callback<typeof fetch>(),
+} satisfies Described<SiteVerifyOptions>;
 
 /** The differences between the CAPTCHA vendors in the siteverify protocol. */
 export interface CaptchaVendor {
@@ -40,8 +61,6 @@ export interface CaptchaVendor {
 export function siteVerifier(vendor: CaptchaVendor, options: SiteVerifyOptions): CaptchaVerifier {
   const { provider, hasActions, testKeys, tries, maxTokenLength } = vendor;
   const { siteKey, secret, endpoint = vendor.endpoint, hostnames = null } = options;
-  requireKey(siteKey, `${provider}.siteKey`);
-  requireKey(secret, `${provider}.secret`);
   const rules = { hostnames, minScore: vendor.minScore };
 
   async function send(question: CaptchaQuestion): Promise<CaptchaAnswer> {
@@ -84,12 +103,6 @@ export function siteVerifier(vendor: CaptchaVendor, options: SiteVerifyOptions):
 }
 
 const maxAnswerLength = 64 * 1024;
-
-/** Keys are sent in a form or a header; a space in one was copied by mistake. */
-function requireKey(key: unknown, option: string): void {
-  if (typeof key === "string" && /^[\x21-\x7e]{1,256}$/.test(key)) return;
-  throw new Error(`Cannot use this ${option}: it must be a text without spaces`);
-}
 
 type Fields = ReadonlyMap<string, unknown>;
 

@@ -1,5 +1,6 @@
+import { group } from "../../options/option.ts";
 import type { CaptchaVerifier } from "./captcha_verifier.ts";
-import { siteVerifier, type SiteVerifyOptions } from "./siteverify_protocol.ts";
+import { siteVerifier, type SiteVerifyOptions, siteVerifyOptions } from "./siteverify_protocol.ts";
 
 /**
  * Checks the tokens of Cloudflare Turnstile. Throws a plain Error for a key that cannot be one.
@@ -16,6 +17,10 @@ import { siteVerifier, type SiteVerifyOptions } from "./siteverify_protocol.ts";
  * ```
  */
 export function turnstile(options: SiteVerifyOptions): CaptchaVerifier {
+  const read = group(siteVerifyOptions).required().read(options, {
+    subject: "Cannot start",
+    path: "turnstile",
+  });
   return siteVerifier({
     provider: "turnstile",
     endpoint: "https://challenges.cloudflare.com/turnstile/v0/siteverify",
@@ -26,5 +31,5 @@ export function turnstile(options: SiteVerifyOptions): CaptchaVerifier {
     hasActions: true,
     testKeys: /^[123]x0{20,}[A-F]{2}$/,
     minScore: null,
-  }, options);
+  }, read);
 }

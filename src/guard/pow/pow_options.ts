@@ -1,6 +1,7 @@
-import { requireKnownOptions } from "../../problem/require_known_options.ts";
+import { type Described, group } from "../../options/option.ts";
+import { callback, whole } from "../../options/option_kinds.ts";
+import { resolveSecrets, secretOption } from "../../runtime/resolve_secrets.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { resolveSecrets } from "../../runtime/resolve_secrets.ts";
 import { maxDifficulty, type Trust } from "./difficulty.ts";
 
 /** The options of proof of work for the whole service. */
@@ -17,6 +18,17 @@ export interface PowOptions {
   /** Gives the difficulty for a request, 0 to demand no work. */
   readonly trust?: Trust | undefined;
 }
+
+/** The options of proof of work, described. */
+export const powOptions = group(
+  {
+    secret: secretOption(),
+    difficulty: whole({ from: 1, to: maxDifficulty }).unlessSet(20),
+    // A token has six bytes for the time at which it expires.
+    challengeTtlMs: whole({ from: 1, to: 86_400_000 }).unlessSet(120_000),
+    trust: callback<Trust>(),
+  } satisfies Described<PowOptions>,
+);
 
 /** The options of proof of work with their defaults. */
 export interface ResolvedPowOptions {
@@ -35,41 +47,16 @@ export function resolvePowOptions(
   isProduction: boolean,
   runtime: Runtime,
 ): ResolvedPowOptions {
-  requireKnownOptions(options, knownOptions, "Cannot use abuseProtection.pow");
-  const { difficulty = 20, challengeTtlMs = 120_000, trust } = options;
-  if (!Number.isInteger(difficulty) || difficulty < 1 || difficulty > maxDifficulty) {
-    throw new Error(
-      `Cannot use abuseProtection.pow.difficulty ${difficulty}: ` +
-        `it must be a whole number from 1 to ${maxDifficulty}`,
-    );
-  }
-  // A token has six bytes for the time at which it expires.
-  if (
-    !Number.isSafeInteger(challengeTtlMs) || challengeTtlMs <= 0 || challengeTtlMs > maxTtlMs
-  ) {
-    throw new Error(
-      `Cannot use abuseProtection.pow.challengeTtlMs ${challengeTtlMs}: ` +
-        "it must be a whole number over 0, and at most a day",
-    );
-  }
-  if (trust !== undefined && typeof trust !== "function") {
-    throw new Error("Cannot use abuseProtection.pow.trust: it must be a function");
-  }
+  const { secret, ...others } = powOptions.required().read(options, {
+    subject: "Cannot start",
+    path: "abuseProtection.pow",
+  });
   const secrets = resolveSecrets({
-    given: options.secret,
+    given: secret,
     option: "abuseProtection.pow.secret",
     variable: "SERVICE_POW_SECRET",
     consequence: "challenges are only good for this process",
     isProduction,
   }, runtime);
-  return { secrets, difficulty, challengeTtlMs, trust };
+  return { ...others, secrets };
 }
-
-const maxTtlMs = 86_400_000;
-
-const knownOptions: Readonly<Record<keyof PowOptions, true>> = {
-  secret: true,
-  difficulty: true,
-  challengeTtlMs: true,
-  trust: true,
-};

@@ -1,5 +1,5 @@
 import type { Observer } from "../../runtime/observation.ts";
-import { columnInfoOf } from "../../schema/table_like.ts";
+import { columnInfoOf, tableInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ColumnReferenceOf } from "./resource_options.ts";
 
@@ -19,12 +19,16 @@ export type ColumnResolver = (
 export function createColumnResolver(table: TableInfo, observe: Observer): ColumnResolver {
   let warned = false;
   return (reference, option) => {
-    const name = typeof reference === "string" ? reference : columnInfoOf(reference).name;
+    const subject = `Cannot serve "${table.name}": ${option} names`;
+    const isName = typeof reference === "string";
+    const name = isName ? reference : columnInfoOf(reference).name;
     const column = table.byName.get(name);
-    if (column === undefined) {
-      throw new Error(`Cannot serve "${table.name}": ${option} names no column "${name}" of it`);
+    // A column of another table with the same name would be mistaken for this table's.
+    if (!isName && columnInfoOf(reference) !== column) {
+      throw new Error(`${subject} "${name}" of another table, "${tableInfoOf(reference).name}"`);
     }
-    if (typeof reference === "string" && table.own && !warned) {
+    if (column === undefined) throw new Error(`${subject} no column "${name}" of it`);
+    if (isName && table.own && !warned) {
       warned = true;
       observe({
         kind: "deprecated",

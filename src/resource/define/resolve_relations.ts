@@ -103,7 +103,6 @@ function stepsOf(options: RelationOptions, ends: Ends): Relation["steps"] {
     table: TableInfo,
   ): ColumnInfo =>
     reference === undefined ? loneKey(table, fault) : findColumn(reference, table, fault);
-  if (foreignKey === undefined) throw fault("foreignKey is missing");
   switch (type) {
     case "belongsTo":
       return [{

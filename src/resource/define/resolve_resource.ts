@@ -12,7 +12,7 @@ import type { LiveHub } from "../../live/live_hub.ts";
 import { defaultMaxFields } from "./default_max_fields.ts";
 import { aggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { PageLimits } from "../http/query_parameters.ts";
-import type { BatchPolicy, FieldPolicy, ReadCosts, Resource } from "./resource.ts";
+import type { FieldPolicy, ReadCosts, Resource } from "./resource.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
@@ -20,6 +20,7 @@ import type { Relations } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { type ColumnResolver, createColumnResolver } from "./column_resolver.ts";
 import type { ColumnReferenceOf } from "./resource_options.ts";
+import type { ReadDefinition } from "./read_definition.ts";
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 import type { TagKeys } from "../http/etag.ts";
 import { isSubscribable, requireReadableKey } from "./subscribable.ts";
@@ -54,7 +55,7 @@ export interface ResourceContext {
   readonly runtime: Runtime;
 }
 
-type Options = ResourceDefinition["options"];
+type Options = ReadDefinition["options"];
 type ColumnReference = ColumnReferenceOf<Record<string, unknown>>;
 
 /**
@@ -62,14 +63,14 @@ type ColumnReference = ColumnReferenceOf<Record<string, unknown>>;
  * a plain Error for an invalid one.
  */
 export function resolveResource(
-  definition: ResourceDefinition,
+  definition: ReadDefinition,
   context: ResourceContext,
 ): Resource {
-  const { options } = definition;
+  const { options, hookTimeoutMs } = definition;
   const { runtime, resourceOf, filters } = context;
   const table = requireTableInfo(definition.table);
   const find = createColumnResolver(table, runtime.observe);
-  const operators = createOperatorRegistry(options.customOperators ?? {});
+  const operators = createOperatorRegistry(options.customOperators);
   const driver = context.writeBy(options.db?.driver ?? context.driver);
   const sqlPlans = new SqlPlans();
   const relations: Relations = context.relations.get(definition) ?? new Map();
@@ -77,17 +78,22 @@ export function resolveResource(
   const relation = (from: TableInfo, name: string) =>
     (from === table ? relations : resourceOf(from)?.relations)?.get(name);
   checkKey(options.id, table, find);
-  requireCreatable(options, table, context.filledByRelation, find);
   const softDelete = options.softDelete === undefined
     ? null
-    : resolveSoftDelete(find(options.softDelete.field, "softDelete.field"));
+    : resolveSoftDelete(find(options.softDelete.field, "softDelete.field"), table);
   const fields = resolveFields(options, table, softDelete, find);
+  const generated = resolveGenerated(options, table, find);
+  requireCreatable(options, table, {
+    writable: fields.writable,
+    generated,
+    byRelation: context.filledByRelation,
+    softDelete,
+  });
   requireReadableKey(options, table, fields);
   const url = `${context.basePath}/${options.path ?? encodeURIComponent(table.name)}`;
   const place = { subject: `Cannot serve "${table.name}"`, url };
   const procedures = resolveProcedures(options.procedures, table);
-  const batch = resolveBatch(options, table);
-  const nestedWrites = options.nestedWrites ?? false;
+  const { batch, nestedWrites } = options;
   return {
     name: table.name,
     url,
@@ -102,11 +108,14 @@ export function resolveResource(
     },
     fields,
     groups: aggregateSchema(table, fields.readable),
-    strictInput: options.strictInput ?? false,
-    strictQuery: options.strictQuery ?? true,
-    generated: resolveGenerated(options, table, find),
+    strictInput: options.strictInput,
+    strictQuery: options.strictQuery,
+    generated,
     computed: resolveComputed(options, table, runtime),
-    capabilities: resolveCapabilities(options, softDelete),
+    capabilities: {
+      ...options.capabilities,
+      enableRestore: softDelete !== null && options.capabilities.enableDelete,
+    },
     isSubscribable: isSubscribable(options),
     page: resolvePage(options, table),
     readCosts: context.readCosts,
@@ -119,8 +128,8 @@ export function resolveResource(
     }),
     softDelete,
     undeleted: softDelete?.undeleted ?? allRows,
-    hooks: options.hooks ?? {},
-    hookTimeoutMs: options.hooks?.timeoutMs ?? 5_000,
+    hooks: options.hooks,
+    hookTimeoutMs,
     procedures,
     protections: context.guard.protect(options, place),
     procedureProtections: resolveProcedureProtections(
@@ -189,77 +198,52 @@ function resolveFields(
   };
 }
 
-function resolvePage(options: Options, table: TableInfo): PageLimits {
-  const { maxLimit = 100, defaultLimit = Math.min(20, maxLimit) } = options.pagination ?? {};
-  for (const limit of [maxLimit, defaultLimit]) {
-    if (!Number.isSafeInteger(limit) || limit < 1) {
-      throw new Error(`Cannot serve "${table.name}": pagination takes whole numbers over 0`);
-    }
-  }
+function resolvePage({ pagination }: Options, table: TableInfo): PageLimits {
+  const { maxLimit, defaultLimit = Math.min(20, maxLimit) } = pagination;
   if (defaultLimit > maxLimit) {
-    throw new Error(`Cannot serve "${table.name}": pagination.defaultLimit is over maxLimit`);
+    throw new Error(
+      `Cannot serve "${table.name}": pagination.defaultLimit must be at most maxLimit, ${maxLimit}, ` +
+        `not ${defaultLimit}`,
+    );
   }
   return { defaultLimit, maxLimit };
 }
 
+/** The columns of new rows that something fills. */
+interface Filled {
+  readonly writable: ReadonlySet<ColumnInfo>;
+  readonly generated: ReadonlySet<ColumnInfo>;
+  readonly byRelation: ReadonlySet<ColumnInfo>;
+  readonly softDelete: SoftDelete | null;
+}
+
 /** A required column that neither the client nor the server may fill would fail every POST. */
 function requireCreatable(
-  { auth, capabilities, fields, generatedFields = [], hooks }: Options,
+  { auth, capabilities, hooks }: Options,
   table: TableInfo,
-  filledByRelation: ReadonlySet<ColumnInfo>,
-  find: ColumnResolver,
+  { writable, generated, byRelation, softDelete }: Filled,
 ): void {
-  const isCreated = auth?.create !== undefined && capabilities?.enableCreate !== false;
-  if (!isCreated || hooks?.onBeforeCreate !== undefined || fields?.writable === undefined) return;
-  const filled = new Set(
-    [...fields.writable, ...generatedFields].map((field) => find(field, "fields.writable")),
-  );
+  const isCreated = auth?.create !== undefined && capabilities.enableCreate;
+  if (!isCreated || hooks.onBeforeCreate !== undefined) return;
   for (const column of table.columns) {
-    const isOpen = filled.has(column) || column.primaryKey || column.generated ||
-      filledByRelation.has(column);
+    const isOpen = writable.has(column) || generated.has(column) || column.primaryKey ||
+      column.generated || byRelation.has(column);
     if (isOpen || !column.notNull || column.default !== null) continue;
+    const mark = column === softDelete?.field ? "softDelete.field: " : "";
     throw new Error(
-      `Cannot serve "${table.name}": nothing can fill "${column.name}" of a new row: make it ` +
-        "writable or generated, give it a default, or set it in onBeforeCreate",
+      `Cannot serve "${table.name}": ${mark}nothing can fill "${column.name}" of a new row: make ` +
+        "it writable or generated, give it a default, or set it in onBeforeCreate",
     );
   }
 }
 
-function resolveBatch({ batch = {} }: Options, table: TableInfo): BatchPolicy {
-  const { create = 100, update = 100, replace = 100, delete: remove = 100 } = batch;
-  for (const [name, limit] of Object.entries({ create, update, replace, delete: remove })) {
-    if (!Number.isSafeInteger(limit) || limit < 1) {
-      throw new Error(`Cannot serve "${table.name}": batch.${name} must be a whole number over 0`);
-    }
-  }
-  const incrementVersion = batch.incrementVersion ?? false;
-  return { create, update, replace, delete: remove, incrementVersion };
-}
-
-function resolveCapabilities(
-  { capabilities = {} }: Options,
-  softDelete: SoftDelete | null,
-): Resource["capabilities"] {
-  const { enableDelete = true } = capabilities;
-  return {
-    enableCreate: capabilities.enableCreate ?? true,
-    enableUpdate: capabilities.enableUpdate ?? true,
-    enableDelete,
-    enableBatch: capabilities.enableBatch ?? true,
-    enableAggregations: capabilities.enableAggregations ?? true,
-    enableExport: capabilities.enableExport ?? false,
-    enableRestore: softDelete !== null && enableDelete,
-    enableSubscribe: capabilities.enableSubscribe ?? true,
-  };
-}
-
 function resolveGenerated(
-  { generatedFields = [], auth, hooks }: Options,
+  { generatedFields, auth, hooks }: Options,
   table: TableInfo,
   find: ColumnResolver,
 ): ReadonlySet<ColumnInfo> {
   const generated = new Set(generatedFields.map((field) => find(field, "generatedFields")));
-  const isFilledElsewhere = auth?.create !== undefined || hooks?.onBeforeCreate !== undefined;
+  const isFilledElsewhere = auth?.create !== undefined || hooks.onBeforeCreate !== undefined;
   for (const column of generated) {
     if (canGenerate(column) || isFilledElsewhere) continue;
     throw new Error(

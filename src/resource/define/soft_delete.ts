@@ -1,7 +1,7 @@
 import { comparison, type Filter, or } from "../../filter/filter.ts";
 import { nullTest } from "../../filter/operators/null_operators.ts";
 import { equalOperator } from "../../filter/operators/value_operators.ts";
-import type { ColumnInfo } from "../../schema/table_info.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 
 /** The soft delete of a resource: how a row is marked deleted instead of removed. */
 export interface SoftDelete {
@@ -18,15 +18,19 @@ export interface SoftDelete {
  * Makes the soft delete of a resource from the column that carries the mark; throws a plain Error
  * where it cannot.
  */
-export function resolveSoftDelete(field: ColumnInfo): SoftDelete {
+export function resolveSoftDelete(field: ColumnInfo, table: TableInfo): SoftDelete {
+  const subject = `Cannot serve "${table.name}": softDelete.field`;
+  if (field.primaryKey) {
+    throw new Error(`${subject} must be no part of the primary key, and "${field.name}" is`);
+  }
   const isNull = nullTest(field, true);
   const is = (value: unknown) => comparison(equalOperator, field, [value]);
   switch (field.kind) {
     case "timestamp":
-      requireNullable(field);
+      requireNullable(field, subject);
       return { field, undeleted: isNull, mark: (now) => now, unmarked: null };
     case "date":
-      requireNullable(field);
+      requireNullable(field, subject);
       return { field, undeleted: isNull, mark: (now) => now.slice(0, 10), unmarked: null };
     case "text":
       return {
@@ -51,14 +55,13 @@ export function resolveSoftDelete(field: ColumnInfo): SoftDelete {
       };
     default:
       throw new Error(
-        `Cannot mark rows deleted by "${field.name}": use a timestamp, date, boolean, integer or text`,
+        `${subject} must be a timestamp, date, boolean, integer or text, ` +
+          `and "${field.name}" is ${field.kind}`,
       );
   }
 }
 
-function requireNullable(field: ColumnInfo): void {
+function requireNullable(field: ColumnInfo, subject: string): void {
   if (!field.notNull) return;
-  throw new Error(
-    `Cannot mark rows deleted by "${field.name}": NULL is a live row, so it must be nullable`,
-  );
+  throw new Error(`${subject} must be nullable: NULL is a live row of "${field.name}"`);
 }

@@ -27,7 +27,7 @@ export interface RouteTable {
 
 /**
  * Creates the table of the routes of an app's resources. Throws a plain Error when two resources
- * have the same path.
+ * have the same path, or one has that of a route of another.
  */
 export function createRouteTable(resources: readonly Resource[]): RouteTable {
   const urls = new Set<string>();
@@ -52,9 +52,14 @@ export function createRouteTable(resources: readonly Resource[]): RouteTable {
     } else {
       const path = route.path === "/" ? url : url + route.path;
       // A resource whose path begins with that of another one owns everything below its own.
-      if (splitOwned(path, urls, deepest)?.url === url) {
-        placeIn(fixed, path, () => new Map()).set(route.method, route);
+      const owner = splitOwned(path, urls, deepest)?.url;
+      if (owner !== url) {
+        throw new Error(
+          `Cannot serve a resource at ${owner}: "${route.resource.name}" answers ${route.method} ` +
+            `${path}, so give one another path`,
+        );
       }
+      placeIn(fixed, path, () => new Map()).set(route.method, route);
     }
   }
   return {

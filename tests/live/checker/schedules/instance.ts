@@ -19,6 +19,7 @@ import type { ResourceDefinition } from "../../../../src/resource/define/resourc
 import { createAnswerRequest } from "../../../../src/resource/http/answer_request.ts";
 import { createRouteTable, refuseMethod } from "../../../../src/resource/http/route_table.ts";
 import { createTagKeys } from "../../../../src/resource/define/resolve_etag.ts";
+import { readDefinition } from "../../../../src/resource/define/read_definition.ts";
 import { resolveRelations } from "../../../../src/resource/define/resolve_relations.ts";
 import type { Resource } from "../../../../src/resource/define/resource.ts";
 import {
@@ -114,9 +115,10 @@ class WatchedHub extends LiveHub {
 }
 
 async function answering(
-  { db, resources: definitions, runtime }: InstanceOptions,
+  { db, resources: given, runtime }: InstanceOptions,
   hub: LiveHub,
 ): Promise<Instance["answer"]> {
+  const definitions = given.map(readDefinition);
   const abuse = resolveAbuseProtection(undefined, false, runtime);
   const guard = createGuard({ abuse, store: await openKeyValueStore(undefined, runtime), runtime });
   const secret = "a secret for the tests only";

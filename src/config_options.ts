@@ -1,0 +1,95 @@
+import type { AuthOptions, ServiceConfig, SubscribeOptions } from "./config.ts";
+import { changesOptions } from "./db/changes/changes_options.ts";
+import { databaseOption } from "./db/require_database.ts";
+import { abuseProtectionOptions } from "./guard/abuse_protection_options.ts";
+import { idempotencyOptions } from "./idempotency/idempotency_options.ts";
+import { keyValueOption } from "./kv/key_value_option.ts";
+import { type ListenOptions, listenOptions } from "./listener.ts";
+import { type Described, group, listOf } from "./options/option.ts";
+import {
+  callback,
+  flag,
+  having,
+  oneOf,
+  other,
+  textLike,
+  timerMs,
+  whole,
+} from "./options/option_kinds.ts";
+import type { ResourceDefinition } from "./resource/define/resource_definition.ts";
+import { secretOption } from "./runtime/resolve_secrets.ts";
+import type { Runtime } from "./runtime/runtime.ts";
+import { tableInfoKey } from "./schema/table_like.ts";
+import { corsOption } from "./service/cors.ts";
+import type { Middleware, Router } from "./service/middleware.ts";
+import { securityHeadersOption } from "./service/responder.ts";
+
+const path = textLike(
+  '"" or a path like "/api", with no slash at the end',
+  /^(\/(?!\.{1,2}(\/|$))[\w.~-]+)*$/,
+);
+
+/** The option `env`, described; `SERVICE_ENV` takes the same values. */
+export const envOption = oneOf("development", "production");
+
+/**
+ * Every option of a service, described: what it takes, and what it is unless set. Those of a
+ * listener are among them, because `serve` and the command line pass the whole configuration.
+ */
+export const serviceOptions = group(
+  {
+    db: databaseOption().required(),
+    resources: listOf("what resource(table, options) gives", definitionOption()).required(),
+    basePath: path.unlessSet("/api"),
+    mountedAt: path.unlessSet(""),
+    secret: secretOption(),
+    kv: keyValueOption(),
+    abuseProtection: abuseProtectionOptions,
+    idempotency: idempotencyOptions,
+    auth: group(
+      {
+        routes: having<Router>("a Hono app, or an object with a fetch", "fetch"),
+        middleware: callback<Middleware>(),
+      } satisfies Described<AuthOptions>,
+    ).advising((given) =>
+      typeof given === "function" ? "is a function: write auth: { middleware }" : null
+    ),
+    middleware: listOf("functions", callback<Middleware>()).unlessSet([]),
+    cors: corsOption,
+    health: flag().unlessSet(true),
+    securityHeaders: securityHeadersOption,
+    bodyLimit: whole({ from: 1 }).unlessSet(1024 * 1024),
+    bodyTimeoutMs: timerMs().unlessSet(10_000),
+    maxFields: whole({ from: 1 }),
+    maxAnswerBytes: whole({ from: 1 }).unlessSet(16 * 1024 * 1024),
+    queryTimeoutMs: timerMs().unlessSet(5_000),
+    changes: changesOptions,
+    subscribe: group(
+      {
+        maxPerUser: whole({ from: 1 }).unlessSet(10),
+        maxPerAddress: whole({ from: 1 }).unlessSet(50),
+      } satisfies Described<SubscribeOptions>,
+    ).unlessSet({}),
+    env: envOption,
+    runtime: having<Runtime>(
+      "an object with clock, random, observe and environment",
+      ...["clock", "random", "observe", "environment"],
+    ),
+    ...listenOptions,
+  } satisfies Described<ServiceConfig & ListenOptions>,
+).required();
+
+function definitionOption() {
+  const isTable = (given: unknown) =>
+    typeof given === "object" && given !== null && tableInfoKey in given;
+  return other<ResourceDefinition>(
+    "made by resource()",
+    (given) =>
+      typeof given === "object" && given !== null && "table" in given && "options" in given &&
+      !isTable(given),
+  ).advising((given) =>
+    isTable(given)
+      ? "must be made by resource(), not a table: write resource(table, options)"
+      : null
+  );
+}

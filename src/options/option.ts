@@ -1,0 +1,217 @@
+import { nearestName } from "../problem/nearest_name.ts";
+import { showValue } from "../problem/show_value.ts";
+
+/** Where an option is given, for messages. */
+export interface OptionPlace {
+  /** Begins the message: `Cannot start`, `Cannot serve "notes"`. */
+  readonly subject: string;
+  /** The path of the option: `abuseProtection.pow.difficulty`; empty for all options together. */
+  readonly path: string;
+}
+
+/** The values that an option takes, as data: for programs that read the description. */
+export type OptionShape =
+  | { readonly kind: "number"; readonly whole: boolean; readonly from: number; readonly to: number }
+  | { readonly kind: "name"; readonly names: readonly string[] }
+  | { readonly kind: "list"; readonly each: Option<unknown> }
+  | { readonly kind: "named"; readonly each: Option<unknown> }
+  | { readonly kind: "group"; readonly members: Readonly<Record<string, Option<unknown>>> }
+  | { readonly kind: "either"; readonly options: readonly Option<unknown>[] }
+  | { readonly kind: "flag" | "text" | "function" | "other" };
+
+/** What an option is made of. */
+export interface OptionRules {
+  /** Follows "must be" in messages: `a whole number from 1 to 32`. */
+  readonly takes: string;
+  /** Whether it takes a value, whose own parts aside. */
+  readonly fits: (given: unknown) => boolean;
+  readonly shape: OptionShape;
+  /** Reads the parts of a value that fits; the value itself where it has none. */
+  readonly readParts?: (given: unknown, place: OptionPlace) => unknown;
+  /** Follows the path in a message, in place of "must be …", for the usual mistakes. */
+  readonly advice?: (given: unknown) => string | null;
+  /** Shows a wrong text in the message. Only where no secret can be meant. */
+  readonly showsTexts?: boolean;
+  readonly isRequired?: boolean;
+  /** As it could be given; its parts have their own values unless set. */
+  readonly unlessSet?: unknown;
+}
+
+/**
+ * The description of one option: the values that it takes, and its value unless set. `T` is what
+ * reading it gives. Checks, defaults, and the tests of the docs all come from it.
+ */
+export class Option<T> {
+  readonly rules: OptionRules;
+
+  constructor(rules: OptionRules) {
+    this.rules = rules;
+  }
+
+  /** The same option with this value unless set. */
+  unlessSet(value: NonNullable<T> | Record<never, never>): Option<NonNullable<T>> {
+    return new Option({ ...this.rules, unlessSet: value });
+  }
+
+  /** The same option, missing which is a mistake. */
+  required(): Option<NonNullable<T>> {
+    return new Option({ ...this.rules, isRequired: true });
+  }
+
+  /** The same option, checked as before but read as it is given: an object whose functions use it. */
+  asGiven<Given>(): Option<Given | undefined> {
+    const { readParts } = this.rules;
+    return new Option({
+      ...this.rules,
+      readParts(given, place) {
+        readParts?.(given, place);
+        return given;
+      },
+    });
+  }
+
+  /** The same option with a sentence for usual mistakes; null where a value is none. */
+  advising(advice: (given: unknown) => string | null): Option<T> {
+    return new Option({ ...this.rules, advice });
+  }
+
+  /** The same option, whose values must pass a further test. `takes` follows "must be". */
+  fitting(takes: string, test: (given: NonNullable<T>) => boolean): Option<T> {
+    const { fits } = this.rules;
+    // What fits the rules is a T, as in `read`.
+    const passes = (given: unknown) => fits(given) && test(given as NonNullable<T>);
+    return new Option({ ...this.rules, takes, fits: passes });
+  }
+
+  /** Reads a given value. Throws a plain Error of one sentence that names the option. */
+  read(given: unknown, place: OptionPlace): T {
+    const { takes, fits, readParts, advice, isRequired, unlessSet } = this.rules;
+    const value = given === undefined ? unlessSet : given;
+    // The rules of an option without a default read undefined as T, which then includes it.
+    if (value === undefined && isRequired !== true) return undefined as T;
+    if (!fits(value)) {
+      const mistake = advice?.(value) ??
+        (value === undefined
+          ? `is missing: it must be ${takes}`
+          : `must be ${takes}, not ${this.#show(value)}`);
+      throw new Error(`${place.subject}: ${nameOf(place)} ${mistake}`);
+    }
+    // What fits the rules is a T: the functions below make no others.
+    return (readParts === undefined ? value : readParts(value, place)) as T;
+  }
+
+  #show(value: unknown): string {
+    const isShown = this.rules.showsTexts === true && typeof value === "string";
+    return isShown ? JSON.stringify(value.slice(0, 40)) : showValue(value);
+  }
+}
+
+/** The options of the type `Options`, described; each of them is there. */
+export type Described<Options> = {
+  readonly [Name in keyof Required<Options>]: Option<
+    Name extends keyof Options ? Options[Name] : never
+  >;
+};
+
+/** What reading a described group gives: its members, with their values unless set. */
+export type ReadGroup<Members> = {
+  readonly [Name in keyof Members]: Members[Name] extends Option<infer T> ? T : never;
+};
+
+/** A group of options; an unknown one is a mistake, with the nearest name. */
+export function group<Members extends Readonly<Record<string, Option<unknown>>>>(
+  members: Members,
+): Option<ReadGroup<Members> | undefined> {
+  return new Option({
+    takes: "an object",
+    fits: isObject,
+    shape: { kind: "group", members },
+    readParts(given, place) {
+      for (const name of namesOf(given)) requireKnown(name, Object.keys(members), place);
+      return Object.fromEntries(
+        Object.entries(members).map(([name, option]) => [
+          name,
+          option.read(memberOf(given, name), inside(place, name)),
+        ]),
+      );
+    },
+  });
+}
+
+/** An object that holds the same kind of option under any name. */
+export function named<T>(each: Option<T>): Option<Readonly<Record<string, T>> | undefined> {
+  return new Option({
+    takes: "an object",
+    fits: isObject,
+    shape: { kind: "named", each },
+    readParts: (given, place) =>
+      Object.fromEntries(
+        namesOf(given).map((name) => [
+          name,
+          each.read(memberOf(given, name), inside(place, name)),
+        ]),
+      ),
+  });
+}
+
+/** A list of the same kind of option. `of` follows "a list of" in messages. */
+export function listOf<T>(
+  of: string,
+  each: Option<T>,
+): Option<readonly NonNullable<T>[] | undefined> {
+  const one = each.required();
+  return new Option({
+    takes: `a list of ${of}`,
+    fits: Array.isArray,
+    shape: { kind: "list", each },
+    // `fits` has required a list. Array.from also reads the holes of a list.
+    readParts: (given, { subject, path }) =>
+      Array.from(
+        given as readonly unknown[],
+        (value, index) => one.read(value, { subject, path: `${path}[${index}]` }),
+      ),
+  });
+}
+
+/** One of several kinds of option; the first that a value fits reads it. */
+export function either<A, B>(first: Option<A>, second: Option<B>): Option<A | B> {
+  const options = [first, second];
+  return new Option({
+    takes: `${first.rules.takes.replace(" or ", ", ")} or ${second.rules.takes}`,
+    fits: (given) => options.some(({ rules }) => rules.fits(given)),
+    shape: { kind: "either", options },
+    showsTexts: first.rules.showsTexts ?? false,
+    readParts: (given, place) => options.find(({ rules }) => rules.fits(given))?.read(given, place),
+  });
+}
+
+function isObject(given: unknown): boolean {
+  // Neither a list nor a promise, a Map, or another object whose content is not its members.
+  return /^\[object (Object|Module)\]$/.test(Object.prototype.toString.call(given));
+}
+
+/** Inherited names as well: they would have an effect. */
+function namesOf(given: unknown): readonly string[] {
+  const names: string[] = [];
+  for (const name in Object(given)) names.push(name);
+  return names;
+}
+
+function memberOf(given: unknown, name: string): unknown {
+  return Reflect.get(Object(given), name);
+}
+
+function inside({ subject, path }: OptionPlace, name: string): OptionPlace {
+  return { subject, path: path === "" ? name : `${path}.${name}` };
+}
+
+function requireKnown(name: string, known: readonly string[], place: OptionPlace): void {
+  if (known.includes(name)) return;
+  const near = nearestName(name, known);
+  const advice = near === null ? `; it has ${known.join(", ")}` : `: did you mean "${near}"?`;
+  throw new Error(`${place.subject}: ${nameOf(place)} has no option "${name}"${advice}`);
+}
+
+function nameOf({ path }: OptionPlace): string {
+  return path === "" ? "the configuration" : path;
+}

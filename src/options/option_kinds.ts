@@ -1,0 +1,118 @@
+import { Option } from "./option.ts";
+
+/** The range of a number; without `to` there is no upper limit. */
+export interface NumberRange {
+  readonly from: number;
+  readonly to?: number;
+}
+
+/** A whole number in a range. */
+export function whole({ from, to = Number.MAX_SAFE_INTEGER }: NumberRange): Option<
+  number | undefined
+> {
+  return new Option({
+    takes: to === Number.MAX_SAFE_INTEGER
+      ? `a whole number from ${from} on`
+      : `a whole number from ${from} to ${to}`,
+    fits: (given) =>
+      typeof given === "number" && Number.isSafeInteger(given) && given >= from && given <= to,
+    shape: { kind: "number", whole: true, from, to },
+    showsTexts: true,
+  });
+}
+
+/** Milliseconds that a timer can wait: with more it would fire at once. */
+export function timerMs(): Option<number | undefined> {
+  return whole({ from: 1, to: 2_147_483_647 });
+}
+
+/** A finite number in a range. */
+export function number({ from, to = Number.MAX_VALUE }: NumberRange): Option<number | undefined> {
+  return new Option({
+    takes: to === Number.MAX_VALUE ? `a number from ${from} on` : `a number from ${from} to ${to}`,
+    fits: (given) =>
+      typeof given === "number" && Number.isFinite(given) && given >= from && given <= to,
+    shape: { kind: "number", whole: false, from, to },
+    showsTexts: true,
+  });
+}
+
+/** True or false. */
+export function flag(): Option<boolean | undefined> {
+  return new Option({
+    takes: "true or false",
+    fits: (given) => typeof given === "boolean",
+    shape: { kind: "flag" },
+    showsTexts: true,
+  });
+}
+
+/** One of these names. */
+export function oneOf<const Name extends string>(
+  ...names: readonly Name[]
+): Option<Name | undefined> {
+  return new Option({
+    takes: names.map((name) => JSON.stringify(name)).join(", ").replace(/, ([^,]*)$/, " or $1"),
+    fits: (given) => names.some((name) => name === given),
+    shape: { kind: "name", names },
+    showsTexts: true,
+  });
+}
+
+/**
+ * A text of a pattern, which is no secret: messages show it. `takes` follows "must be" in them.
+ */
+export function textLike(takes: string, pattern: RegExp): Option<string | undefined> {
+  return new Option({
+    takes,
+    fits: (given) => typeof given === "string" && pattern.test(given),
+    shape: { kind: "text" },
+    showsTexts: true,
+  });
+}
+
+/** A function, which may be asynchronous. Generators would never run. */
+export function callback<Callback>(takes = "a function"): Option<Callback | undefined> {
+  return new Option({
+    takes,
+    fits: (given) => typeof given === "function" && !tagOf(given).endsWith("GeneratorFunction"),
+    shape: { kind: "function" },
+    advice: (given) =>
+      typeof given === "function"
+        ? "is a generator, which never runs: it must be a function"
+        : null,
+  });
+}
+
+/** A function whose result is used at once, so that a promise of it would be taken for it. */
+export function synchronous<Callback>(): Option<Callback | undefined> {
+  return new Option({
+    takes: "a synchronous function",
+    fits: (given) => typeof given === "function" && tagOf(given) === "Function",
+    shape: { kind: "function" },
+    advice: (given) =>
+      typeof given === "function" ? "is asynchronous: it must be a synchronous function" : null,
+  });
+}
+
+/** An object that is made elsewhere, known by its members. `takes` follows "must be". */
+export function having<Made>(
+  takes: string,
+  ...members: readonly string[]
+): Option<Made | undefined> {
+  return other(
+    takes,
+    (given) =>
+      typeof given === "object" && given !== null && members.every((member) => member in given),
+  );
+}
+
+/** Any other value, by its own test. `takes` follows "must be" in messages. */
+export function other<T>(takes: string, fits: (given: unknown) => boolean): Option<T | undefined> {
+  return new Option({ takes, fits, shape: { kind: "other" } });
+}
+
+/** `Function`, `AsyncFunction`, `GeneratorFunction`, `AsyncGeneratorFunction`. */
+function tagOf(given: unknown): string {
+  return Object.prototype.toString.call(given).slice("[object ".length, -1);
+}

@@ -1,0 +1,208 @@
+import type { ScopeFunction, ScopeOptions } from "../../auth/scope.ts";
+import { databaseOption } from "../../db/require_database.ts";
+import { customOperatorOptions } from "../../filter/operators/operator_registry.ts";
+import { protectionOptions } from "../../guard/resource_protection_options.ts";
+import {
+  type Described,
+  either,
+  group,
+  listOf,
+  named,
+  type ReadGroup,
+} from "../../options/option.ts";
+import {
+  callback,
+  flag,
+  oneOf,
+  other,
+  synchronous,
+  textLike,
+  timerMs,
+  whole,
+} from "../../options/option_kinds.ts";
+import { type ColumnLike, isColumn, type TableLike } from "../../schema/table_like.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import type { AnyHooks } from "./hooks.ts";
+import { procedureOptions } from "./resolve_procedures.ts";
+import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
+import type {
+  BatchOptions,
+  Capabilities,
+  ColumnReferenceOf,
+  EtagOptions,
+  FieldOptions,
+  PaginationOptions,
+  RelationOptions,
+  ResourceOptions,
+  SoftDeleteOptions,
+} from "./resource_options.ts";
+
+type Row = Record<string, unknown>;
+
+const isColumnReference = (given: unknown) => typeof given === "string" || isColumn(given);
+const column = other<ColumnReferenceOf<Row>>("a column", isColumnReference);
+const columns = listOf("columns", column);
+const table = other<TableLike<unknown, unknown> | TableInfo>(
+  "a table",
+  (given) => typeof given === "object" && given !== null,
+);
+const scope = callback<ScopeFunction>("a function of the user, like () => all()");
+
+/** RFC 3986, 3.3: every other character is percent-encoded in a segment of a request's path. */
+const segmentPattern = /^(?!\.{1,2}$)(?:[\w.~!$&'()*+,;=:@-]|%[\dA-F]{2})+$/i;
+
+const path = textLike("", /^[^/]/).fitting(
+  'like "notes", with no slash at an end and what a URL cannot hold percent-encoded',
+  (path) => path.split("/").every(isSegment),
+);
+
+/** Requests are brought to the spelling of encodeURIComponent, so that no other would be found. */
+function isSegment(segment: string): boolean {
+  if (!segmentPattern.test(segment)) return false;
+  if (!segment.includes("%")) return true;
+  try {
+    return encodeURIComponent(decodeURIComponent(segment)) === segment;
+  } catch (error) {
+    if (error instanceof URIError) return false;
+    throw error;
+  }
+}
+
+const relation = group(
+  {
+    type: oneOf("belongsTo", "hasOne", "hasMany", "manyToMany").required(),
+    resource: either(table, textLike("the name of one", /./)).required(),
+    foreignKey: other<ColumnLike<unknown> | string>("a column", isColumnReference).required(),
+    references: other<ColumnLike<unknown> | string>("a column", isColumnReference),
+    through: table,
+    filterable: flag().unlessSet(false),
+  } satisfies Described<RelationOptions>,
+);
+
+const hooks = {
+  onBeforeCreate: callback<NonNullable<AnyHooks["onBeforeCreate"]>>(),
+  onAfterCreate: callback<NonNullable<AnyHooks["onAfterCreate"]>>(),
+  onBeforeUpdate: callback<NonNullable<AnyHooks["onBeforeUpdate"]>>(),
+  onAfterUpdate: callback<NonNullable<AnyHooks["onAfterUpdate"]>>(),
+  onBeforeDelete: callback<NonNullable<AnyHooks["onBeforeDelete"]>>(),
+  onAfterDelete: callback<NonNullable<AnyHooks["onAfterDelete"]>>(),
+  timeoutMs: timerMs().unlessSet(5_000),
+} satisfies Described<AnyHooks>;
+
+const members = {
+  id: either(columns, column).required(),
+  path,
+  db: databaseOption(),
+  auth: group(
+    {
+      public: either(
+        flag(),
+        group({
+          read: flag().unlessSet(false),
+          subscribe: flag().unlessSet(false),
+        }),
+      ),
+      read: scope,
+      create: scope,
+      update: scope,
+      delete: scope,
+      subscribe: scope,
+    } satisfies Described<ScopeOptions>,
+  ).advising((given) =>
+    typeof given === "function" ? "is a function: say for what, like auth: { read: … }" : null
+  ),
+  capabilities: group(
+    {
+      enableCreate: flag().unlessSet(true),
+      enableUpdate: flag().unlessSet(true),
+      enableDelete: flag().unlessSet(true),
+      enableBatch: flag().unlessSet(true),
+      enableExport: flag().unlessSet(false),
+      enableAggregations: flag().unlessSet(true),
+      enableSubscribe: flag().unlessSet(true),
+    } satisfies Described<Capabilities>,
+  ).unlessSet({}),
+  fields: group(
+    {
+      readable: columns,
+      writable: columns,
+      filterable: columns,
+      sortable: columns,
+    } satisfies Described<FieldOptions<Row>>,
+  ),
+  strictInput: flag().unlessSet(false),
+  strictQuery: flag().unlessSet(true),
+  pagination: group(
+    {
+      defaultLimit: whole({ from: 1 }),
+      maxLimit: whole({ from: 1 }).unlessSet(100),
+    } satisfies Described<PaginationOptions>,
+  ).unlessSet({}),
+  generatedFields: columns.unlessSet([]),
+  computed: named(synchronous<(row: Row) => unknown>().required()).unlessSet({}),
+  hooks: group(hooks).asGiven<AnyHooks>().unlessSet({}),
+  etag: group(
+    {
+      versionField: column,
+      updatedAtField: column,
+      idField: column,
+      algorithm: oneOf("weak", "strong").unlessSet("weak"),
+      require: flag().unlessSet(false),
+    } satisfies Described<EtagOptions<Row>>,
+  ),
+  softDelete: group({ field: column.required() } satisfies Described<SoftDeleteOptions<Row>>),
+  relations: named(relation.required()).unlessSet({}),
+  autoRelations: flag(),
+  nestedWrites: flag().unlessSet(false),
+  procedures: named(procedureOptions.required()).unlessSet({}),
+  batch: group(
+    {
+      create: whole({ from: 1 }).unlessSet(100),
+      update: whole({ from: 1 }).unlessSet(100),
+      replace: whole({ from: 1 }).unlessSet(100),
+      delete: whole({ from: 1 }).unlessSet(100),
+      incrementVersion: flag().unlessSet(false),
+    } satisfies Described<BatchOptions>,
+  ).unlessSet({}),
+  customOperators: named(customOperatorOptions.required()).unlessSet({}),
+  ...protectionOptions,
+} satisfies Described<ResourceOptions<Row>>;
+
+/** Every option of a resource, described: what it takes, and what it is unless set. */
+export const resourceOptions = group(members).required();
+
+/** A definition whose options were checked, with the value of each that was not set. */
+export interface ReadDefinition extends ResourceDefinition {
+  /** As described. */
+  readonly options: ReadGroup<typeof members>;
+  readonly hookTimeoutMs: number;
+}
+
+/**
+ * Reads the options of a resource. Throws a plain Error that names the table and the option for one
+ * that is misspelt or has a wrong value. What the values mean together is checked where they are
+ * resolved.
+ */
+export function readDefinition({ table, options }: ResourceDefinition): ReadDefinition {
+  const info = requireTableInfo(table);
+  const place = { subject: `Cannot serve "${info.name}"`, path: "" };
+  // For programs that are not checked.
+  const given: Partial<ResourceOptions<Row>> | undefined = options;
+  if (given === undefined) {
+    throw new Error(`${place.subject}: it has no options, like { id: ${idOf(info)} }`);
+  }
+  if (given.id === undefined) {
+    throw new Error(`${place.subject}: id is missing: name the primary key, id: ${idOf(info)}`);
+  }
+  const read = resourceOptions.read(options, place);
+  const hookTimeoutMs = hooks.timeoutMs.read(read.hooks.timeoutMs, place);
+  return { table, options: read, hookTimeoutMs };
+}
+
+/** How `id` would be written for this table. */
+function idOf({ name, primaryKey, own }: TableInfo): string {
+  const columns = primaryKey.map((column) =>
+    own ? `${name}.${column.name}` : JSON.stringify(column.name)
+  );
+  return columns.length === 1 ? columns.join() : `[${columns.join(", ")}]`;
+}

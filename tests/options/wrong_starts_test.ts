@@ -1,0 +1,339 @@
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { createApp } from "../../src/app.ts";
+import type { AppConfig } from "../../src/config.ts";
+import { openDatabase } from "../../src/db/open_database.ts";
+import { all } from "../../src/filter/builders.ts";
+import { hcaptcha } from "../../src/guard/captcha/hcaptcha.ts";
+import { recaptcha } from "../../src/guard/captcha/recaptcha.ts";
+import { turnstile } from "../../src/guard/captcha/turnstile.ts";
+import {
+  resource,
+  type ResourceDefinition,
+} from "../../src/resource/define/resource_definition.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { boolean, integer, text, timestamp } from "../../src/schema/column_builder.ts";
+import { table } from "../../src/schema/table.ts";
+
+const notes = table("notes", {
+  id: integer().primaryKey(),
+  title: text(),
+  gone: boolean().notNull(),
+  hidden: boolean().notNull().default(false),
+  removedAt: timestamp().notNull().as("removed_at"),
+});
+const counts = table("counts", { id: integer().primaryKey() });
+const secret = "sixteen or more characters";
+
+/** The error of a start, whose types are wrong on purpose; null where it starts. */
+async function errorOf(
+  config: object,
+  { options = {}, environment = {} }: {
+    readonly options?: object;
+    readonly environment?: Readonly<Record<string, string>>;
+  } = {},
+): Promise<string | null> {
+  const db = await openDatabase("sqlite::memory:");
+  await db.createTables([notes, counts]);
+  const runtime = {
+    ...systemRuntime(() => {}),
+    environment: (name: string) => environment[name],
+  };
+  const resources = [{ table: notes, options: { id: notes.id, ...options } }];
+  const given: unknown = { db, runtime, resources, ...config };
+  try {
+    const app = await createApp(given as AppConfig);
+    await app.close();
+    return null;
+  } catch (error) {
+    await db.close();
+    assert(error instanceof Error && error.constructor === Error, String(error));
+    return error.message;
+  }
+}
+
+const services: readonly (readonly [fault: string, config: object, message: string])[] = [
+  [
+    'env: "prod" was development',
+    { env: "prod" },
+    'Cannot start: env must be "development" or "production", not "prod"',
+  ],
+  [
+    "securityHeaders: { hst } sent no header",
+    { secret, securityHeaders: { hst: true } },
+    'Cannot start: securityHeaders has no option "hst": did you mean "hsts"?',
+  ],
+  [
+    'securityHeaders: "off" threw a TypeError at the first answer',
+    { secret, securityHeaders: "off" },
+    'Cannot start: securityHeaders must be true, false or an object, not "off"',
+  ],
+  [
+    "cors: { origins } allowed none",
+    { secret, cors: { origins: ["https://example.com"] } },
+    'Cannot start: cors has no option "origins": did you mean "origin"?',
+  ],
+  [
+    "an origin with a slash at the end allowed none",
+    { secret, cors: { origin: "https://example.com/" } },
+    'Cannot start: cors.origin must be an origin like "https://example.com", "*", or a list of ' +
+    "origins, not a text",
+  ],
+  [
+    'health: "no" left the routes on',
+    { secret, health: "no" },
+    'Cannot start: health must be true or false, not "no"',
+  ],
+  [
+    "an empty list of secrets was a random secret",
+    { secret: [] },
+    "Cannot start: secret must be a text of 16 characters or more, or a list of such texts, not " +
+    "a list",
+  ],
+  [
+    "a time beyond what a timer can wait was 1 ms",
+    { secret, bodyTimeoutMs: 2 ** 31 },
+    "Cannot start: bodyTimeoutMs must be a whole number from 1 to 2147483647, not 2147483648",
+  ],
+  [
+    "a base path of dots was out of reach",
+    { secret, basePath: "/.." },
+    'Cannot start: basePath must be "" or a path like "/api", with no slash at the end, not "/.."',
+  ],
+];
+
+for (const [fault, config, message] of services) {
+  Deno.test(`${fault}: it fails the start`, async () => {
+    assertEquals(await errorOf(config), message);
+  });
+}
+
+const resources: readonly (readonly [fault: string, options: object, message: string])[] = [
+  [
+    'auth.public: { read: "no" } opened reads',
+    { auth: { public: { read: "no" } } },
+    'auth.public.read must be true or false, not "no"',
+  ],
+  [
+    'etag.algorithm: "Strong" was weak',
+    { etag: { algorithm: "Strong" } },
+    'etag.algorithm must be "weak" or "strong", not "Strong"',
+  ],
+  [
+    "a hook that is no function failed each write",
+    { hooks: { onBeforeCreate: "audit" } },
+    "hooks.onBeforeCreate must be a function, not a text",
+  ],
+  [
+    "a hook that is a generator never ran",
+    { hooks: { *onBeforeCreate() {} } },
+    "hooks.onBeforeCreate is a generator, which never runs: it must be a function",
+  ],
+  [
+    "a hook with no time failed each write",
+    { hooks: { timeoutMs: 0 } },
+    "hooks.timeoutMs must be a whole number from 1 to 2147483647, not 0",
+  ],
+  [
+    "a custom operator that is no function failed each filter",
+    { customOperators: { "=near=": { toSql: true, matches: () => true } } },
+    "customOperators.=near=.toSql must be a synchronous function, not true",
+  ],
+  [
+    "a custom operator that is asynchronous matched every row",
+    { customOperators: { "=near=": { toSql: () => {}, matches: async () => await false } } },
+    "customOperators.=near=.matches is asynchronous: it must be a synchronous function",
+  ],
+  [
+    "an asynchronous computed field was {}",
+    { computed: { price: async () => await 1 } },
+    "computed.price is asynchronous: it must be a synchronous function",
+  ],
+  [
+    "softDelete on the key changed it",
+    { softDelete: { field: notes.id } },
+    'softDelete.field must be no part of the primary key, and "id" is',
+  ],
+  [
+    "softDelete on a column without a default failed each POST",
+    { auth: { create: () => all() }, softDelete: { field: notes.gone } },
+    'softDelete.field: nothing can fill "gone" of a new row: make it writable or generated, give ' +
+    "it a default, or set it in onBeforeCreate",
+  ],
+  [
+    "softDelete on a timestamp that is never NULL hid every row",
+    { softDelete: { field: notes.removedAt } },
+    'softDelete.field must be nullable: NULL is a live row of "removedAt"',
+  ],
+  [
+    "etag.versionField of another table was taken for its own",
+    { etag: { versionField: counts.id } },
+    'etag.versionField names "id" of another table, "counts"',
+  ],
+  [
+    "a path in a spelling that no request has was out of reach",
+    { path: "%6eotes" },
+    'path must be like "notes", with no slash at an end and what a URL cannot hold ' +
+    'percent-encoded, not "%6eotes"',
+  ],
+];
+
+for (const [fault, options, message] of resources) {
+  Deno.test(`${fault}: it fails the start`, async () => {
+    assertEquals(await errorOf({ secret }, { options }), `Cannot serve "notes": ${message}`);
+  });
+}
+
+Deno.test("softDelete on a column that is filled by a default, a body or a hook starts", async () => {
+  const create = { create: () => all() };
+  for (
+    const options of [
+      { auth: create, softDelete: { field: notes.hidden } },
+      {
+        auth: create,
+        softDelete: { field: notes.gone },
+        fields: { writable: [notes.gone, notes.removedAt] },
+      },
+      { auth: create, softDelete: { field: notes.gone }, hooks: { onBeforeCreate: () => {} } },
+      { softDelete: { field: notes.gone } },
+    ]
+  ) {
+    assertEquals(await errorOf({ secret }, { options }), null);
+  }
+});
+
+Deno.test("SERVICE_ENV=prod was development, and a short SERVICE_SECRET named the option: both fail the start", async () => {
+  assertEquals(
+    await errorOf({ secret }, { environment: { SERVICE_ENV: "prod" } }),
+    'Cannot start: SERVICE_ENV must be "development" or "production", not "prod"',
+  );
+  assertEquals(
+    await errorOf({}, { environment: { SERVICE_SECRET: "short" } }),
+    "Cannot start: SERVICE_SECRET is shorter than 16 characters",
+  );
+  assertEquals(
+    await errorOf({ secret }, { environment: { SERVICE_ENV: "" } }),
+    null,
+  );
+});
+
+const keys = { siteKey: "key", secret: "the-secret-of-the-site" };
+
+Deno.test("turnstile({ hostname }) let every host pass, recaptcha({ minscore }) every score: both are refused", () => {
+  // Wrong on purpose.
+  const misspelt = { hostname: "example.com", minscore: 0.5 } as object;
+  const verifiers = { turnstile, hcaptcha, recaptcha };
+  for (const [name, verifier] of Object.entries(verifiers)) {
+    assertThrows(
+      () => verifier({ ...keys, ...misspelt }),
+      Error,
+      `Cannot start: ${name} has no option "hostname": did you mean "hostnames"?`,
+    );
+    const hosts = { hostnames: "example.com" } as object;
+    const error = assertThrows(() => verifier({ ...keys, ...hosts }), Error);
+    assertMatch(error.message, RegExp(`^Cannot start: ${name}.hostnames must be a list of hosts`));
+    const secret = assertThrows(() => verifier({ ...keys, secret: "the key of Ada\n" }), Error);
+    assertMatch(secret.message, RegExp(`^Cannot start: ${name}.secret must be .*, not a text$`));
+  }
+  const { minscore } = { minscore: 0.5 };
+  assertThrows(
+    () => recaptcha({ ...keys, ...{ minscore } as object }),
+    Error,
+    'Cannot start: recaptcha has no option "minscore": did you mean "minScore"?',
+  );
+});
+
+const shadows: readonly (readonly [path: string, config: object])[] = [
+  ["notes/count", {}],
+  ["notes/aggregate", {}],
+  ["notes/batch", {}],
+  ["notes/rpc", {}],
+  ["notes/rpc/publish", {}],
+  ["auth", { auth: { routes: { fetch: () => new Response() } } }],
+  ["auth/keys", { auth: { routes: { fetch: () => new Response() } } }],
+  ["healthz", { basePath: "" }],
+  ["readyz", { basePath: "" }],
+  ["__service", { basePath: "" }],
+  ["__service/problems", { basePath: "" }],
+  ["__service/problems/not-found", { basePath: "" }],
+];
+
+const schema = {
+  "~standard": { version: 1 as const, vendor: "test", validate: (value: unknown) => ({ value }) },
+};
+
+for (const [path, config] of shadows) {
+  Deno.test(`a resource at ${path} took the place of another route: it fails the start`, async () => {
+    const publish = { input: schema, output: schema, handler: () => null };
+    const message = await errorOf({
+      secret,
+      ...config,
+      resources: [
+        resource(notes, { id: notes.id, procedures: { publish } }),
+        resource(counts, { id: counts.id, path }),
+      ],
+    });
+    assertMatch(message ?? "it starts", RegExp(`^Cannot serve .* at (/api)?/${path}: `));
+  });
+}
+
+Deno.test("a resource below another one, at no route of it, starts", async () => {
+  for (const path of ["notes/archive", "notes/batches/count", "healthz"]) {
+    const resources = [
+      resource(notes, { id: notes.id }),
+      resource(counts, { id: counts.id, path }),
+    ];
+    assertEquals(await errorOf({ secret, resources }), null, path);
+  }
+});
+
+Deno.test("a getter is read once, so that what was checked is what is used", async () => {
+  let reads = 0;
+  const getter = {
+    get public() {
+      return reads++ === 0 ? { read: false } : { read: "yes" };
+    },
+  };
+  const db = await openDatabase("sqlite::memory:");
+  await db.createTables([notes]);
+  // Wrong on purpose.
+  const given: unknown = { table: notes, options: { id: notes.id, auth: getter } };
+  const app = await createApp({ db, secret, resources: [given as ResourceDefinition] });
+  assertEquals((await app.fetch(new Request("http://localhost/api/notes"))).status, 401);
+  assertEquals(reads, 1);
+  await app.close();
+});
+
+Deno.test("hooks that are methods of an object keep their object", async () => {
+  class Audit {
+    readonly #ids: unknown[] = [];
+    onBeforeCreate(_context: unknown, data: { readonly id?: number | undefined }): void {
+      this.#ids.push(data.id);
+    }
+    count(): number {
+      return this.#ids.length;
+    }
+  }
+  const hooks = new Audit();
+  const db = await openDatabase("sqlite::memory:");
+  await db.createTables([counts]);
+  const app = await createApp({
+    db,
+    secret,
+    auth: {
+      middleware: async (c, next) => {
+        c.set("user", { id: "ada" });
+        await next();
+      },
+    },
+    resources: [resource(counts, { id: counts.id, auth: { create: () => all() }, hooks })],
+  });
+  const created = await app.fetch(
+    new Request("http://localhost/api/counts", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: "{}",
+    }),
+  );
+  assertEquals([created.status, hooks.count()], [201, 1]);
+  await app.close();
+});
