@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { all, integer, resource, table, text } from "../../mod.ts";
-import { DatabaseError, type DatabaseErrorKind } from "../../src/db/database_error.ts";
+import type { DatabaseErrorKind } from "../../exports/driver.ts";
+import { all, DatabaseError, integer, resource, table, text } from "../../mod.ts";
 import { testOnEngines, withService } from "../support/http.ts";
 import { budget } from "./guard_support.ts";
 

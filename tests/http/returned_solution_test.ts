@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { all, integer, Problem, resource, table, text } from "../../mod.ts";
-import type { ProblemSlug } from "../../src/protocol/problem_codes.ts";
+import type { ProblemSlug } from "../../exports/problem.ts";
 import { claimOnce, claimRevocably } from "../../src/kv/claim_once.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
