@@ -12,6 +12,7 @@ import {
   type IdempotentAnswers,
 } from "./resource/http/idempotent_answers.ts";
 import { createAnswerRequest } from "./resource/http/answer_request.ts";
+import { SendingAnswers } from "./resource/http/sending_answers.ts";
 import { createRouteTable } from "./resource/http/route_table.ts";
 import { type ResourceSummary, summarizeResource } from "./resource/define/resource_summary.ts";
 import { LiveHubs } from "./resource/stream/live_hubs.ts";
@@ -284,6 +285,7 @@ function resolveResources(
     hubOf: (driver: Driver) => hubs.of(driver),
     tagKeys: createTagKeys(resolved.secrets),
     readCosts: resolved.reads,
+    sending: new SendingAnswers(),
     maxFields: resolved.maxFields,
     runtime,
   };

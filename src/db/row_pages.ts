@@ -1,26 +1,60 @@
 import type { ReadPlan } from "../plan/plan.ts";
 import { keysetPosition } from "../plan/order.ts";
+import { DatabaseError } from "./database_error.ts";
 import type { Connection } from "./driver.ts";
 import { type FetchedRows, fetchRows, type RowReader } from "./rows.ts";
 
 /** The rows of a plan, page by page. Between two pages it holds nothing: no connection, no lock. */
 export interface RowPages {
-  /** The rows after those of the last call, at most `maxRows`; fewer only at the end. */
-  next(maxRows: number): Promise<FetchedRows>;
+  /** The rows after those of the last call, at most `maxRows`. */
+  next(maxRows: number): Promise<RowPage>;
 }
+
+/** One page of the rows of a plan. */
+export interface RowPage extends FetchedRows {
+  /** Whether no rows follow. */
+  readonly isLast: boolean;
+}
+
+/** The most bytes of a page that has more than one row. */
+export const maxPageBytes = 1024 * 1024;
 
 /**
  * Reads the rows of a plan in pages, each a seek to the position after the last row of the page
- * before: a row that does not change during the read is in exactly one page.
+ * before: a row that does not change during the read is in exactly one page. A page whose rows have
+ * too many bytes is read again with fewer of them; a row of any size is a page.
  */
-export function rowPages(connection: Connection, plan: ReadPlan, reader: RowReader): RowPages {
+export function rowPages(
+  readsWithin: (maxBytes: number) => Connection,
+  plan: ReadPlan,
+  reader: RowReader,
+): RowPages {
   let { after } = plan;
+
+  async function read(limit: number): Promise<RowPage> {
+    const connection = readsWithin(limit === 1 ? Number.MAX_SAFE_INTEGER : maxPageBytes);
+    const page = await fetchRows(connection, { ...plan, after, limit }, reader);
+    const last = page.stored.at(-1);
+    if (last !== undefined) after = keysetPosition(last, plan.columns, plan.order);
+    return { ...page, isLast: page.rows.length < limit };
+  }
+
   return {
     async next(maxRows) {
-      const page = await fetchRows(connection, { ...plan, after, limit: maxRows }, reader);
-      const last = page.stored.at(-1);
-      if (last !== undefined) after = keysetPosition(last, plan.columns, plan.order);
-      return page;
+      for (let limit = maxRows;; limit = Math.ceil(limit / shrinkage)) {
+        try {
+          return await read(limit);
+        } catch (error) {
+          if (limit === 1 || !isTooLarge(error)) throw error;
+        }
+      }
     },
   };
+}
+
+/** A power of two, as the sizes of pages: each size is a statement of its own. */
+const shrinkage = 8;
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof DatabaseError && error.kind === "too-large";
 }

@@ -56,6 +56,8 @@ export interface RelatedRows {
   readonly rows: readonly Row[];
   /** For each row the index of its key among those of the plan. */
   readonly places: readonly number[];
+  /** The values that the rows were decoded from; the index of the key follows them. */
+  readonly stored: readonly (readonly SqlValue[])[];
 }
 
 /**
@@ -69,7 +71,7 @@ export async function fetchRelated(
   const { rows } = await connection.query(reader.compile(plan));
   // The index of the key follows the columns.
   const places = rows.map((cells) => Number(cells[plan.columns.length]));
-  return { rows: reader.toRows(rows, plan.columns), places: places };
+  return { rows: reader.toRows(rows, plan.columns), places, stored: rows };
 }
 
 /** Fetches the number of rows that a plan counts in the database. */

@@ -68,7 +68,8 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "for a new request.",
   "query-too-expensive":
     "The query would cost more than the service allows. Filter by an indexed field, request fewer " +
-    "rows, include fewer related ones, or leave out the sorting.",
+    "rows, include fewer related ones, or leave out the sorting. Where an answer is too large, " +
+    "details.part says which part of it: request a smaller page, or fewer fields with select.",
   "precondition-required":
     "This resource takes changes only with an If-Match header. Fetch the row and send its ETag.",
   "proof-of-work-required":
@@ -94,7 +95,8 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "billing-failed":
     "The billing provider refused the call or could not be reached. Try again later.",
   "overloaded":
-    "The service has as much work as it can do. Wait as many seconds as Retry-After says.",
+    "The service has as much work as it can do, or holds too many large answers that their clients " +
+    "have not received. Wait as many seconds as Retry-After says.",
   "database-unavailable":
     "The database cannot be reached, is busy or full. Wait as many seconds as " +
     "Retry-After says. If the connection broke during the commit, the write may have happened: " +

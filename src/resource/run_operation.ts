@@ -37,7 +37,9 @@ export async function runOperation<Intent, Plan, Outcome>(
   } catch (error) {
     throw databaseProblem(error, operation.access);
   }
-  return operation.shape(outcome, intent, resource);
+  const reply = operation.shape(outcome, intent, resource);
+  resource.sending.add(reply, request.delivery, operation.access !== "read");
+  return reply;
 }
 
 /**

@@ -22,6 +22,7 @@ import { type ColumnResolver, createColumnResolver } from "./column_resolver.ts"
 import type { ColumnReferenceOf } from "./resource_options.ts";
 import type { ReadDefinition } from "./read_definition.ts";
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
+import type { SendingAnswers } from "../http/sending_answers.ts";
 import type { TagKeys } from "../http/etag.ts";
 import { isSubscribable, requireReadableKey } from "./subscribable.ts";
 import { canGenerate } from "../write/new_row_values.ts";
@@ -50,6 +51,7 @@ export interface ResourceContext {
   hubOf(driver: Driver): LiveHub | null;
   readonly tagKeys: TagKeys;
   readonly readCosts: ReadCosts;
+  readonly sending: SendingAnswers;
   /** The most fields of a body; null where that depends on the resource. */
   readonly maxFields: number | null;
   readonly runtime: Runtime;
@@ -119,6 +121,7 @@ export function resolveResource(
     isSubscribable: isSubscribable(options),
     page: resolvePage(options, table),
     readCosts: context.readCosts,
+    sending: context.sending,
     batch,
     maxFields: context.maxFields ?? defaultMaxFields({ table, batch, relations, nestedWrites }),
     etag: resolveEtag(options.etag, table, {

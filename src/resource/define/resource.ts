@@ -15,6 +15,7 @@ import type { Relations } from "../../schema/relation.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { EtagPolicy } from "../http/etag.ts";
 import type { PageLimits } from "../http/query_parameters.ts";
+import type { SendingAnswers } from "../http/sending_answers.ts";
 import type { AnyHooks } from "./hooks.ts";
 import type { Procedure } from "./procedure.ts";
 import type { SoftDelete } from "./soft_delete.ts";
@@ -99,6 +100,8 @@ export interface Resource {
   readonly isSubscribable: boolean;
   readonly page: PageLimits;
   readonly readCosts: ReadCosts;
+  /** The answers of the app that its clients have not received, those of other resources too. */
+  readonly sending: SendingAnswers;
   readonly batch: BatchPolicy;
   /** The most fields of a body, those of all its objects together. */
   readonly maxFields: number;

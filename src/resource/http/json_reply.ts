@@ -1,7 +1,9 @@
 import { jsonType, type Reply } from "../../protocol/reply.ts";
 import { writeJson } from "../../schema/exact_json.ts";
+import { jsonFits, maxBytesOfCharacter } from "../../schema/json_fits.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { type EtagPolicy, tagOf } from "./etag.ts";
+import { type AnswerPart, answerTooLarge, writtenRows } from "../read/answer_bytes.ts";
 import { type Included, presentRows, viewOf } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
 
@@ -29,6 +31,31 @@ export function jsonReply(
     headers: headers === undefined ? fixed : { ...fixed, ...headers },
     body: writeJson(body),
   };
+}
+
+/** How large the JSON reply to a read may be, and how large it is at least. */
+export interface ReplySize {
+  readonly limit: number;
+  /** The bytes of the values that were read for it; null where they were not counted. */
+  readonly counted: number | null;
+  readonly part: AnswerPart;
+}
+
+/** Builds the reply to a read with a JSON body. Throws a 422 before it writes one too large. */
+export function limitedReply(
+  status: number,
+  body: unknown,
+  { limit, counted, part }: ReplySize,
+  headers?: Readonly<Record<string, string>>,
+): Reply {
+  const isSmall = counted !== null && counted * maxBytesOfCharacter <= limit;
+  if (!isSmall && !jsonFits(body, limit)) throw answerTooLarge(limit, part);
+  const reply = jsonReply(status, body, headers);
+  // Computed fields are not among the values that were counted.
+  if (typeof reply.body === "string" && reply.body.length > limit) {
+    throw answerTooLarge(limit, part);
+  }
+  return reply;
 }
 
 /** What the JSON reply to a write of one row may hold beside the row. */
@@ -61,6 +88,22 @@ export function rowsReply(
 ): Reply {
   const { columns } = resource.table;
   return jsonReply(status, { items: presentRows(rows, columns, viewOf(resource), included) });
+}
+
+/**
+ * Requires, before the transaction of a write ends, that the JSON reply to several rows is not too
+ * large: a write that is refused has changed nothing. Throws a 422.
+ */
+export function requireFittingReply(
+  rows: readonly Row[],
+  resource: Resource,
+  included?: readonly Included[],
+): void {
+  const { table: { columns }, readCosts: { maxAnswerBytes } } = resource;
+  // Computed fields are functions of the deployer, which run once for an answer.
+  const view = { ...viewOf(resource), computed: { ...resource.computed, fields: [] } };
+  const shown = presentRows(rows, columns, view, included);
+  if (!jsonFits(shown, maxAnswerBytes)) throw answerTooLarge(maxAnswerBytes, writtenRows);
 }
 
 /** The headers by which a JSON reply carries a row's ETag. */

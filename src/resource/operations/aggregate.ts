@@ -2,7 +2,8 @@ import { type AggregateGroup, fetchGroups } from "../../db/aggregate_groups.ts";
 import { and } from "../../filter/filter.ts";
 import type { AggregatePlan } from "../../plan/plan.ts";
 import type { Row } from "../../schema/table_info.ts";
-import { jsonReply } from "../http/json_reply.ts";
+import { limitedReply } from "../http/json_reply.ts";
+import { allGroups, namingPart } from "../read/answer_bytes.ts";
 import { type AggregateQuery, parseAggregateQuery } from "../read/aggregate_query.ts";
 import { limitedReads } from "../read/limited_reads.ts";
 import type { Operation } from "../operation.ts";
@@ -37,12 +38,21 @@ export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Aggre
     return { ...groupPlan(question, resource), where };
   },
 
-  execute(plan, call) {
-    return fetchGroups(limitedReads(call), plan, call.resource.reader);
+  async execute(plan, call) {
+    const { reader, readCosts } = call.resource;
+    try {
+      return await fetchGroups(limitedReads(call), plan, reader);
+    } catch (error) {
+      throw namingPart(error, readCosts.maxAnswerBytes, allGroups);
+    }
   },
 
   shape(groups, { question }, resource) {
-    return jsonReply(200, groupAnswer(groups, question, resource));
+    return limitedReply(200, groupAnswer(groups, question, resource), {
+      limit: resource.readCosts.maxAnswerBytes,
+      counted: null,
+      part: allGroups,
+    });
   },
 };
 

@@ -2,7 +2,7 @@ import type { Grant } from "../../auth/authorize.ts";
 import type { Connection } from "../../db/driver.ts";
 import { formatKey, keyId } from "../../plan/key.ts";
 import type { Row } from "../../schema/table_info.ts";
-import { rowsReply } from "../http/json_reply.ts";
+import { requireFittingReply, rowsReply } from "../http/json_reply.ts";
 import { mapItems, mapItemsInTurn, type NamedItem, parseNamedItems } from "../write/batch_items.ts";
 import { type ItemUpdate, updateItems } from "../write/update_locked_rows.ts";
 import { readByKeys } from "../write/read_rows_to_write.ts";
@@ -47,11 +47,12 @@ export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, rea
       ? items
       : await mapItemsInTurn(await lockItems(items, write, driver), (item) =>
         hookedItem(item, write));
-    return await inTransaction(
-      call,
-      async (connection) =>
-        updateItems(await lockItems(hooked, write, connection), write, connection),
-    );
+    return await inTransaction(call, async (connection) => {
+      const locked = await lockItems(hooked, write, connection);
+      const rows = await updateItems(locked, write, connection);
+      requireFittingReply(rows, call.resource);
+      return rows;
+    });
   },
 
   shape(rows, _items, resource) {

@@ -6,7 +6,7 @@ import { rowMatches } from "../../filter/match/row_matches.ts";
 import { compareKeys, formatKey, keyId, keyOf } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
-import { rowsReply } from "../http/json_reply.ts";
+import { requireFittingReply, rowsReply } from "../http/json_reply.ts";
 import { mapItemsInTurn, type NamedItem, parseNamedItems } from "../write/batch_items.ts";
 import { type ItemUpdate, updateItems } from "../write/update_locked_rows.ts";
 import { insertRows } from "../write/insert_rows.ts";
@@ -88,7 +88,9 @@ async function upsertOnce(
     return await inTransaction(call, async (connection) => {
       const sorted = await sortItems(hooked, call, connection);
       fresh = sorted.fresh;
-      return await writeSorted(sorted, plan, call, connection);
+      const rows = await writeSorted(sorted, plan, call, connection);
+      requireFittingReply(rows, call.resource);
+      return rows;
     });
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.kind !== "unique") throw error;

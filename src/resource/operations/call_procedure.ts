@@ -1,7 +1,9 @@
 import { databaseProblem } from "../../db/database_problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import { jsonReply } from "../http/json_reply.ts";
+import { jsonFits } from "../../schema/json_fits.ts";
 import type { ResourceCall } from "../operation.ts";
+import { type AnswerPart, answerTooLarge } from "../read/answer_bytes.ts";
 import { type FieldError, InvalidFields } from "../write/parse_fields.ts";
 import type { Procedure } from "../define/procedure.ts";
 import { issuePath, type SchemaIssue } from "../define/standard_schema.ts";
@@ -31,11 +33,18 @@ export async function callProcedure(
       request: request.raw,
       resource: { name: resource.name, url: resource.url },
     }, input);
-    return answerData(await validOutput(procedure, output, subject), subject);
+    const data = await validOutput(procedure, output, subject);
+    return answerData(data, subject, resource.readCosts.maxAnswerBytes);
   } catch (error) {
     throw databaseProblem(error, `call ${name}`);
   }
 }
+
+const procedureOutput: AnswerPart = {
+  name: "data",
+  subject: "the data of the procedure, which has run,",
+  advice: "Call it with an input that gives less",
+};
 
 async function validInput({ input }: Procedure, body: unknown): Promise<unknown> {
   const result = await input["~standard"].validate(body);
@@ -61,7 +70,8 @@ async function validOutput(
   throw new Error(`${subject} gave what its output schema refuses, at ${paths.join(", ")}`);
 }
 
-function answerData(data: unknown, subject: string): Reply {
+function answerData(data: unknown, subject: string, limit: number): Reply {
+  if (!jsonFits(data, limit)) throw answerTooLarge(limit, procedureOutput);
   const refusal = `${subject} gave an output that JSON cannot hold`;
   let reply: Reply;
   try {

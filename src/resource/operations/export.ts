@@ -1,5 +1,4 @@
-import type { FetchedRows } from "../../db/rows.ts";
-import { type RowPages, rowPages } from "../../db/row_pages.ts";
+import { type RowPage, type RowPages, rowPages } from "../../db/row_pages.ts";
 import { type PageLimits, parseLimit } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
 import { Problem } from "../../problem/problem.ts";
@@ -7,6 +6,7 @@ import { createYieldTurn } from "../../runtime/event_loop.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { cacheControl, variesByAccept } from "../http/json_reply.ts";
 import { continueRead } from "../read/continue_read.ts";
+import { limitedReads } from "../read/limited_reads.ts";
 import { exportPages, firstPageRows } from "../read/export_pages.ts";
 import type { Operation } from "../operation.ts";
 import type { RowFormat } from "../read/row_format.ts";
@@ -26,7 +26,7 @@ interface ExportIntent {
 
 interface ExportOutcome {
   readonly columns: readonly ColumnInfo[];
-  readonly first: FetchedRows;
+  readonly first: RowPage;
   readonly walk: RowPages;
 }
 
@@ -57,10 +57,12 @@ export function exportRows(
       return planList(selection, { grant, related }, resource, firstPageRows);
     },
 
-    async execute({ read, from }, { resource }) {
-      const { driver, reader } = resource;
-      const plan = from === null ? read : await continueRead(read, from, driver, reader);
-      const walk = rowPages(driver, plan, reader);
+    async execute({ read, from }, call) {
+      const { reader } = call.resource;
+      const plan = from === null
+        ? read
+        : await continueRead(read, from, limitedReads(call), reader);
+      const walk = rowPages((maxBytes) => limitedReads(call, maxBytes), plan, reader);
       // Before the status is sent: a query that fails at once is no broken 200.
       const first = await walk.next(firstPageRows);
       return { columns: plan.columns, first, walk };

@@ -1,19 +1,18 @@
-import type { Connection } from "../../db/driver.ts";
 import { fetchRows } from "../../db/rows.ts";
 import { and } from "../../filter/filter.ts";
 import { type Key, keyFilter, parseKey } from "../../plan/key.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
-import { cacheControl, jsonReply, tagHeaders } from "../http/json_reply.ts";
+import { cacheControl, limitedReply, tagHeaders } from "../http/json_reply.ts";
 import { matchesIfNoneMatch } from "../http/etag.ts";
+import { type AnswerBytes, countRows, shownBytes, singleRow } from "../read/answer_bytes.ts";
 import { notFound } from "../read/not_found_or_forbidden.ts";
 import { reachedByIncludes, resolveInclude } from "../read/resolve_include.ts";
 import { limitedReads } from "../read/limited_reads.ts";
 import { loadIncluded } from "../read/load_included.ts";
-import type { Operation, RelatedGrants } from "../operation.ts";
+import type { Operation, RelatedGrants, ResourceCall } from "../operation.ts";
 import {
   columnsOf,
-  type Include,
   type Included,
   noneIncluded,
   presentRows,
@@ -32,13 +31,14 @@ interface GetIntent {
 interface GetPlan {
   readonly read: ReadPlan;
   readonly segment: string;
-  readonly include: readonly Include[];
+  readonly view: View;
   readonly related: RelatedGrants["related"];
 }
 
 interface GetOutcome {
   readonly row: Row;
   readonly included: readonly Included[];
+  readonly bytes: AnswerBytes;
 }
 
 /** `GET /:id`: gets one row by its key. */
@@ -72,39 +72,43 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
     return {
       segment,
       read: { kind: "read", table, columns, where, order: [], after: null, limit: null },
-      include: view.include,
+      view,
       related,
     };
   },
 
   execute(plan, call) {
     const { resource } = call;
-    const { read, segment, include } = plan;
-    return fetchRows(resource.driver, read, resource.reader).then(({ rows: [row] }) => {
+    const { read, segment, view } = plan;
+    const limit = resource.readCosts.maxAnswerBytes;
+    return fetchRows(resource.driver, read, resource.reader).then(({ rows: [row], stored }) => {
       if (row === undefined) throw notFound(resource, segment);
-      return include.length === 0
-        ? { row, included: noneIncluded }
-        : withIncluded(row, plan, limitedReads(call));
+      const bytes: AnswerBytes = { limit, left: limit };
+      countRows(bytes, stored, shownBytes(read.columns, view.visible), singleRow);
+      const alone = { row, included: noneIncluded, bytes };
+      return view.include.length === 0 ? alone : withIncluded(alone, plan, call);
     });
   },
 
-  shape({ row, included }, { view, ifNoneMatch }, resource) {
+  shape({ row, included, bytes: { limit, left } }, { view, ifNoneMatch }, resource) {
     const [shown] = presentRows([row], readFor(view, resource), view, included);
-    if (resource.etag === null) return jsonReply(200, shown);
+    const size = { limit, counted: limit - left, part: singleRow };
+    if (resource.etag === null) return limitedReply(200, shown, size);
     const headers = tagHeaders(row, resource.etag);
     const isKnown = ifNoneMatch !== null && matchesIfNoneMatch(ifNoneMatch, row, resource.etag);
     return isKnown
       ? { status: 304, headers: { "cache-control": cacheControl, ...headers }, body: null }
-      : jsonReply(200, shown, headers);
+      : limitedReply(200, shown, size, headers);
   },
 };
 
 async function withIncluded(
-  row: Row,
-  { include, related }: GetPlan,
-  reads: Connection,
+  { row, bytes }: GetOutcome,
+  { view, related }: GetPlan,
+  call: ResourceCall,
 ): Promise<GetOutcome> {
-  return { row, included: await loadIncluded([row], include, related, reads) };
+  const reads = { connection: limitedReads(call), bytes };
+  return { row, included: await loadIncluded([row], view.include, related, reads), bytes };
 }
 
 /** A tag is made from the whole row. */

@@ -1,10 +1,19 @@
-import { fetchRows } from "../../db/rows.ts";
+import type { Connection } from "../../db/driver.ts";
+import { type FetchedRows, fetchRows } from "../../db/rows.ts";
 import { sealCursor } from "../../plan/cursor.ts";
 import { parseLimit } from "../http/query_parameters.ts";
+import type { ReadPlan } from "../../plan/plan.ts";
 import { keysetPosition } from "../../plan/order.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
-import { jsonReply, variesByAccept } from "../http/json_reply.ts";
+import { limitedReply, variesByAccept } from "../http/json_reply.ts";
+import {
+  type AnswerBytes,
+  countRows,
+  namingPart,
+  pageRows,
+  shownBytes,
+} from "../read/answer_bytes.ts";
 import { continueRead } from "../read/continue_read.ts";
 import { limitedReads } from "../read/limited_reads.ts";
 import { loadIncluded } from "../read/load_included.ts";
@@ -35,7 +44,7 @@ interface ListIntent {
 
 interface ListPlan extends ListRead {
   readonly total: TotalCountPlan | null;
-  readonly include: View["include"];
+  readonly view: View;
   readonly related: RelatedGrants["related"];
 }
 
@@ -45,6 +54,7 @@ interface ListOutcome {
   readonly columns: readonly ColumnInfo[];
   readonly total: TotalCount | null;
   readonly included: readonly Included[];
+  readonly bytes: AnswerBytes;
 }
 
 /** `GET /`: lists a page of rows, in order, with a cursor to the next one. */
@@ -72,37 +82,60 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
       read,
       from,
       total: total === "none" ? null : planTotalCount(read.where, total, grant, resource),
-      include: selection.view.include,
+      view: selection.view,
       related,
     };
   },
 
-  async execute({ read: planned, from, total, include, related }, call) {
-    const { reader } = call.resource;
+  async execute({ read: planned, from, total, view, related }, call) {
+    const { reader, readCosts: { maxAnswerBytes: limit } } = call.resource;
+    const bytes: AnswerBytes = { limit, left: limit };
     const reads = limitedReads(call);
     const read = from === null ? planned : await continueRead(planned, from, reads, reader);
-    const { rows, stored } = await fetchRows(reads, read, reader);
+    const { rows, stored } = await fetchPage(read, reads, call.resource);
+    countRows(bytes, stored, shownBytes(read.columns, view.visible), pageRows);
     const counted = total === null
       ? null
       : await fetchTotalCount(total, { read, found: rows.length }, { connection: reads, reader });
-    const included = include.length === 0
-      ? noneIncluded
-      : await loadIncluded(rows.slice(0, (read.limit ?? 0) - 1), include, related, reads);
-    return { rows, stored, columns: read.columns, total: counted, included };
+    const included = view.include.length === 0 ? noneIncluded : await loadIncluded(
+      rows.slice(0, (read.limit ?? 0) - 1),
+      view.include,
+      related,
+      { connection: reads, bytes },
+    );
+    return { rows, stored, columns: read.columns, total: counted, included, bytes };
   },
 
   shape(outcome, intent, resource) {
-    const { rows, columns, included, total } = outcome;
+    const { rows, columns, included, total, bytes: { limit, left } } = outcome;
     const hasMore = rows.length > intent.limit;
     const page = hasMore ? rows.slice(0, intent.limit) : rows;
-    return jsonReply(200, {
-      items: presentRows(page, columns, intent.selection.view, included),
-      nextCursor: hasMore ? nextCursor(outcome, intent, resource) : null,
-      hasMore,
-      ...total,
-    }, resource.capabilities.enableExport ? variesByAccept : undefined);
+    const size = { limit, counted: limit - left, part: pageRows };
+    return limitedReply(
+      200,
+      {
+        items: presentRows(page, columns, intent.selection.view, included),
+        nextCursor: hasMore ? nextCursor(outcome, intent, resource) : null,
+        hasMore,
+        ...total,
+      },
+      size,
+      resource.capabilities.enableExport ? variesByAccept : undefined,
+    );
   },
 };
+
+async function fetchPage(
+  read: ReadPlan,
+  reads: Connection,
+  { reader, readCosts }: Resource,
+): Promise<FetchedRows> {
+  try {
+    return await fetchRows(reads, read, reader);
+  } catch (error) {
+    throw namingPart(error, readCosts.maxAnswerBytes, pageRows);
+  }
+}
 
 function nextCursor(outcome: ListOutcome, intent: ListIntent, resource: Resource): string {
   const { order } = intent.selection;

@@ -1,5 +1,4 @@
-import type { FetchedRows } from "../../db/rows.ts";
-import type { RowPages } from "../../db/row_pages.ts";
+import type { RowPage, RowPages } from "../../db/row_pages.ts";
 import { ResponseAborted } from "../../problem/response_aborted.ts";
 import type { YieldTurn } from "../../runtime/event_loop.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
@@ -37,13 +36,12 @@ const pageBytes = 256 * 1024;
  * pulls it, one at a time.
  */
 export async function* exportPages(
-  first: FetchedRows,
+  first: RowPage,
   walk: RowPages,
   { columns, view, limit, writer, giveTurn, failed }: ExportOptions,
 ): AsyncGenerator<Uint8Array, void> {
   const encoder = new TextEncoder();
-  let { rows } = first;
-  let size = firstPageRows;
+  let { rows, isLast } = first;
   let left = limit;
   let { head } = writer;
   try {
@@ -53,11 +51,11 @@ export async function* exportPages(
       // An empty chunk would end a chunked body.
       if (bytes.length > 0) yield bytes;
       left -= wanted.length;
-      if (rows.length < size || left === 0) return;
+      if (isLast || left === 0) return;
       head = "";
-      size = nextSize(size, bytes.length);
+      const size = nextSize(rows.length, bytes.length);
       await giveTurn();
-      rows = (await walk.next(size)).rows;
+      ({ rows, isLast } = await walk.next(size));
     }
   } catch (error) {
     failed(error);

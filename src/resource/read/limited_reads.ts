@@ -4,10 +4,13 @@ import type { ResourceCall } from "../operation.ts";
 
 /**
  * The connection for the reads of a request that may look at many rows: all but a read by key. What
- * they may cost is limited by the configuration.
+ * they may cost is limited by the configuration: to the bytes of an answer, unless it makes none.
  */
-export function limitedReads({ resource, request, user }: ResourceCall): Connection {
-  const { driver, readCosts: { maxAnswerBytes, queryTimeoutMs } } = resource;
+export function limitedReads(
+  { resource, request, user }: ResourceCall,
+  maxBytes = resource.readCosts.maxAnswerBytes,
+): Connection {
+  const { driver, readCosts: { queryTimeoutMs } } = resource;
   return driver.reads({
     // Both are made when they are first used, which most reads never do.
     get identity() {
@@ -16,7 +19,7 @@ export function limitedReads({ resource, request, user }: ResourceCall): Connect
     get signal() {
       return request.raw.signal;
     },
-    maxBytes: maxAnswerBytes,
+    maxBytes,
     timeoutMs: queryTimeoutMs,
   });
 }

@@ -5,6 +5,14 @@ import { and } from "../../filter/filter.ts";
 import type { RelatedPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
+import type { SqlValue } from "../../sql/fragment.ts";
+import {
+  type AnswerBytes,
+  answerTooLarge,
+  includedRows,
+  namingPart,
+  shownBytes,
+} from "./answer_bytes.ts";
 import { readableLinks } from "./related_grants.ts";
 import { columnsOf, type Include, type Included } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
@@ -16,22 +24,31 @@ import type { Resource } from "../define/resource.ts";
  */
 export const maxIncludedRows = 10_000;
 
+/** What included rows are read by, and counted in. */
+export interface IncludedReads {
+  readonly connection: Connection;
+  /** Null for streams, which are no answers. */
+  readonly bytes: AnswerBytes | null;
+}
+
 /**
  * Loads the rows that other rows include: one statement for each relation, whatever the number of
  * rows. The rows hold the columns that {@link columnsOf} names. Nothing of a resource without a
- * grant in `related` is loaded. Throws a 422 for too many rows.
+ * grant in `related` is loaded. Throws a 422 for too many rows, or too many `bytes`; null is for
+ * streams, which are no answers.
  */
 export function loadIncluded(
   rows: readonly Row[],
   includes: readonly Include[],
   related: ReadonlyMap<Resource, Grant>,
-  connection: Connection,
+  { connection, bytes }: IncludedReads,
 ): Promise<readonly Included[]> {
   const once = rows.map(() => 1);
-  return loadAll({ rows, times: once }, includes, {
+  return loadAll({ rows, times: once, path: "" }, includes, {
     related,
     connection,
     left: maxIncludedRows,
+    bytes,
   });
 }
 
@@ -39,6 +56,8 @@ export function loadIncluded(
 interface Around {
   readonly rows: readonly Row[];
   readonly times: readonly number[];
+  /** The path of the include that they belong to; empty for the rows of the page. */
+  readonly path: string;
 }
 
 /**
@@ -51,10 +70,11 @@ export function loadIncludedOfOne(
   related: ReadonlyMap<Resource, Grant>,
   connection: Connection,
 ): Promise<readonly Included[]> {
-  return loadAll({ rows: [row], times: [1] }, includes, {
+  return loadAll({ rows: [row], times: [1], path: "" }, includes, {
     related,
     connection,
     left: maxIncludedPerRow,
+    bytes: null,
   });
 }
 
@@ -91,6 +111,7 @@ interface Loading {
   readonly connection: Connection;
   /** How many rows the answer may still take. */
   left: number;
+  readonly bytes: AnswerBytes | null;
 }
 
 async function loadAll(
@@ -104,29 +125,44 @@ async function loadAll(
 }
 
 async function loadOne(
-  { rows, times }: Around,
+  { rows, times, path: around }: Around,
   include: Include,
   loading: Loading,
 ): Promise<Included> {
   const { relation, target, view } = include;
+  const path = around === "" ? relation.name : `${around}.${relation.name}`;
   const { keys, placeOf } = distinctKeys(rows, relation.steps[0].own);
   const read = columnsOf(view, target.table);
   const right = relatedRight(include, loading.related);
-  const found = right === null || keys.length === 0 ? nothing : await fetchRelated(
-    loading.connection,
-    planFor(include, keys, read, right, loading),
-    target.reader,
-  );
+  const { stored, ...found } = right === null || keys.length === 0
+    ? nothing
+    : await fetchPart(planFor(include, keys, read, right, loading), path, target, loading);
   const timesOfKey = sumByPlace(times, placeOf, keys.length);
   const timesFound = found.places.map((place) => timesOfKey[place] ?? 0);
   for (const shown of timesFound) loading.left -= shown;
   if (loading.left < 0) throw tooMuch();
-  const inner = { rows: found.rows, times: timesFound };
+  if (loading.bytes !== null) {
+    countBytes(stored, timesFound, shownBytes(read, view.visible), loading.bytes, path);
+  }
+  const inner = { rows: found.rows, times: timesFound, path };
   const included = await loadAll(inner, view.include, loading);
   return { relation, view, read, placeOf, ...found, included };
 }
 
-const nothing: RelatedRows = Object.freeze({ rows: [], places: [] });
+const nothing: RelatedRows = Object.freeze({ rows: [], places: [], stored: [] });
+
+async function fetchPart(
+  plan: RelatedPlan,
+  path: string,
+  { reader }: Resource,
+  { connection, bytes }: Loading,
+): Promise<RelatedRows> {
+  try {
+    return await fetchRelated(connection, plan, reader);
+  } catch (error) {
+    throw bytes === null ? error : namingPart(error, bytes.limit, includedRows(path));
+  }
+}
 
 /**
  * Each key once: a hundred tracks of one album look the album up once. Keys are only compared for
@@ -145,6 +181,20 @@ function distinctKeys(
     return place;
   });
   return { keys: [...places.keys()], placeOf };
+}
+
+/** Counts included rows, before any of them is nested in one that includes it. */
+function countBytes(
+  rows: RelatedRows["stored"],
+  times: readonly number[],
+  bytesOf: (row: readonly SqlValue[]) => number,
+  bytes: AnswerBytes,
+  path: string,
+): void {
+  rows.forEach((row, index) => {
+    bytes.left -= bytesOf(row) * (times[index] ?? 0);
+  });
+  if (bytes.left < 0) throw answerTooLarge(bytes.limit, includedRows(path));
 }
 
 /** How often the rows at each place appear in the answer. */

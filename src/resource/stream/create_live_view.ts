@@ -118,7 +118,10 @@ async function presentIncluding(
   for (let count = rows.length; count > 1; count = Math.ceil(count / 2)) {
     const some = rows.slice(0, count);
     try {
-      const included = await loadIncluded(some, view.include, related, driver);
+      const included = await loadIncluded(some, view.include, related, {
+        connection: driver,
+        bytes: null,
+      });
       return presentRows(some, table.columns, view, included);
     } catch (error) {
       const isTooMuch = error instanceof Problem && error.slug === "query-too-expensive";

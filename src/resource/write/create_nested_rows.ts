@@ -17,6 +17,7 @@ import type { NestedRow, NestedRows, RowsStep } from "./nested_rows.ts";
 import { InvalidFields, withDefaults } from "./parse_fields.ts";
 import { inTransaction } from "./in_transaction.ts";
 import { newRowValues } from "./new_row_values.ts";
+import { requireFittingReply } from "../http/json_reply.ts";
 import { attachOptimisticId } from "../http/optimistic_id.ts";
 import type { OperationCall, RelatedGrants, ResourceCall, WriteCall } from "../operation.ts";
 import { type Included, viewOf } from "../output.ts";
@@ -67,7 +68,10 @@ export async function createNestedRows(
     if (plan.optimisticId !== null && first !== undefined) {
       await attachOptimisticId(first, plan.optimisticId, call.resource, connection);
     }
-    return { rows, included: embeddedIn(plan.body.rows, written) };
+    const included = embeddedIn(plan.body.rows, written);
+    // A row that exists already is of any size, and many may link it.
+    requireFittingReply(rows, call.resource, included);
+    return { rows, included };
   });
 }
 

@@ -1,8 +1,10 @@
 import type { Connection } from "../../db/driver.ts";
 import { fetchRows } from "../../db/rows.ts";
+import { bytesOfRow } from "../../db/row_bytes.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import { chunksOf, compareKeys, type Key, keyId, keyOf, keysFilter } from "../../plan/key.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
+import { type AnswerBytes, countRows, writtenRows } from "../read/answer_bytes.ts";
 import { batchTooLarge } from "./batch_items.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
@@ -20,22 +22,26 @@ export interface KeyedRows {
   readonly lock?: true;
 }
 
-/** Reads the rows to write that have these keys and that the condition holds for. */
+/**
+ * Reads the rows to write that have these keys and that the condition holds for. Throws a 422 where
+ * they have more bytes than an answer, before any is written.
+ */
 export async function readByKeys(
   { keys, where, columns, lock }: KeyedRows,
   resource: Resource,
   connection: Connection,
 ): Promise<RowsByKey> {
-  const { table, reader } = resource;
+  const { table, reader, readCosts: { maxAnswerBytes: limit } } = resource;
+  const bytes: AnswerBytes = { limit, left: limit };
   const found = new Map<string, Row>();
   // Batches that lock rows in the same order cannot deadlock.
   const sorted = keys.length < 2 ? keys : keys.toSorted((a, b) => compareKeys(a, b, table));
   for (const some of chunksOf(sorted, keysPerStatement(resource))) {
     const condition = and(where, keysFilter(some, table));
     const plan = { ...readPlan(table, columns, condition), ...(lock === true ? { lock } : {}) };
-    for (const row of (await fetchRows(connection, plan, reader)).rows) {
-      found.set(keyId(keyOf(row, table), table), row);
-    }
+    const { rows, stored } = await fetchRows(connection, plan, reader);
+    countRows(bytes, stored, bytesOfRow, writtenRows);
+    for (const row of rows) found.set(keyId(keyOf(row, table), table), row);
   }
   return found;
 }

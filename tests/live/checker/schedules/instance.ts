@@ -18,6 +18,7 @@ import type { Reply } from "../../../../src/protocol/reply.ts";
 import type { ResourceDefinition } from "../../../../src/resource/define/resource_definition.ts";
 import { createAnswerRequest } from "../../../../src/resource/http/answer_request.ts";
 import { createRouteTable, refuseMethod } from "../../../../src/resource/http/route_table.ts";
+import { SendingAnswers } from "../../../../src/resource/http/sending_answers.ts";
 import { createTagKeys } from "../../../../src/resource/define/resolve_etag.ts";
 import { readDefinition } from "../../../../src/resource/define/read_definition.ts";
 import { resolveRelations } from "../../../../src/resource/define/resolve_relations.ts";
@@ -136,6 +137,7 @@ async function answering(
     hubOf: () => hub,
     tagKeys: createTagKeys([secret]),
     readCosts: { maxAnswerBytes: 16 * 1024 * 1024, queryTimeoutMs: 5_000 },
+    sending: new SendingAnswers(),
     maxFields: null,
     runtime,
   };
