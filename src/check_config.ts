@@ -58,6 +58,7 @@ const knownOptions: Readonly<
   host: true,
   onListen: true,
   stopDeadlineMs: true,
+  drainMs: true,
 };
 
 const knownAuthOptions: Readonly<Record<keyof AuthOptions, true>> = {
