@@ -12,7 +12,11 @@ import {
   createIdempotentAnswers,
   type IdempotentAnswers,
 } from "./resource/http/idempotent_answers.ts";
-import { createAnswerRequest } from "./resource/http/answer_request.ts";
+import {
+  countRefused,
+  countsRequests,
+  createAnswerRequest,
+} from "./resource/http/answer_request.ts";
 import { createRouteTable } from "./resource/http/route_table.ts";
 import { type ResourceSummary, summarizeResource } from "./resource/define/resource_summary.ts";
 import { LiveHubs } from "./resource/stream/live_hubs.ts";
@@ -170,6 +174,13 @@ async function assemble(config: AppConfig, context: AppContext): Promise<App> {
   await idempotency?.prepare(new Set(resources.map(({ driver }) => driver)));
   let draining = false;
   const responder = createResponder(resolved.securityHeaders, runtime.observe);
+  const answering = {
+    limits: resolved,
+    guard,
+    idempotency,
+    trustedProxies: abuse.trustProxy,
+    clock: runtime.clock,
+  };
   const app = createHonoApp({
     table,
     pages: createServicePages({
@@ -180,15 +191,15 @@ async function assemble(config: AppConfig, context: AppContext): Promise<App> {
       clock: runtime.clock,
       isDraining: () => draining,
     }),
-    answer: createAnswerRequest({
-      limits: resolved,
-      guard,
-      idempotency,
-      trustedProxies: abuse.trustProxy,
-      clock: runtime.clock,
-    }),
+    answer: createAnswerRequest(answering),
     cors: resolved.cors,
-    authentication: identify === undefined ? null : createAuthentication(identify, runtime.observe),
+    authenticate: identify === undefined ? null : (count) =>
+      createAuthentication(
+        identify,
+        runtime.observe,
+        countsRequests(table.routes) ? count : null,
+      ),
+    countRefused: (route, received) => countRefused(route, received, answering),
     middleware: resolved.middleware,
     authRoutes: routes ?? null,
     authPath,
