@@ -7,8 +7,8 @@ import { testOnEngines, withService } from "../support/http.ts";
 
 const notes = table("notes", { id: integer().primaryKey() });
 
-/** The ways in which a middleware refuses. */
-const ways: Readonly<Record<string, () => Response>> = {
+/** The forms in which a middleware refuses. */
+const forms: Readonly<Record<string, () => Response>> = {
   "a problem": () => {
     throw new Problem("unauthorized", "Wrong");
   },
@@ -27,8 +27,8 @@ function identify(refuse: () => Response): Middleware {
   };
 }
 
-for (const [way, refuse] of Object.entries(ways)) {
-  testOnEngines(`wrong credentials were tried without limit, refused by ${way}`, async (engine) => {
+for (const [form, refuse] of Object.entries(forms)) {
+  testOnEngines(`wrong credentials were tried without limit, refused by ${form}`, async (engine) => {
     const config = {
       kv: ":memory:",
       auth: { middleware: identify(refuse) },
