@@ -11,7 +11,11 @@ import {
   createIdempotentAnswers,
   type IdempotentAnswers,
 } from "./resource/http/idempotent_answers.ts";
-import { createAnswerRequest } from "./resource/http/answer_request.ts";
+import {
+  countRefused,
+  countsRequests,
+  createAnswerRequest,
+} from "./resource/http/answer_request.ts";
 import { SendingAnswers } from "./resource/http/sending_answers.ts";
 import { createRouteTable } from "./resource/http/route_table.ts";
 import { type ResourceSummary, summarizeResource } from "./resource/define/resource_summary.ts";
@@ -185,18 +189,25 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   });
   requireFreePages(pages, table);
   const responder = createResponder(resolved.securityHeaders, runtime.observe);
+  const answering = {
+    limits: resolved,
+    guard,
+    idempotency,
+    trustedProxies: abuse.trustProxy,
+    clock: runtime.clock,
+  };
   const app = createHonoApp({
     table,
     pages,
-    answer: createAnswerRequest({
-      limits: resolved,
-      guard,
-      idempotency,
-      trustedProxies: abuse.trustProxy,
-      clock: runtime.clock,
-    }),
+    answer: createAnswerRequest(answering),
     cors: resolved.cors,
-    authentication: identify === undefined ? null : createAuthentication(identify, runtime.observe),
+    authenticate: identify === undefined ? null : (count) =>
+      createAuthentication(
+        identify,
+        runtime.observe,
+        countsRequests(table.routes) ? count : null,
+      ),
+    countRefused: (route, received) => countRefused(route, received, answering),
     middleware: resolved.middleware,
     authRoutes: routes ?? null,
     authPath,

@@ -25,6 +25,12 @@ export interface ListenOptions {
   readonly onListen?: ((server: Server) => void) | undefined;
   /** How long requests in flight may take after `stop()`; 10,000 by default. */
   readonly stopDeadlineMs?: number | undefined;
+  /**
+   * How long new connections are still accepted and served once it stops, so that a balancer sees
+   * the 503 of `/readyz` before it meets a closed port; a part of `stopDeadlineMs`. Unless set, 3,000
+   * after a SIGTERM under `serve`, else 0.
+   */
+  readonly drainMs?: number | undefined;
 }
 
 /** The options of a listener, described. */
@@ -43,8 +49,11 @@ export interface Server {
   readonly port: number;
   /** Resolves when everything is stopped and closed. */
   readonly finished: Promise<void>;
-  /** Accepts nothing new, lets requests in flight finish, closes the app. Safe to call twice. */
-  stop(): Promise<void>;
+  /**
+   * Accepts nothing new after `drainMs`, which is 0 unless it is an option, lets requests in flight
+   * finish, closes the app. Safe to call twice.
+   */
+  stop(drainMs?: number): Promise<void>;
 }
 
 /**
@@ -96,19 +105,21 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
     return again;
   }
 
-  async function stopAll(): Promise<void> {
+  async function stopAll(drainMs: number): Promise<void> {
     runtime.observe({ kind: "draining" });
     app.drain();
     standIn?.close();
     standIn = null;
     reserve.release();
-    if (socket !== null) await finishRequests(socket, stopDeadlineMs, runtime);
+    const openMs = Math.min(drainMs, stopDeadlineMs);
+    if (openMs > 0) await waitFor(openMs, runtime);
+    if (socket !== null) await finishRequests(socket, stopDeadlineMs - openMs, runtime);
     await app.close();
   }
 
-  function stop(): Promise<void> {
+  function stop(drainMs = options.drainMs ?? 0): Promise<void> {
     if (stopped === null) {
-      stopped = stopAll();
+      stopped = stopAll(drainMs);
       finished.resolve(stopped);
     }
     return stopped;
@@ -187,6 +198,10 @@ function internalError(): Response {
     status: problem.status,
     headers: { "content-type": "application/problem+json" },
   });
+}
+
+function waitFor(ms: number, { clock }: Runtime): Promise<void> {
+  return new Promise((resolve) => clock.after(ms, resolve));
 }
 
 /**

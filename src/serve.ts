@@ -55,7 +55,7 @@ export async function serveApp(
       ...options,
       onListen(server) {
         // First: a parent that learns that the service listens may send a signal at once.
-        superviseProcess(server, runtime);
+        superviseProcess(server, options, runtime);
         if (options.onListen !== undefined) options.onListen(server);
         else runtime.observe({ kind: "listening", url: server.url });
       },
@@ -66,19 +66,25 @@ export async function serveApp(
   }
 }
 
-function superviseProcess(server: Server, runtime: Runtime): void {
+function superviseProcess(server: Server, { drainMs }: ListenOptions, runtime: Runtime): void {
   let isStopping = false;
-  function stopBySignal(): void {
+  // By SIGTERM a process is replaced, by SIGINT it is stopped at a keyboard.
+  const stopByTerm = () => stopBySignal(drainMs ?? termDrainMs);
+  const stopByHand = () => stopBySignal(drainMs ?? 0);
+  const handlers = stopSignals().map((signal) =>
+    [signal, signal === "SIGTERM" ? stopByTerm : stopByHand] as const
+  );
+  function stopBySignal(openMs: number): void {
     if (isStopping) return;
     isStopping = true;
     setTimeout(release, sameSignalMs).unref();
-    server.stop().then(exitSoon, (error) => {
+    server.stop(openMs).then(exitSoon, (error) => {
       runtime.observe({ kind: "unhandled_rejection", error });
       exitSoon();
     });
   }
   function release(): void {
-    for (const signal of stopSignals()) Deno.removeSignalListener(signal, stopBySignal);
+    for (const [signal, handler] of handlers) Deno.removeSignalListener(signal, handler);
   }
   function observeRejection(event: PromiseRejectionEvent): void {
     event.preventDefault();
@@ -89,7 +95,7 @@ function superviseProcess(server: Server, runtime: Runtime): void {
     runtime.observe({ kind: "uncaught_error", error: event.error });
   }
 
-  for (const signal of stopSignals()) Deno.addSignalListener(signal, stopBySignal);
+  for (const [signal, handler] of handlers) Deno.addSignalListener(signal, handler);
   globalThis.addEventListener("unhandledrejection", observeRejection);
   globalThis.addEventListener("error", observeError);
   const stopWatching = () => {
@@ -104,6 +110,9 @@ function superviseProcess(server: Server, runtime: Runtime): void {
 function stopSignals(): readonly Deno.Signal[] {
   return Deno.build.os === "windows" ? ["SIGINT", "SIGBREAK"] : ["SIGINT", "SIGTERM"];
 }
+
+/** A balancer that asks every second or two sees the 503 of `/readyz` within this. */
+const termDrainMs = 3_000;
 
 /** One signal often arrives twice: sent to the process group, and forwarded by the parent. */
 const sameSignalMs = 100;

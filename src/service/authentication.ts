@@ -14,13 +14,23 @@ export interface Authentication {
   readonly tolerate: MiddlewareHandler<AppEnv>;
 }
 
-/** Makes the authentication of an app. */
-export function createAuthentication(given: Middleware, observe: Observer): Authentication {
+/** Counts a request that authentication refuses with 401. Throws a 429 where it is one too many. */
+export type CountRefusal = (context: Context<AppEnv>) => Promise<void>;
+
+/** Makes the authentication of an app; `countRefusal` is null where no limit counts requests. */
+export function createAuthentication(
+  given: Middleware,
+  observe: Observer,
+  countRefusal: CountRefusal | null,
+): Authentication {
   const exceptions = new WeakMap<Context, "skip" | "tolerate">();
   return {
     authenticate(context, next) {
       const exception = exceptions.get(context);
-      if (exception === undefined) return given(context, next);
+      if (exception === undefined) {
+        // Without limits it costs no promise.
+        return countRefusal === null ? given(context, next) : counted(countRefusal, context, next);
+      }
       return exception === "skip" ? next() : tolerated(context, next);
     },
     skip(context, next) {
@@ -32,6 +42,26 @@ export function createAuthentication(given: Middleware, observe: Observer): Auth
       return next();
     },
   };
+
+  async function counted(
+    count: CountRefusal,
+    ...[context, next]: Parameters<Middleware>
+  ): Promise<Response | void> {
+    let isPassed = false;
+    let response: Response | void;
+    try {
+      response = await given(context, () => {
+        isPassed = true;
+        return next();
+      });
+    } catch (error) {
+      const isWrong = (error instanceof Problem || isHttpException(error)) && error.status === 401;
+      if (!isPassed && isWrong) await count(context);
+      throw error;
+    }
+    if (!isPassed && response instanceof Response && response.status === 401) await count(context);
+    return response;
+  }
 
   async function tolerated(
     ...[context, next]: Parameters<Middleware>

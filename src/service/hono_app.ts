@@ -7,21 +7,30 @@ import {
   parseRequestTarget,
   strangeHost,
 } from "../resource/http/request_target.ts";
-import { refuseMethod, type ResourceRoute } from "../resource/http/route_table.ts";
+import { refuseMethod, type ResourceRoute, type RouteTable } from "../resource/http/route_table.ts";
 import type { ReceivedRequest } from "../resource/http/routed_request.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { mountAuthRoutes } from "./auth_routes.ts";
-import type { Authentication } from "./authentication.ts";
+import type { Authentication, CountRefusal } from "./authentication.ts";
 import type { Fail } from "./failures.ts";
 import { AnonymousCaller } from "./hono_caller.ts";
 import { preparingContext } from "./middleware_context.ts";
 import type { AppEnv, Middleware, Router } from "./middleware.ts";
 import { ResourceHonoRouter, type RouteHandler } from "./resource_hono_router.ts";
 import { RouteHandlers, type RouteHandlersOptions } from "./route_handlers.ts";
+import type { ServicePage } from "./service_pages.ts";
 import { emptyStream } from "./responder.ts";
 
 /** What the Hono app of a service is made of. */
-export interface HonoAppOptions extends RouteHandlersOptions {
+export interface HonoAppOptions extends RouteHandlersOptions, Omit<ChainOptions, "authentication"> {
+  /** Makes the authentication, which counts the requests that it refuses. Null for none. */
+  readonly authenticate: ((countRefusal: CountRefusal) => Authentication) | null;
+}
+
+/** What the chain of middlewares and routes is made of. */
+interface ChainOptions {
+  readonly table: RouteTable;
+  readonly pages: readonly ServicePage[];
   readonly cors: Middleware | null;
   readonly authentication: Authentication | null;
   readonly middleware: readonly Middleware[];
@@ -40,10 +49,12 @@ export interface HonoApp {
 }
 
 /** Makes the Hono app of a service: its middlewares in their order, then its routes. */
-export function createHonoApp(options: HonoAppOptions): HonoApp {
-  const { table, fail, responder, mountedAt } = options;
+export function createHonoApp(given: HonoAppOptions): HonoApp {
+  const { table, fail, responder, mountedAt, authenticate } = given;
   const hasPlainHost = createHostCheck();
-  const handlers = new RouteHandlers(options, hasPlainHost);
+  const handlers = new RouteHandlers(given, hasPlainHost);
+  const authentication = authenticate?.((context) => handlers.countRefusal(context)) ?? null;
+  const options: ChainOptions = { ...given, authentication };
   const hono = assemble(options, handlers);
   const handleByHono = hono.fetch;
   const isBare = middlewaresOf(options).length === 0;
@@ -100,12 +111,12 @@ export function createHonoApp(options: HonoAppOptions): HonoApp {
 const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
 
 function middlewaresOf(
-  { cors, authentication, middleware }: HonoAppOptions,
+  { cors, authentication, middleware }: ChainOptions,
 ): readonly Middleware[] {
   return [cors, authentication?.authenticate ?? null, ...middleware].filter((one) => one !== null);
 }
 
-function assemble(options: HonoAppOptions, handlers: RouteHandlers): Hono<AppEnv> {
+function assemble(options: ChainOptions, handlers: RouteHandlers): Hono<AppEnv> {
   const { table, pages, authentication, authRoutes, authPath, fail } = options;
   const matched = new Map<H, RouteHandler>();
   const hono = new Hono<AppEnv>({
@@ -136,7 +147,7 @@ function assemble(options: HonoAppOptions, handlers: RouteHandlers): Hono<AppEnv
   return hono;
 }
 
-function useAll(hono: Hono<AppEnv>, options: HonoAppOptions): void {
+function useAll(hono: Hono<AppEnv>, options: ChainOptions): void {
   const { limits, clock, authRoutes, authPath } = options;
   const [first, ...others] = middlewaresOf(options);
   if (first !== undefined) hono.use("*", preparingContext(first, limits, clock));

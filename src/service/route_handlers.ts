@@ -23,6 +23,11 @@ export interface RouteHandlersOptions {
   readonly table: RouteTable;
   readonly pages: readonly ServicePage[];
   readonly answer: AnswerRequest;
+  /** Counts a request that authentication refuses; see `countRefused`. */
+  readonly countRefused: (
+    route: ResourceRoute,
+    received: ReceivedRequest,
+  ) => Promise<Reply["headers"]>;
   readonly responder: Responder;
   /** The value that a middleware set as `user` → the user. */
   readonly parseUser: (value: unknown) => User | null;
@@ -73,6 +78,19 @@ export class RouteHandlers {
   /** The path at which the app that handles a request is mounted, as its client sees it. */
   prefixOf(context: Context<AppEnv>): string {
     return this.#options.mountedAt + this.#routedPrefix(context);
+  }
+
+  /** Counts a request that authentication refuses, at the route that it is for. Throws a 429. */
+  async countRefusal(context: Context<AppEnv>): Promise<void> {
+    const { table, countRefused } = this.#options;
+    const { method, raw: request } = context.req;
+    const target = parseRequestTarget(request.url);
+    const path = target.path.slice(this.#routedPrefix(context).length);
+    const route = table.at(table.canonical(path) ?? path)?.get(method === "HEAD" ? "GET" : method);
+    if (route === undefined) return;
+    const caller = new HonoCaller(context, () => null);
+    const headers = await countRefused(route, { request, target, caller });
+    for (const [name, value] of Object.entries(headers)) context.header(name, value);
   }
 
   async #answerByPath(context: Context<AppEnv>, next: Next): Promise<Response | void> {

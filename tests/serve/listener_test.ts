@@ -1,4 +1,11 @@
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { handClock } from "../db/hand_clock.ts";
 import { type Child, startChild } from "./child_process.ts";
 import { listen, type Listenable, urlOf } from "../../src/listener.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
@@ -102,6 +109,34 @@ Deno.test("stopping twice stops once, and the port is free afterwards", async ()
   assertEquals(seen, ["listening", "draining"]);
   const again = listen(emptyApp, { port: server.port }, runtime);
   await again.stop();
+});
+
+Deno.test("a new connection was refused while the service drained", async () => {
+  const { clock, advance } = handClock();
+  const runtime = { ...systemRuntime(() => {}), clock };
+  let isDraining = false;
+  const app: Listenable = {
+    ...emptyApp,
+    fetch: () => new Response(null, { status: isDraining ? 503 : 200 }),
+    drain: () => void (isDraining = true),
+  };
+  const server = listen(app, { port: 0, drainMs: 5_000 }, runtime);
+  const firstLine = async () => {
+    using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
+    const request = "GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    await connection.write(new TextEncoder().encode(request));
+    const bytes = new Uint8Array(100);
+    const length = await connection.read(bytes) ?? 0;
+    return new TextDecoder().decode(bytes.subarray(0, length)).split("\r\n")[0];
+  };
+  assertEquals(await firstLine(), "HTTP/1.1 200 OK");
+  const stopped = server.stop();
+  assertEquals(await firstLine(), "HTTP/1.1 503 Service Unavailable");
+  advance(4_999);
+  assertEquals(await firstLine(), "HTTP/1.1 503 Service Unavailable");
+  advance(1);
+  await stopped;
+  await assertRejects(firstLine, Deno.errors.ConnectionRefused);
 });
 
 Deno.test("an IPv6 address is in brackets in a URL", () => {

@@ -28,6 +28,15 @@ Deno.test("a second signal does not wait for the first one's deadline", async ()
   await stream.text().catch(() => "cut off");
 });
 
+Deno.test("a process that was replaced refused new connections at once", async () => {
+  await using child = startChild([processFile, "20000"]);
+  const [, url = ""] = await child.printed(/^url (.*)$/m);
+  child.signal("SIGTERM");
+  await child.printed(/drained/);
+  assertEquals(await (await fetch(`${url}/`)).text(), "ok");
+  assertEquals(await child.ended(), 0, child.stderr());
+});
+
 Deno.test("a signal that comes twice at once is one", async () => {
   await using child = startChild([processFile, "20000"]);
   await child.printed(/^url (.*)$/m);

@@ -39,6 +39,35 @@ export function createAnswerRequest(options: AnswerOptions): AnswerRequest {
   };
 }
 
+/**
+ * Counts a request to a route that authentication refuses: it is one of its address. Resolves with
+ * the headers that say what is left; throws a 429.
+ */
+export async function countRefused(
+  route: ResourceRoute,
+  received: ReceivedRequest,
+  options: Pick<AnswerOptions, "guard" | keyof RoutedRequestOptions>,
+): Promise<Reply["headers"]> {
+  const protection = route.endpoint.protection(route.resource);
+  if (protection === undefined || protection.rateLimit === null) return {};
+  const request = new RoutedRequest(received, route, options);
+  const admission = options.guard.admission(protection, request);
+  try {
+    await admission.countRequest();
+  } catch (error) {
+    throw admission.finishError(error);
+  }
+  return admission.finishReply({ status: 401, headers: {}, body: null }).headers;
+}
+
+/** Whether any of these routes has a limit that counts requests. */
+export function countsRequests(routes: readonly ResourceRoute[]): boolean {
+  return routes.some(({ endpoint, resource }) => {
+    const protection = endpoint.protection(resource);
+    return protection !== undefined && protection.rateLimit !== null;
+  });
+}
+
 interface GuardedAnswer {
   readonly guard: Guard;
   readonly protection: OperationProtection;
