@@ -3,8 +3,8 @@
  * which any client can cause by connections that stay open.
  */
 export interface DescriptorReserve {
-  /** Whether there is anything to let go. */
-  readonly isHeld: boolean;
+  /** How many it holds when it is full; 0 where the process cannot hold any. */
+  readonly size: number;
   /** Closes them: as many can be opened now. */
   release(): void;
   /** Takes them again, if as many more are free; gives whether they are held. */
@@ -23,9 +23,7 @@ export function holdDescriptors(): DescriptorReserve {
   if (size === undefined) return noReserve;
   closeAll(held.splice(size));
   return {
-    get isHeld() {
-      return held.length > 0;
-    },
+    size,
     release() {
       closeAll(held);
       held = [];
@@ -39,9 +37,9 @@ export function holdDescriptors(): DescriptorReserve {
   };
 }
 
-const sizes: readonly number[] = [32, 16, 8];
+const sizes: readonly number[] = [128, 64, 32, 16, 8];
 
-const noReserve: DescriptorReserve = { isHeld: false, release() {}, take: () => true };
+const noReserve: DescriptorReserve = { size: 0, release() {}, take: () => true };
 
 const nullDevice = "/dev/null";
 

@@ -10,8 +10,9 @@ export interface HealthListener {
 
 /** Where it listens, and for what. */
 export interface HealthListenerOptions {
-  readonly hostname: string;
-  readonly port: number;
+  readonly address: { readonly hostname: string; readonly port: number };
+  /** On how many connections it waits at once. */
+  readonly maxWaiting: number;
   /** Answers `/healthz`. */
   readonly answer: (
     request: Request,
@@ -22,23 +23,28 @@ export interface HealthListenerOptions {
 
 /**
  * Listens where the process has run out of file descriptors: answers `/healthz`, and everything else
- * by 503. It holds a few connections only, each for a short time, so that no client can keep others
- * from it. Throws where it cannot listen.
+ * by 503. It waits on a few connections only for what they request, and for a short time: a new one
+ * takes the place of the oldest, so that no client can keep others from it. Throws where it cannot
+ * listen.
  */
 export function listenForHealth(options: HealthListenerOptions): HealthListener {
-  const { hostname, port, clock } = options;
+  const { address: { hostname, port }, maxWaiting, clock } = options;
   const listener = Deno.listen({ hostname, port });
   const open = new Set<Deno.TcpConn>();
+  /** Those that have not sent their head. */
+  const waiting = new Set<Deno.TcpConn>();
   let isClosed = false;
 
   function close(connection: Deno.TcpConn): void {
+    waiting.delete(connection);
     if (open.delete(connection)) connection.close();
   }
 
   async function answer(connection: Deno.TcpConn): Promise<void> {
     open.add(connection);
-    const [oldest] = open;
-    if (open.size > maxConnections && oldest !== undefined) close(oldest);
+    waiting.add(connection);
+    const [oldest] = waiting;
+    if (waiting.size > maxWaiting && oldest !== undefined) close(oldest);
     const cancel = clock.after(maxMs, () => close(connection));
     // What fails is the connection: its client has left, or its time is over.
     await respond(connection).catch(() => null);
@@ -48,6 +54,7 @@ export function listenForHealth(options: HealthListenerOptions): HealthListener 
 
   async function respond(connection: Deno.TcpConn): Promise<void> {
     const path = await readPath(connection);
+    waiting.delete(connection);
     if (path === null) return;
     const response = path === "/healthz" ? await answerHealth(connection) : refusal();
     await writeResponse(connection, response);
@@ -79,7 +86,6 @@ export function listenForHealth(options: HealthListenerOptions): HealthListener 
 }
 
 const acceptAgainInMs = 20;
-const maxConnections = 8;
 const maxMs = 1_000;
 const maxHeadBytes = 8_192;
 

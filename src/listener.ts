@@ -1,11 +1,9 @@
-import { holdDescriptors } from "./descriptor_reserve.ts";
-import { type HealthListener, listenForHealth } from "./health_listener.ts";
+import { createStandIn } from "./stand_in.ts";
 import { type Described, group } from "./options/option.ts";
 import { callback, textLike, timerMs, whole } from "./options/option_kinds.ts";
 import { ResponseAborted } from "./problem/response_aborted.ts";
 import { Problem } from "./problem/problem.ts";
 import type { Runtime } from "./runtime/runtime.ts";
-import { sleep } from "./runtime/event_loop.ts";
 
 /** What a listener can serve; an app is one. */
 export interface Listenable {
@@ -68,11 +66,13 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
   const { port } = first.addr;
   const url = urlOf(host, port);
   const finished = Promise.withResolvers<void>();
-  const reserve = holdDescriptors();
+  const standIn = createStandIn({
+    address: { hostname: host, port },
+    answer: (request, info) => app.fetch(request, info),
+    clock: runtime.clock,
+  });
   /** Null after the listener has failed. */
   let socket: Socket | null = first;
-  /** Null unless the listener has failed. */
-  let standIn: HealthListener | null = null;
   let stopped: Promise<void> | null = null;
 
   async function supervise(): Promise<void> {
@@ -83,20 +83,9 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
       } catch (error) {
         socket = null;
         runtime.observe({ kind: "listener_failed", error, retryInMs });
-        await untilDescriptorsAreFree();
+        await standIn.serveUntilFree(retryInMs);
       }
     }
-  }
-
-  /** Open connections remain, and what is requested on them may need descriptors, too. */
-  async function untilDescriptorsAreFree(): Promise<void> {
-    reserve.release();
-    do {
-      standIn ??= listenInPlace(app, { hostname: host, port }, runtime);
-      await sleep(retryInMs);
-    } while (stopped === null && !reserve.take());
-    standIn?.close();
-    standIn = null;
   }
 
   function listenAgain(): Socket {
@@ -108,9 +97,7 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
   async function stopAll(drainMs: number): Promise<void> {
     runtime.observe({ kind: "draining" });
     app.drain();
-    standIn?.close();
-    standIn = null;
-    reserve.release();
+    standIn.stop();
     const openMs = Math.min(drainMs, stopDeadlineMs);
     if (openMs > 0) await waitFor(openMs, runtime);
     if (socket !== null) await finishRequests(socket, stopDeadlineMs - openMs, runtime);
@@ -176,20 +163,6 @@ function openSocket(app: Listenable, hostname: string, port: number, runtime: Ru
       return internalError();
     },
   }, (request, info) => app.fetch(request, info));
-}
-
-/** Null where nothing is in reserve, or something else has taken the port. */
-function listenInPlace(
-  app: Listenable,
-  address: { readonly hostname: string; readonly port: number },
-  { clock }: Runtime,
-): HealthListener | null {
-  try {
-    return listenForHealth({ ...address, answer: (...request) => app.fetch(...request), clock });
-  } catch {
-    // The next attempt follows soon; the failure of the listener itself has been observed.
-    return null;
-  }
 }
 
 function internalError(): Response {

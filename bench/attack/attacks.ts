@@ -28,7 +28,7 @@ export interface Attack {
   readonly change?: (turn: number) => Sent;
   /** Instead of one and fifty. */
   readonly connections?: readonly number[];
-  /** The soft limit of file descriptors that the service begins with. */
+  /** The limit of file descriptors of the service. */
   readonly descriptors?: number;
   /** Others also send requests that cost a proof of work. */
   readonly othersWork?: true;
@@ -156,7 +156,7 @@ export const attacks: readonly Attack[] = [
     name: "half-sent headers",
     use: "half-sent",
     request: get("/api/notes"),
-    connections: [1, 50, 1_500],
+    connections: [1, 50, 1_100],
     descriptors: 1_024,
   },
 ];

@@ -1,8 +1,8 @@
 /**
  * Other clients of the service under attack, in a process of its own: `others.ts PORT SECONDS
- * [work]`. It reads `/healthz` and a row by its key, each on a connection of its own, every ten
- * milliseconds; with `work`, also a row that costs a proof of work, five times a second. Prints
- * `ready`, and the figures as JSON at the end.
+ * [work]`. Every ten milliseconds it reads `/healthz`, each time on a new connection as the probes of
+ * platforms do, and a row by its key on one that stays open; with `work`, five times a second, also a
+ * row that costs a proof of work. Prints `ready`, and the figures as JSON at the end.
  */
 import { readAnswer } from "../load.ts";
 import { solve } from "../../src/client/solve.ts";
@@ -33,8 +33,8 @@ if (import.meta.main) {
   const until = performance.now() + Number(seconds) * 1_000;
   console.log("ready");
   const [healthz, row, paid] = await Promise.all([
-    watch(Number(port), "/healthz", until),
-    watch(Number(port), "/api/notes/7", until),
+    watch(Number(port), until, { path: "/healthz", isKept: false }),
+    watch(Number(port), until, { path: "/api/notes/7", isKept: true }),
     work === undefined ? null : watchWork(Number(port), until),
   ]);
   const figures: OthersFigures = { healthz, row, work: paid };
@@ -42,24 +42,42 @@ if (import.meta.main) {
   Deno.exit(0);
 }
 
-async function watch(port: number, path: string, until: number): Promise<Waits> {
-  const request = new TextEncoder().encode(`GET ${path} HTTP/1.1\r\nhost: bench\r\n\r\n`);
+interface Watched {
+  readonly path: string;
+  /** Whether the connection stays open. */
+  readonly isKept: boolean;
+}
+
+async function watch(port: number, until: number, { path, isKept }: Watched): Promise<Waits> {
+  const ending = isKept ? "" : "connection: close\r\n";
+  const request = new TextEncoder().encode(`GET ${path} HTTP/1.1\r\nhost: bench\r\n${ending}\r\n`);
   const buffer = new Uint8Array(64 * 1024);
   let connection: Deno.TcpConn | null = null;
   return await repeat(until, everyMs, async () => {
+    let isWhole = false;
     const limit = setTimeout(() => connection?.close(), timeoutMs);
     try {
       connection ??= await Deno.connect({ hostname: "127.0.0.1", port });
       connection.setNoDelay(true);
       await connection.write(request);
       await readAnswer(connection, buffer, 200);
-    } catch (error) {
-      connection = null;
-      throw error;
+      isWhole = true;
     } finally {
       clearTimeout(limit);
+      if (!isWhole || !isKept) connection = closed(connection);
     }
   });
+}
+
+/** Null, for a connection that is closed or was never opened. */
+function closed(connection: Deno.TcpConn | null): null {
+  try {
+    connection?.close();
+  } catch (error) {
+    // The time limit has closed it.
+    if (!(error instanceof Deno.errors.BadResource)) throw error;
+  }
+  return null;
 }
 
 async function watchWork(port: number, until: number): Promise<Waits> {

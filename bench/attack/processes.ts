@@ -14,7 +14,7 @@ export interface ProcessOptions {
   readonly v8Flags?: string;
   /** Yields to every other process, so that it takes no time from what is measured. */
   readonly isNice?: boolean;
-  /** The soft limit of file descriptors. */
+  /** The limit of file descriptors. */
   readonly descriptors?: number;
   /** Shows its standard error. */
   readonly isVerbose?: boolean;
@@ -30,7 +30,7 @@ export function startProcess(
 ): Process {
   const flags = v8Flags === undefined ? [] : [`--v8-flags=${v8Flags}`];
   const file = new URL(script, import.meta.url).pathname;
-  const limit = descriptors === undefined ? "" : `ulimit -Sn ${descriptors}; `;
+  const limit = descriptors === undefined ? "" : `ulimit -n ${descriptors}; `;
   const child = new Deno.Command("sh", {
     args: [
       ...["-c", `${limit}exec ${isNice ? "nice -n 19 " : ""}"$@"`, "sh"],
