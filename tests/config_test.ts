@@ -76,12 +76,12 @@ const withDb: readonly (readonly [name: string, unknown, message: string])[] = [
   [
     "a misspelt option",
     { resources: [], bodylimit: 5 },
-    'the configuration has no option "bodylimit": did you mean "bodyLimit"?',
+    'there is no option "bodylimit": did you mean "bodyLimit"?',
   ],
   [
     "an option of another library",
     { resources: [], telemetryEndpoint: "x" },
-    'the configuration has no option "telemetryEndpoint"; it has db, resources, basePath, mountedAt, ' +
+    'there is no option "telemetryEndpoint"; known are db, resources, basePath, mountedAt, ' +
     "secret, kv, abuseProtection, idempotency, auth, middleware, cors, health, securityHeaders, " +
     "bodyLimit, bodyTimeoutMs, maxFields, maxAnswerBytes, queryTimeoutMs, changes, subscribe, env, " +
     "runtime, port, host, onListen, stopDeadlineMs",
@@ -167,7 +167,7 @@ const resources: readonly (readonly [name: string, options: unknown, message: st
   [
     "a misspelt option",
     { id: notes.id, capabilites: {} },
-    'the configuration has no option "capabilites": did you mean "capabilities"?',
+    'there is no option "capabilites": did you mean "capabilities"?',
   ],
   [
     "a misspelt capability",
@@ -207,7 +207,7 @@ const resources: readonly (readonly [name: string, options: unknown, message: st
   [
     "an option whose name is near to none",
     { id: notes.id, auth: { write: () => all() } },
-    'auth has no option "write"; it has public, read, create, update, delete, subscribe',
+    'auth has no option "write"; known are public, read, create, update, delete, subscribe',
   ],
   [
     "a function as public",

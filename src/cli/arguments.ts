@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { listenOptions } from "../listener.ts";
 import { nearestName } from "../problem/nearest_name.ts";
 
 /** A command, as parsed from the arguments of the command line. */
@@ -51,15 +52,52 @@ export function parseArguments(args: readonly string[]): Command {
   });
 }
 
+const { port, host } = listenOptions;
+
+/** Every option of the command line: how it is parsed, and how `--help` shows it. */
 const options = {
-  port: { type: "string", short: "p" },
-  host: { type: "string" },
-  public: { type: "boolean" },
-  write: { type: "boolean" },
-  config: { type: "string", short: "c" },
-  help: { type: "boolean", short: "h" },
-  version: { type: "boolean", short: "v" },
+  port: {
+    type: "string",
+    short: "p",
+    shown: "PORT",
+    says: [`the port to listen on; ${port.rules.unlessSet} unless set, 0 takes a free one`],
+  },
+  host: {
+    type: "string",
+    shown: "ADDRESS",
+    says: [
+      `the address to listen on; ${host.rules.unlessSet} unless set. On another address`,
+      "than the loopback reading needs the printed token",
+    ],
+  },
+  public: {
+    type: "boolean",
+    says: ["reading needs no token, whatever the address and the name"],
+  },
+  write: {
+    type: "boolean",
+    says: ["open DATABASE for writing; writes need the printed token"],
+  },
+  config: {
+    type: "string",
+    short: "c",
+    shown: "FILE",
+    says: ["serve the configuration that FILE exports as default"],
+  },
+  help: { type: "boolean", short: "h", says: ["print this"] },
+  version: { type: "boolean", short: "v", says: ["print the version"] },
 } as const;
+
+interface ShownOption {
+  readonly short?: string;
+  readonly shown?: string;
+  readonly says: readonly string[];
+}
+
+function helpOf([name, { short, shown, says }]: readonly [string, ShownOption]): string {
+  const flags = `  ${short === undefined ? "   " : `-${short},`} --${name} ${shown ?? ""}`;
+  return says.map((line, index) => (index === 0 ? flags : "").padEnd(23) + line).join("\n");
+}
 
 /** The description of the arguments of the command line, which `--help` prints. */
 export const helpText: string = `resource-api: a complete HTTP API from database tables
@@ -72,14 +110,7 @@ DATABASE is a SQLite file or a URL: sqlite:PATH, node-sqlite:PATH (the library b
 postgres://…, pglite:PATH
 
 Options:
-  -p, --port PORT      the port to listen on; 8000 unless set, 0 takes a free one
-      --host ADDRESS   the address to listen on; 127.0.0.1 unless set. On another address
-                       than the loopback reading needs the printed token
-      --public         reading needs no token, whatever the address and the name
-      --write          open DATABASE for writing; writes need the printed token
-  -c, --config FILE    serve the configuration that FILE exports as default
-  -h, --help           print this
-  -v, --version        print the version
+${Object.entries(options).map(helpOf).join("\n")}
 
 Exit codes: 0 stopped, 1 failure at run time, 2 wrong usage or configuration`;
 
@@ -118,11 +149,14 @@ interface Given {
 }
 
 function serveCommand(given: Given): Command {
-  const { positionals, config, host } = given;
-  const port = given.port === null ? null : portOf(given.port);
+  const { positionals, config } = given;
+  const wanted = given.port === null ? null : portOf(given.port);
   const [database = null] = positionals;
-  if (Number.isNaN(port)) {
-    return misused(`The port must be a whole number from 0 to 65535, not "${given.port}"`);
+  if (wanted !== null && !port.rules.fits(wanted)) {
+    return misused(`The port must be ${port.rules.takes}, not "${given.port}"`);
+  }
+  if (given.host !== null && !host.rules.fits(given.host)) {
+    return misused(`The host must be ${host.rules.takes}, not "${given.host}"`);
   }
   if (positionals.length > 1) {
     return misused(`One database at a time: "${positionals[1]}" is one too many`);
@@ -137,15 +171,16 @@ function serveCommand(given: Given): Command {
     kind: "serve",
     database,
     config,
-    port,
-    host,
+    port: wanted,
+    host: given.host,
     public: given.public,
     write: given.write,
   };
 }
 
 function portOf(text: string): number {
-  return /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : NaN;
+  // Number() takes further notations.
+  return /^\d+$/.test(text) ? Number(text) : NaN;
 }
 
 function misused(message: string): Command {

@@ -1,3 +1,5 @@
+import { type Described, group } from "../options/option.ts";
+import { callback, having, whole } from "../options/option_kinds.ts";
 import { nonceRange } from "./nonce_range.ts";
 import { type Challenge, createNonceSearch } from "./nonce_search.ts";
 import { startSearchWorkers } from "./search_workers.ts";
@@ -13,6 +15,15 @@ export interface SolveOptions {
   readonly makeWorker?: ((script: string) => Worker) | undefined;
 }
 
+/** The options for solving a challenge, described. */
+export const solveOptions = group(
+  {
+    signal: having<AbortSignal>("an AbortSignal", "aborted", "addEventListener"),
+    workers: whole({ from: 0 }),
+    makeWorker: callback<(script: string) => Worker>(),
+  } satisfies Described<SolveOptions>,
+).required();
+
 /**
  * Solves a challenge of proof of work in the client: finds a nonce for which
  * `sha256(token + ":" + nonce)` begins with so many zero bits. It searches with workers and vectors
@@ -21,7 +32,8 @@ export interface SolveOptions {
  */
 export async function solve(challenge: Challenge, options: SolveOptions = {}): Promise<string> {
   const { token, difficulty } = challenge;
-  const { signal } = options;
+  const { signal, workers: wanted, makeWorker = dataWorker } = solveOptions
+    .read(options, { subject: "Cannot solve the challenge", path: "" });
   if (!Number.isInteger(difficulty) || difficulty < 0 || difficulty > maxDifficulty) {
     throw new RangeError(`Cannot solve a challenge of difficulty ${difficulty}`);
   }
@@ -35,8 +47,8 @@ export async function solve(challenge: Challenge, options: SolveOptions = {}): P
   const workers = module === null ? null : startSearchWorkers({
     ...challenge,
     module,
-    workers: difficulty < minForWorkers ? 0 : options.workers ?? defaultWorkers(),
-    makeWorker: options.makeWorker ?? dataWorker,
+    workers: difficulty < minForWorkers ? 0 : wanted ?? defaultWorkers(),
+    makeWorker,
     takeCounter: search.takeCounter,
     onFound: search.propose,
     onChange: wake,

@@ -1,3 +1,5 @@
+import { type Described, group, listOf } from "../options/option.ts";
+import { textLike } from "../options/option_kinds.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import { kindOf } from "../schema/kind_of.ts";
 import {
@@ -13,6 +15,13 @@ export interface IntrospectOptions {
   /** Postgres schemas; by default the first one of the search path. */
   readonly schemas?: readonly string[] | undefined;
 }
+
+/** The options of introspection, described. */
+export const introspectOptions = group(
+  {
+    schemas: listOf("names of schemas", textLike("the name of a schema", /./)),
+  } satisfies Described<IntrospectOptions>,
+).required();
 
 /** The result of introspection, on either engine: the tables found in a live database. */
 export interface Introspection {

@@ -3,7 +3,7 @@ import { createTables } from "./create_tables.ts";
 import { type DatabaseHandle, databaseHandle } from "./database_handle.ts";
 import type { Driver } from "./driver.ts";
 import { withFilePermission } from "./file_permission.ts";
-import type { Introspection, IntrospectOptions } from "./introspection.ts";
+import { type Introspection, type IntrospectOptions, introspectOptions } from "./introspection.ts";
 import { type OpenDatabaseOptions, openDriver } from "./open_driver.ts";
 import { introspectPostgres } from "./postgres/introspect_postgres.ts";
 import { introspectSqlite } from "./sqlite/introspect_sqlite.ts";
@@ -51,7 +51,10 @@ function database(driver: Driver): Database {
     driver,
     label: driver.label,
     createTables: async (tables) => await createTables(driver, listOf(tables).map(tableInfoOf)),
-    introspect: (options = {}) => introspect(driver, options),
+    introspect: async (options = {}) => {
+      const place = { subject: "Cannot introspect the database", path: "" };
+      return await introspect(driver, introspectOptions.read(options, place));
+    },
     close: () => driver.close(),
   };
 }

@@ -1,6 +1,9 @@
+import { type Described, group } from "../options/option.ts";
+import { callback } from "../options/option_kinds.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import type { Driver } from "./driver.ts";
+import { driverOptions, openingPlace } from "./driver_options.ts";
 
 /** Options for opening a database of any engine. */
 export interface OpenDatabaseOptions {
@@ -14,19 +17,28 @@ export interface OpenDatabaseOptions {
   readonly observe?: Observer | undefined;
 }
 
+/** The options for opening a database, described. */
+export const openDatabaseOptions = group(
+  {
+    ...driverOptions,
+    observe: callback<Observer>(),
+  } satisfies Described<OpenDatabaseOptions>,
+).required();
+
 /** Opens the driver of a database by URL, and loads its library. */
 export async function openDriver(url: string, options: OpenDatabaseOptions): Promise<Driver> {
+  const { observe, ...ofDriver } = openDatabaseOptions.read(options, openingPlace);
   const [, scheme = "", rest = ""] = /^([a-z0-9+-]+):(.*)$/is.exec(url) ?? [];
   switch (scheme.toLowerCase()) {
     case "sqlite":
-      return await openSqlite(pathOf(rest), options);
+      return await openSqlite(pathOf(rest), ofDriver, observe);
     case "node-sqlite":
-      return await openNodeSqlite(pathOf(rest), options);
+      return await openNodeSqlite(pathOf(rest), ofDriver);
     case "postgres":
     case "postgresql":
-      return await openBy(drivers.postgres, url, options);
+      return await openBy(drivers.postgres, url, { ...ofDriver, observe });
     case "pglite":
-      return await openBy(drivers.pglite, pathOf(rest), options);
+      return await openBy(drivers.pglite, pathOf(rest), ofDriver);
     default:
       if (scheme === "" && /^[^@]+$/.test(url)) {
         throw new Error(`Cannot open a database by "${url}": use sqlite:${url}`);
@@ -96,8 +108,12 @@ async function load({ file, opener, subpath }: PackagedDriver): Promise<unknown>
   }
 }
 
-async function openSqlite(path: string, options: OpenDatabaseOptions): Promise<Driver> {
-  return await canLoadAddon(options)
+async function openSqlite(
+  path: string,
+  options: OpenDatabaseOptions,
+  observe: Observer | undefined,
+): Promise<Driver> {
+  return await canLoadAddon(observe)
     ? await openBy(drivers.betterSqlite3, path, options)
     : await openNodeSqlite(path, options);
 }
@@ -109,7 +125,7 @@ async function openNodeSqlite(path: string, options: OpenDatabaseOptions): Promi
 }
 
 /** Whether the native part of better-sqlite3 works on this machine; a notice where it does not. */
-async function canLoadAddon(options: OpenDatabaseOptions): Promise<boolean> {
+async function canLoadAddon(observe: Observer | undefined): Promise<boolean> {
   try {
     const module: unknown = await import(drivers.betterSqlite3.file);
     // The driver exports it for this purpose alone.
@@ -117,7 +133,7 @@ async function canLoadAddon(options: OpenDatabaseOptions): Promise<boolean> {
     return true;
   } catch (error) {
     const message = `better-sqlite3 cannot be loaded, node:sqlite takes its place: ${error}`;
-    options.observe?.({ kind: "notice", message });
+    observe?.({ kind: "notice", message });
     return false;
   }
 }

@@ -48,7 +48,9 @@ export function resolveProtections(
   target: ProtectedResource,
   context: ProtectionContext,
 ): ReadonlyMap<Access, OperationProtection> {
-  checkCosts(options.cost ?? {}, target, context.abuse);
+  for (const kind of ["read", "create", "update", "delete"] as const) {
+    checkCost(`cost.${kind}`, options.cost?.[kind] ?? 1, target, context.abuse);
+  }
   checkGate(options, target, context.abuse);
   const accesses = ["read", "create", "update", "delete", "subscribe"] as const;
   return new Map(accesses.flatMap((access) => {
@@ -80,7 +82,7 @@ export function resolveProcedureProtection(
     pow,
     ...(cost === undefined ? {} : { cost: { create: cost } }),
   };
-  checkCosts(options.cost ?? {}, target, context.abuse);
+  checkCost("cost", cost ?? 1, target, context.abuse);
   return protectionOf("create", options, target, context);
 }
 
@@ -122,19 +124,17 @@ function powGate(
 }
 
 /** Refuses a cost that no bucket could pay, because it exceeds the capacity. */
-function checkCosts(
-  costs: CostOptions,
+function checkCost(
+  option: string,
+  cost: number,
   { subject }: ProtectedResource,
   { budget }: ResolvedAbuseProtection,
 ): void {
-  for (const kind of ["read", "create", "update", "delete"] as const) {
-    const { [kind]: cost = 1 } = costs;
-    for (const [name, { capacity }] of Object.entries(budget?.classes ?? {})) {
-      if (cost <= capacity) continue;
-      throw new Error(
-        `${subject}: cost.${kind} is ${cost}, and a budget of the class "${name}" holds ${capacity}`,
-      );
-    }
+  for (const [name, { capacity }] of Object.entries(budget?.classes ?? {})) {
+    if (cost <= capacity) continue;
+    throw new Error(
+      `${subject}: ${option} is ${cost}, and a budget of the class "${name}" holds ${capacity}`,
+    );
   }
 }
 

@@ -94,7 +94,7 @@ export class Option<T> {
         (value === undefined
           ? `is missing: it must be ${takes}`
           : `must be ${takes}, not ${this.#show(value)}`);
-      throw new Error(`${place.subject}: ${nameOf(place)} ${mistake}`);
+      throw new Error(`${place.subject}: ${place.path || "the options"} ${mistake}`);
     }
     // What fits the rules is a T: the functions below make no others.
     return (readParts === undefined ? value : readParts(value, place)) as T;
@@ -109,7 +109,10 @@ export class Option<T> {
 /** The options of the type `Options`, described; each of them is there. */
 export type Described<Options> = {
   readonly [Name in keyof Required<Options>]: Option<
-    Name extends keyof Options ? Options[Name] : never
+    Name extends keyof Options
+      ? Record<never, never> extends Pick<Options, Name> ? Options[Name] | undefined
+      : Options[Name]
+      : never
   >;
 };
 
@@ -208,10 +211,7 @@ function inside({ subject, path }: OptionPlace, name: string): OptionPlace {
 function requireKnown(name: string, known: readonly string[], place: OptionPlace): void {
   if (known.includes(name)) return;
   const near = nearestName(name, known);
-  const advice = near === null ? `; it has ${known.join(", ")}` : `: did you mean "${near}"?`;
-  throw new Error(`${place.subject}: ${nameOf(place)} has no option "${name}"${advice}`);
-}
-
-function nameOf({ path }: OptionPlace): string {
-  return path === "" ? "the configuration" : path;
+  const advice = near === null ? `; known are ${known.join(", ")}` : `: did you mean "${near}"?`;
+  const owner = place.path === "" ? "there is" : `${place.path} has`;
+  throw new Error(`${place.subject}: ${owner} no option "${name}"${advice}`);
 }

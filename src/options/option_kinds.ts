@@ -60,12 +60,13 @@ export function oneOf<const Name extends string>(
 }
 
 /**
- * A text of a pattern, which is no secret: messages show it. `takes` follows "must be" in them.
+ * A text of a pattern without control characters, which is no secret: messages show it. `takes`
+ * follows "must be" in them.
  */
 export function textLike(takes: string, pattern: RegExp): Option<string | undefined> {
   return new Option({
     takes,
-    fits: (given) => typeof given === "string" && pattern.test(given),
+    fits: (given) => typeof given === "string" && pattern.test(given) && !/\p{Cc}/u.test(given),
     shape: { kind: "text" },
     showsTexts: true,
   });

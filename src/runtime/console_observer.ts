@@ -1,5 +1,7 @@
 import process from "node:process";
 import { inspect } from "node:util";
+import { type Described, group } from "../options/option.ts";
+import { callback, oneOf } from "../options/option_kinds.ts";
 import type { Observation, Observer } from "./observation.ts";
 
 /** Where and how the console observer writes. */
@@ -12,6 +14,15 @@ export interface ConsoleObserverOptions {
   readonly now?: (() => number) | undefined;
 }
 
+/** The options of the console observer, described. */
+export const consoleObserverOptions = group(
+  {
+    format: oneOf("text", "json"),
+    write: callback<(line: string) => void>(),
+    now: callback<() => number>(),
+  } satisfies Described<ConsoleObserverOptions>,
+).required();
+
 /**
  * The observer that writes every observation to the console as one line: text on a terminal, JSON
  * where a program collects it. Errors are written with their stack and their causes.
@@ -21,7 +32,7 @@ export function consoleObserver(options: ConsoleObserverOptions = {}): Observer 
     format = process.stderr.isTTY ? "text" : "json",
     write = (line: string) => console.error(line),
     now = Date.now,
-  } = options;
+  } = consoleObserverOptions.read(options, { subject: "Cannot observe", path: "" });
   return (observation) => {
     write(format === "text" ? toText(observation) : toJson(observation, now()));
   };

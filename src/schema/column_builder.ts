@@ -1,3 +1,5 @@
+import { type Described, group, listOf } from "../options/option.ts";
+import { other, whole } from "../options/option_kinds.ts";
 import type { ColumnLike } from "./table_like.ts";
 import type { ColumnDefault } from "./table_info.ts";
 import type { ColumnKind } from "./kind.ts";
@@ -96,6 +98,9 @@ export class ColumnBuilder<
   }
 }
 
+/** Postgres takes no more. */
+const maxDigits = 1000;
+
 /** The builder of a nullable column without default, as the functions below return it. */
 export type NewColumn<T> = ColumnBuilder<T, false, false, false>;
 
@@ -109,12 +114,19 @@ export type NewIntegerColumn<T> = ColumnBuilder<T, false, false, true>;
 export function text<Member extends string = string>(
   options: { readonly enum?: readonly Member[]; readonly maxLength?: number } = {},
 ): NewColumn<Member> {
-  if (options.enum?.length === 0) throw new Error("Cannot declare an enum column without members");
-  return declare("text", {
-    enumValues: options.enum ?? null,
-    maxLength: options.maxLength ?? null,
-  });
+  const place = { subject: "Cannot declare a text column", path: "" };
+  const { enum: members = null, maxLength = null } = textColumnOptions.read(options, place);
+  if (members?.length === 0) throw new Error("Cannot declare an enum column without members");
+  return declare("text", { enumValues: members, maxLength });
 }
+
+/** The options of a text column, described. */
+export const textColumnOptions = group(
+  {
+    enum: listOf("texts", other<string>("a text", (given) => typeof given === "string")),
+    maxLength: whole({ from: 1 }),
+  } satisfies Described<NonNullable<Parameters<typeof text>[0]>>,
+).required();
 
 /**
  * Builds an integer column of 64 bits; values beyond 2^53 are bigints in process, and JSON numbers
@@ -142,13 +154,22 @@ export function real(): NewColumn<number> {
 export function decimal(
   options: { readonly precision?: number; readonly scale?: number } = {},
 ): NewColumn<string> {
-  const { precision = null } = options;
-  const scale = options.scale ?? (precision === null ? null : 0);
-  if (!isWithin(precision, 1, 1000) || !isWithin(scale, 0, precision ?? 1000)) {
+  const place = { subject: "Cannot declare a decimal column", path: "" };
+  const { precision = null, ...read } = decimalColumnOptions.read(options, place);
+  const { scale = precision === null ? null : 0 } = read;
+  if (precision !== null && scale !== null && scale > precision) {
     throw new Error(`Cannot declare decimal(${precision}, ${scale}): the digits do not fit`);
   }
   return declare("decimal", { precision, scale });
 }
+
+/** The options of a decimal column, described. */
+export const decimalColumnOptions = group(
+  {
+    precision: whole({ from: 1, to: maxDigits }),
+    scale: whole({ from: 0, to: maxDigits }),
+  } satisfies Described<NonNullable<Parameters<typeof decimal>[0]>>,
+).required();
 
 /** Builds a column that is true or false. */
 export function boolean(): NewColumn<boolean> {
@@ -202,8 +223,4 @@ function declare<T, Assigned extends boolean>(
 
 function isMaker<T>(value: T | (() => T)): value is () => T {
   return typeof value === "function";
-}
-
-function isWithin(value: number | null, min: number, max: number): boolean {
-  return value === null || (Number.isInteger(value) && value >= min && value <= max);
 }

@@ -42,6 +42,7 @@ Deno.test("invalid arguments are refused with one sentence", () => {
     ["--config --write", "The option --config needs a value"],
     ["--write=no a.db", "The option --write takes no value"],
     ["--port 65536", 'The port must be a whole number from 0 to 65535, not "65536"'],
+    ["--host a/b", 'The host must be an address to bind, like "127.0.0.1", not "a/b"'],
     ["--port 1e3", 'The port must be a whole number from 0 to 65535, not "1e3"'],
     ["a.db b.db", 'One database at a time: "b.db" is one too many'],
     ["--write", "The option --write belongs to a database: name its file or URL"],

@@ -1,12 +1,33 @@
 import { assertEquals, assertRejects } from "@std/assert";
+import { solve, solveOptions } from "../../src/client/solve.ts";
 import { createApp } from "../../src/app.ts";
 import type { AppConfig } from "../../src/config.ts";
 import { serviceOptions } from "../../src/config_options.ts";
+import { introspectOptions } from "../../src/db/introspection.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
-import type { Option } from "../../src/options/option.ts";
+import { openDatabaseOptions } from "../../src/db/open_driver.ts";
+import { openPglite } from "../../src/db/postgres/pglite_driver.ts";
+import { openPostgres } from "../../src/db/postgres/postgres_js_driver.ts";
+import { postgresOptions } from "../../src/db/postgres/postgres_options.ts";
+import { openBetterSqlite3 } from "../../src/db/sqlite/better_sqlite3_driver.ts";
+import { openNodeSqlite } from "../../src/db/sqlite/node_sqlite_driver.ts";
+import { sqliteOptions } from "../../src/db/sqlite/sqlite_driver.ts";
+import { hcaptcha } from "../../src/guard/captcha/hcaptcha.ts";
+import { recaptcha, recaptchaOptions } from "../../src/guard/captcha/recaptcha.ts";
+import { siteVerifyOptions } from "../../src/guard/captcha/siteverify_protocol.ts";
+import { turnstile } from "../../src/guard/captcha/turnstile.ts";
+import { group, type Option } from "../../src/options/option.ts";
 import { resourceOptions } from "../../src/resource/define/read_definition.ts";
+import { consoleObserver, consoleObserverOptions } from "../../src/runtime/console_observer.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
+import {
+  decimal,
+  decimalColumnOptions,
+  integer,
+  text,
+  textColumnOptions,
+  timestamp,
+} from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { emptyGroups, everyGroup, everyOption, misspelt, wrongValues } from "./wrong_values.ts";
 
@@ -50,7 +71,10 @@ const serviceBase = {
 };
 
 interface Subject {
+  /** Begins the messages. */
   readonly name: string;
+  /** The path of all options together; empty unless given. */
+  readonly root?: string;
   readonly description: Option<unknown>;
   readonly base: Readonly<Record<string, unknown>>;
   readonly start: (options: unknown) => Promise<unknown>;
@@ -77,17 +101,91 @@ const subjects: readonly Subject[] = [
   },
 ];
 
-for (const { name, description, base, start } of subjects) {
-  const full = emptyGroups(description, base);
+// Their options are read before anything is opened.
+const opened: readonly Subject[] = [
+  {
+    description: openDatabaseOptions,
+    start: (options: unknown) => openDatabase("sqlite::memory:", Object(options)),
+  },
+  {
+    description: sqliteOptions,
+    start: (options: unknown) => openBetterSqlite3(":memory:", Object(options)),
+  },
+  {
+    description: sqliteOptions,
+    start: (options: unknown) => openNodeSqlite(":memory:", Object(options)),
+  },
+  {
+    description: postgresOptions,
+    start: (options: unknown) => openPostgres("postgres://127.0.0.1:1/none", Object(options)),
+  },
+  {
+    description: sqliteOptions,
+    start: (options: unknown) => openPglite(":memory:", Object(options)),
+  },
+].map((one) => ({ ...one, name: "Cannot open the database", base: {} }));
 
+const verifiers: readonly Subject[] = Object.entries({ turnstile, hcaptcha, recaptcha }).map(
+  ([root, verifier]) => ({
+    name: "Cannot start",
+    root,
+    description: group(root === "recaptcha" ? recaptchaOptions : siteVerifyOptions),
+    base: { siteKey: "key", secret: "key", hostnames: ["example.com"] },
+    start: (options) => Promise.try(() => verifier(Object(options))),
+  }),
+);
+
+for (const { name, description, base, start } of subjects) {
   Deno.test(`${name}: all options together start`, async () => {
-    const app = await start(full);
+    const app = await start(emptyGroups(description, base));
     // The database stays open for the next test: closing it twice does nothing.
     assertEquals(typeof app, "object");
   });
+}
+
+const all: readonly Subject[] = [
+  ...subjects,
+  ...opened,
+  ...verifiers,
+  {
+    name: "Cannot introspect the database",
+    description: introspectOptions,
+    base: { schemas: ["public"] },
+    start: (options) => db.introspect(Object(options)),
+  },
+  {
+    name: "Cannot declare a text column",
+    description: textColumnOptions,
+    base: { enum: ["draft"] },
+    start: (options) => Promise.try(() => text(Object(options))),
+  },
+  {
+    name: "Cannot declare a decimal column",
+    description: decimalColumnOptions,
+    base: {},
+    start: (options) => Promise.try(() => decimal(Object(options))),
+  },
+  {
+    name: "Cannot observe",
+    description: consoleObserverOptions,
+    base: {},
+    start: (options) => Promise.try(() => consoleObserver(Object(options))),
+  },
+  {
+    name: "Cannot solve the challenge",
+    description: solveOptions,
+    base: {},
+    start: (options) => solve({ token: "x", difficulty: 0 }, Object(options)),
+  },
+];
+
+for (const { name, root = "", description, base, start } of all) {
+  const full = emptyGroups(description, base);
+  const shownPath = (path: readonly string[]) =>
+    (root === "" ? path : [root, ...path]).join(".").replaceAll(/\.(\d+)/g, "[$1]");
 
   for (const { path, option } of everyOption(description, full)) {
-    const shown = path.join(".").replaceAll(/\.(\d+)/g, "[$1]");
+    const shown = shownPath(path);
     Deno.test(`${name}: a wrong value of ${shown} fails the start, and is named`, async () => {
       for (const wrong of wrongValues(option)) {
         const message = await complaint(start, full, path, wrong);
@@ -99,16 +197,17 @@ for (const { name, description, base, start } of subjects) {
   }
 
   for (const { path, names } of everyGroup(description, full)) {
-    const shown = path.length === 0 ? "the configuration" : path.join(".");
+    const shown = shownPath(path);
+    const owner = shown === "" ? "there is" : `${shown} has`;
     Deno.test(`${name}: a misspelt option of ${shown} fails the start, with the right name`, async () => {
       for (const known of names) {
         const message = await complaint(start, full, [...path, misspelt(known)], 1);
-        const expected = `${shown} has no option "${misspelt(known)}": did you mean "${known}"?`;
+        const expected = `${owner} no option "${misspelt(known)}": did you mean "${known}"?`;
         assertEquals(message, `${name}: ${expected}`);
       }
       for (const inherited of ["__proto__", "toString", "constructor"]) {
         const message = await complaint(start, full, [...path, inherited], {});
-        assertEquals(message.startsWith(`${name}: ${shown} has no option "${inherited}"`), true);
+        assertEquals(message.startsWith(`${name}: ${owner} no option "${inherited}"`), true);
       }
     });
   }

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { createApp } from "../../src/app.ts";
 import type { AppConfig } from "../../src/config.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
@@ -11,7 +11,7 @@ import {
   type ResourceDefinition,
 } from "../../src/resource/define/resource_definition.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { boolean, integer, text, timestamp } from "../../src/schema/column_builder.ts";
+import { boolean, decimal, integer, text, timestamp } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 
 const notes = table("notes", {
@@ -239,6 +239,45 @@ Deno.test("turnstile({ hostname }) let every host pass, recaptcha({ minscore }) 
     () => recaptcha({ ...keys, ...{ minscore } as object }),
     Error,
     'Cannot start: recaptcha has no option "minscore": did you mean "minScore"?',
+  );
+});
+
+Deno.test('readOnly: "yes" opened for writing, waitLimitMs: "5s" never ended: both are refused', async () => {
+  // Wrong on purpose.
+  const wrong = { readOnly: "yes", waitLimitMs: "5s" } as object;
+  for (const url of ["sqlite::memory:", "node-sqlite::memory:", "postgres://127.0.0.1:1/none"]) {
+    await assertRejects(
+      () => openDatabase(url, wrong),
+      Error,
+      'Cannot open the database: readOnly must be true or false, not "yes"',
+    );
+    await assertRejects(
+      () => openDatabase(url, { ...wrong, readOnly: true }),
+      Error,
+      'Cannot open the database: waitLimitMs must be a whole number from 1 to 2147483647, not "5s"',
+    );
+  }
+});
+
+Deno.test("decimal({ precison }) had any number of digits, and text({ maxlength }) any length: both are refused", () => {
+  // Wrong on purpose.
+  assertThrows(
+    () => decimal({ precison: 10 } as object),
+    Error,
+    'Cannot declare a decimal column: there is no option "precison": did you mean "precision"?',
+  );
+  assertThrows(
+    () => text({ maxlength: 10 } as object),
+    Error,
+    'Cannot declare a text column: there is no option "maxlength": did you mean "maxLength"?',
+  );
+});
+
+Deno.test("a key in changes.exclude is refused, whether changes are recorded or not", async () => {
+  assertEquals(
+    await errorOf({ secret, changes: { exclude: [notes.title, notes.id] } }),
+    "Cannot start: changes.exclude[1] must not be notes.id: without the key a row cannot be " +
+      "identified",
   );
 });
 

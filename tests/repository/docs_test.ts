@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { helpText } from "../../src/cli/arguments.ts";
 import { serviceOptions } from "../../src/config_options.ts";
+import { openDatabaseOptions } from "../../src/db/open_driver.ts";
 import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";
 import type { Option } from "../../src/options/option.ts";
 import { problemCodes, type ProblemSlug } from "../../src/protocol/problem_codes.ts";
@@ -57,6 +58,7 @@ for (
   const [part, description] of [
     ["The service", serviceOptions],
     ["A resource", resourceOptions],
+    ["Databases", openDatabaseOptions],
   ] as const
 ) {
   Deno.test(`docs/configuration.md has the default and the names of every option: ${part}`, () => {

@@ -8,7 +8,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   options: ["problem"],
   runtime: ["options", "problem", "protocol"],
   kv: ["runtime", "options", "protocol", "problem"],
-  schema: ["protocol", "problem"],
+  schema: ["options", "protocol", "problem"],
   sql: ["schema", "protocol", "problem"],
   filter: ["sql", "schema", "runtime", "options", "problem"],
   auth: ["filter", "schema", "runtime", "protocol", "problem"],
@@ -33,7 +33,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     ...["compile", "plan", "auth", "filter", "sql", "schema", "kv", "runtime", "options"],
     ...["protocol", "problem"],
   ],
-  client: ["protocol"],
+  client: ["options", "protocol"],
 };
 
 /** Where the parts meet: files directly in src, and the parts of the command line. */

@@ -21,11 +21,20 @@ export interface ChangesOptions {
 /** The least retention that the option `changes` allows: readers of the log lag by less. */
 export const minRetentionMs = 300_000;
 
+const recordedColumn = other<ColumnLike<unknown>>(
+  "a column",
+  (given) => isColumn(given) && !columnInfoOf(given).primaryKey,
+).advising((given) => {
+  if (!isColumn(given)) return null;
+  const name = `${tableInfoOf(given).name}.${columnInfoOf(given).name}`;
+  return `must not be ${name}: without the key a row cannot be identified`;
+});
+
 /** The options of `changes`, described. Without `mode` it is as the tables are. */
 export const changesOptions = group(
   {
     mode: oneOf("triggers", "service"),
-    exclude: listOf("columns", other<ColumnLike<unknown>>("a column", isColumn)).unlessSet([]),
+    exclude: listOf("columns", recordedColumn).unlessSet([]),
     retentionMs: whole({ from: minRetentionMs }).unlessSet(3_600_000),
     maxRows: whole({ from: 1 }).unlessSet(1_000_000),
   } satisfies Described<ChangesOptions>,
@@ -48,13 +57,5 @@ export function resolveChangesOptions(options?: ChangesOptions): ResolvedChanges
     subject: "Cannot start",
     path: "changes",
   });
-  for (const column of exclude) {
-    const info = columnInfoOf(column);
-    if (!info.primaryKey) continue;
-    const { name } = tableInfoOf(column);
-    throw new Error(
-      `Cannot leave ${name}.${info.name} out of changes: without the key a row cannot be identified`,
-    );
-  }
   return { mode, exclude: new Set(exclude.map(columnInfoOf)), retentionMs, maxRows };
 }

@@ -1,8 +1,10 @@
 import { existsSync } from "node:fs";
 import { PGlite } from "@electric-sql/pglite";
+import { type Described, group } from "../../options/option.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { systemClock } from "../../runtime/system_runtime.ts";
 import type { Driver } from "../driver.ts";
+import { driverOptions, openingPlace } from "../driver_options.ts";
 import {
   type PostgresConnection,
   postgresDriver,
@@ -20,11 +22,14 @@ export interface PgliteOptions {
   readonly clock?: Clock | undefined;
 }
 
+const pgliteOptions = group(driverOptions satisfies Described<PgliteOptions>).required();
+
 /**
  * Opens the driver of a PGlite in the folder `path`; `:memory:` stores nothing. It has a single
  * connection: a read waits while a transaction is open.
  */
-export async function openPglite(path: string, options: PgliteOptions = {}): Promise<Driver> {
+export async function openPglite(path: string, given: PgliteOptions = {}): Promise<Driver> {
+  const options = pgliteOptions.read(given, openingPlace);
   const exists = path === ":memory:" || existsSync(`${path}/PG_VERSION`);
   if (options.readOnly === true && !exists) {
     throw new Error(`Cannot open ${path}: there is no such PGlite folder`);
@@ -37,7 +42,7 @@ export async function openPglite(path: string, options: PgliteOptions = {}): Pro
   return postgresDriver({
     label: `${path} (pglite)`,
     sessions: [sessionOf(library)],
-    waitLimitMs: options.waitLimitMs ?? 5_000,
+    waitLimitMs: options.waitLimitMs,
     clock: options.clock ?? systemClock,
     // Only one process can have the folder open.
     isShared: false,

@@ -33,7 +33,7 @@ export function isPooled(url: string): boolean {
 /** The input for opening one connection by postgres.js. */
 export interface PostgresJsConnectionOptions {
   readonly url: string;
-  readonly options: PostgresOptions;
+  readonly options: Pick<PostgresOptions, "readOnly"> & { readonly statementTimeoutMs: number };
   readonly clock: Clock;
   readonly waitLimitMs: number;
   /** How many listeners there are: with one, the process signals after its commits. */
@@ -143,7 +143,7 @@ export class PostgresJsConnection implements PostgresConnection {
         IntervalStyle: "postgres",
         bytea_output: "hex",
         extra_float_digits: 1,
-        statement_timeout: statementTimeoutMs ?? 15_000,
+        statement_timeout: statementTimeoutMs,
         // A wait for a lock keeps a connection from all other requests. 0 would be no limit.
         lock_timeout: Math.max(1, Math.ceil(waitLimitMs)),
         ...(this.#announces ? { [announcesSetting]: "on" } : {}),

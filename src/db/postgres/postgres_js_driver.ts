@@ -1,6 +1,7 @@
 import { systemClock } from "../../runtime/system_runtime.ts";
 import { DatabaseError, reasonOf } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
+import { openingPlace } from "../driver_options.ts";
 import {
   isPooled,
   PostgresJsConnection,
@@ -8,6 +9,7 @@ import {
   type PostgresOptions,
 } from "./postgres_js_connection.ts";
 import { postgresDriver, type PostgresSession } from "./postgres_driver.ts";
+import { postgresOptions } from "./postgres_options.ts";
 import { notifySignals } from "./notify_signals.ts";
 
 export type { PostgresOptions };
@@ -19,9 +21,9 @@ export type { PostgresOptions };
  * connections by the transaction: then nothing is prepared and no setting is sent that they refuse,
  * so that the time limits of statements and locks have to be set on the role.
  */
-export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Driver> {
-  const clock = options.clock ?? systemClock;
-  const waitLimitMs = options.waitLimitMs ?? 5_000;
+export async function openPostgres(url: string, given: PostgresOptions = {}): Promise<Driver> {
+  const options = postgresOptions.read(given, openingPlace);
+  const { clock = systemClock, waitLimitMs } = options;
   const connectionOptions: PostgresJsConnectionOptions = {
     url,
     options,
@@ -32,7 +34,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   const driver = postgresDriver({
     label: url.replace(/\/\/[^/]*@/, "//").replace(/\?.*$/, ""),
     sessions: Array.from(
-      { length: options.maxConnections ?? 10 },
+      { length: options.maxConnections },
       () => session(connectionOptions),
     ),
     waitLimitMs,

@@ -1,3 +1,4 @@
+import { type Described, group } from "../../options/option.ts";
 import { unreachable } from "../../problem/unreachable.ts";
 import { systemClock } from "../../runtime/system_runtime.ts";
 import type { Clock } from "../../runtime/runtime.ts";
@@ -10,6 +11,7 @@ import { metricFunctions, restAggregate } from "../../sql/sqlite/metrics.ts";
 import { foldFunctionName, likeFunctionName, sqliteText } from "../../sql/sqlite/text_operators.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, Driver, QueryResult, ReadLimits } from "../driver.ts";
+import { driverOptions, openingPlace } from "../driver_options.ts";
 import { GroupCommit } from "./group_commit.ts";
 import {
   type BusyRetry,
@@ -38,6 +40,9 @@ export interface SqliteOptions {
   readonly clock?: Clock | undefined;
 }
 
+/** The options of the SQLite driver, described. */
+export const sqliteOptions = group(driverOptions satisfies Described<SqliteOptions>).required();
+
 /**
  * Creates the driver that all SQLite libraries share: opens `path` with one connection that writes
  * and one that reads, so that a read never waits for a transaction. `:memory:` is a temporary file,
@@ -46,10 +51,10 @@ export interface SqliteOptions {
 export async function sqliteDriver(
   library: SqliteLibrary,
   path: string,
-  options: SqliteOptions = {},
+  given: SqliteOptions = {},
 ): Promise<Driver> {
-  const clock = options.clock ?? systemClock;
-  const waitLimitMs = options.waitLimitMs ?? 5_000;
+  const options = sqliteOptions.read(given, openingPlace);
+  const { clock = systemClock, waitLimitMs } = options;
   const busyRetry: BusyRetry = { clock, waitLimitMs, isBusy: (e) => isBusy(library.errorName(e)) };
   requireSqliteFile(path, options.readOnly === true);
   const file = claimSqliteFile(path, library.name);

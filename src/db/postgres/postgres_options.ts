@@ -1,0 +1,15 @@
+import { type Described, group } from "../../options/option.ts";
+import { callback, timerMs, whole } from "../../options/option_kinds.ts";
+import type { Observer } from "../../runtime/observation.ts";
+import { driverOptions } from "../driver_options.ts";
+import type { PostgresOptions } from "./postgres_js_connection.ts";
+
+/** The options of a Postgres driver, described. */
+export const postgresOptions = group(
+  {
+    ...driverOptions,
+    maxConnections: whole({ from: 1 }).unlessSet(10),
+    statementTimeoutMs: timerMs().unlessSet(15_000),
+    observe: callback<Observer>(),
+  } satisfies Described<PostgresOptions>,
+).required();
