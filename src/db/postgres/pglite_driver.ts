@@ -3,12 +3,8 @@ import { PGlite } from "@electric-sql/pglite";
 import type { Clock } from "../../runtime/runtime.ts";
 import { systemClock } from "../../runtime/system_runtime.ts";
 import type { Driver } from "../driver.ts";
-import {
-  type PostgresConnection,
-  postgresDriver,
-  type PostgresResult,
-  type PostgresSession,
-} from "./postgres_driver.ts";
+import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
+import { postgresDriver } from "./postgres_driver.ts";
 
 /** How a PGlite, a Postgres inside this process, is opened. */
 export interface PgliteOptions {
@@ -37,6 +33,7 @@ export async function openPglite(path: string, options: PgliteOptions = {}): Pro
   return postgresDriver({
     label: `${path} (pglite)`,
     sessions: [sessionOf(library)],
+    maxReads: 1,
     waitLimitMs: options.waitLimitMs ?? 5_000,
     clock: options.clock ?? systemClock,
     // Only one process can have the folder open.
@@ -72,7 +69,19 @@ function sessionOf(library: PGlite): PostgresSession {
         },
       };
     },
+    // The library gives the rows of a statement together, and cannot end one: it keeps the process.
+    read(text, values, keep) {
+      const result = connection.run(text, values);
+      return { result: result.then((all) => keptOf(all, keep)), cancel: () => Promise.resolve() };
+    },
     drop: () => {},
   };
   return { connection: () => connection, close: () => Promise.resolve() };
+}
+
+function keptOf(
+  result: PostgresResult,
+  keep: (row: readonly (string | null)[]) => boolean,
+): PostgresResult {
+  return result.rows.every(keep) ? result : { ...result, rows: [] };
 }

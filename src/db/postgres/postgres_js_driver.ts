@@ -7,7 +7,8 @@ import {
   type PostgresJsConnectionOptions,
   type PostgresOptions,
 } from "./postgres_js_connection.ts";
-import { postgresDriver, type PostgresSession } from "./postgres_driver.ts";
+import type { PostgresSession } from "./postgres_connection.ts";
+import { postgresDriver } from "./postgres_driver.ts";
 import { notifySignals } from "./notify_signals.ts";
 
 export type { PostgresOptions };
@@ -22,6 +23,7 @@ export type { PostgresOptions };
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Driver> {
   const clock = options.clock ?? systemClock;
   const waitLimitMs = options.waitLimitMs ?? 5_000;
+  const maxConnections = options.maxConnections ?? 10;
   const connectionOptions: PostgresJsConnectionOptions = {
     url,
     options,
@@ -31,10 +33,8 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   };
   const driver = postgresDriver({
     label: url.replace(/\/\/[^/]*@/, "//").replace(/\?.*$/, ""),
-    sessions: Array.from(
-      { length: options.maxConnections ?? 10 },
-      () => session(connectionOptions),
-    ),
+    sessions: Array.from({ length: maxConnections }, () => session(connectionOptions)),
+    maxReads: options.maxReadConnections ?? Math.max(1, Math.floor(maxConnections / 2)),
     waitLimitMs,
     clock,
     isShared: true,
