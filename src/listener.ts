@@ -37,6 +37,8 @@ export const listenOptions = {
   host: textLike('an address to bind, like "127.0.0.1"', /^[!-.0-~]+$/).unlessSet("127.0.0.1"),
   onListen: callback<(server: Server) => void>(),
   stopDeadlineMs: timerMs().unlessSet(10_000),
+  // The default depends on how the service stops.
+  drainMs: whole({ from: 0, to: 2_147_483_647 }),
 } satisfies Described<ListenOptions>;
 
 /** A running listener. */
@@ -120,9 +122,10 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
 }
 
 /** Programs pass the whole configuration, whose other options the app has read. */
-function readListenOptions({ port, host, onListen, stopDeadlineMs }: ListenOptions) {
+function readListenOptions({ port, host, onListen, stopDeadlineMs, drainMs }: ListenOptions) {
   const place = { subject: "Cannot listen", path: "" };
-  return group(listenOptions).required().read({ port, host, onListen, stopDeadlineMs }, place);
+  const given = { port, host, onListen, stopDeadlineMs, drainMs };
+  return group(listenOptions).required().read(given, place);
 }
 
 /** The URL of a listener: `http://127.0.0.1:8000`, `http://[::1]:8000`. */

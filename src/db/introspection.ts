@@ -145,6 +145,8 @@ function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | 
   const isText = constant.startsWith("'");
   // Only the database knows what `TRUE` or `9.50` is in a text: in SQLite it is 1 and 9.5.
   if (!isText && (column.kind === "text" || column.kind === "json")) return database;
+  // A number is a moment in the format of the column's rows, which is not known yet.
+  if (column.kind === "timestamp" && /^'?[-+]?[\d.]+'?$/.test(constant)) return database;
   const text = isText ? constant.slice(1, -1).replaceAll("''", "'") : constant.toLowerCase();
   try {
     return { kind: "value", value: kindOf(column.kind).fromText(text, column) };

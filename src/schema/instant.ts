@@ -27,6 +27,17 @@ export function parseInstant(text: string): string | null {
 }
 
 /**
+ * Parses the moments that clients send, in a body and in a filter: RFC 3339 with a fraction of any
+ * length, a date alone, which is its midnight in UTC, or whole epoch milliseconds. Null for anything
+ * else. Digits finer than a microsecond are cut off, in both alike, so that what was written is found.
+ */
+export function parseMoment(text: string): string | null {
+  if (isCalendarDate(text)) return `${text}T00:00:00.000Z`;
+  if (epochMilliseconds.test(text)) return instantFromEpoch(Number(text), 0);
+  return parseInstant(text.replace(finerThanMicroseconds, "$1"));
+}
+
+/**
  * The canonical text of an instant from whole epoch milliseconds and 0–999 microseconds; null out
  * of range.
  */
@@ -81,6 +92,8 @@ export function isCalendarDate(text: string): boolean {
 }
 
 const rfc3339 = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,30}))?([Zz]|[+-]\d\d:\d\d)$/;
+const epochMilliseconds = /^-?\d{1,15}$/;
+const finerThanMicroseconds = /(\.\d{6})\d+/;
 const canonicalShape = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,6}Z$/;
 const daysOfMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const firstMs = Date.parse("0001-01-01T00:00:00Z");

@@ -1,4 +1,4 @@
-import { compareInstants, instantFromEpoch, isCalendarDate, parseInstant } from "./instant.ts";
+import { compareInstants, instantFromEpoch, isCalendarDate, parseMoment } from "./instant.ts";
 import { InvalidValue, type Kind } from "./kind.ts";
 import { compareText } from "./text_kind.ts";
 
@@ -7,17 +7,11 @@ export const timestampKind: Kind = {
   fromJson(value) {
     // A body cannot contain a Date, but a hook or a default function may return one.
     const epochMs = value instanceof Date ? value.getTime() : value;
-    const instant = typeof epochMs === "number"
-      ? Number.isInteger(epochMs) ? instantFromEpoch(epochMs, 0) : null
-      : typeof epochMs === "string"
-      ? parseInstant(epochMs)
-      : null;
-    return required(instant, "must be an RFC 3339 timestamp or whole epoch milliseconds");
+    if (typeof epochMs === "string") return moment(epochMs);
+    const isWhole = typeof epochMs === "number" && Number.isInteger(epochMs);
+    return required(isWhole ? instantFromEpoch(epochMs, 0) : null);
   },
-  fromText(text) {
-    const instant = isCalendarDate(text) ? `${text}T00:00:00.000Z` : parseInstant(text);
-    return required(instant, "must be an RFC 3339 timestamp or a date");
-  },
+  fromText: moment,
   compare: (left, right) => compareInstants(String(left), String(right)),
   ordered: true,
 };
@@ -38,7 +32,13 @@ export const dateKind: Kind = {
   ordered: true,
 };
 
-function required(instant: string | null, message: string): string {
-  if (instant === null) throw new InvalidValue(message);
+function moment(text: string): string {
+  return required(parseMoment(text));
+}
+
+function required(instant: string | null): string {
+  if (instant === null) {
+    throw new InvalidValue("must be an RFC 3339 timestamp, a date, or whole epoch milliseconds");
+  }
   return instant;
 }

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import { DatabaseError, type DatabaseErrorKind } from "../../src/db/database_error.ts";
 import type { Database } from "../../src/db/open_database.ts";
+import type { Connection } from "../../src/db/driver.ts";
 import type { Dialect } from "../../src/sql/dialect.ts";
 import type { SqlValue } from "../../src/sql/fragment.ts";
 import type { Engine } from "../support/engines.ts";
@@ -38,6 +39,8 @@ export function exercise(engine: Engine, lacks: DriverLacks = {}): void {
   test("a statement that failed rejects with the kind of its error", errorsAreMapped);
   test("a bound value refused by its syntax is an invalid value, a wrong statement is not", (db) =>
     db.dialect.engine === "postgres" ? syntaxIsToldApart(db) : Promise.resolve());
+  test("rows of any number of bytes are read into the memory of the process", (db) =>
+    db.dialect.engine === "postgres" ? bytesAreLimited(db) : Promise.resolve());
   test("it forgets statements rather than keep them all", statementsAreForgotten);
   test("a transaction commits when its work ends", async (db) => {
     await createCounter(db);
@@ -208,6 +211,24 @@ async function nulIsNotCut(db: Database): Promise<void> {
     assertEquals(error.kind, "invalid-value");
   }
   assertEquals((await run(db, `SELECT ${textOperand(db)}`, "ab")).rows[0]?.[0], "ab");
+}
+
+/** The bytes of several statements of one request count together; cells count in UTF-8. */
+async function bytesAreLimited(db: Database): Promise<void> {
+  const { signal } = new AbortController();
+  const reads = () =>
+    db.driver.reads({ identity: "a", signal, maxBytes: 20_000, timeoutMs: 5_000 });
+  const read = (connection: Connection, cell: string, times: number) =>
+    connection.query(
+      statement(db.dialect, `SELECT repeat(?, CAST(${times} AS integer))`, cell),
+    );
+  const first = reads();
+  assertEquals(String((await read(first, "a", 15_000)).rows[0]?.[0]).length, 15_000);
+  assertEquals((await read(first, "b", 5_000)).rows.length, 1);
+  await fails(read(first, "c", 1), "too-large");
+  await fails(read(reads(), "é", 10_001), "too-large");
+  assertEquals((await read(reads(), "é", 10_000)).rows.length, 1);
+  assertEquals((await run(db, `SELECT repeat(?, 30000)`, "d")).rows.length, 1);
 }
 
 function textOperand(db: Database): string {

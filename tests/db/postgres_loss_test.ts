@@ -2,7 +2,8 @@ import { assert, assertEquals } from "@std/assert";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import type { Driver } from "../../src/db/driver.ts";
 import { openPostgres } from "../../src/db/postgres/postgres_js_driver.ts";
-import { type PostgresConnection, postgresDriver } from "../../src/db/postgres/postgres_driver.ts";
+import type { PostgresConnection } from "../../src/db/postgres/postgres_connection.ts";
+import { postgresDriver } from "../../src/db/postgres/postgres_driver.ts";
 import { fails } from "../conformance/driver.ts";
 import { createScratchDatabase } from "../support/engines.ts";
 import { startPostgresCluster } from "../support/postgres_cluster.ts";
@@ -124,6 +125,7 @@ Deno.test("postgres: waiting for a connection and for its transaction share one 
       },
       close: () => Promise.resolve(),
     }],
+    maxReads: 1,
     waitLimitMs: 100,
     clock,
     close: () => Promise.resolve(),
@@ -172,6 +174,9 @@ function fakeConnection(): FakeConnection {
       return lost;
     },
     drop: () => lost = true,
+    read: () => {
+      throw new Error("this test reads nothing");
+    },
     run: (text) =>
       new Promise((resolve) => {
         const answer = () => resolve({ rows: [], command: text, count: 0, columns: [] });

@@ -28,39 +28,42 @@ function identify(refuse: () => Response): Middleware {
 }
 
 for (const [form, refuse] of Object.entries(forms)) {
-  testOnEngines(`wrong credentials were tried without limit, refused by ${form}`, async (engine) => {
-    const config = {
-      kv: ":memory:",
-      auth: { middleware: identify(refuse) },
-      resources: [
-        resource(notes, {
-          id: notes.id,
-          auth: { public: true },
-          rateLimit: { windowMs: 60_000, maxRequests: 3 },
-        }),
-      ],
-    };
-    await withService(engine, [notes], () => config, async ({ app }) => {
-      for (const [mount, fetch] of [["", app.fetch], ["/v1", mounted(app)]] as const) {
-        const hostname = mount === "" ? "192.0.2.1" : "192.0.2.2";
-        const get = async (key: string | null, path = "/api/notes", from = hostname) => {
-          const headers: Record<string, string> = key === null ? {} : { "x-api-key": key };
-          const request = new Request(`http://test${mount}${path}`, { headers });
-          const answer = await fetch(request, { remoteAddr: { hostname: from } });
-          await answer.text();
-          return [answer.status, answer.headers.get("ratelimit")?.split(";")[1]];
-        };
-        assertEquals(await get("a", "/api/other"), [401, undefined], "no resource");
-        assertEquals(await get("a"), [401, "r=2"]);
-        assertEquals(await get("b", "/api/notes/count"), [401, "r=1"]);
-        assertEquals(await get(null), [200, "r=0"], "an anonymous client of the address");
-        assertEquals((await get("c"))[0], 429);
-        assertEquals((await get("d", "/api/notes", `${hostname}7`))[0], 401);
-        if (mount !== "") continue;
-        assertEquals(await get("right"), [200, "r=2"], "nobody can lock a user out");
-      }
-    });
-  });
+  testOnEngines(
+    `wrong credentials were tried without limit, refused by ${form}`,
+    async (engine) => {
+      const config = {
+        kv: ":memory:",
+        auth: { middleware: identify(refuse) },
+        resources: [
+          resource(notes, {
+            id: notes.id,
+            auth: { public: true },
+            rateLimit: { windowMs: 60_000, maxRequests: 3 },
+          }),
+        ],
+      };
+      await withService(engine, [notes], () => config, async ({ app }) => {
+        for (const [mount, fetch] of [["", app.fetch], ["/v1", mounted(app)]] as const) {
+          const hostname = mount === "" ? "192.0.2.1" : "192.0.2.2";
+          const get = async (key: string | null, path = "/api/notes", from = hostname) => {
+            const headers: Record<string, string> = key === null ? {} : { "x-api-key": key };
+            const request = new Request(`http://test${mount}${path}`, { headers });
+            const answer = await fetch(request, { remoteAddr: { hostname: from } });
+            await answer.text();
+            return [answer.status, answer.headers.get("ratelimit")?.split(";")[1]];
+          };
+          assertEquals(await get("a", "/api/other"), [401, undefined], "no resource");
+          assertEquals(await get("a"), [401, "r=2"]);
+          assertEquals(await get("b", "/api/notes/count"), [401, "r=1"]);
+          assertEquals(await get(null), [200, "r=0"], "an anonymous client of the address");
+          assertEquals((await get("c"))[0], 429);
+          assertEquals((await get("d", "/api/notes", `${hostname}7`))[0], 401);
+          if (mount !== "") continue;
+          assertEquals(await get("right"), [200, "r=2"], "nobody can lock a user out");
+        }
+      });
+    },
+  );
 }
 
 function mounted({ hono }: App): (request: Request, info: object) => Promise<Response> {

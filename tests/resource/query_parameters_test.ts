@@ -57,3 +57,13 @@ Deno.test("an unencoded percent sign is a 400 that says how to write it", () => 
   }
   assertEquals(parseQuery("filter=name%25=x").get("filter"), "name%=x");
 });
+
+Deno.test("a & too many is refused as a part of a filter", () => {
+  for (const raw of ["limit=5&", "limit=5&&", "&limit=5", "limit=5&&select=id", "&", "&&"]) {
+    assertEquals(parseQuery(raw).get("limit") ?? "5", "5", raw);
+  }
+  assertEquals(parseQuery("limit=5&&select=id").get("select"), "id");
+  for (const raw of ["filter=a==1&&b=gt=2", "filter=a==1&&b", "&&b=1", "filter=a==1&b==2"]) {
+    assertEquals(problemOf(() => parseQuery(raw)).status, 400, raw);
+  }
+});

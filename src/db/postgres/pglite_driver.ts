@@ -4,13 +4,9 @@ import { type Described, group } from "../../options/option.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { systemClock } from "../../runtime/system_runtime.ts";
 import type { Driver } from "../driver.ts";
+import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
+import { postgresDriver } from "./postgres_driver.ts";
 import { driverOptions, openingPlace } from "../driver_options.ts";
-import {
-  type PostgresConnection,
-  postgresDriver,
-  type PostgresResult,
-  type PostgresSession,
-} from "./postgres_driver.ts";
 
 /** How a PGlite, a Postgres inside this process, is opened. */
 export interface PgliteOptions {
@@ -42,6 +38,7 @@ export async function openPglite(path: string, given: PgliteOptions = {}): Promi
   return postgresDriver({
     label: `${path} (pglite)`,
     sessions: [sessionOf(library)],
+    maxReads: 1,
     waitLimitMs: options.waitLimitMs,
     clock: options.clock ?? systemClock,
     // Only one process can have the folder open.
@@ -77,7 +74,19 @@ function sessionOf(library: PGlite): PostgresSession {
         },
       };
     },
+    // The library gives the rows of a statement together, and cannot end one: it keeps the process.
+    read(text, values, keep) {
+      const result = connection.run(text, values);
+      return { result: result.then((all) => keptOf(all, keep)), cancel: () => Promise.resolve() };
+    },
     drop: () => {},
   };
   return { connection: () => connection, close: () => Promise.resolve() };
+}
+
+function keptOf(
+  result: PostgresResult,
+  keep: (row: readonly (string | null)[]) => boolean,
+): PostgresResult {
+  return result.rows.every(keep) ? result : { ...result, rows: [] };
 }

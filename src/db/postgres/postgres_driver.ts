@@ -1,21 +1,17 @@
-import { Buffer } from "node:buffer";
 import { type Deadline, deadline } from "../../runtime/deadline.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { Dialect } from "../../sql/dialect.ts";
-import type { SqlValue, Statement } from "../../sql/fragment.ts";
+import type { Statement } from "../../sql/fragment.ts";
 import { postgresDialect } from "../../sql/postgres/dialect.ts";
 import { postgresText } from "../../sql/postgres/text_operators.ts";
 import { DatabaseError } from "../database_error.ts";
-import type {
-  Connection,
-  Driver,
-  QueryResult,
-  ReadLimits,
-  ResultColumn,
-  Signals,
-} from "../driver.ts";
+import type { Connection, Driver, QueryResult, ReadLimits, Signals } from "../driver.ts";
+import { ReadTurns } from "../read_turns.ts";
 import { type Pool, pool } from "./connection_pool.ts";
-import { refusesSyntaxOfValue, toPostgresError } from "./postgres_errors.ts";
+import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
+import { toPostgresError } from "./postgres_errors.ts";
+import { type PostgresReadParts, PostgresReads } from "./postgres_reads.ts";
+import { opened, run, translated } from "./run_statement.ts";
 import {
   type CommitListeners,
   commitListeners,
@@ -23,44 +19,12 @@ import {
   transactionGuard,
 } from "../transact.ts";
 
-/** A session of the Postgres driver: it holds one connection at a time, by whichever library. */
-export interface PostgresSession {
-  /** The open connection; at first, and after a loss, a new one. */
-  connection(): PostgresConnection;
-  close(): Promise<void>;
-}
-
-/**
- * One connection of the Postgres driver by whichever library, until it is lost. It never connects
- * again: a transaction is bound to it.
- */
-export interface PostgresConnection {
-  /** Null once it is open. Rejects with the library's own error when it cannot be opened. */
-  readonly opening: Promise<void> | null;
-  /** Whether it is lost, and with it the transaction that it held. */
-  readonly lost: boolean;
-  /**
-   * Runs one statement; values are text in both directions. Rejects with the library's own errors,
-   * and as `unavailable` when the connection was lost before anything was sent.
-   */
-  run(text: string, values: readonly (string | null)[]): Promise<PostgresResult>;
-  /** Closes the connection in any state: the server rolls back what was not committed. */
-  drop(): void;
-}
-
-/** The result of a statement that the Postgres driver runs, by whichever library. */
-export interface PostgresResult {
-  readonly rows: readonly (readonly (string | null)[])[];
-  /** The command that was run, e.g. `INSERT`. */
-  readonly command: string;
-  readonly count: number;
-  readonly columns: readonly ResultColumn[];
-}
-
 /** The parts that the Postgres driver of any library is made of. */
 export interface PostgresDriverOptions {
   readonly label: string;
   readonly sessions: readonly PostgresSession[];
+  /** How many sessions may be taken by reads that may look at many rows. */
+  readonly maxReads: number;
   /** How long a request waits for a session, its connection and the begin of its transaction. */
   readonly waitLimitMs: number;
   readonly clock: Clock;
@@ -71,6 +35,9 @@ export interface PostgresDriverOptions {
   /** Closes what the sessions share. */
   readonly close: () => Promise<void>;
 }
+
+/** The most reads that wait for their turn, 200 of them of one identity. */
+const maxWaiting = 400;
 
 /** Creates the driver that every Postgres has in common, by sessions of whichever library. */
 export function postgresDriver(options: PostgresDriverOptions): Driver {
@@ -86,11 +53,19 @@ class PostgresDriver implements Driver {
   readonly #commits: CommitListeners = commitListeners();
   readonly #pool: Pool<PostgresSession>;
   readonly #guard: TransactionGuard = transactionGuard();
+  readonly #reads: PostgresReadParts;
   #closing: Promise<void> | null = null;
 
   constructor(options: PostgresDriverOptions) {
     this.#options = options;
     this.#pool = pool(options.sessions, options.waitLimitMs, options.clock);
+    this.#reads = {
+      guard: this.#guard,
+      pool: this.#pool,
+      turns: new ReadTurns({ ...options, maxRunning: options.maxReads, maxWaiting }),
+      limit: () => this.#limit(),
+      clock: options.clock,
+    };
     this.label = options.label;
     this.isShared = options.isShared;
     this.signals = options.signals;
@@ -113,8 +88,8 @@ class PostgresDriver implements Driver {
     }
   }
 
-  reads(_limits: ReadLimits): Connection {
-    return this;
+  reads(limits: ReadLimits): Connection {
+    return new PostgresReads(this.#reads, limits);
   }
 
   async transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
@@ -170,15 +145,6 @@ class PostgresDriver implements Driver {
   }
 }
 
-/** Nothing was sent yet, so that the outcome of a failure is known. */
-async function opened(opening: Promise<void>, limit: Deadline): Promise<void> {
-  try {
-    await limit.within(opening);
-  } catch (error) {
-    throw toPostgresError(error, "read");
-  }
-}
-
 async function begin(connection: PostgresConnection, limit: Deadline): Promise<void> {
   try {
     await limit.within(connection.run("BEGIN", []));
@@ -192,23 +158,6 @@ async function begin(connection: PostgresConnection, limit: Deadline): Promise<v
 /** A statement that can be repeated without harm. WITH may hide an INSERT. */
 const onlyReads = /^\s*(select|values|table|show|explain)\b/i;
 
-async function run(
-  connection: PostgresConnection,
-  { text, values, describe = false }: Statement,
-): Promise<QueryResult> {
-  const result = await connection.run(text, values.map(toText));
-  const { rows, count } = result;
-  const changed = writeCommands.has(result.command) ? count : 0;
-  return describe ? { rows, changed, columns: result.columns } : { rows, changed };
-}
-
-function translated(error: unknown, { values }: Statement, sent: "write" | "read"): unknown {
-  const refused = values.length > 0 && refusesSyntaxOfValue(error);
-  return refused ? new DatabaseError("invalid-value", error) : toPostgresError(error, sent);
-}
-
-const writeCommands: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
-
 async function command(
   connection: PostgresConnection,
   text: string,
@@ -219,12 +168,6 @@ async function command(
   } catch (error) {
     throw toPostgresError(error, sent);
   }
-}
-
-function toText(value: SqlValue): string | null {
-  if (value === null || typeof value === "string") return value;
-  if (typeof value !== "object") return String(value);
-  return `\\x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("hex")}`;
 }
 
 class PostgresTransaction implements Connection {

@@ -4,7 +4,8 @@ import type { Clock } from "../../runtime/runtime.ts";
 import { sleep } from "../../runtime/event_loop.ts";
 import { announcesSetting } from "../../sql/postgres/change_log_schema.ts";
 import { DatabaseError } from "../database_error.ts";
-import type { PostgresConnection, PostgresResult } from "./postgres_driver.ts";
+import { cancelQuery } from "./cancel_read.ts";
+import type { PostgresConnection, PostgresResult, RunningRead } from "./postgres_connection.ts";
 
 /** Options of a connection to a Postgres server by postgres.js. */
 export interface PostgresOptions {
@@ -12,6 +13,11 @@ export interface PostgresOptions {
   readonly readOnly?: boolean | undefined;
   /** The most connections; 10 by default. */
   readonly maxConnections?: number | undefined;
+  /**
+   * How many of them reads may hold that can look at many rows: lists, counts, aggregates, included
+   * rows. Half of them by default. The others are left to reads by key and to writes.
+   */
+  readonly maxReadConnections?: number | undefined;
   /** How long a request waits for a connection or a lock, and for connecting. 5,000 by default. */
   readonly waitLimitMs?: number | undefined;
   /** The server ends a statement that runs longer; 15,000 by default. */
@@ -86,7 +92,17 @@ export class PostgresJsConnection implements PostgresConnection {
 
   run(text: string, values: readonly (string | null)[]): Promise<PostgresResult> {
     if (this.#lost) return Promise.reject(new DatabaseError("unavailable", connectionLoss()));
-    return this.#send(text, values, !this.#pooled && this.#prepares(text));
+    return this.#send(text, values, this.#prepares(text)).result;
+  }
+
+  read(
+    text: string,
+    values: readonly (string | null)[],
+    keep: (row: readonly (string | null)[]) => boolean,
+  ): RunningRead {
+    if (!this.#lost) return this.#send(text, values, this.#prepares(text), keep);
+    const result = Promise.reject(new DatabaseError("unavailable", connectionLoss()));
+    return { result, cancel: () => Promise.resolve() };
   }
 
   drop(): void {
@@ -166,7 +182,7 @@ export class PostgresJsConnection implements PostgresConnection {
     const limitMs = this.#options.waitLimitMs + graceMs;
     const cancel = this.#options.clock.after(limitMs, () => this.drop());
     try {
-      await this.#send(text, [], false);
+      await this.#send(text, [], false).result;
       this.opening = null;
     } catch (error) {
       this.drop();
@@ -180,17 +196,25 @@ export class PostgresJsConnection implements PostgresConnection {
     text: string,
     values: readonly (string | null)[],
     prepare: boolean,
-  ): Promise<PostgresResult> {
+    keep: (row: readonly (string | null)[]) => boolean = keepAll,
+  ): RunningRead {
     // Without `simple: false`, which the declarations lack, a statement without values would be
     // sent by the simple protocol, which runs several statements in one text.
     const options = { prepare, simple: false };
-    return new Promise((resolve, reject) => {
+    const query = this.#client.unsafe<(string | null)[][]>(text, [...values], options);
+    // Rows are arrays from here on, which the declarations do not combine with `forEach`.
+    query.values();
+    const rows: (readonly (string | null)[])[] = [];
+    const sent = query.forEach((row) => {
+      if (keep(row)) rows.push(row);
+      else rows.length = 0;
+    });
+    const result = new Promise<PostgresResult>((resolve, reject) => {
       this.#sent.add(reject);
-      this.#client.unsafe(text, [...values], options).values().then(
-        (result) => {
+      sent.then(
+        ({ command, count, columns }) => {
           this.#sent.delete(reject);
-          const { command, count, columns } = result;
-          resolve({ rows: [...result], command, count, columns });
+          resolve({ rows, command, count, columns });
         },
         (error) => {
           this.#sent.delete(reject);
@@ -199,9 +223,21 @@ export class PostgresJsConnection implements PostgresConnection {
         },
       );
     });
+    return { result, cancel: () => this.#cancel(query, result) };
+  }
+
+  /**
+   * A pooler may pass a cancel request on when it has given the connection to the server to another
+   * client; by TLS the library hides when the server has taken the request.
+   */
+  async #cancel(query: object, result: Promise<unknown>): Promise<void> {
+    const outcome = result.then(() => null, (error) => error);
+    const isTold = !this.#pooled && !this.#client.options.ssl;
+    if (!await cancelQuery(query, outcome, this.#options.clock) || !isTold) this.drop();
   }
 
   #prepares(text: string): boolean {
+    if (this.#pooled) return false;
     if (this.#prepared.has(text)) return true;
     const length = this.#preparedLength + text.length;
     if (this.#prepared.size >= maxPrepared || length > maxPreparedLength) return false;
@@ -226,6 +262,10 @@ export class PostgresJsConnection implements PostgresConnection {
     // may stay pending for ever when the first end has rejected a statement.
     void (this.#client as postgres.Sql & { close(): Promise<void> }).close();
   }
+}
+
+function keepAll(): boolean {
+  return true;
 }
 
 /** Whether the error is the server's answer to a statement: the connection is still good. */

@@ -8,7 +8,8 @@ import {
   type PostgresJsConnectionOptions,
   type PostgresOptions,
 } from "./postgres_js_connection.ts";
-import { postgresDriver, type PostgresSession } from "./postgres_driver.ts";
+import type { PostgresSession } from "./postgres_connection.ts";
+import { postgresDriver } from "./postgres_driver.ts";
 import { postgresOptions } from "./postgres_options.ts";
 import { notifySignals } from "./notify_signals.ts";
 
@@ -23,7 +24,7 @@ export type { PostgresOptions };
  */
 export async function openPostgres(url: string, given: PostgresOptions = {}): Promise<Driver> {
   const options = postgresOptions.read(given, openingPlace);
-  const { clock = systemClock, waitLimitMs } = options;
+  const { clock = systemClock, waitLimitMs, maxConnections } = options;
   const connectionOptions: PostgresJsConnectionOptions = {
     url,
     options,
@@ -33,10 +34,8 @@ export async function openPostgres(url: string, given: PostgresOptions = {}): Pr
   };
   const driver = postgresDriver({
     label: url.replace(/\/\/[^/]*@/, "//").replace(/\?.*$/, ""),
-    sessions: Array.from(
-      { length: options.maxConnections },
-      () => session(connectionOptions),
-    ),
+    sessions: Array.from({ length: maxConnections }, () => session(connectionOptions)),
+    maxReads: options.maxReadConnections ?? Math.max(1, Math.floor(maxConnections / 2)),
     waitLimitMs,
     clock,
     isShared: true,

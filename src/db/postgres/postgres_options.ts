@@ -9,6 +9,8 @@ export const postgresOptions = group(
   {
     ...driverOptions,
     maxConnections: whole({ from: 1 }).unlessSet(10),
+    // The default depends on the number of connections.
+    maxReadConnections: whole({ from: 1 }),
     statementTimeoutMs: timerMs().unlessSet(15_000),
     observe: callback<Observer>(),
   } satisfies Described<PostgresOptions>,

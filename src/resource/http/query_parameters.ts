@@ -41,7 +41,7 @@ const namesElsewhere: ReadonlyMap<string, string> = new Map([
 const none: Query = new Map();
 
 /**
- * Parses the raw query of a URL to its known parameters. A repeated known parameter is a 400. An
+ * Parses the raw query of a URL to its known parameters. A `&` too many is fine. A repeated known parameter is a 400. An
  * unknown one is ignored, unless it looks like the rest of a filter whose `&&`, `;` or `=` was not
  * encoded, or, while `strict`, like a misspelt known one: these are a 400, because without its
  * filter or its page a list would return too many rows.
@@ -49,12 +49,18 @@ const none: Query = new Map();
 export function parseQuery(raw: string, strict = true): Query {
   if (raw === "") return none;
   const query = new Map<string, string>();
+  let isAfterEmpty = false;
   for (const segment of raw.split("&")) {
+    if (segment === "") {
+      isAfterEmpty = true;
+      continue;
+    }
     const equals = segment.indexOf("=");
     const name = decode(equals < 0 ? segment : segment.slice(0, equals));
     const value = equals < 0 ? "" : decode(segment.slice(equals + 1));
-    if (segment === "" || looksLikeFilter(name, value)) throw unencoded();
     if (!knownParameters.has(name)) {
+      // After `&&` stands the next comparison of a filter.
+      if (isAfterEmpty || looksLikeFilter(name, value)) throw unencoded();
       if (strict) refuseNearMiss(name);
       continue;
     }
@@ -62,6 +68,7 @@ export function parseQuery(raw: string, strict = true): Query {
       throw new Problem("invalid-parameter", `Cannot use the parameter "${name}" twice`);
     }
     query.set(name, value);
+    isAfterEmpty = false;
   }
   return query;
 }
@@ -102,7 +109,6 @@ export function parseLimit(text: string | null, limits: PageLimits): number {
 }
 
 function looksLikeFilter(name: string, value: string): boolean {
-  if (knownParameters.has(name)) return false;
   return /[=!<>~;,]/.test(name) || value.startsWith("=");
 }
 

@@ -1,0 +1,128 @@
+import type { Clock } from "../runtime/runtime.ts";
+import { DatabaseError } from "./database_error.ts";
+import type { ReadLimits } from "./driver.ts";
+import { type ReadEnd, watchRead } from "./watch_read.ts";
+
+/** The options of {@link ReadTurns}. */
+export interface ReadTurnsOptions {
+  /** The most reads that run at a time. */
+  readonly maxRunning: number;
+  /** The most reads that wait; half of them may be of one identity. */
+  readonly maxWaiting: number;
+  /** The longest wait. */
+  readonly waitLimitMs: number;
+  readonly clock: Clock;
+}
+
+/** The turn of one read. */
+export class ReadTurn {
+  readonly #limits: ReadLimits;
+  #identity: string | null = null;
+
+  /** Neither begun nor waiting. */
+  constructor(limits: ReadLimits) {
+    this.#limits = limits;
+  }
+
+  /** Whose read it is: made when it is first compared. */
+  get identity(): string {
+    return this.#identity ??= this.#limits.identity;
+  }
+}
+
+interface Waiter {
+  readonly turn: ReadTurn;
+  readonly admit: () => void;
+}
+
+/**
+ * The turns of reads which may look at many rows: a few run at a time, and the others wait in a
+ * bounded queue, in which the identities take turns. One identity never has all that run, so that
+ * another one needs not wait for its slow reads; with `maxRunning` 1 it has, of course.
+ */
+export class ReadTurns {
+  readonly #options: ReadTurnsOptions;
+  readonly #running = new Set<ReadTurn>();
+  /** By identity; the one that waits for its turn longest comes first. */
+  readonly #waiting = new Map<string, Set<Waiter>>();
+  #waitingCount = 0;
+
+  /** Nothing runs yet. */
+  constructor(options: ReadTurnsOptions) {
+    this.#options = options;
+  }
+
+  /** The turn of a read, or a promise that rejects as `overloaded`. {@link leave} ends it. */
+  enter(limits: ReadLimits): ReadTurn | Promise<ReadTurn> {
+    // What waits while a turn is free is barred, and does not stand in the way of others.
+    const turn = new ReadTurn(limits);
+    if (this.#isBarred(turn)) return this.#wait(turn, limits);
+    this.#running.add(turn);
+    return turn;
+  }
+
+  /** Ends the turn of a read that has entered. */
+  leave(turn: ReadTurn): void {
+    this.#running.delete(turn);
+    for (const [identity, waiters] of this.#waiting) {
+      if (this.#running.size >= this.#options.maxRunning) return;
+      const [first] = waiters;
+      if (first === undefined || this.#isBarred(first.turn)) continue;
+      this.#remove(identity, first);
+      first.admit();
+      // After all others; the loop comes here again.
+      if (this.#waiting.delete(identity)) this.#waiting.set(identity, waiters);
+    }
+  }
+
+  /** Whether a read has to wait. Identities are compared for the last free turn only: to make one costs time. */
+  #isBarred(turn: ReadTurn): boolean {
+    const free = this.#options.maxRunning - this.#running.size;
+    if (free !== 1 || this.#running.size === 0) return free < 1;
+    for (const { identity } of this.#running) {
+      if (identity !== turn.identity) return false;
+    }
+    return true;
+  }
+
+  #wait(turn: ReadTurn, limits: ReadLimits): Promise<ReadTurn> {
+    const { maxWaiting, waitLimitMs, clock } = this.#options;
+    const { identity } = turn;
+    const ofIdentity = this.#waiting.get(identity) ?? new Set<Waiter>();
+    if (this.#waitingCount >= maxWaiting || ofIdentity.size >= maxWaiting / 2) {
+      return Promise.reject(overloaded("too many wait already"));
+    }
+    return new Promise((resolve, reject) => {
+      const stop = watchRead(limits, waitLimitMs, clock, (why) => {
+        this.#remove(identity, waiter);
+        reject(overloaded(reasons[why]));
+      });
+      const waiter: Waiter = {
+        turn,
+        admit: () => {
+          stop();
+          this.#running.add(turn);
+          resolve(turn);
+        },
+      };
+      this.#waiting.set(identity, ofIdentity.add(waiter));
+      this.#waitingCount++;
+    });
+  }
+
+  #remove(identity: string, waiter: Waiter): void {
+    const waiters = this.#waiting.get(identity);
+    if (waiters?.delete(waiter) !== true) return;
+    this.#waitingCount--;
+    if (waiters.size === 0) this.#waiting.delete(identity);
+  }
+}
+
+const reasons: Readonly<Record<ReadEnd, string>> = {
+  late: "its turn did not come in time",
+  left: "its client has left",
+};
+
+function overloaded(reason: string): DatabaseError {
+  return new DatabaseError("overloaded", new Error(`The read was not begun: ${reason}`));
+}

@@ -1,0 +1,161 @@
+import { assert, assertEquals } from "@std/assert";
+import type { Driver, ReadLimits } from "../../src/db/driver.ts";
+import { openPostgres, type PostgresOptions } from "../../src/db/postgres/postgres_js_driver.ts";
+import { fails } from "../conformance/driver.ts";
+import { createScratchDatabase } from "../support/engines.ts";
+import { runScript } from "../support/scratch.ts";
+import { testPostgres, testUnless } from "../support/skip.ts";
+
+const server = testPostgres();
+
+type Open = (options?: PostgresOptions, query?: string) => Promise<Driver>;
+
+function test(promise: string, work: (open: Open) => Promise<void>): void {
+  testUnless("missing" in server ? server.missing : null, `postgres: ${promise}`, async () => {
+    assert("url" in server);
+    const scratch = await createScratchDatabase(server.url);
+    const drivers: Driver[] = [];
+    try {
+      await work(async (options, search = "") => {
+        const driver = await openPostgres(scratch.url + search, options);
+        drivers.push(driver);
+        return driver;
+      });
+    } finally {
+      await Promise.all(drivers.map((driver) => driver.close()));
+      await scratch.drop();
+    }
+  });
+}
+
+test("fourteen slow reads hold all ten connections, and keyed reads and writes find none", async (open) => {
+  const driver = await open({ waitLimitMs: 1_000 });
+  await query(driver, "CREATE TABLE t (n int)");
+  const client = new AbortController();
+  const slow = Array.from({ length: 14 }, () => read(driver, sleep, { signal: client.signal }));
+  const ends = slow.map((one) => one.then(() => "read", (error) => error.kind));
+  await untilTrue(async () => await sleeping(driver) === 4);
+  assertEquals((await query(driver, "INSERT INTO t VALUES (1)")).changed, 1);
+  const keyed = Array.from({ length: 20 }, () => query(driver, "SELECT n FROM t"));
+  assertEquals((await Promise.all(keyed)).flatMap(({ rows }) => rows.flat()), Array(20).fill("1"));
+  // The fifth connection for reads is left to other identities.
+  const other = await read(driver, "SELECT n FROM t", { identity: "another" });
+  assertEquals(other.rows, [["1"]]);
+  client.abort();
+  assertEquals((await Promise.all(ends)).toSorted(), [
+    ...Array(10).fill("overloaded"),
+    ...Array(4).fill("too-slow"),
+  ]);
+  assertEquals(await sleeping(driver), 0);
+});
+
+test("reads take no more connections than maxReadConnections", async (open) => {
+  const driver = await open({ maxConnections: 4, maxReadConnections: 3 });
+  const client = new AbortController();
+  const identities = ["a", "b", "c", "d", "e"];
+  const ends = identities.map((identity) =>
+    read(driver, sleep, { identity, signal: client.signal }).catch(() => {})
+  );
+  await untilTrue(async () => await sleeping(driver) === 3);
+  client.abort();
+  await Promise.all(ends);
+});
+
+test("a read runs on after its time, or when its client has left", async (open) => {
+  const driver = await open({ maxConnections: 1 });
+  const observer = await open({ maxConnections: 1 });
+  const pid = (await query(driver, "SELECT pg_backend_pid()")).rows;
+  await fails(read(driver, sleep, { timeoutMs: 20 }), "too-slow");
+  await fails(read(driver, sleep, { timeoutMs: 90 }), "too-slow");
+  const client = new AbortController();
+  const left = fails(read(driver, sleep, { signal: client.signal }), "too-slow");
+  await untilTrue(async () => await sleeping(observer) === 1);
+  client.abort();
+  await left;
+  assertEquals(await sleeping(observer), 0);
+  // Nor does each such read cost a connection.
+  assertEquals((await query(driver, "SELECT pg_backend_pid()")).rows, pid);
+});
+
+test("a read that a pooler's server runs is ended, too", async (open) => {
+  const driver = await open({ maxConnections: 1 }, "?prepare=false");
+  const observer = await open({ maxConnections: 1 });
+  await fails(read(driver, sleep, { timeoutMs: 20 }), "too-slow");
+  assertEquals(await sleeping(observer), 0);
+  assertEquals((await query(driver, "SELECT 1")).rows, [["1"]]);
+});
+
+test("a cancellation hits the next statement on its connection", async (open) => {
+  const driver = await open({ maxConnections: 1 });
+  for (let n = 0; n < 60; n++) {
+    // Ends about when it is cancelled.
+    const ending = read(driver, `SELECT pg_sleep(${n % 12} / 1000.0)`, { timeoutMs: 5 });
+    await ending.catch((error) => assertEquals(error.kind, "too-slow"));
+    assertEquals((await query(driver, "SELECT 1 FROM pg_sleep(0.01)")).rows, [["1"]]);
+  }
+});
+
+test("rows of a gigabyte are read into the memory of the process", async (open) => {
+  const driver = await open({ maxConnections: 2 });
+  await runScript(driver, "CREATE SEQUENCE made;\n");
+  const gigabyte = "SELECT nextval('made'), repeat('x', 100000) FROM generate_series(1, 10000)";
+  await fails(read(driver, gigabyte, { maxBytes: 1_000_000 }), "too-large");
+  const { rows } = await query(driver, "SELECT last_value FROM made");
+  // Ten rows are held; some more are on their way when the statement is cancelled.
+  assert(Number(rows[0]?.[0]) < 2_000, String(rows));
+  assertEquals((await query(driver, "SELECT 1")).rows, [["1"]]);
+});
+
+test("the server's own time limit for a read looks like an outage", async (open) => {
+  const driver = await open({ statementTimeoutMs: 50 });
+  await fails(read(driver, sleep), "too-slow");
+});
+
+test("a lock and the end of the server look like a read that is too slow", async (open) => {
+  const [holder, driver] = [await open(), await open({ waitLimitMs: 200 })];
+  await query(holder, "CREATE TABLE t (n int)");
+  await holder.transaction(async (connection) => {
+    await connection.query({ text: "LOCK TABLE t", values: [] });
+    await fails(read(driver, "SELECT n FROM t"), "unavailable");
+  });
+  const outcome = fails(read(driver, sleep), "unavailable");
+  await untilTrue(async () => await sleeping(holder) === 1);
+  await query(holder, `SELECT pg_terminate_backend(pid) FROM (${sleepers}) sleepers`);
+  await outcome;
+});
+
+test("a read inside of a transaction of the same driver waits for itself", async (open) => {
+  const driver = await open({ maxConnections: 1 });
+  const outcome = await driver.transaction(() =>
+    read(driver, "SELECT 1").then(() => "read", (error: Error) => error.message)
+  );
+  assert(outcome.startsWith("Cannot use the database inside its own transaction"), outcome);
+});
+
+const sleep = "SELECT pg_sleep(20)";
+
+const sleepers = `SELECT pid FROM pg_stat_activity
+  WHERE datname = current_database() AND wait_event = 'PgSleep'`;
+
+async function sleeping(driver: Driver): Promise<number> {
+  return (await query(driver, sleepers)).rows.length;
+}
+
+function read(driver: Driver, text: string, limits: Partial<ReadLimits> = {}) {
+  const signal = limits.signal ?? new AbortController().signal;
+  return driver
+    .reads({ identity: "reader", maxBytes: 1_000_000, timeoutMs: 10_000, ...limits, signal })
+    .query({ text, values: [] });
+}
+
+function query(driver: Driver, text: string) {
+  return driver.query({ text, values: [] });
+}
+
+async function untilTrue(condition: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    if (await condition()) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error("It did not come true in time");
+}
