@@ -1,6 +1,6 @@
 import type { Hono } from "@hono/hono";
 import { createUserParser } from "./auth/user.ts";
-import type { AppConfig } from "./config.ts";
+import type { AppConfig, AuthOptions } from "./config.ts";
 import { resolveConfig, type ResolvedConfig } from "./resolve_config.ts";
 import { checkTables, type TableOfDriver } from "./db/check_tables.ts";
 import type { Driver } from "./db/driver.ts";
@@ -17,7 +17,7 @@ import {
   createAnswerRequest,
 } from "./resource/http/answer_request.ts";
 import { SendingAnswers } from "./resource/http/sending_answers.ts";
-import { createRouteTable } from "./resource/http/route_table.ts";
+import { createRouteTable, type RouteTable } from "./resource/http/route_table.ts";
 import { type ResourceSummary, summarizeResource } from "./resource/define/resource_summary.ts";
 import { LiveHubs } from "./resource/stream/live_hubs.ts";
 import {
@@ -45,7 +45,7 @@ import { worksWithoutStore } from "./service/health.ts";
 import { createHonoApp } from "./service/hono_app.ts";
 import type { AppEnv } from "./service/middleware.ts";
 import { createResponder } from "./service/responder.ts";
-import { createServicePages, requireFreePages } from "./service/service_pages.ts";
+import { createServicePages, requireFreePages, type ServicePage } from "./service/service_pages.ts";
 
 /** The assembled app of a service, without a listener. */
 export interface App {
@@ -163,15 +163,12 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     queryTimeoutMs: resolved.reads.queryTimeoutMs,
     runtime,
   });
-  const { abuse } = resolved;
-  const guard = createGuard({ abuse, store, runtime });
+  const guard = createGuard({ abuse: resolved.abuse, store, runtime });
   const indexed = new Set<ColumnInfo>();
   const parts: ResourceParts = { resolved, guard, hubs, recordings, indexed, runtime };
   const resources = resolveResources(config, parts);
-  const { auth: { middleware: identify, routes } = {} } = config;
-  const authPath = `${resolved.basePath}/auth`;
   const table = createRouteTable(resources);
-  if (routes !== undefined) requireFreePath(authPath, table);
+  if (config.auth?.routes !== undefined) requireFreePath(`${resolved.basePath}/auth`, table);
   await checkTables(resources, runtime.observe);
   for (const column of await leadingColumns(resources.flatMap(tablesInReach))) indexed.add(column);
   await hubs.open(resources);
@@ -188,38 +185,8 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     isDraining: () => draining,
   });
   requireFreePages(pages, table);
-  const responder = createResponder(resolved.securityHeaders, runtime.observe);
-  const answering = {
-    limits: resolved,
-    guard,
-    idempotency,
-    trustedProxies: abuse.trustProxy,
-    clock: runtime.clock,
-  };
-  const app = createHonoApp({
-    table,
-    pages,
-    answer: createAnswerRequest(answering),
-    cors: resolved.cors,
-    authenticate: identify === undefined ? null : (count) =>
-      createAuthentication(
-        identify,
-        runtime.observe,
-        countsRequests(table.routes) ? count : null,
-      ),
-    countRefused: (route, received) => countRefused(route, received, answering),
-    middleware: resolved.middleware,
-    authRoutes: routes ?? null,
-    authPath,
-    mountedAt: resolved.mountedAt,
-    parseUser: createUserParser(runtime.observe),
-    responder,
-    fail: createFail(responder, runtime.observe),
-    limits: resolved,
-    clock: runtime.clock,
-  });
   return {
-    ...app,
+    ...routesOf({ table, pages, guard, idempotency, auth: config.auth ?? {}, resolved, runtime }),
     drain() {
       draining = true;
       void hubs.drain(drainWindowMs);
@@ -233,6 +200,45 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     },
     resources: resources.map(summarizeResource),
   };
+}
+
+interface RouteParts {
+  readonly table: RouteTable;
+  readonly pages: readonly ServicePage[];
+  readonly guard: Guard;
+  readonly idempotency: IdempotentAnswers | null;
+  readonly auth: AuthOptions;
+  readonly resolved: ResolvedConfig;
+  readonly runtime: Runtime;
+}
+
+function routesOf(parts: RouteParts): ReturnType<typeof createHonoApp> {
+  const { table, pages, guard, idempotency, auth, resolved, runtime } = parts;
+  const { observe, clock } = runtime;
+  const { middleware: identify, routes } = auth;
+  const { trustProxy: trustedProxies } = resolved.abuse;
+  const answering = { limits: resolved, guard, idempotency, trustedProxies, clock };
+  const responder = createResponder(resolved.securityHeaders, observe);
+  return createHonoApp({
+    table,
+    pages,
+    answer: createAnswerRequest(answering),
+    cors: resolved.cors,
+    authenticate: identify === undefined
+      ? null
+      : (count) =>
+        createAuthentication(identify, observe, countsRequests(table.routes) ? count : null),
+    countRefused: (route, received) => countRefused(route, received, answering),
+    middleware: resolved.middleware,
+    authRoutes: routes ?? null,
+    authPath: `${resolved.basePath}/auth`,
+    mountedAt: resolved.mountedAt,
+    parseUser: createUserParser(observe),
+    responder,
+    fail: createFail(responder, observe),
+    limits: resolved,
+    clock,
+  });
 }
 
 /** Well within the time that a listener waits for requests in flight. */

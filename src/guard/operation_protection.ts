@@ -4,7 +4,6 @@ import { requireCaptchaAction } from "./captcha/captcha_options.ts";
 import type { Trust } from "./pow/difficulty.ts";
 import {
   type CaptchaGateOptions,
-  type CostOptions,
   type GuardedKind,
   guardedKind,
   type PowGateOptions,

@@ -1,8 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { Hono } from "@hono/hono";
 import { HTTPException } from "@hono/hono/http-exception";
-import { type App, integer, Problem, resource, table } from "../../mod.ts";
-import type { Middleware } from "../../src/service/middleware.ts";
+import { type App, integer, type Middleware, Problem, resource, table } from "../../mod.ts";
 import { testOnEngines, withService } from "../support/http.ts";
 
 const notes = table("notes", { id: integer().primaryKey() });

@@ -1,4 +1,5 @@
 import { Problem } from "../../problem/problem.ts";
+import type { AnswerDelivery } from "../operation.ts";
 import type { Reply } from "../../protocol/reply.ts";
 
 /** A smaller answer fits into the buffers of its socket, and is never refused. */
@@ -6,11 +7,6 @@ const smallLength = 64 * 1024;
 
 /** What all answers may have together whose clients have not received them. */
 const maxSendingBytes = 128 * 1024 * 1024;
-
-/** How the client of an answer receives it; null where the listener does not report it. */
-export interface Delivery {
-  delivered(): Promise<unknown> | null;
-}
 
 /**
  * The answers of an app that are being sent. An answer is held until its client has received it,
@@ -23,7 +19,7 @@ export class SendingAnswers {
    * Counts a reply until it is delivered. Throws a 503 beyond the limit, unless the request has
    * changed something: then only its answer says that it did.
    */
-  add({ body }: Reply, delivery: Delivery, hasWritten: boolean): void {
+  add({ body }: Reply, delivery: AnswerDelivery, hasWritten: boolean): void {
     if (typeof body !== "string" || body.length < smallLength) return;
     const bytes = body.length;
     if (!hasWritten && this.#bytes + bytes > maxSendingBytes) throw tooMuchUnsent();
