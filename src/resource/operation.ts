@@ -5,6 +5,7 @@ import type { Connection } from "../db/driver.ts";
 import type { Debit } from "../guard/budget/debit.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { BodyPath } from "./write/body_path.ts";
+import type { AnswerDelivery } from "./http/sending_answers.ts";
 import type { Query } from "./http/query_parameters.ts";
 import type { Resource } from "./define/resource.ts";
 
@@ -29,15 +30,6 @@ export interface ResourceRequest {
   readonly delivery: AnswerDelivery;
   /** Stores the reply in the transaction of the write; null for most requests. */
   readonly record: RecordReply | null;
-}
-
-/** How the answer of an operation reaches its client. */
-export interface AnswerDelivery {
-  /**
-   * Resolves or rejects when the answer was sent or its connection is gone; null where the listener
-   * does not report it.
-   */
-  delivered(): Promise<unknown> | null;
 }
 
 /**

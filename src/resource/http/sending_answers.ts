@@ -1,5 +1,4 @@
 import { Problem } from "../../problem/problem.ts";
-import type { AnswerDelivery } from "../operation.ts";
 import type { Reply } from "../../protocol/reply.ts";
 
 /** A smaller answer fits into the buffers of its socket, and is never refused. */
@@ -7,6 +6,15 @@ const smallLength = 64 * 1024;
 
 /** What all answers may have together whose clients have not received them. */
 const maxSendingBytes = 128 * 1024 * 1024;
+
+/** How the answer of an operation reaches its client. */
+export interface AnswerDelivery {
+  /**
+   * Resolves or rejects when the answer was sent or its connection is gone; null where the listener
+   * does not report it.
+   */
+  delivered(): Promise<unknown> | null;
+}
 
 /**
  * The answers of an app that are being sent. An answer is held until its client has received it,
