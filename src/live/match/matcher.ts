@@ -101,6 +101,7 @@ function dearLimits(): ReadLimits {
     signal: new AbortController().signal,
     maxBytes: maxAnswerBytes,
     timeoutMs: evaluationTimeoutMs,
+    isLong: true,
   };
 }
 
