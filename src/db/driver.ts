@@ -38,6 +38,8 @@ export interface ReadLimits {
   readonly maxBytes: number;
   /** How long one statement may run. */
   readonly timeoutMs: number;
+  /** Whether it is known to take long, so that it is not tried in this thread first. */
+  readonly isLong?: boolean;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { ChangeLog } from "../db/changes/change_log.ts";
+import { filterWork } from "../filter/filter_work.ts";
 import { Problem } from "../problem/problem.ts";
 import { jitteredBetween } from "../runtime/jitter.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
@@ -127,7 +128,7 @@ export class LiveHub {
     const { quota, runtime, excluded } = this.#options;
     requireUnexpired(request.user, runtime.clock);
     requireRecorded(request, excluded);
-    const quotaSlot = quota.take(request.user, request.address);
+    const quotaSlot = quota.take(request.user, request.address, filterWork(request.filter));
     try {
       const context = await this.#openContext();
       if (isFull(context)) throw overloaded("too many clients begin at once");

@@ -2,6 +2,7 @@ import { unreachable } from "../../problem/unreachable.ts";
 import { kindTest } from "../../schema/fits_kind.ts";
 import type { CertifiedComparisons } from "./certified_comparisons.ts";
 import type { Comparison, Filter } from "../filter.ts";
+import { anyWork, comparisonWork, type WorkAllowance } from "../filter_work.ts";
 import { columnValue } from "./row_matches.ts";
 import type { RowImage } from "./row_image.ts";
 
@@ -13,33 +14,29 @@ export type InMemoryMatcher = (image: RowImage) => boolean | null;
 /**
  * Creates the in-memory matcher of a filter, which evaluates it as far as the result is certain. An
  * undecided term often does not matter: `ownerId==7;project.owner==7` is decided for every row with
- * another owner.
+ * another owner. A comparison beyond the allowance is undecided, too.
  *
  * A demotion affects only matchers that are created after it.
  */
 export function createInMemoryMatcher(
   filter: Filter,
   certification: CertifiedComparisons,
+  allowance: WorkAllowance = anyWork,
 ): InMemoryMatcher {
+  const compiled = (term: Filter) => createInMemoryMatcher(term, certification, allowance);
   switch (filter.kind) {
     case "all":
       return () => true;
     case "none":
       return () => false;
     case "and":
-      return decideTerms(
-        filter.terms.map((term) => createInMemoryMatcher(term, certification)),
-        false,
-      );
+      return decideTerms(filter.terms.map(compiled), false);
     case "or":
-      return decideTerms(
-        filter.terms.map((term) => createInMemoryMatcher(term, certification)),
-        true,
-      );
+      return decideTerms(filter.terms.map(compiled), true);
     case "related":
       return undecided;
     case "compare":
-      return certification.isCertain(filter) ? decideComparison(filter) : undecided;
+      return certification.isCertain(filter) ? decideComparison(filter, allowance) : undecided;
     default:
       return unreachable(filter);
   }
@@ -80,8 +77,9 @@ function decideTerms(terms: readonly InMemoryMatcher[], absorbing: boolean): InM
   };
 }
 
-function decideComparison(comparison: Comparison): InMemoryMatcher {
+function decideComparison(comparison: Comparison, allowance: WorkAllowance): InMemoryMatcher {
   const { column, operator, values } = comparison;
+  const work = comparisonWork(comparison);
   const { name } = column;
   const fits = kindTest(column);
   // Few names are those of inherited members: only these need the slower check for own members.
@@ -89,6 +87,7 @@ function decideComparison(comparison: Comparison): InMemoryMatcher {
   return ({ row, inexact }) => {
     const value = isInherited ? columnValue(row, column) : row[name] ?? null;
     if (value !== null && !fits(value, column) || inexact?.has(column)) return null;
+    if (work > 0 && typeof value === "string" && !allowance.take(work * value.length)) return null;
     return (value !== null || operator.testsNull) && operator.matches(value, values, column);
   };
 }

@@ -2,6 +2,7 @@ import type { Random } from "../../runtime/runtime.ts";
 import type { CertifiedComparisons } from "./certified_comparisons.ts";
 import { createInMemoryMatcher } from "./in_memory_matcher.ts";
 import type { Comparison, Filter } from "../filter.ts";
+import { anyWork, type WorkAllowance } from "../filter_work.ts";
 import type { RowImage } from "./row_image.ts";
 
 /**
@@ -12,12 +13,15 @@ export function comparisonsToCheck(
   filter: Filter,
   image: RowImage,
   certification: CertifiedComparisons,
+  allowance: WorkAllowance = anyWork,
 ): readonly Comparison[] {
   if (filter.kind === "and" || filter.kind === "or") {
-    return filter.terms.flatMap((term) => comparisonsToCheck(term, image, certification));
+    return filter.terms.flatMap((term) =>
+      comparisonsToCheck(term, image, certification, allowance)
+    );
   }
   const isDecided = filter.kind === "compare" &&
-    createInMemoryMatcher(filter, certification)(image) !== null;
+    createInMemoryMatcher(filter, certification, allowance)(image) !== null;
   return isDecided ? [filter] : [];
 }
 

@@ -1,5 +1,5 @@
 import { isPlain, plainPattern } from "../../sql/plain_pattern.ts";
-import { matchesWildcards } from "../../sql/wildcard_pattern.ts";
+import { matchesWildcards, maxPartLength } from "../../sql/wildcard_pattern.ts";
 import { filterLimits } from "../syntax/filter_syntax.ts";
 
 /**
@@ -18,6 +18,11 @@ export function patternFault(pattern: string): string | null {
  */
 export function countedCharacters(pattern: string): number {
   return isPlain(pattern) ? 0 : pattern.length;
+}
+
+/** The steps that a match of a LIKE pattern takes for each character of a text, about. */
+export function patternWork(pattern: string): number {
+  return isPlain(pattern) ? 1 : Math.max(1, maxPartLength(pattern));
 }
 
 /** Whether `text` matches a LIKE pattern: `%` is any text, `_` any one character, `\` escapes. */

@@ -39,6 +39,11 @@ export interface Operator {
   accepts(kind: ColumnKind): boolean;
   /** The SQL condition, which can be joined with others; values are bound. */
   toSql(column: ColumnInfo, values: readonly unknown[], dialect: Dialect): Fragment;
+  /**
+   * About how many steps a comparison takes for each character of a text; absent for one that does
+   * not search texts.
+   */
+  work?(values: readonly unknown[]): number;
   /** Whether a stored value passes; it is NULL only for an operator that tests it. */
   matches(value: unknown, values: readonly unknown[], column: ColumnInfo): boolean;
 }

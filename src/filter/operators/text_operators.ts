@@ -2,16 +2,24 @@ import { countCodePoints } from "../../sql/code_points.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { fold } from "../../sql/fold.ts";
 import { type Fragment, rawSql, sql } from "../../sql/fragment.ts";
-import { matchesLike } from "./like_pattern.ts";
+import { matchesLike, patternWork } from "./like_pattern.ts";
 import type { Operator } from "./operator.ts";
 
 /** The specific part of an operator that compares a text with a text. */
 interface TextTest {
   readonly symbols: readonly [string, ...string[]];
   readonly takes: "text" | "pattern";
+  /** The steps for each character of a value: {@link Operator.work}. */
+  work(argument: string): number;
   test(dialect: Dialect, operand: Fragment, argument: string): Fragment;
   holds(value: string, argument: string): boolean;
 }
+
+/** A text is found by one look at each character. */
+const search = () => 1;
+/** A text is folded first, which makes another text. */
+const foldedSearch = () => 1 + foldWork;
+const foldWork = 4;
 
 const ofText: Pick<Operator, "nullMeans" | "testsNull" | "accepts"> = {
   nullMeans: null,
@@ -22,6 +30,7 @@ const ofText: Pick<Operator, "nullMeans" | "testsNull" | "accepts"> = {
 const like: TextTest = {
   symbols: ["%=", "=like="],
   takes: "pattern",
+  work: patternWork,
   test: ({ text }, operand, pattern) => text.like(operand, pattern),
   holds: matchesLike,
 };
@@ -29,6 +38,7 @@ const like: TextTest = {
 const likeFolded: TextTest = {
   symbols: ["=ilike="],
   takes: "pattern",
+  work: (pattern) => foldWork + patternWork(pattern),
   test: ({ text }, operand, pattern) => text.likeFolded(operand, pattern),
   holds: (value, pattern) => matchesLike(fold(value), fold(pattern)),
 };
@@ -36,6 +46,7 @@ const likeFolded: TextTest = {
 const equalFolded: TextTest = {
   symbols: ["=ieq="],
   takes: "text",
+  work: foldedSearch,
   test: ({ text }, operand, argument) => text.equalsFolded(operand, argument),
   holds: (value, argument) => fold(value) === fold(argument),
 };
@@ -54,36 +65,42 @@ export const textOperators: readonly Operator[] = [
   textOperator({
     symbols: ["=contains="],
     takes: "text",
+    work: search,
     test: ({ text }, operand, argument) => text.contains(operand, argument),
     holds: (value, argument) => value.includes(argument),
   }),
   textOperator({
     symbols: ["=startswith="],
     takes: "text",
+    work: search,
     test: ({ text }, operand, argument) => text.startsWith(operand, argument),
     holds: (value, argument) => value.startsWith(argument),
   }),
   textOperator({
     symbols: ["=endswith="],
     takes: "text",
+    work: search,
     test: ({ text }, operand, argument) => text.endsWith(operand, argument),
     holds: (value, argument) => value.endsWith(argument),
   }),
   textOperator({
     symbols: ["=icontains="],
     takes: "text",
+    work: foldedSearch,
     test: ({ text }, operand, argument) => text.containsFolded(operand, argument),
     holds: (value, argument) => fold(value).includes(fold(argument)),
   }),
   textOperator({
     symbols: ["=istartswith="],
     takes: "text",
+    work: foldedSearch,
     test: ({ text }, operand, argument) => text.startsWithFolded(operand, argument),
     holds: (value, argument) => fold(value).startsWith(fold(argument)),
   }),
   textOperator({
     symbols: ["=iendswith="],
     takes: "text",
+    work: foldedSearch,
     test: ({ text }, operand, argument) => text.endsWithFolded(operand, argument),
     holds: (value, argument) => fold(value).endsWith(fold(argument)),
   }),
@@ -92,21 +109,26 @@ export const textOperators: readonly Operator[] = [
   lengthOperator("=maxlength=", "<=", (length, count) => length <= count),
 ];
 
-function textOperator({ symbols, takes, test, holds }: TextTest): Operator {
+function textOperator({ symbols, takes, work, test, holds }: TextTest): Operator {
   return {
     ...ofText,
     symbols,
     takes,
     toSql: (column, [argument], dialect) =>
       test(dialect, dialect.operand(column), String(argument)),
+    work: ([argument]) => work(String(argument)),
     matches: (value, [argument]) => holds(String(value), String(argument)),
   };
 }
 
-function negated(symbols: TextTest["symbols"], { takes, test, holds }: TextTest): Operator {
+function negated(
+  symbols: TextTest["symbols"],
+  { takes, work, test, holds }: TextTest,
+): Operator {
   return textOperator({
     symbols,
     takes,
+    work,
     test: (dialect, operand, argument) => sql`NOT (${test(dialect, operand, argument)})`,
     holds: (value, argument) => !holds(value, argument),
   });
@@ -121,6 +143,7 @@ function lengthOperator(
     ...ofText,
     symbols: [symbol],
     takes: "count",
+    work: search,
     toSql: (column, [count], dialect) =>
       sql`${dialect.text.length(dialect.operand(column))} ${rawSql(sign)} ${Number(count)}`,
     matches: (value, [count]) => holds(countCodePoints(String(value)), Number(count)),

@@ -185,15 +185,24 @@ export class BatchDispatch {
   }
 
   async #evaluateInDatabase(): Promise<void> {
-    for (const deferred of this.#deferred.values()) {
-      try {
-        for (const evaluated of await deferred.evaluateInDatabase(this.#options.matcher)) {
-          const { group, rowChange, place, kind } = evaluated;
-          if (kind !== null) this.#events.fill(group, place, { kind, rowChange });
-        }
-      } catch (error) {
-        this.#events.fail(deferred.groups, error);
+    const parts = [...this.#deferred.values()].flatMap((deferred) => deferred.parts());
+    const waiting = parts.slice(0, maxParts).values();
+    const evaluateNext = async () => {
+      for (const part of waiting) await this.#evaluatePart(part);
+    };
+    await Promise.all(Array.from({ length: maxConcurrentParts }, evaluateNext));
+    // Events of all other streams would wait for them: their clients catch up one by one.
+    for (const { groups } of parts.slice(maxParts)) this.#events.fail(groups, tooMuchWork());
+  }
+
+  async #evaluatePart(part: DeferredEvaluations): Promise<void> {
+    try {
+      for (const evaluated of await part.evaluateInDatabase(this.#options.matcher)) {
+        const { group, rowChange, place, kind } = evaluated;
+        if (kind !== null) this.#events.fill(group, place, { kind, rowChange });
       }
+    } catch (error) {
+      this.#events.fail(part.groups, error);
     }
   }
 
@@ -202,6 +211,15 @@ export class BatchDispatch {
     const options = { log, resumeTokens, fanOut: this.#fanOut, to: this.#batch.to };
     return new BatchDelivery(this.#events, options).deliver();
   }
+}
+
+/** As many as a database with readers of its own works on at once. */
+const maxConcurrentParts = 2;
+/** Together they take some seconds at most. */
+const maxParts = 8;
+
+function tooMuchWork(): Error {
+  return new Error("The filters of the streams take too long for these changes");
 }
 
 /** Most changes are of columns that most filters do not read: then the answer stays the same. */

@@ -1,6 +1,6 @@
 import type { RowImage } from "../../filter/match/row_image.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import type { Matcher } from "../match/matcher.ts";
+import { evaluationSteps, type Matcher } from "../match/matcher.ts";
 import { type RowChange, type Transition, transitionKind } from "../match/row_change.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
@@ -41,6 +41,29 @@ export class DeferredEvaluations {
     this.#deferred.push(evaluation);
   }
 
+  /**
+   * The same in parts that one statement evaluates each: what takes few steps together, and what
+   * takes many in parts of its own, so that none fails for another.
+   */
+  parts(): readonly DeferredEvaluations[] {
+    const byGroup = Map.groupBy(this.#deferred, ({ group }) => group);
+    const sized = [...byGroup].map(([{ query: { filter } }, deferred]) => ({
+      deferred,
+      steps: evaluationSteps(deferred.flatMap(imagesOf), [filter]),
+    }));
+    const parts: { readonly evaluations: DeferredEvaluations; steps: number }[] = [];
+    for (const { deferred, steps } of sized.sort((one, other) => one.steps - other.steps)) {
+      let part = parts.at(-1);
+      if (part === undefined || part.steps + steps > maxStepsOfPart) {
+        part = { evaluations: new DeferredEvaluations(this.#table), steps: 0 };
+        parts.push(part);
+      }
+      for (const one of deferred) part.evaluations.add(one);
+      part.steps += steps;
+    }
+    return parts.map(({ evaluations }) => evaluations);
+  }
+
   /** Evaluates all filters for all row images by one statement. */
   async evaluateInDatabase(matcher: Matcher): Promise<readonly EvaluatedTransition[]> {
     const images = new Map<RowImage, number>();
@@ -61,3 +84,10 @@ export class DeferredEvaluations {
     });
   }
 }
+
+function imagesOf({ rowChange: { before, after } }: DeferredEvaluation): readonly RowImage[] {
+  return [before, after].filter((image) => image !== null);
+}
+
+/** About a second of a database. */
+const maxStepsOfPart = 500_000_000;

@@ -1,12 +1,13 @@
 import { hasComparableKey } from "../../compile/comparable_key.ts";
 import { evaluateFilters } from "../../db/changes/evaluate_filters.ts";
-import type { Driver } from "../../db/driver.ts";
+import type { Driver, ReadLimits } from "../../db/driver.ts";
 import { createCertifiedComparisons } from "../../filter/match/certified_comparisons.ts";
 import {
   createInMemoryMatcher,
   type InMemoryMatcher,
 } from "../../filter/match/in_memory_matcher.ts";
 import type { Comparison, Filter } from "../../filter/filter.ts";
+import { filterWork } from "../../filter/filter_work.ts";
 import type { RowImage } from "../../filter/match/row_image.ts";
 import {
   comparisonsToCheck,
@@ -14,11 +15,12 @@ import {
   mismatchedComparisons,
 } from "../../filter/match/shadow_check.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import type { TableInfo } from "../../schema/table_info.ts";
+import type { Row, TableInfo } from "../../schema/table_info.ts";
+import { burstSteps, WorkMeter } from "./work_meter.ts";
 
 /**
- * The matcher of rows and filters for live streams: decides in memory where that is certified, else
- * in the database.
+ * The matcher of rows and filters for live streams: decides in memory where that is certified and
+ * takes few steps, else in the database.
  */
 export interface Matcher {
   /** Compiles a filter for memory, which returns null where only the database can decide. */
@@ -45,20 +47,24 @@ export interface Matcher {
 /** Creates the matcher of rows and filters over one database. */
 export function createMatcher(
   driver: Driver,
-  { random, observe }: Pick<Runtime, "random" | "observe">,
+  { random, observe, clock }: Pick<Runtime, "random" | "observe" | "clock">,
 ): Matcher {
   const { dialect } = driver;
   const certification = createCertifiedComparisons(dialect);
-  const evaluateInDatabase: Matcher["evaluateInDatabase"] = (table, images, filters) =>
-    evaluateFilters(driver, dialect, { table, images, filters });
+  const meter = new WorkMeter(clock);
+  const evaluateInDatabase: Matcher["evaluateInDatabase"] = (table, images, filters) => {
+    const isDear = evaluationSteps(images, filters) > burstSteps;
+    const connection = isDear ? driver.reads(dearLimits()) : driver;
+    return evaluateFilters(connection, dialect, { table, images, filters });
+  };
   return {
-    compile: (filter) => createInMemoryMatcher(filter, certification),
+    compile: (filter) => createInMemoryMatcher(filter, certification, meter),
     isCertain: (comparison) => certification.isCertain(comparison),
     knowsKeyOrder: (table) => hasComparableKey(table, dialect),
     evaluateInDatabase,
     shouldCheck: createSampler(random),
     async check(table, image, filter) {
-      const deferred = comparisonsToCheck(filter, image, certification);
+      const deferred = comparisonsToCheck(filter, image, certification, meter);
       if (deferred.length === 0) return true;
       const [answers = []] = await evaluateInDatabase(table, [image], deferred);
       const faults = mismatchedComparisons(deferred, image, answers, certification);
@@ -71,3 +77,33 @@ export function createMatcher(
     },
   };
 }
+
+/** About how many steps it takes to evaluate filters on row images. */
+export function evaluationSteps(
+  images: readonly RowImage[],
+  filters: readonly Filter[],
+): number {
+  const work = filters.reduce((sum, filter) => sum + filterWork(filter), 0);
+  if (work === 0) return 0;
+  return images.reduce((sum, { row }) => sum + work * charactersOf(row), 0);
+}
+
+function charactersOf(row: Row): number {
+  let characters = 0;
+  for (const value of Object.values(row)) if (typeof value === "string") characters += value.length;
+  return characters;
+}
+
+/** An evaluation that takes long waits for its turn, and delays no other statement. */
+function dearLimits(): ReadLimits {
+  return {
+    identity: "live streams",
+    signal: new AbortController().signal,
+    maxBytes: maxAnswerBytes,
+    timeoutMs: evaluationTimeoutMs,
+    isLong: true,
+  };
+}
+
+const maxAnswerBytes = 16 * 1024 * 1024;
+const evaluationTimeoutMs = 5_000;

@@ -1,3 +1,4 @@
+import { DatabaseError } from "../../db/database_error.ts";
 import type { Change, ChangeLog } from "../../db/changes/change_log.ts";
 import { type Position, positionOrdinal } from "../../db/changes/log_position.ts";
 import { compareKeys, type Key } from "../../plan/key.ts";
@@ -59,9 +60,18 @@ export async function renderChanges(
   const due = upTo === null
     ? net
     : net.filter((rowChange) => compareKeys(rowChangeKey(rowChange, table), upTo, table) <= 0);
-  const transitions = heldRows === null || held === null
-    ? await evaluateRowChanges(due, { group, matcher, isRepeat })
-    : await evaluateHeldRows(due, { ...options, held });
+  let transitions: readonly Transition[] | null;
+  try {
+    transitions = heldRows === null || held === null
+      ? await evaluateRowChanges(due, { group, matcher, isRepeat })
+      : await evaluateHeldRows(due, { ...options, held });
+  } catch (error) {
+    // At its position the stream would never get past these changes.
+    if (error instanceof DatabaseError && error.kind === "too-slow") {
+      return { reason: "server_reset" };
+    }
+    throw error;
+  }
   if (transitions === null) return { reason: "relation_overflow" };
   const renderer = new EventRenderer(query, group.isSentByStep ? positionOrdinal(to) : null);
   for (const transition of transitions) renderer.add(transition);

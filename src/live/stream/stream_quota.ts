@@ -7,12 +7,17 @@ export interface StreamQuotaLimits {
   readonly maxPerAddress: number;
 }
 
-/** The counters of the quota that one open stream takes. */
-export type StreamSlot = readonly Count[];
+/** What one open stream takes of the quota. */
+export interface StreamSlot {
+  readonly counts: readonly Count[];
+  /** The work of its filter, for each character of a changed row. */
+  readonly work: number;
+}
 
 interface Count {
   readonly key: string;
   open: number;
+  work: number;
 }
 
 /**
@@ -22,37 +27,50 @@ interface Count {
 export class StreamQuota {
   readonly #limits: StreamQuotaLimits;
   readonly #open = new Map<string, Count>();
+  /** Of all open streams. */
+  #work = 0;
 
   /** Begins without streams. */
   constructor(limits: StreamQuotaLimits) {
     this.#limits = limits;
   }
 
-  /** Takes a slot for a stream, to be freed once. Throws a 429 where there is none. */
-  take(user: User | null, address: string | null): StreamSlot {
+  /**
+   * Takes a slot for a stream whose filter takes `work`, to be freed once. Throws a 429 where there
+   * is none, and a 422 where the filters of the open streams take too much already.
+   */
+  take(user: User | null, address: string | null, work: number): StreamSlot {
     const { maxPerAddress, maxPerUser } = this.#limits;
+    if (work > 0 && this.#work + work > maxWorkOfAll) throw tooMuchWork("all clients");
     // Callers of unknown address share one counter.
-    const byAddress = this.#count(`address ${address ?? ""}`, maxPerAddress);
-    const slot = user === null
+    const byAddress = this.#count(`address ${address ?? ""}`, maxPerAddress, work);
+    const counts = user === null
       ? [byAddress]
-      : [byAddress, this.#count(`user ${user.id}`, maxPerUser)];
-    for (const count of slot) {
+      : [byAddress, this.#count(`user ${user.id}`, maxPerUser, work)];
+    for (const count of counts) {
       this.#open.set(count.key, count);
       count.open++;
+      count.work += work;
     }
-    return slot;
+    this.#work += work;
+    return { counts, work };
   }
 
   /** Frees a slot that was taken. */
-  free(slot: StreamSlot): void {
-    for (const count of slot) {
+  free({ counts, work }: StreamSlot): void {
+    this.#work -= work;
+    for (const count of counts) {
       count.open--;
+      count.work -= work;
       if (count.open === 0) this.#open.delete(count.key);
     }
   }
 
-  #count(key: string, max: number): Count {
-    const count = this.#open.get(key) ?? { key, open: 0 };
+  #count(key: string, max: number, work: number): Count {
+    const count = this.#open.get(key) ?? { key, open: 0, work: 0 };
+    if (work > 0 && count.work + work > Math.max(maxWorkOfOne, max * workOfStream)) {
+      throw tooMuchWork("this client");
+    }
     if (count.open < max) return count;
     throw new Problem(
       "rate-limit-exceeded",
@@ -64,3 +82,19 @@ export class StreamQuota {
 
 /** About as long as an open stream may take to notice that its client has disconnected. */
 const retryAfterSeconds = "15";
+
+/** Of one user or address: two filters of the dearest that are allowed, or 200 searches. */
+const maxWorkOfOne = 1_000;
+/** Where more streams are allowed than the default: four searches each. */
+const workOfStream = 20;
+/** Of all streams in the process: two thousand searches. */
+const maxWorkOfAll = 10_000;
+
+function tooMuchWork(whose: string): Problem {
+  return new Problem(
+    "query-too-expensive",
+    `Cannot subscribe: the text filters of the streams of ${whose} take too long for each change. ` +
+      "Close one of them, or use shorter patterns",
+    { headers: { "cache-control": "no-store" } },
+  );
+}
