@@ -5,6 +5,7 @@ import { unreachable } from "../problem/unreachable.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, identifier, join, rawSql, sql, tableName } from "../sql/fragment.ts";
 import { compileOrder } from "./order.ts";
+import { withScanCheck } from "./scan_check.ts";
 import { compileFilter } from "./where.ts";
 
 /**
@@ -22,9 +23,11 @@ export function compileAggregate(plan: AggregatePlan, dialect: Dialect): Fragmen
   ];
   const grouping = keys.length === 0
     ? rawSql("")
-    : sql` GROUP BY ${rawSql(keys.map((_key, index) => index + 1).join(", "))}`;
+    : sql` GROUP BY ${rawSql(keys.map((_key, index) => index + 1).join(", "))}${
+      checkOfGroups(dialect)
+    }`;
   const groups = sql`SELECT ${join(columns, ", ")} FROM ${tableName(table)} WHERE ${
-    compileFilter(plan.where, dialect)
+    withScanCheck(compileFilter(plan.where, dialect), dialect)
   }${grouping}`;
   const shown = [...keys, ...metrics].map(({ as }) => identifier(as.dbName));
   const order = plan.order.length === 0
@@ -33,6 +36,11 @@ export function compileAggregate(plan: AggregatePlan, dialect: Dialect): Fragmen
   return sql`SELECT ${join(shown, ", ")} FROM (${groups}) AS ${identifier("groups")} WHERE ${
     compileFilter(plan.having, dialectOfGroups(metrics, dialect))
   }${order} LIMIT ${rawSql(String(limit))}`;
+}
+
+/** The rows pass the check of WHERE before they are sorted, and are added up after it. */
+function checkOfGroups({ scanCheck }: Dialect): Fragment {
+  return scanCheck === null ? rawSql("") : sql` HAVING count(*) FILTER (WHERE ${scanCheck()}) >= 0`;
 }
 
 function compileMetric(metric: Metric, { metrics }: Dialect): Fragment {

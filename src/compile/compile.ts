@@ -26,6 +26,7 @@ import {
 import { compileAggregate } from "./aggregate.ts";
 import { compileOrder, compileSeek } from "./order.ts";
 import { compileRelatedRows } from "./related_rows.ts";
+import { isByKey, mayScan, withScanCheck } from "./scan_check.ts";
 import { compileFilter } from "./where.ts";
 
 /** A compiled statement with its plan, by which a driver can record its changes. */
@@ -88,6 +89,7 @@ function compilePlan(plan: Plan, context: Context): Fragment {
 function compileRead(plan: ReadPlan, context: Context): Fragment {
   const { dialect } = context;
   const conditions: Fragment[] = [];
+  if (dialect.scanCheck !== null && mayScan(plan)) conditions.push(dialect.scanCheck());
   if (plan.where.kind !== "all") conditions.push(compileFilter(plan.where, dialect));
   if (plan.after !== null) conditions.push(compileSeek(plan.order, plan.after, dialect));
   const where = conditions.length === 0 ? rawSql("") : sql` WHERE ${join(conditions, " AND ")}`;
@@ -107,8 +109,17 @@ function limitTo(limit: number | null): Fragment {
 
 function compileCount(plan: CountPlan, context: Context): Fragment {
   const { dialect } = context;
-  const where = compileFilter(plan.where, dialect);
+  const where = compileChecked(plan, dialect);
   return sql`SELECT count(*) FROM ${tableName(plan.table)} WHERE ${where}`;
+}
+
+/** The rows of a count and of a write. */
+function compileChecked(
+  { where, table }: CountPlan | UpdatePlan | DeletePlan,
+  dialect: Dialect,
+): Fragment {
+  const condition = compileFilter(where, dialect);
+  return isByKey(where, table) ? condition : withScanCheck(condition, dialect);
 }
 
 function compileEstimate(plan: EstimatePlan, { dialect }: Context): Fragment {
@@ -137,7 +148,7 @@ function compileRows({ columns, rows }: InsertPlan, { dialect }: Context): Fragm
 
 function compileUpdate(plan: UpdatePlan, context: Context): Fragment {
   const { dialect } = context;
-  const where = compileFilter(plan.where, dialect);
+  const where = compileChecked(plan, dialect);
   const set = compileAssignments(plan.set, dialect);
   const result = returning(plan.returning, context);
   return sql`UPDATE ${tableName(plan.table)} SET ${set} WHERE ${where}${result}`;
@@ -145,7 +156,7 @@ function compileUpdate(plan: UpdatePlan, context: Context): Fragment {
 
 function compileDelete(plan: DeletePlan, context: Context): Fragment {
   const { dialect } = context;
-  return sql`DELETE FROM ${tableName(plan.table)} WHERE ${compileFilter(plan.where, dialect)}`;
+  return sql`DELETE FROM ${tableName(plan.table)} WHERE ${compileChecked(plan, dialect)}`;
 }
 
 function compileAssignments(set: Assignments, dialect: Dialect): Fragment {

@@ -2,8 +2,9 @@ import { equals } from "../filter/operators/value_operators.ts";
 import type { RelatedPlan } from "../plan/plan.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { Dialect, ListNames } from "../sql/dialect.ts";
-import { type Fragment, identifier, join, sql, tableName } from "../sql/fragment.ts";
+import { columnOf, type Fragment, identifier, join, sql, tableName } from "../sql/fragment.ts";
 import { compileOrder } from "./order.ts";
+import { withScanCheck } from "./scan_check.ts";
 import { compileFilter } from "./where.ts";
 
 /**
@@ -43,7 +44,7 @@ function compileSought(plan: RelatedPlan, { step, keys, names }: List, dialect: 
     primaryKey: table.primaryKey,
     columns,
     sorted: order.map(({ column }) => column),
-    where: sql`${belongs} AND ${compileFilter(where, dialect)}`,
+    where: withScanCheck(sql`${belongs} AND ${compileFilter(where, dialect)}`, dialect),
     order: compileOrder(order, dialect),
     orderUnder: (names) =>
       compileOrder(order.map((key) => ({ ...key, column: renamed(key.column, names) })), dialect),
@@ -66,9 +67,11 @@ function compileRanked(plan: RelatedPlan, { step, keys, names }: List, dialect: 
   }) AS ${rank}`;
   const on = equals(step.other, dialect, sql`= ${value}`);
   const joined = sql`${keys} AS ${list} JOIN ${tableName(step.table)} ON ${on}`;
-  const condition = compileFilter(where, dialect);
+  const condition = withScanCheck(compileFilter(where, dialect), dialect, columnOf(step.other));
   const ranked = sql`SELECT ${selected}, ${number} FROM ${joined} WHERE ${condition}`;
-  return sql`SELECT * FROM (${ranked}) AS ${list} WHERE ${rank} <= ${limit} ORDER BY ${ordinal}, ${rank} LIMIT ${most}`;
+  return sql`SELECT * FROM (${ranked}) AS ${list} WHERE ${
+    // Once more, for the rows that come out of the sort.
+    withScanCheck(sql`${rank} <= ${limit}`, dialect)} ORDER BY ${ordinal}, ${rank} LIMIT ${most}`;
 }
 
 /** The keys to which rows of a link table refer. Two links between the same rows count as one. */
@@ -84,7 +87,9 @@ function keysAfterLinks(
   // Not under the name of the near key, which is in the condition of the join.
   const linked = sql`SELECT DISTINCT ${ordinal}, ${
     dialect.operand(far.own)
-  } AS ${rank} FROM ${joined} WHERE ${compileFilter(links, dialect)}`;
+  } AS ${rank} FROM ${joined} WHERE ${
+    withScanCheck(compileFilter(links, dialect), dialect, columnOf(near.other))
+  }`;
   return sql`(SELECT ${ordinal}, ${rank} AS ${value} FROM (${linked}) AS ${list})`;
 }
 

@@ -1,7 +1,16 @@
 import type { Filter, Related } from "../filter/filter.ts";
 import { unreachable } from "../problem/unreachable.ts";
 import type { Dialect } from "../sql/dialect.ts";
-import { type Fragment, identifier, join, rawSql, sql, tableName } from "../sql/fragment.ts";
+import {
+  columnOf,
+  type Fragment,
+  identifier,
+  join,
+  rawSql,
+  sql,
+  tableName,
+} from "../sql/fragment.ts";
+import { withScanCheck } from "./scan_check.ts";
 
 /**
  * Compiles a filter to the condition after WHERE, which may stand in any place: AND and OR are in
@@ -75,8 +84,12 @@ function compileRelated(
       ? sql`${compileAt(links, within, depth + step + 1)} AND ${inner}`
       : inner;
     const rows = sql`${tableName(table)} AS ${here} WHERE`;
+    // SQLite may turn the subquery into a join: by the column the check stays in this loop.
+    const column = columnOf(other, here);
     return isOnce && step === 0
-      ? sql`${key} IN (SELECT ${found} FROM ${rows} ${condition})`
-      : sql`EXISTS (SELECT 1 FROM ${rows} ${found} = ${key} AND ${condition})`;
+      ? sql`${key} IN (SELECT ${found} FROM ${rows} ${withScanCheck(condition, dialect, column)})`
+      : sql`EXISTS (SELECT 1 FROM ${rows} ${
+        withScanCheck(sql`${found} = ${key} AND ${condition}`, dialect, column)
+      })`;
   }, innermost);
 }

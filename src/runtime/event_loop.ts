@@ -9,6 +9,12 @@ export function sleep(delayMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, delayMs));
 }
 
+/** Keeps the process alive until the function that it returns is called. */
+export function keepAlive(): () => void {
+  const timer = setInterval(() => {}, 2 ** 30);
+  return () => clearInterval(timer);
+}
+
 /**
  * Runs `work` once the event loop has handled the I/O that is ready: a microtask would run before
  * the requests that wait to be read, a timer a millisecond too late.

@@ -94,6 +94,12 @@ export interface Dialect {
   /** The operators whose results in memory were proved to be those of the engine. */
   readonly certified: CertifiedOperators;
 
+  /**
+   * A condition that holds for every row, and by which a driver ends a statement that has looked at
+   * too many. `column` is one of the rows to check, where the statement joins others. Null where
+   * the engine ends statements by itself.
+   */
+  readonly scanCheck: ((column?: Fragment) => Fragment) | null;
   /** After a SELECT: locks its rows until the transaction ends. */
   readonly rowLock: Fragment;
   /** The smallest step between two moments of update, in microseconds. */

@@ -221,6 +221,8 @@ function scene(errors: { lost?: string; broken?: string } = {}): Scene {
       else open?.push(text);
       return { rows: [], changed: 1 };
     },
+    read: () => ({ rows: [], changed: 0 }),
+    maxBoundLength: 0,
     close: () => {},
   };
   const { clock, advance } = handClock();

@@ -1,11 +1,18 @@
 import { assert, assertEquals } from "@std/assert";
-import { maxPrepared, sqliteConnection } from "../../src/db/sqlite/sqlite_connection.ts";
+import { RowBytes } from "../../src/db/sqlite/row_cells.ts";
+import {
+  maxPrepared,
+  sqliteConnection,
+  type StatementChecks,
+} from "../../src/db/sqlite/sqlite_connection.ts";
 import type { SqliteHandle, SqliteStatement } from "../../src/db/sqlite/sqlite_library.ts";
+import { StatementDeadline } from "../../src/db/sqlite/statement_deadline.ts";
+import { systemClock } from "../../src/runtime/system_runtime.ts";
 import type { SqlValue } from "../../src/sql/fragment.ts";
 
 Deno.test("a statement is prepared once, until too many others have come", () => {
   const { handle, prepared } = fakeHandle(() => [[1]]);
-  const connection = sqliteConnection(handle);
+  const connection = sqliteConnection(handle, checks());
   const run = (n: number) => connection.run({ text: `SELECT ${n}`, values: [] });
   run(0);
   run(0);
@@ -19,7 +26,7 @@ Deno.test("a statement is prepared once, until too many others have come", () =>
 
 Deno.test("500 statements stayed prepared, however long their texts are", () => {
   const { handle, prepared } = fakeHandle(() => [[1]]);
-  const connection = sqliteConnection(handle);
+  const connection = sqliteConnection(handle, checks());
   const texts = Array.from({ length: 400 }, (_, n) => `SELECT ${n}, ${"?, ".repeat(10_000)}1`);
   for (const text of texts) connection.run({ text, values: [] });
   let kept = 0;
@@ -39,7 +46,7 @@ Deno.test("a read is repeated for an integer that lost digits, and is exact from
       asked.push(exact);
       return exact ? [[9007199254740994n, 1n, 1.5, "x"]] : inexact === null ? null : [[inexact]];
     });
-    const connection = sqliteConnection(handle);
+    const connection = sqliteConnection(handle, checks());
     const read = () => connection.run({ text: "SELECT", values: [] }).rows;
     assertEquals(read(), [[9007199254740994n, 1, 1.5, "x"]]);
     assertEquals(asked, [false, true]);
@@ -54,10 +61,17 @@ Deno.test("a statement that writes runs once, whatever it returns", () => {
     asked.push(exact);
     return [[9007199254740993n], [2n]];
   }, false);
-  const result = sqliteConnection(handle).run({ text: "INSERT … RETURNING", values: [] });
+  const result = sqliteConnection(handle, checks()).run({
+    text: "INSERT … RETURNING",
+    values: [],
+  });
   assertEquals(asked, [true]);
   assertEquals(result, { rows: [[9007199254740993n], [2]], changed: 2 });
 });
+
+function checks(): StatementChecks {
+  return { deadline: new StatementDeadline(systemClock), rowBytes: new RowBytes() };
+}
 
 function fakeHandle(
   all: (exact: boolean) => SqlValue[][] | null,
@@ -80,6 +94,7 @@ function fakeHandle(
         return statement;
       },
       defineFunction: () => {},
+      defineCheck: () => {},
       defineAggregate: () => {},
       close: () => {},
     },

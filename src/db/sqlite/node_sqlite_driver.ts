@@ -1,16 +1,6 @@
-import { DatabaseSync } from "node:sqlite";
-import type { SqlValue } from "../../sql/fragment.ts";
-import { DatabaseError } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
+import { nodeSqlite } from "./node_sqlite_library.ts";
 import { sqliteDriver, type SqliteOptions } from "./sqlite_driver.ts";
-import { statementStart } from "./statement_start.ts";
-import { resultCodeName } from "./sqlite_errors.ts";
-import type {
-  SqliteAggregate,
-  SqliteHandle,
-  SqliteLibrary,
-  SqliteStatement,
-} from "./sqlite_library.ts";
 
 export type { SqliteOptions };
 
@@ -20,102 +10,5 @@ export type { SqliteOptions };
  * is refused.
  */
 export function openNodeSqlite(path: string, options: SqliteOptions = {}): Promise<Driver> {
-  return sqliteDriver(library, path, options);
-}
-
-const library: SqliteLibrary = {
-  name: "node:sqlite",
-  open: (path, readOnly) => handleOf(new DatabaseSync(path, { readOnly, timeout: 0 })),
-  errorName(error) {
-    const code = error instanceof Error && "errcode" in error ? error.errcode : null;
-    return typeof code === "number" ? resultCodeName(code) : null;
-  },
-};
-
-function handleOf(database: DatabaseSync): SqliteHandle {
-  return {
-    get inTransaction() {
-      return database.isTransaction;
-    },
-    // `setReturnArrays` exists, but not in Deno's declarations.
-    prepare: (text) => statementOf(database.prepare(text) as unknown as Statement, database),
-    defineFunction: (name, work) => {
-      // Without bigints, Deno hangs on an argument that no number holds.
-      const options = { deterministic: true, useBigIntArguments: true };
-      // The declared result is narrower than `unknown`; the results of ours are SQL values.
-      database.function(name, options, work as () => SqlValue);
-    },
-    defineAggregate: (name, work) => aggregating(database).aggregate(name, work),
-    close: () => database.close(),
-  };
-}
-
-interface Aggregating {
-  aggregate<State>(name: string, work: SqliteAggregate<State>): void;
-}
-
-function aggregating(database: DatabaseSync): Aggregating {
-  // `aggregate` exists, but not in Deno's declarations.
-  return database as unknown as Aggregating;
-}
-
-interface Statement {
-  readonly sourceSQL: string;
-  columns(): readonly { readonly name: string }[];
-  setReturnArrays(on: boolean): void;
-  setReadBigInts(on: boolean): void;
-  all(...values: readonly SqlValue[]): SqlValue[][];
-  run(...values: readonly SqlValue[]): { readonly changes: number | bigint };
-}
-
-function statementOf(statement: Statement, database: DatabaseSync): SqliteStatement {
-  const text = statement.sourceSQL;
-  const countsChanges = /^(insert|update|delete|replace|with)\b/i.test(statementStart(text));
-  statement.setReturnArrays(true);
-  let isExact = false;
-  return {
-    readOnly: !writes(database, text),
-    returnsRows: statement.columns().length > 0,
-    columnNames: () => statement.columns().map(({ name }) => name),
-    run(values) {
-      refuseNul(values);
-      const { changes } = statement.run(...values);
-      // For any other statement the library repeats the count of the statement before.
-      return countsChanges ? Number(changes) : 0;
-    },
-    all(values, exact) {
-      refuseNul(values);
-      if (exact !== isExact) statement.setReadBigInts(isExact = exact);
-      try {
-        return statement.all(...values);
-      } catch (error) {
-        if (!exact && isOutOfRange(error)) return null;
-        throw error;
-      }
-    },
-  };
-}
-
-/** The library does not say whether a statement writes, but the program of the statement does. */
-function writes(database: DatabaseSync, text: string): boolean {
-  if (/^explain\b/i.test(statementStart(text))) return false;
-  const explain = database.prepare(`EXPLAIN ${statementStart(text)}`);
-  return explain.all().some(({ opcode, p2 }) =>
-    opcode === "Transaction" ? p2 !== 0 : typeof opcode === "string" && writing.has(opcode)
-  );
-}
-
-/** The opcodes that write without an opcode for a transaction. */
-const writing: ReadonlySet<string> = new Set(["Vacuum", "JournalMode", "Checkpoint"]);
-
-function refuseNul(values: readonly SqlValue[]): void {
-  for (const value of values) {
-    if (typeof value === "string" && value.includes("\0")) {
-      throw new DatabaseError("invalid-value", new Error("Cannot bind text with a NUL character"));
-    }
-  }
-}
-
-function isOutOfRange(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ERR_OUT_OF_RANGE";
+  return sqliteDriver(nodeSqlite, path, options);
 }

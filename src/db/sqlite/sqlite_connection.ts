@@ -2,16 +2,44 @@ import { boundedMap } from "../../runtime/bounded_map.ts";
 import { sleep } from "../../runtime/event_loop.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { SqlValue, Statement } from "../../sql/fragment.ts";
+import { DatabaseError } from "../database_error.ts";
 import type { Connection, QueryResult, ResultColumn } from "../driver.ts";
+import { countedRows } from "../../sql/sqlite/time_check.ts";
+import {
+  type BytesLeft,
+  resolveCells,
+  type RowBytes,
+  tooLarge,
+  unlimitedBytes,
+} from "./row_cells.ts";
 import { statementStart } from "./statement_start.ts";
 import type { SqliteHandle, SqliteStatement } from "./sqlite_library.ts";
+import type { StatementDeadline, TimeLimit } from "./statement_deadline.ts";
 
 /** One connection with its prepared statements. Its methods throw the library's own errors. */
 export interface SqliteConnection {
   readonly inTransaction: boolean;
   kindOf(text: string): StatementKind;
   run(statement: Statement): QueryResult;
+  /** Runs a statement that reads. Throws `too-large` beyond the bytes that are left. */
+  read(statement: Statement, how: LimitedRead): QueryResult;
+  /** The length of the longest text or bytes that were bound since it was last set to 0. */
+  maxBoundLength: number;
   close(): void;
+}
+
+/** The SQL functions by which limited reads end. */
+export interface StatementChecks {
+  readonly deadline: StatementDeadline;
+  readonly rowBytes: RowBytes;
+}
+
+/** How a limited read runs. */
+export interface LimitedRead {
+  readonly bytes: BytesLeft;
+  readonly time: TimeLimit;
+  /** Whether all rows may be in memory before they are counted, which is faster. */
+  readonly atOnce: boolean;
 }
 
 /** How a statement may run. */
@@ -33,11 +61,15 @@ const maxPreparedBytes = 32 * 1024 * 1024;
 const bytesPerCharacter = 32;
 
 /** Adds a cache of prepared statements, exact integers and one form of cells to a library's handle. */
-export function sqliteConnection(handle: SqliteHandle): SqliteConnection {
+export function sqliteConnection(
+  handle: SqliteHandle,
+  { deadline, rowBytes }: StatementChecks,
+): SqliteConnection {
   const cache = boundedMap<string, Prepared>(maxPrepared, {
     maxBytes: maxPreparedBytes,
     bytesOf: (text) => bytesPerCharacter * text.length,
   });
+  let maxBoundLength = 0;
 
   function prepared(text: string): Prepared {
     const known = cache.get(text);
@@ -53,9 +85,27 @@ export function sqliteConnection(handle: SqliteHandle): SqliteConnection {
       exact: !statement.readOnly,
       // A change of the tables gives `*` other columns, without preparing the text again.
       columns: text.includes("*") ? null : columnsOf(statement),
+      sorts: sorting.test(text),
     };
     cache.set(text, fresh);
     return fresh;
+  }
+
+  /** The statement that counts the bytes of its rows; only a SELECT can be a part of it. */
+  function countedBy(text: string, known: Prepared): Prepared {
+    if (!known.statement.returnsRows || !/^(?:SELECT|WITH)\b/i.test(text)) return known;
+    const counted = prepared(countedRows(text, known.statement.columnNames().length));
+    // A second run would count its rows once more.
+    counted.exact = true;
+    return counted;
+  }
+
+  function bound(values: readonly SqlValue[]): readonly SqlValue[] {
+    return values.map((value) => {
+      if (typeof value === "number" || value === null) return toBound(value);
+      if (typeof value !== "bigint" && value.length > maxBoundLength) maxBoundLength = value.length;
+      return value;
+    });
   }
 
   return {
@@ -65,8 +115,29 @@ export function sqliteConnection(handle: SqliteHandle): SqliteConnection {
     kindOf: (text) => prepared(text).kind,
     run(statement) {
       const known = prepared(statement.text);
-      const result = runPrepared(known, statement.values.map(toBound));
+      const result = runPrepared(known, bound(statement.values));
       return statement.describe === true ? described(result, known) : result;
+    },
+    read(statement, { bytes, time, atOnce }) {
+      const known = prepared(statement.text);
+      const counted = atOnce ? known : countedBy(statement.text, known);
+      deadline.start(time, known.sorts);
+      rowBytes.start(bytes);
+      try {
+        const result = runPrepared(counted, bound(statement.values), bytes);
+        return statement.describe === true ? described(result, known) : result;
+      } catch (error) {
+        if (rowBytes.isOver) throw tooLarge();
+        throw deadline.isOver ? new DatabaseError("too-slow", error) : error;
+      } finally {
+        deadline.stop();
+      }
+    },
+    get maxBoundLength() {
+      return maxBoundLength;
+    },
+    set maxBoundLength(length) {
+      maxBoundLength = length;
     },
     close: () => handle.close(),
   };
@@ -79,7 +150,11 @@ interface Prepared {
   exact: boolean;
   /** The columns of the result, where the text alone says them. */
   readonly columns: readonly ResultColumn[] | null;
+  /** Whether rows may be sorted once all of them are read. */
+  readonly sorts: boolean;
 }
+
+const sorting = /\b(?:GROUP BY|OVER)\b/;
 
 function statementKind(start: string, readOnly: boolean): StatementKind {
   const keyword = firstWords.exec(start)?.[0] ?? "";
@@ -98,16 +173,20 @@ function toBound(value: SqlValue): SqlValue {
   return typeof value === "number" && Number.isSafeInteger(value) ? BigInt(value) : value;
 }
 
-function runPrepared(prepared: Prepared, values: readonly SqlValue[]): QueryResult {
+function runPrepared(
+  prepared: Prepared,
+  values: readonly SqlValue[],
+  bytes: BytesLeft = unlimitedBytes,
+): QueryResult {
   const { statement } = prepared;
   if (!statement.returnsRows) return { rows: [], changed: statement.run(values) };
   if (!prepared.exact) {
     const rows = statement.all(values, false);
-    if (rows !== null && resolveCells(rows)) return { rows, changed: 0 };
+    if (rows !== null && resolveCells(rows, bytes)) return { rows, changed: 0 };
     prepared.exact = true;
   }
   const rows = statement.all(values, true) ?? [];
-  resolveCells(rows);
+  resolveCells(rows, bytes);
   // RETURNING gives one row for each changed row.
   return { rows, changed: statement.readOnly ? 0 : rows.length };
 }
@@ -119,28 +198,6 @@ function described(result: QueryResult, prepared: Prepared): QueryResult {
 function columnsOf(statement: SqliteStatement): readonly ResultColumn[] {
   const names = statement.returnsRows ? statement.columnNames() : [];
   return names.map((name) => ({ name, type: null }));
-}
-
-/**
- * Gives every cell the form that both libraries share, in place: safe integers are numbers, bytes
- * are a plain Uint8Array. False when a number may have lost digits.
- */
-function resolveCells(rows: SqlValue[][]): boolean {
-  let exact = true;
-  for (const row of rows) {
-    for (let i = 0; i < row.length; i++) {
-      const cell = row[i];
-      if (typeof cell === "number") {
-        if (Number.isInteger(cell) && !Number.isSafeInteger(cell)) exact = false;
-      } else if (typeof cell === "bigint") {
-        const number = Number(cell);
-        if (Number.isSafeInteger(number)) row[i] = number;
-      } else if (cell instanceof Uint8Array && cell.constructor !== Uint8Array) {
-        row[i] = new Uint8Array(cell.buffer, cell.byteOffset, cell.byteLength);
-      }
-    }
-  }
-  return exact;
 }
 
 /** The connection of the work of a transaction: the writing one, until the work has ended. */

@@ -3,22 +3,21 @@ import { unreachable } from "../../problem/unreachable.ts";
 import { systemClock } from "../../runtime/system_runtime.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { Dialect } from "../../sql/dialect.ts";
-import { fold } from "../../sql/fold.ts";
 import { sql, type Statement } from "../../sql/fragment.ts";
 import { sqliteDialect } from "../../sql/sqlite/dialect.ts";
-import { matchesWildcards } from "../../sql/wildcard_pattern.ts";
-import { metricFunctions, restAggregate } from "../../sql/sqlite/metrics.ts";
-import { foldFunctionName, likeFunctionName, sqliteText } from "../../sql/sqlite/text_operators.ts";
+import { sqliteText } from "../../sql/sqlite/text_operators.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, Driver, QueryResult, ReadLimits } from "../driver.ts";
 import { driverOptions, openingPlace } from "../driver_options.ts";
 import { GroupCommit } from "./group_commit.ts";
+import { type LimitedReadOf, LimitedReads } from "./limited_read.ts";
+import { openConnection } from "./open_connection.ts";
+import { ReaderThreads } from "./reader_threads.ts";
 import {
   type BusyRetry,
   refuseBoundary,
   retryWhileBusy,
   type SqliteConnection,
-  sqliteConnection,
 } from "./sqlite_connection.ts";
 import { isBusy, toSqliteError } from "./sqlite_errors.ts";
 import { claimSqliteFile, requireSqliteFile, type SqliteFile } from "./sqlite_file.ts";
@@ -43,6 +42,9 @@ export interface SqliteOptions {
 /** The options of the SQLite driver, described. */
 export const sqliteOptions = group(driverOptions satisfies Described<SqliteOptions>).required();
 
+/** More would take the processors from the thread of the requests. */
+const maxReaderThreads = 2;
+
 /**
  * Creates the driver that all SQLite libraries share: opens `path` with one connection that writes
  * and one that reads, so that a read never waits for a transaction. `:memory:` is a temporary file,
@@ -52,6 +54,7 @@ export async function sqliteDriver(
   library: SqliteLibrary,
   path: string,
   given: SqliteOptions = {},
+  maxThreads: number = maxReaderThreads,
 ): Promise<Driver> {
   const options = sqliteOptions.read(given, openingPlace);
   const { clock = systemClock, waitLimitMs } = options;
@@ -62,11 +65,17 @@ export async function sqliteDriver(
   let reader: SqliteConnection | null = null;
   try {
     if (options.readOnly !== true) writer = await openWriter(library, file, busyRetry);
-    const connection = reader = open(library, file.path, true);
+    const connection = reader = openConnection(library, file.path, { readOnly: true, clock });
     // For a file that is no database, this first read fails.
     const dialect = await retryWhileBusy(busyRetry, () => dialectFor(connection));
     const label = `${path} (${library.name})`;
-    return new SqliteDriver({ library, file, reader, writer, busyRetry, label, dialect });
+    const threads = new ReaderThreads({
+      path: file.path,
+      library: library.source,
+      maxThreads,
+      clock,
+    });
+    return new SqliteDriver({ library, file, reader, writer, threads, busyRetry, label, dialect });
   } catch (error) {
     reader?.close();
     writer?.close();
@@ -83,7 +92,8 @@ async function openWriter(
   file: SqliteFile,
   busyRetry: BusyRetry,
 ): Promise<SqliteConnection> {
-  const writer = open(library, file.path, false);
+  const { clock } = busyRetry;
+  const writer = openConnection(library, file.path, { readOnly: false, clock });
   try {
     await retryWhileBusy(busyRetry, () => query(writer, "PRAGMA journal_mode = WAL"));
     query(writer, `PRAGMA synchronous = ${file.temporary ? "OFF" : "FULL"}`);
@@ -93,22 +103,6 @@ async function openWriter(
     writer.close();
     throw error;
   }
-}
-
-function open(library: SqliteLibrary, path: string, readOnly: boolean): SqliteConnection {
-  const handle = library.open(path, readOnly);
-  handle.defineFunction(
-    foldFunctionName,
-    (value) => typeof value === "string" ? fold(value) : value,
-  );
-  handle.defineFunction(
-    likeFunctionName,
-    (value, pattern) =>
-      typeof value === "string" ? Number(matchesWildcards(value, String(pattern))) : null,
-  );
-  for (const [name, work] of metricFunctions) handle.defineFunction(name, work);
-  handle.defineAggregate(restAggregate.name, restAggregate);
-  return sqliteConnection(handle);
 }
 
 /**
@@ -135,12 +129,19 @@ function query(connection: SqliteConnection, text: string): QueryResult {
   return connection.run({ text, values: [] });
 }
 
+function takeMaxLength(writer: SqliteConnection): number {
+  const { maxBoundLength } = writer;
+  writer.maxBoundLength = 0;
+  return maxBoundLength;
+}
+
 interface SqliteDriverOptions {
   readonly library: SqliteLibrary;
   readonly file: SqliteFile;
   readonly reader: SqliteConnection;
   /** Null when the file is read-only. */
   readonly writer: SqliteConnection | null;
+  readonly threads: ReaderThreads;
   readonly busyRetry: BusyRetry;
   readonly label: string;
   readonly dialect: Dialect;
@@ -156,13 +157,24 @@ class SqliteDriver implements Driver {
   /** Null when the file is read-only. */
   readonly #writes: GroupCommit | null;
   readonly #guard: TransactionGuard = transactionGuard();
+  readonly #limited: LimitedReads;
+  readonly #readFreely: LimitedReadOf;
   #closing: Promise<void> | null = null;
 
   constructor(options: SqliteDriverOptions) {
     const { writer, busyRetry } = options;
     const translated = (error: unknown) => this.#translated(error);
     this.#options = options;
-    const committed = () => this.#commits.notify();
+    this.#readFreely = (statement) => options.reader.run(statement);
+    this.#limited = new LimitedReads({
+      reader: options.reader,
+      clock: busyRetry.clock,
+      threads: options.threads,
+    });
+    const committed = () => {
+      if (writer !== null) this.#limited.widen(takeMaxLength(writer));
+      this.#commits.notify();
+    };
     this.#writes = writer === null
       ? null
       : new GroupCommit({ writer, busyRetry, guard: this.#guard, translated, committed });
@@ -173,13 +185,22 @@ class SqliteDriver implements Driver {
 
   /** Reads run synchronously: only the promise is between the caller and SQLite. */
   query(statement: Statement): Promise<QueryResult> {
+    return this.#run(statement, this.#readFreely);
+  }
+
+  reads(limits: ReadLimits): Connection {
+    const read = this.#limited.of(limits);
+    return { query: (statement) => this.#run(statement, read) };
+  }
+
+  #run(statement: Statement, read: LimitedReadOf): Promise<QueryResult> {
     try {
       this.#guard.check();
       if (this.#closing !== null) throw new DatabaseError("unavailable", new Error("it is closed"));
       const kind = this.#options.reader.kindOf(statement.text);
       switch (kind) {
         case "read":
-          return Promise.resolve(this.#read(statement));
+          return Promise.resolve(this.#read(statement, read));
         case "write":
           return this.#writable().write(statement, "statement");
         case "alone":
@@ -191,13 +212,9 @@ class SqliteDriver implements Driver {
       }
     } catch (error) {
       return this.#options.busyRetry.isBusy(error)
-        ? this.#readWhileBusy(statement)
+        ? this.#readWhileBusy(statement, read)
         : Promise.reject(this.#translated(error));
     }
-  }
-
-  reads(_limits: ReadLimits): Connection {
-    return this;
   }
 
   async transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
@@ -213,10 +230,10 @@ class SqliteDriver implements Driver {
     return this.#closing ??= this.#close();
   }
 
-  #read(statement: Statement): QueryResult {
+  #read(statement: Statement, read: LimitedReadOf): QueryResult | Promise<QueryResult> {
     const { reader } = this.#options;
-    const result = reader.run(statement);
-    if (result.rows.length === 0 && reader.inTransaction) {
+    const result = read(statement);
+    if ("rows" in result && result.rows.length === 0 && reader.inTransaction) {
       // A savepoint: it would keep a transaction open on a connection that all requests share.
       query(reader, "ROLLBACK");
       refuseBoundary();
@@ -224,9 +241,10 @@ class SqliteDriver implements Driver {
     return result;
   }
 
-  async #readWhileBusy(statement: Statement): Promise<QueryResult> {
+  async #readWhileBusy(statement: Statement, read: LimitedReadOf): Promise<QueryResult> {
     try {
-      return await retryWhileBusy(this.#options.busyRetry, () => this.#read(statement));
+      const { busyRetry } = this.#options;
+      return await retryWhileBusy(busyRetry, () => this.#read(statement, read));
     } catch (error) {
       throw this.#translated(error);
     }
@@ -238,8 +256,8 @@ class SqliteDriver implements Driver {
   }
 
   async #close(): Promise<void> {
-    const { reader, writer, file } = this.#options;
-    await this.#writes?.close();
+    const { reader, writer, threads, file } = this.#options;
+    await Promise.all([this.#writes?.close(), threads.close()]);
     reader.close();
     // The last connection to close copies the journal into the file, which only a writer can do.
     writer?.close();

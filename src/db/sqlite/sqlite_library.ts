@@ -5,6 +5,8 @@ export interface SqliteLibrary {
   /** Distinguishes the libraries: two of them must never open one file. */
   readonly name: string;
   open(path: string, readOnly: boolean): SqliteHandle;
+  /** The URL of its module, and its name there: a thread imports it once more. */
+  readonly source: { readonly module: string; readonly name: string };
   /** The result code of a library's error, e.g. `SQLITE_CONSTRAINT_UNIQUE`; null for other errors. */
   errorName(error: unknown): string | null;
 }
@@ -13,11 +15,13 @@ export interface SqliteLibrary {
 export interface SqliteHandle {
   readonly inTransaction: boolean;
   prepare(text: string): SqliteStatement;
-  /** The SQL function has as many parameters as `work`. */
+  /** The SQL function has as many parameters as `work`, and the same result for the same values. */
   defineFunction(
     name: string,
     work: (first: unknown, second: unknown, third: unknown) => unknown,
   ): void;
+  /** An SQL function that is called for every row, whatever its results were. It must not throw. */
+  defineCheck(name: string, work: (value: unknown) => number | bigint): void;
   /** An aggregate function of one value for each row. */
   defineAggregate<State>(name: string, work: SqliteAggregate<State>): void;
   close(): void;

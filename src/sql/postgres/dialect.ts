@@ -54,6 +54,8 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     leadingColumns,
     comparesAsMemory,
     certified: certifiedOperators.postgres,
+    // A statement has a timeout of its own.
+    scanCheck: null,
     rowLock: rawSql(" FOR UPDATE"),
     timestampStepMicros: 1,
     columnDefault: () => rawSql("DEFAULT"),

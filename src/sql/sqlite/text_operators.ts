@@ -4,6 +4,7 @@ import { fold, isAscii } from "../fold.ts";
 import { type Fragment, rawSql, sql } from "../fragment.ts";
 import { plainPattern } from "../plain_pattern.ts";
 import { maxPartLength } from "../wildcard_pattern.ts";
+import { textCheck } from "./time_check.ts";
 
 /**
  * The SQL function of case folding for the text operators that every SQLite driver registers on
@@ -24,25 +25,39 @@ export const likeFunctionName = "service_like";
  * position of a text, which takes seconds for a long literal, and blocks the whole process.
  */
 export const sqliteText: TextDialect = {
-  contains,
+  contains: (operand, argument) => checked(operand, contains(operand, argument)),
   startsWith,
-  endsWith,
-  like(operand, pattern) {
+  endsWith: (operand, argument) => checked(operand, endsWith(operand, argument)),
+  like: (operand, pattern) => {
     const plain = plainPattern(pattern);
-    return plain === null
-      ? matches(operand, pattern)
-      : sqliteText[plain.operator](operand, plain.text);
+    return plain?.operator === "startsWith"
+      ? startsWith(operand, plain.text)
+      : checked(operand, like(operand, pattern));
   },
   equalsFolded: (operand, argument) =>
     isAscii(argument)
       ? sql`${operand} COLLATE NOCASE = ${argument}`
-      : sql`${folded(operand, argument)} = ${fold(argument)}`,
-  containsFolded: (operand, argument) => contains(folded(operand, argument), fold(argument)),
-  startsWithFolded: (operand, argument) => startsWith(folded(operand, argument), fold(argument)),
-  endsWithFolded: (operand, argument) => endsWith(folded(operand, argument), fold(argument)),
-  likeFolded: (operand, pattern) => sqliteText.like(folded(operand, pattern), fold(pattern)),
+      : checked(operand, sql`${folded(operand, argument)} = ${fold(argument)}`),
+  containsFolded: (operand, argument) =>
+    checked(operand, contains(folded(operand, argument), fold(argument))),
+  startsWithFolded: (operand, argument) =>
+    checked(operand, startsWith(folded(operand, argument), fold(argument))),
+  endsWithFolded: (operand, argument) =>
+    checked(operand, endsWith(folded(operand, argument), fold(argument))),
+  likeFolded: (operand, pattern) => checked(operand, like(folded(operand, pattern), fold(pattern))),
   length: (operand) => sql`length(${operand})`,
 };
+
+/** A condition that takes longer for a longer text: there may be many in one row. */
+function checked(operand: Fragment, condition: Fragment): Fragment {
+  return sql`(${textCheck(operand)} AND ${condition})`;
+}
+
+function like(operand: Fragment, pattern: string): Fragment {
+  const plain = plainPattern(pattern);
+  if (plain === null) return matches(operand, pattern);
+  return { contains, startsWith, endsWith }[plain.operator](operand, plain.text);
+}
 
 function contains(operand: Fragment, argument: string): Fragment {
   return sql`instr(${operand}, ${argument}) > 0`;

@@ -1,0 +1,93 @@
+import type { Clock } from "../../runtime/runtime.ts";
+import type { Statement } from "../../sql/fragment.ts";
+import { DatabaseError } from "../database_error.ts";
+import type { QueryResult, ReadLimits } from "../driver.ts";
+import type { BytesLeft } from "./row_cells.ts";
+import type { ReaderThreads } from "./reader_threads.ts";
+import { RowWidths } from "./row_widths.ts";
+import type { SqliteConnection } from "./sqlite_connection.ts";
+import { fixedLimit, InlineTime } from "./statement_deadline.ts";
+
+/** What limited reads of a SQLite file work with. */
+export interface LimitedReadsOptions {
+  readonly reader: SqliteConnection;
+  readonly clock: Clock;
+  readonly threads: ReaderThreads;
+}
+
+/** A read of one request: its rows, or a promise of them where the read takes longer. */
+export type LimitedReadOf = (statement: Statement) => QueryResult | Promise<QueryResult>;
+
+/**
+ * The reads of a SQLite file that may look at many rows. Each begins in this thread, where most end
+ * within a fraction of a millisecond. One that takes longer blocks all requests: it is ended, and
+ * begins again elsewhere.
+ */
+export class LimitedReads {
+  readonly #options: LimitedReadsOptions;
+  readonly #inline: InlineTime = new InlineTime();
+  readonly #widths: RowWidths;
+
+  /** Measures nothing yet. */
+  constructor(options: LimitedReadsOptions) {
+    this.#options = options;
+    const { clock } = options;
+    this.#widths = new RowWidths({ clock, measure: (statement) => this.#measure(statement) });
+  }
+
+  /** The reads of one request, which share its bytes. */
+  of(limits: ReadLimits): LimitedReadOf {
+    const bytes: BytesLeft = { left: limits.maxBytes };
+    return (statement) => this.#read(statement, limits, bytes);
+  }
+
+  /** A value of this length was written. */
+  widen(length: number): void {
+    this.#widths.widen(length);
+  }
+
+  #read(
+    statement: Statement,
+    limits: ReadLimits,
+    bytes: BytesLeft,
+  ): QueryResult | Promise<QueryResult> {
+    const { reader, threads } = this.#options;
+    const atOnce = this.#widths.fitAtOnce(statement, bytes.left);
+    const before = bytes.left;
+    try {
+      return reader.read(statement, { bytes, time: this.#inline, atOnce });
+    } catch (error) {
+      if (!(error instanceof DatabaseError) || error.kind !== "too-slow") throw error;
+      bytes.left = before;
+    }
+    const time = fixedLimit(limits.timeoutMs, () => false);
+    const inline = () => reader.read(statement, { bytes, time, atOnce });
+    return threads.run({ statement, limits, bytes, inline });
+  }
+
+  /** Seldom: the widths of a small table are worth a little more time than other reads have. */
+  #measure(statement: Statement): number | Promise<number> {
+    const bytes: BytesLeft = { left: Infinity };
+    const width = ({ rows }: QueryResult) => Number(rows[0]?.[0] ?? 0);
+    const read = (limitMs: number) => {
+      const time = fixedLimit(limitMs, () => false);
+      return this.#options.reader.read(statement, { bytes, time, atOnce: true });
+    };
+    try {
+      return width(read(maxInlineMeasureMs));
+    } catch (error) {
+      if (!(error instanceof DatabaseError) || error.kind !== "too-slow") throw error;
+    }
+    const limits: ReadLimits = {
+      identity: "the widths of rows",
+      signal: new AbortController().signal,
+      maxBytes: Infinity,
+      timeoutMs: maxMeasureMs,
+    };
+    const inline = () => read(0);
+    return this.#options.threads.run({ statement, limits, bytes, inline }).then(width);
+  }
+}
+
+const maxInlineMeasureMs = 25;
+const maxMeasureMs = 5_000;

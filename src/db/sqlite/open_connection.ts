@@ -1,0 +1,42 @@
+import type { Clock } from "../../runtime/runtime.ts";
+import { fold } from "../../sql/fold.ts";
+import { metricFunctions, restAggregate } from "../../sql/sqlite/metrics.ts";
+import { foldFunctionName, likeFunctionName } from "../../sql/sqlite/text_operators.ts";
+import { rowBytesName, timeCheckName } from "../../sql/sqlite/time_check.ts";
+import { RowBytes } from "./row_cells.ts";
+import { matchesWildcards } from "../../sql/wildcard_pattern.ts";
+import { type SqliteConnection, sqliteConnection } from "./sqlite_connection.ts";
+import type { SqliteLibrary } from "./sqlite_library.ts";
+import { StatementDeadline } from "./statement_deadline.ts";
+
+/** How a connection to a SQLite file is opened. */
+export interface OpenConnectionOptions {
+  readonly readOnly: boolean;
+  /** For the time that statements take. */
+  readonly clock: Pick<Clock, "elapsedMs">;
+}
+
+/** Opens a connection to a SQLite file, with the SQL functions that the dialect uses. */
+export function openConnection(
+  library: SqliteLibrary,
+  path: string,
+  { readOnly, clock }: OpenConnectionOptions,
+): SqliteConnection {
+  const handle = library.open(path, readOnly);
+  const deadline = new StatementDeadline(clock);
+  const rowBytes = new RowBytes();
+  handle.defineFunction(
+    foldFunctionName,
+    (value) => typeof value === "string" ? fold(value) : value,
+  );
+  handle.defineFunction(
+    likeFunctionName,
+    (value, pattern) =>
+      typeof value === "string" ? Number(matchesWildcards(value, String(pattern))) : null,
+  );
+  handle.defineCheck(timeCheckName, deadline.check);
+  handle.defineCheck(rowBytesName, rowBytes.check);
+  for (const [name, work] of metricFunctions) handle.defineFunction(name, work);
+  handle.defineAggregate(restAggregate.name, restAggregate);
+  return sqliteConnection(handle, { deadline, rowBytes });
+}

@@ -1,0 +1,49 @@
+import { type Fragment, rawSql, sql } from "../fragment.ts";
+
+/**
+ * The SQL function that every SQLite driver registers on each of its connections for time checks,
+ * not deterministic: 1, or {@link overTheLimit} once a statement has run for too long. Its value is
+ * the number of bytes that the condition after it looks at, or NULL for a check of rows.
+ */
+export const timeCheckName = "service_time_check";
+
+/** The SQL function that counts the bytes of a SQLite row, for {@link countedRows}. */
+export const rowBytesName = "service_row_bytes";
+
+/**
+ * What a check of a SQLite statement gives to end it: abs() of it is an error. Neither library can
+ * interrupt a statement, and an error that a function throws makes all() of `node:sqlite` hang in
+ * Deno.
+ */
+export const overTheLimit: bigint = -(2n ** 63n);
+
+/**
+ * A check of the time for about every sixteenth row: a call takes 80 ns and more, random() half of
+ * that, and the rows of a page by index should not take longer for it. A row number would be
+ * cheaper, but not every table has one, and all of them may have the same remainder.
+ */
+export function scanCheck(column?: Fragment): Fragment {
+  return column === undefined
+    ? rowCheck
+    : sql`(random() & 15 OR abs(${name}(nullif(${column}, ${column}))))`;
+}
+
+/** A check of the time before a condition that takes longer for a longer text. */
+export function textCheck(operand: Fragment): Fragment {
+  return sql`abs(${name}(octet_length(${operand})))`;
+}
+
+/**
+ * The text of a SELECT of SQLite that counts the bytes of each row by {@link rowBytesName} before
+ * the next one is read, which the text alone would not: all rows are in memory before one is seen.
+ */
+export function countedRows(text: string, columns: number): string {
+  const names = Array.from({ length: columns }, (_, index) => `c${index}`);
+  const bytes = names.map((name) => `ifnull(octet_length(${name}), 0)`).join(" + ");
+  return `WITH q(${
+    names.join(", ")
+  }) AS (${text}) SELECT * FROM q WHERE abs(${rowBytesName}(${bytes}))`;
+}
+
+const name = rawSql(timeCheckName);
+const rowCheck = rawSql(`(random() & 15 OR abs(${timeCheckName}(NULL)))`);
