@@ -33,7 +33,13 @@ export async function measureRouting(
   const log = await openChangeLog({ driver: db.driver, tables: [table], changes, runtime });
   let delivered = 0;
   const resumeTokens = new ResumeTokens(log.secret);
-  const dispatcher = new ChangeDispatcher({ matcher, log, resumeTokens, check: () => {} });
+  const dispatcher = new ChangeDispatcher({
+    matcher,
+    log,
+    resumeTokens,
+    maxEventBytes: Infinity,
+    check: () => {},
+  });
   const reader = createRowReader(db.driver.dialect, () => {});
   const operators = createOperatorRegistry({});
   for (let number = 0; number < filterCount; number++) {
@@ -57,7 +63,7 @@ export async function measureRouting(
         ...follower,
         receive: () => void delivered++,
       });
-    } else group.join({ ...follower, deliver: () => void delivered++ }, null);
+    } else group.join({ ...follower, deliver: () => void delivered++, lag: () => {} }, null);
   }
   const publish = (seq: number) => {
     const row = { id: 1, topic: seq * 7919 % filterCount, stamp: seq, body: tickBody };

@@ -44,6 +44,7 @@ export interface LiveHubOptions extends StreamContextOptions {
 
 /** Makes a stream, which calls back at its end. */
 type MakeStream = (ended: (stream: LiveStream) => void) => LiveStream;
+type Prepare = (context: StreamContext) => MaybePromise<MakeStream>;
 
 /** The hub of all live streams over one database: opens, watches and ends them. */
 export class LiveHub {
@@ -104,7 +105,8 @@ export class LiveHub {
     return this.#open(request, async (context) => {
       const query = liveQueryOf(request);
       const start = await streamStartOf(request, query, context);
-      return (ended) => new Subscription(context, query, start, ended);
+      const options = { query, start, identity: identityOf(request) };
+      return (ended) => new Subscription(context, options, ended);
     });
   }
 
@@ -114,18 +116,15 @@ export class LiveHub {
       const query = liveQueryOf(request);
       const { groupMemory } = this.#options;
       const aggregates = this.#aggregates ??= new SharedAggregates(context, groupMemory);
-      const { aggregateQuery } = request;
-      const options = { aggregates, query, aggregateQuery, identity: identityOf(request) };
+      const identity = identityOf(request);
+      const options = { aggregates, query, aggregateQuery: request.aggregateQuery, identity };
       return (ended) => new AggregateStream(context, options, ended);
     });
   }
 
-  async #open(
-    request: StreamRequest,
-    prepare: (context: StreamContext) => MaybePromise<MakeStream>,
-  ): Promise<ReadableStream<Uint8Array>> {
-    if (this.#isClosing) throw overloaded("the service is stopping");
+  async #open(request: StreamRequest, prepare: Prepare): Promise<ReadableStream<Uint8Array>> {
     const { quota, runtime, excluded } = this.#options;
+    if (this.#isClosing) throw overloaded("the service is stopping");
     requireUnexpired(request.user, runtime.clock);
     requireRecorded(request, excluded);
     const quotaSlot = quota.take(request.user, request.address, filterWork(request.filter));

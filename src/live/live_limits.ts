@@ -19,8 +19,13 @@ export interface LiveLimits {
   readonly maxGroupsInMemory: number;
   /** Beyond it aggregates are not maintained in memory. */
   readonly groupMemory: GroupMemoryLimits;
-  /** The largest answer of an aggregate, which is one event. */
+  /**
+   * About so many bytes are sent at once: a page, the changes that a client has missed, the events of
+   * one commit. One row is sent whatever it has; the answer of an aggregate has no more.
+   */
   readonly maxEventBytes: number;
+  /** One row with more bytes is not sent. */
+  readonly maxRowBytes: number;
   /** How long one query may run. */
   readonly queryTimeoutMs: number;
   /** For one filter that reads related rows: which rows clients hold is kept of no more rows. */
@@ -45,6 +50,7 @@ export const liveLimits: LiveLimits = Object.freeze({
   maxGroupsInMemory: 10_000,
   groupMemory: { perAggregate: 12 * mebibyte, perIdentity: 32 * mebibyte, inAll: 128 * mebibyte },
   maxEventBytes: mebibyte,
+  maxRowBytes: 16 * mebibyte,
   queryTimeoutMs: 5_000,
   maxHeldRows: 10_000,
   maxUncheckedEvents: 10_000,

@@ -52,6 +52,7 @@ export async function openStreamContext(
     matcher,
     log,
     resumeTokens,
+    maxEventBytes: limits.maxEventBytes,
     check: (group, rowChange) =>
       void checkDecision(group, rowChange, { matcher, dispatcher, runtime }),
   });

@@ -4,7 +4,7 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { ResumeTokens } from "../stream/resume_token.ts";
 import type { BatchEvents, GroupTransitions } from "./batch_events.ts";
 import { EventRenderer } from "./event_renderer.ts";
-import type { FanOut } from "./fan_out.ts";
+import type { Chunk, FanOut } from "./fan_out.ts";
 import type { LiveSubscriber } from "./group_listener.ts";
 import { toBytes, tokenText } from "./server_sent_events.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
@@ -14,6 +14,8 @@ export interface BatchDeliveryOptions {
   readonly log: Pick<ChangeLog, "print">;
   readonly resumeTokens: ResumeTokens;
   readonly fanOut: FanOut;
+  /** Several events have about so many bytes at most. */
+  readonly maxEventBytes: number;
   /** The position after the batch; null where more of the step follows. */
   readonly to: Position | null;
 }
@@ -99,8 +101,8 @@ export class BatchDelivery {
     for (const [group, individual] of this.#events.individual) {
       for (const [subscriber, transitions] of individual) {
         served.add(subscriber);
-        const chunk = transitions === null ? null : this.#chunk(group, transitions);
-        if (transitions === null) subscriber.invalidate("relation_overflow");
+        const chunk = transitions === null ? "too-large" : this.#chunk(group, transitions);
+        if (chunk === "too-large") subscriber.invalidate("relation_overflow");
         else if (chunk !== null) subscriber.deliver(chunk, this.#options.to);
       }
     }
@@ -108,11 +110,16 @@ export class BatchDelivery {
   }
 
   /** The bytes for the subscribers of a group; null where no event concerns them. */
-  #chunk(group: SubscriberGroup, transitions: GroupTransitions): Uint8Array | null {
+  #chunk(group: SubscriberGroup, transitions: GroupTransitions): Chunk {
     const renderer = this.#renderers.get(rendererKey(group));
-    const text = transitions.map((transition) =>
-      transition === null ? "" : renderer?.text(transition) ?? ""
-    ).join("");
+    let text = "";
+    for (const transition of transitions) {
+      if (transition === null || renderer === undefined) continue;
+      const hasMore = text !== "";
+      text += renderer.text(transition);
+      // Each stream whose client does not read would hold them, and streams show rows differently.
+      if (hasMore && text.length > this.#options.maxEventBytes) return "too-large";
+    }
     if (text === "") return null;
     if (this.#position === null) return toBytes(text);
     const token = this.#options.resumeTokens.create(this.#position, group.queryDigest);

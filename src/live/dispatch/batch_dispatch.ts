@@ -26,6 +26,8 @@ export interface DispatchOptions {
   readonly matcher: Matcher;
   readonly log: ChangeLog;
   readonly resumeTokens: ResumeTokens;
+  /** For the events of a step. */
+  readonly maxEventBytes: number;
   /** Compares a decision of memory with the database, without being waited for. */
   check(group: SubscriberGroup, rowChange: RowChange): void;
 }
@@ -207,8 +209,9 @@ export class BatchDispatch {
   }
 
   #deliver(): MaybePromise<void> {
-    const { log, resumeTokens } = this.#options;
-    const options = { log, resumeTokens, fanOut: this.#fanOut, to: this.#batch.to };
+    const { log, resumeTokens, maxEventBytes } = this.#options;
+    const { to } = this.#batch;
+    const options = { log, resumeTokens, maxEventBytes, fanOut: this.#fanOut, to };
     return new BatchDelivery(this.#events, options).deliver();
   }
 }

@@ -4,8 +4,11 @@ import type { LiveSubscriber } from "./group_listener.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
-/** Gives the bytes to fan out to the live subscribers of a group; null where there are none. */
-export type ChunkFor = (group: SubscriberGroup) => Uint8Array | null;
+/** The bytes of a group's events; null where there are none. */
+export type Chunk = Uint8Array | "too-large" | null;
+
+/** Gives the bytes to fan out to the live subscribers of a group. */
+export type ChunkFor = (group: SubscriberGroup) => Chunk;
 
 /** What is fanned out: the bytes for each group, and the subscribers to leave out. */
 export interface Delivery {
@@ -43,7 +46,7 @@ export class FanOut {
       const chunk = chunkFor(group);
       if (chunk === null) continue;
       for (const subscriber of group.liveSubscribers) {
-        if (!alreadyServed.has(subscriber)) subscriber.deliver(chunk, to);
+        if (!alreadyServed.has(subscriber)) deliver(chunk, subscriber, to);
       }
     }
   }
@@ -66,13 +69,22 @@ export class FanOut {
             await new Promise<void>(afterPendingIo);
             left = maxAtOnce - 1;
           }
-          subscriber.deliver(chunk, to);
+          deliver(chunk, subscriber, to);
         }
       }
     } finally {
       this.#isUnderway = false;
     }
   }
+}
+
+function deliver(
+  chunk: Exclude<Chunk, null>,
+  subscriber: LiveSubscriber,
+  to: Position | null,
+): void {
+  if (chunk === "too-large") subscriber.lag();
+  else subscriber.deliver(chunk, to);
 }
 
 /** So many take two or three milliseconds, including the writes to their sockets. */

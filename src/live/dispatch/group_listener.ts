@@ -17,6 +17,8 @@ export interface GroupListener {
 export interface LiveSubscriber extends GroupListener {
   /** Takes bytes that streams share; `to` is null where more of the step follows. */
   deliver(bytes: Uint8Array, to: Position | null): void;
+  /** The events of a step are too large to be sent at once: it reads the changes by itself. */
+  lag(): void;
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Change, ChangeLog, Step } from "../../db/changes/change_log.ts";
 import { type Position, positionAfter } from "../../db/changes/log_position.ts";
 import { orderByTransaction } from "./order_by_transaction.ts";
+import { Semaphore } from "../../runtime/semaphore.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { RingBuffer, RingBufferEntry } from "./ring_buffer.ts";
 
@@ -29,6 +30,16 @@ export interface HistoryWindow {
   readonly isRepeated: boolean;
 }
 
+/** About how much of the history is read at once: at least one change. */
+export interface WindowLimits {
+  readonly changes: number;
+  /** Of the images of the rows. */
+  readonly bytes: number;
+}
+
+/** The window of all changes that memory has. */
+export const unlimitedWindow: WindowLimits = Object.freeze({ changes: Infinity, bytes: Infinity });
+
 /** The cursor in the history of changes right after a step. */
 export function cursorAt(position: Position): HistoryCursor {
   return { position, within: null };
@@ -41,6 +52,7 @@ export function cursorAt(position: Position): HistoryCursor {
 export class ChangeHistory {
   readonly #log: ChangeLog;
   readonly #ringBuffer: RingBuffer;
+  readonly #semaphore = new Semaphore(maxReadsAtOnce, Infinity);
 
   /** Both belong to the feed. */
   constructor(log: ChangeLog, ringBuffer: RingBuffer) {
@@ -48,27 +60,31 @@ export class ChangeHistory {
     this.#ringBuffer = ringBuffer;
   }
 
-  /** About `max` changes after a cursor, in order; null where they have been purged. */
-  read(cursor: HistoryCursor, max: number): MaybePromise<HistoryWindow | null> {
+  /** Changes after a cursor, in order; null where they were purged, or are too large together. */
+  read(cursor: HistoryCursor, max: WindowLimits): MaybePromise<HistoryWindow | null> {
     return this.readFromMemory(cursor, max) ?? this.#readFromLog(cursor, max);
   }
 
   /** The same from memory alone; null where it no longer has them. */
-  readFromMemory({ position, within }: HistoryCursor, max: number): HistoryWindow | null {
+  readFromMemory({ position, within }: HistoryCursor, max: WindowLimits): HistoryWindow | null {
     const isInLog = within !== null && "changes" in within;
     const start = within === null || isInLog ? this.#ringBuffer.find(position) : within.entry;
     if (start === null || isInLog) return null;
     let number = start;
     let offset = within?.offset ?? 0;
     let reached = position;
+    let bytes = 0;
     const changes: Change[] = [];
+    const isFull = () => changes.length >= max.changes || bytes >= max.bytes;
     for (; number < this.#ringBuffer.next; number++, offset = 0) {
       const entry = this.#ringBuffer.at(number);
       // It was dropped while the reader was in the middle of it: the log begins it again.
       if (entry === undefined) return null;
-      for (; offset < entry.changes.length && changes.length < max; offset++) {
+      for (; offset < entry.changes.length && !isFull(); offset++) {
         const change = entry.changes[offset];
-        if (change !== undefined && !this.#log.covers(position, change)) changes.push(change);
+        if (change === undefined || this.#log.covers(position, change)) continue;
+        changes.push(change);
+        bytes += change.sizeBytes;
       }
       if (offset < entry.changes.length) {
         return {
@@ -82,7 +98,7 @@ export class ChangeHistory {
         };
       }
       reached = this.#later(entry.to, reached);
-      if (changes.length >= max && number + 1 < this.#ringBuffer.next) {
+      if (isFull() && number + 1 < this.#ringBuffer.next) {
         return { changes, cursor: cursorAt(reached), isEnd: false, isRepeated: false };
       }
     }
@@ -92,18 +108,34 @@ export class ChangeHistory {
 
   async #readFromLog(
     { position, within }: HistoryCursor,
-    max: number,
+    max: WindowLimits,
   ): Promise<HistoryWindow | null> {
     const part = within !== null && "changes" in within ? within : null;
     const exact = within !== null && "entry" in within ? within.position : position;
-    const step = await this.#log.next(part ?? exact ?? position);
+    // A step has up to 16 MiB, and many may lag.
+    const step = await this.#semaphore.run(() => this.#log.next(part ?? exact ?? position));
     if (step === null) return null;
     const { changes, to } = step;
+    const fitting = fittingIn(max.bytes, changes);
+    const last = changes[fitting - 1];
+    if (fitting < changes.length && last !== undefined) {
+      const reached = positionAfter(exact ?? position, last);
+      if (reached !== null) {
+        return {
+          changes: changes.slice(0, fitting),
+          cursor: cursorAt(reached),
+          isEnd: false,
+          isRepeated: false,
+        };
+      }
+      // Within a step there is no position, and a client that does not read must not hold it all.
+      if (fittingIn(maxWindows * max.bytes, changes) < changes.length) return null;
+    }
     return {
       changes: orderByTransaction(changes),
       cursor: to === null ? { position: exact ?? position, within: step } : cursorAt(to),
       // A log returns changes up to a number of its own; a stream that goes live reads once more.
-      isEnd: to !== null && changes.length < max,
+      isEnd: to !== null && changes.length < max.changes,
       isRepeated: exact === null,
     };
   }
@@ -112,6 +144,21 @@ export class ChangeHistory {
   #later(next: Position, reached: Position): Position {
     return this.#log.includes(next, reached) ? next : reached;
   }
+}
+
+const maxReadsAtOnce = 2;
+
+/** A step of which no part can be sent alone may have the bytes of so many windows. */
+const maxWindows = 4;
+
+/** How many of the changes have so many bytes together, and at least one. */
+function fittingIn(maxBytes: number, changes: readonly Change[]): number {
+  let bytes = 0;
+  for (const [index, { sizeBytes }] of changes.entries()) {
+    bytes += sizeBytes;
+    if (bytes > maxBytes && index > 0) return index;
+  }
+  return changes.length;
 }
 
 function positionWithin(

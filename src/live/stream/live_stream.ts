@@ -85,7 +85,9 @@ export abstract class LiveStream {
   fail(error: unknown): void {
     if (this.#isClosed) return;
     const problem = databaseProblem(error, "read");
-    if (problem instanceof Problem && problem.slug === "query-too-expensive") {
+    const slug = problem instanceof Problem ? problem.slug : null;
+    if (slug === "overloaded") return this.end(retryText(overloadRetryMs));
+    if (slug === "query-too-expensive") {
       // A client that reconnects by itself would cost the same again.
       return this.end(invalidateText("query_too_expensive") + retryText(expensiveRetryMs));
     }
@@ -135,3 +137,4 @@ export abstract class LiveStream {
 }
 
 const expensiveRetryMs = 60_000;
+const overloadRetryMs = 5_000;

@@ -1,5 +1,6 @@
 import type { ChangeLog } from "../../db/changes/change_log.ts";
 import type { Position } from "../../db/changes/log_position.ts";
+import { DatabaseError } from "../../db/database_error.ts";
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { OrderKey } from "../../plan/plan.ts";
 import type { Clock } from "../../runtime/runtime.ts";
@@ -8,6 +9,7 @@ import type { SqlValue } from "../../sql/fragment.ts";
 import { eventRowId, eventText, toBytes } from "../dispatch/server_sent_events.ts";
 import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
 import type { LiveLimits } from "../live_limits.ts";
+import type { LiveQuery } from "../live_query.ts";
 import type { Semaphore } from "../../runtime/semaphore.ts";
 
 /** One page of rows that the snapshot reader has read, ready to be sent. */
@@ -28,6 +30,18 @@ export interface SnapshotStart {
   readonly key: Key;
   /** Its key as it is stored. */
   readonly stored: readonly SqlValue[];
+  /** The most rows of the next page: where rows are large, a page has few of them. */
+  readonly maxRows: number;
+}
+
+/** Which page of a snapshot a stream requests. */
+export interface SnapshotRequest {
+  /** Null for the first page. */
+  readonly start: SnapshotStart | null;
+  /** The page must cover it; null where any page will do. */
+  readonly minPosition: Position | null;
+  /** The user or the address that reads. */
+  readonly identity: string;
 }
 
 /** What the snapshot reader reads with. */
@@ -58,8 +72,7 @@ export class SnapshotReader {
   /** A page of a group's rows that was read at `minPosition` or later. */
   async read(
     group: SubscriberGroup,
-    start: SnapshotStart | null,
-    minPosition: Position | null,
+    { start, minPosition, identity }: SnapshotRequest,
   ): Promise<SnapshotPage> {
     this.forgetOldPages();
     const id = `${group.key}${JSON.stringify(start?.stored.map(String) ?? null)}`;
@@ -70,7 +83,7 @@ export class SnapshotReader {
         return page;
       }
     }
-    const page = this.#options.semaphore.run(() => this.#readPage(group, start));
+    const page = this.#options.semaphore.run(() => this.#readPage(group, start, identity));
     // A key that is only set again keeps its place among older pages, which are dropped in order.
     this.#recent.delete(id);
     if (this.#recent.size < maxRemembered) {
@@ -93,26 +106,21 @@ export class SnapshotReader {
   async #readPage(
     { query, heldRows: held }: SubscriberGroup,
     start: SnapshotStart | null,
+    identity: string,
   ): Promise<SnapshotPage> {
-    const { table, filter, reader, view } = query;
-    const { log, limits: { maxRowsPerPage } } = this.#options;
-    const statement = reader.compile({
-      kind: "read",
-      table,
-      columns: table.columns,
-      where: filter,
-      order: table.primaryKey.map((column): OrderKey => ({ column, descending: false })),
-      after: start?.stored ?? null,
-      limit: maxRowsPerPage,
-    });
-    const { rows: cells, position } = await log.readAt(statement);
-    const rows = reader.toRows(cells, table.columns);
+    const { table, reader, view } = query;
+    const { cells, maxRows, position } = await this.#readCells(query, start, identity);
+    const fitting = cells.slice(0, countFitting(cells, this.#options.limits.maxEventBytes));
+    const rows = reader.toRows(fitting, table.columns);
     const items = rows.length === 0 ? [] : await view.present(rows);
     // Rows that were too many to be presented with the others begin the next page.
-    const isLast = rows.length < maxRowsPerPage && items.length === rows.length;
+    const isLast = cells.length < maxRows && items.length === cells.length;
     const end = items.length - 1;
     const last = isLast ? undefined : rows[end];
-    const next = last === undefined ? null : pageStart(last, cells[end] ?? [], query.table);
+    const next = last === undefined ? null : {
+      ...pageStart(last, cells[end] ?? [], query.table),
+      maxRows: fitting.length < cells.length ? fitting.length : nextMaxRows(maxRows, this.#options),
+    };
     const shown = rows.slice(0, items.length);
     const ids = showsKey(items, table) ? null : shown.map((row) => eventRowId(keyOf(row, table)));
     return {
@@ -122,6 +130,60 @@ export class SnapshotReader {
       keyIds: held === null ? [] : shown.map((row) => keyId(keyOf(row, table), table)),
     };
   }
+
+  /** The cells of the next rows: fewer where they are large, and at least one. */
+  async #readCells(
+    { table, filter, reader }: LiveQuery,
+    start: SnapshotStart | null,
+    identity: string,
+  ) {
+    const { log, limits } = this.#options;
+    for (let maxRows = start?.maxRows ?? limits.maxRowsPerPage;; maxRows = Math.ceil(maxRows / 8)) {
+      const statement = reader.compile({
+        kind: "read",
+        table,
+        columns: table.columns,
+        where: filter,
+        order: table.primaryKey.map((column): OrderKey => ({ column, descending: false })),
+        after: start?.stored ?? null,
+        limit: maxRows,
+      });
+      try {
+        const { rows: cells, position } = await log.readAt(statement, {
+          identity,
+          signal: unaborted,
+          maxBytes: maxRows === 1 ? limits.maxRowBytes : 2 * limits.maxEventBytes,
+          timeoutMs: limits.queryTimeoutMs,
+        });
+        return { cells, maxRows, position };
+      } catch (error) {
+        const isTooLarge = error instanceof DatabaseError && error.kind === "too-large";
+        if (!isTooLarge || maxRows === 1) throw error;
+      }
+    }
+  }
+}
+
+/** Other streams may wait for the same page. */
+const unaborted = new AbortController().signal;
+
+/** How many of the rows have so many bytes together; at least one. */
+function countFitting(cells: readonly (readonly SqlValue[])[], maxBytes: number): number {
+  let bytes = 0;
+  for (const [index, row] of cells.entries()) {
+    for (const cell of row) bytes += sizeOfCell(cell);
+    if (bytes > maxBytes && index > 0) return index;
+  }
+  return cells.length;
+}
+
+function sizeOfCell(cell: SqlValue): number {
+  return typeof cell === "string" || cell instanceof Uint8Array ? cell.length : 8;
+}
+
+/** After pages of large rows there may be small ones again. */
+function nextMaxRows(maxRows: number, { limits }: SnapshotReaderOptions): number {
+  return Math.min(2 * maxRows, limits.maxRowsPerPage);
 }
 
 /**
@@ -148,7 +210,7 @@ function pageStart(
   row: Row,
   cells: readonly SqlValue[],
   table: SubscriberGroup["query"]["table"],
-): SnapshotStart {
+): Omit<SnapshotStart, "maxRows"> {
   const stored = table.primaryKey.map((column) => cells[table.columns.indexOf(column)] ?? null);
   return { key: keyOf(row, table), stored };
 }

@@ -25,7 +25,9 @@ import {
   sentUpTo,
   type Snapshot,
   type StreamStart,
+  type SubscriptionOptions,
   type SubscriptionState,
+  windowLimits,
 } from "./subscription_state.ts";
 
 /**
@@ -35,18 +37,21 @@ import {
  * after each wait the work checks that its state is still the current one.
  */
 export class Subscription extends LiveStream implements LiveSubscriber {
+  readonly #identity: string;
   #group: SubscriberGroup;
   #state: SubscriptionState;
+  /** Whether a part of a step was sent, and maybe not its last part. */
+  #isWithinStep = false;
   #working: Promise<void> | null = null;
 
   /** `ended` is called once, however the stream ends. */
   constructor(
     context: StreamContext,
-    query: LiveQuery,
-    start: StreamStart,
+    { query, start, identity }: SubscriptionOptions,
     ended: (stream: LiveStream) => void,
   ) {
     super(context, ended);
+    this.#identity = identity;
     this.#group = context.dispatcher.enter(query);
     this.#state = firstState(start, this.#group.heldRows !== null, context);
     this.#sendStart(start);
@@ -67,8 +72,19 @@ export class Subscription extends LiveStream implements LiveSubscriber {
 
   deliver(bytes: Uint8Array, to: Position | null): void {
     if (!this.isLive) return;
+    this.#isWithinStep = to === null;
     this.enqueue(bytes);
     if (!this.hasRoom()) this.#park(to);
+  }
+
+  lag(): void {
+    if (this.isClosed || !this.isLive) return;
+    // What it is sent depends on more than the changes, which it cannot be sent in parts.
+    if (this.#group.isSentByStep) return this.invalidate("relation_overflow");
+    this.#group.leave(this);
+    this.#state = parked(null, this.context.feed.position, this.#isWithinStep);
+    // Where there is no room, the `ReadableStream` calls it as soon as there is.
+    if (this.hasRoom()) void this.pull();
   }
 
   invalidate(reason: InvalidationReason): void {
@@ -106,8 +122,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   /** Sends the first events. The state is set before, because a send may call `pull`. */
   #sendStart(start: StreamStart): void {
     if (start === "now") {
-      const { feed } = this.context;
-      this.send(snapshotPageText([], null, false) + this.#tokenText(feed.position));
+      this.send(snapshotPageText([], null, false) + this.#tokenText(this.context.feed.position));
     } else if (start !== "everything" && start.kind === "fresh") {
       this.send(invalidateText(start.reason));
     }
@@ -165,7 +180,8 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   async #readPage(state: Snapshot): Promise<SnapshotPage | null> {
     const { feed, snapshots } = this.context;
     const minPosition = await this.#minPosition(state);
-    const page = await snapshots.read(this.#group, state.start, minPosition);
+    const request = { start: state.start, minPosition, identity: this.#identity };
+    const page = await snapshots.read(this.#group, request);
     const isReached = await feed.readUpTo(page.position);
     if (!this.#isCurrent(state)) return null;
     if (isReached) return page;
@@ -218,8 +234,8 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   /** Sends the few changes since the last read, while no others are published, and goes live. */
   async #goLive(state: CatchUp): Promise<void> {
     if (!this.#isCurrent(state)) return;
-    const { history } = this.context;
-    const rest = history.readFromMemory(state.sent.cursor, this.#maxChanges);
+    const { history, limits } = this.context;
+    const rest = history.readFromMemory(state.sent.cursor, windowLimits(this.#group, limits));
     if (rest === null || !rest.isEnd) return;
     if (rest.changes.length > 0) {
       const { position } = rest.cursor;
@@ -233,22 +249,16 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     this.#group.join(this, state.held);
   }
 
-  /** With related rows, the changes of a step are sent together or not at all. */
-  get #maxChanges(): number {
-    return this.#group.isSentByStep ? Infinity : this.context.limits.maxChangesAtOnce;
-  }
-
   /** The next changes; null where the state has been replaced. */
   async #readChanges(
     state: Snapshot | CatchUp,
     sent: SentChanges,
     lossReason: InvalidationReason,
   ): Promise<HistoryWindow | null> {
-    const { history } = this.context;
-    const { isSentByStep } = this.#group;
-    const window = await history.read(sent.cursor, this.#maxChanges);
+    const { history, limits } = this.context;
+    const window = await history.read(sent.cursor, windowLimits(this.#group, limits));
     if (!this.#isCurrent(state)) return null;
-    const isTorn = isSentByStep && window !== null && window.cursor.within !== null;
+    const isTorn = this.#group.isSentByStep && window !== null && window.cursor.within !== null;
     if (window === null || isTorn) {
       this.invalidate(isTorn ? "relation_overflow" : lossReason);
       return null;

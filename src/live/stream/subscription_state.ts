@@ -1,6 +1,14 @@
 import type { Position } from "../../db/changes/log_position.ts";
 import type { InvalidationReason } from "../dispatch/server_sent_events.ts";
-import { cursorAt, type HistoryCursor } from "../feed/change_history.ts";
+import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
+import {
+  cursorAt,
+  type HistoryCursor,
+  unlimitedWindow,
+  type WindowLimits,
+} from "../feed/change_history.ts";
+import type { LiveLimits } from "../live_limits.ts";
+import type { LiveQuery } from "../live_query.ts";
 import { HeldRows } from "../match/held_rows.ts";
 import type { StreamContext } from "../stream_context.ts";
 import type { SnapshotPage, SnapshotStart } from "./snapshot_reader.ts";
@@ -65,6 +73,14 @@ export interface SentChanges {
  */
 export type StreamStart = "everything" | "now" | FreshStart | Position;
 
+/** What a subscription follows, and where it begins. */
+export interface SubscriptionOptions {
+  readonly query: LiveQuery;
+  readonly start: StreamStart;
+  /** The user or the address of its request. */
+  readonly identity: string;
+}
+
 /** The start of a subscription with all rows, because the client must discard what it holds. */
 export interface FreshStart {
   /** Distinguishes it from a position. */
@@ -96,6 +112,14 @@ export function firstState(
   // The connection may have broken after events that the token does not cover.
   const sent = { ...sentUpTo(start), isRepeat: true };
   return { kind: "catch-up", held, sent, lossReason: "history_lost" };
+}
+
+/** How many changes are read at once; with related rows, those of a step are sent together. */
+export function windowLimits(
+  { isSentByStep }: Pick<SubscriberGroup, "isSentByStep">,
+  { maxChangesAtOnce: changes, maxEventBytes: bytes }: LiveLimits,
+): WindowLimits {
+  return isSentByStep ? unlimitedWindow : { changes, bytes };
 }
 
 /**

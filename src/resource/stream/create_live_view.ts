@@ -2,6 +2,7 @@ import type { Grant } from "../../auth/authorize.ts";
 import type { User } from "../../auth/user.ts";
 import { canonicalFilterText } from "../../filter/canonical_filter.ts";
 import type { LiveView, ShownRelation, ViewRight } from "../../live/live_view.ts";
+import { DatabaseError } from "../../db/database_error.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { tagOf } from "../http/etag.ts";
@@ -112,24 +113,40 @@ function viewRight(
 async function presentIncluding(
   rows: readonly Row[],
   view: View,
-  { table, driver }: Resource,
+  { table, driver, readCosts: { maxAnswerBytes, queryTimeoutMs } }: Resource,
   related: LiveRights["related"],
 ): Promise<readonly Row[]> {
+  // Streams share what is read, and each one whose client does not read holds it.
+  const limited = (part: number) =>
+    driver.reads({
+      identity: "streams",
+      signal: unaborted,
+      maxBytes: maxAnswerBytes / part,
+      timeoutMs: queryTimeoutMs,
+    });
   for (let count = rows.length; count > 1; count = Math.ceil(count / 2)) {
     const some = rows.slice(0, count);
     try {
       const included = await loadIncluded(some, view.include, related, {
-        connection: driver,
+        connection: limited(8),
         bytes: null,
       });
       return presentRows(some, table.columns, view, included);
     } catch (error) {
-      const isTooMuch = error instanceof Problem && error.slug === "query-too-expensive";
-      if (!isTooMuch) throw error;
+      if (!isTooMuch(error)) throw error;
     }
   }
   const [row] = rows;
   if (row === undefined) return [];
-  const included = await loadIncludedOfOne(row, view.include, related, driver);
+  const included = await loadIncludedOfOne(row, view.include, related, limited(4));
   return presentRows([row], table.columns, view, included);
+}
+
+const unaborted = new AbortController().signal;
+
+/** Too many rows, or too many bytes. */
+function isTooMuch(error: unknown): boolean {
+  return error instanceof DatabaseError
+    ? error.kind === "too-large"
+    : error instanceof Problem && error.slug === "query-too-expensive";
 }

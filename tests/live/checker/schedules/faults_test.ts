@@ -105,10 +105,10 @@ const wrongs: readonly Wrong[] = [
         SnapshotReader.prototype,
         "read",
         (read) =>
-          async function (this: SnapshotReader, group, start, atLeast): Promise<SnapshotPage> {
-            const page = await read.call(this, group, start, atLeast);
+          async function (this: SnapshotReader, group, request): Promise<SnapshotPage> {
+            const page = await read.call(this, group, request);
             const [column] = group.query.table.primaryKey;
-            const key = start?.key ?? [column?.kind === "text" ? "" : -1];
+            const key = request.start?.key ?? [column?.kind === "text" ? "" : -1];
             return page.next === null ? page : { ...page, next: { ...page.next, key } };
           },
       ),

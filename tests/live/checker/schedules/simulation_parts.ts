@@ -44,6 +44,7 @@ export const crampedLimits: LiveLimits = {
   maxConcurrentReads: 2,
   maxWaitingReads: 50,
   maxChangesAtOnce: 4,
+  maxEventBytes: 300,
   maxUnreadBytes: 700,
 };
 /** In it every reader can keep up. */
