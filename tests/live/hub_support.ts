@@ -217,7 +217,13 @@ function aggregateOf(table: TableInfo, query: string): LiveAggregateQuery {
     table,
     groups: aggregateSchema(table, table.columns),
     filters: createCachingFilterParser(),
-    fields: { readable: table.columns, writable: columns, filterable: columns, sortable: columns },
+    fields: {
+      readable: table.columns,
+      writable: columns,
+      immutable: new Set(),
+      filterable: columns,
+      sortable: columns,
+    },
   });
 }
 

@@ -28,6 +28,15 @@ export const mistakes: readonly (readonly [option: string, code: string])[] = [
   });`,
   ],
   [
+    "immutable",
+    `resource(notes, {
+    id: notes.id,
+    fields: {
+      immutable: [notes.title, «users.name»«"title"»],
+    },
+  });`,
+  ],
+  [
     "sortable",
     `resource(notes, {
     id: notes.id,

@@ -126,6 +126,7 @@ const members = {
     {
       readable: columns,
       writable: columns,
+      immutable: columns,
       filterable: columns,
       sortable: columns,
     } satisfies Described<FieldOptions<Row>>,

@@ -185,7 +185,7 @@ function resolveFields(
   softDelete: SoftDelete | null,
   find: ColumnResolver,
 ): FieldPolicy {
-  const { readable, writable, filterable, sortable } = options.fields ?? {};
+  const { readable, writable, immutable, filterable, sortable } = options.fields ?? {};
   const pick = (
     list: readonly ColumnReference[] | undefined,
     option: string,
@@ -196,6 +196,8 @@ function resolveFields(
     readable: table.columns.filter((column) => read.has(column)),
     // A client that may write the mark can delete without the right to, so it must be named.
     writable: pick(writable, "writable", table.columns.filter((c) => c !== softDelete?.field)),
+    // A body may name the key of the row that it changes.
+    immutable: new Set([...pick(immutable, "immutable", [])].filter((c) => !c.primaryKey)),
     filterable: pick(filterable, "filterable", read),
     sortable: pick(sortable, "sortable", read),
   };

@@ -28,6 +28,8 @@ export interface FieldPolicy {
   /** In the table's order. */
   readonly readable: readonly ColumnInfo[];
   readonly writable: ReadonlySet<ColumnInfo>;
+  /** No body changes them after the row was created; the key is none of them. */
+  readonly immutable: ReadonlySet<ColumnInfo>;
   readonly filterable: ReadonlySet<ColumnInfo>;
   readonly sortable: ReadonlySet<ColumnInfo>;
 }

@@ -133,6 +133,11 @@ export interface FieldOptions<S, Of = AnyTable> {
   readonly readable?: readonly ColumnReferenceOf<S, Of>[] | undefined;
   /** Accepted in bodies; other fields are dropped before hooks run. All columns unless set. */
   readonly writable?: readonly ColumnReferenceOf<S, Of>[] | undefined;
+  /**
+   * Accepted in the bodies that create a row, and dropped from those that change one, or refused
+   * under `strictInput`: the time of creation, the owner. None unless set.
+   */
+  readonly immutable?: readonly ColumnReferenceOf<S, Of>[] | undefined;
   /** Allowed in `filter`. The readable ones unless set. */
   readonly filterable?: readonly ColumnReferenceOf<S, Of>[] | undefined;
   /** Allowed in `orderBy`. The readable ones unless set. */

@@ -8,7 +8,7 @@ import { type ItemUpdate, updateItems } from "../write/update_locked_rows.ts";
 import { readByKeys } from "../write/read_rows_to_write.ts";
 import { writableRows } from "../write/row_target.ts";
 import { hookedItem } from "../write/run_hooks.ts";
-import { withoutKey } from "../write/parse_fields.ts";
+import { parseChanges, withoutKey } from "../write/parse_fields.ts";
 import { inTransaction } from "../write/in_transaction.ts";
 import { notFoundOrForbidden } from "../read/not_found_or_forbidden.ts";
 import type { Operation, WriteCall } from "../operation.ts";
@@ -27,10 +27,13 @@ export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, rea
   takesBody: true,
 
   parse({ body }, resource) {
-    return mapItems(parseNamedItems(body, resource.batch.replace, resource), (item) => ({
-      ...item,
-      values: withoutKey(wholeRow(item.values, resource), item.key, resource),
-    }));
+    return mapItems(
+      parseNamedItems(body, resource.batch.replace, resource, parseChanges),
+      (item) => ({
+        ...item,
+        values: withoutKey(wholeRow(item.values, resource), item.key, resource),
+      }),
+    );
   },
 
   items: ({ length }) => length,

@@ -13,7 +13,12 @@ import { insertRows } from "../write/insert_rows.ts";
 import { readByKeys } from "../write/read_rows_to_write.ts";
 import { beforeCreate, hookedItem } from "../write/run_hooks.ts";
 import { inTransaction } from "../write/in_transaction.ts";
-import { InvalidFields, withoutKey } from "../write/parse_fields.ts";
+import {
+  InvalidFields,
+  parseColumns,
+  withoutImmutable,
+  withoutKey,
+} from "../write/parse_fields.ts";
 import { newRowValues } from "../write/new_row_values.ts";
 import type { Operation, OperationCall, ResourceCall } from "../operation.ts";
 import { itemPath } from "../write/body_path.ts";
@@ -34,7 +39,7 @@ export const batchUpsert: Operation<readonly NamedItem[], UpsertPlan, readonly R
   takesBody: true,
 
   parse({ body }, resource) {
-    return parseNamedItems(body, resource.batch.create, resource);
+    return parseNamedItems(body, resource.batch.create, resource, parseColumns);
   },
 
   items: ({ length }) => length,
@@ -145,7 +150,13 @@ async function sortItems(
   await requireInScope(existing, update, resource, connection);
   await mapItemsInTurn(existing, (item) => requireUpdatable(item, resource));
   await mapItemsInTurn(fresh, (item) => requireCreatable(item, resource));
-  return { existing, fresh };
+  // After the hooks, which may set immutable columns, the values are no longer those of the body.
+  if (expected !== undefined) return { existing, fresh };
+  const changes = await mapItemsInTurn(existing, (item) => ({
+    ...item,
+    values: withoutImmutable(item.values, resource),
+  }));
+  return { existing: changes, fresh };
 }
 
 /** An invisible row is a 403 like any other outside the scope: its key cannot be created either. */

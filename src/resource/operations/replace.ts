@@ -1,6 +1,6 @@
 import { databaseDefault } from "../../plan/plan.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { parseColumns, withDefaults } from "../write/parse_fields.ts";
+import { parseChanges, withDefaults } from "../write/parse_fields.ts";
 import { parseNamedRow } from "../write/row_target.ts";
 import { update } from "./update.ts";
 import type { Resource } from "../define/resource.ts";
@@ -13,7 +13,7 @@ export const replace: typeof update = {
   name: "replace",
 
   parse(request, resource) {
-    const values = wholeRow(parseColumns(request.body, resource), resource);
+    const values = wholeRow(parseChanges(request.body, resource), resource);
     return { named: parseNamedRow(request, resource), values };
   },
 };
@@ -28,8 +28,9 @@ export function wholeRow(
 ): ReadonlyMap<ColumnInfo, unknown> {
   const { table, fields, generated, etag } = resource;
   const resettable = (column: ColumnInfo) =>
-    fields.writable.has(column) && !column.primaryKey && !column.generated &&
-    !generated.has(column) && column !== etag?.versionField && column !== etag?.updatedAtField;
+    fields.writable.has(column) && !fields.immutable.has(column) && !column.primaryKey &&
+    !column.generated && !generated.has(column) && column !== etag?.versionField &&
+    column !== etag?.updatedAtField;
   const replaced = withDefaults(given, resource, resettable);
   for (const column of table.columns.filter(resettable)) {
     if (replaced.has(column)) continue;

@@ -3,7 +3,7 @@ import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { rowReply } from "../http/json_reply.ts";
 import type { Operation, WriteCall } from "../operation.ts";
 import { inTransaction, isLoneStatement } from "../write/in_transaction.ts";
-import { parseColumns, withoutKey } from "../write/parse_fields.ts";
+import { parseChanges, withoutKey } from "../write/parse_fields.ts";
 import {
   lockTarget,
   type NamedRow,
@@ -33,7 +33,7 @@ export const update: Operation<UpdateIntent, UpdatePlan, Row> = {
   takesBody: true,
 
   parse(request, resource) {
-    const values = parseColumns(request.body, resource);
+    const values = parseChanges(request.body, resource);
     return { named: parseNamedRow(request, resource), values };
   },
 

@@ -6,7 +6,8 @@ import { Problem } from "../../problem/problem.ts";
 import {
   InvalidFields,
   ownMember,
-  parseColumns,
+  parseChanges,
+  type ParseFields,
   parseKeyFields,
   requireObject,
 } from "./parse_fields.ts";
@@ -48,13 +49,14 @@ export function batchTooLarge(limit: number, what: string): Problem {
 }
 
 /**
- * Parses the items of a batch whose items name their rows. `_ifMatch` is the precondition of its
+ * Parses the items of a batch whose items name their rows, their fields by `parse`. `_ifMatch` is the precondition of its
  * item, not a field. Throws a 422 where two items name the same row.
  */
 export function parseNamedItems(
   body: unknown,
   limit: number,
   resource: Resource,
+  parse: ParseFields,
 ): readonly NamedItem[] {
   const seen = new Map<string, number>();
   return mapItems(parseItems(body, limit), (item, index) => {
@@ -66,7 +68,7 @@ export function parseNamedItems(
     }
     seen.set(id, index);
     const precondition = parseCondition(ownMember(item, "_ifMatch") ?? null, resource);
-    return { index, key, values: parseColumns(item, resource, conditions), precondition };
+    return { index, key, values: parse(item, resource, conditions), precondition };
   });
 }
 
@@ -95,7 +97,7 @@ export function parsePatch(body: unknown, resource: Resource): ReadonlyMap<Colum
     if (typeof patch !== "object" || patch === null || Array.isArray(patch)) {
       throw new InvalidFields([{ path: "", message: "must be an object" }]);
     }
-    const values = parseColumns(patch, resource);
+    const values = parseChanges(patch, resource);
     const key = resource.table.primaryKey.find((column) => values.has(column));
     if (key === undefined) return values;
     throw new InvalidFields([{ path: key.name, message: "cannot be changed" }]);

@@ -42,16 +42,36 @@ export interface OtherMembers {
 
 const noOthers: OtherMembers = new Set<string>();
 
-/**
- * Parses the fields of a body to the values of its writable columns, but for its `others`. Columns
- * that the client may not write are dropped silently, unknown fields too unless `strictInput`.
- * Embedded rows are refused where only a create takes them: ignoring them would look like success.
- * Throws a 422 that names every error, up to a hundred.
- */
-export function parseColumns(
+/** Parses the fields of a body, but for its `others`. Throws a 422 that names every error. */
+export type ParseFields = (
   body: unknown,
   resource: Resource,
-  others: OtherMembers = noOthers,
+  others?: OtherMembers,
+) => Map<ColumnInfo, unknown>;
+
+/**
+ * Parses the fields of a body that creates a row to the values of its writable columns. Columns
+ * that the client may not write are dropped silently, unknown fields too unless `strictInput`.
+ * Embedded rows are refused where only a create takes them: ignoring them would look like success.
+ * Errors after a hundred are left out.
+ */
+export const parseColumns: ParseFields = (body, resource, others = noOthers) =>
+  parseAll(body, resource, others, noColumns);
+
+/**
+ * Parses the fields of a body that changes a row as {@link parseColumns} does, but for the immutable
+ * ones: these are dropped, or refused under `strictInput`.
+ */
+export const parseChanges: ParseFields = (body, resource, others = noOthers) =>
+  parseAll(body, resource, others, resource.fields.immutable);
+
+const noColumns: ReadonlySet<ColumnInfo> = new Set();
+
+function parseAll(
+  body: unknown,
+  resource: Resource,
+  others: OtherMembers,
+  immutable: ReadonlySet<ColumnInfo>,
 ): Map<ColumnInfo, unknown> {
   const values = new Map<ColumnInfo, unknown>();
   const errors: FieldError[] = [];
@@ -66,6 +86,8 @@ export function parseColumns(
       } else if (resource.strictInput && !markers.has(name)) {
         errors.push(fault(name, "is not a field"));
       }
+    } else if (immutable.has(column)) {
+      if (resource.strictInput && errors.length < maxErrors) errors.push(cannotChange(column));
     } else if (mayWrite(column, resource)) {
       parseValue(ownMember(given, name), column, resource, values, errors);
     }
@@ -161,6 +183,25 @@ export function withoutKey(
     rest.delete(column);
   });
   return rest;
+}
+
+/**
+ * The parsed fields of a body that turned out to change a row, without the immutable ones. Throws a
+ * 422 for these under `strictInput`.
+ */
+export function withoutImmutable(
+  values: ReadonlyMap<ColumnInfo, unknown>,
+  { fields: { immutable }, strictInput }: Resource,
+): ReadonlyMap<ColumnInfo, unknown> {
+  if (immutable.size === 0) return values;
+  if (strictInput) {
+    refuse([...values.keys()].filter((column) => immutable.has(column)).map(cannotChange));
+  }
+  return new Map([...values].filter(([column]) => !immutable.has(column)));
+}
+
+function cannotChange({ name }: ColumnInfo): FieldError {
+  return fault(name, "cannot be changed");
 }
 
 /** Throws a 400 for a body that is not a JSON object with fields. */
