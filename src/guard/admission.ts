@@ -10,7 +10,7 @@ import {
   type AdmissionVerdict,
   admissionVerdict,
 } from "./admission_verdict.ts";
-import type { Debit } from "./budget/debit.ts";
+import type { Debit, EmbeddedItems } from "./budget/debit.ts";
 import { limitProblem, withRateHeaders } from "./budget/rate_limit_headers.ts";
 import type { RateLimiter } from "./budget/rate_limiter.ts";
 import { RequestBudget } from "./budget/request_budget.ts";
@@ -19,7 +19,7 @@ import type { CaptchaChallenge } from "./captcha/captcha_challenge.ts";
 import { addressGroup } from "./client_address.ts";
 import type { GuardedRequest } from "./guarded_request.ts";
 import { RequestWork, type RequestWorkOptions } from "./pow/request_work.ts";
-import type { OperationProtection } from "./operation_protection.ts";
+import type { OperationProtection, PowGate } from "./operation_protection.ts";
 
 /** What the admissions of all requests of an app share. */
 export interface AdmissionOptions extends RequestWorkOptions {
@@ -48,6 +48,9 @@ export class Admission implements IdempotentAdmission, Debit {
   /** Null before {@link admit}, and where nothing is to be paid. */
   #budget: RequestBudget | null = null;
   #work: RequestWork | null = null;
+  /** The gates that are to be passed now. */
+  #powGates: readonly PowGate[];
+  #captchaAction: string | undefined;
 
   /** Takes nothing yet. */
   constructor(options: AdmissionOptions, protection: OperationProtection, guarded: GuardedRequest) {
@@ -55,6 +58,8 @@ export class Admission implements IdempotentAdmission, Debit {
     this.#options = options;
     this.#protection = protection;
     this.#guarded = guarded;
+    this.#powGates = protection.pow === null ? [] : [protection.pow];
+    this.#captchaAction = protection.captcha?.action;
     // The prefix keeps a user whose id looks like an address apart from that address.
     this.#caller = user === null ? `a${addressGroup(guarded.address())}` : `u${user.id}`;
     this.#facts = {
@@ -85,10 +90,9 @@ export class Admission implements IdempotentAdmission, Debit {
 
   /** Takes the cost of one item, and demands what the gates want. */
   admit(): MaybePromise<void> {
-    return then(this.#findLimiter(), (limiter) => {
-      if (limiter === null) return this.#enforce();
-      this.#budget = new RequestBudget(limiter, this.#caller, this.#protection.cost);
-      return this.#take(this.#budget, 1);
+    if (this.#protection.cost === 0) return this.#enforce();
+    return then(this.#openBudget(), (budget) => {
+      return budget === null ? this.#enforce() : this.#take(budget, 1);
     });
   }
 
@@ -96,6 +100,7 @@ export class Admission implements IdempotentAdmission, Debit {
     const { cost, pow, captcha } = this.#protection;
     if (offersSolution(this.#guarded.request.headers, this.#options.abuse)) return false;
     if (pow !== null || captcha !== null) return true;
+    if (cost === 0) return false;
     return (await this.#findLimiter())?.isKnownShort(this.#caller, cost) ?? false;
   }
 
@@ -107,9 +112,14 @@ export class Admission implements IdempotentAdmission, Debit {
     return this.#budget?.covers(items) ?? true;
   }
 
-  charge(items: number): MaybePromise<void> {
-    if (this.#budget === null || this.#budget.covers(items)) return;
-    return this.#take(this.#budget, items);
+  charge(items: number, embedded: readonly EmbeddedItems[] = []): MaybePromise<void> {
+    const cost = embedded.reduce((sum, { protection, count }) => sum + protection.cost * count, 0);
+    const isGated = this.#addGates(embedded);
+    return then(cost === 0 ? this.#budget : this.#openBudget(), (budget) => {
+      if (cost > 0) budget?.addEmbedded(cost);
+      if (budget !== null && !budget.covers(items)) return this.#take(budget, items);
+      if (isGated) return this.#enforce();
+    });
   }
 
   refundExcess(items: number): void {
@@ -144,9 +154,33 @@ export class Admission implements IdempotentAdmission, Debit {
       : error;
   }
 
+  /** The gates of embedded rows, which are not passed by that of the path; false without any. */
+  #addGates(embedded: readonly EmbeddedItems[]): boolean {
+    const gates = embedded.flatMap(({ protection: { pow } }) => pow ?? []);
+    const captchas = embedded.flatMap(({ protection: { captcha } }) => captcha ?? []);
+    if (gates.length > 0) {
+      this.#powGates = gates;
+      this.#facts.hasPowGate = true;
+      this.#facts.hasWorked = false;
+    }
+    if (captchas.length > 0) {
+      this.#captchaAction ??= captchas.find(({ action }) => action !== undefined)?.action;
+      this.#facts.hasCaptchaGate = true;
+    }
+    return gates.length + captchas.length > 0;
+  }
+
+  /** Null where the caller's class has no budget. */
+  #openBudget(): MaybePromise<RequestBudget | null> {
+    if (this.#budget !== null) return this.#budget;
+    return then(this.#findLimiter(), (limiter) => {
+      if (limiter === null) return null;
+      return this.#budget = new RequestBudget(limiter, this.#caller, this.#protection.cost);
+    });
+  }
+
   /** Calls `classify` once, so that a request has one budget whatever a second call would give. */
   #findLimiter(): MaybePromise<RateLimiter | null> {
-    if (this.#protection.cost === 0) return null;
     if (this.#limiter === undefined) {
       const { request, user } = this.#guarded;
       this.#limiter = this.#options.budgetOf(request, user);
@@ -184,8 +218,8 @@ export class Admission implements IdempotentAdmission, Debit {
       await this.#requireCaptcha();
       this.#facts.hasPassedCaptcha = true;
     } else {
-      this.#work ??= new RequestWork(this.#options, this.#protection.pow, this.#guarded);
-      await this.#work.require(verdict, this.#budget);
+      this.#work ??= new RequestWork(this.#options, this.#guarded);
+      await this.#work.require(verdict, this.#powGates, this.#budget);
       this.#facts.hasWorked = true;
     }
   }
@@ -194,7 +228,7 @@ export class Admission implements IdempotentAdmission, Debit {
     const { captcha } = this.#options;
     if (captcha === null) throw new Error("A CAPTCHA is required, and no verifier is configured");
     await captcha.require(this.#guarded.request, {
-      action: this.#protection.captcha?.action,
+      action: this.#captchaAction,
       remoteIp: this.#guarded.address() ?? undefined,
     });
   }

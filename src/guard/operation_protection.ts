@@ -18,10 +18,16 @@ export interface OperationProtection {
   readonly rateLimit: RateLimiter | null;
   /** Tokens for each item; 0 where no budget applies. */
   readonly cost: number;
-  readonly pow: { readonly difficulty: number; readonly trust: Trust | undefined } | null;
+  readonly pow: PowGate | null;
   readonly captcha: { readonly action: string | undefined } | null;
   readonly overflowsToCaptcha: boolean;
   readonly isStream: boolean;
+}
+
+/** The proof of work that an operation always requires. */
+export interface PowGate {
+  readonly difficulty: number;
+  readonly trust: Trust | undefined;
 }
 
 /** The resource whose operations are protected, for messages and for keys of the store. */
@@ -30,6 +36,8 @@ export interface ProtectedResource {
   readonly subject: string;
   /** The path of the resource. */
   readonly url: string;
+  /** Its creates may embed rows of resources that are protected. */
+  readonly embedsRows?: boolean | undefined;
 }
 
 /** What the protections of operations are resolved with, beside their options. */
@@ -88,7 +96,7 @@ export function resolveProcedureProtection(
 function protectionOf(
   access: Access,
   options: ProtectionOptions,
-  { url }: ProtectedResource,
+  { url, embedsRows = false }: ProtectedResource,
   { abuse, rateLimitOf }: ProtectionContext,
 ): OperationProtection | null {
   const kind = guardedKind(access);
@@ -106,7 +114,8 @@ function protectionOf(
     isStream,
   };
   const isOpen = protection.rateLimit === null && protection.cost === 0 &&
-    protection.pow === null && protection.captcha === null;
+    protection.pow === null && protection.captcha === null &&
+    !(embedsRows && access === "create");
   return isOpen ? null : protection;
 }
 

@@ -102,6 +102,8 @@ export interface Operation<Intent, Plan, Outcome> {
   parse(request: ResourceRequest, resource: Resource): Intent;
   /** How many rows the body holds, of operations that take several: each is debited. */
   items?(intent: Intent): number;
+  /** How many rows of other resources it creates beside those: each is debited as one of its own. */
+  embeddedItems?(intent: Intent): ReadonlyMap<Resource, number>;
   /** The other resources whose rows it reads: included ones, and those that a filter walks to. */
   readsFrom?(intent: Intent): ReadonlySet<Resource>;
   /** The other resources that it creates rows of, each with the path of its first row. */

@@ -4,6 +4,7 @@ import { authorizeRelated, noPaths, noRelatedGrants, noResources } from "./read/
 import type { User } from "../auth/user.ts";
 import { databaseProblem } from "../db/database_problem.ts";
 import type { Connection } from "../db/driver.ts";
+import type { EmbeddedItems } from "../guard/budget/debit.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { Operation, RelatedGrants, ResourceRequest } from "./operation.ts";
 import type { Resource } from "./define/resource.ts";
@@ -22,7 +23,11 @@ export async function runOperation<Intent, Plan, Outcome>(
   const relating = relatedGrants(operation, intent, user, resource);
   const related = relating instanceof Promise ? await relating : relating;
   if (operation.items !== undefined) {
-    const debiting = request.debit.charge(operation.items(intent));
+    const embedded = operation.embeddedItems?.(intent) ?? noItems;
+    const debiting = request.debit.charge(
+      operation.items(intent),
+      embedded.size === 0 ? undefined : protectedItems(embedded),
+    );
     if (debiting instanceof Promise) await debiting;
   }
   const plan = operation.plan(intent, grant, resource, related);
@@ -62,6 +67,16 @@ export async function authorizeAgain<Intent, Plan, Outcome>(
     throw error;
   }
   await relatedGrants(operation, intent, user, resource);
+}
+
+const noItems: ReadonlyMap<Resource, number> = Object.freeze(new Map<Resource, number>());
+
+/** Embedded rows with the protection of their own resource; those without one cost nothing. */
+function protectedItems(embedded: ReadonlyMap<Resource, number>): readonly EmbeddedItems[] {
+  return [...embedded].flatMap(([{ protections }, count]) => {
+    const protection = protections.get("create");
+    return protection === undefined ? [] : [{ protection, count }];
+  });
 }
 
 function relatedGrants<Intent, Plan, Outcome>(

@@ -69,6 +69,30 @@ Deno.test("no request and no header value ends the process or gets a 500", async
   await server.stop();
 });
 
+Deno.test("the answer to a body that does not arrive in time asks for the end of its socket", async () => {
+  const runtime = systemRuntime(() => {});
+  const app = await openApp(runtime, {
+    bodyTimeoutMs: 50,
+    auth: {
+      middleware: async (context, next) => {
+        context.set("user", { id: "ann" });
+        await next();
+      },
+    },
+    resources: [resource(things, { id: things.id, auth: { public: true, create: () => all() } })],
+  });
+  const server = listen(app, { port: 0, stopDeadlineMs: 1_000 }, runtime);
+  const head = "POST /api/things HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
+  for (const rest of ["content-length: 9\r\n\r\n{", "transfer-encoding: chunked\r\n\r\n1\r\n{"]) {
+    using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
+    await connection.write(new TextEncoder().encode(head + rest));
+    const bytes = new Uint8Array(1_024);
+    const text = new TextDecoder().decode(bytes.subarray(0, await connection.read(bytes) ?? 0));
+    assertMatch(text, /^HTTP\/1.1 408 [^]*\r\nconnection: close\r\n/);
+  }
+  await server.stop();
+});
+
 Deno.test("readyz is 503 on a connection that is open while the app drains", async () => {
   const runtime = systemRuntime(() => {});
   const app = await openApp(runtime);

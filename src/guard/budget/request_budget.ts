@@ -14,6 +14,8 @@ export class RequestBudget {
   #lastTake: TakeResult | null = null;
   /** Tokens taken from the bucket and not refunded. */
   #taken = 0;
+  /** The cost of items that are those of other resources. */
+  #embeddedCost = 0;
   /** The cost of all items, which may exceed the capacity of the bucket. */
   #cost = 0;
   /** The part of the cost that is paid, by tokens or by a solved challenge. */
@@ -54,6 +56,11 @@ export class RequestBudget {
       this.#taken + roundingTolerance >= this.capacity;
   }
 
+  /** Adds the cost of items that are those of other resources to that of the request. */
+  addEmbedded(cost: number): void {
+    this.#embeddedCost = cost;
+  }
+
   /** Takes what is missing for so many items, all of it or nothing: whether it was granted. */
   take(items: number): MaybePromise<boolean> {
     this.#cost = this.#costOf(items);
@@ -92,7 +99,7 @@ export class RequestBudget {
 
   /** An empty batch is a request, too, and costs as much as one item. */
   #costOf(items: number): number {
-    return Math.max(1, items) * this.#itemCost;
+    return Math.max(1, items) * this.#itemCost + this.#embeddedCost;
   }
 
   #record(taken: TakeResult): boolean {

@@ -2,7 +2,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import type { ResolvedAbuseProtection } from "../abuse_protection_options.ts";
 import type { RequestBudget } from "../budget/request_budget.ts";
 import type { GuardedRequest } from "../guarded_request.ts";
-import type { OperationProtection } from "../operation_protection.ts";
+import type { PowGate } from "../operation_protection.ts";
 import { callTrust, overflowDifficulty } from "./difficulty.ts";
 import type { ProofOfWork, TakenSolution } from "./proof_of_work.ts";
 import type { FingerprintedRequest } from "./request_fingerprint.ts";
@@ -30,28 +30,29 @@ export interface WorkDemand {
  */
 export class RequestWork {
   readonly #options: RequestWorkOptions;
-  readonly #gate: OperationProtection["pow"];
   readonly #guarded: GuardedRequest;
   /** One request takes its solution once; a later demand only checks it against its difficulty. */
   #taken: TakenSolution | null = null;
 
   /** Checks nothing yet. */
-  constructor(
-    options: RequestWorkOptions,
-    gate: OperationProtection["pow"],
-    guarded: GuardedRequest,
-  ) {
+  constructor(options: RequestWorkOptions, guarded: GuardedRequest) {
     this.#options = options;
-    this.#gate = gate;
     this.#guarded = guarded;
   }
 
   /** Returns once the work is proved, or where the trust hook waives it; else throws a 428. */
-  async require(demand: WorkDemand, budget: RequestBudget | null): Promise<void> {
-    const difficulty = Math.max(
-      demand.gate ? await this.#gateDifficulty() : 0,
-      demand.overflow ? await this.#overflowDifficulty(budget) : 0,
-    );
+  async require(
+    demand: WorkDemand,
+    gates: readonly PowGate[],
+    budget: RequestBudget | null,
+  ): Promise<void> {
+    let difficulty = 0;
+    for (const gate of demand.gate ? gates : []) {
+      difficulty = Math.max(difficulty, await this.#gateDifficulty(gate));
+    }
+    if (demand.overflow) {
+      difficulty = Math.max(difficulty, await this.#overflowDifficulty(budget));
+    }
     if (difficulty === 0) return;
     const { request: { method, headers }, target: { path, query }, user } = this.#guarded;
     const body = await this.#guarded.body();
@@ -68,9 +69,7 @@ export class RequestWork {
     await this.#taken?.returnUnused();
   }
 
-  async #gateDifficulty(): Promise<number> {
-    if (this.#gate === null) return 0;
-    const { difficulty: base, trust } = this.#gate;
+  async #gateDifficulty({ difficulty: base, trust }: PowGate): Promise<number> {
     const { user, request } = this.#guarded;
     const question = { user, request, reason: "endpoint", deficit: 0, base } as const;
     return await callTrust(trust, question, this.#options.runtime);

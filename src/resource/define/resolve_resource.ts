@@ -134,7 +134,7 @@ export function resolveResource(
     hooks: options.hooks,
     hookTimeoutMs,
     procedures,
-    protections: context.guard.protect(options, place),
+    protections: context.guard.protect(options, { ...place, embedsRows: options.nestedWrites }),
     procedureProtections: resolveProcedureProtections(
       procedures,
       (procedure, name) =>

@@ -1,6 +1,12 @@
 import { rowsReply } from "../http/json_reply.ts";
 import { parseItems } from "../write/batch_items.ts";
-import { createdResources, lookedUpResources, type NestedRows } from "../write/nested_rows.ts";
+import {
+  createdResources,
+  embeddedItems,
+  lookedUpResources,
+  type NestedRows,
+  ownItems,
+} from "../write/nested_rows.ts";
 import {
   type CreatedRows,
   createNestedRows,
@@ -25,7 +31,8 @@ export const batchCreate: Operation<NestedRows, CreatePlan, CreatedRows> = {
     );
   },
 
-  items: ({ count }) => count,
+  items: ownItems,
+  embeddedItems,
   readsFrom: lookedUpResources,
   createsIn: createdResources,
 

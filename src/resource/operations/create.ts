@@ -4,9 +4,11 @@ import { rowReply } from "../http/json_reply.ts";
 import { beforeCreate } from "../write/run_hooks.ts";
 import {
   createdResources,
+  embeddedItems,
   lookedUpResources,
   type NestedRow,
   type NestedRows,
+  ownItems,
 } from "../write/nested_rows.ts";
 import {
   type CreatedRows,
@@ -41,7 +43,8 @@ export const create: Operation<CreateIntent, CreatePlan, CreatedRows> = {
     };
   },
 
-  items: ({ body }) => body.count,
+  items: ({ body }) => ownItems(body),
+  embeddedItems: ({ body }) => embeddedItems(body),
   readsFrom: ({ body }) => lookedUpResources(body),
   createsIn: ({ body }) => createdResources(body),
 

@@ -48,8 +48,26 @@ export interface NestedRows {
   readonly rows: readonly NestedRow[];
   /** In an order in which each row comes after the rows that it refers to. */
   readonly steps: readonly RowsStep[];
-  /** The number of rows, embedded ones included. */
-  readonly count: number;
+}
+
+/** How many nested rows are of the resource itself, with those that exist and are linked. */
+export function ownItems({ resource, rows, steps }: NestedRows): number {
+  if (steps.length === 1) return rows.length;
+  return steps.reduce((count, step) => {
+    const isOwn = step.kind === "find" || step.kind === "create" && step.resource === resource;
+    return isOwn ? count + step.rows.length : count;
+  }, 0);
+}
+
+/** How many nested rows are created of each other resource, link tables included. */
+export function embeddedItems({ resource, steps }: NestedRows): ReadonlyMap<Resource, number> {
+  const counts = new Map<Resource, number>();
+  if (steps.length === 1) return counts;
+  for (const step of steps) {
+    if (step.kind !== "create" || step.resource === resource) continue;
+    counts.set(step.resource, (counts.get(step.resource) ?? 0) + step.rows.length);
+  }
+  return counts;
 }
 
 /** The other resources that nested rows are created of, each with the path of its first row. */

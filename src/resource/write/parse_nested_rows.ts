@@ -40,7 +40,7 @@ export function parseNestedRows(sources: readonly RowSource[], resource: Resourc
     depth: 0,
   };
   const rows = parseLevel(sources, resource, state);
-  return { resource, rows, steps: state.steps, count: rows.length + state.count };
+  return { resource, rows, steps: state.steps };
 }
 
 /** How deep rows may be embedded in others. */
