@@ -44,9 +44,11 @@ export interface ResolvedConfig {
  */
 export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConfig {
   const read = serviceOptions.read(config, { subject: "Cannot start", path: "" });
+  const { maxAnswerBytes, queryTimeoutMs, idempotency, cors } = read;
   const isProduction = isInProduction(read.env, runtime);
   return {
-    ...read,
+    basePath: read.basePath,
+    mountedAt: read.mountedAt,
     secrets: resolveSecrets({
       given: read.secret,
       option: "secret",
@@ -55,13 +57,18 @@ export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConf
       isProduction,
     }, runtime),
     missingSecrets: missingSecrets(config, runtime),
+    health: read.health,
+    securityHeaders: read.securityHeaders,
+    bodyLimit: read.bodyLimit,
+    bodyTimeoutMs: read.bodyTimeoutMs,
     maxFields: read.maxFields ?? null,
-    reads: read,
+    reads: { maxAnswerBytes, queryTimeoutMs },
     abuse: resolveAbuseProtection(config.abuseProtection, isProduction, runtime),
-    idempotency: read.idempotency === false ? null : read.idempotency,
-    cors: read.cors === false
-      ? null
-      : corsMiddleware(read.cors, read.abuseProtection.captcha?.tokenHeader),
+    idempotency: idempotency === false ? null : idempotency,
+    cors: cors === false ? null : corsMiddleware(cors, read.abuseProtection.captcha?.tokenHeader),
+    middleware: read.middleware,
+    changes: read.changes,
+    subscribe: read.subscribe,
   };
 }
 
