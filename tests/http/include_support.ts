@@ -9,6 +9,7 @@ import {
   text,
   timestamp,
 } from "../../mod.ts";
+import type { Connection, ReadLimits } from "../../exports/driver.ts";
 import type { ScopeFunction } from "../../exports/options.ts";
 import type { Statement } from "../../exports/sql.ts";
 import type { Engine } from "../support/engines.ts";
@@ -208,14 +209,20 @@ export async function fillShop(db: Database): Promise<void> {
   ]);
 }
 
-/** Every statement that the driver runs from now on. */
+/** Every statement that the driver runs from now on, or that runs within the limits of a request. */
 export function watchStatements({ driver }: Database): Statement[] {
-  const query = driver.query.bind(driver);
   const statements: Statement[] = [];
-  Object.defineProperty(driver, "query", {
-    value: (statement: Statement) => {
-      statements.push(statement);
-      return query(statement);
+  const watched = (query: Connection["query"]) => (statement: Statement) => {
+    statements.push(statement);
+    return query(statement);
+  };
+  const query = driver.query.bind(driver);
+  const reads = driver.reads.bind(driver);
+  Object.defineProperty(driver, "query", { value: watched(query) });
+  Object.defineProperty(driver, "reads", {
+    value: (limits: ReadLimits): Connection => {
+      const connection = reads(limits);
+      return { query: watched((statement) => connection.query(statement)) };
     },
   });
   return statements;
