@@ -1,4 +1,4 @@
-import type { Connection } from "../../db/driver.ts";
+import type { Connection, ReadLimits } from "../../db/driver.ts";
 import { addressGroup } from "../../guard/client_address.ts";
 import type { ResourceCall } from "../operation.ts";
 
@@ -7,19 +7,35 @@ import type { ResourceCall } from "../operation.ts";
  * they may cost is limited by the configuration: to the bytes of an answer, unless it makes none.
  */
 export function limitedReads(
-  { resource, request, user }: ResourceCall,
-  maxBytes = resource.readCosts.maxAnswerBytes,
+  call: ResourceCall,
+  maxBytes = call.resource.readCosts.maxAnswerBytes,
 ): Connection {
-  const { driver, readCosts: { queryTimeoutMs } } = resource;
-  return driver.reads({
-    // Both are made when they are first used, which most reads never do.
-    get identity() {
-      return user === null ? `a${addressGroup(request.address())}` : `u${user.id}`;
-    },
-    get signal() {
-      return request.raw.signal;
-    },
-    maxBytes,
-    timeoutMs: queryTimeoutMs,
-  });
+  return call.resource.driver.reads(new CallLimits(call, maxBytes));
+}
+
+/**
+ * The limits of the reads of one call. A class: V8 gives each object literal with getters a hidden
+ * class of its own, which would keep the request in memory until the next major collection.
+ */
+class CallLimits implements ReadLimits {
+  readonly maxBytes: number;
+  readonly timeoutMs: number;
+  readonly #call: ResourceCall;
+
+  constructor(call: ResourceCall, maxBytes: number) {
+    this.#call = call;
+    this.maxBytes = maxBytes;
+    this.timeoutMs = call.resource.readCosts.queryTimeoutMs;
+  }
+
+  /** Made when reads are compared, which most never are. */
+  get identity(): string {
+    const { request, user } = this.#call;
+    return user === null ? `a${addressGroup(request.address())}` : `u${user.id}`;
+  }
+
+  /** Made when a read takes long. */
+  get signal(): AbortSignal {
+    return this.#call.request.raw.signal;
+  }
 }
