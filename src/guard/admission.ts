@@ -108,10 +108,6 @@ export class Admission implements IdempotentAdmission, Debit {
     this.#budget?.refundAll();
   }
 
-  covers(items: number): boolean {
-    return this.#budget?.covers(items) ?? true;
-  }
-
   charge(items: number, embedded: readonly EmbeddedItems[] = []): MaybePromise<void> {
     const cost = embedded.reduce((sum, { protection, count }) => sum + protection.cost * count, 0);
     const isGated = this.#addGates(embedded);

@@ -3,7 +3,7 @@ import { sqliteDriver } from "../../src/db/sqlite/sqlite_driver.ts";
 import { maxWaiting } from "../../src/db/sqlite/reader_threads.ts";
 import type { Statement } from "../../src/sql/fragment.ts";
 import { fails } from "../conformance/driver.ts";
-import { endless, readLimits, sqliteLibraries } from "./sqlite_reads_support.ts";
+import { countingRows, endless, readLimits, sqliteLibraries } from "./sqlite_reads_support.ts";
 
 for (const library of sqliteLibraries) {
   const test = (name: string, work: () => Promise<void>) =>
@@ -14,6 +14,16 @@ for (const library of sqliteLibraries) {
     const running = driver.reads(readLimits({ timeoutMs: 400 })).query(endless);
     await driver.query({ text: "SELECT 1", values: [] });
     await fails(running, "too-slow");
+    await driver.close();
+  });
+
+  test("a read that is known to take long began in the thread of all requests", async () => {
+    const counting = countingRows(library);
+    const driver = await sqliteDriver(counting, ":memory:");
+    const before = counting.runs;
+    const reads = driver.reads(readLimits({ isLong: true }));
+    assertEquals((await reads.query({ text: "SELECT 1", values: [] })).rows, [[1]]);
+    assertEquals(counting.runs - before, 0);
     await driver.close();
   });
 

@@ -32,11 +32,17 @@ export function clockOfLooks(): Clock & { readonly looks: number } {
   };
 }
 
-/** A library that counts the rows which it gives, and those that it holds at once. */
-export function countingRows(library: SqliteLibrary): SqliteLibrary & { readonly rows: number } {
+/** A library that counts the statements with rows which it runs in this thread, and their rows. */
+export function countingRows(
+  library: SqliteLibrary,
+): SqliteLibrary & { readonly rows: number; readonly runs: number } {
   let rows = 0;
+  let runs = 0;
   return {
     ...library,
+    get runs() {
+      return runs;
+    },
     get rows() {
       return rows;
     },
@@ -51,6 +57,7 @@ export function countingRows(library: SqliteLibrary): SqliteLibrary & { readonly
           return {
             ...statement,
             all(values, exact) {
+              runs++;
               const all = statement.all(values, exact);
               rows += all?.length ?? 0;
               return all;

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { integer, openDatabase, resource, table, text } from "../../mod.ts";
+import { all, integer, openDatabase, resource, table, text } from "../../mod.ts";
 import { createTables } from "../../src/db/create_tables.ts";
 import { createRowReader } from "../../src/db/rows.ts";
 import { sqliteDriver } from "../../src/db/sqlite/sqlite_driver.ts";
@@ -43,6 +43,46 @@ for (const library of sqliteLibraries) {
         assertEquals([status, body.type?.split("/").at(-1)], [422, "query-too-expensive"], path);
       }
     });
+  });
+
+  test("a batch by a filter that scans kept all other requests waiting until its end", async () => {
+    await withPosts(library, 3_000, async ({ get, send }) => {
+      for (const filter of ["title==zzz", "title!=zzz;rank==99"]) {
+        for (
+          const [method, change] of [["PATCH", { patch: { rank: 8 } }], ["DELETE", {}]] as const
+        ) {
+          const body = { filter, ...change };
+          const refused = await send(method, "/api/posts/batch", body, { "x-user": "ada" });
+          assertEquals(
+            [refused.status, refused.body.type.split("/").at(-1)],
+            [422, "query-too-expensive"],
+            `${method} ${filter}`,
+          );
+        }
+      }
+      const patch = { filter: "id=in=(1,2)", patch: { rank: 8 } };
+      const written = await send("PATCH", "/api/posts/batch", patch, { "x-user": "ada" });
+      assertEquals([written.status, written.body], [200, { count: 2 }]);
+      assertEquals((await get("/api/posts/3")).body.rank, 2);
+    });
+  });
+
+  test("a batch evaluated a dear filter again in its transaction, and all requests waited", async () => {
+    await withPosts(library, 0, async ({ db, get, send }) => {
+      const title = "x".repeat(200_000);
+      const terms = Array.from({ length: 10 }, (_, n) => `title=contains=${"x".repeat(n + 2)}`);
+      const rows = Array.from(
+        { length: 20 },
+        (_, n) => ({ id: n + 1, authorId: 1, rank: 1, title }),
+      );
+      await insertRows(db, posts, rows);
+      for (const [method, change] of [["PATCH", { patch: { rank: 8 } }], ["DELETE", {}]] as const) {
+        const body = { filter: terms.join(";"), ...change };
+        const refused = await send(method, "/api/posts/batch", body, { "x-user": "ada" });
+        assertEquals([refused.status, refused.body.code], [422, "QUERY_TOO_EXPENSIVE"], method);
+      }
+      assertEquals((await get("/api/posts/count?filter=rank==1")).body, { count: 20 });
+    }, 5_000);
   });
 
   test("a read by key or of a page by index has nothing to fear from the limit", async () => {
@@ -122,6 +162,7 @@ async function withPosts(
   library: SqliteLibrary,
   count: number,
   work: (service: Service) => Promise<void>,
+  queryTimeoutMs = 20,
 ): Promise<void> {
   const open = async () =>
     await openDatabase(
@@ -131,7 +172,7 @@ async function withPosts(
     { name: library.name, open },
     [authors, posts],
     () => ({
-      queryTimeoutMs: 20,
+      queryTimeoutMs,
       resources: [
         resource(authors, {
           id: authors.id,
@@ -147,7 +188,7 @@ async function withPosts(
         }),
         resource(posts, {
           id: posts.id,
-          auth: { public: { read: true } },
+          auth: { public: { read: true }, update: () => all(), delete: () => all() },
           relations: {
             author: {
               type: "belongsTo",

@@ -134,6 +134,28 @@ testOnEngines(
 );
 
 testOnEngines(
+  "a row that stopped matching after PATCH /batch had found it was changed",
+  (engine) => {
+    let isFirst = true;
+    return withNotes(engine, {
+      hooks: {
+        onBeforeUpdate: async ({ db }) => {
+          if (isFirst) {
+            await db.query({ text: "UPDATE notes SET title = 'u' WHERE id = 2", values: [] });
+          }
+          isFirst = false;
+        },
+      },
+    }, async ({ db, get, send }) => {
+      await insertRows(db, notes, some(3, (id) => owned({ id, title: "t" })));
+      const patch = { filter: "title==t", patch: { title: "x" } };
+      assertEquals((await send("PATCH", "/api/notes/batch", patch, ada)).body, { count: 2 });
+      assertEquals((await get("/api/notes/2")).body.title, "u");
+    });
+  },
+);
+
+testOnEngines(
   "DELETE /batch marks rows where a resource keeps deleted ones, and never twice",
   (engine) =>
     withNotes(engine, { softDelete: { field: notes.deletedAt } }, async ({ db, get, send }) => {

@@ -107,12 +107,12 @@ testOnEngines(
       assertEquals(count(), 2);
       const patch = { filter: "id>0", patch: { title: "x" } };
       assertEquals((await send("PATCH", "/api/notes/batch", patch, ada)).body, { count: 500 });
-      // The rows, their change, and the scope.
-      assertEquals(count(), 3);
+      // The keys, the rows that are locked, their change, and the scope.
+      assertEquals(count(), 4);
       assertEquals((await get("/api/notes/500")).body.version, 2);
       count();
       const gone = await send("DELETE", "/api/notes/batch", { filter: "title==x" }, ada);
-      assertEquals([gone.body, count()], [{ count: 500 }, 2]);
+      assertEquals([gone.body, count()], [{ count: 500 }, 3]);
       assertEquals((await get("/api/notes/count")).body, { count: 0 });
     }),
 );

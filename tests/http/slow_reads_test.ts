@@ -62,6 +62,27 @@ test("a list that takes too long is an outage of the database", async (url, db) 
   await untilSleeping(db, 0);
 }, { queryTimeoutMs: 100 });
 
+test("fourteen slow batches hold all ten connections", async (url, db) => {
+  const clients = new AbortController();
+  const headers = { "content-type": "application/json", "x-user": "ada" };
+  const batches = Array.from({ length: 14 }, (_, index) => {
+    const [method, change] = index % 2 ? ["DELETE", {}] : ["PATCH", { patch: { title: "b" } }];
+    const body = JSON.stringify({ filter: "title=slow=20", ...change });
+    const request = { method, headers, body, signal: clients.signal };
+    return fetch(`${url}/notes/batch`, request).catch(() => null);
+  });
+  await untilSleeping(db, 4);
+  const patched = await fetch(`${url}/notes/1`, {
+    method: "PATCH",
+    headers,
+    body: '{ "title": "b" }',
+  });
+  assertEquals([patched.status, (await patched.json()).title], [200, "b"]);
+  clients.abort();
+  await Promise.all(batches);
+  await untilSleeping(db, 0);
+});
+
 test("a page of wide rows is read whole, however large it is", async (url, db) => {
   await insertRows(
     db,
@@ -115,7 +136,7 @@ async function serve(
     resources: [
       resource(notes, {
         id: notes.id,
-        auth: { public: { read: true }, update: () => all() },
+        auth: { public: { read: true }, update: () => all(), delete: () => all() },
         customOperators: {
           "=slow=": {
             toSql: (_column, [seconds = ""]) =>

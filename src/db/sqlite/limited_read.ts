@@ -21,7 +21,7 @@ export type LimitedReadOf = (statement: Statement) => QueryResult | Promise<Quer
 /**
  * The reads of a SQLite file that may look at many rows. Each begins in this thread, where most end
  * within a fraction of a millisecond. One that takes longer blocks all requests: it is ended, and
- * begins again elsewhere.
+ * begins again elsewhere. One that is known to take longer begins there.
  */
 export class LimitedReads {
   readonly #options: LimitedReadsOptions;
@@ -51,7 +51,8 @@ export class LimitedReads {
     limits: ReadLimits,
     bytes: BytesLeft,
   ): QueryResult | Promise<QueryResult> {
-    const { reader, threads } = this.#options;
+    const { reader } = this.#options;
+    if (limits.isLong === true) return this.#readElsewhere(statement, limits, bytes);
     const atOnce = this.#widths.fitAtOnce(statement, bytes.left);
     const before = bytes.left;
     try {
@@ -60,6 +61,17 @@ export class LimitedReads {
       if (!(error instanceof DatabaseError) || error.kind !== "too-slow") throw error;
       bytes.left = before;
     }
+    return this.#readElsewhere(statement, limits, bytes, atOnce);
+  }
+
+  /** In a thread, or with its whole time in this one where there is no other. */
+  #readElsewhere(
+    statement: Statement,
+    limits: ReadLimits,
+    bytes: BytesLeft,
+    atOnce = false,
+  ): Promise<QueryResult> {
+    const { reader, threads } = this.#options;
     const time = fixedLimit(limits.timeoutMs, () => false);
     const inline = () => reader.read(statement, { bytes, time, atOnce });
     return threads.run({ statement, limits, bytes, inline });

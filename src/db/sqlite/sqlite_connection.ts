@@ -4,6 +4,7 @@ import type { Clock } from "../../runtime/runtime.ts";
 import type { SqlValue, Statement } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, QueryResult, ResultColumn } from "../driver.ts";
+import { lockingTime } from "./locking_time.ts";
 import { countedRows } from "../../sql/sqlite/time_check.ts";
 import {
   type BytesLeft,
@@ -221,7 +222,11 @@ export class SqliteTransaction implements Connection {
     if (this.#lost !== null) return Promise.reject(this.#lost);
     try {
       if (this.#writer.kindOf(statement.text) === "boundary") refuseBoundary();
-      return Promise.resolve(this.#writer.run(statement));
+      const time = lockingTime(statement);
+      const result = time === null
+        ? this.#writer.run(statement)
+        : this.#writer.read(statement, { bytes: unlimitedBytes, time, atOnce: true });
+      return Promise.resolve(result);
     } catch (error) {
       const translated = this.#translated(error);
       // A full disk or a failed write ends the transaction and not only the statement.

@@ -11,8 +11,6 @@ export interface EmbeddedItems {
  * items.
  */
 export interface Debit {
-  /** Whether so many items are paid for already, or cost nothing. */
-  covers(items: number): boolean;
   /**
    * Charges for the items that are not paid for yet, and requires what the gates of embedded ones
    * require. Throws a 428 or 429, so it is called before
@@ -26,7 +24,6 @@ export interface Debit {
 
 /** The debit of operations that cost nothing. */
 export const noDebit: Debit = {
-  covers: () => true,
   charge() {},
   refundExcess() {},
 };

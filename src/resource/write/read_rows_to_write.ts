@@ -47,7 +47,7 @@ export async function readByKeys(
 }
 
 /** Which rows a batch by filter reads before it writes them. */
-export interface MatchingRows extends Pick<KeyedRows, "where" | "columns" | "lock"> {
+export interface MatchingRows extends Pick<KeyedRows, "where" | "columns"> {
   readonly limit: number;
 }
 
@@ -56,12 +56,12 @@ export interface MatchingRows extends Pick<KeyedRows, "where" | "columns" | "loc
  * when there are more than `limit`; it reads at most one row more.
  */
 export async function readMatching(
-  { where, columns, limit, lock }: MatchingRows,
+  { where, columns, limit }: MatchingRows,
   { table, reader }: Resource,
   connection: Connection,
 ): Promise<readonly Row[]> {
   const read = { ...readPlan(table, columns, where), limit: limit + 1 };
-  const { rows } = await fetchRows(connection, lock === true ? { ...read, lock } : read, reader);
+  const { rows } = await fetchRows(connection, read, reader);
   if (rows.length > limit) throw batchTooLarge(limit, "its filter matches more rows");
   return rows;
 }
