@@ -13,8 +13,8 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "The path exists, but not for this method, or the capability is switched off for this " +
     "resource. The Allow header lists the methods that work.",
   "invalid-body":
-    "The body is not JSON, not valid UTF-8, nested deeper than 32 levels, or not an object. Send " +
-    "one JSON object.",
+    "The body is not JSON, not valid UTF-8, nested deeper than 32 levels, not an object, or has a " +
+    "number of more than 1,000 digits. Send one JSON object.",
   "invalid-parameter":
     "A query parameter has a value it cannot take, is given twice, or names a field that is " +
     "unknown or not open to it. The detail names the parameter. A filter that looks like several " +

@@ -1,30 +1,33 @@
-/** Reads all bytes of a stream; null once they exceed `limit`, and then the rest is not read. */
+/**
+ * Reads all bytes of a stream; null once they exceed `limit`, and then the rest is not read. What has
+ * arrived is held without the buffers that it arrived in: one of 64 KiB may hold a single byte.
+ */
 export async function readBytes(
   stream: ReadableStream<Uint8Array<ArrayBuffer>> | null,
   limit: number,
 ): Promise<Uint8Array<ArrayBuffer> | null> {
   if (stream === null) return new Uint8Array();
   const reader = stream.getReader();
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let held: Uint8Array<ArrayBuffer> = new Uint8Array();
   let length = 0;
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) break;
-    length += value.length;
-    if (length > limit) {
+    if (done) return held.subarray(0, length);
+    const wanted = length + value.length;
+    if (wanted > limit) {
       // Cancelling ends the connection; whether that succeeds does not matter to the caller.
       void reader.cancel().catch(() => undefined);
       return null;
     }
-    chunks.push(value);
+    if (wanted > held.length) held = grown(held.subarray(0, length), wanted);
+    held.set(value, length);
+    length = wanted;
   }
-  const [only] = chunks;
-  if (chunks.length === 1 && only !== undefined) return only;
-  const bytes = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return bytes;
+}
+
+/** At least twice as long, so that each byte is copied a few times at most. */
+function grown(held: Uint8Array<ArrayBuffer>, wanted: number): Uint8Array<ArrayBuffer> {
+  const longer = new Uint8Array(Math.max(wanted, 2 * held.length));
+  longer.set(held);
+  return longer;
 }

@@ -9,7 +9,7 @@ const maxLevels = 512;
  * which is no JSON value, for text that is not JSON or is nested deeper than 512 levels.
  */
 export function parseJson(text: string): unknown {
-  return jsonExcess(text, { levels: maxLevels, names: Infinity }) === null
+  return jsonExcess(text, { levels: maxLevels, names: Infinity, digits: Infinity }) === null
     ? parseShallowJson(text)
     : undefined;
 }
@@ -32,18 +32,28 @@ export interface JsonLimits {
   readonly levels: number;
   /** The names of all members of all objects, each as often as it stands there. */
   readonly names: number;
+  /** The digits of a number one after the other: to read them takes more than linear time. */
+  readonly digits: number;
 }
 
 /** What a text, which need not be JSON, has more of than the limits allow; null within them. */
-export function jsonExcess(text: string, { levels, names }: JsonLimits): keyof JsonLimits | null {
+export function jsonExcess(
+  text: string,
+  { levels, names, digits }: JsonLimits,
+): keyof JsonLimits | null {
   // A level takes two characters, and a member five: `"":1,`.
-  if (text.length <= 2 * levels && text.length <= 5 * names) return null;
+  const { length } = text;
+  if (length <= 2 * levels && length <= 5 * names && length <= digits) return null;
   let open = 0;
   let named = 0;
-  for (let at = 0; at < text.length; at++) {
+  for (let at = 0; at < length; at++) {
     const code = text.charCodeAt(at);
     if (code === quote) {
       at = closingQuote(text, at);
+    } else if (isDigit(code)) {
+      const start = at;
+      while (isDigit(text.charCodeAt(at + 1))) at++;
+      if (at - start >= digits) return "digits";
     } else if (code === openBracket || code === openBrace) {
       if (++open > levels) return "levels";
     } else if (code === closeBracket || code === closeBrace) {
@@ -55,6 +65,10 @@ export function jsonExcess(text: string, { levels, names }: JsonLimits): keyof J
   return null;
 }
 
+function isDigit(code: number): boolean {
+  return code >= zero && code <= nine;
+}
+
 /** Writes JSON exactly, with bigints as plain digits. */
 export function writeJson(value: unknown): string {
   try {
@@ -64,7 +78,7 @@ export function writeJson(value: unknown): string {
     // There is a bigint inside, which is rare: a replacer makes writing several times slower.
     return JSON.stringify(
       value,
-      (_key, member) => typeof member === "bigint" ? digits(member) : member,
+      (_key, member) => typeof member === "bigint" ? plainDigits(member) : member,
     );
   }
 }
@@ -127,6 +141,8 @@ function closingQuote(text: string, at: number): number {
 
 const space = 0x20;
 const comma = 0x2c;
+const zero = 0x30;
+const nine = 0x39;
 const colon = 0x3a;
 const quote = 0x22;
 const backslash = 0x5c;
@@ -206,7 +222,7 @@ function defineOwn(members: object, name: string, value: unknown): void {
   Object.defineProperty(members, name, { value, ...attributes });
 }
 
-function digits(value: bigint): unknown {
+function plainDigits(value: bigint): unknown {
   // JSON.rawJSON is newer than the type library of the compiler.
   const json = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
   return json.rawJSON(String(value));

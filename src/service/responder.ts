@@ -3,6 +3,7 @@ import { type Described, either, group } from "../options/option.ts";
 import { flag, textLike } from "../options/option_kinds.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { Reply } from "../protocol/reply.ts";
+import { longText, textStream } from "../protocol/text_stream.ts";
 
 /**
  * The security headers that the responder adds to every response, or `false` where a proxy adds
@@ -53,7 +54,10 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
         }
       }
       if (method !== "HEAD") {
-        return new CheckedResponse(reply.body, { status: reply.status, headers });
+        return new CheckedResponse(sentBody(reply.body, headers), {
+          status: reply.status,
+          headers,
+        });
       }
       if (reply.body instanceof ReadableStream) {
         // It is never read, so that its resources must be released.
@@ -81,6 +85,13 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
       return new Response(response.body, { status: response.status, headers });
     },
   };
+}
+
+/** A long text goes out as a stream, with the length that it would have by itself. */
+function sentBody(body: Reply["body"], headers: Record<string, string>): Reply["body"] {
+  if (typeof body !== "string" || body.length < longText) return body;
+  headers["content-length"] = String(Buffer.byteLength(body));
+  return textStream(body);
 }
 
 /**

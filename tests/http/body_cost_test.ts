@@ -164,6 +164,32 @@ testOnEngines(
 );
 
 testOnEngines(
+  "one number of a million digits kept the process busy: it is refused before it is parsed",
+  (engine) =>
+    withThings(engine, {}, async ({ send }) => {
+      const create = (extra: string) =>
+        send("POST", "/api/things", `{"id":"a${extra.length}","extra":${extra}}`, ada);
+      const parse = JSON.parse;
+      const parsed: string[] = [];
+      JSON.parse = (...given: Parameters<typeof JSON.parse>) => {
+        if (given[0].length > 900_000) parsed.push(given[0]);
+        return parse(...given);
+      };
+      try {
+        for (const number of ["9", "-9", "0.9", "1e9", "[9"]) {
+          const { status, body } = await create(number.replace("9", "9".repeat(900_000)));
+          assertEquals([status, body.code], [400, "INVALID_BODY"]);
+        }
+      } finally {
+        JSON.parse = parse;
+      }
+      assertEquals(parsed, []);
+      assertEquals((await create("9".repeat(1_000))).status, 201);
+      assertEquals((await create(`"${"9".repeat(10_000)}"`)).status, 201);
+    }),
+);
+
+testOnEngines(
   "the largest batch, with a value in every column, is within maxFields",
   (engine) =>
     withThings(engine, { batch: { create: 6_000 } }, async ({ send }) => {

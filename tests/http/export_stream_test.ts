@@ -28,7 +28,7 @@ interface Exporting {
   /** The statements since the rows were inserted. */
   readonly statements: string[];
   readonly observations: Observation[];
-  get(query: string, headers?: Record<string, string>): Promise<Response>;
+  get(query: string, headers?: Record<string, string>, signal?: AbortSignal): Promise<Response>;
 }
 
 interface Rows {
@@ -72,8 +72,10 @@ async function withRows(
       db,
       statements,
       observations,
-      get: (query, headers = {}) =>
-        app.fetch(new Request(`http://test/api/rows?${query}`, { headers })),
+      get: (query, headers = {}, signal) =>
+        app.fetch(
+          new Request(`http://test/api/rows?${query}`, { headers, ...(signal && { signal }) }),
+        ),
     });
   } finally {
     await db.close();
@@ -211,6 +213,30 @@ testOnEngines(
       const next = await get("", asCsv);
       assertEquals(parseCsv(await next.text()).length, 5_001, "the service keeps serving");
     }),
+);
+
+testOnEngines(
+  "a client that left during a slow page was an error in the log",
+  async (engine) => {
+    const client = new AbortController();
+    const through = (db: Database): Database => ({
+      ...db,
+      driver: {
+        ...connectionOf(db),
+        query(statement) {
+          if (!statement.text.includes("LIMIT 256")) return db.driver.query(statement);
+          // As drivers do, which watch the client.
+          client.abort();
+          throw new DatabaseError("too-slow", new Error("the client has left"));
+        },
+      },
+    });
+    await withRows(engine, { count: 5_000, through }, async ({ get, observations }) => {
+      const answer = await get("", asCsv, client.signal);
+      await assertRejects(() => answer.text());
+      assertEquals(observations, []);
+    });
+  },
 );
 
 testOnEngines(

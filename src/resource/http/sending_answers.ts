@@ -1,8 +1,7 @@
+import { Buffer } from "node:buffer";
 import { Problem } from "../../problem/problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
-
-/** A smaller answer fits into the buffers of its socket, and is never refused. */
-const smallLength = 64 * 1024;
+import { longText } from "../../protocol/text_stream.ts";
 
 /** What all answers may have together whose clients have not received them. */
 const maxSendingBytes = 128 * 1024 * 1024;
@@ -28,8 +27,9 @@ export class SendingAnswers {
    * changed something: then only its answer says that it did.
    */
   add({ body }: Reply, delivery: AnswerDelivery, hasWritten: boolean): void {
-    if (typeof body !== "string" || body.length < smallLength) return;
-    const bytes = body.length;
+    // A shorter one fits into the buffers of its socket, and is never refused.
+    if (typeof body !== "string" || body.length < longText) return;
+    const bytes = heldBytes(body);
     if (!hasWritten && this.#bytes + bytes > maxSendingBytes) throw tooMuchUnsent();
     const delivered = delivery.delivered();
     if (delivered === null) return;
@@ -39,6 +39,11 @@ export class SendingAnswers {
     };
     delivered.then(end, end);
   }
+}
+
+/** A text with a character beyond Latin-1 is held with two bytes for each. */
+function heldBytes(text: string): number {
+  return Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 }
 
 function tooMuchUnsent(): Problem {

@@ -28,6 +28,8 @@ interface ExportOutcome {
   readonly columns: readonly ColumnInfo[];
   readonly first: RowPage;
   readonly walk: RowPages;
+  /** Whether the client has left, which ends a page that is being read. */
+  hasLeft(): boolean;
 }
 
 /** `GET /` with an `Accept` that prefers `format`: exports all rows of a list as a stream. */
@@ -65,18 +67,21 @@ export function exportRows(
       const walk = rowPages((maxBytes) => limitedReads(call, maxBytes), plan, reader);
       // Before the status is sent: a query that fails at once is no broken 200.
       const first = await walk.next(firstPageRows);
-      return { columns: plan.columns, first, walk };
+      const hasLeft = () => call.request.raw.signal.aborted;
+      return { columns: plan.columns, first, walk, hasLeft };
     },
 
-    shape({ columns, first, walk }, { selection, limit }, resource) {
+    shape({ columns, first, walk, hasLeft }, { selection, limit }, resource) {
       const pages = exportPages(first, walk, {
         columns,
         limit,
         view: selection.view,
         writer: format.writer(selection.view),
         giveTurn: createYieldTurn(resource.runtime.clock),
-        failed: (error) =>
-          resource.runtime.observe({ kind: "answer_broke_off", path: resource.url, error }),
+        failed(error) {
+          if (hasLeft()) return;
+          resource.runtime.observe({ kind: "answer_broke_off", path: resource.url, error });
+        },
       });
       return {
         status: 200,

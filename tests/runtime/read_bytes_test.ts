@@ -1,0 +1,31 @@
+import { assert, assertEquals } from "@std/assert";
+import { readBytes } from "../../src/runtime/read_bytes.ts";
+
+/** Single bytes, each at the beginning of the same buffer of 64 KiB. */
+function singleBytes(text: string): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const bytes = new TextEncoder().encode(text);
+  const buffer = new Uint8Array(64 * 1024);
+  let at = 0;
+  return new ReadableStream({
+    pull(controller) {
+      const byte = bytes.at(at++);
+      if (byte === undefined) return controller.close();
+      buffer[0] = byte;
+      controller.enqueue(buffer.subarray(0, 1));
+    },
+  }, { highWaterMark: 0 });
+}
+
+Deno.test("a body that arrived byte by byte held a buffer of 64 KiB for each", async () => {
+  const text = "0123456789".repeat(100);
+  const bytes = await readBytes(singleBytes(text), text.length);
+  assert(bytes !== null);
+  // Read after every buffer was used again: none of them is held.
+  assertEquals(new TextDecoder().decode(bytes), text);
+  assert(bytes.buffer.byteLength <= 2 * text.length);
+});
+
+Deno.test("a body of one byte more than the limit is not read on", async () => {
+  assertEquals(await readBytes(singleBytes("0123456789"), 9), null);
+  assertEquals((await readBytes(singleBytes(""), 0))?.length, 0);
+});
