@@ -1,7 +1,8 @@
+import { Buffer } from "node:buffer";
 import { Problem } from "../../problem/problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
 
-/** A smaller answer fits into the buffers of its socket, and is never refused. */
+/** An answer of fewer characters fits into the buffers of its socket, and is never refused. */
 const smallLength = 64 * 1024;
 
 /** What all answers may have together whose clients have not received them. */
@@ -29,7 +30,7 @@ export class SendingAnswers {
    */
   add({ body }: Reply, delivery: AnswerDelivery, hasWritten: boolean): void {
     if (typeof body !== "string" || body.length < smallLength) return;
-    const bytes = body.length;
+    const bytes = Buffer.byteLength(body);
     if (!hasWritten && this.#bytes + bytes > maxSendingBytes) throw tooMuchUnsent();
     const delivered = delivery.delivered();
     if (delivered === null) return;
