@@ -62,6 +62,11 @@ function withPosts(
               return Array.from({ length: Number(count) }, () => row);
             },
           },
+          named: {
+            input: anything,
+            output: anything,
+            handler: (_context, length) => ({ ["語".repeat(Number(length))]: 1 }),
+          },
         },
       }),
     ],
@@ -189,6 +194,17 @@ testOnEngines(
         assertEquals([status, body.details], [422, { limit: 100_000, part: "data" }]);
       });
       assert(longest <= 100_000, `${longest} characters of JSON`);
+    }),
+);
+
+testOnEngines(
+  "names of members in letters of three bytes made an answer of more than maxAnswerBytes",
+  (engine) =>
+    withPosts(engine, { maxAnswerBytes: 100_000 }, async ({ send }) => {
+      const call = (length: number) => send("POST", "/api/posts/rpc/named", String(length), ada);
+      assertEquals((await call(30_000)).status, 200);
+      const { status, body } = await call(50_000);
+      assertEquals([status, body.details], [422, { limit: 100_000, part: "data" }]);
     }),
 );
 
