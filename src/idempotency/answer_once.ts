@@ -52,6 +52,8 @@ export interface IdempotentWork {
   execute(claim: IdempotencyClaim): Promise<RequestOutcome>;
   /** Throws where the caller no longer has the right to the operation. */
   authorize(): Promise<void>;
+  /** Counts a stored answer among those that are being sent. Throws where those are too many. */
+  send(reply: Reply): void;
 }
 
 /** The limits that a request with a key has to pass before it is executed and answered once. */
@@ -158,7 +160,9 @@ async function replay(
   await work.authorize();
   if (result.answer === null) throw answerNotKept(null);
   const { status, headers, body } = result.answer;
-  return { status, headers: { ...headers, "idempotency-replayed": "true" }, body };
+  const reply = { status, headers: { ...headers, "idempotency-replayed": "true" }, body };
+  work.send(reply);
+  return reply;
 }
 
 /** Renews the claim until the returned function is called. */

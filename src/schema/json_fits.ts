@@ -12,6 +12,14 @@ export function jsonFits(value: unknown, maxBytes: number): boolean {
     leftAfter(value, maxBytes, bytesOfText, maxLevels) >= 0;
 }
 
+/** Whether a text has at most so many bytes; it is measured only where its length leaves that open. */
+export function textFits(text: string, maxBytes: number): boolean {
+  return text.length * maxUtf8BytesOfUnit <= maxBytes || Buffer.byteLength(text) <= maxBytes;
+}
+
+/** A UTF-16 unit takes at most three bytes in UTF-8: a pair of them takes four. */
+const maxUtf8BytesOfUnit = 3;
+
 /** What is deeper, or contains itself, is left to the writer, which refuses it. */
 const maxLevels = 100;
 

@@ -62,6 +62,11 @@ function withPosts(
               return Array.from({ length: Number(count) }, () => row);
             },
           },
+          named: {
+            input: anything,
+            output: anything,
+            handler: (_context, length) => ({ ["語".repeat(Number(length))]: 1 }),
+          },
         },
       }),
     ],
@@ -193,42 +198,33 @@ testOnEngines(
 );
 
 testOnEngines(
-  "twelve sockets that do not read held 2.8 GB of answers",
+  "names of members in letters of three bytes made an answer of more than maxAnswerBytes",
   (engine) =>
-    withPosts(engine, {}, async ({ db, app, send }) => {
-      await insertRows(
-        db,
-        posts,
-        Array.from({ length: 12 }, (_, index) => post(index, "x".repeat(1_000_000))),
-      );
-      const remoteAddr = { transport: "tcp", hostname: "127.0.0.1", port: 1 } as const;
-      const sockets: PromiseWithResolvers<void>[] = [];
-      const answer = async (path: string) => {
-        const socket = Promise.withResolvers<void>();
-        sockets.push(socket);
-        const info = { remoteAddr, completed: socket.promise };
-        const response = await app.fetch(new Request(`http://test${path}`), info);
-        const { length } = await response.text();
-        return { response, length };
-      };
-      let held = 0;
-      const statuses: number[] = [];
-      for (let count = 0; count < 14; count++) {
-        const { response, length } = await answer("/api/posts?limit=12");
-        statuses.push(response.status);
-        if (response.status === 200) held += length;
-        else assertEquals(response.headers.get("retry-after"), "1");
-      }
-      assertEquals(statuses.toSorted().slice(-3), [503, 503, 503]);
-      assert(held <= 128 * 1024 * 1024, `${held} bytes held`);
-      assertEquals((await answer("/api/posts?limit=5&select=id")).response.status, 200);
-      // What was written is answered.
-      const written = await send("PATCH", "/api/posts/1", { body: "y".repeat(1_000_000) }, ada);
-      assertEquals(written.status, 200);
-      sockets[0]?.resolve();
-      sockets[1]?.reject(new Error("The connection was lost"));
-      await Promise.allSettled(sockets.slice(0, 2).map(({ promise }) => promise));
-      assertEquals((await answer("/api/posts?limit=12")).response.status, 200);
+    withPosts(engine, { maxAnswerBytes: 100_000 }, async ({ send }) => {
+      const call = (length: number) => send("POST", "/api/posts/rpc/named", String(length), ada);
+      assertEquals((await call(30_000)).status, 200);
+      const { status, body } = await call(50_000);
+      assertEquals([status, body.details], [422, { limit: 100_000, part: "data" }]);
+    }),
+);
+
+testOnEngines(
+  "a computed field of letters of three bytes made an answer of more than maxAnswerBytes",
+  (engine) =>
+    withService(engine, [posts], () => ({
+      maxAnswerBytes: 100_000,
+      resources: [
+        resource(posts, {
+          id: posts.id,
+          auth: { public: true },
+          computed: { long: (row) => "語".repeat(row.authorId) },
+        }),
+      ],
+    }), async ({ db, get }) => {
+      await insertRows(db, posts, [{ id: 1, authorId: 50_000, body: "" }]);
+      const { status, body } = await get("/api/posts/1");
+      assertEquals([status, body.details], [422, { limit: 100_000, part: "rows" }]);
+      assertEquals((await get("/api/posts")).status, 422);
     }),
 );
 

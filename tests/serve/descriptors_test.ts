@@ -1,5 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { sleep } from "../../src/runtime/event_loop.ts";
+import { sqliteLibraries } from "../db/sqlite_reads_support.ts";
 import { startChild } from "./child_process.ts";
 
 const processFile = new URL("./listener_process.ts", import.meta.url).pathname;
@@ -64,3 +65,13 @@ Deno.test("a soft limit of few descriptors does not limit the connections", asyn
   assertEquals(child.stderr(), "");
   for (const connection of halves) connection.close();
 });
+
+for (const { name } of sqliteLibraries) {
+  Deno.test(`a slow read while no descriptor was free ended the process (${name})`, async () => {
+    const file = new URL("./scarce_threads_process.ts", import.meta.url).pathname;
+    await using child = startChild([file, name], { descriptors: 256 });
+    await child.printed(/^without descriptors overloaded$/m);
+    // In the thread of all requests the read would keep the other one waiting.
+    await child.printed(/^another request\nwith descriptors too-slow\nclosed$/m);
+  });
+}

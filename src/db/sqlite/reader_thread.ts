@@ -1,6 +1,8 @@
 import type { Worker } from "node:worker_threads";
 import { keepAlive } from "../../runtime/event_loop.ts";
 import type { Clock } from "../../runtime/runtime.ts";
+import { hasSpareDescriptors } from "../../runtime/spare_descriptors.ts";
+import { DatabaseError } from "../database_error.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
 import type { ReaderAnswer, ReaderData, ThreadRead } from "./serve_reads.ts";
 
@@ -25,16 +27,23 @@ export interface ReaderThreadOptions {
   onEnd(wasReady: boolean, error: unknown): void;
 }
 
+/** What a thread opens, eight times: clients may open connections while it starts. */
+const spareDescriptors = 64;
+
 /** A thread that is inside of a long comparison notices only later that it is to end. */
 const maxCloseMs = 2_000;
 
 /**
- * Starts a reader thread of a SQLite file. Rejects where the host has no threads. It does not
- * keep the process alive.
+ * Starts a reader thread of a SQLite file. Rejects where the host has no threads, and as
+ * `overloaded` while the process has too few file descriptors for one: Deno ends the whole process
+ * where a thread finds none. It does not keep the process alive.
  */
 export async function startReaderThread(options: ReaderThreadOptions): Promise<ReaderThread> {
   const { path, library } = options;
   const threads = await import("node:worker_threads");
+  if (!hasSpareDescriptors(spareDescriptors)) {
+    throw new DatabaseError("overloaded", new Error("Too few file descriptors are free"));
+  }
   const cancelled = new Int32Array(new SharedArrayBuffer(4));
   const data: ReaderData = { path, library, cancelled };
   const worker: Worker = new threads.Worker(program(), { workerData: data });

@@ -59,6 +59,8 @@ export class ReaderThreads {
   #nextId = 1;
   /** Whether threads can be started here; false after an attempt that failed. */
   #isPossible: boolean;
+  /** Whether some thread has answered. */
+  #hasAnswered = false;
   #isClosed = false;
 
   /** Starts no thread before the first read. */
@@ -177,6 +179,7 @@ export class ReaderThreads {
 
   #answered(slot: Slot, answer: Exclude<ReaderAnswer, string>): void {
     const { job } = slot;
+    this.#hasAnswered = true;
     slot.job = null;
     job?.finish(() => this.#outcome(job, answer));
     this.#dispatch();
@@ -193,16 +196,21 @@ export class ReaderThreads {
     return fail(answer.kind === null ? cause : new DatabaseError(answer.kind, cause));
   }
 
-  /** A thread that never could read means that none can be started here. */
+  /** Where no thread could read yet, one that could not means that none can be started here. */
   #ended(slot: Slot, wasReady: boolean, error: unknown): void {
     if (!this.#slots.delete(slot) || this.#isClosed) return;
     if (wasReady) {
       slot.job?.finish(() => fail(new DatabaseError("unavailable", error)));
       return this.#dispatch();
     }
-    this.#isPossible = false;
+    // A lack of descriptors passes: it must not bring long reads into the thread of all requests.
+    const isTransient = this.#hasAnswered ||
+      (error instanceof DatabaseError && error.kind === "overloaded");
+    this.#isPossible = isTransient;
     const waiting = slot.job === null ? [] : [slot.job];
-    for (const job of [...waiting, ...this.#queue.splice(0)]) job.finish(job.inline);
+    for (const job of [...waiting, ...this.#queue.splice(0)]) {
+      job.finish(isTransient ? () => fail(overloaded()) : job.inline);
+    }
   }
 
   #expire(job: Job): void {

@@ -110,6 +110,7 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
                 ? { reply: await execute(null), isStored: false }
                 : await answerWithin(claim, table, keeping, execute),
             authorize: () => request.authorize(),
+            send: (reply) => request.countStored(reply),
           },
           admission,
         );

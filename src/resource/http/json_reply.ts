@@ -1,6 +1,6 @@
 import { jsonType, type Reply } from "../../protocol/reply.ts";
 import { writeJson } from "../../schema/exact_json.ts";
-import { jsonFits, maxBytesOfCharacter } from "../../schema/json_fits.ts";
+import { jsonFits, maxBytesOfCharacter, textFits } from "../../schema/json_fits.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { type EtagPolicy, tagOf } from "./etag.ts";
 import { type AnswerPart, answerTooLarge, writtenRows } from "../read/answer_bytes.ts";
@@ -52,7 +52,7 @@ export function limitedReply(
   if (!isSmall && !jsonFits(body, limit)) throw answerTooLarge(limit, part);
   const reply = jsonReply(status, body, headers);
   // Computed fields are not among the values that were counted.
-  if (typeof reply.body === "string" && reply.body.length > limit) {
+  if (typeof reply.body === "string" && !textFits(reply.body, limit)) {
     throw answerTooLarge(limit, part);
   }
   return reply;

@@ -41,10 +41,10 @@ const namesElsewhere: ReadonlyMap<string, string> = new Map([
 const none: Query = new Map();
 
 /**
- * Parses the raw query of a URL to its known parameters. A `&` too many is fine. A repeated known parameter is a 400. An
- * unknown one is ignored, unless it looks like the rest of a filter whose `&&`, `;` or `=` was not
- * encoded, or, while `strict`, like a misspelt known one: these are a 400, because without its
- * filter or its page a list would return too many rows.
+ * Parses the raw query of a URL to its known parameters. A `&` too many is fine. A repeated known
+ * parameter is a 400. An unknown one is ignored, unless it looks like the rest of a filter whose
+ * `&&`, `;` or `=` was not encoded, or, while `strict`, like a misspelt known one: these are a 400,
+ * because without its filter or its page a list would return too many rows.
  */
 export function parseQuery(raw: string, strict = true): Query {
   if (raw === "") return none;

@@ -94,6 +94,14 @@ export class RoutedRequest {
   }
 
   /**
+   * Counts a stored answer until it is delivered, as that of an operation that has run. Throws a 503
+   * where too many answers are being sent.
+   */
+  countStored(reply: Reply): void {
+    this.#route.resource.sending.add(reply, this.#caller, false);
+  }
+
+  /**
    * One spelling for all paths that lead to the same operation and row: without a slash at the end,
    * the id as answers spell it. An id that is malformed stays as it is. Throws a 400 for a
    * malformed percent sequence.

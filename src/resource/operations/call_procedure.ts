@@ -1,7 +1,7 @@
 import { databaseProblem } from "../../db/database_problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import { jsonReply } from "../http/json_reply.ts";
-import { jsonFits } from "../../schema/json_fits.ts";
+import { jsonFits, textFits } from "../../schema/json_fits.ts";
 import type { ResourceCall } from "../operation.ts";
 import { type AnswerPart, answerTooLarge } from "../read/answer_bytes.ts";
 import { type FieldError, InvalidFields } from "../write/parse_fields.ts";
@@ -81,5 +81,9 @@ function answerData(data: unknown, subject: string, limit: number): Reply {
   }
   // JSON omits a function or a symbol without an error.
   if (reply.body === "{}") throw new Error(refusal);
+  // Names of members, and what `toJSON` gives, were counted by their letters.
+  if (typeof reply.body === "string" && !textFits(reply.body, limit)) {
+    throw answerTooLarge(limit, procedureOutput);
+  }
   return reply;
 }

@@ -1,0 +1,28 @@
+/** The process of the test of scarce descriptors: long reads without, and then with, free ones. */
+import { DatabaseError } from "../../src/db/database_error.ts";
+import { sqliteDriver } from "../../src/db/sqlite/sqlite_driver.ts";
+import { endless, readLimits, sqliteLibraries } from "../db/sqlite_reads_support.ts";
+
+const library = sqliteLibraries.find(({ name }) => name === Deno.args[0]);
+if (library === undefined) throw new Error("There is no such library");
+const driver = await sqliteDriver(library, ":memory:");
+
+/** The kind of error by which an endless read ends. */
+async function endOfRead(): Promise<string> {
+  const error: unknown = await driver.reads(readLimits({ timeoutMs: 600 })).query(endless)
+    .catch((error) => error);
+  return error instanceof DatabaseError ? error.kind : String(error);
+}
+
+const opened: Deno.FsFile[] = [];
+try {
+  for (;;) opened.push(Deno.openSync("/dev/null"));
+} catch {
+  // None is left.
+}
+console.log(`without descriptors ${await endOfRead()}`);
+for (const file of opened) file.close();
+setTimeout(() => console.log("another request"), 100);
+console.log(`with descriptors ${await endOfRead()}`);
+await driver.close();
+console.log("closed");
