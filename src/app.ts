@@ -17,6 +17,7 @@ import {
   createAnswerRequest,
 } from "./resource/http/answer_request.ts";
 import { SendingAnswers } from "./resource/http/sending_answers.ts";
+import { FairTurns } from "./resource/http/fair_turns.ts";
 import { createRouteTable, type RouteTable } from "./resource/http/route_table.ts";
 import { type ResourceSummary, summarizeResource } from "./resource/define/resource_summary.ts";
 import { LiveHubs } from "./resource/stream/live_hubs.ts";
@@ -217,7 +218,8 @@ function routesOf(parts: RouteParts): ReturnType<typeof createHonoApp> {
   const { observe, clock } = runtime;
   const { middleware: identify, routes } = auth;
   const { trustProxy: trustedProxies } = resolved.abuse;
-  const answering = { limits: resolved, guard, idempotency, trustedProxies, clock };
+  const turns = new FairTurns(clock);
+  const answering = { limits: resolved, guard, idempotency, trustedProxies, turns, clock };
   const responder = createResponder(resolved.securityHeaders, observe);
   return createHonoApp({
     table,

@@ -1,3 +1,4 @@
+import { FairQueue } from "../runtime/fair_queue.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { DatabaseError } from "./database_error.ts";
 import type { ReadLimits } from "./driver.ts";
@@ -43,13 +44,12 @@ interface Waiter {
 export class ReadTurns {
   readonly #options: ReadTurnsOptions;
   readonly #running = new Set<ReadTurn>();
-  /** By identity; the one that waits for its turn longest comes first. */
-  readonly #waiting = new Map<string, Set<Waiter>>();
-  #waitingCount = 0;
+  readonly #waiting: FairQueue<Waiter>;
 
   /** Nothing runs yet. */
   constructor(options: ReadTurnsOptions) {
     this.#options = options;
+    this.#waiting = new FairQueue(options);
   }
 
   /** The turn of a read, or a promise that rejects as `overloaded`. {@link leave} ends it. */
@@ -64,14 +64,10 @@ export class ReadTurns {
   /** Ends the turn of a read that has entered. */
   leave(turn: ReadTurn): void {
     this.#running.delete(turn);
-    for (const [identity, waiters] of this.#waiting) {
-      if (this.#running.size >= this.#options.maxRunning) return;
-      const [first] = waiters;
-      if (first === undefined || this.#isBarred(first.turn)) continue;
-      this.#remove(identity, first);
-      first.admit();
-      // After all others; the loop comes here again.
-      if (this.#waiting.delete(identity)) this.#waiting.set(identity, waiters);
+    while (this.#waiting.size > 0 && this.#running.size < this.#options.maxRunning) {
+      const next = this.#waiting.take((waiter) => !this.#isBarred(waiter.turn));
+      if (next === undefined) return;
+      next.admit();
     }
   }
 
@@ -86,17 +82,10 @@ export class ReadTurns {
   }
 
   #wait(turn: ReadTurn, limits: ReadLimits): Promise<ReadTurn> {
-    const { maxWaiting, waitLimitMs, clock } = this.#options;
+    const { waitLimitMs, clock } = this.#options;
     const { identity } = turn;
-    const ofIdentity = this.#waiting.get(identity) ?? new Set<Waiter>();
-    if (this.#waitingCount >= maxWaiting || ofIdentity.size >= maxWaiting / 2) {
-      return Promise.reject(overloaded("too many wait already"));
-    }
     return new Promise((resolve, reject) => {
-      const stop = watchRead(limits, waitLimitMs, clock, (why) => {
-        this.#remove(identity, waiter);
-        reject(overloaded(reasons[why]));
-      });
+      let stop = () => {};
       const waiter: Waiter = {
         turn,
         admit: () => {
@@ -105,16 +94,14 @@ export class ReadTurns {
           resolve(turn);
         },
       };
-      this.#waiting.set(identity, ofIdentity.add(waiter));
-      this.#waitingCount++;
+      if (!this.#waiting.add(identity, waiter)) {
+        return reject(overloaded("too many wait already"));
+      }
+      stop = watchRead(limits, waitLimitMs, clock, (why) => {
+        this.#waiting.remove(identity, waiter);
+        reject(overloaded(reasons[why]));
+      });
     });
-  }
-
-  #remove(identity: string, waiter: Waiter): void {
-    const waiters = this.#waiting.get(identity);
-    if (waiters?.delete(waiter) !== true) return;
-    this.#waitingCount--;
-    if (waiters.size === 0) this.#waiting.delete(identity);
   }
 }
 

@@ -95,8 +95,8 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "billing-failed":
     "The billing provider refused the call or could not be reached. Try again later.",
   "overloaded":
-    "The service has as much work as it can do, or holds too many large answers that their clients " +
-    "have not received. Wait as many seconds as Retry-After says.",
+    "The service has as much work as it can do: too many requests wait for their turn, or too many " +
+    "large answers have not been received by their clients. Wait as many seconds as Retry-After says.",
   "database-unavailable":
     "The database cannot be reached, is busy or full. Wait as many seconds as " +
     "Retry-After says. If the connection broke during the commit, the write may have happened: " +

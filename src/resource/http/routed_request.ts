@@ -1,10 +1,11 @@
 import type { User } from "../../auth/user.ts";
 import { type Debit, noDebit } from "../../guard/budget/debit.ts";
-import { clientAddress } from "../../guard/client_address.ts";
+import { addressGroup, clientAddress } from "../../guard/client_address.ts";
 import { formatKey, parseKey } from "../../plan/key.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import type { Clock } from "../../runtime/runtime.ts";
-import type { RecordReply, ResourceRequest } from "../operation.ts";
+import type { OperationName, RecordReply, ResourceRequest } from "../operation.ts";
+import type { FairTurns, WaitingRequest } from "./fair_turns.ts";
 import type { AnswerDelivery } from "./sending_answers.ts";
 import { parseQuery } from "./query_parameters.ts";
 import { type BodyLimits, type BodyReceiver, parseBody, readBody } from "./request_body.ts";
@@ -30,15 +31,25 @@ export interface RoutedRequestOptions {
   readonly limits: BodyLimits;
   /** How many proxies stand in front of the service: so many forwarded addresses are trusted. */
   readonly trustedProxies: number;
+  /** For requests that may keep the event loop for milliseconds. */
+  readonly turns: FairTurns;
   readonly clock: Clock;
 }
+
+/** Parsing so many bytes takes as long as answering a small request. */
+const largeBodyBytes = 32 * 1024;
+
+/** The operations that read and write rows by their keys, or what a procedure does. */
+const quickOperations: ReadonlySet<OperationName> = new Set(
+  ["get", "create", "update", "replace", "delete", "restore", "procedure"],
+);
 
 /**
  * A request that is routed to its endpoint and whose operation has not run: it offers what the
  * guard and the idempotency records need, and {@link RoutedRequest.run}. A class, because closures
  * for every request cost more than what they do.
  */
-export class RoutedRequest {
+export class RoutedRequest implements WaitingRequest {
   readonly request: Request;
   readonly target: RequestTarget;
   readonly user: User | null;
@@ -66,6 +77,16 @@ export class RoutedRequest {
     );
   }
 
+  /** Whose request it is, where requests wait for their turn. */
+  get identity(): string {
+    return this.user === null ? `a${addressGroup(this.address())}` : `u${this.user.id}`;
+  }
+
+  /** Aborted when the client has left. */
+  get signal(): AbortSignal {
+    return this.request.signal;
+  }
+
   /** The raw body, read once; empty for operations that take none. Fails with 408 to 415. */
   body(): Promise<Uint8Array<ArrayBuffer>> {
     if (this.#reading === null) {
@@ -79,9 +100,12 @@ export class RoutedRequest {
 
   /** Runs the operation. Not `async`: one promise less between request and answer. */
   run(debit: Debit, record: RecordReply | null): Promise<Reply> {
-    return this.#route.endpoint.takesBody
-      ? this.body().then((bytes) => this.#runWith(this.#parsed(bytes), debit, record))
-      : this.#runWith(undefined, debit, record);
+    if (this.#route.endpoint.takesBody) {
+      return this.body().then((bytes) =>
+        this.#inTurn(bytes, () => this.#runWith(this.#parsed(bytes), debit, record))
+      );
+    }
+    return this.#inTurn(null, () => this.#runWith(undefined, debit, record));
   }
 
   /** Throws where the caller has no right to the operation, as {@link run} would; runs nothing. */
@@ -90,7 +114,18 @@ export class RoutedRequest {
     const bytes = await this.body();
     const request = () =>
       this.#resourceRequest(endpoint.takesBody ? this.#parsed(bytes) : undefined, noDebit, null);
-    await endpoint.authorize(request, this.user, resource);
+    await this.#inTurn(bytes, () => endpoint.authorize(request, this.user, resource));
+  }
+
+  #inTurn<Result>(body: Uint8Array | null, work: () => Promise<Result>): Promise<Result> {
+    return this.#mayTakeLong(body) ? this.#options.turns.run(this, work) : work();
+  }
+
+  #mayTakeLong(body: Uint8Array | null): boolean {
+    const { name } = this.#route.endpoint;
+    if (body !== null && body.byteLength >= largeBodyBytes) return true;
+    return !quickOperations.has(name) ||
+      (name === "get" && this.target.query.includes("include"));
   }
 
   /**

@@ -16,6 +16,7 @@ import { openKeyValueStore } from "../../../../src/kv/open_key_value_store.ts";
 import { Problem, problemReply } from "../../../../src/problem/problem.ts";
 import type { Reply } from "../../../../src/protocol/reply.ts";
 import type { ResourceDefinition } from "../../../../src/resource/define/resource_definition.ts";
+import { FairTurns } from "../../../../src/resource/http/fair_turns.ts";
 import { createAnswerRequest } from "../../../../src/resource/http/answer_request.ts";
 import { createRouteTable, refuseMethod } from "../../../../src/resource/http/route_table.ts";
 import { SendingAnswers } from "../../../../src/resource/http/sending_answers.ts";
@@ -149,6 +150,7 @@ async function answering(
     guard,
     idempotency: null,
     trustedProxies: 0,
+    turns: new FairTurns(runtime.clock),
     clock: runtime.clock,
   });
   return async (request, gone) => {
