@@ -53,11 +53,11 @@ export function listenForHealth(options: HealthListenerOptions): HealthListener 
   }
 
   async function respond(connection: Deno.TcpConn): Promise<void> {
-    const path = await readPath(connection);
+    const request = await readRequest(connection);
     waiting.delete(connection);
-    if (path === null) return;
-    const response = path === "/healthz" ? await answerHealth(connection) : refusal();
-    await writeResponse(connection, response);
+    if (request === null) return;
+    const response = request.isForHealth ? await answerHealth(connection) : refusal();
+    await writeResponse(connection, response, request.isHead);
   }
 
   async function answerHealth({ remoteAddr }: Deno.TcpConn): Promise<Response> {
@@ -89,8 +89,14 @@ const acceptAgainInMs = 20;
 const maxMs = 1_000;
 const maxHeadBytes = 8_192;
 
-/** The path of a GET; the empty text for any other request; null where there is none. */
-async function readPath(connection: Deno.TcpConn): Promise<string | null> {
+/** What the head of a request says that matters here. */
+interface HealthRequest {
+  readonly isForHealth: boolean;
+  readonly isHead: boolean;
+}
+
+/** Null where the connection ends before the head does. */
+async function readRequest(connection: Deno.TcpConn): Promise<HealthRequest | null> {
   const buffer = new Uint8Array(maxHeadBytes);
   let length = 0;
   while (length < buffer.length) {
@@ -98,9 +104,11 @@ async function readPath(connection: Deno.TcpConn): Promise<string | null> {
     if (read === null) return null;
     length += read;
     const head = new TextDecoder().decode(buffer.subarray(0, length));
-    if (head.includes("\r\n\r\n")) return /^GET (\S+) HTTP\/1\.[01]\r\n/.exec(head)?.[1] ?? "";
+    if (!head.includes("\r\n\r\n")) continue;
+    const isForHealth = /^(?:GET|HEAD) \/healthz(?:\?\S*)? HTTP\/1\.[01]\r\n/.test(head);
+    return { isForHealth, isHead: head.startsWith("HEAD ") };
   }
-  return "";
+  return { isForHealth: false, isHead: false };
 }
 
 function refusal(): Response {
@@ -111,7 +119,11 @@ function refusal(): Response {
   return new Response(body, { status, headers });
 }
 
-async function writeResponse(connection: Deno.TcpConn, response: Response): Promise<void> {
+async function writeResponse(
+  connection: Deno.TcpConn,
+  response: Response,
+  isHead: boolean,
+): Promise<void> {
   const body = new Uint8Array(await response.arrayBuffer());
   const headers = new Headers(response.headers);
   headers.set("content-length", String(body.length));
@@ -120,7 +132,7 @@ async function writeResponse(connection: Deno.TcpConn, response: Response): Prom
   const head = new TextEncoder().encode(
     `HTTP/1.1 ${response.status} \r\n${lines.join("\r\n")}\r\n\r\n`,
   );
-  const message = new Uint8Array([...head, ...body]);
+  const message = new Uint8Array(isHead ? head : [...head, ...body]);
   for (let sent = 0; sent < message.length;) {
     sent += await connection.write(message.subarray(sent));
   }

@@ -1,6 +1,7 @@
 import type { ChangeLog } from "../../db/changes/change_log.ts";
 import type { Position } from "../../db/changes/log_position.ts";
 import { DatabaseError } from "../../db/database_error.ts";
+import { bytesOfRow } from "../../db/row_bytes.ts";
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { OrderKey } from "../../plan/plan.ts";
 import type { Clock } from "../../runtime/runtime.ts";
@@ -171,14 +172,10 @@ const unaborted = new AbortController().signal;
 function countFitting(cells: readonly (readonly SqlValue[])[], maxBytes: number): number {
   let bytes = 0;
   for (const [index, row] of cells.entries()) {
-    for (const cell of row) bytes += sizeOfCell(cell);
+    bytes += bytesOfRow(row);
     if (bytes > maxBytes && index > 0) return index;
   }
   return cells.length;
-}
-
-function sizeOfCell(cell: SqlValue): number {
-  return typeof cell === "string" || cell instanceof Uint8Array ? cell.length : 8;
 }
 
 /** After pages of large rows there may be small ones again. */
