@@ -35,11 +35,12 @@ export function isByKey(filter: Filter, table: TableInfo): boolean {
     }
     case "and":
       return filter.terms.some((term) => isByKey(term, table)) ||
-        primaryKey.every((column) =>
-          filter.terms.some((term) =>
-            term.kind === "compare" && term.column === column && term.operator === equalOperator
-          )
-        );
+        primaryKey.length > 1 &&
+          primaryKey.every((column) =>
+            filter.terms.some((term) =>
+              term.kind === "compare" && term.column === column && term.operator === equalOperator
+            )
+          );
     case "or":
       return filter.terms.every((term) => isByKey(term, table));
     case "none":

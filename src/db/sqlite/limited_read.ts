@@ -13,6 +13,8 @@ export interface LimitedReadsOptions {
   readonly reader: SqliteConnection;
   readonly clock: Clock;
   readonly threads: ReaderThreads;
+  /** The length of the longest value that was written since the last call; 0 for none. */
+  readonly takeLongestWritten: () => number;
 }
 
 /** A read of one request: its rows, or a promise of them where the read takes longer. */
@@ -31,19 +33,15 @@ export class LimitedReads {
   /** Measures nothing yet. */
   constructor(options: LimitedReadsOptions) {
     this.#options = options;
-    const { clock } = options;
-    this.#widths = new RowWidths({ clock, measure: (statement) => this.#measure(statement) });
+    const { clock, takeLongestWritten } = options;
+    const measure = (statement: Statement) => this.#measure(statement);
+    this.#widths = new RowWidths({ clock, takeLongestWritten, measure });
   }
 
   /** The reads of one request, which share its bytes. */
   of(limits: ReadLimits): LimitedReadOf {
     const bytes: BytesLeft = { left: limits.maxBytes };
     return (statement) => this.#read(statement, limits, bytes);
-  }
-
-  /** A value of this length was written. */
-  widen(length: number): void {
-    this.#widths.widen(length);
   }
 
   #read(

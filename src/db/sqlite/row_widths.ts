@@ -15,6 +15,8 @@ import { scanCheck } from "../../sql/sqlite/time_check.ts";
 /** What the widths of rows are measured with. */
 export interface RowWidthsOptions {
   readonly clock: Pick<Clock, "elapsedMs">;
+  /** The length of the longest value that was written since the last call, to whichever table. */
+  readonly takeLongestWritten: () => number;
   /** Gives the one number that a statement reads; a promise where that takes longer. */
   readonly measure: (statement: Statement) => number | Promise<number>;
 }
@@ -46,12 +48,13 @@ export class RowWidths {
     // A statement has a plan when a compiler made it.
     const plan = "plan" in statement ? (statement as PlannedStatement).plan : null;
     const rows = plan === null ? null : rowsOf(plan);
+    const written = this.#options.takeLongestWritten();
+    if (written > 0) this.#widen(written);
     return rows !== null &&
       (rows.most === 0 || rows.most * this.#width(rows.table) <= maxExcess * maxBytes);
   }
 
-  /** A value of this length was written, to whichever table. */
-  widen(length: number): void {
+  #widen(length: number): void {
     for (const [table, width] of this.#widths) {
       width.bytes = Math.max(width.bytes, length * longColumns(table).length);
     }

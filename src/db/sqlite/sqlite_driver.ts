@@ -166,13 +166,19 @@ class SqliteDriver implements Driver {
     const translated = (error: unknown) => this.#translated(error);
     this.#options = options;
     this.#readFreely = (statement) => options.reader.run(statement);
+    let longest = 0;
     this.#limited = new LimitedReads({
       reader: options.reader,
       clock: busyRetry.clock,
       threads: options.threads,
+      takeLongestWritten: () => {
+        const length = longest;
+        longest = 0;
+        return length;
+      },
     });
     const committed = () => {
-      if (writer !== null) this.#limited.widen(takeMaxLength(writer));
+      if (writer !== null) longest = Math.max(longest, takeMaxLength(writer));
       this.#commits.notify();
     };
     this.#writes = writer === null

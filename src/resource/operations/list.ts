@@ -1,8 +1,6 @@
-import type { Connection } from "../../db/driver.ts";
 import { type FetchedRows, fetchRows } from "../../db/rows.ts";
 import { sealCursor } from "../../plan/cursor.ts";
 import { parseLimit } from "../http/query_parameters.ts";
-import type { ReadPlan } from "../../plan/plan.ts";
 import { keysetPosition } from "../../plan/order.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
@@ -92,7 +90,13 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     const bytes: AnswerBytes = { limit, left: limit };
     const reads = limitedReads(call);
     const read = from === null ? planned : await continueRead(planned, from, reads, reader);
-    const { rows, stored } = await fetchPage(read, reads, call.resource);
+    let page: FetchedRows;
+    try {
+      page = await fetchRows(reads, read, reader);
+    } catch (error) {
+      throw namingPart(error, limit, pageRows);
+    }
+    const { rows, stored } = page;
     countRows(bytes, stored, shownBytes(read.columns, view.visible), pageRows);
     const counted = total === null
       ? null
@@ -124,18 +128,6 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     );
   },
 };
-
-async function fetchPage(
-  read: ReadPlan,
-  reads: Connection,
-  { reader, readCosts }: Resource,
-): Promise<FetchedRows> {
-  try {
-    return await fetchRows(reads, read, reader);
-  } catch (error) {
-    throw namingPart(error, readCosts.maxAnswerBytes, pageRows);
-  }
-}
 
 function nextCursor(outcome: ListOutcome, intent: ListIntent, resource: Resource): string {
   const { order } = intent.selection;
