@@ -5,6 +5,7 @@ import { fetchRelated, type RowReader } from "../../db/rows.ts";
 import { keyId, keyOf } from "../../plan/key.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { LiveQuery } from "../live_query.ts";
+import { evaluationLimits } from "./evaluation_limits.ts";
 import { type IncludePath, linkValuesOf, type ParentStep } from "./include_path.ts";
 import { rowChangeKey, rowChangesOf } from "./row_change.ts";
 
@@ -163,9 +164,10 @@ async function readParents<G>(
   { step: { relation, where, links, isIndexed }, keys, columns, reader }: ParentRead<G>,
 ): Promise<ParentRows<G>> {
   let at: Position | null = null;
+  const limits = evaluationLimits(Infinity);
   const connection: Connection = {
     async query(statement) {
-      const { position, ...result } = await log.readAt(statement);
+      const { position, ...result } = await log.readAt(statement, limits);
       at = position;
       return result;
     },

@@ -3,7 +3,8 @@ import { allRows, type Filter, type Related } from "../../filter/filter.ts";
 import type { Relation } from "../../schema/relation.ts";
 import { type IncludePath, type ParentStep, reverseRelation } from "./include_path.ts";
 import type { Matcher } from "./matcher.ts";
-import { mayAffectTerm, relatedTerms } from "./may_affect_filter.ts";
+import { relatedTerms } from "../../filter/related_terms.ts";
+import { mayAffectTerm } from "./may_affect_filter.ts";
 
 /** Where the include paths of a filter end: at the filtered rows, or further up. */
 export interface PathEnd {

@@ -1,6 +1,6 @@
 import { hasComparableKey } from "../../compile/comparable_key.ts";
 import { evaluateFilters } from "../../db/changes/evaluate_filters.ts";
-import type { Driver, ReadLimits } from "../../db/driver.ts";
+import type { Driver } from "../../db/driver.ts";
 import { createCertifiedComparisons } from "../../filter/match/certified_comparisons.ts";
 import {
   createInMemoryMatcher,
@@ -8,6 +8,7 @@ import {
 } from "../../filter/match/in_memory_matcher.ts";
 import type { Comparison, Filter } from "../../filter/filter.ts";
 import { filterWork } from "../../filter/filter_work.ts";
+import { relatedTerms } from "../../filter/related_terms.ts";
 import type { RowImage } from "../../filter/match/row_image.ts";
 import {
   comparisonsToCheck,
@@ -16,6 +17,7 @@ import {
 } from "../../filter/match/shadow_check.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
+import { evaluationLimits } from "./evaluation_limits.ts";
 import { burstSteps, WorkMeter } from "./work_meter.ts";
 
 /**
@@ -54,7 +56,9 @@ export function createMatcher(
   const meter = new WorkMeter(clock);
   const evaluateInDatabase: Matcher["evaluateInDatabase"] = (table, images, filters) => {
     const isDear = evaluationSteps(images, filters) > burstSteps;
-    const connection = isDear ? driver.reads(dearLimits()) : driver;
+    const connection = isDear || filters.some((filter) => relatedTerms(filter).length > 0)
+      ? driver.reads(evaluationLimits(maxAnswerBytes, isDear))
+      : driver;
     return evaluateFilters(connection, dialect, { table, images, filters });
   };
   return {
@@ -94,16 +98,4 @@ function charactersOf(row: Row): number {
   return characters;
 }
 
-/** An evaluation that takes long waits for its turn, and delays no other statement. */
-function dearLimits(): ReadLimits {
-  return {
-    identity: "live streams",
-    signal: new AbortController().signal,
-    maxBytes: maxAnswerBytes,
-    timeoutMs: evaluationTimeoutMs,
-    isLong: true,
-  };
-}
-
 const maxAnswerBytes = 16 * 1024 * 1024;
-const evaluationTimeoutMs = 5_000;

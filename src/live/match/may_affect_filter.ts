@@ -1,5 +1,6 @@
 import type { Change } from "../../db/changes/change_log.ts";
 import type { Filter, Related } from "../../filter/filter.ts";
+import { relatedTerms } from "../../filter/related_terms.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { Matcher } from "./matcher.ts";
 
@@ -43,12 +44,6 @@ export function relatedTables(filter: Filter): ReadonlySet<TableInfo> {
     for (const { table } of relation.steps) tables.add(table);
   }
   return tables;
-}
-
-/** The terms of a filter that changes of related rows may affect, without those within them. */
-export function relatedTerms(filter: Filter): readonly Related[] {
-  if (filter.kind === "and" || filter.kind === "or") return filter.terms.flatMap(relatedTerms);
-  return filter.kind === "related" ? [filter] : [];
 }
 
 function allRelatedTerms(filter: Filter): readonly Related[] {

@@ -6,6 +6,7 @@ import type { RowReader } from "../../db/rows.ts";
 import type { Filter } from "../../filter/filter.ts";
 import { chunksOf, type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
+import { evaluationLimits } from "./evaluation_limits.ts";
 
 /** The keys of the current rows to read, and the filters to evaluate for them. */
 export interface CurrentRowsQuery {
@@ -44,7 +45,7 @@ export async function readCurrentRows(
         { table, columns, keys: some, filters: part.filters },
         dialect,
       );
-      const { rows: cells, position } = await log.readAt(statement);
+      const { rows: cells, position } = await log.readAt(statement, evaluationLimits(Infinity));
       // Without any row the position may be older than the read, and must not be.
       const at = cells.length === 0 ? await log.end() : position;
       const rows = reader.toRows(cells, columns).map((row, index) => {
