@@ -34,6 +34,7 @@ async function run(attack: Attack, port: number): Promise<never> {
   for (;;) {
     try {
       if (use === "reads") count(await ask(request(turns++), port));
+      else if (use === "trickles") await trickle(request(turns++), port);
       else await hold(use, request(turns++), port);
     } catch (error) {
       count(error instanceof Deno.errors.ConnectionRefused ? "refused" : "closed");
@@ -57,7 +58,7 @@ async function ask({ method = "GET", path, headers = {}, body }: Sent, port: num
 }
 
 /** Ends when the service closes the connection, or refuses. */
-async function hold(use: Exclude<Attack["use"], "reads">, sent: Sent, port: number) {
+async function hold(use: Exclude<Attack["use"], "reads" | "trickles">, sent: Sent, port: number) {
   using connection = await Deno.connect({ hostname: "127.0.0.1", port });
   const head = `GET ${sent.path} HTTP/1.1\r\nhost: bench\r\n`;
   await connection.write(new TextEncoder().encode(use === "half-sent" ? head : `${head}\r\n`));
@@ -73,6 +74,22 @@ async function hold(use: Exclude<Attack["use"], "reads">, sent: Sent, port: numb
   const buffer = new Uint8Array(64 * 1024);
   while (await connection.read(buffer) !== null);
   count("ended");
+}
+
+/** Fails when the service closes the connection. */
+async function trickle({ method, path, headers = {} }: Sent, port: number) {
+  using connection = await Deno.connect({ hostname: "127.0.0.1", port });
+  connection.setNoDelay(true);
+  const encoder = new TextEncoder();
+  const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  const head = `${method} ${path} HTTP/1.1\r\nhost: bench\r\n${fields}`;
+  await connection.write(encoder.encode(`${head}transfer-encoding: chunked\r\n\r\n`));
+  count("open");
+  const chunk = encoder.encode("1\r\n[\r\n");
+  for (;;) {
+    await connection.write(chunk);
+    await pause(0);
+  }
 }
 
 function pause(milliseconds: number): Promise<void> {

@@ -17,7 +17,9 @@ export type Use =
   /** Reads a stream that does not end. */
   | "streams"
   /** Sends no more than the beginning of a request. */
-  | "half-sent";
+  | "half-sent"
+  /** Sends a body that does not end, a byte at a time. */
+  | "trickles";
 
 /** An attack, which some connections carry out at once. */
 export interface Attack {
@@ -117,6 +119,21 @@ export const attacks: readonly Attack[] = [
     request: () => ({ method: "PATCH", path: "/api/notes/9", headers: user, body: unknownFields }),
   },
   {
+    name: "body byte by byte",
+    use: "trickles",
+    request: () => ({ method: "PATCH", path: "/api/notes/9", headers: user }),
+  },
+  {
+    name: "body of one number",
+    use: "reads",
+    request: () => ({
+      method: "PATCH",
+      path: "/api/notes/9",
+      headers: user,
+      body: `{"title":${"9".repeat(1_000_000)}}`,
+    }),
+  },
+  {
     name: "count along a walk there and back",
     use: "reads",
     request: get("/api/posts/count?filter=author.posts.title==zzz"),
@@ -150,6 +167,22 @@ export const attacks: readonly Attack[] = [
     name: "streams of 35 patterns, rows of 1 MB",
     use: "streams",
     request: streamOfDearFilter,
+    change: articleOf(1_000_000),
+  },
+  {
+    name: "7 patterns over 10 MB",
+    use: "reads",
+    request: get(`/api/articles?filter=${patterns("=like=", 7)}`),
+  },
+  {
+    name: "7 case-folded patterns over 10 MB",
+    use: "reads",
+    request: get(`/api/articles/count?filter=${patterns("=ilike=", 7)}`),
+  },
+  {
+    name: "streams of 7 patterns, rows of 1 MB",
+    use: "streams",
+    request: get(`/api/articles/subscribe?skipExisting=true&filter=${patterns("=like=", 7)}`),
     change: articleOf(1_000_000),
   },
   {
