@@ -1,3 +1,4 @@
+import { DatabaseError } from "../../db/database_error.ts";
 import { type RowPage, type RowPages, rowPages } from "../../db/row_pages.ts";
 import { type PageLimits, parseLimit } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
@@ -28,7 +29,7 @@ interface ExportOutcome {
   readonly columns: readonly ColumnInfo[];
   readonly first: RowPage;
   readonly walk: RowPages;
-  /** Whether the client has left, which ends a page that is being read. */
+  /** Whether the client has left. Deno warns of the signal, which a slow read has used already. */
   hasLeft(): boolean;
 }
 
@@ -79,7 +80,7 @@ export function exportRows(
         writer: format.writer(selection.view),
         giveTurn: createYieldTurn(resource.runtime.clock),
         failed(error) {
-          if (hasLeft()) return;
+          if (error instanceof DatabaseError && error.kind === "too-slow" && hasLeft()) return;
           resource.runtime.observe({ kind: "answer_broke_off", path: resource.url, error });
         },
       });
