@@ -19,6 +19,11 @@ const quickTurnMs = 25;
 const unknownCostMs = 1;
 /** Those that take more are not short: others would wait noticeably long for fifty of them. */
 const dearMs = 1;
+/**
+ * So much of the time goes unwatched after a turn was begun: to learn when a turn ends costs as much
+ * as a tenth of a short request, and the second of two dear ones comes later than this.
+ */
+const unwatchedMs = 2;
 const maxWaiting = 1_000;
 const waitLimitMs = 10_000;
 /** To make the signal of a request costs more than most requests wait for. */
@@ -46,7 +51,7 @@ export class FairTurns {
   /** Whether a turn is over that was too short for those that wait. */
   #isResting = false;
   #isInTurn = false;
-  #beganAt = 0;
+  #beganAt = -Infinity;
   #begun = 0;
 
   /** No request waits. */
@@ -63,7 +68,10 @@ export class FairTurns {
   #mayBegin(): boolean {
     const now = this.#clock.elapsedMs();
     if (this.#isResting || (this.#isInTurn && this.#isSpent(now))) return false;
-    if (!this.#isInTurn) this.#beginTurn(now);
+    if (!this.#isInTurn) {
+      if (now - this.#beganAt < unwatchedMs) return true;
+      this.#beginTurn(now);
+    }
     this.#begun++;
     return true;
   }
