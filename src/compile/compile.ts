@@ -11,7 +11,7 @@ import {
   type UpdatePlan,
 } from "../plan/plan.ts";
 import { unreachable } from "../problem/unreachable.ts";
-import type { ColumnInfo } from "../schema/table_info.ts";
+import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import {
   type Fragment,
@@ -89,7 +89,9 @@ function compilePlan(plan: Plan, context: Context): Fragment {
 function compileRead(plan: ReadPlan, context: Context): Fragment {
   const { dialect } = context;
   const conditions: Fragment[] = [];
-  if (dialect.scanCheck !== null && mayScan(plan)) conditions.push(dialect.scanCheck());
+  if (dialect.scanCheck !== null && mayScan(plan)) {
+    conditions.push(dialect.scanCheck(undefined, integerKey(plan.table)));
+  }
   if (plan.where.kind !== "all") conditions.push(compileFilter(plan.where, dialect));
   if (plan.after !== null) conditions.push(compileSeek(plan.order, plan.after, dialect));
   const where = conditions.length === 0 ? rawSql("") : sql` WHERE ${join(conditions, " AND ")}`;
@@ -100,6 +102,10 @@ function compileRead(plan: ReadPlan, context: Context): Fragment {
   return sql`SELECT ${columns} FROM ${tableName(plan.table)}${where}${order}${limitTo(plan.limit)}${
     plan.lock === true ? dialect.rowLock : rawSql("")
   }`;
+}
+
+function integerKey({ primaryKey: [key, ...further] }: TableInfo): Fragment | undefined {
+  return key?.kind === "integer" && further.length === 0 ? identifier(key.dbName) : undefined;
 }
 
 /** In the text, as it is a number of the service: SQLite takes 8 µs longer for a bound limit. */

@@ -96,10 +96,10 @@ export interface Dialect {
 
   /**
    * A condition that holds for every row, and by which a driver ends a statement that has looked at
-   * too many. `column` is one of the rows to check, where the statement joins others. Null where
-   * the engine ends statements by itself.
+   * too many. `column` is one of the rows to check, where the statement joins others; `integer` one
+   * whose values tell the rows apart. Null where the engine ends statements by itself.
    */
-  readonly scanCheck: ((column?: Fragment) => Fragment) | null;
+  readonly scanCheck: ((column?: Fragment, integer?: Fragment) => Fragment) | null;
   /** After a SELECT: locks its rows until the transaction ends. */
   readonly rowLock: Fragment;
   /** The smallest step between two moments of update, in microseconds. */

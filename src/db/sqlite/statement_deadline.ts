@@ -4,7 +4,7 @@ import { overTheLimit } from "../../sql/sqlite/time_check.ts";
 /** How long a statement may run, asked when its first rows have been looked at. */
 export interface TimeLimit {
   /**
-   * How many milliseconds it may run from `now`, by the clock of its deadline; `sorts` where its
+   * How many milliseconds it may run, asked at `now` by the clock of its deadline; `sorts` where its
    * rows may be sorted after that.
    */
   limitMs(now: number, sorts: boolean): number;
@@ -46,6 +46,7 @@ export class StatementDeadline {
     this.isOver = false;
     this.#limit = limit;
     this.#sorts = sorts;
+    this.#beganAt = this.#clock.elapsedMs();
     this.#looks = 0;
     this.#bytes = 0;
   }
@@ -70,14 +71,8 @@ export class StatementDeadline {
   };
 
   #isOver(limit: TimeLimit): boolean {
-    this.#looks++;
-    // The first check of a short page costs no look at the clock.
-    if (this.#looks === 1) return false;
     const now = this.#clock.elapsedMs();
-    if (this.#looks === 2) {
-      this.#beganAt = now;
-      this.#limitMs = limit.limitMs(now, this.#sorts);
-    }
+    if (++this.#looks === 1) this.#limitMs = limit.limitMs(now, this.#sorts);
     this.isOver ||= now - this.#beganAt >= this.#limitMs || limit.isCancelled();
     return this.isOver;
   }
