@@ -112,7 +112,7 @@ export class Admission implements IdempotentAdmission, Debit {
     const cost = embedded.reduce((sum, { protection, count }) => sum + protection.cost * count, 0);
     const isGated = this.#addGates(embedded);
     return then(cost === 0 ? this.#budget : this.#openBudget(), (budget) => {
-      if (cost > 0) budget?.addEmbedded(cost);
+      if (cost > 0) budget?.setEmbeddedCost(cost);
       if (budget !== null && !budget.covers(items)) return this.#take(budget, items);
       if (isGated) return this.#enforce();
     });

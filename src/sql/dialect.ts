@@ -97,7 +97,7 @@ export interface Dialect {
   /**
    * A condition that holds for every row, and by which a driver ends a statement that has looked at
    * too many. `column` is one of the rows to check, where the statement joins others; `integer` one
-   * whose values tell the rows apart. Null where the engine ends statements by itself.
+   * whose values differ from row to row. Null where the engine ends statements by itself.
    */
   readonly scanCheck: ((column?: Fragment, integer?: Fragment) => Fragment) | null;
   /** After a SELECT: locks its rows until the transaction ends. */

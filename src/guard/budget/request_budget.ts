@@ -56,8 +56,8 @@ export class RequestBudget {
       this.#taken + roundingTolerance >= this.capacity;
   }
 
-  /** Adds the cost of items that are those of other resources to that of the request. */
-  addEmbedded(cost: number): void {
+  /** Sets the cost of the items of other resources, which counts beside that of its own. */
+  setEmbeddedCost(cost: number): void {
     this.#embeddedCost = cost;
   }
 
