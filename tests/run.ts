@@ -68,10 +68,10 @@ async function partsOfAll(args: readonly string[]): Promise<Part[]> {
     if (name !== "run.ts" && !parts.includes(`tests/${name}`)) left.push(`tests/${name}`);
   }
   const ignore = `--ignore=${alone.join()}`;
-  return [
-    ...parts.map((name) => ({ name, args: [...args, ignore, name] })),
-    { name: "the rest", args: [...args, ...left.sort(), ...await existing(examples)] },
-  ];
+  const [longest, ...others] = parts.map((name) => ({ name, args: [...args, ignore, name] }));
+  const rest = { name: "the rest", args: [...args, ...left.sort(), ...await existing(examples)] };
+  // The long ones first: none of them then runs alone, after all others.
+  return longest === undefined ? [rest] : [longest, rest, ...others];
 }
 
 /** Runs one part after the other on each lane; a lane that is done takes the next of all. */
