@@ -6,7 +6,7 @@ import {
   type StatementChecks,
 } from "../../src/db/sqlite/sqlite_connection.ts";
 import type { SqliteHandle, SqliteStatement } from "../../src/db/sqlite/sqlite_library.ts";
-import { StatementDeadline } from "../../src/db/sqlite/statement_deadline.ts";
+import { StatementDeadline } from "../../src/db/sqlite/reads/statement_deadline.ts";
 import { systemClock } from "../../src/runtime/system_runtime.ts";
 import type { SqlValue } from "../../src/sql/fragment.ts";
 

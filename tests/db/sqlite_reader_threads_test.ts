@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { sqliteDriver } from "../../src/db/sqlite/sqlite_driver.ts";
-import { maxWaiting } from "../../src/db/sqlite/reader_threads.ts";
+import { maxWaiting } from "../../src/db/sqlite/reads/reader_threads.ts";
 import type { Statement } from "../../src/sql/fragment.ts";
 import { fails } from "../conformance/driver.ts";
 import { countingRows, endless, readLimits, sqliteLibraries } from "./sqlite_reads_support.ts";

@@ -7,7 +7,7 @@ import { RowBytes } from "./row_cells.ts";
 import { matchesWildcards } from "../../sql/wildcard_pattern.ts";
 import { type SqliteConnection, sqliteConnection } from "./sqlite_connection.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
-import { StatementDeadline } from "./statement_deadline.ts";
+import { StatementDeadline } from "./reads/statement_deadline.ts";
 
 /** How a connection to a SQLite file is opened. */
 export interface OpenConnectionOptions {

@@ -4,7 +4,7 @@ import type { Clock } from "../../runtime/runtime.ts";
 import type { SqlValue, Statement } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, QueryResult, ResultColumn } from "../driver.ts";
-import { lockingTime } from "./locking_time.ts";
+import { lockingTime } from "./reads/locking_time.ts";
 import { countedRows } from "../../sql/sqlite/time_check.ts";
 import {
   type BytesLeft,
@@ -15,7 +15,7 @@ import {
 } from "./row_cells.ts";
 import { statementStart } from "./statement_start.ts";
 import type { SqliteHandle, SqliteStatement } from "./sqlite_library.ts";
-import type { StatementDeadline, TimeLimit } from "./statement_deadline.ts";
+import type { StatementDeadline, TimeLimit } from "./reads/statement_deadline.ts";
 
 /** One connection with its prepared statements. Its methods throw the library's own errors. */
 export interface SqliteConnection {

@@ -10,9 +10,9 @@ import { DatabaseError } from "../database_error.ts";
 import type { Connection, Driver, QueryResult, ReadLimits } from "../driver.ts";
 import { driverOptions, openingPlace } from "../driver_options.ts";
 import { GroupCommit } from "./group_commit.ts";
-import { type LimitedReadOf, LimitedReads } from "./limited_read.ts";
+import { type LimitedReadOf, LimitedReads } from "./reads/limited_read.ts";
 import { openConnection } from "./open_connection.ts";
-import { ReaderThreads } from "./reader_threads.ts";
+import { ReaderThreads } from "./reads/reader_threads.ts";
 import {
   type BusyRetry,
   refuseBoundary,

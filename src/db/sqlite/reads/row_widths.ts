@@ -1,7 +1,7 @@
-import type { PlannedStatement } from "../../compile/compile.ts";
-import type { Plan } from "../../plan/plan.ts";
-import type { Clock } from "../../runtime/runtime.ts";
-import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import type { PlannedStatement } from "../../../compile/compile.ts";
+import type { Plan } from "../../../plan/plan.ts";
+import type { Clock } from "../../../runtime/runtime.ts";
+import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
 import {
   identifier,
   join,
@@ -9,8 +9,8 @@ import {
   type Statement,
   tableName,
   toStatement,
-} from "../../sql/fragment.ts";
-import { scanCheck } from "../../sql/sqlite/time_check.ts";
+} from "../../../sql/fragment.ts";
+import { scanCheck } from "../../../sql/sqlite/time_check.ts";
 
 /** What the widths of rows are measured with. */
 export interface RowWidthsOptions {

@@ -1,5 +1,5 @@
-import type { PlannedStatement } from "../../compile/compile.ts";
-import type { Statement } from "../../sql/fragment.ts";
+import type { PlannedStatement } from "../../../compile/compile.ts";
+import type { Statement } from "../../../sql/fragment.ts";
 import { fixedLimit, type TimeLimit } from "./statement_deadline.ts";
 
 /** No other request is served then, and no other thread can run a part of a transaction. */

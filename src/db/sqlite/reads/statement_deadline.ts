@@ -1,5 +1,5 @@
-import type { Clock } from "../../runtime/runtime.ts";
-import { overTheLimit } from "../../sql/sqlite/time_check.ts";
+import type { Clock } from "../../../runtime/runtime.ts";
+import { overTheLimit } from "../../../sql/sqlite/time_check.ts";
 
 /** How long a statement may run, asked when its first rows have been looked at. */
 export interface TimeLimit {

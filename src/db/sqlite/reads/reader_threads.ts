@@ -1,11 +1,11 @@
-import { keepAlive } from "../../runtime/event_loop.ts";
-import type { Clock } from "../../runtime/runtime.ts";
-import type { Statement } from "../../sql/fragment.ts";
-import { DatabaseError } from "../database_error.ts";
-import type { QueryResult, ReadLimits } from "../driver.ts";
+import { keepAlive } from "../../../runtime/event_loop.ts";
+import type { Clock } from "../../../runtime/runtime.ts";
+import type { Statement } from "../../../sql/fragment.ts";
+import { DatabaseError } from "../../database_error.ts";
+import type { QueryResult, ReadLimits } from "../../driver.ts";
 import { type ReaderThread, startReaderThread } from "./reader_thread.ts";
-import type { BytesLeft } from "./row_cells.ts";
-import type { SqliteLibrary } from "./sqlite_library.ts";
+import type { BytesLeft } from "../row_cells.ts";
+import type { SqliteLibrary } from "../sqlite_library.ts";
 import type { ReaderAnswer } from "./serve_reads.ts";
 
 /** What the reader threads of a SQLite file work with. */

@@ -1,12 +1,12 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { systemClock } from "../../runtime/system_runtime.ts";
-import type { Statement } from "../../sql/fragment.ts";
-import { DatabaseError, type DatabaseErrorKind, reasonOf } from "../database_error.ts";
-import type { QueryResult } from "../driver.ts";
-import { openConnection } from "./open_connection.ts";
-import { retryWhileBusy } from "./sqlite_connection.ts";
-import { isBusy, toSqliteError } from "./sqlite_errors.ts";
-import type { SqliteLibrary } from "./sqlite_library.ts";
+import { systemClock } from "../../../runtime/system_runtime.ts";
+import type { Statement } from "../../../sql/fragment.ts";
+import { DatabaseError, type DatabaseErrorKind, reasonOf } from "../../database_error.ts";
+import type { QueryResult } from "../../driver.ts";
+import { openConnection } from "../open_connection.ts";
+import { retryWhileBusy } from "../sqlite_connection.ts";
+import { isBusy, toSqliteError } from "../sqlite_errors.ts";
+import type { SqliteLibrary } from "../sqlite_library.ts";
 import { fixedLimit } from "./statement_deadline.ts";
 
 // The program of a reader thread: it answers reads of one SQLite file over a connection of its own.

@@ -1,9 +1,9 @@
 import type { Worker } from "node:worker_threads";
-import { keepAlive } from "../../runtime/event_loop.ts";
-import type { Clock } from "../../runtime/runtime.ts";
-import { hasSpareDescriptors } from "../../runtime/spare_descriptors.ts";
-import { DatabaseError } from "../database_error.ts";
-import type { SqliteLibrary } from "./sqlite_library.ts";
+import { keepAlive } from "../../../runtime/event_loop.ts";
+import type { Clock } from "../../../runtime/runtime.ts";
+import { hasSpareDescriptors } from "../../../runtime/spare_descriptors.ts";
+import { DatabaseError } from "../../database_error.ts";
+import type { SqliteLibrary } from "../sqlite_library.ts";
 import type { ReaderAnswer, ReaderData, ThreadRead } from "./serve_reads.ts";
 
 /** A thread that reads a SQLite file over a connection of its own, one statement at a time. */

@@ -1,11 +1,11 @@
-import type { Clock } from "../../runtime/runtime.ts";
-import type { Statement } from "../../sql/fragment.ts";
-import { DatabaseError } from "../database_error.ts";
-import type { QueryResult, ReadLimits } from "../driver.ts";
-import type { BytesLeft } from "./row_cells.ts";
+import type { Clock } from "../../../runtime/runtime.ts";
+import type { Statement } from "../../../sql/fragment.ts";
+import { DatabaseError } from "../../database_error.ts";
+import type { QueryResult, ReadLimits } from "../../driver.ts";
+import type { BytesLeft } from "../row_cells.ts";
 import type { ReaderThreads } from "./reader_threads.ts";
 import { RowWidths } from "./row_widths.ts";
-import type { SqliteConnection } from "./sqlite_connection.ts";
+import type { SqliteConnection } from "../sqlite_connection.ts";
 import { fixedLimit, InlineTime } from "./statement_deadline.ts";
 
 /** What limited reads of a SQLite file work with. */
