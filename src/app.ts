@@ -5,7 +5,6 @@ import { resolveConfig, type ResolvedConfig } from "./resolve_config.ts";
 import { checkTables, type TableOfDriver } from "./db/check_tables.ts";
 import type { Driver } from "./db/driver.ts";
 import { leadingColumns } from "./db/leading_columns.ts";
-import { createCachingFilterParser } from "./filter/syntax/caching_filter_parser.ts";
 import { createGuard, type Guard } from "./guard/guard.ts";
 import {
   createIdempotentAnswers,
@@ -16,29 +15,20 @@ import {
   countsRequests,
   createAnswerRequest,
 } from "./resource/http/answer_request.ts";
-import { SendingAnswers } from "./resource/http/sending_answers.ts";
 import { FairTurns } from "./resource/http/fair_turns.ts";
 import { createRouteTable, type RouteTable } from "./resource/http/route_table.ts";
 import { type ResourceSummary, summarizeResource } from "./resource/define/resource_summary.ts";
 import { LiveHubs } from "./resource/stream/live_hubs.ts";
-import {
-  type ChangeRecording,
-  resolveChangeRecordings,
-} from "./resource/define/resolve_change_recordings.ts";
+import { resolveChangeRecordings } from "./resource/define/resolve_change_recordings.ts";
 import type { Resource } from "./resource/define/resource.ts";
-import { createTagKeys } from "./resource/define/resolve_etag.ts";
-import { resolveNestedWrites } from "./resource/define/resolve_nested_writes.ts";
-import { type ReadDefinition, readDefinition } from "./resource/define/read_definition.ts";
-import { resolveRelations } from "./resource/define/resolve_relations.ts";
-import { resolveResource } from "./resource/define/resolve_resource.ts";
+import { readDefinition } from "./resource/define/read_definition.ts";
 import { type AppStore, openKeyValueStore } from "./kv/open_key_value_store.ts";
-import { createSealer } from "./runtime/sealer.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { claimWorker, type WorkerClaim } from "./runtime/worker_claim.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
 import type { RelationStep } from "./schema/relation.ts";
-import type { ColumnInfo, TableInfo } from "./schema/table_info.ts";
+import type { ColumnInfo } from "./schema/table_info.ts";
 import { requireFreePath } from "./service/auth_routes.ts";
 import { createAuthentication } from "./service/authentication.ts";
 import { createFail } from "./service/failures.ts";
@@ -47,6 +37,7 @@ import { createHonoApp } from "./service/hono_app.ts";
 import type { AppEnv } from "./service/middleware.ts";
 import { createResponder } from "./service/responder.ts";
 import { createServicePages, requireFreePages, type ServicePage } from "./service/service_pages.ts";
+import { resolveResources, type ResourceParts } from "./resolve_resources.ts";
 
 /** The assembled app of a service, without a listener. */
 export interface App {
@@ -266,51 +257,4 @@ function idempotentAnswers(
   if (options === null) return null;
   const shares = guard.answerShares(options.ttlMs);
   return createIdempotentAnswers({ options, store, shares, runtime });
-}
-
-/** What resources are resolved with, beside the configuration. */
-interface ResourceParts {
-  readonly resolved: ResolvedConfig;
-  readonly guard: Guard;
-  readonly hubs: LiveHubs;
-  readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
-  /** The columns that indexes begin with; filled once the database was queried. */
-  readonly indexed: ReadonlySet<ColumnInfo>;
-  readonly runtime: Runtime;
-}
-
-/** The configuration of an app, the options of its resources read. */
-interface ReadConfig extends AppConfig {
-  readonly resources: readonly ReadDefinition[];
-}
-
-function resolveResources(
-  config: ReadConfig,
-  { resolved, guard, hubs, recordings, indexed, runtime }: ResourceParts,
-): readonly Resource[] {
-  const relations = resolveRelations(config.resources, config.db.driver);
-  const byTable = new Map<TableInfo, Resource>();
-  const context = {
-    basePath: resolved.basePath,
-    driver: config.db.driver,
-    writeBy: (driver: Driver) => recordings.get(driver)?.driver ?? driver,
-    guard,
-    filters: createCachingFilterParser(),
-    sealer: createSealer(resolved.secrets, runtime.random),
-    relations,
-    filledByRelation: resolveNestedWrites(config.resources, relations),
-    resourceOf: (table: TableInfo) => byTable.get(table),
-    isIndexed: (column: ColumnInfo) => indexed.has(column),
-    hubOf: (driver: Driver) => hubs.of(driver),
-    tagKeys: createTagKeys(resolved.secrets),
-    readCosts: resolved.reads,
-    sending: new SendingAnswers(),
-    maxFields: resolved.maxFields,
-    runtime,
-  };
-  const resources = config.resources.map((definition) => resolveResource(definition, context));
-  for (const resource of resources) {
-    if (!byTable.has(resource.table)) byTable.set(resource.table, resource);
-  }
-  return resources;
 }

@@ -1,0 +1,65 @@
+import type { AppConfig } from "./config.ts";
+import type { ResolvedConfig } from "./resolve_config.ts";
+import type { Driver } from "./db/driver.ts";
+import { createCachingFilterParser } from "./filter/syntax/caching_filter_parser.ts";
+import type { Guard } from "./guard/guard.ts";
+import { SendingAnswers } from "./resource/http/sending_answers.ts";
+import type { LiveHubs } from "./resource/stream/live_hubs.ts";
+import type { ChangeRecording } from "./resource/define/resolve_change_recordings.ts";
+import type { Resource } from "./resource/define/resource.ts";
+import { createTagKeys } from "./resource/define/resolve_etag.ts";
+import { resolveNestedWrites } from "./resource/define/resolve_nested_writes.ts";
+import type { ReadDefinition } from "./resource/define/read_definition.ts";
+import { resolveRelations } from "./resource/define/resolve_relations.ts";
+import { resolveResource } from "./resource/define/resolve_resource.ts";
+import { createSealer } from "./runtime/sealer.ts";
+import type { Runtime } from "./runtime/runtime.ts";
+import type { ColumnInfo, TableInfo } from "./schema/table_info.ts";
+
+/** What resources are resolved with, beside the configuration. */
+export interface ResourceParts {
+  readonly resolved: ResolvedConfig;
+  readonly guard: Guard;
+  readonly hubs: LiveHubs;
+  readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
+  /** The columns that indexes begin with; filled once the database was queried. */
+  readonly indexed: ReadonlySet<ColumnInfo>;
+  readonly runtime: Runtime;
+}
+
+/** The configuration of an app, the options of its resources read. */
+export interface ReadConfig extends AppConfig {
+  readonly resources: readonly ReadDefinition[];
+}
+
+/** The resources of an app. Each can find those that it is related to, once all are resolved. */
+export function resolveResources(
+  config: ReadConfig,
+  { resolved, guard, hubs, recordings, indexed, runtime }: ResourceParts,
+): readonly Resource[] {
+  const relations = resolveRelations(config.resources, config.db.driver);
+  const byTable = new Map<TableInfo, Resource>();
+  const context = {
+    basePath: resolved.basePath,
+    driver: config.db.driver,
+    writeBy: (driver: Driver) => recordings.get(driver)?.driver ?? driver,
+    guard,
+    filters: createCachingFilterParser(),
+    sealer: createSealer(resolved.secrets, runtime.random),
+    relations,
+    filledByRelation: resolveNestedWrites(config.resources, relations),
+    resourceOf: (table: TableInfo) => byTable.get(table),
+    isIndexed: (column: ColumnInfo) => indexed.has(column),
+    hubOf: (driver: Driver) => hubs.of(driver),
+    tagKeys: createTagKeys(resolved.secrets),
+    readCosts: resolved.reads,
+    sending: new SendingAnswers(),
+    maxFields: resolved.maxFields,
+    runtime,
+  };
+  const resources = config.resources.map((definition) => resolveResource(definition, context));
+  for (const resource of resources) {
+    if (!byTable.has(resource.table)) byTable.set(resource.table, resource);
+  }
+  return resources;
+}
