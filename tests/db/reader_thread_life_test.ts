@@ -7,9 +7,11 @@ import type { Driver } from "../../src/db/driver.ts";
 import { sleep } from "../../src/runtime/event_loop.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { fails } from "../conformance/driver.ts";
+import { runChild } from "../serve/child_process.ts";
+import { publishedSources } from "../support/published_sources.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { mortal } from "./mortal_library.ts";
-import { readLimits } from "./sqlite_reads_support.ts";
+import { endless, readLimits } from "./sqlite_reads_support.ts";
 
 const secret = "a secret for the tests only";
 
@@ -93,6 +95,27 @@ Deno.test("a database that is closed while a thread starts does not wait for the
   await test.driver.close();
   await read;
   assertEquals(test.observed(), []);
+});
+
+Deno.test("loaded from a URL the package starts its threads from there", async () => {
+  await using folder = await scratchFolder();
+  await using sources = await publishedSources(folder.path);
+  const program = `
+    import { openDatabase } from "${sources.place}mod.ts";
+    const { driver } = await openDatabase("node-sqlite:notes.db");
+    driver.threads.observeBy(({ kind, error }) => console.log(kind, error));
+    const limits = { identity: "a", signal: new AbortController().signal, maxBytes: 1e6 };
+    const text = ${JSON.stringify(endless.text)};
+    await driver.threads.start();
+    setTimeout(() => console.log("another request"), 100);
+    await driver.reads({ ...limits, timeoutMs: 400 }).query({ text, values: [] })
+      .catch(({ kind }) => console.log(kind));
+    await driver.close();
+  `;
+  await Deno.writeTextFile(`${folder.path}/main.js`, program);
+  const { env } = sources;
+  const { stdout, stderr } = await runChild(["main.js"], { cwd: folder.path, env });
+  assertEquals(stdout, "another request\ntoo-slow\n", stderr);
 });
 
 interface Mortal extends AsyncDisposable {
