@@ -28,7 +28,11 @@ async function ours(
     db: await openDatabase(`sqlite:${path}`),
     secret: "a secret for the benchmark",
     resources: [
-      resource(notes, { id: notes.id, auth: { public: { read: true }, create: () => all() } }),
+      resource(notes, {
+        id: notes.id,
+        auth: { public: { read: true }, create: () => all(), update: () => all() },
+        etag: { versionField: notes.version },
+      }),
     ],
     auth: {
       middleware: async (context, next) => {
