@@ -42,6 +42,15 @@ export function handWritten(
     `INSERT INTO notes (owner_id, title, body, status, rank, version, created_at)
      VALUES (?, ?, ?, ?, ?, 1, ?) RETURNING ${columns}`,
   );
+  const update = db.prepare(
+    `UPDATE notes SET title = ?, version = version + 1 WHERE id = ? AND version = ?
+     RETURNING ${columns}`,
+  );
+  const countOf = db.prepare(`SELECT count(*) AS count FROM notes WHERE rank > ?`);
+  const groups = db.prepare(
+    `SELECT status, count(*) AS count, avg(rank) AS avg FROM notes WHERE rank > ?
+     GROUP BY status ORDER BY status`,
+  );
   const app = new Hono();
 
   app.get("/api/notes/:id", (c) => {
@@ -49,6 +58,27 @@ export function handWritten(
     const note = Number.isSafeInteger(id) ? getOne.get(id) : undefined;
     if (note === undefined) return new Response(`{"error":"not found"}`, { status: 404, headers });
     return new Response(JSON.stringify(note), { headers });
+  });
+
+  app.get("/api/aggregate", (c) => {
+    // The rows of this statement have these columns.
+    const rows = groups.all(Number(c.req.query("over") ?? 0)) as {
+      readonly status: string;
+      readonly count: number;
+      readonly avg: number | null;
+    }[];
+    const answer = rows.map(({ status, count, avg }) => ({
+      key: { status },
+      count,
+      avg: { rank: avg },
+    }));
+    return new Response(JSON.stringify({ groups: answer, hasMore: false }), { headers });
+  });
+
+  app.get("/api/count", (c) => {
+    // The row of this statement has this column.
+    const { count } = countOf.get(Number(c.req.query("over") ?? 0)) as { readonly count: number };
+    return new Response(JSON.stringify({ count }), { headers });
   });
 
   app.get("/api/notes", (c) => {
@@ -85,6 +115,24 @@ export function handWritten(
     return new Response(JSON.stringify(note), {
       status: 201,
       headers: { ...headers, location: `/api/notes/${note.id}` },
+    });
+  });
+
+  app.patch("/api/notes/:id", async (c) => {
+    const id = Number(c.req.param("id"));
+    const version = Number(/^W\/"(\d+)"$/.exec(c.req.header("if-match") ?? "")?.[1]);
+    const { title } = await c.req.json();
+    if (typeof title !== "string") {
+      return new Response(`{"error":"title is required"}`, { status: 422, headers });
+    }
+    // The row of this statement is a note: the select list above names its columns.
+    const note = update.get(title, id, version) as Note | undefined;
+    if (note === undefined) {
+      const status = getOne.get(id) === undefined ? 404 : 412;
+      return new Response(`{"error":"not found, or changed since"}`, { status, headers });
+    }
+    return new Response(JSON.stringify(note), {
+      headers: { ...headers, etag: `W/"${note.version}"` },
     });
   });
 

@@ -1,13 +1,13 @@
-/** One side of a benchmark in a process of its own: `http_server.ts ours|guarded|hand PATH`. */
+/** One side of a benchmark in a process of its own: `http_server.ts ours|guarded|hand PATH [PORT]`. */
 import { all, createApp, openDatabase, resource } from "../mod.ts";
 import { handWritten } from "./hand_written.ts";
 import { notes } from "./notes_table.ts";
 
-const [side, path] = Deno.args;
-if (path === undefined) throw new Error("Usage: http_server.ts ours|guarded|hand PATH");
+const [side, path, port = "0"] = Deno.args;
+if (path === undefined) throw new Error("Usage: http_server.ts ours|guarded|hand PATH [PORT]");
 const { fetch } = side === "hand" ? handWritten(path) : await ours(path, side === "guarded");
 Deno.serve({
-  port: 0,
+  port: Number(port),
   hostname: "127.0.0.1",
   onListen: ({ port }) => console.log(port),
 }, (request) => fetch(request));
@@ -28,7 +28,11 @@ async function ours(
     db: await openDatabase(`sqlite:${path}`),
     secret: "a secret for the benchmark",
     resources: [
-      resource(notes, { id: notes.id, auth: { public: { read: true }, create: () => all() } }),
+      resource(notes, {
+        id: notes.id,
+        auth: { public: { read: true }, create: () => all(), update: () => all() },
+        etag: { versionField: notes.version },
+      }),
     ],
     auth: {
       middleware: async (context, next) => {

@@ -53,7 +53,13 @@ export async function readAnswer(
       throw new Error(`Expected ${status}, got ${decoder.decode(buffer.subarray(0, held))}`);
     }
     const length = /\r\ncontent-length: (\d+)/i.exec(head);
-    if (length === null) throw new Error("The answer has no content-length");
-    whole = end + 4 + Number(length[1]);
+    if (length !== null) whole = end + 4 + Number(length[1]);
+    else if (!/\r\ntransfer-encoding: chunked/i.test(head)) throw new Error("It has no length");
+    else if (endsLastChunk(buffer.subarray(0, held))) return;
   }
+}
+
+/** Whether a chunked body ends here (RFC 9112, 7.1), without trailers. */
+function endsLastChunk(bytes: Uint8Array): boolean {
+  return decoder.decode(bytes.subarray(-7)) === "\r\n0\r\n\r\n";
 }

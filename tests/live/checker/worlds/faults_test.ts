@@ -197,7 +197,6 @@ testUnless(
       rules: ["types", "quiet", "order", "leak"],
       given: { ...plain, engine: "postgres", writer: "transactions", crashes: true },
       sabotage: {
-        busyTimeoutMs: 1_500,
         spoil: async (db) => {
           // Kept over a recovery, it does not show that there was one.
           await run(db, `ALTER TABLE IF EXISTS "_service_epoch" SET LOGGED`);
@@ -214,14 +213,14 @@ testUnless(
       what: "",
       rules: ["types", "quiet", "leak"],
       given: { ...plain, engine: "postgres", mode: "service", writer: "sql", services: 2 },
-      sabotage: { busyTimeoutMs: 1_500 },
     }),
 );
 
 async function requireCaught(
-  { rules, given, sabotage = {} }: Wrong,
+  { rules, given, sabotage: wrong = {} }: Wrong,
   seconds = maxSeconds,
 ): Promise<void> {
+  const sabotage = { busyTimeoutMs: 1_500, ...wrong };
   const options = { seed: 1, events: Infinity, maxMs: seconds * 1_000, given, sabotage };
   const { failure, rule, events, elapsedMs } = await runWorlds(options);
   assert(failure !== null && rule !== null, `nothing was found in ${events} events`);
@@ -231,11 +230,11 @@ async function requireCaught(
 
 /** Rows that the present database decides are sent as the step has them. */
 function tellingTheStep(): Disposable {
-  const { matchRow: meet, evaluate } = RelatedFilterDispatch.prototype;
+  const { matchRow, evaluate } = RelatedFilterDispatch.prototype;
   const met = new WeakMap<RelatedFilterDispatch, RowChange[]>();
   RelatedFilterDispatch.prototype.matchRow = function (group, rowChange) {
     met.set(this, [...met.get(this) ?? [], rowChange]);
-    return meet.call(this, group, rowChange);
+    return matchRow.call(this, group, rowChange);
   };
   RelatedFilterDispatch.prototype.evaluate = async function (to) {
     const first = new Map<unknown, RowChange>();
@@ -256,7 +255,7 @@ function tellingTheStep(): Disposable {
   };
   return {
     [Symbol.dispose]: () => {
-      Object.assign(RelatedFilterDispatch.prototype, { meet, evaluate });
+      Object.assign(RelatedFilterDispatch.prototype, { matchRow, evaluate });
     },
   };
 }
