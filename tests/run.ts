@@ -26,6 +26,8 @@ const examples: readonly string[] = ["src", "mod.ts", "README.md", "docs"];
 const alone: readonly string[] = [
   // What another client waits beside a slow reader, as a multiple of what it waits without one.
   "tests/live/checker/processes/slow_snapshot_test.ts",
+  // What a process holds at the most: beside other work its garbage is collected later.
+  "tests/live/unread_streams_test.ts",
   // That no request takes long, of many thousands.
   "tests/http/hostile_test.ts",
   // That a refusal comes before the work, which its duration shows.
