@@ -14,7 +14,7 @@
 import { parseArgs } from "node:util";
 import type { Got } from "./attack/attacker.ts";
 import { type Attack, attacks } from "./attack/attacks.ts";
-import { type BenchDatabase, withDatabases } from "./attack/databases.ts";
+import { type BenchDatabase, databaseOptions, withDatabases } from "./attack/databases.ts";
 import type { OthersFigures } from "./attack/others.ts";
 import { type Process, residentMb, startProcess } from "./attack/processes.ts";
 import {
@@ -29,10 +29,8 @@ const { values: options } = parseArgs({
   args: Deno.args,
   options: {
     seconds: { type: "string", default: "10" },
-    engines: { type: "string", default: "sqlite,postgres" },
     only: { type: "string", default: "" },
-    postgres: { type: "string" },
-    verbose: { type: "boolean", default: false },
+    ...databaseOptions,
   },
 });
 const seconds = Number(options.seconds);

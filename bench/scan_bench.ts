@@ -9,7 +9,7 @@
  */
 import { parseArgs } from "node:util";
 import { openDatabase } from "../mod.ts";
-import { type BenchDatabase, withDatabases } from "./attack/databases.ts";
+import { type BenchDatabase, databaseOptions, withDatabases } from "./attack/databases.ts";
 import { cpuSeconds, residentMb, startProcess } from "./attack/processes.ts";
 import type { Scan } from "./attack/scans.ts";
 import {
@@ -24,9 +24,7 @@ const { values: options } = parseArgs({
   args: Deno.args,
   options: {
     rows: { type: "string", default: "5000000" },
-    engines: { type: "string", default: "sqlite,postgres" },
-    postgres: { type: "string" },
-    verbose: { type: "boolean", default: false },
+    ...databaseOptions,
   },
 });
 

@@ -6,6 +6,7 @@
 export type {
   Connection,
   Driver,
+  DriverThreads,
   QueryResult,
   ReadLimits,
   ResultColumn,

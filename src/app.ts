@@ -51,6 +51,11 @@ export interface App {
   /** From now on `/readyz` answers 503, and live streams end one after the other. */
   drain(): void;
   /**
+   * Starts what requests would otherwise wait for, the reader threads of SQLite files: called by
+   * `serve` once it listens, and for the listener of a program to call.
+   */
+  warmUp(): void;
+  /**
    * Does once what a process does on timers: deletes recorded changes that are too old, and expired
    * answers of the idempotency table. For a cron of hosts that stop idle processes. Rejects where
    * the database does.
@@ -167,6 +172,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   const databases = driversOf(config);
   const idempotency = idempotentAnswers(context, guard);
   await idempotency?.prepare(new Set(resources.map(({ driver }) => driver)));
+  for (const { threads } of databases) threads?.observeBy(runtime.observe);
   let draining = false;
   const pages = createServicePages({
     health: resolved.health,
@@ -182,6 +188,9 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     drain() {
       draining = true;
       void hubs.drain(drainWindowMs);
+    },
+    warmUp() {
+      for (const { threads } of databases) void threads?.start();
     },
     async upkeep() {
       await Promise.all([hubs.purge(), idempotency?.purge()]);

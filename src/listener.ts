@@ -10,6 +10,8 @@ export interface Listenable {
   fetch(request: Request, info: Deno.ServeHandlerInfo): Response | Promise<Response>;
   /** From now on `/readyz` answers 503, and live streams end. */
   drain(): void;
+  /** Called once connections are accepted. */
+  warmUp?(): void;
   close(): Promise<void>;
 }
 

@@ -51,7 +51,7 @@ export async function serveApp(
   runtime: Runtime,
 ): Promise<Server> {
   try {
-    return listen(app, {
+    const server = listen(app, {
       ...options,
       onListen(server) {
         // First: a parent that learns that the service listens may send a signal at once.
@@ -60,6 +60,8 @@ export async function serveApp(
         else runtime.observe({ kind: "listening", url: server.url });
       },
     }, runtime);
+    app.warmUp?.();
+    return server;
   } catch (error) {
     await app.close();
     throw error;

@@ -4,6 +4,13 @@ import { startPostgresCluster } from "../../tests/support/postgres_cluster.ts";
 import { onSignal } from "./processes.ts";
 import { type Content, fill } from "./tables.ts";
 
+/** The options that the benches of attacks and of dear reads share, for `parseArgs`. */
+export const databaseOptions = {
+  engines: { type: "string", default: "sqlite,postgres" },
+  postgres: { type: "string" },
+  verbose: { type: "boolean", default: false },
+} as const;
+
 /** What a run is to use. */
 export interface DatabaseOptions {
   /** As `sqlite,postgres`. */

@@ -1,3 +1,4 @@
+import type { Observer } from "../runtime/observation.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { SqlValue, Statement } from "../sql/fragment.ts";
 
@@ -72,8 +73,18 @@ export interface Driver extends Connection {
   readonly isShared: boolean;
   /** Signals to the other processes that use the database; null where it carries none. */
   readonly signals: Signals | null;
+  /** Threads that it reads in, where it has some. */
+  readonly threads?: DriverThreads;
   /** Waits for running work, then closes the database. */
   close(): Promise<void>;
+}
+
+/** The threads that a driver reads in. Unless started they start when a read needs them. */
+export interface DriverThreads {
+  /** Starts them now, so that no request waits for that. Resolves when they can read, or have failed. */
+  start(): Promise<void>;
+  /** From now on reports threads that fail to this observer. */
+  observeBy(observe: Observer): void;
 }
 
 /**

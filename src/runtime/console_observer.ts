@@ -60,6 +60,7 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   captcha_refused: "info",
   captcha_verifier_failed: "error",
   idempotency_table_missing: "error",
+  reader_thread_failed: "error",
   idempotency_store_failed: "error",
   trust_failed: "warning",
   classify_failed: "warning",
@@ -122,6 +123,8 @@ function describe(observation: Observation): string {
       return `the CAPTCHA verifier ${observation.provider} failed, and the request was refused`;
     case "idempotency_table_missing":
       return `${observation.database} has no room for idempotency keys: requests with one are refused`;
+    case "reader_thread_failed":
+      return `a thread for slow reads of ${observation.database} ended, or did not start`;
     case "idempotency_store_failed":
       return "the state of an Idempotency-Key could not be stored: its request may be executed again";
     case "trust_failed":

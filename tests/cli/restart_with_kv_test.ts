@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type Child, startChild } from "../serve/child_process.ts";
+import { packages, publishedSources } from "../support/published_sources.ts";
 import { scratchFolder } from "../support/scratch.ts";
 
 const root = new URL("../../", import.meta.url);
@@ -17,27 +18,6 @@ async function copiedProgram(): Promise<AsyncDisposable & { path: string; progra
   await Deno.copyFile(new URL("deno.lock", root), `${folder.path}/deno.lock`);
   await write("service.config.ts", configuration(root.href));
   return { ...folder, path: folder.path, program };
-}
-
-/** The targets of the project's imports, its stand-ins as files. */
-async function packages(): Promise<Record<string, string>> {
-  const { imports } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
-  return {
-    ...imports,
-    "@std/assert": "./dev/std/assert/mod.ts",
-    "@std/yaml": "./dev/std/yaml/mod.ts",
-  };
-}
-
-/** The parts of `@std/http` by their paths, because jsr.io may be out of reach. */
-async function standIns(): Promise<Record<string, string>> {
-  const at = "dev/std/http";
-  const { exports, imports } = JSON.parse(
-    await Deno.readTextFile(new URL(`${at}/deno.json`, root)),
-  );
-  const parts = Object.entries<string>(exports)
-    .map(([name, file]) => [`@std/http${name.slice(1)}`, `/${at}${file.slice(1)}`]);
-  return { ...Object.fromEntries(parts), ...imports };
 }
 
 function configuration(place: string): string {
@@ -157,28 +137,12 @@ Deno.test("where the flags are there the program runs once", async () => {
 
 Deno.test("loaded from a URL the program runs again from there", async () => {
   await using folder = await scratchFolder();
-  // Its modules are cached here; the packages come from the existing cache.
-  const { npmCache } = JSON.parse(await outputOf(["info", "--json"]));
-  await Deno.mkdir(`${folder.path}/deno`);
-  await Deno.symlink(npmCache, `${folder.path}/deno/npm`);
-  const imports: Record<string, string> = { ...await standIns(), ...await packages() };
-  await using server = Deno.serve(
-    { port: 0, hostname: "127.0.0.1", onListen() {} },
-    async (call) => {
-      const { pathname, origin } = new URL(call.url);
-      const text = await Deno.readTextFile(new URL(`.${pathname}`, root));
-      return pathname.endsWith(".ts")
-        ? new Response(asPublished(text, imports).replaceAll('"/dev/', `"${origin}/dev/`), {
-          headers: { "content-type": "text/typescript" },
-        })
-        : new Response(text, { headers: { "content-type": "application/json" } });
-    },
-  );
-  const place = `http://127.0.0.1:${server.addr.port}/`;
+  await using sources = await publishedSources(folder.path);
+  const { place, env } = sources;
   await Deno.writeTextFile(`${folder.path}/service.config.ts`, configuration(place));
   await using child = startChild([`${place}cli.ts`, "--port", "0"], {
     cwd: folder.path,
-    env: { DENO_DIR: `${folder.path}/deno` },
+    env,
   });
   const { pid, openKv } = await running(child);
   assert(pid !== child.pid);
@@ -186,16 +150,3 @@ Deno.test("loaded from a URL the program runs again from there", async () => {
   child.signal();
   assertEquals(await child.ended(), 0, child.stderr());
 });
-
-/** A registry rewrites the imports of packages in modules to full specifiers. */
-function asPublished(text: string, imports: Readonly<Record<string, string>>): string {
-  return Object.entries(imports).reduce(
-    (text, [name, target]) => text.replaceAll(new RegExp(`"${name}(["/])`, "g"), `"${target}$1`),
-    text,
-  );
-}
-
-async function outputOf(args: readonly string[]): Promise<string> {
-  const { stdout } = await new Deno.Command(Deno.execPath(), { args: [...args] }).output();
-  return new TextDecoder().decode(stdout);
-}

@@ -1,36 +1,11 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import type { Driver } from "../../src/db/driver.ts";
-import { openPostgres, type PostgresOptions } from "../../src/db/postgres/postgres_js_driver.ts";
+import { openPostgres } from "../../src/db/postgres/postgres_js_driver.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { fails } from "../conformance/driver.ts";
-import { createScratchDatabase } from "../support/engines.ts";
+import { testOnPostgresDriver as test } from "../support/postgres_tests.ts";
 import { gate, runScript } from "../support/scratch.ts";
-import { testPostgres, testUnless } from "../support/skip.ts";
-
-const server = testPostgres();
-
-function test(
-  promise: string,
-  work: (open: (options?: PostgresOptions, query?: string) => Promise<Driver>) => Promise<void>,
-): void {
-  const missing = "missing" in server ? server.missing : null;
-  testUnless(missing, `postgres: ${promise}`, async () => {
-    assert("url" in server);
-    const scratch = await createScratchDatabase(server.url);
-    const drivers: Driver[] = [];
-    try {
-      await work(async (options, search = "") => {
-        const driver = await openPostgres(scratch.url + search, options);
-        drivers.push(driver);
-        return driver;
-      });
-    } finally {
-      await Promise.all(drivers.map((driver) => driver.close()));
-      await scratch.drop();
-    }
-  });
-}
 
 test("a request without a free connection is refused after the deadline", async (open) => {
   const driver = await open({ maxConnections: 2, waitLimitMs: 200 });
@@ -196,8 +171,7 @@ test("times are in UTC whatever the role says", async (open) => {
   assertEquals(rows, [["2024-01-31 12:00:00+00"]]);
 });
 
-testUnless(
-  null,
+Deno.test(
   "postgres: a server that cannot be reached is a notice, and unavailable",
   async () => {
     const url = "postgres://user:secret@127.0.0.1:1/none";

@@ -5,8 +5,8 @@ import { openPostgres } from "../../src/db/postgres/postgres_js_driver.ts";
 import type { PostgresConnection } from "../../src/db/postgres/postgres_connection.ts";
 import { postgresDriver } from "../../src/db/postgres/postgres_driver.ts";
 import { fails } from "../conformance/driver.ts";
-import { createScratchDatabase } from "../support/engines.ts";
 import { startPostgresCluster } from "../support/postgres_cluster.ts";
+import { testOnPostgres as test } from "../support/postgres_tests.ts";
 import { gate } from "../support/scratch.ts";
 import { testPostgres, testUnless } from "../support/skip.ts";
 import { handClock } from "./hand_clock.ts";
@@ -14,18 +14,6 @@ import { postgresProxy } from "./postgres_proxy.ts";
 
 const server = testPostgres();
 const missing = "missing" in server ? server.missing : null;
-
-function test(promise: string, work: (url: string) => Promise<void>): void {
-  testUnless(missing, `postgres: ${promise}`, async () => {
-    assert("url" in server);
-    const scratch = await createScratchDatabase(server.url);
-    try {
-      await work(scratch.url);
-    } finally {
-      await scratch.drop();
-    }
-  });
-}
 
 test("no write escapes its transaction, and no worker hangs, when connections are killed", async (url) => {
   const other = await openPostgres(url, { maxConnections: 1 });

@@ -1,32 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Driver, ReadLimits } from "../../src/db/driver.ts";
-import { openPostgres, type PostgresOptions } from "../../src/db/postgres/postgres_js_driver.ts";
 import { fails } from "../conformance/driver.ts";
-import { createScratchDatabase } from "../support/engines.ts";
+import { testOnPostgresDriver as test } from "../support/postgres_tests.ts";
 import { runScript } from "../support/scratch.ts";
-import { testPostgres, testUnless } from "../support/skip.ts";
-
-const server = testPostgres();
-
-type Open = (options?: PostgresOptions, query?: string) => Promise<Driver>;
-
-function test(promise: string, work: (open: Open) => Promise<void>): void {
-  testUnless("missing" in server ? server.missing : null, `postgres: ${promise}`, async () => {
-    assert("url" in server);
-    const scratch = await createScratchDatabase(server.url);
-    const drivers: Driver[] = [];
-    try {
-      await work(async (options, search = "") => {
-        const driver = await openPostgres(scratch.url + search, options);
-        drivers.push(driver);
-        return driver;
-      });
-    } finally {
-      await Promise.all(drivers.map((driver) => driver.close()));
-      await scratch.drop();
-    }
-  });
-}
 
 test("fourteen slow reads hold all ten connections, and keyed reads and writes find none", async (open) => {
   const driver = await open({ waitLimitMs: 1_000 });

@@ -1,8 +1,11 @@
 import { assertEquals } from "@std/assert";
+import type { Driver } from "../../src/db/driver.ts";
+import type { SqliteLibrary } from "../../src/db/sqlite/sqlite_library.ts";
 import { sqliteDriver } from "../../src/db/sqlite/sqlite_driver.ts";
 import { maxWaiting } from "../../src/db/sqlite/reads/reader_threads.ts";
 import type { Statement } from "../../src/sql/fragment.ts";
 import { fails } from "../conformance/driver.ts";
+import { scratchFolder } from "../support/scratch.ts";
 import { countingRows, endless, readLimits, sqliteLibraries } from "./sqlite_reads_support.ts";
 
 for (const library of sqliteLibraries) {
@@ -28,7 +31,8 @@ for (const library of sqliteLibraries) {
   });
 
   test("the read of a client that has left continued", async () => {
-    const driver = await sqliteDriver(library, ":memory:");
+    await using folder = await scratchFolder();
+    const driver = await withThreads(library, folder);
     const client = new AbortController();
     const reads = driver.reads(readLimits({ signal: client.signal }));
     const [running, other, waiting] = [endless, endless, endless].map((statement) =>
@@ -42,7 +46,8 @@ for (const library of sqliteLibraries) {
   });
 
   test("one caller took the threads and the queue from all others", async () => {
-    const driver = await sqliteDriver(library, ":memory:");
+    await using folder = await scratchFolder();
+    const driver = await withThreads(library, folder);
     const client = new AbortController();
     const reads = driver.reads(readLimits({ signal: client.signal }));
     const started = [reads.query(endless), reads.query(endless)];
@@ -69,7 +74,8 @@ for (const library of sqliteLibraries) {
   });
 
   test("reads that run and wait end when the database is closed", async () => {
-    const driver = await sqliteDriver(library, ":memory:");
+    await using folder = await scratchFolder();
+    const driver = await withThreads(library, folder);
     const reads = ["a", "b", "c"].map((identity) =>
       driver.reads(readLimits({ identity })).query(endless)
     );
@@ -84,6 +90,16 @@ for (const library of sqliteLibraries) {
     await fails(driver.reads(readLimits()).query(slowSum(overflow)), "other");
     await driver.close();
   });
+}
+
+/** A database whose threads can read already. */
+async function withThreads(
+  library: SqliteLibrary,
+  { path }: { readonly path: string },
+): Promise<Driver> {
+  const driver = await sqliteDriver(library, `${path}/notes.db`);
+  await driver.threads?.start();
+  return driver;
 }
 
 /** Too slow for the thread of requests, which ends it after 10 ms, and not for another. */

@@ -12,7 +12,7 @@ import type { TableInfo } from "../../exports/schema.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { quoteIdentifier as quoted } from "../../src/sql/fragment.ts";
 import { type EventStream, openEventStream } from "../support/event_stream.ts";
-import { testOnEngines } from "../support/http.ts";
+import { testOnDialects } from "../support/http.ts";
 import { run } from "../support/scratch.ts";
 import { root, sourceFiles } from "../repository/module_graph.ts";
 import { aliasesOf, sqlKeywords, systemColumns } from "./column_names.ts";
@@ -29,7 +29,7 @@ const nearAliases = [...aliasesOf(sources("src/sql", "src/compile")), "recorded"
 const names = [...new Set([...shortNames, ...aliases, ...sqlKeywords, "rowid", "_rowid_"])];
 
 for (const mode of ["triggers", "service"] as const) {
-  testOnEngines(
+  testOnDialects(
     `no name of a column shadows an alias of a statement, by ${mode}`,
     async (engine) => {
       const wide = chunks(names, 250).map((columns, index): World => ({
@@ -39,7 +39,7 @@ for (const mode of ["triggers", "service"] as const) {
     },
   );
 
-  testOnEngines(`nor does a key, by ${mode}`, async (engine) => {
+  testOnDialects(`nor does a key, by ${mode}`, async (engine) => {
     const keyed = nearAliases.map((name, index): World => ({
       ...{ prefix: `k${index}`, own: name, near: name },
       columns: ["number", "words"].filter((column) => column !== name),

@@ -12,15 +12,13 @@ import {
 import type { Observation } from "../../exports/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { postgresProxy } from "../db/postgres_proxy.ts";
-import { createScratchDatabase } from "../support/engines.ts";
 import { type Answer, insertRows } from "../support/http.ts";
 import { gate } from "../support/scratch.ts";
-import { testPostgres, testUnless } from "../support/skip.ts";
+import { testOnPostgres } from "../support/postgres_tests.ts";
 
 const notes = table("notes", { id: integer().primaryKey(), title: text().notNull() });
 const drafts = table("drafts", { id: integer().primaryKey(), title: text().notNull() });
 const open = { public: true, create: () => all(), update: () => all(), delete: () => all() };
-const server = testPostgres();
 
 test(
   "writes that wait for one locked row hold connections no longer than other requests wait",
@@ -107,18 +105,14 @@ function test(
   promise: string,
   work: (url: string, admin: Database) => Promise<void>,
 ): void {
-  const missing = "missing" in server ? server.missing : null;
-  testUnless(missing, `postgres: ${promise}`, async () => {
-    assert("url" in server);
-    const scratch = await createScratchDatabase(server.url);
-    const admin = await openDatabase(scratch.url);
+  testOnPostgres(promise, async (url) => {
+    const admin = await openDatabase(url);
     try {
       await admin.createTables([notes, drafts]);
       await insertRows(admin, notes, [{ id: 1, title: "a" }, { id: 2, title: "a" }]);
-      await work(scratch.url, admin);
+      await work(url, admin);
     } finally {
       await admin.close();
-      await scratch.drop();
     }
   });
 }

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import {
   all,
   createApp,
@@ -11,12 +11,10 @@ import {
 } from "../../mod.ts";
 import { sql } from "../../exports/sql.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { createScratchDatabase } from "../support/engines.ts";
 import { insertRows } from "../support/http.ts";
-import { testPostgres, testUnless } from "../support/skip.ts";
+import { testOnPostgres } from "../support/postgres_tests.ts";
 
 const notes = table("notes", { id: integer().primaryKey(), title: text().notNull() });
-const server = testPostgres();
 
 /** Filters as dear as a client may find one: each row takes 20 seconds. */
 const slowFilter = "filter=title%3Dslow%3D20";
@@ -101,18 +99,14 @@ function test(
   work: (url: string, db: Database) => Promise<void>,
   costs: { readonly queryTimeoutMs?: number; readonly maxAnswerBytes?: number } = {},
 ): void {
-  const missing = "missing" in server ? server.missing : null;
-  testUnless(missing, `postgres: ${promise}`, async () => {
-    assert("url" in server);
-    const scratch = await createScratchDatabase(server.url);
-    const db = await openDatabase(scratch.url);
+  testOnPostgres(promise, async (url) => {
+    const db = await openDatabase(url);
     try {
       await db.createTables([notes]);
       await insertRows(db, notes, [{ id: 1, title: "a" }]);
-      await serve(await openDatabase(scratch.url), costs, (url) => work(url, db));
+      await serve(await openDatabase(url), costs, (served) => work(served, db));
     } finally {
       await db.close();
-      await scratch.drop();
     }
   });
 }

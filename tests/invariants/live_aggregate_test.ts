@@ -16,7 +16,7 @@ import { table } from "../../src/schema/table.ts";
 import type { TableInfo } from "../../src/schema/table_info.ts";
 import type { Engine } from "../support/engines.ts";
 import type { EventStream } from "../support/event_stream.ts";
-import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
+import { insertRows, type Service, testOnDialects, withService } from "../support/http.ts";
 
 const trips = table("trips", {
   id: integer().primaryKey(),
@@ -193,7 +193,7 @@ const policy = {
   },
 };
 
-testOnEngines(
+testOnDialects(
   `whenever all is quiet, a live aggregate says what the aggregate does, seed ${seed}`,
   (engine) =>
     withService(engine, [trips], () => ({
@@ -215,7 +215,7 @@ const collations: Readonly<Record<string, string>> = {
   pglite: '"default"',
 };
 
-testOnEngines(
+testOnDialects(
   `so it does of a table of another program, whose texts have another collation, seed ${seed}`,
   (engine) => {
     const found: TableInfo[] = [];

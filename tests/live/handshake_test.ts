@@ -3,7 +3,7 @@ import type { ChangeLog } from "../../src/db/changes/change_log.ts";
 import { gt } from "../../src/filter/builders.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
-import { testOnEngines } from "../support/http.ts";
+import { testOnDialects } from "../support/http.ts";
 import { Client, close, readAll, spied, type TestHub, untilIdle, withHub } from "./hub_support.ts";
 
 const rows = table("rows", { id: integer().primaryKey(), rank: integer(), title: text() });
@@ -25,7 +25,7 @@ const writes: readonly string[] = [
   "UPDATE rows SET title = 'all'",
 ];
 
-testOnEngines(
+testOnDialects(
   "a row that changes at any moment of a snapshot is sent once and right",
   async (engine) => {
     let onMoment = () => Promise.resolve();
@@ -50,7 +50,7 @@ testOnEngines(
   },
 );
 
-testOnEngines(
+testOnDialects(
   "an aggregate that is read while rows change counts each change once",
   async (engine) => {
     let onMoment = () => Promise.resolve();

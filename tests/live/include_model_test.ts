@@ -11,7 +11,7 @@ import {
   tracks,
   withShop,
 } from "../http/include_support.ts";
-import { type Service, testOnEngines } from "../support/http.ts";
+import { type Service, testOnDialects } from "../support/http.ts";
 import {
   catchUp,
   follow,
@@ -39,7 +39,7 @@ const subscribed: readonly (readonly [path: string, query: string])[] = [
   ["artists", "include=albums(filter:tags.label!=quiet)"],
 ];
 
-testOnEngines(
+testOnDialects(
   "what a client holds is what the list shows, whatever was written under its rows",
   (engine) =>
     withShop(engine, scopes, async (service) => {

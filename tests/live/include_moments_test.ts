@@ -10,7 +10,7 @@ import { tableInfoOf } from "../../src/schema/table_like.ts";
 import type { Relation } from "../../src/schema/relation.ts";
 import type { ColumnInfo, Row } from "../../src/schema/table_info.ts";
 import type { EventStream } from "../support/event_stream.ts";
-import { testOnEngines } from "../support/http.ts";
+import { testOnDialects } from "../support/http.ts";
 import { Client, spied, type TestHub, withHub } from "./hub_support.ts";
 
 const rows = table("rows", {
@@ -78,7 +78,7 @@ const laterWrites: readonly string[] = [
   "DELETE FROM rows WHERE id = 9",
 ];
 
-testOnEngines(
+testOnDialects(
   "included rows that change at any moment are sent right: in snapshots, live and afterwards",
   async (engine) => {
     let onMoment = () => Promise.resolve();

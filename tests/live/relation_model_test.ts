@@ -14,7 +14,7 @@ import { tableInfoOf } from "../../src/schema/table_like.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../src/schema/table_info.ts";
 import type { Connection } from "../../src/db/driver.ts";
 import type { EventStream, ServerEvent } from "../support/event_stream.ts";
-import { testOnEngines } from "../support/http.ts";
+import { testOnDialects } from "../support/http.ts";
 import { Client, spied, type TestHub, untilIdle, withHub } from "./hub_support.ts";
 
 const projects = table("projects", {
@@ -136,7 +136,7 @@ const cases = [
 ];
 
 for (const { seed, maxHeldRows, memory } of cases) {
-  testOnEngines(
+  testOnDialects(
     `what a right along relations lets through could be listed, and is in the end, by memory ${memory}`,
     async (engine) => {
       const dice = createDice(seed);

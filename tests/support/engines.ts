@@ -40,6 +40,14 @@ export const engines: readonly Engine[] = Deno.env.get("TEST_PGLITE") === "every
   ? everyEngine
   : everyEngine.filter(({ name }) => name !== "pglite");
 
+/**
+ * One for each dialect, for long tests of what lies above the drivers: both drivers of SQLite get the
+ * same statements, and the conformance suites compare what they answer.
+ */
+export const engineOfEachDialect: readonly Engine[] = engines.filter(({ name }) =>
+  name !== "node:sqlite"
+);
+
 function postgresEngine(): Engine {
   const server = testPostgres();
   const name = "postgres";

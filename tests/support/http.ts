@@ -4,7 +4,7 @@ import type { Database } from "../../src/db/open_database.ts";
 import { tableInfoOf, type TableLike } from "../../src/schema/table_like.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { type Engine, engines, everyEngine } from "./engines.ts";
+import { type Engine, engineOfEachDialect, engines, everyEngine } from "./engines.ts";
 import { type EventStream, openEventStream } from "./event_stream.ts";
 import { testUnless } from "./skip.ts";
 
@@ -134,6 +134,11 @@ export function testOnEngines(name: string, work: (engine: Engine) => Promise<vo
 /** One test for each engine: the example of its family that PGlite runs by default, too. */
 export function testOnEveryEngine(name: string, work: (engine: Engine) => Promise<void>): void {
   testOn(everyEngine, name, work);
+}
+
+/** One test for each dialect: long ones, of what lies above the drivers. */
+export function testOnDialects(name: string, work: (engine: Engine) => Promise<void>): void {
+  testOn(engineOfEachDialect, name, work);
 }
 
 function testOn(

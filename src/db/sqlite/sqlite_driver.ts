@@ -7,7 +7,7 @@ import { sql, type Statement } from "../../sql/fragment.ts";
 import { sqliteDialect } from "../../sql/sqlite/dialect.ts";
 import { sqliteText } from "../../sql/sqlite/text_operators.ts";
 import { DatabaseError } from "../database_error.ts";
-import type { Connection, Driver, QueryResult, ReadLimits } from "../driver.ts";
+import type { Connection, Driver, DriverThreads, QueryResult, ReadLimits } from "../driver.ts";
 import { driverOptions, openingPlace } from "../driver_options.ts";
 import { GroupCommit } from "./group_commit.ts";
 import { type LimitedReadOf, LimitedReads } from "./reads/limited_read.ts";
@@ -71,6 +71,7 @@ export async function sqliteDriver(
     const label = `${path} (${library.name})`;
     const threads = new ReaderThreads({
       path: file.path,
+      label,
       library: library.source,
       maxThreads,
       clock,
@@ -152,6 +153,7 @@ class SqliteDriver implements Driver {
   readonly label: string;
   readonly isShared: boolean;
   readonly signals = null;
+  readonly threads: DriverThreads;
   readonly #options: SqliteDriverOptions;
   readonly #commits: CommitListeners = commitListeners();
   /** Null when the file is read-only. */
@@ -186,6 +188,7 @@ class SqliteDriver implements Driver {
       : new GroupCommit({ writer, busyRetry, guard: this.#guard, translated, committed });
     this.isShared = !options.file.temporary;
     this.label = options.label;
+    this.threads = threadsOf(options);
     this.dialect = options.dialect;
   }
 
@@ -273,4 +276,12 @@ class SqliteDriver implements Driver {
   #translated(error: unknown): unknown {
     return toSqliteError(error, this.#options.library.errorName(error));
   }
+}
+
+/** What is in memory is small or of a test: its threads start when a read needs them. */
+function threadsOf({ threads, file }: SqliteDriverOptions): DriverThreads {
+  return {
+    start: async () => file.temporary ? undefined : await threads.start(),
+    observeBy: (observe) => threads.observeBy(observe),
+  };
 }

@@ -65,6 +65,9 @@ export class SnapshotReader {
     { readonly at: number; readonly page: Promise<SnapshotPage> }
   >();
 
+  /** How many rows fitted the first page of another stream, by table, where not all did. */
+  readonly #firstRows = new WeakMap<TableInfo, number>();
+
   /** Begins without pages. */
   constructor(options: SnapshotReaderOptions) {
     this.#options = options;
@@ -139,7 +142,8 @@ export class SnapshotReader {
     identity: string,
   ) {
     const { log, limits } = this.#options;
-    for (let maxRows = start?.maxRows ?? limits.maxRowsPerPage;; maxRows = Math.ceil(maxRows / 8)) {
+    const firstRows = this.#firstRows.get(table) ?? limits.maxRowsPerPage;
+    for (let maxRows = start?.maxRows ?? firstRows;; maxRows = Math.ceil(maxRows / 8)) {
       const statement = reader.compile({
         kind: "read",
         table,
@@ -156,6 +160,8 @@ export class SnapshotReader {
           maxBytes: maxRows === 1 ? limits.maxRowBytes : 2 * limits.maxEventBytes,
           timeoutMs: limits.queryTimeoutMs,
         });
+        // Rows may have become smaller: the next stream asks for some more.
+        if (start === null) this.#firstRows.set(table, nextMaxRows(maxRows, this.#options));
         return { cells, maxRows, position };
       } catch (error) {
         const isTooLarge = error instanceof DatabaseError && error.kind === "too-large";

@@ -21,64 +21,80 @@ export interface ReaderThreadOptions {
   readonly path: string;
   readonly library: SqliteLibrary["source"];
   readonly clock: Clock;
+  /** Ends the start, which rejects. */
+  readonly signal: AbortSignal;
   /** Called with the answer of each read. */
   onAnswer(answer: Exclude<ReaderAnswer, string>): void;
-  /** Called when it has ended, by whatever cause; `wasReady` where it could read before. */
-  onEnd(wasReady: boolean, error: unknown): void;
+  /** Called when the thread has ended by itself, after its start. */
+  onEnd(error: unknown): void;
 }
 
-/** What a thread opens, eight times: clients may open connections while it starts. */
+/**
+ * What a thread opens, eight times. The thread has its first descriptors before `new Worker`
+ * returns, and a lack of them ends the process; until then this thread accepts no connection that
+ * could take them. A later lack fails the start of the thread, and nothing else.
+ */
 const spareDescriptors = 64;
 
 /** A thread that is inside of a long comparison notices only later that it is to end. */
 const maxCloseMs = 2_000;
 
 /**
- * Starts a reader thread of a SQLite file. Rejects where the host has no threads, and as
- * `overloaded` while the process has too few file descriptors for one: Deno ends the whole process
- * where a thread finds none. It does not keep the process alive.
+ * Starts a reader thread of a SQLite file; resolves when it can read. Rejects where the host has no
+ * threads or the program does not start, and as `overloaded` while the process has too few file
+ * descriptors. The thread does not keep the process alive.
  */
 export async function startReaderThread(options: ReaderThreadOptions): Promise<ReaderThread> {
-  const { path, library } = options;
+  const { path, library, clock, signal } = options;
   const threads = await import("node:worker_threads");
+  signal.throwIfAborted();
   if (!hasSpareDescriptors(spareDescriptors)) {
     throw new DatabaseError("overloaded", new Error("Too few file descriptors are free"));
   }
   const cancelled = new Int32Array(new SharedArrayBuffer(4));
   const data: ReaderData = { path, library, cancelled };
   const worker: Worker = new threads.Worker(program(), { workerData: data });
-  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-  let wasReady = false;
-  let failure: unknown = new Error("The thread has ended");
-  worker.on("message", (answer: ReaderAnswer) => {
-    if (answer === "ready") wasReady = true;
-    else if (answer === "closed") end();
-    else options.onAnswer(answer);
-  });
   // The reads keep the process alive, and not the threads that wait for some.
   worker.unref();
-  worker.on("error", (error) => {
-    failure = error;
-    // Deno ends the thread, but does not always say so.
-    finish();
+  const { promise: started, resolve: start, reject: refuse } = Promise.withResolvers<void>();
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  let state: "starting" | "running" | "ended" = "starting";
+  worker.on("message", (answer: ReaderAnswer) => {
+    if (answer === "ready") {
+      state = "running";
+      start();
+    } else if (answer === "closed") finish(new Error("The thread was closed"));
+    else options.onAnswer(answer);
   });
-  worker.on("exit", finish);
-  let hasEnded = false;
+  // Deno ends the thread after an error, but does not always say so.
+  worker.on("error", finish);
+  worker.on("exit", () => finish(new Error("The thread has ended")));
+  const abort = () => finish(signal.reason);
+  signal.addEventListener("abort", abort);
 
-  function finish(): void {
-    if (hasEnded) return;
-    hasEnded = true;
+  function finish(error: unknown): void {
+    const before = state;
+    state = "ended";
     end();
-    options.onEnd(wasReady, failure);
+    refuse(error);
+    if (before === "running") options.onEnd(error);
   }
 
+  try {
+    await started;
+  } catch (error) {
+    await worker.terminate();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
   return {
     post: (read) => worker.postMessage(read),
     cancel: (id) => void Atomics.store(cancelled, 0, id),
     async close() {
       const letGo = keepAlive();
       worker.postMessage("close");
-      const cancelTimer = options.clock.after(maxCloseMs, end);
+      const cancelTimer = clock.after(maxCloseMs, end);
       await ended;
       cancelTimer();
       await worker.terminate();

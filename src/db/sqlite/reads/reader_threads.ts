@@ -1,8 +1,11 @@
 import { keepAlive } from "../../../runtime/event_loop.ts";
+import { FairQueue } from "../../../runtime/fair_queue.ts";
+import type { Observer } from "../../../runtime/observation.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import { DatabaseError } from "../../database_error.ts";
-import type { QueryResult, ReadLimits } from "../../driver.ts";
+import type { DriverThreads, QueryResult, ReadLimits } from "../../driver.ts";
+import { watchRead } from "../../watch_read.ts";
 import { type ReaderThread, startReaderThread } from "./reader_thread.ts";
 import type { BytesLeft } from "../row_cells.ts";
 import type { SqliteLibrary } from "../sqlite_library.ts";
@@ -11,6 +14,8 @@ import type { ReaderAnswer } from "./serve_reads.ts";
 /** What the reader threads of a SQLite file work with. */
 export interface ReaderThreadsOptions {
   readonly path: string;
+  /** For observations. */
+  readonly label: string;
   readonly library: SqliteLibrary["source"];
   readonly maxThreads: number;
   readonly clock: Clock;
@@ -32,36 +37,37 @@ const graceMs = 1_000;
 
 interface Job extends SlowRead {
   readonly id: number;
+  readonly identity: string;
   readonly beganAt: number;
+  /** Null while it waits for one. */
+  thread: ReaderThread | null;
   /** How long it waited for its thread. */
   waitedMs: number;
-  cancelTimer: () => void;
-  isFinished: boolean;
-  /** Resolves or rejects it, at most once. */
+  stopWatch: () => void;
+  /** Resolves or rejects it; a second call does nothing. */
   readonly finish: (outcome: () => QueryResult) => void;
-}
-
-/** A thread from its start on, and the read that it has. */
-interface Slot {
-  thread: ReaderThread | null;
-  starting: Promise<void> | null;
-  job: Job | null;
 }
 
 /**
  * The threads that run the reads of a SQLite file which would block the thread of all requests, and
  * the queue before them. A read has its whole time for waiting and running.
  */
-export class ReaderThreads {
+export class ReaderThreads implements DriverThreads {
   readonly #options: ReaderThreadsOptions;
-  readonly #slots = new Set<Slot>();
-  readonly #queue: Job[] = [];
+  /** Those that can read, each with what it reads. */
+  readonly #threads = new Map<ReaderThread, Job | null>();
+  readonly #queue: FairQueue<Job> = new FairQueue<Job>({ maxWaiting });
+  readonly #closing = new AbortController();
+  #observe: Observer = () => {};
   #nextId = 1;
-  /** Whether threads can be started here; false after an attempt that failed. */
+  #starting: Promise<void> | null = null;
+  /** Whether threads are started before reads wait for them. */
+  #isEager = false;
+  /** Whether threads can be started here; false where the first one could not. */
   #isPossible: boolean;
-  /** Whether some thread has answered. */
-  #hasAnswered = false;
-  #isClosed = false;
+  #hasStarted = false;
+  /** Whether the last start failed. */
+  #hasFailed = false;
 
   /** Starts no thread before the first read. */
   constructor(options: ReaderThreadsOptions) {
@@ -69,35 +75,40 @@ export class ReaderThreads {
     this.#isPossible = options.maxThreads > 0;
   }
 
+  async start(): Promise<void> {
+    const letGo = keepAlive();
+    this.#isEager = true;
+    this.#startMore();
+    while (this.#starting !== null) await this.#starting;
+    letGo();
+  }
+
+  observeBy(observe: Observer): void {
+    this.#observe = observe;
+  }
+
   /** Runs a read. Rejects with `overloaded` where too many wait, also later, when no turn came. */
   run(read: SlowRead): Promise<QueryResult> {
-    const { promise, resolve, reject } = Promise.withResolvers<QueryResult>();
-    const { limits: { signal, identity, timeoutMs } } = read;
-    const isOfSame = (job: Job) => job.limits.identity === identity;
-    if (this.#isClosed) return Promise.reject(closed());
-    if (signal.aborted) return Promise.reject(tooSlow("the client has left"));
+    if (this.#closing.signal.aborted) return Promise.reject(closed());
     if (!this.#isPossible) return new Promise((resolve) => resolve(read.inline()));
-    if (
-      this.#queue.length >= maxWaiting || this.#queue.filter(isOfSame).length >= maxWaiting / 2
-    ) {
-      return Promise.reject(overloaded());
-    }
-    const leave = () => this.#end(job, tooSlow("the client has left"));
+    const { promise, resolve, reject } = Promise.withResolvers<QueryResult>();
     const { clock } = this.#options;
+    const { limits } = read;
     const letGo = keepAlive();
     const job: Job = {
       ...read,
       id: this.#nextId++ | 0,
+      identity: limits.identity,
       beganAt: clock.elapsedMs(),
+      thread: null,
       waitedMs: 0,
-      cancelTimer: clock.after(timeoutMs, () => this.#expire(job)),
-      isFinished: false,
+      stopWatch: watchRead(limits, limits.timeoutMs, clock, (why) => {
+        if (why === "late") this.#expire(job);
+        else this.#end(job, tooSlow("the client has left"));
+      }),
       finish: (outcome) => {
-        if (job.isFinished) return;
-        job.isFinished = true;
-        job.cancelTimer();
+        job.stopWatch();
         letGo();
-        signal.removeEventListener("abort", leave);
         try {
           resolve(outcome());
         } catch (error) {
@@ -105,127 +116,129 @@ export class ReaderThreads {
         }
       },
     };
-    signal.addEventListener("abort", leave);
-    this.#queue.push(job);
-    this.#dispatch();
+    if (this.#queue.add(job.identity, job)) this.#dispatch();
+    else job.finish(() => fail(overloaded()));
     return promise;
   }
 
   /** Ends all reads, and the threads. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    for (const job of this.#queue.splice(0)) job.finish(() => fail(closed()));
-    const closing = [...this.#slots].map(async (slot) => {
-      const { job } = slot;
-      if (job !== null) this.#end(job, closed());
-      await slot.starting;
-      await slot.thread?.close();
-    });
-    await Promise.all(closing);
+    this.#closing.abort(closed());
+    for (const job of this.#takeAll()) job.finish(() => fail(closed()));
+    for (const job of this.#threads.values()) if (job !== null) this.#end(job, closed());
+    await this.#starting;
+    await Promise.all([...this.#threads.keys()].map((thread) => thread.close()));
   }
 
   #dispatch(): void {
-    while (this.#queue.length > 0) {
-      const slot = this.#idleSlot();
-      if (slot === null) return;
-      const job = this.#takeNext();
-      if (job === undefined) return;
-      slot.job = job;
-      job.waitedMs = this.#options.clock.elapsedMs() - job.beganAt;
-      if (slot.thread === null) slot.starting = this.#start(slot);
-      else this.#post(slot.thread, job);
+    for (const [thread, current] of this.#threads) {
+      const job = current === null ? this.#takeNext() : undefined;
+      if (job !== undefined) this.#post(thread, job);
     }
+    if (this.#isEager || this.#queue.size > 0) this.#startMore();
   }
 
-  #idleSlot(): Slot | null {
-    for (const slot of this.#slots) if (slot.job === null) return slot;
-    if (this.#slots.size >= this.#options.maxThreads) return null;
-    const slot: Slot = { thread: null, starting: null, job: null };
-    this.#slots.add(slot);
-    return slot;
-  }
-
-  /** The first of an identity that has no thread; one that has waits for all others. */
+  /** The next of an identity that has no thread; one that has waits for all others. */
   #takeNext(): Job | undefined {
-    const served = new Set([...this.#slots].map(({ job }) => job?.limits.identity));
-    const other = this.#queue.findIndex(({ limits }) => !served.has(limits.identity));
-    return this.#queue.splice(Math.max(0, other), 1)[0];
+    const served = new Set([...this.#threads.values()].map((job) => job?.identity));
+    return this.#queue.take(({ identity }) => !served.has(identity)) ?? this.#queue.take();
   }
 
-  async #start(slot: Slot): Promise<void> {
+  *#takeAll(): Iterable<Job> {
+    for (let job = this.#queue.take(); job !== undefined; job = this.#queue.take()) yield job;
+  }
+
+  /** One at a time: each start keeps the thread of all requests for some 50 ms. */
+  #startMore(): void {
+    const { maxThreads } = this.#options;
+    if (this.#starting !== null || !this.#isPossible || this.#closing.signal.aborted) return;
+    if (this.#threads.size < maxThreads) this.#starting = this.#startOne();
+  }
+
+  async #startOne(): Promise<void> {
     try {
       const thread = await startReaderThread({
         ...this.#options,
-        onAnswer: (answer) => this.#answered(slot, answer),
-        onEnd: (wasReady, error) => this.#ended(slot, wasReady, error),
+        signal: this.#closing.signal,
+        onAnswer: (answer) => this.#answered(thread, answer),
+        onEnd: (error) => this.#ended(thread, error),
       });
-      slot.thread = thread;
-      const { job } = slot;
-      if (job?.isFinished === false) return this.#post(thread, job);
-      // Its client has left while the thread was started.
-      slot.job = null;
-      this.#dispatch();
+      this.#hasStarted = true;
+      this.#hasFailed = false;
+      this.#threads.set(thread, null);
+      this.#starting = null;
+      if (!this.#closing.signal.aborted) this.#dispatch();
     } catch (error) {
-      this.#ended(slot, false, error);
+      this.#starting = null;
+      if (!this.#closing.signal.aborted) this.#failedToStart(error);
     }
+  }
+
+  /** The next read tries again, unless the first start has failed: then none can succeed here. */
+  #failedToStart(error: unknown): void {
+    if (!this.#hasFailed) this.#report(error);
+    this.#hasFailed = true;
+    // A lack of descriptors passes: it must not bring long reads into the thread of all requests.
+    this.#isPossible = this.#hasStarted ||
+      (error instanceof DatabaseError && error.kind === "overloaded");
+    if (this.#threads.size > 0) return;
+    for (const job of this.#takeAll()) {
+      job.finish(this.#isPossible ? () => fail(overloaded()) : job.inline);
+    }
+  }
+
+  #report(error: unknown): void {
+    this.#observe({ kind: "reader_thread_failed", database: this.#options.label, error });
   }
 
   #post(thread: ReaderThread, job: Job): void {
     const { id, statement, bytes, limits, beganAt } = job;
     const { text, values, describe = false } = statement;
-    const limitMs = limits.timeoutMs - (this.#options.clock.elapsedMs() - beganAt);
+    this.#threads.set(thread, job);
+    job.thread = thread;
+    job.waitedMs = this.#options.clock.elapsedMs() - beganAt;
+    const limitMs = limits.timeoutMs - job.waitedMs;
     thread.post({ id, statement: { text, values, describe }, limitMs, maxBytes: bytes.left });
   }
 
-  #answered(slot: Slot, answer: Exclude<ReaderAnswer, string>): void {
-    const { job } = slot;
-    this.#hasAnswered = true;
-    slot.job = null;
-    job?.finish(() => this.#outcome(job, answer));
+  #answered(thread: ReaderThread, answer: Exclude<ReaderAnswer, string>): void {
+    const job = this.#threads.get(thread) ?? null;
+    this.#threads.set(thread, null);
+    job?.finish(() => outcomeOf(job, answer));
     this.#dispatch();
   }
 
-  #outcome(job: Job, answer: Exclude<ReaderAnswer, string>): QueryResult {
-    if ("result" in answer) {
-      job.bytes.left = answer.bytesLeft;
-      return answer.result;
-    }
-    const cause = new Error(answer.reason);
-    // With its whole time it might have come to its end.
-    if (answer.kind === "too-slow" && job.waitedMs > job.limits.timeoutMs / 2) throw overloaded();
-    return fail(answer.kind === null ? cause : new DatabaseError(answer.kind, cause));
-  }
-
-  /** Where no thread could read yet, one that could not means that none can be started here. */
-  #ended(slot: Slot, wasReady: boolean, error: unknown): void {
-    if (!this.#slots.delete(slot) || this.#isClosed) return;
-    if (wasReady) {
-      slot.job?.finish(() => fail(new DatabaseError("unavailable", error)));
-      return this.#dispatch();
-    }
-    // A lack of descriptors passes: it must not bring long reads into the thread of all requests.
-    const isTransient = this.#hasAnswered ||
-      (error instanceof DatabaseError && error.kind === "overloaded");
-    this.#isPossible = isTransient;
-    const waiting = slot.job === null ? [] : [slot.job];
-    for (const job of [...waiting, ...this.#queue.splice(0)]) {
-      job.finish(isTransient ? () => fail(overloaded()) : job.inline);
-    }
+  #ended(thread: ReaderThread, error: unknown): void {
+    const job = this.#threads.get(thread);
+    if (!this.#threads.delete(thread) || this.#closing.signal.aborted) return;
+    this.#report(error);
+    // It is not repeated: it may be what has ended the thread.
+    job?.finish(() => fail(new DatabaseError("unavailable", error)));
+    this.#dispatch();
   }
 
   #expire(job: Job): void {
-    const isWaiting = this.#queue.includes(job);
-    if (isWaiting) return this.#end(job, overloaded());
+    if (job.thread === null) return this.#end(job, overloaded());
     const end = () => job.finish(() => fail(tooSlow("the thread does not answer")));
-    job.cancelTimer = this.#options.clock.after(graceMs, end);
+    job.stopWatch = this.#options.clock.after(graceMs, end);
   }
 
   #end(job: Job, error: DatabaseError): void {
-    const index = this.#queue.indexOf(job);
-    if (index >= 0) this.#queue.splice(index, 1);
-    for (const slot of this.#slots) if (slot.job === job) slot.thread?.cancel(job.id);
+    this.#queue.remove(job.identity, job);
+    job.thread?.cancel(job.id);
     job.finish(() => fail(error));
   }
+}
+
+function outcomeOf(job: Job, answer: Exclude<ReaderAnswer, string>): QueryResult {
+  if ("result" in answer) {
+    job.bytes.left = answer.bytesLeft;
+    return answer.result;
+  }
+  const cause = new Error(answer.reason);
+  // With its whole time it might have come to its end.
+  if (answer.kind === "too-slow" && job.waitedMs > job.limits.timeoutMs / 2) throw overloaded();
+  return fail(answer.kind === null ? cause : new DatabaseError(answer.kind, cause));
 }
 
 function fail(error: unknown): never {

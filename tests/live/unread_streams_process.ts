@@ -4,6 +4,7 @@
  */
 import { integer, resource, serve, table, text } from "../../mod.ts";
 import { engines } from "../support/engines.ts";
+import { run } from "../support/scratch.ts";
 
 const engine = engines.find(({ name }) => name === Deno.args[0]);
 if (engine === undefined) throw new Error("There is no such engine");
@@ -13,8 +14,7 @@ const db = await engine.open();
 await db.createTables([notes]);
 const body = "x".repeat(1_000_000);
 for (let id = 1; id <= 30; id++) {
-  const text = `INSERT INTO notes (id, n, body) VALUES (${id}, 0, '${body}')`;
-  await db.driver.query({ text, values: [] });
+  await run(db, "INSERT INTO notes (id, n, body) VALUES (?, 0, ?)", id, body);
 }
 const server = await serve({
   db,

@@ -1,0 +1,14 @@
+import { assert, assertEquals } from "@std/assert";
+import { runChild } from "../serve/child_process.ts";
+import { testOnEngines } from "../support/http.ts";
+
+testOnEngines(
+  "fifty anonymous streams over rows of a megabyte took gigabytes",
+  async (engine) => {
+    const file = new URL("./unread_streams_process.ts", import.meta.url).pathname;
+    const { code, stdout, stderr } = await runChild([file, engine.name], { maxLifeMs: 120_000 });
+    assertEquals(code, 0, stderr.slice(-2_000));
+    const megabytes = Number(/^(\d+) MB$/m.exec(stdout)?.[1]);
+    assert(megabytes < 600, stdout);
+  },
+);
