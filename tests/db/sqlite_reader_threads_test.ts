@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { Driver } from "../../src/db/driver.ts";
 import type { SqliteLibrary } from "../../src/db/sqlite/sqlite_library.ts";
 import { sqliteDriver } from "../../src/db/sqlite/sqlite_driver.ts";
-import { maxWaiting } from "../../src/db/sqlite/reads/reader_threads.ts";
+import { maxWaitingReads } from "../../src/db/read_turns.ts";
 import type { Statement } from "../../src/sql/fragment.ts";
 import { fails } from "../conformance/driver.ts";
 import { scratchFolder } from "../support/scratch.ts";
@@ -51,7 +51,7 @@ for (const library of sqliteLibraries) {
     const client = new AbortController();
     const reads = driver.reads(readLimits({ signal: client.signal }));
     const started = [reads.query(endless), reads.query(endless)];
-    const waiting = Array.from({ length: maxWaiting / 2 }, () => reads.query(endless));
+    const waiting = Array.from({ length: maxWaitingReads / 2 }, () => reads.query(endless));
     await fails(reads.query(endless), "overloaded");
     // It came after those of the other, and yet is the next.
     const short = driver.reads(readLimits({ identity: "bob", timeoutMs: 800 })).query(endless);
