@@ -13,7 +13,8 @@ for (const library of sqliteLibraries) {
     Deno.test(`${name} (${library.name})`, work);
 
   test("a statement that never ends kept all requests waiting for ever", async () => {
-    const driver = await sqliteDriver(library, ":memory:");
+    await using folder = await scratchFolder();
+    const driver = await withThreads(library, folder);
     const running = driver.reads(readLimits({ timeoutMs: 400 })).query(endless);
     await driver.query({ text: "SELECT 1", values: [] });
     await fails(running, "too-slow");
