@@ -17,7 +17,7 @@ import {
 } from "./support/test_summary.ts";
 
 /** Parts that are worth a run of their own, the longest first: it must not be begun last. */
-const parts: readonly string[] = ["tests/live", "tests/http", "tests/invariants", "tests/db"];
+const parts: readonly string[] = ["tests/http", "tests/live", "tests/db", "tests/invariants"];
 
 /** Places of code with examples, which are run with the rest of the tests. */
 const examples: readonly string[] = ["src", "mod.ts", "README.md", "docs"];

@@ -28,13 +28,13 @@ import { canonicalValueText } from "../../src/schema/canonical_value.ts";
 import { sql } from "../../src/sql/fragment.ts";
 import { edgeValues, nastyTexts, openFilterWorld, things } from "../invariants/filter_worlds.ts";
 import { engines } from "../support/engines.ts";
-import { insertRows, testOnEngines } from "../support/http.ts";
+import { insertRows, testOnDialects } from "../support/http.ts";
 import { runScript } from "../support/scratch.ts";
 
 // A failure is found again by `SEED=… deno task test tests/db/evaluate_filters_test.ts`.
 const seed = Number(Deno.env.get("SEED") ?? crypto.getRandomValues(new Uint32Array(1))[0]! >>> 1);
 
-testOnEngines(
+testOnDialects(
   `the database and memory evaluate images of our own rows as a list does, seed ${seed}`,
   async (engine) => {
     const info = tableInfoOf(things);
@@ -55,7 +55,7 @@ testOnEngines(
   },
 );
 
-testOnEngines(
+testOnDialects(
   `the database and memory evaluate images of rows of existing tables as a list does, seed ${seed}`,
   async (engine) => {
     const db = await engine.open();
@@ -75,7 +75,7 @@ testOnEngines(
   },
 );
 
-testOnEngines("images are evaluated with the related rows of now", async (engine) => {
+testOnDialects("images are evaluated with the related rows of now", async (engine) => {
   const db = await engine.open();
   try {
     const people = table("people", {
@@ -122,7 +122,7 @@ testOnEngines("images are evaluated with the related rows of now", async (engine
   }
 });
 
-testOnEngines("a hundred thousand results take few statements", async (engine) => {
+testOnDialects("a hundred thousand results take few statements", async (engine) => {
   await using world = await openFilterWorld(engine, []);
   const info = tableInfoOf(things);
   const id = info.byName.get("id")!;

@@ -101,7 +101,7 @@ const interruptedWorlds = Object.entries({
   mayTouch: true,
 }));
 
-for (const [library, scheme] of Object.entries(libraries)) {
+for (const { library, scheme, share } of libraries) {
   for (const recursive of ["OFF", "ON"]) {
     for (const world of worlds) {
       if (recursive === "ON" && world.isWild) continue;
@@ -109,7 +109,7 @@ for (const [library, scheme] of Object.entries(libraries)) {
         await using database = await opened(`${scheme}::memory:`);
         const { db } = database;
         await useRecursion(db, recursive);
-        await follow(db, world, 8, async (script) => {
+        await follow(db, world, Math.ceil(8 * share), async (script) => {
           for (const text of script) await tolerant(db, text);
         });
       });
@@ -140,14 +140,15 @@ for (const recursive of ["OFF", "ON"]) {
   }
 }
 
-for (const [library, scheme] of Object.entries(libraries)) {
+for (const { library, scheme, share } of libraries) {
   for (const recursive of ["OFF", "ON"]) {
     for (const world of interruptedWorlds) {
       Deno.test(`a write to a table whose rows are being replaced is no wrong change: ${world.name} (${library}, recursive_triggers ${recursive})`, async () => {
         await using database = await opened(`${scheme}::memory:`);
         const { db } = database;
         await useRecursion(db, recursive);
-        await follow(db, world, recursive === "ON" ? 6 : 15, async (script) => {
+        const scripts = Math.ceil((recursive === "ON" ? 6 : 15) * share);
+        await follow(db, world, scripts, async (script) => {
           for (const text of script) await tolerant(db, text);
         });
       });

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { all, integer, resource, table, text } from "../../mod.ts";
 import type { Engine } from "../support/engines.ts";
-import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
+import { insertRows, type Service, testOnDialects, withService } from "../support/http.ts";
 
 const posts = table("posts", { id: integer().primaryKey(), body: text().notNull() });
 
@@ -17,7 +17,7 @@ function post(id: number, body: string): typeof posts.$inferSelect {
   return { id, body };
 }
 
-testOnEngines(
+testOnDialects(
   "twelve sockets that do not read held 2.8 GB of answers",
   (engine) =>
     withPosts(engine, async ({ db, app, send }) => {
@@ -64,7 +64,7 @@ function unreceived({ app }: Service, path: string, init?: RequestInit): Promise
   return app.fetch(new Request(`http://test${path}`, init), { remoteAddr, completed });
 }
 
-testOnEngines(
+testOnDialects(
   "answers on sockets that do not read were counted by letters, and held twice the limit",
   (engine) =>
     withPosts(engine, async (service) => {
@@ -81,7 +81,7 @@ testOnEngines(
     }),
 );
 
-testOnEngines(
+testOnDialects(
   "stored answers that were replayed to sockets that do not read were not counted",
   (engine) =>
     withPosts(engine, async (service) => {

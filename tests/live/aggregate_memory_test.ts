@@ -6,7 +6,7 @@ import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { runChild } from "../serve/child_process.ts";
 import { type Engine, engines } from "../support/engines.ts";
-import { testOnEngines } from "../support/http.ts";
+import { testOnDialects, testOnEngines } from "../support/http.ts";
 import {
   close,
   readAll,
@@ -75,7 +75,7 @@ const write = fc.oneof(
   { weight: 1, arbitrary: fc.constant("UPDATE rows SET title = 'c', body = 'd'") },
 );
 
-testOnEngines(
+testOnDialects(
   `the answers are right while aggregates lose their groups and get them back, seed ${seed}`,
   (engine) =>
     withHub(engine, rows, { limits: { groupMemory: tiny } }, async (test) => {

@@ -1,5 +1,4 @@
 import { assertEquals } from "@std/assert";
-import { root } from "../repository/module_graph.ts";
 import { checkProgram } from "./check_program.ts";
 
 const strictest = {
@@ -12,10 +11,12 @@ const strictest = {
   noFallthroughCasesInSwitch: true,
 };
 
-/** The options of a user's deno.json under which the files of the package are checked, too. */
+/**
+ * The options of a user's deno.json under which the files of the package are checked, too. Under the
+ * default options they are by `mistakes_test.ts`, and with the examples by `outside_test.ts`; under
+ * the strictest by the gate, whose options are those of this project.
+ */
 const options: readonly [string, Readonly<Record<string, unknown>>][] = [
-  ["the default options", {}],
-  ["the strictest options", strictest],
   ["the types of a browser", { lib: ["deno.window", "dom"] }],
   ["the types of a browser alone with Deno's", {
     ...strictest,
@@ -36,10 +37,3 @@ for (const [name, compilerOptions] of options) {
     assertEquals(await checkProgram({ "main.ts": program, "cli.ts": cli }, compilerOptions), []);
   });
 }
-
-// The gate checks them under the options of this project.
-Deno.test("the examples check under the default options, in a folder of their user", async () => {
-  const names = [...Deno.readDirSync(`${root}examples`)].map(({ name }) => name);
-  const files = names.map((name) => [name, Deno.readTextFileSync(`${root}examples/${name}`)]);
-  assertEquals(await checkProgram(Object.fromEntries(files)), []);
-});

@@ -52,6 +52,7 @@ Deno.test("for each of 40 mistakes the compiler's error names the option", async
   assertEquals(errors.filter(({ file }) => !file.startsWith("mistake")), []);
 });
 
-Deno.test("the same programs without the mistakes are free of errors", async () => {
-  assertEquals(await checkProgram(program("$2")), []);
+Deno.test("the same programs without the mistakes are free of errors, as is the whole package", async () => {
+  const cli = `import "@svc/resource-api/cli";`;
+  assertEquals(await checkProgram({ ...program("$2"), "cli.ts": cli }), []);
 });
