@@ -56,7 +56,8 @@ export class LimitedReads {
   ): QueryResult | Promise<QueryResult> {
     const { reader } = this.#options;
     if (limits.isLong === true) return this.#readElsewhere(statement, limits, bytes);
-    const atOnce = this.#widths.fitAtOnce(statement, bytes.left);
+    const { atOnce, isElsewhere } = this.#widths.wayOf(statement, bytes.left);
+    if (isElsewhere) return this.#readElsewhere(statement, limits, bytes);
     const before = bytes.left;
     try {
       return reader.read(statement, { bytes, time: this.#inline, atOnce });

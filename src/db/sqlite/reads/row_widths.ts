@@ -25,6 +25,18 @@ export interface RowWidthsOptions {
   readonly databaseBytes: () => number;
 }
 
+/** How the rows of a read are to be read. */
+export interface ReadingWay {
+  /** Whether all of them fit in memory before their bytes are counted. */
+  readonly atOnce: boolean;
+  /** Whether another thread is to read them, in any case. */
+  readonly isElsewhere: boolean;
+}
+
+const atOnce: ReadingWay = { atOnce: true, isElsewhere: false };
+const rowByRow: ReadingWay = { atOnce: false, isElsewhere: false };
+const elsewhere: ReadingWay = { atOnce: false, isElsewhere: true };
+
 /** What is known of the rows of a table. */
 interface TableWidth {
   /** Of its widest row; Infinity where it was not measured. */
@@ -40,6 +52,11 @@ const freshForMs = 60_000;
 const shareOfMeasuring = 1 / 200;
 /** What a cell of a column takes whose values cannot be long. */
 const bytesOfShortCell = 32;
+/**
+ * A read of a table with a row so wide runs elsewhere from the start: the time is looked at between
+ * rows, and to sort fifty of a megabyte takes longer than any read may take here.
+ */
+const wideRow = 64 * 1024;
 /** A value so long may make rows much wider than they were. */
 const longValue = 64 * 1024;
 /** A read that may give more bytes than this, in multiples of its limit, counts row by row. */
@@ -58,18 +75,19 @@ export class RowWidths {
     this.#options = options;
   }
 
-  /** Whether all rows of a statement fit in memory before their bytes are counted. */
-  fitAtOnce(statement: Statement, maxBytes: number): boolean {
+  /** How the rows of a statement are to be read. */
+  wayOf(statement: Statement, maxBytes: number): ReadingWay {
     // A statement has a plan when a compiler made it.
     const plan = "plan" in statement ? (statement as PlannedStatement).plan : null;
     const rows = plan === null ? null : rowsOf(plan);
     const written = this.#options.takeLongestWritten();
     if (written > 0) this.#widen(written);
-    if (rows === null) return false;
-    if (rows.most === 0) return true;
+    if (rows === null) return rowByRow;
     const most = maxExcess * maxBytes;
     const width = this.#width(rows.table, most);
-    return rows.most * width.bytes <= most || (rows.isOnce && width.total <= most);
+    const isWide = wideRow < width.bytes && width.bytes < Infinity;
+    const fits = rows.most * width.bytes <= most || (rows.isOnce && width.total <= most);
+    return isWide ? elsewhere : fits ? atOnce : rowByRow;
   }
 
   #widen(length: number): void {
@@ -118,7 +136,7 @@ export class RowWidths {
 interface RowsOfPlan {
   /** The table of their cells. */
   readonly table: TableInfo;
-  /** The most of them; 0 for a number alone. */
+  /** The most of them; 0 where the plan gives a number alone. */
   readonly most: number;
   /** Whether none of them is there more than once. */
   readonly isOnce: boolean;
