@@ -7,7 +7,7 @@ import { Session } from "node:inspector/promises";
 import { all, createApp, integer, openDatabase, resource, table, text } from "../mod.ts";
 
 /** The most files that a request of each kind may run. */
-const limits = { GET: 57, PATCH: 55 } as const;
+const limits = { GET: 56, PATCH: 52 } as const;
 
 const authors = table("authors", { id: integer().primaryKey(), name: text().notNull() });
 const notes = table("notes", {
@@ -94,6 +94,8 @@ async function send(
 /** The second of two requests counts: the first one fills what is remembered between them. */
 async function filesTouchedBy(work: () => Promise<unknown>): Promise<readonly string[]> {
   await work();
+  // What the first one took of its turn of the event loop is over.
+  await new Promise((resolve) => setTimeout(resolve, 10));
   await session.post("Profiler.takePreciseCoverage");
   await work();
   const { result } = await session.post("Profiler.takePreciseCoverage");

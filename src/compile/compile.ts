@@ -39,10 +39,11 @@ export type Compile = (plan: Plan) => PlannedStatement;
 
 /**
  * Creates the compiler from plans to statements for one engine, which keeps the select list of each
- * list of columns.
+ * list of columns, and the check of each table.
  */
 export function createCompiler(dialect: Dialect): Compile {
   const lists = new WeakMap<readonly ColumnInfo[], Fragment>();
+  const checks = new WeakMap<TableInfo, readonly Fragment[]>();
   const context: Context = {
     dialect,
     selectList(columns) {
@@ -50,6 +51,11 @@ export function createCompiler(dialect: Dialect): Compile {
         join(columns.map((column) => dialect.selected(column)), ", ");
       lists.set(columns, list);
       return list;
+    },
+    scanChecks(table) {
+      const known = checks.get(table) ?? scanChecksOf(table, dialect);
+      checks.set(table, known);
+      return known;
     },
   };
   return (plan) => {
@@ -61,6 +67,8 @@ export function createCompiler(dialect: Dialect): Compile {
 interface Context {
   readonly dialect: Dialect;
   selectList(columns: readonly ColumnInfo[]): Fragment;
+  /** What can end a statement that looks at many rows; none where the engine ends it by itself. */
+  scanChecks(table: TableInfo): readonly Fragment[];
 }
 
 function compilePlan(plan: Plan, context: Context): Fragment {
@@ -89,9 +97,7 @@ function compilePlan(plan: Plan, context: Context): Fragment {
 function compileRead(plan: ReadPlan, context: Context): Fragment {
   const { dialect } = context;
   const conditions: Fragment[] = [];
-  if (dialect.scanCheck !== null && mayScan(plan)) {
-    conditions.push(dialect.scanCheck(undefined, integerKey(plan.table)));
-  }
+  if (mayScan(plan)) conditions.push(...context.scanChecks(plan.table));
   if (plan.where.kind !== "all") conditions.push(compileFilter(plan.where, dialect));
   if (plan.after !== null) conditions.push(compileSeek(plan.order, plan.after, dialect));
   const where = conditions.length === 0 ? rawSql("") : sql` WHERE ${join(conditions, " AND ")}`;
@@ -104,8 +110,11 @@ function compileRead(plan: ReadPlan, context: Context): Fragment {
   }`;
 }
 
-function integerKey({ primaryKey: [key, ...further] }: TableInfo): Fragment | undefined {
-  return key?.kind === "integer" && further.length === 0 ? identifier(key.dbName) : undefined;
+function scanChecksOf({ primaryKey }: TableInfo, { scanCheck }: Dialect): readonly Fragment[] {
+  if (scanCheck === null) return [];
+  const [key, ...further] = primaryKey;
+  const isInteger = key?.kind === "integer" && further.length === 0;
+  return [scanCheck(undefined, isInteger ? identifier(key.dbName) : undefined)];
 }
 
 /** In the text, as it is a number of the service: SQLite takes 8 µs longer for a bound limit. */

@@ -4,6 +4,12 @@ import { DatabaseError } from "./database_error.ts";
 import type { ReadLimits } from "./driver.ts";
 import { type ReadEnd, watchRead } from "./watch_read.ts";
 
+/**
+ * So many reads which may look at many rows wait for a connection or a thread; of one identity half
+ * as many. A crowd of clients may have the address of one proxy.
+ */
+export const maxWaitingReads = 400;
+
 /** The options of {@link ReadTurns}. */
 export interface ReadTurnsOptions {
   /** The most reads that run at a time. */

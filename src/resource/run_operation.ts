@@ -6,6 +6,7 @@ import { databaseProblem } from "../db/database_problem.ts";
 import type { Connection } from "../db/driver.ts";
 import type { EmbeddedItems } from "../guard/budget/debit.ts";
 import type { Reply } from "../protocol/reply.ts";
+import { longText } from "../protocol/text_stream.ts";
 import type { Operation, RelatedGrants, ResourceRequest } from "./operation.ts";
 import type { Resource } from "./define/resource.ts";
 
@@ -43,7 +44,10 @@ export async function runOperation<Intent, Plan, Outcome>(
     throw databaseProblem(error, operation.access);
   }
   const reply = operation.shape(outcome, intent, resource);
-  resource.sending.add(reply, request.delivery, operation.access !== "read");
+  const { body } = reply;
+  if (typeof body === "string" && body.length >= longText) {
+    resource.sending.add(body, request.delivery, operation.access !== "read");
+  }
   return reply;
 }
 

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { Driver } from "../../src/db/driver.ts";
 import type { SqliteLibrary } from "../../src/db/sqlite/sqlite_library.ts";
 import { sqliteDriver } from "../../src/db/sqlite/sqlite_driver.ts";
-import { maxWaiting } from "../../src/db/sqlite/reads/reader_threads.ts";
+import { maxWaitingReads } from "../../src/db/read_turns.ts";
 import type { Statement } from "../../src/sql/fragment.ts";
 import { fails } from "../conformance/driver.ts";
 import { scratchFolder } from "../support/scratch.ts";
@@ -13,7 +13,8 @@ for (const library of sqliteLibraries) {
     Deno.test(`${name} (${library.name})`, work);
 
   test("a statement that never ends kept all requests waiting for ever", async () => {
-    const driver = await sqliteDriver(library, ":memory:");
+    await using folder = await scratchFolder();
+    const driver = await withThreads(library, folder);
     const running = driver.reads(readLimits({ timeoutMs: 400 })).query(endless);
     await driver.query({ text: "SELECT 1", values: [] });
     await fails(running, "too-slow");
@@ -51,7 +52,7 @@ for (const library of sqliteLibraries) {
     const client = new AbortController();
     const reads = driver.reads(readLimits({ signal: client.signal }));
     const started = [reads.query(endless), reads.query(endless)];
-    const waiting = Array.from({ length: maxWaiting / 2 }, () => reads.query(endless));
+    const waiting = Array.from({ length: maxWaitingReads / 2 }, () => reads.query(endless));
     await fails(reads.query(endless), "overloaded");
     // It came after those of the other, and yet is the next.
     const short = driver.reads(readLimits({ identity: "bob", timeoutMs: 800 })).query(endless);

@@ -130,6 +130,30 @@ for (const library of sqliteLibraries) {
     await driver.close();
   });
 
+  test("rows of a megabyte were sorted in the thread of all requests", async () => {
+    const counting = countingRows(library);
+    const driver = await sqliteDriver(counting, ":memory:");
+    const info = tableInfoOf(notes);
+    await createTables(driver, [info]);
+    const text = "INSERT INTO notes VALUES (?, ?)";
+    const { compile } = createRowReader(driver.dialect, () => {});
+    const order = info.columns.map((column) => ({ column, descending: true })).toReversed();
+    const page = compile({
+      ...{ kind: "read", table: info, columns: info.primaryKey, where: allRows },
+      ...{ order, after: null, limit: 1 },
+    });
+    const last = async () => (await driver.reads(readLimits()).query(page)).rows;
+    await driver.query({ text, values: [1, "y".repeat(1_000)] });
+    const before = counting.runs;
+    assertEquals(await last(), [[1]]);
+    assertEquals(counting.runs - before, 2, "the widest row was measured, and the page read");
+    await driver.query({ text, values: [2, "x".repeat(1_000_000)] });
+    const afterIt = counting.runs;
+    assertEquals(await last(), [[1]]);
+    assertEquals(counting.runs - afterIt, 0);
+    await driver.close();
+  });
+
   test("rows that grew after their table was measured were held all at once", async () => {
     const counting = countingRows(library);
     const driver = await sqliteDriver(counting, ":memory:");

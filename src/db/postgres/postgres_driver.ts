@@ -6,7 +6,7 @@ import { postgresDialect } from "../../sql/postgres/dialect.ts";
 import { postgresText } from "../../sql/postgres/text_operators.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, Driver, QueryResult, ReadLimits, Signals } from "../driver.ts";
-import { ReadTurns } from "../read_turns.ts";
+import { maxWaitingReads, ReadTurns } from "../read_turns.ts";
 import { type Pool, pool } from "./connection_pool.ts";
 import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
 import { toPostgresError } from "./postgres_errors.ts";
@@ -36,9 +36,6 @@ export interface PostgresDriverOptions {
   readonly close: () => Promise<void>;
 }
 
-/** The most reads that wait for their turn, 200 of them of one identity. */
-const maxWaiting = 400;
-
 /** Creates the driver that every Postgres has in common, by sessions of whichever library. */
 export function postgresDriver(options: PostgresDriverOptions): Driver {
   return new PostgresDriver(options);
@@ -62,7 +59,11 @@ class PostgresDriver implements Driver {
     this.#reads = {
       guard: this.#guard,
       pool: this.#pool,
-      turns: new ReadTurns({ ...options, maxRunning: options.maxReads, maxWaiting }),
+      turns: new ReadTurns({
+        ...options,
+        maxRunning: options.maxReads,
+        maxWaiting: maxWaitingReads,
+      }),
       limit: () => this.#limit(),
       clock: options.clock,
     };

@@ -5,7 +5,7 @@ import type { SqlValue, Statement } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, QueryResult, ResultColumn } from "../driver.ts";
 import { lockingTime } from "./reads/locking_time.ts";
-import { countedRows } from "../../sql/sqlite/time_check.ts";
+import { countedRows, timeCheckName } from "../../sql/sqlite/time_check.ts";
 import {
   type BytesLeft,
   resolveCells,
@@ -21,6 +21,8 @@ import type { StatementDeadline, TimeLimit } from "./reads/statement_deadline.ts
 export interface SqliteConnection {
   readonly inTransaction: boolean;
   kindOf(text: string): StatementKind;
+  /** Whether a statement has checks of the time, without which it cannot be ended. */
+  checksTime(text: string): boolean;
   run(statement: Statement): QueryResult;
   /** Runs a statement that reads. Throws `too-large` beyond the bytes that are left. */
   read(statement: Statement, how: LimitedRead): QueryResult;
@@ -87,6 +89,7 @@ export function sqliteConnection(
       // A change of the tables gives `*` other columns, without preparing the text again.
       columns: text.includes("*") ? null : columnsOf(statement),
       sorts: sorting.test(text),
+      checksTime: text.includes(timeCheckName),
     };
     cache.set(text, fresh);
     return fresh;
@@ -114,6 +117,7 @@ export function sqliteConnection(
       return handle.inTransaction;
     },
     kindOf: (text) => prepared(text).kind,
+    checksTime: (text) => prepared(text).checksTime,
     run(statement) {
       const known = prepared(statement.text);
       const result = runPrepared(known, bound(statement.values));
@@ -153,6 +157,7 @@ interface Prepared {
   readonly columns: readonly ResultColumn[] | null;
   /** Whether rows may be sorted once all of them are read. */
   readonly sorts: boolean;
+  readonly checksTime: boolean;
 }
 
 const sorting = /\b(?:GROUP BY|OVER)\b/;
@@ -222,7 +227,7 @@ export class SqliteTransaction implements Connection {
     if (this.#lost !== null) return Promise.reject(this.#lost);
     try {
       if (this.#writer.kindOf(statement.text) === "boundary") refuseBoundary();
-      const time = lockingTime(statement);
+      const time = this.#writer.checksTime(statement.text) ? lockingTime(statement) : null;
       const result = time === null
         ? this.#writer.run(statement)
         : this.#writer.read(statement, { bytes: unlimitedBytes, time, atOnce: true });

@@ -52,9 +52,9 @@ export function limitedReply(
   if (!isSmall && !jsonFits(body, limit)) throw answerTooLarge(limit, part);
   const reply = jsonReply(status, body, headers);
   // Computed fields are not among the values that were counted.
-  if (typeof reply.body === "string" && !textFits(reply.body, limit)) {
-    throw answerTooLarge(limit, part);
-  }
+  const { body: text } = reply;
+  if (typeof text !== "string" || text.length * maxBytesOfCharacter <= limit) return reply;
+  if (!textFits(text, limit)) throw answerTooLarge(limit, part);
   return reply;
 }
 

@@ -3,6 +3,7 @@ import { type Debit, noDebit } from "../../guard/budget/debit.ts";
 import { addressGroup, clientAddress } from "../../guard/client_address.ts";
 import { formatKey, parseKey } from "../../plan/key.ts";
 import type { Reply } from "../../protocol/reply.ts";
+import { longText } from "../../protocol/text_stream.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { OperationName, RecordReply, ResourceRequest } from "../operation.ts";
 import type { FairTurns, WaitingRequest } from "./fair_turns.ts";
@@ -132,8 +133,9 @@ export class RoutedRequest implements WaitingRequest {
    * Counts a stored answer until it is delivered, as that of an operation that has run. Throws a 503
    * where too many answers are being sent.
    */
-  countStored(reply: Reply): void {
-    this.#route.resource.sending.add(reply, this.#caller, false);
+  countStored({ body }: Reply): void {
+    if (typeof body !== "string" || body.length < longText) return;
+    this.#route.resource.sending.add(body, this.#caller, false);
   }
 
   /**

@@ -1,7 +1,5 @@
 import { Buffer } from "node:buffer";
 import { Problem } from "../../problem/problem.ts";
-import type { Reply } from "../../protocol/reply.ts";
-import { longText } from "../../protocol/text_stream.ts";
 
 /** What all answers may have together whose clients have not received them. */
 const maxSendingBytes = 128 * 1024 * 1024;
@@ -23,12 +21,11 @@ export class SendingAnswers {
   #bytes = 0;
 
   /**
-   * Counts a reply until it is delivered. Throws a 503 beyond the limit, unless the request has
-   * changed something: then only its answer says that it did.
+   * Counts a long text until it is delivered: a shorter one fits into the buffers of its socket, and
+   * needs no counting. Throws a 503 beyond the limit, unless the request has changed something: then
+   * only its answer says that it did.
    */
-  add({ body }: Reply, delivery: AnswerDelivery, hasWritten: boolean): void {
-    // A shorter one fits into the buffers of its socket, and is never refused.
-    if (typeof body !== "string" || body.length < longText) return;
+  add(body: string, delivery: AnswerDelivery, hasWritten: boolean): void {
     const bytes = heldBytes(body);
     if (!hasWritten && this.#bytes + bytes > maxSendingBytes) throw tooMuchUnsent();
     const delivered = delivery.delivered();

@@ -2,7 +2,7 @@ import type { Clock } from "../../../runtime/runtime.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import { DatabaseError } from "../../database_error.ts";
 import type { QueryResult, ReadLimits } from "../../driver.ts";
-import type { BytesLeft } from "../row_cells.ts";
+import { type BytesLeft, unlimitedBytes } from "../row_cells.ts";
 import type { ReaderThreads } from "./reader_threads.ts";
 import { RowWidths } from "./row_widths.ts";
 import type { SqliteConnection } from "../sqlite_connection.ts";
@@ -34,8 +34,13 @@ export class LimitedReads {
   constructor(options: LimitedReadsOptions) {
     this.#options = options;
     const { clock, takeLongestWritten } = options;
-    const measure = (statement: Statement) => this.#measure(statement);
-    this.#widths = new RowWidths({ clock, takeLongestWritten, measure });
+    this.#widths = new RowWidths({
+      clock,
+      takeLongestWritten,
+      measure: (statement) => this.#measure(statement),
+      measureElsewhere: (statement) => this.#measureElsewhere(statement),
+      databaseBytes: () => numberOf(options.reader.run(databaseSize)),
+    });
   }
 
   /** The reads of one request, which share its bytes. */
@@ -51,7 +56,8 @@ export class LimitedReads {
   ): QueryResult | Promise<QueryResult> {
     const { reader } = this.#options;
     if (limits.isLong === true) return this.#readElsewhere(statement, limits, bytes);
-    const atOnce = this.#widths.fitAtOnce(statement, bytes.left);
+    const { atOnce, isElsewhere } = this.#widths.wayOf(statement, bytes.left);
+    if (isElsewhere) return this.#readElsewhere(statement, limits, bytes);
     const before = bytes.left;
     try {
       return reader.read(statement, { bytes, time: this.#inline, atOnce });
@@ -76,28 +82,37 @@ export class LimitedReads {
   }
 
   /** Seldom: the widths of a small table are worth a little more time than other reads have. */
-  #measure(statement: Statement): number | Promise<number> {
-    const bytes: BytesLeft = { left: Infinity };
-    const width = ({ rows }: QueryResult) => Number(rows[0]?.[0] ?? 0);
-    const read = (limitMs: number) => {
-      const time = fixedLimit(limitMs, () => false);
-      return this.#options.reader.read(statement, { bytes, time, atOnce: true });
-    };
+  #measure(statement: Statement): number | null {
+    const time = fixedLimit(maxInlineMeasureMs, () => false);
     try {
-      return width(read(maxInlineMeasureMs));
+      return numberOf(
+        this.#options.reader.read(statement, { bytes: unlimitedBytes, time, atOnce: true }),
+      );
     } catch (error) {
-      if (!(error instanceof DatabaseError) || error.kind !== "too-slow") throw error;
+      if (error instanceof DatabaseError && error.kind === "too-slow") return null;
+      throw error;
     }
+  }
+
+  async #measureElsewhere(statement: Statement): Promise<number> {
     const limits: ReadLimits = {
       identity: "the widths of rows",
       signal: new AbortController().signal,
       maxBytes: Infinity,
       timeoutMs: maxMeasureMs,
     };
-    const inline = () => read(0);
-    return this.#options.threads.run({ statement, limits, bytes, inline }).then(width);
+    return numberOf(await this.#readElsewhere(statement, limits, { left: Infinity }));
   }
 }
+
+function numberOf({ rows }: QueryResult): number {
+  return Number(rows[0]?.[0] ?? 0);
+}
+
+const databaseSize: Statement = {
+  text: "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+  values: [],
+};
 
 const maxInlineMeasureMs = 25;
 const maxMeasureMs = 5_000;

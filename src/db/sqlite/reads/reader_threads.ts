@@ -5,6 +5,7 @@ import type { Clock } from "../../../runtime/runtime.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import { DatabaseError } from "../../database_error.ts";
 import type { DriverThreads, QueryResult, ReadLimits } from "../../driver.ts";
+import { maxWaitingReads } from "../../read_turns.ts";
 import { watchRead } from "../../watch_read.ts";
 import { type ReaderThread, startReaderThread } from "./reader_thread.ts";
 import type { BytesLeft } from "../row_cells.ts";
@@ -30,8 +31,6 @@ export interface SlowRead {
   readonly inline: () => QueryResult;
 }
 
-/** So many reads wait for a thread; of one identity half as many. */
-export const maxWaiting = 32;
 /** A thread may be inside of one comparison of long texts when its time is over. */
 const graceMs = 1_000;
 
@@ -56,7 +55,7 @@ export class ReaderThreads implements DriverThreads {
   readonly #options: ReaderThreadsOptions;
   /** Those that can read, each with what it reads. */
   readonly #threads = new Map<ReaderThread, Job | null>();
-  readonly #queue: FairQueue<Job> = new FairQueue<Job>({ maxWaiting });
+  readonly #queue: FairQueue<Job> = new FairQueue<Job>({ maxWaiting: maxWaitingReads });
   readonly #closing = new AbortController();
   #observe: Observer = () => {};
   #nextId = 1;

@@ -17,8 +17,33 @@ export interface RowWidthsOptions {
   readonly clock: Pick<Clock, "elapsedMs">;
   /** The length of the longest value that was written since the last call, to whichever table. */
   readonly takeLongestWritten: () => number;
-  /** Gives the one number that a statement reads; a promise where that takes longer. */
-  readonly measure: (statement: Statement) => number | Promise<number>;
+  /** Gives the one number that a statement reads; null where that takes long. */
+  readonly measure: (statement: Statement) => number | null;
+  /** The same elsewhere, however long it takes. */
+  readonly measureElsewhere: (statement: Statement) => Promise<number>;
+  /** The size of the whole database. */
+  readonly databaseBytes: () => number;
+}
+
+/** How the rows of a read are to be read. */
+export interface ReadingWay {
+  /** Whether all of them fit in memory before their bytes are counted. */
+  readonly atOnce: boolean;
+  /** Whether another thread is to read them, in any case. */
+  readonly isElsewhere: boolean;
+}
+
+const atOnce: ReadingWay = { atOnce: true, isElsewhere: false };
+const rowByRow: ReadingWay = { atOnce: false, isElsewhere: false };
+const elsewhere: ReadingWay = { atOnce: false, isElsewhere: true };
+
+/** What is known of the rows of a table. */
+interface TableWidth {
+  /** Of its widest row; Infinity where it was not measured. */
+  bytes: number;
+  /** Of all its rows; Infinity where the widest one says more. */
+  total: number;
+  freshUntil: number;
 }
 
 /** A measured width is used for so long, and longer where measuring takes long. */
@@ -27,6 +52,13 @@ const freshForMs = 60_000;
 const shareOfMeasuring = 1 / 200;
 /** What a cell of a column takes whose values cannot be long. */
 const bytesOfShortCell = 32;
+/**
+ * A read of a table with a row so wide runs elsewhere from the start: the time is looked at between
+ * rows, and to sort fifty of a megabyte takes longer than any read may take here.
+ */
+const wideRow = 64 * 1024;
+/** A value so long may make rows much wider than they were. */
+const longValue = 64 * 1024;
 /** A read that may give more bytes than this, in multiples of its limit, counts row by row. */
 const maxExcess = 4;
 
@@ -36,67 +68,92 @@ const maxExcess = 4;
  */
 export class RowWidths {
   readonly #options: RowWidthsOptions;
-  readonly #widths = new Map<TableInfo, { bytes: number; freshUntil: number }>();
+  readonly #widths = new Map<TableInfo, TableWidth>();
 
   /** Nothing is measured before the first read. */
   constructor(options: RowWidthsOptions) {
     this.#options = options;
   }
 
-  /** Whether all rows of a statement fit in memory before their bytes are counted. */
-  fitAtOnce(statement: Statement, maxBytes: number): boolean {
+  /** How the rows of a statement are to be read. */
+  wayOf(statement: Statement, maxBytes: number): ReadingWay {
     // A statement has a plan when a compiler made it.
     const plan = "plan" in statement ? (statement as PlannedStatement).plan : null;
     const rows = plan === null ? null : rowsOf(plan);
     const written = this.#options.takeLongestWritten();
     if (written > 0) this.#widen(written);
-    return rows !== null &&
-      (rows.most === 0 || rows.most * this.#width(rows.table) <= maxExcess * maxBytes);
+    if (rows === null) return rowByRow;
+    const most = maxExcess * maxBytes;
+    const width = this.#width(rows.table, most);
+    const isWide = wideRow < width.bytes && width.bytes < Infinity;
+    const fits = rows.most * width.bytes <= most || (rows.isOnce && width.total <= most);
+    return isWide ? elsewhere : fits ? atOnce : rowByRow;
   }
 
   #widen(length: number): void {
     for (const [table, width] of this.#widths) {
       width.bytes = Math.max(width.bytes, length * longColumns(table).length);
+      if (length >= longValue && width.total !== Infinity) this.#widths.delete(table);
     }
   }
 
-  #width(table: TableInfo): number {
+  #width(table: TableInfo, most: number): TableWidth {
     const known = this.#widths.get(table);
     const now = this.#options.clock.elapsedMs();
-    if (known !== undefined && now < known.freshUntil) return known.bytes;
+    if (known !== undefined && now < known.freshUntil) return known;
+    const width = known ?? { bytes: Infinity, total: Infinity, freshUntil: 0 };
+    this.#widths.set(table, width);
+    this.#measure(table, width, most, now);
+    return width;
+  }
+
+  #measure(table: TableInfo, width: TableWidth, most: number, now: number): void {
+    const { clock, measure, measureElsewhere, databaseBytes } = this.#options;
     const columns = longColumns(table);
     const short = (table.columns.length - columns.length) * bytesOfShortCell;
-    if (columns.length === 0) return short;
-    const width = known ?? { bytes: Infinity, freshUntil: 0 };
-    this.#widths.set(table, width);
-    // Until it is measured, or where that takes too long.
-    width.freshUntil = now + 10 * freshForMs;
     const measured = (bytes: number) => {
-      const doneAt = this.#options.clock.elapsedMs();
+      const doneAt = clock.elapsedMs();
       width.bytes = short + bytes;
+      width.total = Infinity;
       width.freshUntil = doneAt + Math.max(freshForMs, (doneAt - now) / shareOfMeasuring);
     };
-    const bytes = this.#options.measure(widest(table, columns));
-    if (typeof bytes === "number") measured(bytes);
-    else bytes.then(measured, () => (width.bytes = Infinity));
-    return width.bytes;
+    if (columns.length === 0) return measured(0);
+    const statement = widest(table, columns);
+    const bytes = measure(statement);
+    if (bytes !== null) return measured(bytes);
+    width.bytes = Infinity;
+    width.total = databaseBytes();
+    width.freshUntil = now + freshForMs;
+    // Where no page can have more, the widest row need not be known, nor a thread be started for it.
+    if (width.total <= most) return;
+    width.total = Infinity;
+    // Until it is measured, or where that takes too long.
+    width.freshUntil = now + 10 * freshForMs;
+    measureElsewhere(statement).then(measured, () => {});
   }
 }
 
-/** The most rows that a plan gives, and the table of their cells; 0 for a number alone. */
-function rowsOf(plan: Plan): { readonly table: TableInfo; readonly most: number } | null {
+interface RowsOfPlan {
+  /** The table of their cells. */
+  readonly table: TableInfo;
+  /** The most of them; 0 where the plan gives a number alone. */
+  readonly most: number;
+  /** Whether none of them is there more than once. */
+  readonly isOnce: boolean;
+}
+
+function rowsOf(plan: Plan): RowsOfPlan | null {
   switch (plan.kind) {
     case "read":
-      return plan.limit === null ? null : { table: plan.table, most: plan.limit };
-    case "related": {
-      return { table: plan.relation.target, most: plan.most };
-    }
+      return plan.limit === null ? null : { table: plan.table, most: plan.limit, isOnce: true };
+    case "related":
+      return { table: plan.relation.target, most: plan.most, isOnce: false };
     case "aggregate":
       // A column may be a key and both extremes.
-      return { table: plan.table, most: 3 * plan.limit };
+      return { table: plan.table, most: 3 * plan.limit, isOnce: false };
     case "count":
     case "estimate":
-      return { table: plan.table, most: 0 };
+      return { table: plan.table, most: 0, isOnce: true };
     default:
       return null;
   }

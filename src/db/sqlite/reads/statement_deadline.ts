@@ -4,8 +4,8 @@ import { overTheLimit } from "../../../sql/sqlite/time_check.ts";
 /** How long a statement may run, asked when its first rows have been looked at. */
 export interface TimeLimit {
   /**
-   * How many milliseconds it may run, asked at `now` by the clock of its deadline; `sorts` where its
-   * rows may be sorted after that.
+   * How many milliseconds it may run from the first look on, which is at `now` by the clock of its
+   * deadline; `sorts` where its rows may be sorted after that.
    */
   limitMs(now: number, sorts: boolean): number;
   /** Whether its result is not needed any more. */
@@ -18,7 +18,10 @@ export interface TimeLimit {
 const bytesBetweenLooks = 16 * 1024;
 /** What a check costs beside the bytes. */
 const bytesOfCheck = 256;
-/** Fewer looks at the clock mean that a statement was short. */
+/**
+ * Fewer looks at the clock mean that a statement has done little: where its time is over all the
+ * same, the machine had paused the process.
+ */
 const looksOfLongStatement = 8;
 
 /**
@@ -46,7 +49,6 @@ export class StatementDeadline {
     this.isOver = false;
     this.#limit = limit;
     this.#sorts = sorts;
-    this.#beganAt = this.#clock.elapsedMs();
     this.#looks = 0;
     this.#bytes = 0;
   }
@@ -72,7 +74,11 @@ export class StatementDeadline {
 
   #isOver(limit: TimeLimit): boolean {
     const now = this.#clock.elapsedMs();
-    if (++this.#looks === 1) this.#limitMs = limit.limitMs(now, this.#sorts);
+    if (++this.#looks === 1) {
+      this.#beganAt = now;
+      this.#limitMs = limit.limitMs(now, this.#sorts);
+    }
+    if (this.#looks < looksOfLongStatement) return false;
     this.isOver ||= now - this.#beganAt >= this.#limitMs || limit.isCancelled();
     return this.isOver;
   }
