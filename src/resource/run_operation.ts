@@ -55,12 +55,10 @@ export async function runOperation<Intent, Plan, Outcome>(
 
 function written(
   reply: Reply | LargeReply,
-  { inTurn }: ResourceRequest,
+  { delivery, inTurn }: ResourceRequest,
   { sending }: Resource,
 ): Reply | Promise<Reply> {
-  if (!(reply instanceof LargeReply)) return reply;
-  const end = sending.hold(reply.bytes);
-  return reply.write(inTurn).finally(end);
+  return reply instanceof LargeReply ? sending.write(reply, delivery, inTurn) : reply;
 }
 
 /**

@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import type { Reply } from "../../protocol/reply.ts";
 import { jsonParts } from "../../schema/json_parts.ts";
 import { type AnswerPart, answerTooLarge } from "../read/answer_bytes.ts";
@@ -36,28 +35,69 @@ export class LargeReply {
    * Writes the JSON in parts of about {@link maxBytesAtOnce}, each in a turn of the event loop.
    * Rejects with a 422 as soon as it is too large.
    */
-  async write(inTurn: InTurn): Promise<Reply> {
+  async write(inTurn: InTurn): Promise<WrittenReply> {
     const { limit, part } = this.#size;
-    const parts = jsonParts(this.#json)[Symbol.iterator]();
-    const texts: string[] = [];
+    const parts = encodedParts(this.#json);
+    const body: Uint8Array[] = [];
+    let bytes = 0;
     let isDone = false;
-    let written = 0;
     const writeSome = () => {
-      const end = written + maxBytesAtOnce;
-      while (written < end && !isDone) {
-        const next = parts.next();
-        if (next.done === true) {
-          isDone = true;
-        } else {
-          texts.push(next.value);
-          written += Buffer.byteLength(next.value);
-          if (written > limit) throw answerTooLarge(limit, part);
-        }
+      for (const end = bytes + maxBytesAtOnce; bytes < end && !isDone;) {
+        const { value } = parts.next();
+        isDone = value === undefined;
+        if (value === undefined) break;
+        body.push(value);
+        bytes += value.byteLength;
+        if (bytes > limit) throw answerTooLarge(limit, part);
       }
       return Promise.resolve();
     };
     while (!isDone) await inTurn(writeSome);
-    return { ...this.#head, body: texts.join("") };
+    const { status, headers } = this.#head;
+    const sized = { ...headers, "content-length": String(bytes) };
+    return { reply: { status, headers: sized, body: streamOf(body) }, bytes };
+  }
+}
+
+/** A reply whose body was written in parts. */
+export interface WrittenReply {
+  readonly reply: Reply;
+  /** Of the body. */
+  readonly bytes: number;
+}
+
+const encoder = new TextEncoder();
+/** What a socket has not taken counts as undelivered, so it is given no more than this at once. */
+const bytesOfChunk = 64 * 1024;
+
+/** The JSON in parts that are no shorter than a chunk, but for the last. */
+function* encodedParts(json: unknown): Generator<Uint8Array, undefined> {
+  let text = "";
+  for (const part of jsonParts(json)) {
+    text += part;
+    if (text.length < bytesOfChunk) continue;
+    yield encoder.encode(text);
+    text = "";
+  }
+  if (text !== "") yield encoder.encode(text);
+}
+
+function streamOf(parts: readonly Uint8Array[]): ReadableStream<Uint8Array> {
+  const chunks = chunksOf(parts);
+  return new ReadableStream({
+    pull(controller) {
+      const { value } = chunks.next();
+      if (value === undefined) controller.close();
+      else controller.enqueue(value);
+    },
+  }, { highWaterMark: 0 });
+}
+
+function* chunksOf(parts: readonly Uint8Array[]): Generator<Uint8Array, undefined> {
+  for (const part of parts) {
+    for (let at = 0; at < part.byteLength; at += bytesOfChunk) {
+      yield part.subarray(at, at + bytesOfChunk);
+    }
   }
 }
 

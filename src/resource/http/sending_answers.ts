@@ -1,5 +1,8 @@
 import { Buffer } from "node:buffer";
 import { Problem } from "../../problem/problem.ts";
+import type { Reply } from "../../protocol/reply.ts";
+import { Semaphore } from "../../runtime/semaphore.ts";
+import type { InTurn, LargeReply } from "./large_reply.ts";
 
 /** What all answers may have together whose clients have not received them. */
 const maxSendingBytes = 128 * 1024 * 1024;
@@ -19,17 +22,12 @@ export interface AnswerDelivery {
  */
 export class SendingAnswers {
   #bytes = 0;
+  /** One after the other: each holds what it is written from, and what is written. */
+  readonly #writing = new Semaphore(1, Infinity);
 
-  /**
-   * Counts an answer while it is written: what it is written from is held as well. Gives the function
-   * that ends this. Throws a 503 beyond the limit.
-   */
-  hold(bytes: number): () => void {
-    if (this.#bytes + bytes > maxSendingBytes) throw tooMuchUnsent();
-    this.#bytes += bytes;
-    return () => {
-      this.#bytes -= bytes;
-    };
+  /** The bytes that another answer may have. */
+  get room(): number {
+    return maxSendingBytes - this.#bytes;
   }
 
   /**
@@ -39,7 +37,32 @@ export class SendingAnswers {
    */
   add(body: string, delivery: AnswerDelivery, hasWritten: boolean): void {
     const bytes = heldBytes(body);
-    if (!hasWritten && this.#bytes + bytes > maxSendingBytes) throw tooMuchUnsent();
+    if (!hasWritten) this.#requireRoom(bytes);
+    this.#holdUntilDelivered(bytes, delivery);
+  }
+
+  /**
+   * Writes a large reply to a read, and counts it from now until it is delivered. Rejects with a 503
+   * beyond the limit, and with a 422 where it is too large.
+   */
+  async write(reply: LargeReply, delivery: AnswerDelivery, inTurn: InTurn): Promise<Reply> {
+    const { bytes: held } = reply;
+    this.#requireRoom(held);
+    this.#bytes += held;
+    try {
+      const written = await this.#writing.run(() => reply.write(inTurn));
+      this.#holdUntilDelivered(written.bytes, delivery);
+      return written.reply;
+    } finally {
+      this.#bytes -= held;
+    }
+  }
+
+  #requireRoom(bytes: number): void {
+    if (bytes > this.room) throw tooMuchUnsent();
+  }
+
+  #holdUntilDelivered(bytes: number, delivery: AnswerDelivery): void {
     const delivered = delivery.delivered();
     if (delivered === null) return;
     this.#bytes += bytes;
@@ -55,7 +78,8 @@ function heldBytes(text: string): number {
   return Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 }
 
-function tooMuchUnsent(): Problem {
+/** The 503 for an answer that cannot be sent now. */
+export function tooMuchUnsent(): Problem {
   return new Problem(
     "overloaded",
     "Cannot answer: too many large answers wait for their clients to receive them",

@@ -5,7 +5,7 @@ import type { Row } from "../../schema/table_info.ts";
 import { limitedReply } from "../http/json_reply.ts";
 import { allGroups, namingPart } from "../read/answer_bytes.ts";
 import { type AggregateQuery, parseAggregateQuery } from "../read/aggregate_query.ts";
-import { limitedReads } from "../read/limited_reads.ts";
+import { readsToAnswer } from "../read/limited_reads.ts";
 import type { Operation } from "../operation.ts";
 import { presentGroups } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
@@ -41,7 +41,7 @@ export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Aggre
   async execute(plan, call) {
     const { reader, readCosts } = call.resource;
     try {
-      return await fetchGroups(limitedReads(call), plan, reader);
+      return await fetchGroups(readsToAnswer(call), plan, reader);
     } catch (error) {
       throw namingPart(error, readCosts.maxAnswerBytes, allGroups);
     }

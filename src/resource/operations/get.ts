@@ -8,7 +8,7 @@ import { matchesIfNoneMatch } from "../http/etag.ts";
 import { type AnswerBytes, countRows, shownBytes, singleRow } from "../read/answer_bytes.ts";
 import { notFound } from "../read/not_found_or_forbidden.ts";
 import { reachedByIncludes, resolveInclude } from "../read/resolve_include.ts";
-import { limitedReads } from "../read/limited_reads.ts";
+import { readsToAnswer } from "../read/limited_reads.ts";
 import { loadIncluded } from "../read/load_included.ts";
 import type { Operation, RelatedGrants, ResourceCall } from "../operation.ts";
 import {
@@ -107,7 +107,7 @@ async function withIncluded(
   { view, related }: GetPlan,
   call: ResourceCall,
 ): Promise<GetOutcome> {
-  const reads = { connection: limitedReads(call), bytes };
+  const reads = { connection: readsToAnswer(call), bytes };
   return { row, included: await loadIncluded([row], view.include, related, reads), bytes };
 }
 

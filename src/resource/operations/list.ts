@@ -13,7 +13,7 @@ import {
   shownBytes,
 } from "../read/answer_bytes.ts";
 import { continueRead } from "../read/continue_read.ts";
-import { limitedReads } from "../read/limited_reads.ts";
+import { readsToAnswer } from "../read/limited_reads.ts";
 import { loadIncluded } from "../read/load_included.ts";
 import type { Operation, RelatedGrants } from "../operation.ts";
 import { type Included, noneIncluded, presentRows, type View } from "../output.ts";
@@ -88,7 +88,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
   async execute({ read: planned, from, total, view, related }, call) {
     const { reader, readCosts: { maxAnswerBytes: limit } } = call.resource;
     const bytes: AnswerBytes = { limit, left: limit };
-    const reads = limitedReads(call);
+    const reads = readsToAnswer(call);
     const read = from === null ? planned : await continueRead(planned, from, reads, reader);
     let page: FetchedRows;
     try {

@@ -1,4 +1,7 @@
 import type { Connection, ReadLimits } from "../../db/driver.ts";
+import { DatabaseError } from "../../db/database_error.ts";
+import { longText } from "../../protocol/text_stream.ts";
+import { tooMuchUnsent } from "../http/sending_answers.ts";
 import { addressGroup } from "../../guard/client_address.ts";
 import type { ResourceCall } from "../operation.ts";
 
@@ -11,6 +14,27 @@ export function limitedReads(
   maxBytes = call.resource.readCosts.maxAnswerBytes,
 ): Connection {
   return call.resource.driver.reads(new CallLimits(call, maxBytes));
+}
+
+/**
+ * {@link limitedReads} for an answer that shows what they read, which end as soon as it could not be
+ * sent any more: with a 503, since it might be sent later.
+ */
+export function readsToAnswer(call: ResourceCall): Connection {
+  const { sending, readCosts: { maxAnswerBytes } } = call.resource;
+  const { room } = sending;
+  if (room >= maxAnswerBytes) return limitedReads(call);
+  const reads = limitedReads(call, Math.max(room, longText));
+  return {
+    async query(statement) {
+      try {
+        return await reads.query(statement);
+      } catch (error) {
+        const isTooLarge = error instanceof DatabaseError && error.kind === "too-large";
+        throw isTooLarge ? tooMuchUnsent() : error;
+      }
+    },
+  };
 }
 
 /**
