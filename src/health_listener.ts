@@ -4,8 +4,8 @@ import type { Clock } from "./runtime/runtime.ts";
 
 /** A listener that takes the place of another one. */
 export interface HealthListener {
-  /** Closes it and its connections. */
-  close(): void;
+  /** Closes it and its connections. Resolves once its port is free. */
+  close(): Promise<void>;
 }
 
 /** Where it listens, and for what. */
@@ -70,17 +70,19 @@ export function listenForHealth(options: HealthListenerOptions): HealthListener 
     while (!isClosed) {
       // It fails while even the reserve is used up, and once the listener is closed.
       const connection = await listener.accept().catch(() => null);
-      if (connection === null) await sleep(acceptAgainInMs);
-      else void answer(connection);
+      if (connection !== null) void answer(connection);
+      else if (!isClosed) await sleep(acceptAgainInMs);
     }
   }
 
-  void acceptAll();
+  const accepting = acceptAll();
   return {
     close() {
       isClosed = true;
       listener.close();
       for (const connection of open) close(connection);
+      // The system keeps the port for a listener that waits for a connection.
+      return accepting;
     },
   };
 }

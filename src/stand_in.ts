@@ -17,26 +17,32 @@ export interface StandIn {
   stop(): void;
 }
 
+const maxAttempts = 10;
+const listenAgainInMs = 10;
+
 /** Makes a stand-in. Without a reserve it only waits. */
 export function createStandIn(options: Omit<HealthListenerOptions, "maxWaiting">): StandIn {
   const reserve = holdDescriptors();
   let listener: HealthListener | null = null;
   let isStopped = false;
 
-  /** Null where something else has taken the port. */
-  function listen(): HealthListener | null {
-    if (reserve.size === 0) return null;
-    try {
-      return listenForHealth({ ...options, maxWaiting: reserve.size / 2 });
-    } catch {
-      // The next attempt follows soon; the failure of the listener itself has been observed.
-      return null;
+  /** Null where something else has taken the port; the listener that has failed soon lets it go. */
+  async function listen(): Promise<HealthListener | null> {
+    for (let attempt = 0; reserve.size > 0 && attempt < maxAttempts && !isStopped; attempt++) {
+      try {
+        return listenForHealth({ ...options, maxWaiting: reserve.size / 2 });
+      } catch {
+        // The failure of the listener itself has been observed.
+        await sleep(listenAgainInMs);
+      }
     }
+    return null;
   }
 
-  function close(): void {
-    listener?.close();
+  async function close(): Promise<void> {
+    const closing = listener?.close();
     listener = null;
+    await closing;
   }
 
   return {
@@ -44,14 +50,14 @@ export function createStandIn(options: Omit<HealthListenerOptions, "maxWaiting">
       if (isStopped) return;
       reserve.release();
       do {
-        listener ??= listen();
+        listener ??= await listen();
         await sleep(retryInMs);
       } while (!isStopped && !reserve.take());
-      close();
+      await close();
     },
     stop() {
       isStopped = true;
-      close();
+      void close();
       reserve.release();
     },
   };
