@@ -5,6 +5,7 @@ import { sleep } from "../../runtime/event_loop.ts";
 import { announcesSetting } from "../../sql/postgres/change_log_schema.ts";
 import { DatabaseError } from "../database_error.ts";
 import { cancelQuery } from "./cancel_read.ts";
+import { pacedSockets } from "./paced_socket.ts";
 import type { PostgresConnection, PostgresResult, RunningRead } from "./postgres_connection.ts";
 
 /** Options of a connection to a Postgres server by postgres.js. */
@@ -139,7 +140,7 @@ export class PostgresJsConnection implements PostgresConnection {
       types: { text: asText },
       connection: this.#settings(),
       onnotice: () => {},
-      ...this.#whenNotified(),
+      ...this.#undeclared(),
       onclose: () => this.#lose(connectionLoss()),
     });
   }
@@ -167,10 +168,15 @@ export class PostgresJsConnection implements PostgresConnection {
     };
   }
 
-  /** The option exists, but not in the declarations of the library. */
-  #whenNotified(): { readonly onnotify?: (channel: string, payload: string) => void } {
+  /** Options that the declarations of the library lack. */
+  #undeclared() {
     const { notified } = this.#options;
-    return notified === undefined ? {} : { onnotify: (_channel, payload) => notified(payload) };
+    return {
+      socket: pacedSockets(),
+      ...(notified === undefined ? {} : {
+        onnotify: (_channel: string, payload: string) => notified(payload),
+      }),
+    };
   }
 
   /**
