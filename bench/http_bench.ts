@@ -20,6 +20,8 @@ interface Scenario {
   request(side: Side, turn: number): string;
 }
 
+const rows = 10_000;
+const patches: Record<Side, number> = { hand: 0, ours: 0 };
 const note = JSON.stringify({
   ownerId: "user-1",
   title: "A note from the benchmark",
@@ -122,9 +124,6 @@ function get(path: string): string {
 function over(turn: number): number {
   return 950 + turn % 40;
 }
-
-const rows = 10_000;
-const patches: Record<Side, number> = { hand: 0, ours: 0 };
 
 /** Each row in its turn, so that the version is known: no request has to ask for it. */
 function patch(side: Side): string {

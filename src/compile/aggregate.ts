@@ -5,7 +5,7 @@ import { unreachable } from "../problem/unreachable.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, identifier, join, rawSql, sql, tableName } from "../sql/fragment.ts";
 import { compileOrder } from "./order.ts";
-import { withScanCheck } from "./scan_check.ts";
+import { tableCheck, withTableCheck } from "./scan_check.ts";
 import { compileFilter } from "./where.ts";
 
 /**
@@ -24,10 +24,10 @@ export function compileAggregate(plan: AggregatePlan, dialect: Dialect): Fragmen
   const grouping = keys.length === 0
     ? rawSql("")
     : sql` GROUP BY ${rawSql(keys.map((_key, index) => index + 1).join(", "))}${
-      checkOfGroups(dialect)
+      checkOfGroups(plan, dialect)
     }`;
   const groups = sql`SELECT ${join(columns, ", ")} FROM ${tableName(table)} WHERE ${
-    withScanCheck(compileFilter(plan.where, dialect), dialect)
+    withTableCheck(compileFilter(plan.where, dialect), table, dialect)
   }${grouping}`;
   const shown = [...keys, ...metrics].map(({ as }) => identifier(as.dbName));
   const order = plan.order.length === 0
@@ -39,8 +39,9 @@ export function compileAggregate(plan: AggregatePlan, dialect: Dialect): Fragmen
 }
 
 /** The rows pass the check of WHERE before they are sorted, and are added up after it. */
-function checkOfGroups({ scanCheck }: Dialect): Fragment {
-  return scanCheck === null ? rawSql("") : sql` HAVING count(*) FILTER (WHERE ${scanCheck()}) >= 0`;
+function checkOfGroups({ table }: AggregatePlan, dialect: Dialect): Fragment {
+  const check = tableCheck(table, dialect);
+  return check === null ? rawSql("") : sql` HAVING count(*) FILTER (WHERE ${check}) >= 0`;
 }
 
 function compileMetric(metric: Metric, { metrics }: Dialect): Fragment {

@@ -11,7 +11,7 @@ import {
   type UpdatePlan,
 } from "../plan/plan.ts";
 import { unreachable } from "../problem/unreachable.ts";
-import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
+import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import {
   type Fragment,
@@ -26,7 +26,7 @@ import {
 import { compileAggregate } from "./aggregate.ts";
 import { compileOrder, compileSeek } from "./order.ts";
 import { compileRelatedRows } from "./related_rows.ts";
-import { isByKey, mayScan, withScanCheck } from "./scan_check.ts";
+import { isByKey, mayScan, tableCheck, withTableCheck } from "./scan_check.ts";
 import { compileFilter } from "./where.ts";
 
 /** A compiled statement with its plan, by which a driver can record its changes. */
@@ -39,11 +39,10 @@ export type Compile = (plan: Plan) => PlannedStatement;
 
 /**
  * Creates the compiler from plans to statements for one engine, which keeps the select list of each
- * list of columns, and the check of each table.
+ * list of columns.
  */
 export function createCompiler(dialect: Dialect): Compile {
   const lists = new WeakMap<readonly ColumnInfo[], Fragment>();
-  const checks = new WeakMap<TableInfo, readonly Fragment[]>();
   const context: Context = {
     dialect,
     selectList(columns) {
@@ -51,11 +50,6 @@ export function createCompiler(dialect: Dialect): Compile {
         join(columns.map((column) => dialect.selected(column)), ", ");
       lists.set(columns, list);
       return list;
-    },
-    scanChecks(table) {
-      const known = checks.get(table) ?? scanChecksOf(table, dialect);
-      checks.set(table, known);
-      return known;
     },
   };
   return (plan) => {
@@ -67,8 +61,6 @@ export function createCompiler(dialect: Dialect): Compile {
 interface Context {
   readonly dialect: Dialect;
   selectList(columns: readonly ColumnInfo[]): Fragment;
-  /** What can end a statement that looks at many rows; none where the engine ends it by itself. */
-  scanChecks(table: TableInfo): readonly Fragment[];
 }
 
 function compilePlan(plan: Plan, context: Context): Fragment {
@@ -97,7 +89,8 @@ function compilePlan(plan: Plan, context: Context): Fragment {
 function compileRead(plan: ReadPlan, context: Context): Fragment {
   const { dialect } = context;
   const conditions: Fragment[] = [];
-  if (mayScan(plan)) conditions.push(...context.scanChecks(plan.table));
+  const check = mayScan(plan) ? tableCheck(plan.table, dialect) : null;
+  if (check !== null) conditions.push(check);
   if (plan.where.kind !== "all") conditions.push(compileFilter(plan.where, dialect));
   if (plan.after !== null) conditions.push(compileSeek(plan.order, plan.after, dialect));
   const where = conditions.length === 0 ? rawSql("") : sql` WHERE ${join(conditions, " AND ")}`;
@@ -108,13 +101,6 @@ function compileRead(plan: ReadPlan, context: Context): Fragment {
   return sql`SELECT ${columns} FROM ${tableName(plan.table)}${where}${order}${limitTo(plan.limit)}${
     plan.lock === true ? dialect.rowLock : rawSql("")
   }`;
-}
-
-function scanChecksOf({ primaryKey }: TableInfo, { scanCheck }: Dialect): readonly Fragment[] {
-  if (scanCheck === null) return [];
-  const [key, ...further] = primaryKey;
-  const isInteger = key?.kind === "integer" && further.length === 0;
-  return [scanCheck(undefined, isInteger ? identifier(key.dbName) : undefined)];
 }
 
 /** In the text, as it is a number of the service: SQLite takes 8 µs longer for a bound limit. */
@@ -134,7 +120,7 @@ function compileChecked(
   dialect: Dialect,
 ): Fragment {
   const condition = compileFilter(where, dialect);
-  return isByKey(where, table) ? condition : withScanCheck(condition, dialect);
+  return isByKey(where, table) ? condition : withTableCheck(condition, table, dialect);
 }
 
 function compileEstimate(plan: EstimatePlan, { dialect }: Context): Fragment {

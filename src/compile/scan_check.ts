@@ -3,7 +3,7 @@ import type { Filter } from "../filter/filter.ts";
 import type { ReadPlan } from "../plan/plan.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
-import { type Fragment, sql } from "../sql/fragment.ts";
+import { type Fragment, identifier, sql } from "../sql/fragment.ts";
 
 /**
  * A condition with the dialect's check before it, which can end a statement that looks at many
@@ -12,6 +12,29 @@ import { type Fragment, sql } from "../sql/fragment.ts";
 export function withScanCheck(condition: Fragment, dialect: Dialect, column?: Fragment): Fragment {
   const { scanCheck } = dialect;
   return scanCheck === null ? condition : sql`${scanCheck(column)} AND ${condition}`;
+}
+
+const tableChecks = new WeakMap<TableInfo, Fragment>();
+
+/**
+ * The dialect's check for rows of a table that are named by its columns alone; null where the engine
+ * ends statements by itself. By an integer key it costs much less.
+ */
+export function tableCheck(table: TableInfo, { scanCheck }: Dialect): Fragment | null {
+  if (scanCheck === null) return null;
+  const known = tableChecks.get(table);
+  if (known !== undefined) return known;
+  const [key, ...further] = table.primaryKey;
+  const isInteger = key?.kind === "integer" && further.length === 0;
+  const check = scanCheck(undefined, isInteger ? identifier(key.dbName) : undefined);
+  tableChecks.set(table, check);
+  return check;
+}
+
+/** A condition on rows of a table with {@link tableCheck} before it. */
+export function withTableCheck(condition: Fragment, table: TableInfo, dialect: Dialect): Fragment {
+  const check = tableCheck(table, dialect);
+  return check === null ? condition : sql`${check} AND ${condition}`;
 }
 
 /** Whether a plan may look at more rows than it gives: not for keys, nor for a page by key. */
