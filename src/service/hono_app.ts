@@ -7,7 +7,8 @@ import {
   parseRequestTarget,
   strangeHost,
 } from "../resource/http/request_target.ts";
-import { refuseMethod, type ResourceRoute, type RouteTable } from "../resource/http/route_table.ts";
+import { refuseMethod, type RouteTable } from "../resource/http/route_table.ts";
+import type { ResourceRoute } from "../resource/http/routes.ts";
 import type { ReceivedRequest } from "../resource/http/routed_request.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { mountAuthRoutes } from "./auth_routes.ts";

@@ -11,7 +11,8 @@ import {
   strangeHost,
 } from "../resource/http/request_target.ts";
 import type { ReceivedRequest } from "../resource/http/routed_request.ts";
-import { refuseMethod, type ResourceRoute, type RouteTable } from "../resource/http/route_table.ts";
+import { refuseMethod, type RouteTable } from "../resource/http/route_table.ts";
+import type { ResourceRoute } from "../resource/http/routes.ts";
 import { HonoCaller } from "./hono_caller.ts";
 import type { AppEnv } from "./middleware.ts";
 import { prefixedReply } from "./prefixed_reply.ts";

@@ -4,7 +4,7 @@ import type { Guard } from "../../guard/guard.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import type { AnswerIdempotently, IdempotentAnswers } from "./idempotent_answers.ts";
-import type { ResourceRoute } from "./route_table.ts";
+import type { ResourceRoute } from "./routes.ts";
 import {
   type ReceivedRequest,
   RoutedRequest,

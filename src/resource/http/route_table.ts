@@ -1,15 +1,7 @@
-import { reservedSegments } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Resource } from "../define/resource.ts";
-import { type Route, routesOf } from "./routes.ts";
-
-/** A route in the table: with the resource that it belongs to. */
-export interface ResourceRoute extends Route {
-  readonly resource: Resource;
-}
-
-/** The enabled routes at one path, by method. */
-export type RoutesByMethod = ReadonlyMap<string, ResourceRoute>;
+import { createPathIndex, idPattern, pathsOf, type RoutesByMethod } from "./path_index.ts";
+import { type ResourceRoute, type Route, routesOf } from "./routes.ts";
 
 /** The table of the routes of all resources, by the raw paths of requests. */
 export interface RouteTable {
@@ -40,45 +32,25 @@ export function createRouteTable(resources: readonly Resource[]): RouteTable {
   const deepest = Math.max(0, ...resources.map(({ url }) => depthOf(url)));
   const routes = [...resources].sort((a, b) => depthOf(b.url) - depthOf(a.url))
     .flatMap((resource) => routesOf(resource).map((route) => ({ ...route, resource })));
-  const fixed = new Map<string, Map<string, ResourceRoute>>();
-  /** By the resource's path, then by what follows the id: nothing, or `/restore`. */
-  const withId = new Map<string, Map<string, Map<string, ResourceRoute>>>();
+  const paths = new Map(resources.map(({ url }) => [url, pathsOf(url)]));
   for (const route of routes) {
     const { url } = route.resource;
-    if (route.path.startsWith(idPattern)) {
-      const tails = placeIn(withId, url, () => new Map());
-      const tail = route.path.slice(idPattern.length);
-      placeIn(tails, tail, () => new Map()).set(route.method, route);
-    } else {
-      const path = route.path === "/" ? url : url + route.path;
-      // A resource whose path begins with that of another one owns everything below its own.
-      const owner = splitOwned(path, urls, deepest)?.url;
-      if (owner !== url) {
-        throw new Error(
-          `Cannot serve a resource at ${owner}: "${route.resource.name}" answers ${route.method} ` +
-            `${path}, so give one another path`,
-        );
-      }
-      placeIn(fixed, path, () => new Map()).set(route.method, route);
+    const path = route.path === "/" ? url : url + route.path;
+    // A resource whose path begins with that of another one owns everything below its own.
+    const owner = route.path.startsWith(idPattern) ? url : splitOwned(path, urls, deepest)?.url;
+    const own = paths.get(url);
+    if (owner !== url || own === undefined) {
+      throw new Error(
+        `Cannot serve a resource at ${owner}: "${route.resource.name}" answers ${route.method} ` +
+          `${path}, so give one another path`,
+      );
     }
+    own.add(route);
   }
+  const find = createPathIndex([...paths.values()]);
   return {
     routes,
-    at(path) {
-      const trimmed = withoutSlash(path);
-      const found = fixed.get(trimmed);
-      if (found !== undefined) return found;
-      const last = trimmed.lastIndexOf("/");
-      const tails = withId.get(trimmed.slice(0, last));
-      if (tails !== undefined) {
-        return reservedSegments.has(trimmed.slice(last + 1)) ? null : tails.get("") ?? null;
-      }
-      const before = trimmed.lastIndexOf("/", last - 1);
-      const further = withId.get(trimmed.slice(0, before));
-      return further === undefined || reservedSegments.has(trimmed.slice(before + 1, last))
-        ? null
-        : further.get(trimmed.slice(last)) ?? null;
-    },
+    at: (path) => find(withoutSlash(path)),
     canonical(path) {
       if (!path.includes("%")) return path;
       const owned = splitOwned(path, urls, deepest);
@@ -112,16 +84,6 @@ export function refuseMethod(method: string, answered: Iterable<string>): Proble
     : new Problem("method-not-allowed", `Cannot ${method.slice(0, 20)} here`, {
       headers: { allow: allowed.join(", ") },
     });
-}
-
-const idPattern = "/:id";
-
-function placeIn<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  const known = map.get(key);
-  if (known !== undefined) return known;
-  const made = make();
-  map.set(key, made);
-  return made;
 }
 
 /** `/x/` is `/x`. */

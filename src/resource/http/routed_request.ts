@@ -11,7 +11,8 @@ import type { AnswerDelivery } from "./sending_answers.ts";
 import { parseQuery } from "./query_parameters.ts";
 import { type BodyLimits, type BodyReceiver, parseBody, readBody } from "./request_body.ts";
 import type { RequestTarget } from "./request_target.ts";
-import { idSegment, type ResourceRoute } from "./route_table.ts";
+import { idSegment } from "./route_table.ts";
+import type { ResourceRoute } from "./routes.ts";
 
 /** The sender of a routed request: user and address, each looked up only when it is needed. */
 export interface Caller extends AnswerDelivery, BodyReceiver {

@@ -52,6 +52,11 @@ export interface Route {
   readonly endpoint: Endpoint;
 }
 
+/** A route with the resource that it belongs to. */
+export interface ResourceRoute extends Route {
+  readonly resource: Resource;
+}
+
 /** Every route but those of procedures. Fixed paths first, as for any router that goes in order. */
 const fixedRoutes: readonly Route[] = [
   route("GET", "/", listOrExport(endpointOf(list), [csv, ndjson])),
