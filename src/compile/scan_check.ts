@@ -14,21 +14,15 @@ export function withScanCheck(condition: Fragment, dialect: Dialect, column?: Fr
   return scanCheck === null ? condition : sql`${scanCheck(column)} AND ${condition}`;
 }
 
-const tableChecks = new WeakMap<TableInfo, Fragment>();
-
 /**
  * The dialect's check for rows of a table that are named by its columns alone; null where the engine
  * ends statements by itself. By an integer key it costs much less.
  */
 export function tableCheck(table: TableInfo, { scanCheck }: Dialect): Fragment | null {
   if (scanCheck === null) return null;
-  const known = tableChecks.get(table);
-  if (known !== undefined) return known;
-  const [key, ...further] = table.primaryKey;
-  const isInteger = key?.kind === "integer" && further.length === 0;
-  const check = scanCheck(undefined, isInteger ? identifier(key.dbName) : undefined);
-  tableChecks.set(table, check);
-  return check;
+  const [key] = table.primaryKey;
+  const isInteger = key?.kind === "integer" && table.primaryKey.length === 1;
+  return scanCheck(undefined, isInteger ? identifier(key.dbName) : undefined);
 }
 
 /** A condition on rows of a table with {@link tableCheck} before it. */
