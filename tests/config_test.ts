@@ -99,7 +99,7 @@ const withDb: readonly (readonly [name: string, unknown, message: string])[] = [
   [
     "cors without an origin",
     { resources: [], cors: { credentials: true } },
-    'cors.origin is missing: it must be an origin like "https://example.com", "*", or a list of origins',
+    'cors.origin is missing: it must be an origin like "https://example.com", "*" or a list of origins',
   ],
   [
     "a misspelt option of auth",
