@@ -4,8 +4,10 @@
  */
 export function nearestName(text: string, candidates: readonly string[]): string | null {
   let best: string | null = null;
-  let bestDistance = Math.max(1, Math.floor(text.length / 2)) + 1;
+  // Less than half of it may be wrong: "create" is not far from "read", and means something else.
+  let bestDistance = Math.max(2, Math.ceil(text.length / 2));
   for (const candidate of candidates) {
+    if (Math.abs(candidate.length - text.length) >= bestDistance) continue;
     const distance = editDistance(text, candidate);
     if (distance < bestDistance) {
       best = candidate;
@@ -15,15 +17,22 @@ export function nearestName(text: string, candidates: readonly string[]): string
   return best;
 }
 
-/** How many characters must be added, removed or changed to get from one text to the other. */
+/**
+ * How many characters must be added, removed, changed or swapped with the next one to get from one
+ * text to the other.
+ */
 function editDistance(from: string, to: string): number {
+  let above: readonly number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let i = 1; i <= from.length; i++) {
     const next = [i];
     for (let j = 1; j <= to.length; j++) {
       const changed = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
-      next.push(Math.min(changed, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const isSwapped = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
+      const swapped = isSwapped ? (above[j - 2] ?? 0) + 1 : Infinity;
+      next.push(Math.min(changed, swapped, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
     }
+    above = row;
     row = next;
   }
   return row[to.length] ?? 0;

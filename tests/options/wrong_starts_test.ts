@@ -156,6 +156,16 @@ const resources: readonly (readonly [fault: string, options: object, message: st
     'auth.public.read must be true or false, not "no"',
   ],
   [
+    "auth.public: { create: true } was said to be a misspelt read",
+    { auth: { public: { create: true } } },
+    "auth.public cannot open create: only read and subscribe can be public",
+  ],
+  [
+    "auth.public: { list: true } was said to be a misspelt read",
+    { auth: { public: { list: true } } },
+    'auth.public has no option "list"; known are read, subscribe',
+  ],
+  [
     'etag.algorithm: "Strong" was weak',
     { etag: { algorithm: "Strong" } },
     'etag.algorithm must be "weak" or "strong", not "Strong"',
