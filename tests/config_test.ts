@@ -201,8 +201,8 @@ const resources: readonly (readonly [name: string, options: unknown, message: st
   ],
   [
     "a filter for anonymous callers, which would open every row",
-    { id: notes.id, auth: { public: { read: () => all() } } },
-    "auth.public.read must be true or false, not a function",
+    { id: notes.id, auth: { public: { read: all() } } },
+    "auth.public.read must be true, false or a function that gives a filter, not an object",
   ],
   [
     "an option whose name is near to none",

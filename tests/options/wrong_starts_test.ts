@@ -153,7 +153,7 @@ const resources: readonly (readonly [fault: string, options: object, message: st
   [
     'auth.public: { read: "no" } opened reads',
     { auth: { public: { read: "no" } } },
-    'auth.public.read must be true or false, not "no"',
+    'auth.public.read must be true, false or a function that gives a filter, not "no"',
   ],
   [
     "auth.public: { create: true } was said to be a misspelt read",

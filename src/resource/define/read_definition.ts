@@ -1,4 +1,9 @@
-import type { ScopeFunction, ScopeOptions } from "../../auth/scope.ts";
+import type {
+  PublicOptions,
+  PublicScopeFunction,
+  ScopeFunction,
+  ScopeOptions,
+} from "../../auth/scope.ts";
 import { databaseOption } from "../../db/require_database.ts";
 import { customOperatorOptions } from "../../filter/operators/operator_registry.ts";
 import { protectionOptions } from "../../guard/resource_protection_options.ts";
@@ -48,10 +53,13 @@ const table = other<TableLike<unknown, unknown> | TableInfo>(
 );
 const scope = callback<ScopeFunction>("a function of the user, like () => all()");
 
-const publicAccess = group({
-  read: flag().unlessSet(false),
-  subscribe: flag().unlessSet(false),
-}).fitting("an object", (given) => writesArePrivate(given) === null);
+const publicRows = either(
+  flag(),
+  callback<PublicScopeFunction>("a function that gives a filter"),
+).unlessSet(false);
+const publicAccess = group(
+  { read: publicRows, subscribe: publicRows } satisfies Described<PublicOptions>,
+).fitting("an object", (given) => writesArePrivate(given) === null);
 
 /** Not a misspelt name, but a wish that is refused whatever its value. */
 function writesArePrivate(given: unknown): string | null {
