@@ -1,11 +1,17 @@
+import { plainName } from "./near_miss.ts";
+
 /**
  * The name nearest to a misspelt one by edit distance, for the hint in an error message; null when
  * none is near.
  */
-export function nearestName(text: string, candidates: readonly string[]): string | null {
-  let best: string | null = null;
+export function nearestName(
+  text: string,
+  candidates: readonly string[],
   // Less than half of it may be wrong: "create" is not far from "read", and means something else.
-  let bestDistance = Math.max(2, Math.ceil(text.length / 2));
+  maxDistance = Math.ceil(text.length / 2) - 1,
+): string | null {
+  let best: string | null = null;
+  let bestDistance = Math.max(1, maxDistance) + 1;
   for (const candidate of candidates) {
     if (Math.abs(candidate.length - text.length) >= bestDistance) continue;
     const distance = editDistance(text, candidate);
@@ -15,6 +21,27 @@ export function nearestName(text: string, candidates: readonly string[]): string
     }
   }
   return best;
+}
+
+/**
+ * The name nearest to one that a client has sent, of those that it may know. Nearer than that of an
+ * option must be: among many fields, half of a name is that of another one.
+ */
+export function nearestField(text: string, candidates: readonly string[]): string | null {
+  // Each character is compared with all of every name.
+  if (text.length > maxComparedLength) return null;
+  const plain = plainName(text);
+  const plainNames = candidates.map(plainName);
+  const near = nearestName(plain, plainNames, Math.floor(plain.length / 3));
+  return near === null ? null : candidates[plainNames.indexOf(near)] ?? null;
+}
+
+const maxComparedLength = 100;
+
+/** The end of a message about an unknown field: asks for the {@link nearestField}, if there is one. */
+export function didYouMean(text: string, candidates: readonly string[]): string {
+  const near = nearestField(text, candidates);
+  return near === null ? "" : `. Did you mean "${near}"?`;
 }
 
 /**
