@@ -135,3 +135,59 @@ Deno.test("strictQuery: false takes back that select refuses near misses", () =>
     // What is wrong wherever it is near stays a refusal.
     assertEquals((await get("/api/books?orderBy=titel")).status, 400);
   }, { strictQuery: false }));
+
+const accounts = table("accounts", {
+  id: integer().primaryKey(),
+  title: text(),
+  ownerId: text().as("owner_id"),
+  password: text(),
+  balance: integer(),
+});
+
+const misspelt = (path: string, right?: string) => ({
+  path,
+  message: `is not a field${right === undefined ? "" : meant(right)}`,
+});
+
+Deno.test("an unknown field of a body is refused with the nearest field that may be written", () => {
+  const auth = { create: () => all(), update: () => all() };
+  const { id, title, ownerId, password } = accounts;
+  const fields = {
+    readable: [id, title, ownerId, accounts.balance],
+    writable: [id, title, ownerId, password],
+    immutable: [ownerId],
+  };
+  const resources = [resource(accounts, { id, auth, fields, strictInput: true })];
+  return withService(sqlite, [accounts], () => ({ resources }), async ({ send }) => {
+    const refused = async (method: string, path: string, body: unknown) => {
+      const answer = await send(method, `/api/accounts${path}`, body, { "x-user": "ada" });
+      assertEquals(answer.status, 422);
+      const { detail, details: { errors } } = answer.body;
+      assertEquals(detail, `Cannot use this body: ${errors[0].path} ${errors[0].message}`);
+      return errors;
+    };
+    assertEquals(await refused("POST", "", { titel: "t", owner_id: "a", nothing: 1 }), [
+      misspelt("titel", "title"),
+      misspelt("owner_id", "ownerId"),
+      misspelt("nothing"),
+    ]);
+    // No message names what is only written, only read, or not to be changed.
+    const none = [misspelt("pasword"), misspelt("balence")];
+    assertEquals(await refused("POST", "", { pasword: "t", balence: 1 }), none);
+    assertEquals(await refused("PATCH", "/1", { pasword: "t", balence: 1 }), none);
+    assertEquals(await refused("PATCH", "/1", { ownrId: "a" }), [misspelt("ownrId")]);
+    assertEquals(await refused("PUT", "/1", { titel: "t" }), [misspelt("titel", "title")]);
+    for (const path of ["/batch", "/batch/upsert"]) {
+      assertEquals(await refused("POST", path, { items: [{ id: 1, tilte: "t" }] }), [
+        misspelt("items.0.tilte", "title"),
+      ]);
+    }
+    assertEquals(await refused("PATCH", "/batch", { filter: "id>0", patch: { titel: "t" } }), [
+      misspelt("patch.titel", "title"),
+    ]);
+    const many = Object.fromEntries(
+      Array.from({ length: 200 }, (_, at) => [`title${at % 9}${at}`, 1]),
+    );
+    assertEquals((await refused("POST", "", many)).length, 100);
+  });
+});
