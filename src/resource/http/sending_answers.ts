@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { ChargedProblem } from "../../guard/charged_problem.ts";
 import { Problem } from "../../problem/problem.ts";
 
 /** What all answers may have together whose clients have not received them. */
@@ -6,6 +7,8 @@ const maxSendingBytes = 128 * 1024 * 1024;
 
 /** How the answer of an operation reaches its client. */
 export interface AnswerDelivery {
+  /** The user or the address that it goes to. */
+  readonly identity: string;
   /**
    * Resolves or rejects when the answer was sent or its connection is gone; null where the listener
    * does not report it.
@@ -19,6 +22,8 @@ export interface AnswerDelivery {
  */
 export class SendingAnswers {
   #bytes = 0;
+  /** Of the identities that have some. */
+  readonly #byIdentity = new Map<string, number>();
 
   /**
    * Counts a long text until it is delivered: a shorter one fits into the buffers of its socket, and
@@ -27,14 +32,28 @@ export class SendingAnswers {
    */
   add(body: string, delivery: AnswerDelivery, hasWritten: boolean): void {
     const bytes = heldBytes(body);
-    if (!hasWritten && this.#bytes + bytes > maxSendingBytes) throw tooMuchUnsent();
+    if (!hasWritten && this.#bytes + bytes > maxSendingBytes) {
+      throw tooMuchUnsent(this.#holdsItsShare(delivery.identity));
+    }
     const delivered = delivery.delivered();
     if (delivered === null) return;
-    this.#bytes += bytes;
-    const end = () => {
-      this.#bytes -= bytes;
-    };
+    const { identity } = delivery;
+    this.#count(identity, bytes);
+    const end = () => this.#count(identity, -bytes);
     delivered.then(end, end);
+  }
+
+  #count(identity: string, bytes: number): void {
+    this.#bytes += bytes;
+    const own = (this.#byIdentity.get(identity) ?? 0) + bytes;
+    if (own === 0) this.#byIdentity.delete(identity);
+    else this.#byIdentity.set(identity, own);
+  }
+
+  /** Whether an identity leaves as much unread as those that leave some do on average, or more. */
+  #holdsItsShare(identity: string): boolean {
+    const own = this.#byIdentity.get(identity) ?? 0;
+    return own > 0 && own * this.#byIdentity.size >= this.#bytes;
   }
 }
 
@@ -43,8 +62,10 @@ function heldBytes(text: string): number {
   return Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 }
 
-function tooMuchUnsent(): Problem {
-  return new Problem(
+/** The answer was read from the database in vain: who does not read the others has to pay for it. */
+function tooMuchUnsent(isCharged: boolean): Problem {
+  const OfClientOrService = isCharged ? ChargedProblem : Problem;
+  return new OfClientOrService(
     "overloaded",
     "Cannot answer: too many large answers wait for their clients to receive them",
     { headers: { "retry-after": "1" } },
