@@ -1,7 +1,7 @@
 import type { Change, ChangeLog } from "../../db/changes/change_log.ts";
 import type { Position } from "../../db/changes/log_position.ts";
 import { DatabaseError } from "../../db/database_error.ts";
-import type { Connection } from "../../db/driver.ts";
+import type { Connection, ReadLimits } from "../../db/driver.ts";
 import { fetchRelated, type RowReader } from "../../db/rows.ts";
 import { keyId, keyOf } from "../../plan/key.ts";
 import type { RelatedPlan } from "../../plan/plan.ts";
@@ -45,7 +45,13 @@ const maxAffectedBytes = 8 * 1024 * 1024;
  * however many changes and subscribers there are.
  */
 export class AffectedParents<G extends AffectedGroup> {
+  readonly #identity: string;
   readonly #searches = new Map<string, ParentSearch<G>>();
+
+  /** Begins empty. The search takes the turns of an identity. */
+  constructor(identity: string) {
+    this.#identity = identity;
+  }
 
   /** Whether no change can affect any parent. */
   get isEmpty(): boolean {
@@ -94,7 +100,9 @@ export class AffectedParents<G extends AffectedGroup> {
   }
 
   #readParents(log: ChangeLog): Promise<readonly (ParentRows<G> | null)[]> {
-    return Promise.all([...this.#searches.values()].map((search) => searchParents(search, log)));
+    return Promise.all(
+      [...this.#searches.values()].map((search) => searchParents(search, this.#identity, log)),
+    );
   }
 
   #gather(
@@ -147,6 +155,7 @@ interface ParentRows<G> {
 /** Null where there are too many, or too large ones. */
 async function searchParents<G extends AffectedGroup>(
   { parentSteps, group, keys: first }: ParentSearch<G>,
+  identity: string,
   log: ChangeLog,
 ): Promise<ParentRows<G> | null> {
   const { table, reader } = group.query;
@@ -154,7 +163,7 @@ async function searchParents<G extends AffectedGroup>(
   for (const [index, step] of parentSteps.entries()) {
     const parentKey = parentSteps[index + 1]?.relation.steps[0].own;
     const columns = parentKey === undefined ? table.columns : [parentKey];
-    const found = await readParents(log, { step, keys, columns, reader });
+    const found = await readParents(log, { step, keys, columns, reader, identity });
     if (found === null || parentKey === undefined) return found;
     keys = keysOf(found.rows, parentKey);
     if (keys.size === 0) return { rows: new Map(), at: found.at };
@@ -167,14 +176,16 @@ interface ParentRead<G> {
   readonly keys: ReadonlyMap<unknown, ReadonlySet<G>>;
   readonly columns: readonly ColumnInfo[];
   readonly reader: RowReader;
+  readonly identity: string;
 }
 
 async function readParents<G>(
   log: ChangeLog,
-  { step: { relation, where, links, isIndexed }, keys, columns, reader }: ParentRead<G>,
+  { step: { relation, where, links, isIndexed }, keys, columns, reader, identity }: ParentRead<G>,
 ): Promise<ParentRows<G> | null> {
   const { target } = relation;
-  const found = await readRelated(log, {
+  const limits = evaluationLimits(identity, maxAffectedBytes);
+  const found = await readRelated({ log, limits, reader }, {
     kind: "related",
     relation,
     keys: [...keys.keys()],
@@ -186,7 +197,7 @@ async function readParents<G>(
     // One more shows that there are too many.
     most: maxAffectedParents + 1,
     byIndex: isIndexed,
-  }, reader);
+  });
   if (found === null || found.rows.length > maxAffectedParents) return null;
   const groups = [...keys.values()];
   const rows = new Map(found.rows.map((row, index) => {
@@ -195,10 +206,15 @@ async function readParents<G>(
   return { rows, at: found.at };
 }
 
+interface RelatedRead {
+  readonly log: ChangeLog;
+  readonly limits: ReadLimits;
+  readonly reader: RowReader;
+}
+
 /** Null where the rows are too large. */
-async function readRelated(log: ChangeLog, plan: RelatedPlan, reader: RowReader) {
+async function readRelated({ log, limits, reader }: RelatedRead, plan: RelatedPlan) {
   let at: Position | null = null;
-  const limits = evaluationLimits(maxAffectedBytes);
   const connection: Connection = {
     async query(statement) {
       const { position, ...result } = await log.readAt(statement, limits);
