@@ -184,6 +184,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
       debit,
       raw: request,
       delivery: this,
+      inTurn: (work) => this.#options.turns.run(this, work),
       record,
     };
   }

@@ -26,21 +26,33 @@ export class SendingAnswers {
   readonly #byIdentity = new Map<string, number>();
 
   /**
+   * Counts an answer while it is written for an identity: what it is written from is held as well.
+   * Gives the function that ends this. Throws a 503 beyond the limit.
+   */
+  hold(bytes: number, identity: string): () => void {
+    this.#requireRoom(bytes, identity);
+    this.#count(identity, bytes);
+    return () => this.#count(identity, -bytes);
+  }
+
+  /**
    * Counts a long text until it is delivered: a shorter one fits into the buffers of its socket, and
    * needs no counting. Throws a 503 beyond the limit, unless the request has changed something: then
    * only its answer says that it did.
    */
   add(body: string, delivery: AnswerDelivery, hasWritten: boolean): void {
     const bytes = heldBytes(body);
-    if (!hasWritten && this.#bytes + bytes > maxSendingBytes) {
-      throw tooMuchUnsent(this.#holdsItsShare(delivery.identity));
-    }
+    const { identity } = delivery;
+    if (!hasWritten) this.#requireRoom(bytes, identity);
     const delivered = delivery.delivered();
     if (delivered === null) return;
-    const { identity } = delivery;
     this.#count(identity, bytes);
     const end = () => this.#count(identity, -bytes);
     delivered.then(end, end);
+  }
+
+  #requireRoom(bytes: number, identity: string): void {
+    if (this.#bytes + bytes > maxSendingBytes) throw tooMuchUnsent(this.#holdsItsShare(identity));
   }
 
   #count(identity: string, bytes: number): void {
@@ -50,7 +62,7 @@ export class SendingAnswers {
     else this.#byIdentity.set(identity, own);
   }
 
-  /** Whether an identity leaves as much unread as those that leave some do on average, or more. */
+  /** Whether the answers of an identity have as much as those of all that have some, on average. */
   #holdsItsShare(identity: string): boolean {
     const own = this.#byIdentity.get(identity) ?? 0;
     return own > 0 && own * this.#byIdentity.size >= this.#bytes;
