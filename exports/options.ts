@@ -45,6 +45,8 @@ export type { DeepReadonly, NewValues, RowId } from "../src/resource/define/hook
 export type { ResourceSummary } from "../src/resource/define/resource_summary.ts";
 export type {
   Access,
+  PublicOptions,
+  PublicScopeFunction,
   ScopeFunction,
   ScopeOptions,
   ScopeResult,

@@ -99,7 +99,7 @@ const withDb: readonly (readonly [name: string, unknown, message: string])[] = [
   [
     "cors without an origin",
     { resources: [], cors: { credentials: true } },
-    'cors.origin is missing: it must be an origin like "https://example.com", "*", or a list of origins',
+    'cors.origin is missing: it must be an origin like "https://example.com", "*" or a list of origins',
   ],
   [
     "a misspelt option of auth",
@@ -201,8 +201,8 @@ const resources: readonly (readonly [name: string, options: unknown, message: st
   ],
   [
     "a filter for anonymous callers, which would open every row",
-    { id: notes.id, auth: { public: { read: () => all() } } },
-    "auth.public.read must be true or false, not a function",
+    { id: notes.id, auth: { public: { read: all() } } },
+    "auth.public.read must be true, false or a function that gives a filter, not an object",
   ],
   [
     "an option whose name is near to none",

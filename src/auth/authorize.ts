@@ -1,4 +1,4 @@
-import { allRows, type Filter } from "../filter/filter.ts";
+import { allRows, type Filter, noRows, or } from "../filter/filter.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Access, AccessPolicy } from "./scope.ts";
 import type { User } from "./user.ts";
@@ -21,9 +21,9 @@ export interface Grant {
 
 /**
  * Authorizes an access to rows, which is denied by default. `public` comes first and grants every
- * row; then the caller must be a user (401, and the scope does not run); then the scope decides,
- * and without one or with `none()` it is a 403. An error of a scope propagates, so that it ends the
- * request without a grant.
+ * row, or to every caller some; without these the caller must be a user (401, and the scope does not
+ * run); then the scope decides, and without one or with `none()` it is a 403. An error of a scope
+ * propagates, so that it ends the request without a grant.
  */
 export function authorize(
   access: Access,
@@ -31,16 +31,19 @@ export function authorize(
   policy: AccessPolicy,
 ): Grant | Promise<Grant> {
   if (policy.public.has(access)) return grant(access, user, allRows, allRows);
-  return authorizeUser(access, user, policy);
+  return authorizeByScopes(access, user, policy);
 }
 
-async function authorizeUser(
+async function authorizeByScopes(
   access: Access,
   user: User | null,
   policy: AccessPolicy,
 ): Promise<Grant> {
-  const rows = await scopedRows(access, requireUser(access, user), policy);
-  if (rows.kind === "none") throw forbidden(access);
+  const rows = await grantedRows(access, user, policy);
+  if (rows.kind === "none") {
+    requireUser(access, user);
+    throw forbidden(access);
+  }
   if (user === null || (access !== "update" && access !== "delete")) {
     return grant(access, user, rows, rows);
   }
@@ -52,7 +55,8 @@ async function authorizeUser(
  * where no user has access. Which rows the user may access is decided by {@link authorize}.
  */
 export function requireAccess(access: Access, user: User | null, policy: AccessPolicy): void {
-  if (policy.public.has(access)) return;
+  // A public scope that grants nothing now may grant something to the next request.
+  if (policy.public.has(access) || policy.publicScopes.has(access)) return;
   requireUser(access, user);
   if (!policy.scopes.has(access)) throw forbidden(access);
 }
@@ -73,13 +77,21 @@ function forbidden(access: Access): Problem {
 /** The rows that the user may read, or, without a grant to read, those of the write's own scope. */
 async function visibleRows(own: Filter, user: User, policy: AccessPolicy): Promise<Filter> {
   if (policy.public.has("read")) return allRows;
-  const readable = await scopedRows("read", user, policy);
+  const readable = await grantedRows("read", user, policy);
   return readable.kind === "none" ? own : readable;
 }
 
-async function scopedRows(access: Access, user: User, policy: AccessPolicy): Promise<Filter> {
-  const scope = policy.scopes.get(access);
-  return scope === undefined ? { kind: "none" } : policy.resolve(await scope(user));
+/** The rows that every caller may access, and those of the user's scope. */
+async function grantedRows(
+  access: Access,
+  user: User | null,
+  { publicScopes, scopes, resolve }: AccessPolicy,
+): Promise<Filter> {
+  const publicScope = publicScopes.get(access);
+  const open = publicScope === undefined ? noRows : resolve(await publicScope());
+  const scope = user === null ? undefined : scopes.get(access);
+  if (user === null || scope === undefined || open.kind === "all") return open;
+  return or(open, resolve(await scope(user)));
 }
 
 function grant(access: Access, user: User | null, rows: Filter, visible: Filter): Grant {

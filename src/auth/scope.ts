@@ -26,11 +26,28 @@ export type ScopeFunction<U extends User = User, Of = AnyTable> = (
 ) => ScopeResult<Of> | Promise<ScopeResult<Of>>;
 
 /**
+ * A public scope: the rows that every caller may access, also without a user. Called for each
+ * request; an error denies.
+ */
+export type PublicScopeFunction<Of = AnyTable> = () => ScopeResult<Of> | Promise<ScopeResult<Of>>;
+
+/**
+ * What every caller may access, also without a user: all rows with `true`, those of a filter with a
+ * function. A user may access these and those of the scope.
+ */
+export interface PublicOptions<Of = AnyTable> {
+  /** The rows that every caller may list, read and count. */
+  readonly read?: boolean | PublicScopeFunction<Of> | undefined;
+  /** The rows whose changes every caller may stream. */
+  readonly subscribe?: boolean | PublicScopeFunction<Of> | undefined;
+}
+
+/**
  * The scopes of a resource: who may do what with its rows. An access that is not named is denied.
  */
 export interface ScopeOptions<U extends User = User, Of = AnyTable> {
   /** Opens reading, subscribing, or with `true` both, to all callers. Writes are never public. */
-  readonly public?: boolean | { readonly read?: boolean; readonly subscribe?: boolean } | undefined;
+  readonly public?: boolean | PublicOptions<Of> | undefined;
   /** The rows that may be listed, read and counted. */
   readonly read?: ScopeFunction<U, Of> | undefined;
   /** What a new row must be. */
@@ -45,25 +62,30 @@ export interface ScopeOptions<U extends User = User, Of = AnyTable> {
 
 /** The resolved scopes of one resource, and which accesses are public. */
 export interface AccessPolicy {
+  /** The accesses to all rows. */
   readonly public: ReadonlySet<Access>;
+  /** The accesses to some rows, those of a filter. */
+  readonly publicScopes: ReadonlyMap<Access, PublicScopeFunction>;
   readonly scopes: ReadonlyMap<Access, ScopeFunction>;
   /** A scope's result → a filter over the resource's table. */
   resolve(result: ScopeResult): Filter;
 }
 
 /** Resolves the scopes of a resource and the accesses that are public, once, at start. */
-export function resolveScopes(options: ScopeOptions): Pick<AccessPolicy, "public" | "scopes"> {
+export function resolveScopes(options: ScopeOptions): Omit<AccessPolicy, "resolve"> {
+  const { public: open = false } = options;
+  const given = typeof open === "object" ? open : { read: open, subscribe: open };
   const granted = new Set<Access>();
-  if (options.public === true) granted.add("read").add("subscribe");
-  else if (typeof options.public === "object") {
-    for (const access of ["read", "subscribe"] as const) {
-      if (options.public[access] === true) granted.add(access);
-    }
+  const publicScopes = new Map<Access, PublicScopeFunction>();
+  for (const access of ["read", "subscribe"] as const) {
+    const rows = given[access];
+    if (rows === true) granted.add(access);
+    else if (typeof rows === "function") publicScopes.set(access, rows);
   }
   const scopes = new Map<Access, ScopeFunction>();
   for (const access of ["read", "create", "update", "delete", "subscribe"] as const) {
     const scope = options[access];
     if (scope !== undefined) scopes.set(access, scope);
   }
-  return { public: granted, scopes };
+  return { public: granted, publicScopes, scopes };
 }

@@ -1,3 +1,4 @@
+import { nearestField } from "../problem/nearest_name.ts";
 import type { Problem } from "../problem/problem.ts";
 import { unreachable } from "../problem/unreachable.ts";
 import { InvalidValue } from "../schema/kind.ts";
@@ -23,8 +24,12 @@ export interface FilterContext {
   readonly operators: OperatorRegistry;
   /** Whether a column may be filtered by. One that may not is treated like an unknown one. */
   mayFilter(column: ColumnInfo): boolean;
+  /** Whether a message may suggest the name of a column that may be filtered by; absent for none. */
+  mayName?(column: ColumnInfo): boolean;
   /** The relation of a dotted name; null for an unknown one. Absent where no relation is allowed. */
   follow?(name: string): FilterableRelation | null;
+  /** The names of these relations, for suggestions. */
+  relationNames?(): readonly string[];
 }
 
 /** A relation that a filter may follow when it is resolved, and the context at its target. */
@@ -90,11 +95,33 @@ function findColumn({ field, fieldAt }: ComparisonSyntax, context: FilterContext
   const found = ownColumn(field, [], context) ?? walkPath(field, context);
   if (found !== null) return found;
   // The same message for unknown and forbidden names, so that it does not reveal which exist.
+  const reason = `there is no field of this name to filter by${suggestion(field, context)}`;
   throw filterError(
     fieldAt,
     "a field that may be filtered by",
-    `Cannot filter by the field at ${fieldAt}: there is none of this name to filter by`,
+    `Cannot filter by ${excerptOf(field)} at ${fieldAt}: ${reason}`,
   );
+}
+
+/** Asks for the nearest name, of the part of a dotted name that is the first unknown one. */
+function suggestion(field: string, context: FilterContext): string {
+  const parts = field.split(".");
+  let here = context;
+  for (const [index, part] of parts.entries()) {
+    const isLast = index === parts.length - 1;
+    const next = isLast ? null : here.follow?.(part) ?? null;
+    if (next === null) {
+      const near = nearestField(part, isLast ? fieldNames(here) : here.relationNames?.() ?? []);
+      return near === null ? "" : `. Did you mean "${parts.with(index, near).join(".")}"?`;
+    }
+    here = next.target;
+  }
+  return "";
+}
+
+function fieldNames({ table, mayFilter, mayName }: FilterContext): readonly string[] {
+  return table.columns.filter((column) => mayFilter(column) && mayName?.(column) === true)
+    .map(({ name }) => name);
 }
 
 /** `project.owner.name` → the relations `project` and `owner`, and the column `name`. */

@@ -17,6 +17,7 @@ import { RequestBudget } from "./budget/request_budget.ts";
 import type { TakeResult } from "./budget/token_lease.ts";
 import type { CaptchaChallenge } from "./captcha/captcha_challenge.ts";
 import { addressGroup } from "./client_address.ts";
+import { ChargedProblem } from "./charged_problem.ts";
 import type { GuardedRequest } from "./guarded_request.ts";
 import { RequestWork, type RequestWorkOptions } from "./pow/request_work.ts";
 import type { OperationProtection, PowGate } from "./operation_protection.ts";
@@ -143,7 +144,8 @@ export class Admission implements IdempotentAdmission, Debit {
   finishError(error: unknown): unknown {
     const status = error instanceof Problem ? error.status : 500;
     // A client that leaves ends its own request; the budget has to pay for what was done until then.
-    const isOurs = status >= 500 && !this.#guarded.request.signal.aborted;
+    const isOurs = status >= 500 && !this.#guarded.request.signal.aborted &&
+      !(error instanceof ChargedProblem);
     if (isOurs || status === 428 || status === 429) this.refund();
     return error instanceof Problem && status < 500
       ? error.withHeaders(this.#withHeaders(error.headers))

@@ -21,8 +21,9 @@ export interface LiveView {
   /**
    * Whole rows → the rows as they are shown, in the same order. A promise only where it must read.
    * Where too many related rows would be read at once, it shows only the first rows, at least one.
+   * The reads take the turns of `identity`, the user or the address that they are for.
    */
-  present(rows: readonly Row[]): MaybePromise<readonly Row[]>;
+  present(rows: readonly Row[], identity: string): MaybePromise<readonly Row[]>;
 }
 
 /** A relation whose rows are included in a live view. */

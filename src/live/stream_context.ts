@@ -9,6 +9,7 @@ import { SnapshotReader } from "./stream/snapshot_reader.ts";
 import type { RowChange } from "./match/row_change.ts";
 import { ChangeDispatcher } from "./dispatch/change_dispatcher.ts";
 import type { LiveLimits } from "./live_limits.ts";
+import { FairSemaphore } from "../runtime/fair_semaphore.ts";
 import { Semaphore } from "../runtime/semaphore.ts";
 
 /**
@@ -23,6 +24,8 @@ export interface StreamContext {
   readonly snapshots: SnapshotReader;
   /** Limits how many pages are read at once. */
   readonly semaphore: Semaphore;
+  /** Limits how many streams catch up at once by reads. */
+  readonly catchUpSemaphore: FairSemaphore;
   /** The same for aggregates, which take longer. */
   readonly aggregateSemaphore: Semaphore;
   readonly dispatcher: ChangeDispatcher;
@@ -71,6 +74,7 @@ export async function openStreamContext(
     history: new ChangeHistory(log, feed.ringBuffer),
     snapshots: new SnapshotReader({ log, clock: runtime.clock, limits, semaphore }),
     semaphore,
+    catchUpSemaphore: new FairSemaphore(limits.maxConcurrentReads),
     aggregateSemaphore: new Semaphore(limits.maxConcurrentAggregates, limits.maxWaitingReads),
     dispatcher,
     matcher,

@@ -1,3 +1,4 @@
+import { didYouMean } from "../problem/nearest_name.ts";
 import { Problem } from "../problem/problem.ts";
 import { kindOf } from "../schema/kind_of.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
@@ -6,6 +7,13 @@ import type { OrderKey } from "./plan.ts";
 
 const maxKeys = 8;
 
+/** The columns that an order may name. */
+export interface OrderFields {
+  maySort(column: ColumnInfo): boolean;
+  /** Whether a message may suggest the name of a column that may be sorted by. */
+  mayName(column: ColumnInfo): boolean;
+}
+
 /**
  * Parses `orderBy=rank:desc,-created,title` to the order, ended by the primary key so that it is
  * total. Unknown and unsortable columns, and those whose kind has no order, give the same 400.
@@ -13,7 +21,7 @@ const maxKeys = 8;
 export function parseOrder(
   text: string | null,
   table: TableInfo,
-  maySort: (column: ColumnInfo) => boolean,
+  fields: OrderFields,
 ): readonly OrderKey[] {
   const items = text === null || text === "" ? [] : text.split(",");
   if (items.length > maxKeys) {
@@ -21,7 +29,7 @@ export function parseOrder(
   }
   const keys: OrderKey[] = [];
   for (const item of items) {
-    const key = parseOrderKey(item, table, maySort);
+    const key = parseOrderKey(item, table, fields);
     if (keys.some((other) => other.column === key.column)) {
       throw new Problem("invalid-parameter", `Cannot order by "${item.slice(0, 20)}" twice`);
     }
@@ -51,7 +59,7 @@ export function keysetPosition(
 function parseOrderKey(
   item: string,
   table: TableInfo,
-  maySort: (column: ColumnInfo) => boolean,
+  { maySort, mayName }: OrderFields,
 ): OrderKey {
   const trimmed = item.trim();
   const minus = trimmed.startsWith("-");
@@ -64,9 +72,11 @@ function parseOrderKey(
   if (column === undefined || !maySort(column) || !hasOrder(column)) {
     // SQL and other services write `name desc`. The message must not reveal whether the name exists.
     if (/[ .](?:asc|desc)$/i.test(name)) throw badDirection(item);
+    const known = table.columns.filter((column) => maySort(column) && mayName(column));
+    const hint = didYouMean(name, known.filter(hasOrder).map(({ name }) => name));
     throw new Problem(
       "invalid-parameter",
-      `Cannot order by "${name.slice(0, 20)}": it is not a sortable field`,
+      `Cannot order by "${name.slice(0, 20)}": it is not a sortable field${hint}`,
     );
   }
   return { column, descending: direction === "desc" };

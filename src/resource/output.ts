@@ -3,6 +3,7 @@ import type { GroupKey, Metric, OrderKey } from "../plan/plan.ts";
 import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import type { Computed, Resource } from "./define/resource.ts";
+import { parseSelect, type Selectable } from "./read/parse_select.ts";
 import type { RelationFilter } from "./read/user_filter.ts";
 
 /**
@@ -10,7 +11,7 @@ import type { RelationFilter } from "./read/user_filter.ts";
  * relations.
  */
 export interface View {
-  /** Taken from the readable columns by `parseSelect`. */
+  /** Taken from the readable columns by {@link parseSelect}. */
   readonly visible: readonly ColumnInfo[];
   readonly computed: Computed;
   /** The included relations, whose rows stand beside the columns. */
@@ -70,24 +71,13 @@ export const noIncludes: readonly Include[] = Object.freeze([]);
  * the computed fields.
  */
 export function viewOf(
-  { fields, computed }: Pick<Resource, "fields" | "computed">,
+  resource: Selectable,
   select?: string,
   include: readonly Include[] = noIncludes,
 ): View {
-  return { visible: parseSelect(select, fields.readable), computed, include };
-}
-
-/**
- * `select=a,b` → those of the readable columns that it names, in the table's order. Hidden and
- * unknown names are alike silently absent; no `select` is every readable column.
- */
-function parseSelect(
-  text: string | undefined,
-  readable: readonly ColumnInfo[],
-): readonly ColumnInfo[] {
-  if (text === undefined) return readable;
-  const names = new Set(text.split(",").map((name) => name.trim()));
-  return readable.filter((column) => names.has(column.name));
+  const { fields: { readable }, computed } = resource;
+  const visible = select === undefined ? readable : parseSelect(select, resource);
+  return { visible, computed, include };
 }
 
 /**

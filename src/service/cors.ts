@@ -1,5 +1,5 @@
 import { cors } from "@hono/hono/cors";
-import { type Described, either, group, type ReadGroup } from "../options/option.ts";
+import { type Described, either, group, listOf, type ReadGroup } from "../options/option.ts";
 import { flag, other, whole } from "../options/option_kinds.ts";
 import type { Middleware } from "./middleware.ts";
 
@@ -13,11 +13,12 @@ export interface CorsOptions {
   readonly maxAge?: number | undefined;
 }
 
+const origin = other<string>('an origin like "https://example.com" or "*"', isOrigin)
+  .advising(originMistake);
+const origins = listOf("origins", origin).fitting("a list of origins", ({ length }) => length > 0);
+
 const members = {
-  origin: other<string | readonly string[]>(
-    'an origin like "https://example.com", "*", or a list of origins',
-    (given) => Array.isArray(given) ? given.length > 0 && given.every(isOrigin) : isOrigin(given),
-  ).required(),
+  origin: either(origin, origins).advising(originMistake).required(),
   credentials: flag().unlessSet(false),
   maxAge: whole({ from: 0 }).unlessSet(600),
 } satisfies Described<CorsOptions>;
@@ -35,6 +36,30 @@ function isOrigin(given: unknown): boolean {
 function isOpaque(given: string): boolean {
   return /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/.test(given);
 }
+
+/** What is wrong with a text that browsers never send as an origin; null for what is no text. */
+function originMistake(given: unknown): string | null {
+  if (typeof given !== "string") return null;
+  const shown = JSON.stringify(given.slice(0, 100));
+  const url = URL.parse(given);
+  // A password is not shown, not even in the log of a start.
+  if (given.includes("@")) return `has a user, and an origin has none: like "${exampleOrigin}"`;
+  if (given.includes("*")) {
+    return `is ${shown}, and patterns are not supported: name each origin, or allow "*"`;
+  }
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    const like = URL.parse(`https://${given}`)?.host === given ? `https://${given}` : exampleOrigin;
+    return `is ${shown}, which is no origin: it must be a scheme and a host, like "${like}"`;
+  }
+  const { origin, pathname, search, hash } = url;
+  const isLonger = pathname + search + hash !== "/" || /[/?#]$/.test(given);
+  const reason = isLonger
+    ? "an origin has no path, not even a slash at its end"
+    : "browsers send it in lower case, without the port that its scheme has anyway";
+  return `is ${shown}, and ${reason}: write "${origin}"`;
+}
+
+const exampleOrigin = "https://example.com";
 
 /** Request headers that this service reads. */
 const requestHeaders = [

@@ -62,4 +62,7 @@ Deno.test("the nearest name is suggested, and none when no name is near", () => 
   assertEquals(nearestName("publik", names), "public");
   assertEquals(nearestName("zzzzzz", names), null);
   assertEquals(nearestName("", names), null);
+  // Half of it is another word; two letters in the wrong order are one mistake.
+  assertEquals(nearestName("create", ["read", "subscribe"]), null);
+  assertEquals(nearestName("raed", ["read", "subscribe"]), "read");
 });

@@ -212,7 +212,7 @@ testOnEngines(
         `?${filtered("having", "count>1;country==se")}`,
       );
       assertEquals([status, code], [400, "FILTER_PARSE_ERROR"]);
-      assertMatch(detail, /the field at 8/);
+      assertMatch(detail, /"country" at 8: there is no field/);
     }),
 );
 

@@ -76,7 +76,7 @@ testOnEngines(
       const unknown = await send("POST", "/api/posts", { titel: "t" }, ada);
       assertEquals([unknown.status, unknown.body.details.errors], [
         422,
-        [{ path: "titel", message: "is not a field" }],
+        [{ path: "titel", message: 'is not a field. Did you mean "title"?' }],
       ]);
     }),
 );

@@ -216,14 +216,15 @@ testOnEngines(
         assertEquals(status, 400);
         assertEquals(code, at % 5 === 1 ? "INVALID_PARAMETER" : "FILTER_PARSE_ERROR");
         assertEquals(
-          detail.replace(/"\w+"/, '""').replace(/at \d+/, "at"),
-          same.replace(/"\w+"/, '""').replace(/at \d+/, "at"),
+          detail.replace(/"[\w.]+"/, '""').replace(/at \d+/, "at"),
+          same.replace(/"[\w.]+"/, '""').replace(/at \d+/, "at"),
         );
       }
       // Only filterable relations may be walked; any other is the same 400 as an unknown name.
       const closed = await get("/api/albums?filter=owner.name==ada");
       const absent = await get("/api/albums?filter=nobody.name==ada");
-      assertEquals(closed.body, absent.body);
+      const named = JSON.stringify(absent.body).replace("nobody.name", "owner.name");
+      assertEquals(closed.body, JSON.parse(named));
       const select = await get("/api/albums/1?include=artist(select:secret,name)");
       assertEquals(select.body.artist, { name: "ada", shout: "ADA" });
       assertEquals((await get("/api/albums/1?include=artist(select:secret)")).body.artist, {

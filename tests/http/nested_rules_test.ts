@@ -190,7 +190,7 @@ testOnEngines(
       const track = (fields: unknown) => ({ ...n, albums: [{ title: "a", tracks: [fields] }] });
       assertEquals(await refused(service, track({ titel: "t", seconds: "x" })), [
         422,
-        "albums.0.tracks.0.titel is not a field",
+        'albums.0.tracks.0.titel is not a field. Did you mean "title"?',
         "albums.0.tracks.0.seconds must be a whole number",
       ]);
       assertEquals(await refused(service, track({ seconds: 1 })), [
@@ -350,6 +350,12 @@ testOnEngines(
         assertEquals(await refused(service, body), [422, "albums is not a field"]);
       },
     );
+    await withMusic(engine, { artists: { strictInput: true } }, async (service) => {
+      assertEquals(await refused(service, { name: "n", albms: [] }), [
+        422,
+        'albms is not a field. Did you mean "albums"?',
+      ]);
+    });
   },
 );
 

@@ -242,7 +242,7 @@ testOnEngines(
           const filtered = await get(`/api/notes?filter=${name}==s1`);
           const ordered = await get(`/api/notes?orderBy=${name}`);
           assertEquals([filtered.status, ordered.status], [400, 400]);
-          return [filtered.body.detail, ordered.body.detail.replace(`"${name}"`, "")];
+          return [filtered, ordered].map(({ body }) => body.detail.replace(`"${name}"`, ""));
         }),
       );
       assertEquals(new Set(texts.map((text) => text.join())).size, 1);

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { all, integer, resource, table, text } from "../../mod.ts";
 import type { Engine } from "../support/engines.ts";
+import { budget } from "./guard_support.ts";
 import { insertRows, type Service, testOnDialects, withService } from "../support/http.ts";
 
 const posts = table("posts", { id: integer().primaryKey(), body: text().notNull() });
@@ -103,4 +104,44 @@ testOnDialects(
       }
       assertEquals([statuses[0], statuses.at(-1)], [201, 503]);
     }),
+);
+
+testOnDialects(
+  "reads of a client that leaves its answers unread were free, although each read everything",
+  (engine) => {
+    const auth = { public: true } as const;
+    const config = {
+      kv: ":memory:",
+      abuseProtection: { budget: budget(1_000) },
+      resources: [resource(posts, { id: posts.id, auth })],
+    };
+    return withService(engine, [posts], () => config, async (service) => {
+      await insertRows(
+        service.db,
+        posts,
+        Array.from({ length: 15 }, (_, id) => post(id, "x".repeat(1_000_000))),
+      );
+      const left = async (user: Record<string, string>) => {
+        const { headers } = await service.get("/api/posts/count", user);
+        return Number(/r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]);
+      };
+      const read = async (limit: number, headers: Record<string, string>) => {
+        const response = await unreceived(service, `/api/posts?limit=${limit}`, { headers });
+        await response.body?.cancel();
+        return response.status;
+      };
+      const bob = { "x-user": "bob" };
+      assertEquals(await read(1, bob), 200);
+      const statuses: number[] = [];
+      for (let count = 0; count < 12; count++) statuses.push(await read(15, ada));
+      assertEquals(statuses.indexOf(503), 8);
+      // Twelve reads and the count itself; of the others, one read and the count.
+      assertEquals(await left(ada), 1_000 - 12 - 1);
+      assertEquals(await left(bob), 1_000 - 1 - 1);
+      // Ada's answers are in the way of others, who do not pay for that.
+      assertEquals([await read(15, bob), await read(15, { "x-user": "eve" })], [503, 503]);
+      assertEquals(await left(bob), 1_000 - 1 - 2);
+      assertEquals(await left({ "x-user": "eve" }), 1_000 - 1);
+    });
+  },
 );

@@ -231,6 +231,7 @@ function aggregateOf(table: TableInfo, query: string): LiveAggregateQuery {
 export function policyOf(scope: ScopeFunction): AccessPolicy {
   return {
     public: new Set(),
+    publicScopes: new Map(),
     scopes: new Map([["subscribe", scope]]),
     // The scopes of these tests are filters.
     resolve: (result) => result as Filter,

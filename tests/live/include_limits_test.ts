@@ -73,6 +73,39 @@ testOnEngines(
     }),
 );
 
+testOnEngines(
+  "rows that include a changed one were read whole, however large they were",
+  (engine) =>
+    withShop(engine, { isLive }, async (service) => {
+      const { db } = service;
+      const secret = `xyzzy-${"s".repeat(100_000)}`;
+      const rows = range(100).map((id) => ({ id, title: "m", artistId: 3, secret }));
+      await insertRows(db, albums, rows.slice(0, 50));
+      const one = await follow(service, "albums", "include=artist", "ada");
+      const other = await follow(service, "albums", "", "ada");
+      await catchUp(one, service);
+      await catchUp(other, service);
+      const rename = async (name: string) => {
+        await updateRow(db.driver, db, artists, 3, { name });
+        const lines = [await catchUp(one, service), await catchUp(other, service)];
+        assertEquals(held(one), await listed(one, service));
+        return lines;
+      };
+      const [few, none] = await rename("dee");
+      assertEquals([few?.length, none], [50, []], "five megabytes are sent one by one");
+      await insertRows(db, albums, rows.slice(50));
+      await catchUp(one, service);
+      await catchUp(other, service);
+      const [many = [], ...others] = await rename("eve");
+      assertEquals([many[0], new Set(many.slice(1)), others], [
+        "invalidate relation_overflow",
+        new Set(["existing"]),
+        [[]],
+      ]);
+      for (const { stream } of [one, other]) await stream.close();
+    }),
+);
+
 Deno.test("rows that include ten thousand others come in smaller pages, and all of them", () =>
   withShop(sqlite, { isLive }, async (service) => {
     const { db } = service;

@@ -40,7 +40,7 @@ for (const library of sqliteLibraries) {
     };
     const image = { row: { [id.name]: 1, [authorId.name]: 1, [title.name]: "t" } };
     const matcher = createMatcher(driver, systemRuntime(() => {}));
-    await fails(matcher.evaluateInDatabase(info, [image], [filter]), "too-slow");
+    await fails(matcher.evaluateInDatabase(info, [image], [filter], "uada"), "too-slow");
     await driver.close();
   });
 }

@@ -75,8 +75,50 @@ const services: readonly (readonly [fault: string, config: object, message: stri
   [
     "an origin with a slash at the end allowed none",
     { secret, cors: { origin: "https://example.com/" } },
-    'Cannot start: cors.origin must be an origin like "https://example.com", "*", or a list of ' +
-    "origins, not a text",
+    'Cannot start: cors.origin is "https://example.com/", and an origin has no path, not even a ' +
+    'slash at its end: write "https://example.com"',
+  ],
+  [
+    "a list of origins was refused without the entry that is wrong",
+    { secret, cors: { origin: ["https://a.example", "https://b.example/"] } },
+    'Cannot start: cors.origin[1] is "https://b.example/", and an origin has no path, not even a ' +
+    'slash at its end: write "https://b.example"',
+  ],
+  [
+    "a pattern of origins was refused as no list",
+    { secret, cors: { origin: ["*.example"] } },
+    'Cannot start: cors.origin[0] is "*.example", and patterns are not supported: name each ' +
+    'origin, or allow "*"',
+  ],
+  [
+    "an origin with the port of its scheme was refused as no list",
+    { secret, cors: { origin: ["https://a.example:443"] } },
+    'Cannot start: cors.origin[0] is "https://a.example:443", and browsers send it in lower case, ' +
+    'without the port that its scheme has anyway: write "https://a.example"',
+  ],
+  [
+    "a host in place of an origin was refused as no list",
+    { secret, cors: { origin: ["a.example"] } },
+    'Cannot start: cors.origin[0] is "a.example", which is no origin: it must be a scheme and a ' +
+    'host, like "https://a.example"',
+  ],
+  [
+    "a host with a port in place of an origin was refused as no list",
+    { secret, cors: { origin: "localhost:3000" } },
+    'Cannot start: cors.origin is "localhost:3000", which is no origin: it must be a scheme and a ' +
+    'host, like "https://localhost:3000"',
+  ],
+  [
+    "an origin with a password was refused as no list, and is not shown",
+    { secret, cors: { origin: ["https://ada:hidden@a.example"] } },
+    "Cannot start: cors.origin[0] has a user, and an origin has none: like " +
+    '"https://example.com"',
+  ],
+  [
+    "an empty list of origins allows none",
+    { secret, cors: { origin: [] } },
+    'Cannot start: cors.origin must be an origin like "https://example.com", "*" or a list of ' +
+    "origins, not a list",
   ],
   [
     'health: "no" left the routes on',
@@ -111,7 +153,17 @@ const resources: readonly (readonly [fault: string, options: object, message: st
   [
     'auth.public: { read: "no" } opened reads',
     { auth: { public: { read: "no" } } },
-    'auth.public.read must be true or false, not "no"',
+    'auth.public.read must be true, false or a function that gives a filter, not "no"',
+  ],
+  [
+    "auth.public: { create: true } was said to be a misspelt read",
+    { auth: { public: { create: true } } },
+    "auth.public cannot open create: only read and subscribe can be public",
+  ],
+  [
+    "auth.public: { list: true } was said to be a misspelt read",
+    { auth: { public: { list: true } } },
+    'auth.public has no option "list"; known are read, subscribe',
   ],
   [
     'etag.algorithm: "Strong" was weak',

@@ -127,6 +127,8 @@ function isOfKind({ rules: { shape } }: Option<unknown>, value: unknown): boolea
       return Array.isArray(value);
     case "text":
       return typeof value === "string" && value !== "\n";
+    case "function":
+      return tag === "[object Function]";
     case "other":
       return typeof value === "string" || (typeof value === "object" && value !== null);
     default:

@@ -137,6 +137,24 @@ export const mistakes: readonly (readonly [option: string, code: string])[] = [
   });`,
   ],
   [
+    "read",
+    `resource(notes, {
+    id: notes.id,
+    auth: {
+      public: { read: () => eq(«users.name»«notes.title», "open") },
+    },
+  });`,
+  ],
+  [
+    "subscribe",
+    `resource(notes, {
+    id: notes.id,
+    auth: {
+      public: { subscribe: async () => await Promise.resolve(«1»«eq(notes.title, "a")») },
+    },
+  });`,
+  ],
+  [
     "delete",
     `resource(notes, {
     id: notes.id,

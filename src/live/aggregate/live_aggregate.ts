@@ -242,9 +242,11 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     const { log, history, matcher, runtime } = this.#context;
     const round = this.#round;
     const window = history.readFromMemory(cursorAt(position), unlimitedWindow);
-    const transitions = window === null
-      ? null
-      : await evaluateChanges(window.changes, { group: this.#group, matcher });
+    const transitions = window === null ? null : await evaluateChanges(window.changes, {
+      group: this.#group,
+      matcher,
+      identity: this.#identity,
+    });
     const counted = this.#isExact ? this.#incremental?.groups() ?? null : null;
     this.#incremental = incremental;
     if (incremental === null) this.#memory.release(this);

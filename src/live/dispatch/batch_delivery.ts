@@ -7,6 +7,7 @@ import { EventRenderer } from "./event_renderer.ts";
 import type { Chunk, FanOut } from "./fan_out.ts";
 import type { LiveSubscriber } from "./group_listener.ts";
 import { toBytes, tokenText } from "./server_sent_events.ts";
+import { sharedIdentity } from "../match/evaluation_limits.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
 /** What the delivery of a batch's events needs. */
@@ -40,7 +41,9 @@ export class BatchDelivery {
   /** Waits only where related rows must be read for a view, or where there are many subscribers. */
   deliver(): MaybePromise<void> {
     this.#addToRenderers();
-    const prepared = [...this.#renderers.values()].map((renderer) => renderer.prepare());
+    const prepared = [...this.#renderers.values()].map((renderer) =>
+      renderer.prepare(sharedIdentity)
+    );
     const waiting = prepared.filter((one) => one instanceof Promise);
     if (waiting.length === 0) return this.#send();
     return this.#prepareAll(prepared).then(() => this.#send());

@@ -3,6 +3,7 @@ import { type Position, positionOrdinal } from "../../db/changes/log_position.ts
 import { type MaybePromise, then } from "../../runtime/maybe_promise.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { ChangeBatch } from "../feed/change_feed.ts";
+import { sharedIdentity } from "../match/evaluation_limits.ts";
 import { AffectedParents } from "../match/affected_parents.ts";
 import type { Matcher } from "../match/matcher.ts";
 import {
@@ -45,7 +46,7 @@ export class BatchDispatch {
   readonly #deferred = new Map<TableInfo, DeferredEvaluations>();
   /** The row changes of groups that include related rows, which are evaluated once for the step. */
   readonly #rowChanges = new Map<SubscriberGroup, RowChange[]>();
-  readonly #affectedParents = new AffectedParents<IncludeGroup>();
+  readonly #affectedParents = new AffectedParents<IncludeGroup>(sharedIdentity);
   #relatedFilters: RelatedFilterDispatch | null = null;
 
   constructor(options: DispatchOptions, batch: ChangeBatch, fanOut: FanOut) {

@@ -1,5 +1,6 @@
 import type { RowImage } from "../../filter/match/row_image.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
+import { sharedIdentity } from "../match/evaluation_limits.ts";
 import { evaluationSteps, type Matcher } from "../match/matcher.ts";
 import { type RowChange, type Transition, transitionKind } from "../match/row_change.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
@@ -75,7 +76,12 @@ export class DeferredEvaluations {
       }
     }
     const filters = [...groups.keys()].map(({ query }) => query.filter);
-    const answers = await matcher.evaluateInDatabase(this.#table, [...images.keys()], filters);
+    const answers = await matcher.evaluateInDatabase(
+      this.#table,
+      [...images.keys()],
+      filters,
+      sharedIdentity,
+    );
     const passes = (image: RowImage | null, group: SubscriberGroup) =>
       image !== null && answers[images.get(image) ?? -1]?.[groups.get(group) ?? -1] === true;
     return this.#deferred.map((deferred) => {

@@ -32,11 +32,11 @@ export class EventRenderer {
     if (kind !== "removed" && after !== null) this.#rows.add(after.row);
   }
 
-  /** Presents the added rows, all at once. */
-  prepare(): MaybePromise<void> {
+  /** Presents the added rows, all at once; what it reads takes the turns of an identity. */
+  prepare(identity: string): MaybePromise<void> {
     const rows = [...this.#rows];
     if (rows.length === 0) return;
-    return then(this.#interest.view.present(rows), (shown) => {
+    return then(this.#interest.view.present(rows, identity), (shown) => {
       this.isIncomplete = shown.length < rows.length;
       rows.forEach((row, index) => this.#shown.set(row, shown[index] ?? {}));
     });

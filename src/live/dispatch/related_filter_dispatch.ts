@@ -3,6 +3,7 @@ import { type Position, positionOrdinal } from "../../db/changes/log_position.ts
 import type { ChangeBatch } from "../feed/change_feed.ts";
 import { AffectedParents } from "../match/affected_parents.ts";
 import { evaluateCurrentRows, type EvaluationContext } from "../match/evaluate_current_rows.ts";
+import { sharedIdentity } from "../match/evaluation_limits.ts";
 import { mayAffectFilter } from "../match/may_affect_filter.ts";
 import { netRowChanges, type RowChange, unchangedRow } from "../match/row_change.ts";
 import type { GroupEvents } from "./group_listener.ts";
@@ -17,7 +18,7 @@ export class RelatedFilterDispatch {
   readonly #options: Pick<EvaluationContext, "matcher" | "log">;
   readonly #batch: ChangeBatch;
   readonly #rowChanges = new Map<SubscriberGroup, RowChange[]>();
-  readonly #affectedParents = new AffectedParents<SubscriberGroup>();
+  readonly #affectedParents = new AffectedParents<SubscriberGroup>(sharedIdentity);
 
   constructor(options: Pick<EvaluationContext, "matcher" | "log">, batch: ChangeBatch) {
     this.#options = options;
@@ -68,7 +69,12 @@ export class RelatedFilterDispatch {
       const net = netRowChanges(rowChanges, table);
       return [{ group, heldRows, rowChanges: net, held: heldRows.held, isRepeat: false }];
     });
-    const evaluated = await evaluateCurrentRows(requests, { log, matcher, to });
+    const evaluated = await evaluateCurrentRows(requests, {
+      log,
+      matcher,
+      to,
+      identity: sharedIdentity,
+    });
     for (const [{ group, heldRows }, evaluations] of evaluated) {
       events.set(group, evaluations === null ? null : heldRows.eventsOf(evaluations));
     }

@@ -1,8 +1,10 @@
 import type { Change, ChangeLog } from "../../db/changes/change_log.ts";
 import type { Position } from "../../db/changes/log_position.ts";
-import type { Connection } from "../../db/driver.ts";
+import { DatabaseError } from "../../db/database_error.ts";
+import type { Connection, ReadLimits } from "../../db/driver.ts";
 import { fetchRelated, type RowReader } from "../../db/rows.ts";
 import { keyId, keyOf } from "../../plan/key.ts";
+import type { RelatedPlan } from "../../plan/plan.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { LiveQuery } from "../live_query.ts";
 import { evaluationLimits } from "./evaluation_limits.ts";
@@ -25,7 +27,7 @@ export interface AffectedParent<G> {
 /** The affected parents that a search has found. */
 export interface FoundParents<G> {
   readonly rows: readonly AffectedParent<G>[];
-  /** The groups that have more affected parents than are evaluated at once. */
+  /** The groups whose affected parents are too many, or too large, to be evaluated at once. */
   readonly overflowing: ReadonlySet<G>;
 }
 
@@ -33,12 +35,23 @@ export interface FoundParents<G> {
 export const maxAffectedParents = 500;
 
 /**
+ * The most bytes of them. A step of events has fewer, but rows may have columns that are not shown.
+ */
+const maxAffectedBytes = 8 * 1024 * 1024;
+
+/**
  * Finds the parents that changes of related rows affect: rows that include them, or whose filter
  * reads them. Groups with the same include paths share the search: one statement for each step up,
  * however many changes and subscribers there are.
  */
 export class AffectedParents<G extends AffectedGroup> {
+  readonly #identity: string;
   readonly #searches = new Map<string, ParentSearch<G>>();
+
+  /** Begins empty. The search takes the turns of an identity. */
+  constructor(identity: string) {
+    this.#identity = identity;
+  }
 
   /** Whether no change can affect any parent. */
   get isEmpty(): boolean {
@@ -74,8 +87,8 @@ export class AffectedParents<G extends AffectedGroup> {
   ): Promise<FoundParents<G>> {
     const parentRows = await this.#readParents(log);
     // The parents may have been read later than the changes.
-    const isAhead = parentRows.some(({ rows, at }) =>
-      rows !== null && rows.size > 0 && !log.includes(position, at)
+    const isAhead = parentRows.some((found) =>
+      found !== null && found.rows.size > 0 && !log.includes(position, found.at)
     );
     const next = isAhead ? await log.next(position) : null;
     return this.#gather(parentRows, new ChangedRows([...changes, ...next?.changes ?? []]));
@@ -86,11 +99,16 @@ export class AffectedParents<G extends AffectedGroup> {
     return this.#gather(await this.#readParents(log), new ChangedRows([]));
   }
 
-  #readParents(log: ChangeLog): Promise<readonly ParentRows<G>[]> {
-    return Promise.all([...this.#searches.values()].map((search) => searchParents(search, log)));
+  #readParents(log: ChangeLog): Promise<readonly (ParentRows<G> | null)[]> {
+    return Promise.all(
+      [...this.#searches.values()].map((search) => searchParents(search, this.#identity, log)),
+    );
   }
 
-  #gather(parentRows: readonly ParentRows<G>[], changed: ChangedRows): FoundParents<G> {
+  #gather(
+    parentRows: readonly (ParentRows<G> | null)[],
+    changed: ChangedRows,
+  ): FoundParents<G> {
     const affected = new Map<string, { readonly row: Row; readonly groups: Set<G> }>();
     const overflowing = new Set<G>();
     const searches = [...this.#searches.values()];
@@ -129,25 +147,26 @@ interface ParentSearch<G> {
 }
 
 interface ParentRows<G> {
-  /** Null where there are too many. */
-  readonly rows: ReadonlyMap<Row, ReadonlySet<G>> | null;
+  readonly rows: ReadonlyMap<Row, ReadonlySet<G>>;
   /** The rows were read at this position. */
   readonly at: Position;
 }
 
+/** Null where there are too many, or too large ones. */
 async function searchParents<G extends AffectedGroup>(
   { parentSteps, group, keys: first }: ParentSearch<G>,
+  identity: string,
   log: ChangeLog,
-): Promise<ParentRows<G>> {
+): Promise<ParentRows<G> | null> {
   const { table, reader } = group.query;
   let keys: ReadonlyMap<unknown, ReadonlySet<G>> = first;
   for (const [index, step] of parentSteps.entries()) {
     const parentKey = parentSteps[index + 1]?.relation.steps[0].own;
     const columns = parentKey === undefined ? table.columns : [parentKey];
-    const { rows, at } = await readParents(log, { step, keys, columns, reader });
-    if (rows === null || parentKey === undefined) return { rows, at };
-    keys = keysOf(rows, parentKey);
-    if (keys.size === 0) return { rows: new Map(), at };
+    const found = await readParents(log, { step, keys, columns, reader, identity });
+    if (found === null || parentKey === undefined) return found;
+    keys = keysOf(found.rows, parentKey);
+    if (keys.size === 0) return { rows: new Map(), at: found.at };
   }
   throw new Error("An include path has a step");
 }
@@ -157,23 +176,16 @@ interface ParentRead<G> {
   readonly keys: ReadonlyMap<unknown, ReadonlySet<G>>;
   readonly columns: readonly ColumnInfo[];
   readonly reader: RowReader;
+  readonly identity: string;
 }
 
 async function readParents<G>(
   log: ChangeLog,
-  { step: { relation, where, links, isIndexed }, keys, columns, reader }: ParentRead<G>,
-): Promise<ParentRows<G>> {
-  let at: Position | null = null;
-  const limits = evaluationLimits(Infinity);
-  const connection: Connection = {
-    async query(statement) {
-      const { position, ...result } = await log.readAt(statement, limits);
-      at = position;
-      return result;
-    },
-  };
+  { step: { relation, where, links, isIndexed }, keys, columns, reader, identity }: ParentRead<G>,
+): Promise<ParentRows<G> | null> {
   const { target } = relation;
-  const found = await fetchRelated(connection, {
+  const limits = evaluationLimits(identity, maxAffectedBytes);
+  const found = await readRelated({ log, limits, reader }, {
     kind: "related",
     relation,
     keys: [...keys.keys()],
@@ -185,14 +197,39 @@ async function readParents<G>(
     // One more shows that there are too many.
     most: maxAffectedParents + 1,
     byIndex: isIndexed,
-  }, reader);
-  if (at === null) throw new Error("Nothing was read");
-  if (found.rows.length > maxAffectedParents) return { rows: null, at };
+  });
+  if (found === null || found.rows.length > maxAffectedParents) return null;
   const groups = [...keys.values()];
   const rows = new Map(found.rows.map((row, index) => {
     return [row, groups[found.places[index] ?? -1] ?? new Set<G>()] as const;
   }));
-  return { rows, at };
+  return { rows, at: found.at };
+}
+
+interface RelatedRead {
+  readonly log: ChangeLog;
+  readonly limits: ReadLimits;
+  readonly reader: RowReader;
+}
+
+/** Null where the rows are too large. */
+async function readRelated({ log, limits, reader }: RelatedRead, plan: RelatedPlan) {
+  let at: Position | null = null;
+  const connection: Connection = {
+    async query(statement) {
+      const { position, ...result } = await log.readAt(statement, limits);
+      at = position;
+      return result;
+    },
+  };
+  try {
+    const found = await fetchRelated(connection, plan, reader);
+    if (at === null) throw new Error("Nothing was read");
+    return { ...found, at };
+  } catch (error) {
+    if (error instanceof DatabaseError && error.kind === "too-large") return null;
+    throw error;
+  }
 }
 
 function keysOf<G>(

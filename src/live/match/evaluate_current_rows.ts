@@ -50,6 +50,8 @@ export interface EvaluationContext {
   readonly log: ChangeLog;
   readonly matcher: Matcher;
   readonly to: Position;
+  /** Whose turns the reads take. */
+  readonly identity: string;
 }
 
 /**
@@ -62,14 +64,14 @@ export async function evaluateCurrentRows<C extends RowsToEvaluate>(
   requests: readonly C[],
   context: EvaluationContext,
 ): Promise<ReadonlyMap<C, readonly RowEvaluation[] | null>> {
-  const { log, matcher, to } = context;
+  const { to } = context;
   const pending = requests.map(pendingRowsOf);
   const searchable = pending.filter(({ rows }) =>
     rows.length > 0 && rows.every(({ isSearchable }) => isSearchable)
   );
   const unknown = searchable.filter(({ images }) => images.size > 0);
-  await evaluateBefore(unknown, matcher);
-  const readings = await readAll(searchable, log);
+  await evaluateBefore(unknown, context);
+  const readings = await readAll(searchable, context);
   const moved = unknown.length === 0 ? unknown : await movedSince(unknown, context);
   const failed = new Set([
     ...moved,
@@ -136,13 +138,13 @@ const inexactKinds: ReadonlySet<string> = new Set(["timestamp", "json", "bytes"]
 /** Whether the rows passed before: the related rows of now decide it, unless one has changed. */
 async function evaluateBefore<C extends RowsToEvaluate>(
   pending: readonly PendingRows<C>[],
-  matcher: Matcher,
+  { matcher, identity }: EvaluationContext,
 ): Promise<void> {
   const byTable = Map.groupBy(pending, ({ request }) => request.group.query.table);
   for (const [table, some] of byTable) {
     const images = [...new Set(some.flatMap(({ images }) => [...images.keys()]))];
     const filters = some.map(({ request }) => request.group.query.filter);
-    const answers = await matcher.evaluateInDatabase(table, images, filters);
+    const answers = await matcher.evaluateInDatabase(table, images, filters, identity);
     images.forEach((image, place) => {
       some.forEach(({ images }, index) => {
         if (images.has(image)) images.set(image, answers[place]?.[index] === true);
@@ -164,7 +166,7 @@ type ReadingsById = ReadonlyMap<string, Reading>;
 /** Requests about the same rows share the statement and its rows. */
 async function readAll<C extends RowsToEvaluate>(
   pending: readonly PendingRows<C>[],
-  log: ChangeLog,
+  { log, identity }: EvaluationContext,
 ): Promise<ReadonlyMap<PendingRows<C>, ReadingsById>> {
   const readings = new Map<PendingRows<C>, Map<string, Reading>>();
   for (const { rows, pending: some, reader, table } of batchesOf(pending)) {
@@ -172,7 +174,8 @@ async function readAll<C extends RowsToEvaluate>(
     const rowChanges = new Map(rows.map(({ id, rowChange }) => [id, rowChange]));
     const keys = rows.map(({ key }) => key);
     const filters = some.map(({ request }) => request.group.query.filter);
-    for (const found of await readCurrentRows(log, { table, reader, keys, filters })) {
+    const query = { table, reader, keys, filters, identity };
+    for (const found of await readCurrentRows(log, query)) {
       const { at, ids, from } = found;
       for (const id of ids) {
         const now = found.rows.get(id);

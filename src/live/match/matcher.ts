@@ -17,7 +17,7 @@ import {
 } from "../../filter/match/shadow_check.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
-import { evaluationLimits } from "./evaluation_limits.ts";
+import { evaluationLimits, sharedIdentity } from "./evaluation_limits.ts";
 import { burstSteps, WorkMeter } from "./work_meter.ts";
 
 /**
@@ -31,11 +31,12 @@ export interface Matcher {
   isCertain(comparison: Comparison): boolean;
   /** Whether memory orders the keys of a table as the database does. */
   knowsKeyOrder(table: TableInfo): boolean;
-  /** Whether each image passes each filter, by one statement. */
+  /** Whether each image passes each filter, by one statement, which takes a turn of `identity`. */
   evaluateInDatabase(
     table: TableInfo,
     images: readonly RowImage[],
     filters: readonly Filter[],
+    identity: string,
   ): Promise<readonly (readonly boolean[])[]>;
   /** True for one decision in a thousand, which is to be checked. */
   shouldCheck(): boolean;
@@ -54,10 +55,10 @@ export function createMatcher(
   const { dialect } = driver;
   const certification = createCertifiedComparisons(dialect);
   const meter = new WorkMeter(clock);
-  const evaluateInDatabase: Matcher["evaluateInDatabase"] = (table, images, filters) => {
+  const evaluateInDatabase: Matcher["evaluateInDatabase"] = (table, images, filters, identity) => {
     const isDear = evaluationSteps(images, filters) > burstSteps;
     const connection = isDear || filters.some((filter) => relatedTerms(filter).length > 0)
-      ? driver.reads(evaluationLimits(maxAnswerBytes, isDear))
+      ? driver.reads(evaluationLimits(identity, maxAnswerBytes, isDear))
       : driver;
     return evaluateFilters(connection, dialect, { table, images, filters });
   };
@@ -70,7 +71,7 @@ export function createMatcher(
     async check(table, image, filter) {
       const deferred = comparisonsToCheck(filter, image, certification, meter);
       if (deferred.length === 0) return true;
-      const [answers = []] = await evaluateInDatabase(table, [image], deferred);
+      const [answers = []] = await evaluateInDatabase(table, [image], deferred, sharedIdentity);
       const faults = mismatchedComparisons(deferred, image, answers, certification);
       for (const fault of faults) {
         certification.demote(fault);

@@ -14,6 +14,8 @@ export interface CurrentRowsQuery {
   readonly reader: RowReader;
   readonly keys: readonly Key[];
   readonly filters: readonly Filter[];
+  /** Whose turn the read takes. */
+  readonly identity: string;
 }
 
 /** The current rows that one statement has read, and which filters they pass. */
@@ -34,7 +36,7 @@ export interface CurrentRows {
  */
 export async function readCurrentRows(
   log: ChangeLog,
-  { table, reader, keys, filters }: CurrentRowsQuery,
+  { table, reader, keys, filters, identity }: CurrentRowsQuery,
 ): Promise<readonly CurrentRows[]> {
   const { dialect } = reader;
   const { columns } = table;
@@ -45,7 +47,10 @@ export async function readCurrentRows(
         { table, columns, keys: some, filters: part.filters },
         dialect,
       );
-      const { rows: cells, position } = await log.readAt(statement, evaluationLimits(Infinity));
+      const { rows: cells, position } = await log.readAt(
+        statement,
+        evaluationLimits(identity, Infinity),
+      );
       // Without any row the position may be older than the read, and must not be.
       const at = cells.length === 0 ? await log.end() : position;
       const rows = reader.toRows(cells, columns).map((row, index) => {

@@ -16,6 +16,8 @@ import {
 export interface Evaluation {
   readonly group: SubscriberGroup;
   readonly matcher: Matcher;
+  /** Whose turns the reads take. */
+  readonly identity: string;
 }
 
 /**
@@ -24,11 +26,11 @@ export interface Evaluation {
  */
 export async function evaluateChanges(
   changes: readonly Change[],
-  { group, matcher }: Evaluation,
+  { group, matcher, identity }: Evaluation,
 ): Promise<readonly Transition[] | null> {
   const rowChanges = rowChangesFor(group, changes, { matcher, held: null });
   if ("reason" in rowChanges) return null;
-  return await evaluateRowChanges(rowChanges.list, { group, matcher, isRepeat: false });
+  return await evaluateRowChanges(rowChanges.list, { group, matcher, identity, isRepeat: false });
 }
 
 /**
@@ -64,7 +66,7 @@ export function rowChangesFor(
 /** Evaluates row changes that the row images alone decide, in memory or in the database. */
 export async function evaluateRowChanges(
   rowChanges: readonly RowChange[],
-  { group, matcher, isRepeat }: Evaluation & { readonly isRepeat: boolean },
+  { isRepeat, ...evaluation }: Evaluation & { readonly isRepeat: boolean },
 ): Promise<readonly Transition[]> {
   const images = new Set<RowImage>();
   for (const { before, after, between } of rowChanges) {
@@ -72,7 +74,7 @@ export async function evaluateRowChanges(
     if (after !== null) images.add(after);
     if (isRepeat) { for (const image of between) images.add(image); }
   }
-  const passes = await evaluateImages([...images], { group, matcher });
+  const passes = await evaluateImages([...images], evaluation);
   const isIn = (image: RowImage | null) => image !== null && passes.get(image) === true;
   const transitions: Transition[] = [];
   for (const rowChange of rowChanges) {
@@ -87,7 +89,7 @@ export async function evaluateRowChanges(
 
 async function evaluateImages(
   images: readonly RowImage[],
-  { group: { decide, query: { filter, table } }, matcher }: Evaluation,
+  { group: { decide, query: { filter, table } }, matcher, identity }: Evaluation,
 ): Promise<ReadonlyMap<RowImage, boolean>> {
   const decided = new Map<RowImage, boolean>();
   const undecided: RowImage[] = [];
@@ -97,7 +99,7 @@ async function evaluateImages(
     else decided.set(image, passes);
   }
   if (undecided.length > 0) {
-    const answers = await matcher.evaluateInDatabase(table, undecided, [filter]);
+    const answers = await matcher.evaluateInDatabase(table, undecided, [filter], identity);
     undecided.forEach((image, index) => decided.set(image, answers[index]?.[0] === true));
   }
   return decided;

@@ -36,6 +36,9 @@ export interface RenderOptions extends Evaluation {
   readonly upTo: Key | null;
 }
 
+/** The text of rendered events, or why their client must begin again. */
+export type RenderedChanges = { readonly text: string } | { readonly reason: InvalidationReason };
+
 /**
  * Renders missed changes as events for a stream that catches up, or returns why its client must
  * begin again.
@@ -43,10 +46,10 @@ export interface RenderOptions extends Evaluation {
 export async function renderChanges(
   changes: readonly Change[],
   options: RenderOptions,
-): Promise<{ readonly text: string } | { readonly reason: InvalidationReason }> {
+): Promise<RenderedChanges> {
   // Most streams that look for changes have missed none.
   if (changes.length === 0) return { text: "" };
-  const { group, matcher, to, held, isNet, isRepeat, upTo } = options;
+  const { group, matcher, identity, to, held, isNet, isRepeat, upTo } = options;
   const { query, heldRows } = group;
   const { table } = query;
   const own = rowChangesFor(group, changes, { matcher, held });
@@ -63,7 +66,7 @@ export async function renderChanges(
   let transitions: readonly Transition[] | null;
   try {
     transitions = heldRows === null || held === null
-      ? await evaluateRowChanges(due, { group, matcher, isRepeat })
+      ? await evaluateRowChanges(due, { group, matcher, identity, isRepeat })
       : await evaluateHeldRows(due, { ...options, held });
   } catch (error) {
     // At its position the stream would never get past these changes.
@@ -75,7 +78,7 @@ export async function renderChanges(
   if (transitions === null) return { reason: "relation_overflow" };
   const renderer = new EventRenderer(query, group.isSentByStep ? positionOrdinal(to) : null);
   for (const transition of transitions) renderer.add(transition);
-  await renderer.prepare();
+  await renderer.prepare(identity);
   if (renderer.isIncomplete) return { reason: "relation_overflow" };
   return { text: transitions.map((transition) => renderer.text(transition)).join("") };
 }
@@ -83,10 +86,10 @@ export async function renderChanges(
 /** The rows whose included rows have changed; null where there are too many. */
 async function changesByIncludes(
   changes: readonly Change[],
-  { group: { includeGroup }, log, to }: RenderOptions,
+  { group: { includeGroup }, log, to, identity }: RenderOptions,
 ): Promise<readonly RowChange[] | null> {
   if (includeGroup === null) return [];
-  const parents = new AffectedParents<AffectedGroup>();
+  const parents = new AffectedParents<AffectedGroup>(identity);
   for (const change of changes) parents.add(change, includeGroup);
   return parents.isEmpty ? [] : unchangedRows(await parents.find(log, changes, to), to);
 }
@@ -94,10 +97,10 @@ async function changesByIncludes(
 /** The rows of which related rows have changed that the filter reads; null where too many. */
 async function changesByFilter(
   changes: readonly Change[],
-  { group, log, to, held }: RenderOptions,
+  { group, log, to, held, identity }: RenderOptions,
 ): Promise<readonly RowChange[] | null> {
   if (group.heldRows === null || held?.isComplete !== true) return [];
-  const parents = new AffectedParents<SubscriberGroup>();
+  const parents = new AffectedParents<SubscriberGroup>(identity);
   for (const change of changes) parents.add(change, group);
   return parents.isEmpty ? [] : unchangedRows(await parents.findAll(log), to);
 }
@@ -114,10 +117,11 @@ function unchangedRows<G>(
 /** The events of rows that only the database can decide; null where the outcome is unknown. */
 async function evaluateHeldRows(
   rowChanges: readonly RowChange[],
-  { group, matcher, log, to, held, isRepeat }: RenderOptions & { readonly held: HeldRows },
+  options: RenderOptions & { readonly held: HeldRows },
 ): Promise<readonly Transition[] | null> {
+  const { group, held, isRepeat } = options;
   const request = { group, rowChanges, held, isRepeat };
-  const evaluated = await evaluateCurrentRows([request], { log, matcher, to });
+  const evaluated = await evaluateCurrentRows([request], options);
   const evaluations = evaluated.get(request) ?? null;
   if (evaluations === null) return null;
   return evaluations.flatMap((evaluation) => transitionsOf(evaluation, evaluation.was));

@@ -42,8 +42,11 @@ interface Entry {
  */
 export class ScopeRecheck {
   readonly #runtime: Pick<Runtime, "observe" | "clock">;
-  /** By the user object of the middleware: two that share an id may be granted different rows. */
-  readonly #entries = new Map<User, Map<string, Entry>>();
+  /**
+   * By the user object of the middleware: two that share an id may be granted different rows. The
+   * callers without a user are granted the same ones.
+   */
+  readonly #entries = new Map<User | null, Map<string, Entry>>();
 
   /** Begins without holders. */
   constructor(runtime: Pick<Runtime, "observe" | "clock">) {
@@ -52,8 +55,8 @@ export class ScopeRecheck {
 
   /** Adds a holder that was granted `rows`. */
   add(request: ScopedRequest, rows: Filter, holder: ScopeHolder): void {
+    if (hasFixedScope(request)) return;
     const { user } = request;
-    if (user === null || hasFixedScope(request)) return;
     const entries = this.#entries.get(user) ?? new Map<string, Entry>();
     this.#entries.set(user, entries);
     const key = keyOf(request);
@@ -68,8 +71,8 @@ export class ScopeRecheck {
   /** Removes a holder. */
   remove(request: ScopedRequest, holder: ScopeHolder): void {
     const { user } = request;
-    const entries = user === null ? undefined : this.#entries.get(user);
-    if (user === null || entries === undefined) return;
+    const entries = this.#entries.get(user);
+    if (entries === undefined) return;
     const key = keyOf(request);
     const entry = entries.get(key);
     entry?.holders.delete(holder);
@@ -104,11 +107,11 @@ export class ScopeRecheck {
 }
 
 /**
- * Whether the scope needs no recheck: public access, and access without a user, have none that
- * could change.
+ * Whether the scope needs no recheck: access to all rows by `public`, and that without a user to
+ * rows of no public scope, cannot change.
  */
 export function hasFixedScope({ access, policy, user }: ScopedRequest): boolean {
-  return user === null || policy.public.has(access);
+  return policy.public.has(access) || (user === null && !policy.publicScopes.has(access));
 }
 
 async function grantNow({ access, user, policy }: ScopedRequest): Promise<Grant | null> {

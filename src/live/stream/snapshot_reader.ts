@@ -116,7 +116,7 @@ export class SnapshotReader {
     const { cells, maxRows, position } = await this.#readCells(query, start, identity);
     const fitting = cells.slice(0, countFitting(cells, this.#options.limits.maxEventBytes));
     const rows = reader.toRows(fitting, table.columns);
-    const items = rows.length === 0 ? [] : await view.present(rows);
+    const items = rows.length === 0 ? [] : await view.present(rows, identity);
     // Rows that were too many to be presented with the others begin the next page.
     const isLast = cells.length < maxRows && items.length === cells.length;
     const end = items.length - 1;

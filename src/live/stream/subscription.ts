@@ -13,7 +13,7 @@ import type { LiveQuery } from "../live_query.ts";
 import { HeldRows } from "../match/held_rows.ts";
 import type { StreamContext } from "../stream_context.ts";
 import { LiveStream } from "./live_stream.ts";
-import { renderChanges } from "./render_changes.ts";
+import { renderChanges, type RenderedChanges } from "./render_changes.ts";
 import { type SnapshotPage, snapshotPageText } from "./snapshot_reader.ts";
 import {
   afterSnapshot,
@@ -239,8 +239,9 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     if (rest === null || !rest.isEnd) return;
     if (rest.changes.length > 0) {
       const { position } = rest.cursor;
-      if (!await this.#sendChanges(rest.changes, position, state, state.sent)) return;
-      if (!this.#isCurrent(state)) return;
+      // No stream that waits for its turn may keep the feed paused.
+      const rendered = await this.#render(rest.changes, position, state, state.sent);
+      if (!this.#sendRendered(rendered, state)) return;
       this.send(this.#tokenText(position));
       // A send can find that the client is gone.
       if (this.isClosed) return;
@@ -274,17 +275,38 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     changes: readonly Change[],
     to: Position,
     state: Snapshot | CatchUp,
-    { isNet, isRepeat }: SentChanges,
+    sent: SentChanges,
   ): Promise<boolean> {
+    const render = () => this.#render(changes, to, state, sent);
+    // A crowd that catches up at once would fill the queue in which lists wait as well.
+    const rendered = this.#group.isSentByStep && changes.length > 0
+      ? await this.context.catchUpSemaphore.run(this.#identity, render)
+      : await render();
+    return this.#sendRendered(rendered, state);
+  }
+
+  /** The events of changes up to a position; null where the state has been replaced. */
+  async #render(
+    changes: readonly Change[],
+    to: Position,
+    state: Snapshot | CatchUp,
+    { isNet, isRepeat }: SentChanges,
+  ): Promise<RenderedChanges | null> {
+    if (!this.#isCurrent(state)) return null;
     const { matcher, log } = this.context;
     // A foreign key column may be ordered by its collation: then changes of rows in later pages are
     // sent as well, and the page repeats them.
     const start = state.kind === "snapshot" ? state.start : null;
     const upTo = start !== null && matcher.knowsKeyOrder(this.query.table) ? start.key : null;
     const { held } = state;
-    const options = { group: this.#group, matcher, log, to, held, isNet, isRepeat, upTo };
-    const rendered = await renderChanges(changes, options);
-    if (!this.#isCurrent(state)) return false;
+    const identity = this.#identity;
+    const options = { group: this.#group, matcher, log, to, held, isNet, isRepeat, upTo, identity };
+    return await renderChanges(changes, options);
+  }
+
+  /** Sends rendered events; false where the state has been replaced. */
+  #sendRendered(rendered: RenderedChanges | null, state: Snapshot | CatchUp): boolean {
+    if (rendered === null || !this.#isCurrent(state)) return false;
     if ("reason" in rendered) {
       this.invalidate(rendered.reason);
       return false;

@@ -1,4 +1,9 @@
-import type { ScopeFunction, ScopeOptions } from "../../auth/scope.ts";
+import type {
+  PublicOptions,
+  PublicScopeFunction,
+  ScopeFunction,
+  ScopeOptions,
+} from "../../auth/scope.ts";
 import { databaseOption } from "../../db/require_database.ts";
 import { customOperatorOptions } from "../../filter/operators/operator_registry.ts";
 import { protectionOptions } from "../../guard/resource_protection_options.ts";
@@ -48,6 +53,20 @@ const table = other<TableLike<unknown, unknown> | TableInfo>(
 );
 const scope = callback<ScopeFunction>("a function of the user, like () => all()");
 
+const publicRows = either(
+  flag(),
+  callback<PublicScopeFunction>("a function that gives a filter"),
+).unlessSet(false);
+const publicAccess = group(
+  { read: publicRows, subscribe: publicRows } satisfies Described<PublicOptions>,
+).fitting("an object", (given) => writesArePrivate(given) === null);
+
+/** Not a misspelt name, but a wish that is refused whatever its value. */
+function writesArePrivate(given: unknown): string | null {
+  const write = ["create", "update", "delete"].find((access) => access in Object(given));
+  return write === undefined ? null : `cannot open ${write}: only read and subscribe can be public`;
+}
+
 /** RFC 3986, 3.3: every other character is percent-encoded in a segment of a request's path. */
 const segmentPattern = /^(?!\.{1,2}$)(?:[\w.~!$&'()*+,;=:@-]|%[\dA-F]{2})+$/i;
 
@@ -95,13 +114,7 @@ const members = {
   db: databaseOption(),
   auth: group(
     {
-      public: either(
-        flag(),
-        group({
-          read: flag().unlessSet(false),
-          subscribe: flag().unlessSet(false),
-        }),
-      ),
+      public: either(flag(), publicAccess).advising(writesArePrivate),
       read: scope,
       create: scope,
       update: scope,

@@ -7,8 +7,8 @@ type Options = ResourceDefinition["options"];
 /** Whether a resource is subscribable: users, or anonymous callers as well, may subscribe to its rows. */
 export function isSubscribable({ auth = {}, capabilities = {} }: Options): boolean {
   const { public: open, subscribe } = auth;
-  const isOpen = open === true || (typeof open === "object" && open.subscribe === true);
-  return capabilities.enableSubscribe !== false && (isOpen || subscribe !== undefined);
+  const { subscribe: isOpen = false } = typeof open === "object" ? open : { subscribe: open };
+  return capabilities.enableSubscribe !== false && (isOpen !== false || subscribe !== undefined);
 }
 
 /**

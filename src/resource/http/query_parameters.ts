@@ -1,3 +1,4 @@
+import { namesByPlain, nearMissOf, plainName } from "../../problem/near_miss.ts";
 import { Problem } from "../../problem/problem.ts";
 
 /** The known query parameters of a request's URL, decoded. */
@@ -114,45 +115,15 @@ function looksLikeFilter(name: string, value: string): boolean {
 
 function refuseNearMiss(name: string): void {
   if (name.length > maxNearMissLength) return;
-  const plain = plainName(name);
-  const meant = namesElsewhere.get(plain) ?? knownByPlainName.get(plain) ?? nearName(plain);
+  const meant = namesElsewhere.get(plainName(name)) ?? nearMissOf(name, knownByPlainName);
   if (meant === undefined) return;
   throw new Problem("invalid-parameter", `Unknown parameter "${name}": did you mean "${meant}"?`);
 }
 
 const maxNearMissLength = 16;
 
-/** `order_by`, `orderby` and `orderBy` are one name. */
-function plainName(name: string): string {
-  return name.toLowerCase().replaceAll(/[-_]/g, "");
-}
-
 /** Made once, because a query may hold tens of thousands of unknown names. */
-const knownByPlainName: ReadonlyMap<string, string> = new Map(
-  [...knownParameters].map((known) => [plainName(known), known]),
-);
-
-/** Short names have no near ones. */
-function nearName(name: string): string | undefined {
-  if (name.length < minNearLength - 1) return undefined;
-  for (const [plain, known] of knownByPlainName) {
-    if (plain.length >= minNearLength && isNear(name, plain)) return known;
-  }
-  return undefined;
-}
-
-const minNearLength = 5;
-
-/** One character too many, too few or wrong, or two in the wrong order. */
-function isNear(name: string, known: string): boolean {
-  if (Math.abs(name.length - known.length) > 1) return false;
-  let start = 0;
-  while (start < known.length && name[start] === known[start]) start++;
-  const left = name.slice(start);
-  const right = known.slice(start);
-  return left.slice(1) === right.slice(1) || left.slice(1) === right || left === right.slice(1) ||
-    (left[0] === right[1] && left[1] === right[0] && left.slice(2) === right.slice(2));
-}
+const knownByPlainName = namesByPlain(knownParameters);
 
 function unencoded(): Problem {
   return new Problem(

@@ -15,7 +15,7 @@ import { idSegment } from "./route_table.ts";
 import type { ResourceRoute } from "./routes.ts";
 
 /** The sender of a routed request: user and address, each looked up only when it is needed. */
-export interface Caller extends AnswerDelivery, BodyReceiver {
+export interface Caller extends Pick<AnswerDelivery, "delivered">, BodyReceiver {
   user(): User | null;
   /** The address of the socket's peer; null where the listener does not report it. */
   address(): string | null;
@@ -51,7 +51,7 @@ const quickOperations: ReadonlySet<OperationName> = new Set(
  * guard and the idempotency records need, and {@link RoutedRequest.run}. A class, because closures
  * for every request cost more than what they do.
  */
-export class RoutedRequest implements WaitingRequest {
+export class RoutedRequest implements WaitingRequest, AnswerDelivery {
   readonly request: Request;
   readonly target: RequestTarget;
   readonly user: User | null;
@@ -79,9 +79,13 @@ export class RoutedRequest implements WaitingRequest {
     );
   }
 
-  /** Whose request it is, where requests wait for their turn. */
+  /** The user or the address whose request it is. */
   get identity(): string {
     return this.user === null ? `a${addressGroup(this.address())}` : `u${this.user.id}`;
+  }
+
+  delivered(): Promise<unknown> | null {
+    return this.#caller.delivered();
   }
 
   /** Aborted when the client has left. */
@@ -136,7 +140,7 @@ export class RoutedRequest implements WaitingRequest {
    */
   countStored({ body }: Reply): void {
     if (typeof body !== "string" || body.length < longText) return;
-    this.#route.resource.sending.add(body, this.#caller, false);
+    this.#route.resource.sending.add(body, this, false);
   }
 
   /**
@@ -180,7 +184,7 @@ export class RoutedRequest implements WaitingRequest {
       address: () => this.address(),
       debit,
       raw: request,
-      delivery: this.#caller,
+      delivery: this,
       inTurn: (work) => this.#options.turns.run(this, work),
       record,
     };

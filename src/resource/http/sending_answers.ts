@@ -1,7 +1,8 @@
 import { Buffer } from "node:buffer";
+import { ChargedProblem } from "../../guard/charged_problem.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
-import { Semaphore } from "../../runtime/semaphore.ts";
+import { FairSemaphore } from "../../runtime/fair_semaphore.ts";
 import type { InTurn, LargeReply } from "./large_reply.ts";
 
 /** What all answers may have together whose clients have not received them. */
@@ -9,6 +10,8 @@ const maxSendingBytes = 128 * 1024 * 1024;
 
 /** How the answer of an operation reaches its client. */
 export interface AnswerDelivery {
+  /** The user or the address that it goes to. */
+  readonly identity: string;
   /**
    * Resolves or rejects when the answer was sent or its connection is gone; null where the listener
    * does not report it.
@@ -22,8 +25,10 @@ export interface AnswerDelivery {
  */
 export class SendingAnswers {
   #bytes = 0;
+  /** Of the identities that have some. */
+  readonly #byIdentity = new Map<string, number>();
   /** One after the other: each holds what it is written from, and what is written. */
-  readonly #writing = new Semaphore(1, Infinity);
+  readonly #writing = new FairSemaphore(1);
 
   /** The bytes that another answer may have. */
   get room(): number {
@@ -37,7 +42,7 @@ export class SendingAnswers {
    */
   add(body: string, delivery: AnswerDelivery, hasWritten: boolean): void {
     const bytes = heldBytes(body);
-    if (!hasWritten) this.#requireRoom(bytes);
+    if (!hasWritten) this.#requireRoom(bytes, delivery.identity);
     this.#holdUntilDelivered(bytes, delivery);
   }
 
@@ -47,42 +52,57 @@ export class SendingAnswers {
    */
   async write(reply: LargeReply, delivery: AnswerDelivery, inTurn: InTurn): Promise<Reply> {
     const { bytes: held } = reply;
-    this.#requireRoom(held);
-    this.#bytes += held;
+    const { identity } = delivery;
+    this.#requireRoom(held, identity);
+    this.#count(identity, held);
     try {
-      const written = await this.#writing.run(() => reply.write(inTurn));
+      const written = await this.#writing.run(identity, () => reply.write(inTurn));
       this.#holdUntilDelivered(written.bytes, delivery);
       return written.reply;
     } finally {
-      this.#bytes -= held;
+      this.#count(identity, -held);
     }
   }
 
-  #requireRoom(bytes: number): void {
-    if (bytes > this.room) throw tooMuchUnsent();
+  /** The 503 for an answer to an identity that cannot be sent now. */
+  refusal(identity: string): Problem {
+    // The answer was read from the database in vain: who does not read the others pays for it.
+    const OfClientOrService = this.#holdsItsShare(identity) ? ChargedProblem : Problem;
+    return new OfClientOrService(
+      "overloaded",
+      "Cannot answer: too many large answers wait for their clients to receive them",
+      { headers: { "retry-after": "1" } },
+    );
   }
 
   #holdUntilDelivered(bytes: number, delivery: AnswerDelivery): void {
     const delivered = delivery.delivered();
     if (delivered === null) return;
-    this.#bytes += bytes;
-    const end = () => {
-      this.#bytes -= bytes;
-    };
+    const { identity } = delivery;
+    this.#count(identity, bytes);
+    const end = () => this.#count(identity, -bytes);
     delivered.then(end, end);
+  }
+
+  #requireRoom(bytes: number, identity: string): void {
+    if (bytes > this.room) throw this.refusal(identity);
+  }
+
+  #count(identity: string, bytes: number): void {
+    this.#bytes += bytes;
+    const own = (this.#byIdentity.get(identity) ?? 0) + bytes;
+    if (own === 0) this.#byIdentity.delete(identity);
+    else this.#byIdentity.set(identity, own);
+  }
+
+  /** Whether the answers of an identity have as much as those of all that have some, on average. */
+  #holdsItsShare(identity: string): boolean {
+    const own = this.#byIdentity.get(identity) ?? 0;
+    return own > 0 && own * this.#byIdentity.size >= this.#bytes;
   }
 }
 
 /** A text with a character beyond Latin-1 is held with two bytes for each. */
 function heldBytes(text: string): number {
   return Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
-}
-
-/** The 503 for an answer that cannot be sent now. */
-export function tooMuchUnsent(): Problem {
-  return new Problem(
-    "overloaded",
-    "Cannot answer: too many large answers wait for their clients to receive them",
-    { headers: { "retry-after": "1" } },
-  );
 }

@@ -7,6 +7,7 @@ import { parseOrder } from "../../plan/order.ts";
 import { type PageLimits, parseFlag, parseLimit, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
 import type { GroupKey, Metric, OrderKey } from "../../plan/plan.ts";
+import { didYouMean } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
@@ -37,7 +38,7 @@ export function parseAggregateQuery(
   query: Query,
   { groups, filters }: Pick<Resource, "groups" | "filters">,
 ): AggregateQuery {
-  const keys = parseList(query, "groupBy", (name) => groups.keys.get(name));
+  const keys = parseList(query, "groupBy", groups.keys);
   const metrics = parseMetrics(query, groups);
   const mayUse = (column: ColumnInfo) =>
     metricOf(column, groups) !== undefined || keys.some(({ as }) => as === column);
@@ -45,10 +46,16 @@ export function parseAggregateQuery(
   const table = { ...groups.table, primaryKey: keys.map(({ as }) => as) };
   const syntax = filters.parse(query.get("having") ?? "");
   // Custom operators are defined for columns: their SQL does not apply to groups.
-  const having = syntax === null
-    ? allRows
-    : resolveFilter(syntax, { table, operators: createOperatorRegistry({}), mayFilter: mayUse });
-  const order = parseOrder(query.get("orderBy") ?? null, table, mayUse);
+  const having = syntax === null ? allRows : resolveFilter(syntax, {
+    table,
+    operators: createOperatorRegistry({}),
+    mayFilter: mayUse,
+    mayName: () => true,
+  });
+  const order = parseOrder(query.get("orderBy") ?? null, table, {
+    maySort: mayUse,
+    mayName: () => true,
+  });
   const used = [...comparedColumns(having), ...order.map(({ column }) => column)]
     .flatMap((column) => metricOf(column, groups) ?? []);
   return {
@@ -63,26 +70,38 @@ export function parseAggregateQuery(
 
 function parseMetrics(query: Query, { count, metrics }: AggregateSchema): readonly Metric[] {
   const ofColumns = (["sum", "avg", "min", "max"] as const).flatMap((name) =>
-    parseList(query, name, (column) => metrics.get(`${name}_${column}`))
+    query.has(name) ? parseList(query, name, metricsByColumn(name, metrics)) : []
   );
   const isCounted = parseFlag(query, "count") || ofColumns.length === 0;
   return isCounted ? [count, ...ofColumns] : ofColumns;
 }
 
-/** `a,b` → what `find` returns for each name, each at most once. */
+function metricsByColumn(
+  name: Metric["name"],
+  metrics: AggregateSchema["metrics"],
+): ReadonlyMap<string, Metric> {
+  return new Map(
+    [...metrics.values()].flatMap((metric) =>
+      metric.name === name && metric.column !== null ? [[metric.column.name, metric]] : []
+    ),
+  );
+}
+
+/** `a,b` → what each name means, each at most once. */
 function parseList<T>(
   query: Query,
   parameter: string,
-  find: (name: string) => T | undefined,
+  meanings: ReadonlyMap<string, T>,
 ): readonly T[] {
   const text = query.get(parameter) ?? "";
   const found: T[] = [];
   for (const name of text === "" ? [] : text.split(",").map((name) => name.trim())) {
-    const item = find(name);
+    const item = meanings.get(name);
     if (item === undefined) {
+      const hint = didYouMean(name, [...meanings.keys()]);
       throw new Problem(
         "invalid-parameter",
-        `Cannot use ${excerptOf(name)} in ${parameter}: it is not a field for that`,
+        `Cannot use ${excerptOf(name)} in ${parameter}: it is not a field for that${hint}`,
       );
     }
     if (found.includes(item)) {

@@ -1,7 +1,6 @@
 import type { Connection, ReadLimits } from "../../db/driver.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import { longText } from "../../protocol/text_stream.ts";
-import { tooMuchUnsent } from "../http/sending_answers.ts";
 import { addressGroup } from "../../guard/client_address.ts";
 import type { ResourceCall } from "../operation.ts";
 
@@ -31,7 +30,7 @@ export function readsToAnswer(call: ResourceCall): Connection {
         return await reads.query(statement);
       } catch (error) {
         const isTooLarge = error instanceof DatabaseError && error.kind === "too-large";
-        throw isTooLarge ? tooMuchUnsent() : error;
+        throw isTooLarge ? sending.refusal(call.request.delivery.identity) : error;
       }
     },
   };

@@ -2,12 +2,13 @@ import { excerptOf } from "../../filter/syntax/filter_error.ts";
 import { type IncludeSyntax, parseInclude } from "../../plan/parse_include.ts";
 import { parseOrder } from "../../plan/order.ts";
 import { parseLimit } from "../http/query_parameters.ts";
-import { nearestName } from "../../problem/nearest_name.ts";
+import { didYouMean } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Relation } from "../../schema/relation.ts";
 import { noResources, reachedByRelation } from "./related_grants.ts";
 import { type Include, noIncludes, viewOf } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
+import { sortableFields } from "./sortable_fields.ts";
 import { parseRelationFilter, type RelationFilter } from "./user_filter.ts";
 
 /**
@@ -54,8 +55,7 @@ function resolveAll(
 /** Suggests a name: relations are no secret, because descriptions list them. */
 function unknownRelation(name: string, { relations, resourceOf }: Resource): Problem {
   const served = [...relations.values()].filter(({ target }) => resourceOf(target) !== undefined);
-  const near = nearestName(name.slice(0, 100), served.map((relation) => relation.name));
-  const hint = near === null ? "" : `. Did you mean "${near}"?`;
+  const hint = didYouMean(name, served.map((relation) => relation.name));
   return new Problem(
     "invalid-parameter",
     `Cannot include ${excerptOf(name)}: there is no relation of this name${hint}`,
@@ -77,11 +77,7 @@ function resolveOne(
     relation,
     target,
     filter: parseFilter(options.get("filter"), target, path),
-    order: parseOrder(
-      options.get("orderBy") ?? null,
-      table,
-      (column) => fields.sortable.has(column),
-    ),
+    order: parseOrder(options.get("orderBy") ?? null, table, sortableFields(fields)),
     limit: relation.toMany ? limit : 1,
     view: viewOf(target, options.get("select"), resolveAll(include, target, `${path}.`)),
   };

@@ -57,7 +57,12 @@ const everyRow: RelationFilter = Object.freeze({ reached: noResources, restrictT
 const maxSteps = 3;
 
 function ownColumns({ table, operators, fields }: Resource): FilterContext {
-  return { table, operators, mayFilter: (column) => fields.filterable.has(column) };
+  return {
+    table,
+    operators,
+    mayFilter: (column) => fields.filterable.has(column),
+    mayName: (column) => fields.readable.includes(column),
+  };
 }
 
 function columnsInReach(resource: Resource, steps: number): FilterContext {
@@ -69,6 +74,12 @@ function columnsInReach(resource: Resource, steps: number): FilterContext {
       const target = resource.resourceOf(relation.target);
       return target === undefined ? null : { relation, target: columnsInReach(target, steps - 1) };
     },
+    relationNames: () =>
+      steps === 0
+        ? []
+        : [...resource.relations.values()].flatMap(({ name, filterable, target }) =>
+          filterable && resource.resourceOf(target) !== undefined ? [name] : []
+        ),
   };
 }
 

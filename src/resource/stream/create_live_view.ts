@@ -39,7 +39,8 @@ export function createLiveView(view: View, resource: Resource, rights: LiveRight
     ),
     present: include.length === 0
       ? (rows) => tagged(presentRows(rows, table.columns, view), rows)
-      : async (rows) => tagged(await presentIncluding(rows, view, resource, related), rows),
+      : async (rows, identity) =>
+        tagged(await presentIncluding(rows, { view, resource, related, identity }), rows),
   };
 }
 
@@ -109,17 +110,23 @@ function viewRight(
   };
 }
 
+/** A view with included rows, and whose turns their reads take. */
+interface IncludingView extends Pick<LiveRights, "related"> {
+  readonly view: View;
+  readonly resource: Resource;
+  readonly identity: string;
+}
+
 /** As many of the first rows as fit the limit of included rows, and at least one. */
 async function presentIncluding(
   rows: readonly Row[],
-  view: View,
-  { table, driver, readCosts: { maxAnswerBytes, queryTimeoutMs } }: Resource,
-  related: LiveRights["related"],
+  { view, resource, related, identity }: IncludingView,
 ): Promise<readonly Row[]> {
+  const { table, driver, readCosts: { maxAnswerBytes, queryTimeoutMs } } = resource;
   // Streams share what is read, and each one whose client does not read holds it.
   const limited = (part: number) =>
     driver.reads({
-      identity: "streams",
+      identity,
       signal: unaborted,
       maxBytes: maxAnswerBytes / part,
       timeoutMs: queryTimeoutMs,

@@ -1,5 +1,6 @@
 import type { Key } from "../../plan/key.ts";
 import { databaseDefault } from "../../plan/plan.ts";
+import { didYouMean } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
 import { InvalidValue } from "../../schema/kind.ts";
 import { kindOf } from "../../schema/kind_of.ts";
@@ -56,22 +57,30 @@ export type ParseFields = (
  * Errors after a hundred are left out.
  */
 export const parseColumns: ParseFields = (body, resource, others = noOthers) =>
-  parseAll(body, resource, others, noColumns);
+  parseAll(body, resource, others, { immutable: noColumns, embeds: resource.nestedWrites });
 
 /**
  * Parses the fields of a body that changes a row as {@link parseColumns} does, but for the immutable
  * ones: these are dropped, or refused under `strictInput`.
  */
 export const parseChanges: ParseFields = (body, resource, others = noOthers) =>
-  parseAll(body, resource, others, resource.fields.immutable);
+  parseAll(body, resource, others, { immutable: resource.fields.immutable, embeds: false });
 
 const noColumns: ReadonlySet<ColumnInfo> = new Set();
+
+/** What a body may hold. */
+interface BodyUse {
+  /** The columns that it may not change. */
+  readonly immutable: ReadonlySet<ColumnInfo>;
+  /** Whether it may hold the rows of relations. */
+  readonly embeds: boolean;
+}
 
 function parseAll(
   body: unknown,
   resource: Resource,
   others: OtherMembers,
-  immutable: ReadonlySet<ColumnInfo>,
+  use: BodyUse,
 ): Map<ColumnInfo, unknown> {
   const values = new Map<ColumnInfo, unknown>();
   const errors: FieldError[] = [];
@@ -84,9 +93,10 @@ function parseAll(
       if (resource.nestedWrites && resource.relations.has(name)) {
         errors.push(fault(name, "can only be embedded in a row that is created"));
       } else if (resource.strictInput && !markers.has(name)) {
-        errors.push(fault(name, "is not a field"));
+        const hint = errors.length < maxHints ? didYouMean(name, fieldsToName(resource, use)) : "";
+        errors.push(fault(name, `is not a field${hint}`));
       }
-    } else if (immutable.has(column)) {
+    } else if (use.immutable.has(column)) {
       if (resource.strictInput && errors.length < maxErrors) errors.push(cannotChange(column));
     } else if (mayWrite(column, resource)) {
       parseValue(ownMember(given, name), column, resource, values, errors);
@@ -94,6 +104,17 @@ function parseAll(
   }
   refuse(errors);
   return values;
+}
+
+/** Each is the nearest of all fields, which takes time. */
+const maxHints = 10;
+
+/** The names that a message may suggest: a column that is only written is in no description. */
+function fieldsToName(resource: Resource, { immutable, embeds }: BodyUse): readonly string[] {
+  const columns = resource.fields.readable.filter((column) =>
+    mayWrite(column, resource) && !immutable.has(column)
+  );
+  return [...columns.map(({ name }) => name), ...embeds ? resource.relations.keys() : []];
 }
 
 /**

@@ -77,8 +77,11 @@ const wrongs: readonly Wrong[] = [
         ...request,
         view: {
           ...request.view,
-          present: (rows) =>
-            request.view.present(rows.map(({ secret: _hidden, ...rest }): Row => rest)),
+          present: (rows, identity) =>
+            request.view.present(
+              rows.map(({ secret: _hidden, ...rest }): Row => rest),
+              identity,
+            ),
         },
       }),
     },

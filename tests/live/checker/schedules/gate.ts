@@ -61,9 +61,9 @@ export function gatedLog(log: ChangeLog, semaphore: Gate): ChangeLog {
 export function limitedMatcher(matcher: Matcher, semaphore: Gate): Matcher {
   return {
     ...matcher,
-    async evaluateInDatabase(table, images, filters) {
+    async evaluateInDatabase(table, images, filters, identity) {
       await semaphore.pass();
-      const answers = await matcher.evaluateInDatabase(table, images, filters);
+      const answers = await matcher.evaluateInDatabase(table, images, filters, identity);
       await semaphore.pass();
       return answers;
     },
