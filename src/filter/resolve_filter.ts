@@ -24,8 +24,8 @@ export interface FilterContext {
   readonly operators: OperatorRegistry;
   /** Whether a column may be filtered by. One that may not is treated like an unknown one. */
   mayFilter(column: ColumnInfo): boolean;
-  /** Whether a message may suggest the name of a column that may be filtered by; absent for none. */
-  mayName?(column: ColumnInfo): boolean;
+  /** The columns whose names a message may suggest, if they may be filtered by; absent for none. */
+  readonly readable?: readonly ColumnInfo[];
   /** The relation of a dotted name; null for an unknown one. Absent where no relation is allowed. */
   follow?(name: string): FilterableRelation | null;
   /** The names of these relations, for suggestions. */
@@ -119,9 +119,8 @@ function suggestion(field: string, context: FilterContext): string {
   return "";
 }
 
-function fieldNames({ table, mayFilter, mayName }: FilterContext): readonly string[] {
-  return table.columns.filter((column) => mayFilter(column) && mayName?.(column) === true)
-    .map(({ name }) => name);
+function fieldNames({ mayFilter, readable = [] }: FilterContext): readonly string[] {
+  return readable.filter(mayFilter).map(({ name }) => name);
 }
 
 /** `project.owner.name` → the relations `project` and `owner`, and the column `name`. */

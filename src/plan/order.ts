@@ -7,11 +7,10 @@ import type { OrderKey } from "./plan.ts";
 
 const maxKeys = 8;
 
-/** The columns that an order may name. */
+/** The columns that an order may name, and those that a message may. */
 export interface OrderFields {
-  maySort(column: ColumnInfo): boolean;
-  /** Whether a message may suggest the name of a column that may be sorted by. */
-  mayName(column: ColumnInfo): boolean;
+  readonly sortable: Pick<ReadonlySet<ColumnInfo>, "has">;
+  readonly readable: readonly ColumnInfo[];
 }
 
 /**
@@ -59,7 +58,7 @@ export function keysetPosition(
 function parseOrderKey(
   item: string,
   table: TableInfo,
-  { maySort, mayName }: OrderFields,
+  { sortable, readable }: OrderFields,
 ): OrderKey {
   const trimmed = item.trim();
   const minus = trimmed.startsWith("-");
@@ -69,11 +68,11 @@ function parseOrderKey(
   const direction = colon >= 0 ? trimmed.slice(colon + 1) : minus ? "desc" : "asc";
   if (direction !== "asc" && direction !== "desc") throw badDirection(item);
   const column = table.byName.get(name);
-  if (column === undefined || !maySort(column) || !hasOrder(column)) {
+  if (column === undefined || !sortable.has(column) || !hasOrder(column)) {
     // SQL and other services write `name desc`. The message must not reveal whether the name exists.
     if (/[ .](?:asc|desc)$/i.test(name)) throw badDirection(item);
-    const known = table.columns.filter((column) => maySort(column) && mayName(column));
-    const hint = didYouMean(name, known.filter(hasOrder).map(({ name }) => name));
+    const known = readable.filter((column) => sortable.has(column) && hasOrder(column));
+    const hint = didYouMean(name, known.map(({ name }) => name));
     throw new Problem(
       "invalid-parameter",
       `Cannot order by "${name.slice(0, 20)}": it is not a sortable field${hint}`,

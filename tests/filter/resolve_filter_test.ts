@@ -138,7 +138,7 @@ Deno.test("unknown and forbidden fields give the same error, word for word but f
         table: things,
         operators,
         mayFilter: ({ name }) => name !== "age",
-        mayName: () => true,
+        readable: things.columns,
       });
     });
   const expected = hidden("age==1").toBody();

@@ -6,11 +6,15 @@ const books = tableOf({ id: "integer", rating: "real", secret: "text" });
 const maySort = ({ name }: { name: string }) => name !== "secret";
 
 function orderOf(text: string): string {
-  return printOrder(parseOrder(text, books, { maySort, mayName: () => true }));
+  return printOrder(
+    parseOrder(text, books, { sortable: { has: maySort }, readable: books.columns }),
+  );
 }
 
 function refusalOf(text: string): string {
-  return problemOf(() => parseOrder(text, books, { maySort, mayName: () => true })).message;
+  return problemOf(() =>
+    parseOrder(text, books, { sortable: { has: maySort }, readable: books.columns })
+  ).message;
 }
 
 Deno.test("an order has three spellings and ends in the key", () => {

@@ -50,11 +50,11 @@ export function parseAggregateQuery(
     table,
     operators: createOperatorRegistry({}),
     mayFilter: mayUse,
-    mayName: () => true,
+    readable: table.columns,
   });
   const order = parseOrder(query.get("orderBy") ?? null, table, {
-    maySort: mayUse,
-    mayName: () => true,
+    sortable: { has: mayUse },
+    readable: table.columns,
   });
   const used = [...comparedColumns(having), ...order.map(({ column }) => column)]
     .flatMap((column) => metricOf(column, groups) ?? []);

@@ -10,7 +10,6 @@ import type { RelatedGrants } from "../operation.ts";
 import { columnsOf, type View, viewOf } from "../output.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
-import { sortableFields } from "./sortable_fields.ts";
 import { parseRelationFilter, type RelationFilter } from "./user_filter.ts";
 
 /**
@@ -38,7 +37,7 @@ export function softDeleteFilter(
 /** Parses the query parameters that lists and exports share. */
 export function parseListQuery(query: Query, resource: Resource): ListQuery {
   const { table, fields } = resource;
-  const order = parseOrder(query.get("orderBy") ?? null, table, sortableFields(fields));
+  const order = parseOrder(query.get("orderBy") ?? null, table, fields);
   const cursor = query.get("cursor") ?? "";
   return {
     filter: parseRelationFilter(query.get("filter"), resource),

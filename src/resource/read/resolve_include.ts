@@ -8,7 +8,6 @@ import type { Relation } from "../../schema/relation.ts";
 import { noResources, reachedByRelation } from "./related_grants.ts";
 import { type Include, noIncludes, viewOf } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
-import { sortableFields } from "./sortable_fields.ts";
 import { parseRelationFilter, type RelationFilter } from "./user_filter.ts";
 
 /**
@@ -77,7 +76,7 @@ function resolveOne(
     relation,
     target,
     filter: parseFilter(options.get("filter"), target, path),
-    order: parseOrder(options.get("orderBy") ?? null, table, sortableFields(fields)),
+    order: parseOrder(options.get("orderBy") ?? null, table, fields),
     limit: relation.toMany ? limit : 1,
     view: viewOf(target, options.get("select"), resolveAll(include, target, `${path}.`)),
   };

@@ -61,7 +61,7 @@ function ownColumns({ table, operators, fields }: Resource): FilterContext {
     table,
     operators,
     mayFilter: (column) => fields.filterable.has(column),
-    mayName: (column) => fields.readable.includes(column),
+    readable: fields.readable,
   };
 }
 
