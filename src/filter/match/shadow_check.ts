@@ -5,6 +5,12 @@ import type { Comparison, Filter } from "../filter.ts";
 import { anyWork, type WorkAllowance } from "../filter_work.ts";
 import type { RowImage } from "./row_image.ts";
 
+/** A comparison that memory has decided about an image, for the database to decide as well. */
+export interface DecidedComparison {
+  readonly comparison: Comparison;
+  readonly passes: boolean;
+}
+
 /**
  * The comparisons that a shadow check has the database evaluate, to verify the decision of memory
  * about an image: each one separately, so that a mismatch names its comparison.
@@ -14,31 +20,31 @@ export function comparisonsToCheck(
   image: RowImage,
   certification: CertifiedComparisons,
   allowance: WorkAllowance = anyWork,
-): readonly Comparison[] {
+): readonly DecidedComparison[] {
   if (filter.kind === "and" || filter.kind === "or") {
     return filter.terms.flatMap((term) =>
       comparisonsToCheck(term, image, certification, allowance)
     );
   }
-  const isDecided = filter.kind === "compare" &&
-    createInMemoryMatcher(filter, certification, allowance)(image) !== null;
-  return isDecided ? [filter] : [];
+  if (filter.kind !== "compare") return [];
+  const passes = createInMemoryMatcher(filter, certification, allowance)(image);
+  return passes === null ? [] : [{ comparison: filter, passes }];
 }
 
 /**
  * The comparisons for which a shadow check found different results of database and memory: they
- * must be demoted.
+ * must be demoted, unless another check has done so.
  */
 export function mismatchedComparisons(
-  comparisons: readonly Comparison[],
-  image: RowImage,
+  decided: readonly DecidedComparison[],
   results: readonly boolean[],
   certification: CertifiedComparisons,
 ): readonly Comparison[] {
-  return comparisons.filter((comparison, index) => {
-    const decided = createInMemoryMatcher(comparison, certification)(image);
-    return decided !== null && decided !== results[index];
-  });
+  return decided
+    .filter(({ comparison, passes }, index) =>
+      passes !== results[index] && certification.isCertain(comparison)
+    )
+    .map(({ comparison }) => comparison);
 }
 
 /**

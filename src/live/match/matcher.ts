@@ -69,10 +69,11 @@ export function createMatcher(
     evaluateInDatabase,
     shouldCheck: createSampler(random),
     async check(table, image, filter) {
-      const deferred = comparisonsToCheck(filter, image, certification, meter);
-      if (deferred.length === 0) return true;
-      const [answers = []] = await evaluateInDatabase(table, [image], deferred, sharedIdentity);
-      const faults = mismatchedComparisons(deferred, image, answers, certification);
+      const decided = comparisonsToCheck(filter, image, certification, meter);
+      if (decided.length === 0) return true;
+      const comparisons = decided.map(({ comparison }) => comparison);
+      const [answers = []] = await evaluateInDatabase(table, [image], comparisons, sharedIdentity);
+      const faults = mismatchedComparisons(decided, answers, certification);
       for (const fault of faults) {
         certification.demote(fault);
         const { column, operator: { symbols: [operator] } } = fault;
