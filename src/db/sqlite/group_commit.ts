@@ -1,25 +1,13 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { afterPendingIo, EventLoopTurns } from "../../runtime/event_loop.ts";
+import { afterPendingIo } from "../../runtime/event_loop.ts";
 import type { Statement } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, QueryResult } from "../driver.ts";
-import {
-  type BusyRetry,
-  retryWhileBusy,
-  type SqliteConnection,
-  SqliteTransaction,
-} from "./sqlite_connection.ts";
 import type { TransactionGuard } from "../transact.ts";
-import { JobQueue, type QueuedJob, unavailable } from "./job_queue.ts";
-
-/** The most jobs that share one commit. */
-export const maxJobsPerCommit = 256;
-
-/** A group that is older takes no further transaction that is likely to wait. */
-const maxAgeForWaitingMs = 5;
-
-/** A group that is older commits, so that reads do not wait for a long series of writes. */
-const maxGroupMs = 20;
+import { type BusyRetry, retryWhileBusy } from "./busy_retry.ts";
+import { type Acknowledge, JobGroup, WaitForecast, type WriteJob } from "./job_group.ts";
+import { JobQueue, unavailable } from "./job_queue.ts";
+import { type SqliteConnection, SqliteTransaction } from "./sqlite_connection.ts";
 
 /** What group commit works with. */
 export interface GroupCommitOptions {
@@ -35,27 +23,6 @@ export interface GroupCommitOptions {
   readonly committed: () => void;
 }
 
-/** Resolves the promise of a job. */
-type Acknowledge = () => void;
-
-type Job =
-  | QueuedJob & { readonly kind: "statement" | "alone"; readonly run: () => Acknowledge }
-  | QueuedJob & { readonly kind: "transaction"; readonly run: () => Promise<Acknowledge> };
-
-/** A job that ran in the open group. */
-interface FinishedJob {
-  readonly job: Job;
-  /** Resolves or rejects it, once the group is committed. */
-  readonly report: () => void;
-}
-
-interface Group {
-  readonly startedAt: number;
-  readonly finished: FinishedJob[];
-  /** All jobs so far have waited, so that one more that waits delays no quick job. */
-  waitersOnly: boolean;
-}
-
 /**
  * Writes of one SQLite file, committed together: each job runs in a savepoint of a transaction that
  * all jobs of the queue share, and no result is reported before the commit. There is one wait for
@@ -63,15 +30,13 @@ interface Group {
  */
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
-  readonly #queue: JobQueue<Job>;
+  readonly #queue: JobQueue<WriteJob>;
   #running = false;
   #closed = false;
   #idle: (() => void) | null = null;
   /** How many of the next jobs do not share their commit. */
   #singles = 0;
-  /** Whether the last transaction waited for more than the database: the next may do so, too. */
-  #expectsWait = false;
-  readonly #turns: EventLoopTurns = new EventLoopTurns();
+  readonly #forecast: WaitForecast = new WaitForecast();
 
   /** Does nothing before the first job. */
   constructor(options: GroupCommitOptions) {
@@ -127,7 +92,7 @@ export class GroupCommit {
     return promise;
   }
 
-  #enter(job: Job): void {
+  #enter(job: WriteJob): void {
     if (this.#closed) return job.reject(unavailable("it is closed"));
     this.#queue.enqueue(job);
     if (this.#running) return;
@@ -148,10 +113,10 @@ export class GroupCommit {
   async #runNext(): Promise<void> {
     if (this.#queue.first?.kind === "alone") return await this.#runAlone();
     if (!await this.#begin()) return;
-    const group: Group = { startedAt: this.#now(), finished: [], waitersOnly: true };
+    const group = this.#newGroup();
     try {
       for (let job = this.#next(group); job !== null; job = this.#next(group)) {
-        group.finished.push(await this.#runJob(job, group));
+        await group.run(job);
         if (!this.#options.writer.inTransaction) return this.#giveUp(group);
       }
       await this.#commit(group);
@@ -163,59 +128,17 @@ export class GroupCommit {
   }
 
   /** Takes the next job out of the queue; null when the group is complete. */
-  #next({ startedAt, finished, waitersOnly }: Group): Job | null {
+  #next(group: JobGroup): WriteJob | null {
     const job = this.#queue.first;
-    if (job === undefined || job.kind === "alone") return null;
-    if (finished.length > 0) {
-      if (this.#singles > 0 || finished.length === maxJobsPerCommit) return null;
-      const ageMs = this.#now() - startedAt;
-      if (ageMs >= maxGroupMs) return null;
-      const mayWait = job.kind === "transaction" && this.#expectsWait;
-      // Jobs that wait come first in a group, so that they do not delay the commit of quick ones.
-      if (mayWait && (!waitersOnly || ageMs >= maxAgeForWaitingMs)) return null;
+    if (job === undefined || job.kind === "alone" || !group.takes(job)) return null;
+    if (this.#singles > 0) {
+      if (group.finished.length > 0) return null;
+      this.#singles--;
     }
-    if (this.#singles > 0) this.#singles--;
     return this.#queue.dequeue() ?? null;
   }
 
-  /** Resolves when the job is done or rolled back. Rejects when SQLite refuses both. */
-  async #runJob(job: Job, group: Group): Promise<FinishedJob> {
-    const { writer, translated } = this.#options;
-    try {
-      writer.run(savepoint);
-      const acknowledge = job.kind === "transaction"
-        ? await this.#watch(job.run(), group)
-        : job.run();
-      writer.run(release);
-      if (job.kind !== "transaction") group.waitersOnly = false;
-      return { job, report: acknowledge };
-    } catch (error) {
-      const reason = translated(error);
-      try {
-        if (writer.inTransaction) {
-          writer.run(rollbackToSavepoint);
-          writer.run(release);
-        }
-      } catch (second) {
-        job.reject(reason);
-        throw translated(second);
-      }
-      return { job, report: () => job.reject(reason) };
-    }
-  }
-
-  /** Finds out whether the work of a transaction waits for more than the database. */
-  async #watch(work: Promise<Acknowledge>, group: Group): Promise<Acknowledge> {
-    const before = this.#turns.watch();
-    try {
-      return await work;
-    } finally {
-      this.#expectsWait = this.#turns.count !== before;
-      if (!this.#expectsWait) group.waitersOnly = false;
-    }
-  }
-
-  async #commit({ finished }: Group): Promise<void> {
+  async #commit({ finished }: JobGroup): Promise<void> {
     const { writer, busyRetry, translated } = this.#options;
     try {
       // Another connection can hold a lock only where the file could not be put into WAL mode.
@@ -234,7 +157,7 @@ export class GroupCommit {
   }
 
   /** One job made SQLite roll all of them back: it fails, the others run again. */
-  #giveUp({ finished }: Group): void {
+  #giveUp({ finished }: JobGroup): void {
     const culprit = finished.pop();
     culprit?.report();
     this.#runAgain(finished.map(({ job }) => job), culprit);
@@ -246,7 +169,7 @@ export class GroupCommit {
    * `transact` is the caller that does. Each job then has a commit of its own, so that no job fails
    * for the fault of another a second time.
    */
-  #runAgain(jobs: readonly Job[], cause: unknown): void {
+  #runAgain(jobs: readonly WriteJob[], cause: unknown): void {
     this.#singles = this.#queue.length + jobs.length;
     for (const job of jobs) {
       if (job.kind === "transaction") job.reject(new DatabaseError("retryable", cause));
@@ -288,6 +211,11 @@ export class GroupCommit {
     if (writer.inTransaction) writer.run(rollback);
   }
 
+  #newGroup(): JobGroup {
+    const { writer, translated, busyRetry: { clock } } = this.#options;
+    return new JobGroup({ writer, clock, translated, forecast: this.#forecast });
+  }
+
   #now(): number {
     return this.#options.busyRetry.clock.elapsedMs();
   }
@@ -296,6 +224,3 @@ export class GroupCommit {
 const begin: Statement = { text: "BEGIN IMMEDIATE", values: [] };
 const commit: Statement = { text: "COMMIT", values: [] };
 const rollback: Statement = { text: "ROLLBACK", values: [] };
-const savepoint: Statement = { text: "SAVEPOINT service_job", values: [] };
-const release: Statement = { text: "RELEASE service_job", values: [] };
-const rollbackToSavepoint: Statement = { text: "ROLLBACK TO service_job", values: [] };

@@ -9,16 +9,12 @@ import { sqliteText } from "../../sql/sqlite/text_operators.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, Driver, DriverThreads, QueryResult, ReadLimits } from "../driver.ts";
 import { driverOptions, openingPlace } from "../driver_options.ts";
+import { type BusyRetry, retryWhileBusy } from "./busy_retry.ts";
 import { GroupCommit } from "./group_commit.ts";
 import { type LimitedReadOf, LimitedReads } from "./reads/limited_read.ts";
 import { openConnection } from "./open_connection.ts";
 import { ReaderThreads } from "./reads/reader_threads.ts";
-import {
-  type BusyRetry,
-  refuseBoundary,
-  retryWhileBusy,
-  type SqliteConnection,
-} from "./sqlite_connection.ts";
+import { refuseBoundary, type SqliteConnection } from "./sqlite_connection.ts";
 import { isBusy, toSqliteError } from "./sqlite_errors.ts";
 import { claimSqliteFile, requireSqliteFile, type SqliteFile } from "./sqlite_file.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
