@@ -235,6 +235,7 @@ function scene(errors: { lost?: string; broken?: string } = {}): Scene {
     busyRetry: { clock, waitLimitMs: 100, isBusy },
     translated: (error) => isBusy(error) ? new DatabaseError("unavailable", error) : error,
     committed: () => {},
+    turn: null,
   });
   return {
     groups,

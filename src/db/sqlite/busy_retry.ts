@@ -12,6 +12,8 @@ export interface BusyRetry {
   readonly waitLimitMs: number;
   /** Whether an error says that another connection holds a lock. */
   readonly isBusy: (error: unknown) => boolean;
+  /** Called after each attempt that has met a lock, and waited for before the next one. */
+  readonly onBusy?: () => Promise<void>;
 }
 
 /**
@@ -26,6 +28,7 @@ export async function retryWhileBusy<T>(busyRetry: BusyRetry, attempt: () => T):
     } catch (error) {
       const waitedMs = busyRetry.clock.elapsedMs() - start;
       if (!busyRetry.isBusy(error) || waitedMs >= busyRetry.waitLimitMs) throw error;
+      await busyRetry.onBusy?.();
     }
     await sleep(delayMs);
   }

@@ -8,6 +8,7 @@ import { type BusyRetry, retryWhileBusy } from "./busy_retry.ts";
 import { type Acknowledge, JobGroup, WaitForecast, type WriteJob } from "./job_group.ts";
 import { JobQueue, unavailable } from "./job_queue.ts";
 import { type SqliteConnection, SqliteTransaction } from "./sqlite_connection.ts";
+import type { WriteTurn } from "./write_turn.ts";
 
 /** What group commit works with. */
 export interface GroupCommitOptions {
@@ -21,6 +22,8 @@ export interface GroupCommitOptions {
   readonly translated: (error: unknown) => unknown;
   /** Called after every commit. */
   readonly committed: () => void;
+  /** The turns of all processes that write to the file; null where there can be one only. */
+  readonly turn: WriteTurn | null;
 }
 
 /**
@@ -30,6 +33,7 @@ export interface GroupCommitOptions {
  */
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
+  readonly #busyRetry: BusyRetry;
   readonly #queue: JobQueue<WriteJob>;
   #running = false;
   #closed = false;
@@ -40,8 +44,10 @@ export class GroupCommit {
 
   /** Does nothing before the first job. */
   constructor(options: GroupCommitOptions) {
-    const { waitLimitMs, clock } = options.busyRetry;
+    const { turn, busyRetry } = options;
+    const { waitLimitMs, clock } = busyRetry;
     this.#options = options;
+    this.#busyRetry = turn === null ? busyRetry : { ...busyRetry, onBusy: () => turn.meetBusy() };
     this.#queue = new JobQueue(waitLimitMs, clock);
   }
 
@@ -101,8 +107,11 @@ export class GroupCommit {
   }
 
   async #drain(): Promise<void> {
+    const { turn } = this.#options;
     while (this.#queue.length > 0) {
+      if (turn !== null) await turn.take();
       await this.#runNext();
+      turn?.release();
       // Between two groups the sockets are read: requests that have come make the next group.
       if (this.#queue.length > 0) await new Promise<void>(afterPendingIo);
     }
@@ -139,7 +148,7 @@ export class GroupCommit {
   }
 
   async #commit({ finished }: JobGroup): Promise<void> {
-    const { writer, busyRetry, translated } = this.#options;
+    const { writer, busyRetry, translated, turn } = this.#options;
     try {
       // Another connection can hold a lock only where the file could not be put into WAL mode.
       await retryWhileBusy(busyRetry, () => writer.run(commit));
@@ -152,6 +161,8 @@ export class GroupCommit {
       else for (const { job } of finished) job.reject(reason);
       return;
     }
+    // Before the answers are written, which the other process need not wait for.
+    turn?.release();
     for (const { report } of finished) report();
     this.#options.committed();
   }
@@ -178,23 +189,22 @@ export class GroupCommit {
   }
 
   async #runAlone(): Promise<void> {
-    const { busyRetry, translated } = this.#options;
     const job = this.#queue.dequeue();
     if (job === undefined || job.kind === "transaction") return;
     try {
-      (await retryWhileBusy(busyRetry, job.run))();
+      (await retryWhileBusy(this.#busyRetry, job.run))();
       this.#options.committed();
     } catch (error) {
-      job.reject(translated(error));
+      job.reject(this.#options.translated(error));
     }
   }
 
   /** False when no job is left, or the first one failed. */
   async #begin(): Promise<boolean> {
-    const { writer, busyRetry, translated } = this.#options;
+    const { writer, translated } = this.#options;
     try {
       // Jobs leave the queue by their own time limit.
-      return await retryWhileBusy({ ...busyRetry, waitLimitMs: Infinity }, () => {
+      return await retryWhileBusy({ ...this.#busyRetry, waitLimitMs: Infinity }, () => {
         if (this.#queue.length === 0) return false;
         this.#rollBack();
         writer.run(begin);
