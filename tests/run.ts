@@ -16,8 +16,14 @@ import {
   unnamedReason,
 } from "./support/test_summary.ts";
 
-/** Parts that are worth a run of their own, the longest first: it must not be begun last. */
-const parts: readonly string[] = ["tests/http", "tests/live", "tests/db", "tests/invariants"];
+/** Parts that are worth a run of their own, beside the rest, the longest first. */
+const parts: readonly string[] = [
+  "tests/http",
+  "tests/live",
+  "tests/db",
+  "tests/live/checker",
+  "tests/invariants",
+];
 
 /** Places of code with examples, which are run with the rest of the tests. */
 const examples: readonly string[] = ["src", "mod.ts", "README.md", "docs"];
@@ -84,11 +90,14 @@ async function partsOfAll(args: readonly string[]): Promise<Part[]> {
   for await (const { name } of Deno.readDir("tests")) {
     if (name !== "run.ts" && !parts.includes(`tests/${name}`)) left.push(`tests/${name}`);
   }
-  const ignore = `--ignore=${alone.join()}`;
-  const [longest, ...others] = parts.map((name) => ({ name, args: [...args, ignore, name] }));
-  const rest = { name: "the rest", args: [...args, ...left.sort(), ...await existing(examples)] };
-  // The long ones first: none of them then runs alone, after all others.
-  return longest === undefined ? [rest] : [longest, rest, ...others];
+  // The long ones first, and the rest is the longest: none of them then runs alone, after all others.
+  return [
+    { name: "the rest", args: [...args, ...left.sort(), ...await existing(examples)] },
+    ...parts.map((name) => {
+      const others = parts.filter((other) => other.startsWith(`${name}/`));
+      return { name, args: [...args, `--ignore=${[...alone, ...others].join()}`, name] };
+    }),
+  ];
 }
 
 /** Runs one part after the other on each lane; a lane that is done takes the next of all. */

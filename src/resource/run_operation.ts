@@ -6,6 +6,7 @@ import { databaseProblem } from "../db/database_problem.ts";
 import type { Connection } from "../db/driver.ts";
 import type { EmbeddedItems } from "../guard/budget/debit.ts";
 import type { Reply } from "../protocol/reply.ts";
+import { LargeReply } from "./http/large_reply.ts";
 import { longText } from "../protocol/text_stream.ts";
 import type { Operation, RelatedGrants, ResourceRequest } from "./operation.ts";
 import type { Resource } from "./define/resource.ts";
@@ -33,22 +34,33 @@ export async function runOperation<Intent, Plan, Outcome>(
   }
   const plan = operation.plan(intent, grant, resource, related);
   const { record: recordReply } = request;
-  const record = recordReply === null
-    ? null
-    : (outcome: Outcome, connection: Connection) =>
-      recordReply(operation.shape(outcome, intent, resource), connection);
+  const record = recordReply === null ? null : async (outcome: Outcome, connection: Connection) => {
+    const shaped = operation.shape(outcome, intent, resource);
+    await recordReply(await written(shaped, request, resource), connection);
+  };
   let outcome: Outcome;
   try {
     outcome = await operation.execute(plan, { resource, request, user, record });
   } catch (error) {
     throw databaseProblem(error, operation.access);
   }
-  const reply = operation.shape(outcome, intent, resource);
+  const writing = written(operation.shape(outcome, intent, resource), request, resource);
+  const reply = writing instanceof Promise ? await writing : writing;
   const { body } = reply;
   if (typeof body === "string" && body.length >= longText) {
     resource.sending.add(body, request.delivery, operation.access !== "read");
   }
   return reply;
+}
+
+function written(
+  reply: Reply | LargeReply,
+  { inTurn }: ResourceRequest,
+  { sending }: Resource,
+): Reply | Promise<Reply> {
+  if (!(reply instanceof LargeReply)) return reply;
+  const end = sending.hold(reply.bytes);
+  return reply.write(inTurn).finally(end);
 }
 
 /**

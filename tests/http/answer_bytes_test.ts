@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { all, type AppConfig, integer, resource, table, text } from "../../mod.ts";
 import type { Engine } from "../support/engines.ts";
 import {
+  type Answer,
   insertRows,
   type Service,
   testOnEngines,
@@ -129,6 +130,26 @@ testOnEngines(
       assertEquals([shorter.status, shorter.body.items.length], [200, 8]);
       const narrower = await get("/api/posts?limit=20&select=id");
       assertEquals([narrower.status, narrower.body.items.length], [200, 20]);
+    }),
+);
+
+testOnEngines(
+  "an answer of megabytes kept the process busy until it was written: now it is written in parts",
+  (engine) =>
+    withPosts(engine, {}, async ({ db, get }) => {
+      const some = Array.from({ length: 40 }, (_, index) => post(index, "語".repeat(30_000)));
+      await insertRows(db, posts, some);
+      const atOnce = async (path: string, rowsOf: (body: Answer["body"]) => unknown) => {
+        let rows: unknown;
+        const longest = await longestJson(async () => rows = rowsOf((await get(path)).body));
+        assert(longest < 200_000, `${longest} characters at once`);
+        assertEquals(rows, some);
+      };
+      await insertRows(db, authors, [{ id: 1, bio: "short", notes: null }]);
+      await atOnce("/api/posts?limit=40", ({ items }) => items);
+      await atOnce("/api/posts/1?include=author(include:posts)", ({ author }) => author.posts);
+      const { status, body } = await get("/api/posts/aggregate?groupBy=id,body&limit=40");
+      assertEquals([status, body.groups.length], [200, 40]);
     }),
 );
 

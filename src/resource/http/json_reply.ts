@@ -3,7 +3,8 @@ import { writeJson } from "../../schema/exact_json.ts";
 import { jsonFits, maxBytesOfCharacter, textFits } from "../../schema/json_fits.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { type EtagPolicy, tagOf } from "./etag.ts";
-import { type AnswerPart, answerTooLarge, writtenRows } from "../read/answer_bytes.ts";
+import { answerTooLarge, writtenRows } from "../read/answer_bytes.ts";
+import { LargeReply, maxBytesAtOnce, type ReplySize } from "./large_reply.ts";
 import { type Included, presentRows, viewOf } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
 
@@ -25,29 +26,27 @@ export function jsonReply(
   body: unknown,
   headers?: Readonly<Record<string, string>>,
 ): Reply {
+  return { status, headers: jsonHeaders(headers), body: writeJson(body) };
+}
+
+function jsonHeaders(headers?: Readonly<Record<string, string>>): Reply["headers"] {
   const fixed = { "content-type": jsonType, "cache-control": cacheControl };
-  return {
-    status,
-    headers: headers === undefined ? fixed : { ...fixed, ...headers },
-    body: writeJson(body),
-  };
+  return headers === undefined ? fixed : { ...fixed, ...headers };
 }
 
-/** How large the JSON reply to a read may be, and how large it is at least. */
-export interface ReplySize {
-  readonly limit: number;
-  /** The bytes of the values that were read for it; null where they were not counted. */
-  readonly counted: number | null;
-  readonly part: AnswerPart;
-}
-
-/** Builds the reply to a read with a JSON body. Throws a 422 before it writes one too large. */
+/**
+ * Builds the reply to a read with a JSON body, which may have to be written later. Throws a 422
+ * before it writes one that is too large.
+ */
 export function limitedReply(
   status: number,
   body: unknown,
-  { limit, counted, part }: ReplySize,
+  size: ReplySize,
   headers?: Readonly<Record<string, string>>,
-): Reply {
+): Reply | LargeReply {
+  const { limit, counted, part } = size;
+  const isLarge = counted === null ? !jsonFits(body, maxBytesAtOnce) : counted > maxBytesAtOnce;
+  if (isLarge) return new LargeReply({ status, headers: jsonHeaders(headers) }, body, size);
   const isSmall = counted !== null && counted * maxBytesOfCharacter <= limit;
   if (!isSmall && !jsonFits(body, limit)) throw answerTooLarge(limit, part);
   const reply = jsonReply(status, body, headers);

@@ -180,6 +180,7 @@ export class RoutedRequest implements WaitingRequest {
       debit,
       raw: request,
       delivery: this.#caller,
+      inTurn: (work) => this.#options.turns.run(this, work),
       record,
     };
   }

@@ -21,6 +21,18 @@ export class SendingAnswers {
   #bytes = 0;
 
   /**
+   * Counts an answer while it is written: what it is written from is held as well. Gives the function
+   * that ends this. Throws a 503 beyond the limit.
+   */
+  hold(bytes: number): () => void {
+    if (this.#bytes + bytes > maxSendingBytes) throw tooMuchUnsent();
+    this.#bytes += bytes;
+    return () => {
+      this.#bytes -= bytes;
+    };
+  }
+
+  /**
    * Counts a long text until it is delivered: a shorter one fits into the buffers of its socket, and
    * needs no counting. Throws a 503 beyond the limit, unless the request has changed something: then
    * only its answer says that it did.

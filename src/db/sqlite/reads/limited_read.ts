@@ -56,7 +56,7 @@ export class LimitedReads {
   ): QueryResult | Promise<QueryResult> {
     const { reader } = this.#options;
     if (limits.isLong === true) return this.#readElsewhere(statement, limits, bytes);
-    const { atOnce, isElsewhere } = this.#widths.wayOf(statement, bytes.left);
+    const { atOnce, isElsewhere } = this.#widths.strategyFor(statement, bytes.left);
     if (isElsewhere) return this.#readElsewhere(statement, limits, bytes);
     const before = bytes.left;
     try {

@@ -26,16 +26,16 @@ export interface RowWidthsOptions {
 }
 
 /** How the rows of a read are to be read. */
-export interface ReadingWay {
+export interface ReadStrategy {
   /** Whether all of them fit in memory before their bytes are counted. */
   readonly atOnce: boolean;
   /** Whether another thread is to read them, in any case. */
   readonly isElsewhere: boolean;
 }
 
-const atOnce: ReadingWay = { atOnce: true, isElsewhere: false };
-const rowByRow: ReadingWay = { atOnce: false, isElsewhere: false };
-const elsewhere: ReadingWay = { atOnce: false, isElsewhere: true };
+const atOnce: ReadStrategy = { atOnce: true, isElsewhere: false };
+const rowByRow: ReadStrategy = { atOnce: false, isElsewhere: false };
+const elsewhere: ReadStrategy = { atOnce: false, isElsewhere: true };
 
 /** What is known of the rows of a table. */
 interface TableWidth {
@@ -76,7 +76,7 @@ export class RowWidths {
   }
 
   /** How the rows of a statement are to be read. */
-  wayOf(statement: Statement, maxBytes: number): ReadingWay {
+  strategyFor(statement: Statement, maxBytes: number): ReadStrategy {
     // A statement has a plan when a compiler made it.
     const plan = "plan" in statement ? (statement as PlannedStatement).plan : null;
     const rows = plan === null ? null : rowsOf(plan);
