@@ -9,6 +9,8 @@ export interface Load {
   request(turn: number): string;
   /** Every answer must begin with this status line's number. */
   readonly status: number;
+  /** Called after each answer, with the time since its request was sent. */
+  onAnswer?(tookMs: number): void;
 }
 
 /** Requests per second. Throws when an answer has another status. */
@@ -23,8 +25,10 @@ export async function measure(load: Load): Promise<number> {
     const encoder = new TextEncoder();
     const buffer = new Uint8Array(64 * 1024);
     while (performance.now() < endsAt) {
+      const sentAt = performance.now();
       await connection.write(encoder.encode(load.request(turn++)));
       await readAnswer(connection, buffer, load.status);
+      load.onAnswer?.(performance.now() - sentAt);
       answers++;
     }
   }));

@@ -1,19 +1,22 @@
 import { fillNotes } from "./notes_database.ts";
 
-/** A server of a benchmark in a process of its own, over a database of its own. */
+/** A server of a benchmark in a process of its own. */
 export interface BenchServer extends AsyncDisposable {
   readonly port: number;
+  /** That of its database. */
+  readonly path: string;
   /** The processor time that it has used, in seconds; null where the system does not report it. */
   cpuSeconds(): number | null;
 }
 
-/** Starts a side of `http_server.ts`. */
-export async function startServer(side: string): Promise<BenchServer> {
-  const folder = await Deno.makeTempDir();
-  fillNotes(`${folder}/notes.db`);
+/** Starts a side of `http_server.ts`, over a database of its own or that of another server. */
+export async function startServer(side: string, existingPath?: string): Promise<BenchServer> {
+  const folder = existingPath === undefined ? await Deno.makeTempDir() : null;
+  const path = existingPath ?? `${folder}/notes.db`;
+  if (folder !== null) fillNotes(path);
   const script = new URL("http_server.ts", import.meta.url).pathname;
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", script, side, `${folder}/notes.db`],
+    args: ["run", "-A", script, side, path],
     stdout: "piped",
   }).spawn();
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
@@ -22,6 +25,7 @@ export async function startServer(side: string): Promise<BenchServer> {
   await child.stdout.cancel().catch(() => undefined);
   return {
     port: Number(value),
+    path,
     cpuSeconds() {
       try {
         const [, fields = ""] = Deno.readTextFileSync(`/proc/${child.pid}/stat`).split(") ");
@@ -35,9 +39,14 @@ export async function startServer(side: string): Promise<BenchServer> {
     async [Symbol.asyncDispose]() {
       child.kill();
       await child.status;
-      await Deno.remove(folder, { recursive: true });
+      if (folder !== null) await Deno.remove(folder, { recursive: true });
     },
   };
+}
+
+/** The processor time of several servers; NaN where the system does not report it. */
+export function cpuSecondsOf(servers: readonly BenchServer[]): number {
+  return servers.reduce((sum, server) => sum + (server.cpuSeconds() ?? NaN), 0);
 }
 
 const ticksPerSecond = 100;

@@ -172,7 +172,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   const databases = driversOf(config);
   const idempotency = idempotentAnswers(context, guard);
   await idempotency?.prepare(new Set(resources.map(({ driver }) => driver)));
-  for (const { threads } of databases) threads?.observeBy(runtime.observe);
+  for (const database of databases) database.observeBy?.(runtime.observe);
   let draining = false;
   const pages = createServicePages({
     health: resolved.health,

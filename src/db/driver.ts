@@ -75,6 +75,8 @@ export interface Driver extends Connection {
   readonly signals: Signals | null;
   /** Threads that it reads in, where it has some. */
   readonly threads?: DriverThreads;
+  /** From now on reports to this observer what fails in it and fails no request. */
+  observeBy?(observe: Observer): void;
   /** Waits for running work, then closes the database. */
   close(): Promise<void>;
 }
@@ -83,8 +85,6 @@ export interface Driver extends Connection {
 export interface DriverThreads {
   /** Starts them now, so that no request waits for that. Resolves when they can read, or have failed. */
   start(): Promise<void>;
-  /** From now on reports threads that fail to this observer. */
-  observeBy(observe: Observer): void;
 }
 
 /**

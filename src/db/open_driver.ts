@@ -26,8 +26,15 @@ export const openDatabaseOptions = group(
 ).required();
 
 /** Opens the driver of a database by URL, and loads its library. */
-export async function openDriver(url: string, options: OpenDatabaseOptions): Promise<Driver> {
-  const { observe, ...ofDriver } = openDatabaseOptions.read(options, openingPlace);
+export async function openDriver(url: string, given: OpenDatabaseOptions): Promise<Driver> {
+  const options = openDatabaseOptions.read(given, openingPlace);
+  const driver = await openByScheme(url, options);
+  if (options.observe !== undefined) driver.observeBy?.(options.observe);
+  return driver;
+}
+
+async function openByScheme(url: string, options: OpenDatabaseOptions): Promise<Driver> {
+  const { observe, ...ofDriver } = options;
   const [, scheme = "", rest = ""] = /^([a-z0-9+-]+):(.*)$/is.exec(url) ?? [];
   switch (scheme.toLowerCase()) {
     case "sqlite":

@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { assertEquals, assertRejects } from "@std/assert";
 import { DatabaseError } from "../../src/db/database_error.ts";
-import { GroupCommit, maxJobsPerCommit } from "../../src/db/sqlite/group_commit.ts";
+import { GroupCommit } from "../../src/db/sqlite/group_commit.ts";
+import { maxJobsPerCommit } from "../../src/db/sqlite/job_group.ts";
 import type { SqliteConnection } from "../../src/db/sqlite/sqlite_connection.ts";
 import { transactionGuard } from "../../src/db/transact.ts";
 import { afterPendingIo } from "../../src/runtime/event_loop.ts";
@@ -234,6 +235,7 @@ function scene(errors: { lost?: string; broken?: string } = {}): Scene {
     busyRetry: { clock, waitLimitMs: 100, isBusy },
     translated: (error) => isBusy(error) ? new DatabaseError("unavailable", error) : error,
     committed: () => {},
+    turn: null,
   });
   return {
     groups,

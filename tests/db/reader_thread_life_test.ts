@@ -103,7 +103,7 @@ Deno.test("loaded from a URL the package starts its threads from there", async (
   const program = `
     import { openDatabase } from "${sources.place}mod.ts";
     const { driver } = await openDatabase("node-sqlite:notes.db");
-    driver.threads.observeBy(({ kind, error }) => console.log(kind, error));
+    driver.observeBy(({ kind, error }) => console.log(kind, error));
     const limits = { identity: "a", signal: new AbortController().signal, maxBytes: 1e6 };
     const text = ${JSON.stringify(endless.text)};
     await driver.threads.start();
@@ -136,7 +136,7 @@ async function withMortal(library: SqliteLibrary = mortal): Promise<Mortal> {
   const path = `${await Deno.realPath(folder.path)}/notes.db`;
   const driver = await sqliteDriver(library, path);
   const observations: Observation[] = [];
-  driver.threads?.observeBy((observation) => observations.push(observation));
+  driver.observeBy?.((observation) => observations.push(observation));
   const threads = () => threadsOf(path);
   return {
     driver,

@@ -41,6 +41,7 @@ const mayNameDeno: Readonly<Record<string, string>> = {
   "src/kv/deno_kv.ts": "looks for it among the globals",
   "src/kv/open_key_value_store.ts": "in a message",
   "src/listener.ts": "only serve() calls it",
+  "src/runtime/lock_file.ts": "asks isDeno",
   "src/runtime/spare_descriptors.ts": "asks isDeno",
   "src/runtime/system_runtime.ts": "asks isDeno",
   "src/runtime/worker_claim.ts": "asks isDeno",

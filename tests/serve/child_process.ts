@@ -4,6 +4,8 @@ export interface ChildOptions {
   readonly cwd?: string;
   /** The most file descriptors that the child may have, also as `-S 64`: the soft limit alone. */
   readonly descriptors?: number | `-S ${number}`;
+  /** A program that starts another one, with its arguments: it is given the command of the child. */
+  readonly startedBy?: readonly string[];
   /** Instead of all, `-A`. */
   readonly permissions?: readonly string[];
   /** Environment variables beside those of the test. */
@@ -27,12 +29,16 @@ export interface Child extends AsyncDisposable {
 
 /** Starts `deno run` with these arguments, by default with all permissions. */
 export function startChild(args: readonly string[], options: ChildOptions = {}): Child {
-  const { descriptors, permissions = ["-A"], maxLifeMs = 30_000 } = options;
-  const command = [Deno.execPath(), "run", ...permissions, ...args];
-  const process = new Deno.Command(descriptors === undefined ? Deno.execPath() : "sh", {
-    args: descriptors === undefined
-      ? command.slice(1)
-      : ["-c", `ulimit -n ${descriptors}; exec "$@"`, "sh", ...command],
+  const { descriptors, startedBy = [], permissions = ["-A"], maxLifeMs = 30_000 } = options;
+  const limited = descriptors === undefined
+    ? []
+    : ["sh", "-c", `ulimit -n ${descriptors}; exec "$@"`, "sh"];
+  const [program = "", ...rest] = [
+    ...[...limited, ...startedBy, Deno.execPath(), "run"],
+    ...[...permissions, ...args],
+  ];
+  const process = new Deno.Command(program, {
+    args: rest,
     stdin: "null",
     stdout: "piped",
     stderr: "piped",

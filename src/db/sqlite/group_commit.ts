@@ -1,25 +1,17 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { afterPendingIo, EventLoopTurns } from "../../runtime/event_loop.ts";
+import { afterPendingIo, sleep } from "../../runtime/event_loop.ts";
 import type { Statement } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, QueryResult } from "../driver.ts";
-import {
-  type BusyRetry,
-  retryWhileBusy,
-  type SqliteConnection,
-  SqliteTransaction,
-} from "./sqlite_connection.ts";
 import type { TransactionGuard } from "../transact.ts";
-import { JobQueue, type QueuedJob, unavailable } from "./job_queue.ts";
+import { type BusyRetry, retryWhileBusy } from "./busy_retry.ts";
+import { type Acknowledge, JobGroup, WaitForecast, type WriteJob } from "./job_group.ts";
+import { JobQueue, unavailable } from "./job_queue.ts";
+import { type SqliteConnection, SqliteTransaction } from "./sqlite_connection.ts";
+import type { WriteTurn } from "./write_turn.ts";
 
-/** The most jobs that share one commit. */
-export const maxJobsPerCommit = 256;
-
-/** A group that is older takes no further transaction that is likely to wait. */
-const maxAgeForWaitingMs = 5;
-
-/** A group that is older commits, so that reads do not wait for a long series of writes. */
-const maxGroupMs = 20;
+/** Groups of small rows take less, the wait for the disk included. */
+const maxShortGroupMs = 10;
 
 /** What group commit works with. */
 export interface GroupCommitOptions {
@@ -33,27 +25,8 @@ export interface GroupCommitOptions {
   readonly translated: (error: unknown) => unknown;
   /** Called after every commit. */
   readonly committed: () => void;
-}
-
-/** Resolves the promise of a job. */
-type Acknowledge = () => void;
-
-type Job =
-  | QueuedJob & { readonly kind: "statement" | "alone"; readonly run: () => Acknowledge }
-  | QueuedJob & { readonly kind: "transaction"; readonly run: () => Promise<Acknowledge> };
-
-/** A job that ran in the open group. */
-interface FinishedJob {
-  readonly job: Job;
-  /** Resolves or rejects it, once the group is committed. */
-  readonly report: () => void;
-}
-
-interface Group {
-  readonly startedAt: number;
-  readonly finished: FinishedJob[];
-  /** All jobs so far have waited, so that one more that waits delays no quick job. */
-  waitersOnly: boolean;
+  /** The turns of all processes that write to the file; null where there can be one only. */
+  readonly turn: WriteTurn | null;
 }
 
 /**
@@ -63,20 +36,21 @@ interface Group {
  */
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
-  readonly #queue: JobQueue<Job>;
+  readonly #busyRetry: BusyRetry;
+  readonly #queue: JobQueue<WriteJob>;
   #running = false;
   #closed = false;
   #idle: (() => void) | null = null;
   /** How many of the next jobs do not share their commit. */
   #singles = 0;
-  /** Whether the last transaction waited for more than the database: the next may do so, too. */
-  #expectsWait = false;
-  readonly #turns: EventLoopTurns = new EventLoopTurns();
+  readonly #forecast: WaitForecast = new WaitForecast();
 
   /** Does nothing before the first job. */
   constructor(options: GroupCommitOptions) {
-    const { waitLimitMs, clock } = options.busyRetry;
+    const { turn, busyRetry } = options;
+    const { waitLimitMs, clock } = busyRetry;
     this.#options = options;
+    this.#busyRetry = turn === null ? busyRetry : { ...busyRetry, onBusy: () => turn.meetBusy() };
     this.#queue = new JobQueue(waitLimitMs, clock);
   }
 
@@ -127,7 +101,7 @@ export class GroupCommit {
     return promise;
   }
 
-  #enter(job: Job): void {
+  #enter(job: WriteJob): void {
     if (this.#closed) return job.reject(unavailable("it is closed"));
     this.#queue.enqueue(job);
     if (this.#running) return;
@@ -136,10 +110,17 @@ export class GroupCommit {
   }
 
   async #drain(): Promise<void> {
+    const { turn } = this.#options;
     while (this.#queue.length > 0) {
+      if (turn !== null) await turn.take();
+      const startedAt = this.#now();
       await this.#runNext();
-      // Between two groups the sockets are read: requests that have come make the next group.
-      if (this.#queue.length > 0) await new Promise<void>(afterPendingIo);
+      turn?.release();
+      if (this.#queue.length === 0) break;
+      // Between two groups the sockets are read: requests that have come make the next group. Where
+      // rows are large, only a real timer has Deno look at all of them.
+      const isLong = this.#now() - startedAt > maxShortGroupMs;
+      await (isLong ? sleep(0) : new Promise<void>(afterPendingIo));
     }
     this.#running = false;
     this.#idle?.();
@@ -148,10 +129,10 @@ export class GroupCommit {
   async #runNext(): Promise<void> {
     if (this.#queue.first?.kind === "alone") return await this.#runAlone();
     if (!await this.#begin()) return;
-    const group: Group = { startedAt: this.#now(), finished: [], waitersOnly: true };
+    const group = this.#newGroup();
     try {
       for (let job = this.#next(group); job !== null; job = this.#next(group)) {
-        group.finished.push(await this.#runJob(job, group));
+        await group.run(job);
         if (!this.#options.writer.inTransaction) return this.#giveUp(group);
       }
       await this.#commit(group);
@@ -163,60 +144,18 @@ export class GroupCommit {
   }
 
   /** Takes the next job out of the queue; null when the group is complete. */
-  #next({ startedAt, finished, waitersOnly }: Group): Job | null {
+  #next(group: JobGroup): WriteJob | null {
     const job = this.#queue.first;
-    if (job === undefined || job.kind === "alone") return null;
-    if (finished.length > 0) {
-      if (this.#singles > 0 || finished.length === maxJobsPerCommit) return null;
-      const ageMs = this.#now() - startedAt;
-      if (ageMs >= maxGroupMs) return null;
-      const mayWait = job.kind === "transaction" && this.#expectsWait;
-      // Jobs that wait come first in a group, so that they do not delay the commit of quick ones.
-      if (mayWait && (!waitersOnly || ageMs >= maxAgeForWaitingMs)) return null;
+    if (job === undefined || job.kind === "alone" || !group.takes(job)) return null;
+    if (this.#singles > 0) {
+      if (group.finished.length > 0) return null;
+      this.#singles--;
     }
-    if (this.#singles > 0) this.#singles--;
     return this.#queue.dequeue() ?? null;
   }
 
-  /** Resolves when the job is done or rolled back. Rejects when SQLite refuses both. */
-  async #runJob(job: Job, group: Group): Promise<FinishedJob> {
-    const { writer, translated } = this.#options;
-    try {
-      writer.run(savepoint);
-      const acknowledge = job.kind === "transaction"
-        ? await this.#watch(job.run(), group)
-        : job.run();
-      writer.run(release);
-      if (job.kind !== "transaction") group.waitersOnly = false;
-      return { job, report: acknowledge };
-    } catch (error) {
-      const reason = translated(error);
-      try {
-        if (writer.inTransaction) {
-          writer.run(rollbackToSavepoint);
-          writer.run(release);
-        }
-      } catch (second) {
-        job.reject(reason);
-        throw translated(second);
-      }
-      return { job, report: () => job.reject(reason) };
-    }
-  }
-
-  /** Finds out whether the work of a transaction waits for more than the database. */
-  async #watch(work: Promise<Acknowledge>, group: Group): Promise<Acknowledge> {
-    const before = this.#turns.watch();
-    try {
-      return await work;
-    } finally {
-      this.#expectsWait = this.#turns.count !== before;
-      if (!this.#expectsWait) group.waitersOnly = false;
-    }
-  }
-
-  async #commit({ finished }: Group): Promise<void> {
-    const { writer, busyRetry, translated } = this.#options;
+  async #commit({ finished }: JobGroup): Promise<void> {
+    const { writer, busyRetry, translated, turn } = this.#options;
     try {
       // Another connection can hold a lock only where the file could not be put into WAL mode.
       await retryWhileBusy(busyRetry, () => writer.run(commit));
@@ -229,12 +168,14 @@ export class GroupCommit {
       else for (const { job } of finished) job.reject(reason);
       return;
     }
+    // Before the answers are written, which the other process need not wait for.
+    turn?.release();
     for (const { report } of finished) report();
     this.#options.committed();
   }
 
   /** One job made SQLite roll all of them back: it fails, the others run again. */
-  #giveUp({ finished }: Group): void {
+  #giveUp({ finished }: JobGroup): void {
     const culprit = finished.pop();
     culprit?.report();
     this.#runAgain(finished.map(({ job }) => job), culprit);
@@ -246,7 +187,7 @@ export class GroupCommit {
    * `transact` is the caller that does. Each job then has a commit of its own, so that no job fails
    * for the fault of another a second time.
    */
-  #runAgain(jobs: readonly Job[], cause: unknown): void {
+  #runAgain(jobs: readonly WriteJob[], cause: unknown): void {
     this.#singles = this.#queue.length + jobs.length;
     for (const job of jobs) {
       if (job.kind === "transaction") job.reject(new DatabaseError("retryable", cause));
@@ -255,23 +196,22 @@ export class GroupCommit {
   }
 
   async #runAlone(): Promise<void> {
-    const { busyRetry, translated } = this.#options;
     const job = this.#queue.dequeue();
     if (job === undefined || job.kind === "transaction") return;
     try {
-      (await retryWhileBusy(busyRetry, job.run))();
+      (await retryWhileBusy(this.#busyRetry, job.run))();
       this.#options.committed();
     } catch (error) {
-      job.reject(translated(error));
+      job.reject(this.#options.translated(error));
     }
   }
 
   /** False when no job is left, or the first one failed. */
   async #begin(): Promise<boolean> {
-    const { writer, busyRetry, translated } = this.#options;
+    const { writer, translated } = this.#options;
     try {
       // Jobs leave the queue by their own time limit.
-      return await retryWhileBusy({ ...busyRetry, waitLimitMs: Infinity }, () => {
+      return await retryWhileBusy({ ...this.#busyRetry, waitLimitMs: Infinity }, () => {
         if (this.#queue.length === 0) return false;
         this.#rollBack();
         writer.run(begin);
@@ -288,6 +228,11 @@ export class GroupCommit {
     if (writer.inTransaction) writer.run(rollback);
   }
 
+  #newGroup(): JobGroup {
+    const { writer, translated, busyRetry: { clock } } = this.#options;
+    return new JobGroup({ writer, clock, translated, forecast: this.#forecast });
+  }
+
   #now(): number {
     return this.#options.busyRetry.clock.elapsedMs();
   }
@@ -296,6 +241,3 @@ export class GroupCommit {
 const begin: Statement = { text: "BEGIN IMMEDIATE", values: [] };
 const commit: Statement = { text: "COMMIT", values: [] };
 const rollback: Statement = { text: "ROLLBACK", values: [] };
-const savepoint: Statement = { text: "SAVEPOINT service_job", values: [] };
-const release: Statement = { text: "RELEASE service_job", values: [] };
-const rollbackToSavepoint: Statement = { text: "ROLLBACK TO service_job", values: [] };

@@ -1,5 +1,6 @@
 import { type Described, group } from "../../options/option.ts";
 import { unreachable } from "../../problem/unreachable.ts";
+import type { Observer } from "../../runtime/observation.ts";
 import { systemClock } from "../../runtime/system_runtime.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { Dialect } from "../../sql/dialect.ts";
@@ -9,19 +10,16 @@ import { sqliteText } from "../../sql/sqlite/text_operators.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, Driver, DriverThreads, QueryResult, ReadLimits } from "../driver.ts";
 import { driverOptions, openingPlace } from "../driver_options.ts";
+import { type BusyRetry, retryWhileBusy } from "./busy_retry.ts";
 import { GroupCommit } from "./group_commit.ts";
 import { type LimitedReadOf, LimitedReads } from "./reads/limited_read.ts";
 import { openConnection } from "./open_connection.ts";
 import { ReaderThreads } from "./reads/reader_threads.ts";
-import {
-  type BusyRetry,
-  refuseBoundary,
-  retryWhileBusy,
-  type SqliteConnection,
-} from "./sqlite_connection.ts";
+import { refuseBoundary, type SqliteConnection } from "./sqlite_connection.ts";
 import { isBusy, toSqliteError } from "./sqlite_errors.ts";
 import { claimSqliteFile, requireSqliteFile, type SqliteFile } from "./sqlite_file.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
+import { WriteTurn } from "./write_turn.ts";
 import {
   type CommitListeners,
   commitListeners,
@@ -158,6 +156,8 @@ class SqliteDriver implements Driver {
   readonly #commits: CommitListeners = commitListeners();
   /** Null when the file is read-only. */
   readonly #writes: GroupCommit | null;
+  /** Null where no other process can write to the file, or this one does not. */
+  readonly #turn: WriteTurn | null;
   readonly #guard: TransactionGuard = transactionGuard();
   readonly #limited: LimitedReads;
   readonly #readFreely: LimitedReadOf;
@@ -183,9 +183,10 @@ class SqliteDriver implements Driver {
       if (writer !== null) longest = Math.max(longest, takeMaxLength(writer));
       this.#commits.notify();
     };
+    const turn = this.#turn = turnOf(options);
     this.#writes = writer === null
       ? null
-      : new GroupCommit({ writer, busyRetry, guard: this.#guard, translated, committed });
+      : new GroupCommit({ writer, busyRetry, guard: this.#guard, translated, committed, turn });
     this.isShared = !options.file.temporary;
     this.label = options.label;
     this.threads = threadsOf(options);
@@ -235,6 +236,11 @@ class SqliteDriver implements Driver {
     return this.#commits.add(listener);
   }
 
+  observeBy(observe: Observer): void {
+    this.#options.threads.observeBy(observe);
+    this.#turn?.observeBy(observe);
+  }
+
   close(): Promise<void> {
     return this.#closing ??= this.#close();
   }
@@ -267,6 +273,7 @@ class SqliteDriver implements Driver {
   async #close(): Promise<void> {
     const { reader, writer, threads, file } = this.#options;
     await Promise.all([this.#writes?.close(), threads.close()]);
+    this.#turn?.close();
     reader.close();
     // The last connection to close copies the journal into the file, which only a writer can do.
     writer?.close();
@@ -282,6 +289,10 @@ class SqliteDriver implements Driver {
 function threadsOf({ threads, file }: SqliteDriverOptions): DriverThreads {
   return {
     start: async () => file.temporary ? undefined : await threads.start(),
-    observeBy: (observe) => threads.observeBy(observe),
   };
+}
+
+function turnOf({ writer, file, label, busyRetry }: SqliteDriverOptions): WriteTurn | null {
+  if (writer === null || file.temporary) return null;
+  return new WriteTurn({ path: file.path, label, clock: busyRetry.clock });
 }

@@ -82,6 +82,7 @@ export class ReaderThreads implements DriverThreads {
     letGo();
   }
 
+  /** From now on reports threads that fail to this observer. */
   observeBy(observe: Observer): void {
     this.#observe = observe;
   }

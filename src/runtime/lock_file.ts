@@ -1,0 +1,34 @@
+import { existsSync } from "node:fs";
+import { isDeno } from "./host.ts";
+
+/** An open file whose exclusive lock (`true`) is all that it is for. */
+export type LockFile = Pick<Deno.FsFile, "tryLockSync" | "lock" | "unlockSync" | "close">;
+
+/**
+ * Opens a file for its lock alone: of all handles, those of this process as well, one holds it at a
+ * time, until it unlocks or ends, however it ends (`flock`). Throws where the host has no such locks
+ * or the file cannot be created, and never asks the user for a permission.
+ */
+export function openLockFile(path: string, mode: number): LockFile {
+  if (!isDeno) throw new Error("this host has no locks on files");
+  if (!isPermitted(path)) throw new Error(`there is no permission to read and write ${path}`);
+  try {
+    return Deno.openSync(path, { read: true, write: true, create: true, mode });
+  } catch (error) {
+    // That of another user: a handle to read is enough for a lock.
+    const isOfOther = error instanceof Deno.errors.PermissionDenied && existsSync(path);
+    if (isOfOther) return Deno.openSync(path, { read: true });
+    throw error;
+  }
+}
+
+/** Whether there is such a file; false as well where it could not be opened. */
+export function lockFileExists(path: string): boolean {
+  return isDeno && isPermitted(path) && existsSync(path);
+}
+
+function isPermitted(path: string): boolean {
+  return (["read", "write"] as const).every((name) =>
+    Deno.permissions.querySync({ name, path }).state === "granted"
+  );
+}
