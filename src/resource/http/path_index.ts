@@ -91,12 +91,13 @@ function isBelow(path: string, url: string): boolean {
 /** The place of a character at which the paths of resources begin to differ. */
 function distinctAt(urls: readonly string[]): number {
   const [first = ""] = urls;
-  const shortest = Math.min(...urls.map(({ length }) => length));
-  let at = 0;
-  while (at < shortest - 1 && urls.every((url) => url.charCodeAt(at) === first.charCodeAt(at))) {
-    at++;
+  // Within the shortest path, which another one may begin with.
+  const last = Math.min(...urls.map(({ length }) => length)) - 1;
+  for (let at = 0; at < first.length; at++) {
+    const isSame = urls.every((url) => url.charCodeAt(at) === first.charCodeAt(at));
+    if (!isSame || at === last) return at;
   }
-  return at;
+  return 0;
 }
 
 const slash = 0x2f;
