@@ -1,9 +1,9 @@
 /**
  * One process of the service against two on the same SQLite file, in turns within one run:
- * `deno task bench:processes [seconds per turn] [turns]`. One process whose file others have used shows
- * what taking turns costs, two processes with a file each what the processors allow, which the load
- * shares. The connections are shared out evenly. Results are
- * medians of the ratios of turns that followed each other.
+ * `deno task bench:processes [seconds per turn] [turns]`. The connections are shared out evenly. One
+ * process whose file others have used shows what it costs to take turns, two processes with a file
+ * each what the processors allow, which also run the load. Ratios are medians of those of turns that
+ * followed each other.
  */
 import { measure } from "./load.ts";
 import { type BenchServer, cpuSecondsOf, startServer } from "./start_server.ts";
