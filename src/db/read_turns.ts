@@ -1,4 +1,4 @@
-import { FairQueue } from "../runtime/fair_queue.ts";
+import { FairQueue } from "../runtime/queues/fair_queue.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { DatabaseError } from "./database_error.ts";
 import type { ReadLimits } from "./driver.ts";

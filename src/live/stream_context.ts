@@ -9,8 +9,8 @@ import { SnapshotReader } from "./stream/snapshot_reader.ts";
 import type { RowChange } from "./match/row_change.ts";
 import { ChangeDispatcher } from "./dispatch/change_dispatcher.ts";
 import type { LiveLimits } from "./live_limits.ts";
-import { FairSemaphore } from "../runtime/fair_semaphore.ts";
-import { Semaphore } from "../runtime/semaphore.ts";
+import { FairSemaphore } from "../runtime/queues/fair_semaphore.ts";
+import { Semaphore } from "../runtime/queues/semaphore.ts";
 
 /**
  * The context of all live streams over one database: the feed, dispatcher, matcher and limits that

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { Connection, ReadLimits } from "../../src/db/driver.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { rsql } from "../../src/filter/builders.ts";
-import { FairSemaphore } from "../../src/runtime/fair_semaphore.ts";
+import { FairSemaphore } from "../../src/runtime/queues/fair_semaphore.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { albums, artists, withShop } from "../http/include_support.ts";
 import { insertRows, testOnEngines, withService } from "../support/http.ts";

@@ -1,7 +1,7 @@
 import type { Change, ChangeLog, Step } from "../../db/changes/change_log.ts";
 import { type Position, positionAfter } from "../../db/changes/log_position.ts";
 import { orderByTransaction } from "./order_by_transaction.ts";
-import { Semaphore } from "../../runtime/semaphore.ts";
+import { Semaphore } from "../../runtime/queues/semaphore.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { RingBuffer, RingBufferEntry } from "./ring_buffer.ts";
 

@@ -11,7 +11,7 @@ import { eventRowId, eventText, toBytes } from "../dispatch/server_sent_events.t
 import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
 import type { LiveLimits } from "../live_limits.ts";
 import type { LiveQuery } from "../live_query.ts";
-import type { Semaphore } from "../../runtime/semaphore.ts";
+import type { Semaphore } from "../../runtime/queues/semaphore.ts";
 
 /** One page of rows that the snapshot reader has read, ready to be sent. */
 export interface SnapshotPage {

@@ -1,6 +1,6 @@
 import { Problem } from "../../problem/problem.ts";
 import { afterPendingIo, sleep } from "../../runtime/event_loop.ts";
-import { FairQueue } from "../../runtime/fair_queue.ts";
+import { FairQueue } from "../../runtime/queues/fair_queue.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
 /** A request that may have to wait for its turn: both are made when it does, which is seldom. */

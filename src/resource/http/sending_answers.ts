@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { ChargedProblem } from "../../guard/charged_problem.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
-import { FairSemaphore } from "../../runtime/fair_semaphore.ts";
+import { FairSemaphore } from "../../runtime/queues/fair_semaphore.ts";
 import type { InTurn, LargeReply } from "./large_reply.ts";
 
 /** What all answers may have together whose clients have not received them. */

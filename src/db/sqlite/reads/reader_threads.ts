@@ -1,5 +1,5 @@
 import { keepAlive } from "../../../runtime/event_loop.ts";
-import { FairQueue } from "../../../runtime/fair_queue.ts";
+import { FairQueue } from "../../../runtime/queues/fair_queue.ts";
 import type { Observer } from "../../../runtime/observation.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 import type { Statement } from "../../../sql/fragment.ts";
