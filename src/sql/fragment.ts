@@ -12,14 +12,14 @@ export class Fragment {
   /** Exists for the compiler only, which takes no other object for a fragment. */
   declare private readonly isFragment: true;
   /** One more than `values`: the values are bound between them. */
-  readonly texts: Texts;
+  readonly texts: readonly string[];
   /** What is bound between the texts. */
   readonly values: readonly SqlValue[];
   /** Whether every fragment of this shape has the same array of texts. */
   readonly isKept: boolean;
 
   /** {@link sql} makes fragments; what is in the texts here is SQL as it stands. */
-  constructor(texts: Texts, values: readonly SqlValue[], isKept = false) {
+  constructor(texts: readonly string[], values: readonly SqlValue[], isKept = false) {
     this.texts = texts;
     this.values = values;
     this.isKept = isKept;
