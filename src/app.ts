@@ -16,6 +16,7 @@ import {
   createAnswerRequest,
 } from "./resource/http/answer_request.ts";
 import { FairTurns } from "./resource/http/fair_turns.ts";
+import { ReceivingBodies } from "./resource/http/receiving_bodies.ts";
 import { createRouteTable, type RouteTable } from "./resource/http/route_table.ts";
 import { type ResourceSummary, summarizeResource } from "./resource/define/resource_summary.ts";
 import { LiveHubs } from "./resource/stream/live_hubs.ts";
@@ -219,7 +220,8 @@ function routesOf(parts: RouteParts): ReturnType<typeof createHonoApp> {
   const { middleware: identify, routes } = auth;
   const { trustProxy: trustedProxies } = resolved.abuse;
   const turns = new FairTurns(clock);
-  const answering = { limits: resolved, guard, idempotency, trustedProxies, turns, clock };
+  const limits = { ...resolved, receiving: new ReceivingBodies() };
+  const answering = { limits, guard, idempotency, trustedProxies, turns, clock };
   const responder = createResponder(resolved.securityHeaders, observe);
   return createHonoApp({
     table,
@@ -238,7 +240,7 @@ function routesOf(parts: RouteParts): ReturnType<typeof createHonoApp> {
     parseUser: createUserParser(observe),
     responder,
     fail: createFail(responder, observe),
-    limits: resolved,
+    limits,
     clock,
   });
 }

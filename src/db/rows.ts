@@ -38,17 +38,21 @@ export interface FetchedRows {
   readonly stored: readonly (readonly SqlValue[])[];
 }
 
-/** Fetches the rows that a plan reads from the database. */
+/**
+ * Fetches the rows that a plan reads from the database. Called with their stored values before these
+ * are decoded, `check` may throw.
+ */
 export function fetchRows(
   connection: Connection,
   plan: ReadPlan | InsertPlan | UpdatePlan,
   reader: RowReader,
+  check?: (stored: FetchedRows["stored"]) => void,
 ): Promise<FetchedRows> {
   const columns = plan.kind === "read" ? plan.columns : plan.returning;
-  return connection.query(reader.compile(plan)).then(({ rows }) => ({
-    rows: reader.toRows(rows, columns),
-    stored: rows,
-  }));
+  return connection.query(reader.compile(plan)).then(({ rows }) => {
+    check?.(rows);
+    return { rows: reader.toRows(rows, columns), stored: rows };
+  });
 }
 
 /** Related rows that a plan gave, as they are in process. */

@@ -2,6 +2,7 @@ import process from "node:process";
 import { inspect } from "node:util";
 import { type Described, group } from "../options/option.ts";
 import { callback, oneOf } from "../options/option_kinds.ts";
+import { Problem } from "../problem/problem.ts";
 import type { Observation, Observer } from "./observation.ts";
 
 /** Where and how the console observer writes. */
@@ -76,7 +77,8 @@ function toText(observation: Observation): string {
   const line = `${levels[observation.kind]}: ${oneLine(describe(observation))}`;
   if (!("error" in observation)) return line;
   // The lines of a stack are indented, so that none can be taken for another observation.
-  const stack = stackOf(observation.error).split("\n").map((text) => `    ${oneLine(text)}`);
+  const lines = stackOf(observation.error).split("\n").filter((text) => text !== "");
+  const stack = lines.map((text) => `    ${oneLine(text)}`);
   return [`${line}: ${oneLine(reasonsOf(observation.error))}`, ...stack].join("\n");
 }
 
@@ -173,9 +175,13 @@ function reasonsOf(error: unknown): string {
 
 const maxReasons = 5;
 
-/** Stack and causes, or the thrown value where it is no error; never throws. */
+/**
+ * Stack and causes, or the thrown value where it is no error; never throws. Empty for a problem that
+ * is nothing but the answer, as the refusals are of a service that has too much to do: any client
+ * can cause thousands of them.
+ */
 function stackOf(error: unknown): string {
-  return inspect(error);
+  return error instanceof Problem && error.cause === undefined ? "" : inspect(error);
 }
 
 function toJson(observation: Observation, now: number): string {
@@ -189,6 +195,7 @@ function toJson(observation: Observation, now: number): string {
   });
 }
 
-function errorFacts(error: unknown): { readonly error: string; readonly stack: string } {
-  return { error: reasonsOf(error), stack: stackOf(error) };
+function errorFacts(error: unknown): { readonly error: string; readonly stack?: string } {
+  const stack = stackOf(error);
+  return { error: reasonsOf(error), ...(stack === "" ? {} : { stack }) };
 }

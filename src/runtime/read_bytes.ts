@@ -1,33 +1,51 @@
+/** Why the bytes of a stream were not read to the end. */
+export type ReadRefusal = "too-large" | "too-many-parts";
+
+/** So many parts may be of any size. */
+const freeParts = 1_024;
+/** The others have so many bytes on average: to receive a part takes longer than a few bytes do. */
+const bytesOfPart = 64;
+
 /**
- * Reads all bytes of a stream; null once they exceed `limit`, and then the rest is not read. What has
- * arrived is held without the buffers that it arrived in: one of 64 KiB may hold a single byte.
+ * Reads all bytes of a stream, unless they exceed `limit` or come in very many small parts: then the
+ * rest is not read. What has arrived is held without the buffers that it arrived in: one of 64 KiB
+ * may hold a single byte. `hold` is called with the bytes that it holds whenever these grow; where
+ * it throws, the rest is not read either.
  */
 export async function readBytes(
   stream: ReadableStream<Uint8Array<ArrayBuffer>> | null,
   limit: number,
-): Promise<Uint8Array<ArrayBuffer> | null> {
+  hold: (bytes: number) => void = () => {},
+): Promise<Uint8Array<ArrayBuffer> | ReadRefusal> {
   if (stream === null) return new Uint8Array();
   const reader = stream.getReader();
   let held: Uint8Array<ArrayBuffer> = new Uint8Array();
   let length = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return held.subarray(0, length);
-    const wanted = length + value.length;
-    if (wanted > limit) {
-      // Cancelling ends the connection; whether that succeeds does not matter to the caller.
-      void reader.cancel().catch(() => undefined);
-      return null;
+  try {
+    for (let parts = 1;; parts++) {
+      const { done, value } = await reader.read();
+      if (done) return held.subarray(0, length);
+      const wanted = length + value.length;
+      if (wanted > limit) return "too-large";
+      if (parts > freeParts + wanted / bytesOfPart) return "too-many-parts";
+      if (wanted > held.length) {
+        const bytes = Math.max(wanted, 2 * held.length);
+        hold(bytes);
+        held = copied(held.subarray(0, length), bytes);
+      }
+      held.set(value, length);
+      length = wanted;
     }
-    if (wanted > held.length) held = grown(held.subarray(0, length), wanted);
-    held.set(value, length);
-    length = wanted;
+  } finally {
+    // Of a stream that is not at its end, this ends the connection; the caller need not know whether
+    // that succeeds.
+    void reader.cancel().catch(() => undefined);
   }
 }
 
-/** At least twice as long, so that each byte is copied a few times at most. */
-function grown(held: Uint8Array<ArrayBuffer>, wanted: number): Uint8Array<ArrayBuffer> {
-  const longer = new Uint8Array(Math.max(wanted, 2 * held.length));
+/** At least twice as long each time, so that each byte is copied a few times at most. */
+function copied(held: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayBuffer> {
+  const longer = new Uint8Array(length);
   longer.set(held);
   return longer;
 }

@@ -36,11 +36,17 @@ const misread = /\d{16}|"\\[^u]"\s*:/;
 export interface JsonLimits {
   /** How deep arrays and objects are nested. */
   readonly levels: number;
-  /** The names of all members of all objects, each as often as it stands there. */
+  /**
+   * The names of all members of all objects, each as often as it stands there; and an eighth of the
+   * arrays and objects.
+   */
   readonly names: number;
   /** The digits of a number one after the other: to read them takes more than linear time. */
   readonly digits: number;
 }
+
+/** A document of places, as GeoJSON has them, is mostly arrays. */
+const containersPerName = 8;
 
 /** What a text, which need not be JSON, has more of than the limits allow; null within them. */
 export function jsonExcess(
@@ -51,6 +57,7 @@ export function jsonExcess(
   const { length } = text;
   if (length <= 2 * levels && length <= 5 * names && length <= digits) return null;
   let open = 0;
+  let containers = 0;
   let named = 0;
   for (let at = 0; at < length; at++) {
     const code = text.charCodeAt(at);
@@ -62,6 +69,7 @@ export function jsonExcess(
       if (at - start >= digits) return "digits";
     } else if (code === openBracket || code === openBrace) {
       if (++open > levels) return "levels";
+      if (++containers > containersPerName * names) return "names";
     } else if (code === closeBracket || code === closeBrace) {
       open--;
     } else if (code === colon && ++named > names) {

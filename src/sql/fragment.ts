@@ -1,5 +1,5 @@
 import { bytesToBase64 } from "../protocol/byte_text.ts";
-import { KeptTexts, type Place, type Texts, valuePart } from "./kept_texts.ts";
+import { KeptTexts, type Place, valuePart } from "./kept_texts.ts";
 
 /** For all apps of the process: {@link sql} is a function that programs import. */
 const kept = new KeptTexts();

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { all, type AppConfig, integer, resource, table, text } from "../../mod.ts";
+import { all, type AppConfig, integer, json, resource, table, text } from "../../mod.ts";
 import type { Engine } from "../support/engines.ts";
 import {
   type Answer,
@@ -269,5 +269,35 @@ testOnEngines(
       assertEquals((await batch(created)).status, 422);
       assertEquals((await get("/api/posts/count?filter=id>=100")).body, { count: 0 });
       assertEquals((await batch(created.slice(0, 10))).status, 201);
+    }),
+);
+
+const papers = table("papers", { id: integer().primaryKey(), content: json() });
+
+testOnEngines(
+  "documents of a megabyte that were a hundred thousand arrays took the memory of the process",
+  (engine) =>
+    withService(engine, [papers], () => ({
+      resources: [
+        resource(papers, { id: papers.id, auth: { public: true, create: () => all() } }),
+      ],
+    }), async ({ db, get, send }) => {
+      const content = Array.from({ length: 100_000 }, () => []);
+      const ids = Array.from({ length: 6 }, (_, id) => id);
+      await insertRows(db, papers, ids.map((id) => ({ id, content })));
+      const { status, body } = await get("/api/papers?limit=6");
+      assertEquals([status, body.details?.part], [422, "rows"]);
+      assertEquals((await get("/api/papers?limit=6&select=id")).body.items.length, 6);
+      assertEquals((await get("/api/papers/3")).body.content, content);
+      // They would be refused as a body.
+      const sent = await send(
+        "POST",
+        "/api/papers",
+        { id: 7, content: [...content, ...content] },
+        ada,
+      );
+      assertEquals([sent.status, sent.body.code], [413, "PAYLOAD_TOO_LARGE"]);
+      const some = content.slice(0, 50_000);
+      assertEquals((await send("POST", "/api/papers", { id: 8, content: some }, ada)).status, 201);
     }),
 );

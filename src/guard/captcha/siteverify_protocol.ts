@@ -78,7 +78,7 @@ export function siteVerifier(vendor: CaptchaVendor, options: SiteVerifyOptions):
       });
       const text = await readBytes(reply.body, maxAnswerLength);
       if (!reply.ok) return { kind: "unavailable", reason: `status ${reply.status}` };
-      if (text === null) return { kind: "unavailable", reason: "an answer too long" };
+      if (typeof text === "string") return { kind: "unavailable", reason: "an answer too long" };
       return verdictOf(parseFields(text), { ...rules, action: question.action });
     } catch (cause) {
       // fetch throws these when it fails, is redirected, or is aborted.

@@ -1,5 +1,6 @@
 import { Problem } from "../../problem/problem.ts";
 import { readBytes } from "../../runtime/read_bytes.ts";
+import type { HeldBody, ReceivingBodies } from "./receiving_bodies.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { jsonExcess, parseShallowJson } from "../../schema/exact_json.ts";
 
@@ -9,6 +10,8 @@ export interface BodyLimits {
   readonly bodyLimit: number;
   /** The longest time until the last byte; longer is a 408. */
   readonly bodyTimeoutMs: number;
+  /** What the bodies of all requests have together while they are received. */
+  readonly receiving: ReceivingBodies;
 }
 
 const maxDepth = 32;
@@ -101,12 +104,15 @@ export async function receiveBody(
 ): Promise<Uint8Array<ArrayBuffer>> {
   const declared = request.headers.get("content-length");
   if (declared !== null && Number(declared) > limits.bodyLimit) throw tooLarge(limits);
+  const held = limits.receiving.begin();
+  // Before it is read: what is not read stays with the client.
+  if (declared !== null) held.hold(Number(declared));
   const late = Promise.withResolvers<never>();
   const cancelTimer = clock.after(limits.bodyTimeoutMs, () => late.reject(tooLate()));
   try {
     // The server enforces a declared length: only a body without one is counted, which costs a
     // stream.
-    const bytes = declared === null ? collect(request, limits) : request.bytes();
+    const bytes = declared === null ? collect(request, limits, held) : request.bytes();
     return await Promise.race([bytes, late.promise]);
   } catch (cause) {
     if (cause instanceof Problem) throw cause;
@@ -114,13 +120,27 @@ export async function receiveBody(
     throw new Problem("invalid-body", "The body ended before it was complete", { cause });
   } finally {
     cancelTimer();
+    held.end();
   }
 }
 
-async function collect(request: Request, limits: BodyLimits): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = await readBytes(request.body, limits.bodyLimit);
-  if (bytes === null) throw tooLarge(limits);
+async function collect(
+  request: Request,
+  limits: BodyLimits,
+  held: HeldBody,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = await readBytes(request.body, limits.bodyLimit, (length) => held.hold(length));
+  if (bytes === "too-large") throw tooLarge(limits);
+  if (bytes === "too-many-parts") throw tooManyParts();
   return bytes;
+}
+
+function tooManyParts(): Problem {
+  return new Problem(
+    "invalid-body",
+    "Cannot read this body: it arrives in too many parts, of a few bytes each",
+    { headers: { connection: "close" } },
+  );
 }
 
 function tooLate(): Problem {

@@ -1,4 +1,4 @@
-import { fetchRows } from "../../db/rows.ts";
+import { type FetchedRows, fetchRows } from "../../db/rows.ts";
 import { and } from "../../filter/filter.ts";
 import { type Key, keyFilter, parseKey } from "../../plan/key.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
@@ -81,10 +81,11 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
     const { resource } = call;
     const { read, segment, view } = plan;
     const limit = resource.readCosts.maxAnswerBytes;
-    return fetchRows(resource.driver, read, resource.reader).then(({ rows: [row], stored }) => {
-      if (row === undefined) throw notFound(resource, segment);
-      const bytes: AnswerBytes = { limit, left: limit };
+    const bytes: AnswerBytes = { limit, left: limit };
+    const count = (stored: FetchedRows["stored"]) =>
       countRows(bytes, stored, shownBytes(read.columns, view.visible), singleRow);
+    return fetchRows(resource.driver, read, resource.reader, count).then(({ rows: [row] }) => {
+      if (row === undefined) throw notFound(resource, segment);
       const alone = { row, included: noneIncluded, bytes };
       return view.include.length === 0 ? alone : withIncluded(alone, plan, call);
     });

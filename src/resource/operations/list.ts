@@ -90,14 +90,15 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     const bytes: AnswerBytes = { limit, left: limit };
     const reads = readsToAnswer(call);
     const read = from === null ? planned : await continueRead(planned, from, reads, reader);
+    const count = (stored: FetchedRows["stored"]) =>
+      countRows(bytes, stored, shownBytes(read.columns, view.visible), pageRows);
     let page: FetchedRows;
     try {
-      page = await fetchRows(reads, read, reader);
+      page = await fetchRows(reads, read, reader, count);
     } catch (error) {
       throw namingPart(error, limit, pageRows);
     }
     const { rows, stored } = page;
-    countRows(bytes, stored, shownBytes(read.columns, view.visible), pageRows);
     const counted = total === null
       ? null
       : await fetchTotalCount(total, { read, found: rows.length }, { connection: reads, reader });

@@ -72,14 +72,51 @@ export function namingPart(error: unknown, limit: number, part: AnswerPart): unk
   return isTooLarge ? answerTooLarge(limit, part) : error;
 }
 
-/** Makes the function that counts the bytes of a row which the answer shows. */
+/**
+ * Makes the function that counts the bytes of a row which the answer shows. A JSON document counts
+ * with what its arrays and objects take in memory, which is many times its text where they are
+ * empty or nested.
+ */
 export function shownBytes(
+  read: readonly ColumnInfo[],
+  visible: readonly ColumnInfo[],
+): (row: readonly SqlValue[]) => number {
+  const textBytes = shownTextBytes(read, visible);
+  if (!visible.some(isDocument)) return textBytes;
+  const documents = visible.filter(isDocument).map((column) => read.indexOf(column));
+  return (row) =>
+    documents.reduce((sum, place) => sum + containerBytes(row[place] ?? null), textBytes(row));
+}
+
+function shownTextBytes(
   read: readonly ColumnInfo[],
   visible: readonly ColumnInfo[],
 ): (row: readonly SqlValue[]) => number {
   if (read.length === visible.length) return bytesOfRow;
   const places = visible.map((column) => read.indexOf(column));
   return (row) => bytesOfRow(places.map((place) => row[place] ?? null));
+}
+
+function isDocument({ kind }: ColumnInfo): boolean {
+  return kind === "json";
+}
+
+/** What an array or object takes at least. */
+const bytesOfContainer = 32;
+/** A shorter document takes little, whatever it holds. */
+const shortDocument = 1_024;
+const openBracket = 0x5b;
+const openBrace = 0x7b;
+
+/** Brackets in texts count as well: to leave them out would cost more. */
+function containerBytes(document: SqlValue): number {
+  if (typeof document !== "string" || document.length < shortDocument) return 0;
+  let count = 0;
+  for (let at = 0; at < document.length; at++) {
+    const code = document.charCodeAt(at);
+    if (code === openBracket || code === openBrace) count++;
+  }
+  return bytesOfContainer * count;
 }
 
 /** Counts rows that the answer shows once. Throws a 422 where they are too large. */

@@ -19,6 +19,7 @@ import type { ResourceDefinition } from "../../../../src/resource/define/resourc
 import { FairTurns } from "../../../../src/resource/http/fair_turns.ts";
 import { createAnswerRequest } from "../../../../src/resource/http/answer_request.ts";
 import { createRouteTable, refuseMethod } from "../../../../src/resource/http/route_table.ts";
+import { ReceivingBodies } from "../../../../src/resource/http/receiving_bodies.ts";
 import { SendingAnswers } from "../../../../src/resource/http/sending_answers.ts";
 import { createTagKeys } from "../../../../src/resource/define/resolve_etag.ts";
 import { readDefinition } from "../../../../src/resource/define/read_definition.ts";
@@ -143,7 +144,8 @@ async function answering(
     runtime,
   };
   const resources: readonly Resource[] = definitions.map((one) => resolveResource(one, context));
-  const limits = { bodyLimit: 1_000_000, bodyTimeoutMs: 10_000 };
+  const receiving = new ReceivingBodies();
+  const limits = { bodyLimit: 1_000_000, bodyTimeoutMs: 10_000, receiving };
   const table = createRouteTable(resources);
   const answerRequest = createAnswerRequest({
     limits,
