@@ -56,7 +56,7 @@ export class RelatedFilterDispatch {
     const { log, matcher } = this.#options;
     const events = new Map<SubscriberGroup, GroupEvents | null>();
     if (!this.#affectedParents.isEmpty) {
-      const { rows, overflowing } = await this.#affectedParents.findAll(log);
+      const { rows, overflowing } = await this.#affectedParents.findAll(log, to);
       for (const { row, groups } of rows) {
         const rowChange = unchangedRow(row, positionOrdinal(to));
         for (const group of groups) this.#add(group, rowChange);

@@ -94,9 +94,33 @@ export class AffectedParents<G extends AffectedGroup> {
     return this.#gather(parentRows, new ChangedRows([...changes, ...next?.changes ?? []]));
   }
 
-  /** The same with the parents that have changed themselves. */
-  async findAll(log: ChangeLog): Promise<FoundParents<G>> {
-    return this.#gather(await this.#readParents(log), new ChangedRows([]));
+  /**
+   * The same with the parents that have changed themselves, and with rows that were parents at
+   * `position` and have changed since: a client still holds them, and no later change would show
+   * that by the related rows of now.
+   */
+  async findAll(log: ChangeLog, position: Position): Promise<FoundParents<G>> {
+    const parentRows = await this.#readParents(log);
+    const found = this.#gather(parentRows, new ChangedRows([]));
+    // Without any row the position of a read may be older than the read.
+    const isAhead = parentRows.some((found) =>
+      found !== null && (found.rows.size === 0 || !log.includes(position, found.at))
+    );
+    if (!isAhead) return found;
+    const next = await log.next(position);
+    // There are too many changes to look at, or they are gone.
+    if (next === null || next.to === null) return { rows: [], overflowing: this.groups };
+    return { ...found, rows: [...found.rows, ...this.#formerParents(next.changes)] };
+  }
+
+  #formerParents(changes: readonly Change[]): readonly AffectedParent<G>[] {
+    const groups = [...this.groups];
+    return changes.flatMap(({ table, before }) => {
+      const affected = groups.filter(({ query }) => query.table === table);
+      return before === null || affected.length === 0
+        ? []
+        : [{ row: before, groups: new Set(affected) }];
+    });
   }
 
   #readParents(log: ChangeLog): Promise<readonly (ParentRows<G> | null)[]> {

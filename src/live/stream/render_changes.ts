@@ -102,7 +102,7 @@ async function changesByFilter(
   if (group.heldRows === null || held?.isComplete !== true) return [];
   const parents = new AffectedParents<SubscriberGroup>(identity);
   for (const change of changes) parents.add(change, group);
-  return parents.isEmpty ? [] : unchangedRows(await parents.findAll(log), to);
+  return parents.isEmpty ? [] : unchangedRows(await parents.findAll(log, to), to);
 }
 
 function unchangedRows<G>(

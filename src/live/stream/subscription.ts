@@ -13,15 +13,17 @@ import type { LiveQuery } from "../live_query.ts";
 import { HeldRows } from "../match/held_rows.ts";
 import type { StreamContext } from "../stream_context.ts";
 import { LiveStream } from "./live_stream.ts";
-import { renderChanges, type RenderedChanges } from "./render_changes.ts";
+import { renderChanges } from "./render_changes.ts";
 import { type SnapshotPage, snapshotPageText } from "./snapshot_reader.ts";
 import {
   afterSnapshot,
   type CatchUp,
+  type ChangesToSend,
   firstState,
   live,
   parked,
   type SentChanges,
+  sentKey,
   sentUpTo,
   type Snapshot,
   type StreamStart,
@@ -192,10 +194,10 @@ export class Subscription extends LiveStream implements LiveSubscriber {
 
   /** What the next page must cover; null where any page will do. */
   async #minPosition({ sent, isFreshStart }: Snapshot): Promise<Position | null> {
-    if (sent !== null) return sent.cursor.position;
     const { feed } = this.context;
     // The change that caused the invalidation may still be in delivery.
-    return isFreshStart ? await feed.whilePaused(() => feed.position) : null;
+    if (sent === null) return isFreshStart ? await feed.whilePaused(() => feed.position) : null;
+    return sent.cursor.position;
   }
 
   /** Sends changes of earlier pages; false until all up to the position of a page are sent. */
@@ -207,7 +209,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     const changes = window.changes.filter((change) => log.covers(page.position, change));
     const { position } = window.cursor;
     const to = log.includes(page.position, position) ? position : page.position;
-    if (!await this.#sendChanges(changes, to, state, sent)) return false;
+    if (!await this.#sendChanges(changes, { to, sent }, state)) return false;
     sent.cursor = window.cursor;
     return log.includes(position, page.position);
   }
@@ -219,8 +221,8 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     const window = await this.#readChanges(state, sent, state.lossReason);
     if (window === null) return;
     const { changes, cursor: { position, within } } = window;
-    if (!await this.#sendChanges(changes, position, state, sent)) return;
-    if (!this.#isCurrent(state)) return;
+    const isSent = await this.#sendChanges(changes, { to: position, sent }, state);
+    if (!isSent || !this.#isCurrent(state)) return;
     sent.cursor = window.cursor;
     if (within === null && changes.length > 0) this.send(this.#tokenText(position));
     if (!window.isEnd) return;
@@ -235,13 +237,13 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   async #goLive(state: CatchUp): Promise<void> {
     if (!this.#isCurrent(state)) return;
     const { history, limits } = this.context;
-    const rest = history.readFromMemory(state.sent.cursor, windowLimits(this.#group, limits));
+    const { sent } = state;
+    const rest = history.readFromMemory(sent.cursor, windowLimits(this.#group, limits));
     if (rest === null || !rest.isEnd) return;
     if (rest.changes.length > 0) {
       const { position } = rest.cursor;
-      // No stream that waits for its turn may keep the feed paused.
-      const rendered = await this.#render(rest.changes, position, state, state.sent);
-      if (!this.#sendRendered(rendered, state)) return;
+      const toSend = { to: position, sent, isPaused: true };
+      if (!await this.#sendChanges(rest.changes, toSend, state) || !this.#isCurrent(state)) return;
       this.send(this.#tokenText(position));
       // A send can find that the client is gone.
       if (this.isClosed) return;
@@ -273,46 +275,28 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   /** Sends the events of changes up to a position; false where the state has been replaced. */
   async #sendChanges(
     changes: readonly Change[],
-    to: Position,
+    { to, sent: { isNet, isRepeat }, isPaused = false }: ChangesToSend,
     state: Snapshot | CatchUp,
-    sent: SentChanges,
   ): Promise<boolean> {
-    const render = () => this.#render(changes, to, state, sent);
-    // A crowd that catches up at once would fill the queue in which lists wait as well.
-    const rendered = this.#group.isSentByStep && changes.length > 0
-      ? await this.context.catchUpSemaphore.run(this.#identity, render)
-      : await render();
-    return this.#sendRendered(rendered, state);
-  }
-
-  /** The events of changes up to a position; null where the state has been replaced. */
-  async #render(
-    changes: readonly Change[],
-    to: Position,
-    state: Snapshot | CatchUp,
-    { isNet, isRepeat }: SentChanges,
-  ): Promise<RenderedChanges | null> {
-    if (!this.#isCurrent(state)) return null;
-    const { matcher, log } = this.context;
-    // A foreign key column may be ordered by its collation: then changes of rows in later pages are
-    // sent as well, and the page repeats them.
-    const start = state.kind === "snapshot" ? state.start : null;
-    const upTo = start !== null && matcher.knowsKeyOrder(this.query.table) ? start.key : null;
-    const { held } = state;
+    const { matcher, log, catchUpSemaphore } = this.context;
+    const group = this.#group;
     const identity = this.#identity;
-    const options = { group: this.#group, matcher, log, to, held, isNet, isRepeat, upTo, identity };
-    return await renderChanges(changes, options);
-  }
-
-  /** Sends rendered events; false where the state has been replaced. */
-  #sendRendered(rendered: RenderedChanges | null, state: Snapshot | CatchUp): boolean {
+    const upTo = sentKey(state, matcher, this.query);
+    const { held } = state;
+    const options = { group, matcher, log, to, held, isNet, isRepeat, upTo, identity };
+    const render = () => this.#isCurrent(state) ? renderChanges(changes, options) : null;
+    // A crowd that catches up at once would fill the queue in which lists wait as well.
+    const waits = group.isSentByStep && changes.length > 0 && !isPaused;
+    const rendered = waits
+      ? await catchUpSemaphore.run(identity, async () => await render())
+      : await render();
     if (rendered === null || !this.#isCurrent(state)) return false;
-    if ("reason" in rendered) {
-      this.invalidate(rendered.reason);
-      return false;
+    if ("text" in rendered) {
+      if (rendered.text !== "") this.send(rendered.text);
+      return true;
     }
-    if (rendered.text !== "") this.send(rendered.text);
-    return true;
+    this.invalidate(rendered.reason);
+    return false;
   }
 
   #tokenText(position: Position): string {

@@ -10,6 +10,8 @@ import {
 import type { LiveLimits } from "../live_limits.ts";
 import type { LiveQuery } from "../live_query.ts";
 import { HeldRows } from "../match/held_rows.ts";
+import type { Matcher } from "../match/matcher.ts";
+import type { Key } from "../../plan/key.ts";
 import type { StreamContext } from "../stream_context.ts";
 import type { SnapshotPage, SnapshotStart } from "./snapshot_reader.ts";
 
@@ -127,6 +129,31 @@ export function windowLimits(
  */
 export function sentUpTo(position: Position): SentChanges {
   return { cursor: cursorAt(position), isNet: false, isRepeat: false };
+}
+
+/** Which changes are sent, and how. */
+export interface ChangesToSend {
+  /** All up to this position. */
+  readonly to: Position;
+  /** What was sent before. */
+  readonly sent: SentChanges;
+  /** Whether the feed is paused, which no stream that waits for its turn may prolong. */
+  readonly isPaused?: boolean;
+}
+
+/**
+ * The key up to which a snapshot has sent its rows; null where the keys say nothing about that, and
+ * for every other state.
+ */
+export function sentKey(
+  state: Snapshot | CatchUp,
+  matcher: Pick<Matcher, "knowsKeyOrder">,
+  { table }: Pick<LiveQuery, "table">,
+): Key | null {
+  if (state.kind !== "snapshot" || state.start === null) return null;
+  // A foreign key column may be ordered by its collation: then changes of rows in later pages are
+  // sent as well, and the page repeats them.
+  return matcher.knowsKeyOrder(table) ? state.start.key : null;
 }
 
 /** The state of a subscription after the last page of its snapshot. */

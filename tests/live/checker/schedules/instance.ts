@@ -144,7 +144,7 @@ async function answering(
     runtime,
   };
   const resources: readonly Resource[] = definitions.map((one) => resolveResource(one, context));
-  const receiving = new ReceivingBodies();
+  const receiving = new ReceivingBodies(runtime.clock);
   const limits = { bodyLimit: 1_000_000, bodyTimeoutMs: 10_000, receiving };
   const table = createRouteTable(resources);
   const answerRequest = createAnswerRequest({
@@ -153,6 +153,7 @@ async function answering(
     idempotency: null,
     trustedProxies: 0,
     turns: new FairTurns(runtime.clock),
+    dearRoutes: new WeakSet(),
     clock: runtime.clock,
   });
   return async (request, gone) => {
