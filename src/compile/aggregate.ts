@@ -5,15 +5,19 @@ import { unreachable } from "../problem/unreachable.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, identifier, join, rawSql, sql, tableName } from "../sql/fragment.ts";
 import { compileOrder } from "./order.ts";
-import { tableCheck, withTableCheck } from "./scan_check.ts";
+import { checkedFirst } from "./scan_check.ts";
 import { compileFilter } from "./where.ts";
 
 /**
  * Compiles an aggregate to SQL. The groups come from an inner SELECT, whose columns have the names
  * that `having` and `order` use: so these are compiled like any filter and order. The cells are the
- * keys, then the metrics.
+ * keys, then the metrics. `check` can end the statement, where the engine does not.
  */
-export function compileAggregate(plan: AggregatePlan, dialect: Dialect): Fragment {
+export function compileAggregate(
+  plan: AggregatePlan,
+  dialect: Dialect,
+  check: Fragment | null,
+): Fragment {
   const { table, keys, metrics, limit } = plan;
   const columns = [
     ...keys.map(({ column, as }) => sql`${dialect.operand(column)} AS ${identifier(as.dbName)}`),
@@ -24,10 +28,10 @@ export function compileAggregate(plan: AggregatePlan, dialect: Dialect): Fragmen
   const grouping = keys.length === 0
     ? rawSql("")
     : sql` GROUP BY ${rawSql(keys.map((_key, index) => index + 1).join(", "))}${
-      checkOfGroups(plan, dialect)
+      checkOfGroups(check)
     }`;
   const groups = sql`SELECT ${join(columns, ", ")} FROM ${tableName(table)} WHERE ${
-    withTableCheck(compileFilter(plan.where, dialect), table, dialect)
+    checkedFirst(check, compileFilter(plan.where, dialect))
   }${grouping}`;
   const shown = [...keys, ...metrics].map(({ as }) => identifier(as.dbName));
   const order = plan.order.length === 0
@@ -39,8 +43,7 @@ export function compileAggregate(plan: AggregatePlan, dialect: Dialect): Fragmen
 }
 
 /** The rows pass the check of WHERE before they are sorted, and are added up after it. */
-function checkOfGroups({ table }: AggregatePlan, dialect: Dialect): Fragment {
-  const check = tableCheck(table, dialect);
+function checkOfGroups(check: Fragment | null): Fragment {
   return check === null ? rawSql("") : sql` HAVING count(*) FILTER (WHERE ${check}) >= 0`;
 }
 

@@ -11,7 +11,7 @@ import {
   type UpdatePlan,
 } from "../plan/plan.ts";
 import { unreachable } from "../problem/unreachable.ts";
-import type { ColumnInfo } from "../schema/table_info.ts";
+import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import {
   type Fragment,
@@ -26,7 +26,7 @@ import {
 import { compileAggregate } from "./aggregate.ts";
 import { compileOrder, compileSeek } from "./order.ts";
 import { compileRelatedRows } from "./related_rows.ts";
-import { isByKey, mayScan, tableCheck, withTableCheck } from "./scan_check.ts";
+import { checkedFirst, isByKey, mayScan, tableCheck } from "./scan_check.ts";
 import { compileFilter } from "./where.ts";
 
 /** A compiled statement with its plan, by which a driver can record its changes. */
@@ -39,12 +39,20 @@ export type Compile = (plan: Plan) => PlannedStatement;
 
 /**
  * Creates the compiler from plans to statements for one engine, which keeps the select list of each
- * list of columns.
+ * list of columns, and the check of each table.
  */
 export function createCompiler(dialect: Dialect): Compile {
   const lists = new WeakMap<readonly ColumnInfo[], Fragment>();
+  const checks = new WeakMap<TableInfo, Fragment | null>();
   const context: Context = {
     dialect,
+    checkOf(table) {
+      const known = checks.get(table);
+      if (known !== undefined) return known;
+      const check = tableCheck(table, dialect);
+      checks.set(table, check);
+      return check;
+    },
     selectList(columns) {
       const list = lists.get(columns) ??
         join(columns.map((column) => dialect.selected(column)), ", ");
@@ -60,6 +68,8 @@ export function createCompiler(dialect: Dialect): Compile {
 
 interface Context {
   readonly dialect: Dialect;
+  /** What can end a statement that looks at many rows; null where the engine ends it by itself. */
+  checkOf(table: TableInfo): Fragment | null;
   selectList(columns: readonly ColumnInfo[]): Fragment;
 }
 
@@ -74,7 +84,7 @@ function compilePlan(plan: Plan, context: Context): Fragment {
     case "estimate":
       return compileEstimate(plan, context);
     case "aggregate":
-      return compileAggregate(plan, context.dialect);
+      return compileAggregate(plan, context.dialect, context.checkOf(plan.table));
     case "insert":
       return compileInsert(plan, context);
     case "update":
@@ -89,7 +99,7 @@ function compilePlan(plan: Plan, context: Context): Fragment {
 function compileRead(plan: ReadPlan, context: Context): Fragment {
   const { dialect } = context;
   const conditions: Fragment[] = [];
-  const check = mayScan(plan) ? tableCheck(plan.table, dialect) : null;
+  const check = mayScan(plan) ? context.checkOf(plan.table) : null;
   if (check !== null) conditions.push(check);
   if (plan.where.kind !== "all") conditions.push(compileFilter(plan.where, dialect));
   if (plan.after !== null) conditions.push(compileSeek(plan.order, plan.after, dialect));
@@ -109,18 +119,17 @@ function limitTo(limit: number | null): Fragment {
 }
 
 function compileCount(plan: CountPlan, context: Context): Fragment {
-  const { dialect } = context;
-  const where = compileChecked(plan, dialect);
+  const where = compileChecked(plan, context);
   return sql`SELECT count(*) FROM ${tableName(plan.table)} WHERE ${where}`;
 }
 
 /** The rows of a count and of a write. */
 function compileChecked(
   { where, table }: CountPlan | UpdatePlan | DeletePlan,
-  dialect: Dialect,
+  { dialect, checkOf }: Context,
 ): Fragment {
   const condition = compileFilter(where, dialect);
-  return isByKey(where, table) ? condition : withTableCheck(condition, table, dialect);
+  return isByKey(where, table) ? condition : checkedFirst(checkOf(table), condition);
 }
 
 function compileEstimate(plan: EstimatePlan, { dialect }: Context): Fragment {
@@ -149,15 +158,14 @@ function compileRows({ columns, rows }: InsertPlan, { dialect }: Context): Fragm
 
 function compileUpdate(plan: UpdatePlan, context: Context): Fragment {
   const { dialect } = context;
-  const where = compileChecked(plan, dialect);
+  const where = compileChecked(plan, context);
   const set = compileAssignments(plan.set, dialect);
   const result = returning(plan.returning, context);
   return sql`UPDATE ${tableName(plan.table)} SET ${set} WHERE ${where}${result}`;
 }
 
 function compileDelete(plan: DeletePlan, context: Context): Fragment {
-  const { dialect } = context;
-  return sql`DELETE FROM ${tableName(plan.table)} WHERE ${compileChecked(plan, dialect)}`;
+  return sql`DELETE FROM ${tableName(plan.table)} WHERE ${compileChecked(plan, context)}`;
 }
 
 function compileAssignments(set: Assignments, dialect: Dialect): Fragment {

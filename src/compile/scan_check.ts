@@ -25,9 +25,8 @@ export function tableCheck(table: TableInfo, { scanCheck }: Dialect): Fragment |
   return scanCheck(undefined, isInteger ? identifier(key.dbName) : undefined);
 }
 
-/** A condition on rows of a table with {@link tableCheck} before it. */
-export function withTableCheck(condition: Fragment, table: TableInfo, dialect: Dialect): Fragment {
-  const check = tableCheck(table, dialect);
+/** A condition with a check before it, where there is one. */
+export function checkedFirst(check: Fragment | null, condition: Fragment): Fragment {
   return check === null ? condition : sql`${check} AND ${condition}`;
 }
 

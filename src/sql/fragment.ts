@@ -1,4 +1,9 @@
 import { bytesToBase64 } from "../protocol/byte_text.ts";
+import { KeptTexts, type Place, valuePart } from "./kept_texts.ts";
+
+/** For all apps of the process: {@link sql} is a function that programs import. */
+const kept = new KeptTexts();
+
 /** A value in a fragment of SQL, as database drivers take and give it. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
@@ -10,11 +15,14 @@ export class Fragment {
   readonly texts: readonly string[];
   /** What is bound between the texts. */
   readonly values: readonly SqlValue[];
+  /** Whether every fragment of this shape has the same array of texts. */
+  readonly isKept: boolean;
 
   /** {@link sql} makes fragments; what is in the texts here is SQL as it stands. */
-  constructor(texts: readonly string[], values: readonly SqlValue[]) {
+  constructor(texts: readonly string[], values: readonly SqlValue[], isKept = false) {
     this.texts = texts;
     this.values = values;
+    this.isKept = isKept;
   }
 }
 
@@ -37,38 +45,63 @@ export function sql(
   strings: readonly string[],
   ...parts: readonly (Fragment | SqlValue)[]
 ): Fragment {
-  // A plain loop: this runs a dozen times for every request.
-  const texts: string[] = [];
-  const values: SqlValue[] = [];
-  let text = strings[0] ?? "";
-  for (let index = 0; index < parts.length; index++) {
-    const part = parts[index] ?? null;
-    if (part instanceof Fragment) {
-      text += part.texts[0] ?? "";
-      for (let i = 0; i < part.values.length; i++) {
-        values.push(part.values[i] ?? null);
-        texts.push(text);
-        text = part.texts[i + 1] ?? "";
-      }
-    } else {
-      values.push(part);
-      texts.push(text);
-      text = "";
+  // A list that is no template is new at each call: its texts would never be found again.
+  let place = "raw" in strings ? kept.template(strings) : null;
+  let values = noValues;
+  for (const part of parts) {
+    const isFragment = part instanceof Fragment;
+    if (!isFragment) values = withValue(values, part);
+    else if (part.values.length > 0) values = withValues(values, part.values);
+    if (place !== null) {
+      place = isFragment
+        ? part.isKept ? kept.after(place, part.texts) : null
+        : kept.after(place, valuePart);
     }
-    text += strings[index + 1] ?? "";
   }
-  texts.push(text);
-  return new Fragment(texts, values);
+  if (place === null) return new Fragment(textsOfTemplate(strings, parts), values);
+  const texts = place.texts ?? kept.keep(place, textsOfTemplate(strings, parts));
+  return new Fragment(texts, values, true);
+}
+
+function textsOfTemplate(
+  strings: readonly string[],
+  parts: readonly (Fragment | SqlValue)[],
+): readonly string[] {
+  const texts = [strings[0] ?? ""];
+  parts.forEach((part, index) => {
+    if (part instanceof Fragment) addTexts(texts, part);
+    else texts.push("");
+    texts[texts.length - 1] += strings[index + 1] ?? "";
+  });
+  return texts;
+}
+
+function addTexts(texts: string[], { texts: [first, ...further] }: Fragment): void {
+  texts[texts.length - 1] += first ?? "";
+  texts.push(...further);
+}
+
+const noValues: readonly SqlValue[] = Object.freeze([]);
+
+function withValue(values: readonly SqlValue[], value: SqlValue): readonly SqlValue[] {
+  return values.length === 0 ? [value] : [...values, value];
+}
+
+function withValues(
+  values: readonly SqlValue[],
+  more: readonly SqlValue[],
+): readonly SqlValue[] {
+  return values.length === 0 ? more : [...values, ...more];
 }
 
 /** A fragment of SQL text that is a constant of this project: never input. */
 export function rawSql(text: string): Fragment {
-  return new Fragment([text], []);
+  return new Fragment(kept.word(text), noValues, true);
 }
 
 /** A fragment of SQL with a quoted name; both engines use the double quotes of the standard. */
 export function identifier(name: string): Fragment {
-  return rawSql(quoteIdentifier(name));
+  return new Fragment(kept.name(name, quoteIdentifier), noValues, true);
 }
 
 /** A fragment of SQL that names a column, after the name of its row where there is one. */
@@ -90,28 +123,33 @@ export function quoteIdentifier(name: string): string {
 
 /** Joins fragments of SQL with `separator` between them; no fragments give the empty text. */
 export function join(fragments: readonly Fragment[], separator: string): Fragment {
-  const texts = [""];
   const values: SqlValue[] = [];
+  let place: Place | null = kept.list(separator);
+  for (const fragment of fragments) {
+    for (const value of fragment.values) values.push(value);
+    place = place !== null && fragment.isKept ? kept.after(place, fragment.texts) : null;
+  }
+  if (place === null) return new Fragment(textsOfList(fragments, separator), values);
+  const texts = place.texts ?? kept.keep(place, textsOfList(fragments, separator));
+  return new Fragment(texts, values, true);
+}
+
+function textsOfList(fragments: readonly Fragment[], separator: string): readonly string[] {
+  const texts = [""];
   fragments.forEach((fragment, index) => {
-    texts[texts.length - 1] += (index === 0 ? "" : separator) + (fragment.texts[0] ?? "");
-    for (let i = 0; i < fragment.values.length; i++) {
-      values.push(fragment.values[i] ?? null);
-      texts.push(fragment.texts[i + 1] ?? "");
-    }
+    if (index > 0) texts[texts.length - 1] += separator;
+    addTexts(texts, fragment);
   });
-  return new Fragment(texts, values);
+  return texts;
 }
 
 /** Turns a fragment of SQL into a statement, whose text has placeholders. */
 export function toStatement(
-  fragment: Fragment,
+  { texts, values, isKept }: Fragment,
   placeholder: (position: number) => string,
 ): Statement {
-  let text = fragment.texts[0] ?? "";
-  for (let i = 1; i < fragment.texts.length; i++) {
-    text += placeholder(i) + (fragment.texts[i] ?? "");
-  }
-  return { text, values: fragment.values };
+  const write = () => texts.reduce((text, after, index) => text + placeholder(index) + after);
+  return { text: isKept ? kept.statement(texts, placeholder, write) : write(), values };
 }
 
 /**
