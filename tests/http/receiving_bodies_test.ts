@@ -1,5 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { all, createApp, integer, openDatabase, resource, table, text } from "../../mod.ts";
+import { ReceivingBodies } from "../../src/resource/http/receiving_bodies.ts";
+import { handClock } from "../db/hand_clock.ts";
 import { listen } from "../../src/listener.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 
@@ -87,3 +89,23 @@ Deno.test("a body in a million parts of one byte kept the process busy for secon
     await other.write(encoder.encode(`d\r\n{"title":"a"}\r\n0\r\n\r\n`));
     assertEquals(await statusOf(other), "201");
   }));
+
+Deno.test("fifty bodies of a megabyte were read in one turn of the event loop", async () => {
+  const { clock, advance } = handClock();
+  const receiving = new ReceivingBodies(clock);
+  const bodies = Array.from({ length: 12 }, () => receiving.begin());
+  const begun: number[] = [];
+  const reading = bodies.map(async (body, index) => {
+    await body.nextPart();
+    begun.push(index);
+  });
+  await Promise.resolve();
+  assertEquals(begun, [0, 1, 2, 3], "the others wait for the next turns");
+  await Promise.all(reading);
+  assertEquals(begun, bodies.map((_, index) => index), "in their order");
+  // A part that never arrives takes no place in later turns.
+  advance(1);
+  assertEquals(bodies.slice(0, 4).map((body) => body.nextPart()), Array(4).fill(undefined));
+  assertEquals(bodies[4]?.nextPart() instanceof Promise, true);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+});

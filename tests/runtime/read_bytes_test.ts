@@ -18,7 +18,7 @@ function singleBytes(text: string): ReadableStream<Uint8Array<ArrayBuffer>> {
 
 Deno.test("a body that arrived byte by byte held a buffer of 64 KiB for each", async () => {
   const text = "0123456789".repeat(100);
-  const bytes = await readBytes(singleBytes(text), text.length);
+  const bytes = await readBytes(singleBytes(text), { limit: text.length });
   assert(typeof bytes !== "string");
   // Read after every buffer was used again: none of them is held.
   assertEquals(new TextDecoder().decode(bytes), text);
@@ -26,8 +26,8 @@ Deno.test("a body that arrived byte by byte held a buffer of 64 KiB for each", a
 });
 
 Deno.test("a body of one byte more than the limit is not read on", async () => {
-  assertEquals(await readBytes(singleBytes("0123456789"), 9), "too-large");
-  assertEquals((await readBytes(singleBytes(""), 0))?.length, 0);
+  assertEquals(await readBytes(singleBytes("0123456789"), { limit: 9 }), "too-large");
+  assertEquals((await readBytes(singleBytes(""), { limit: 0 }))?.length, 0);
 });
 
 Deno.test("a body of very many small parts is not read on", async () => {
@@ -39,6 +39,6 @@ Deno.test("a body of very many small parts is not read on", async () => {
       isCancelled = true;
     },
   }, { highWaterMark: 0 });
-  assertEquals(await readBytes(stream, 1_000_000), "too-many-parts");
+  assertEquals(await readBytes(stream, { limit: 1_000_000 }), "too-many-parts");
   assert(isCancelled && sent < 2_000, `${sent} parts were read`);
 });

@@ -76,7 +76,7 @@ export function siteVerifier(vendor: CaptchaVendor, options: SiteVerifyOptions):
         redirect: "error",
         signal,
       });
-      const text = await readBytes(reply.body, maxAnswerLength);
+      const text = await readBytes(reply.body, { limit: maxAnswerLength });
       if (!reply.ok) return { kind: "unavailable", reason: `status ${reply.status}` };
       if (typeof text === "string") return { kind: "unavailable", reason: "an answer too long" };
       return verdictOf(parseFields(text), { ...rules, action: question.action });

@@ -1,6 +1,6 @@
 import { Problem } from "../../problem/problem.ts";
 import { readBytes } from "../../runtime/read_bytes.ts";
-import type { HeldBody, ReceivingBodies } from "./receiving_bodies.ts";
+import { type HeldBody, type ReceivingBodies, smallBodyBytes } from "./receiving_bodies.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { jsonExcess, parseShallowJson } from "../../schema/exact_json.ts";
 
@@ -104,15 +104,17 @@ export async function receiveBody(
 ): Promise<Uint8Array<ArrayBuffer>> {
   const declared = request.headers.get("content-length");
   if (declared !== null && Number(declared) > limits.bodyLimit) throw tooLarge(limits);
-  const held = limits.receiving.begin();
+  const isSmall = declared !== null && Number(declared) <= smallBodyBytes;
+  const held = isSmall ? null : limits.receiving.begin();
   // Before it is read: what is not read stays with the client.
-  if (declared !== null) held.hold(Number(declared));
+  if (declared !== null) held?.hold(Number(declared));
   const late = Promise.withResolvers<never>();
   const cancelTimer = clock.after(limits.bodyTimeoutMs, () => late.reject(tooLate()));
   try {
-    // The server enforces a declared length: only a body without one is counted, which costs a
-    // stream.
-    const bytes = declared === null ? collect(request, limits, held) : request.bytes();
+    // The server enforces a declared length, so that a small body needs no stream, which costs time.
+    const bytes = held === null
+      ? request.bytes()
+      : collect(request, { limits, held, expected: Number(declared ?? 0) });
     return await Promise.race([bytes, late.promise]);
   } catch (cause) {
     if (cause instanceof Problem) throw cause;
@@ -120,16 +122,27 @@ export async function receiveBody(
     throw new Problem("invalid-body", "The body ended before it was complete", { cause });
   } finally {
     cancelTimer();
-    held.end();
+    held?.end();
   }
+}
+
+interface Collected {
+  readonly limits: BodyLimits;
+  readonly held: HeldBody;
+  /** The declared bytes; 0 where none are. */
+  readonly expected: number;
 }
 
 async function collect(
   request: Request,
-  limits: BodyLimits,
-  held: HeldBody,
+  { limits, held, expected }: Collected,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = await readBytes(request.body, limits.bodyLimit, (length) => held.hold(length));
+  const bytes = await readBytes(request.body, {
+    limit: limits.bodyLimit,
+    expected,
+    hold: (length) => held.hold(length),
+    nextPart: () => held.nextPart(),
+  });
   if (bytes === "too-large") throw tooLarge(limits);
   if (bytes === "too-many-parts") throw tooManyParts();
   return bytes;
