@@ -13,7 +13,7 @@ export interface SocketTarget {
 
 const defaultPort = 5432;
 /** So many bytes are received without a pause. */
-const bytesOfBurst = 256 * 1024;
+const bytesOfBurst = 128 * 1024;
 
 /**
  * Creates what makes the sockets of one client of postgres.js. They pause for a moment after each

@@ -11,7 +11,7 @@ export const maxJobsPerCommit = 256;
 const maxAgeForWaitingMs = 5;
 
 /** A group that is older commits, so that reads do not wait for a long series of writes. */
-const maxGroupMs = 20;
+const maxGroupMs = 10;
 
 /** Resolves the promise of a job. */
 export type Acknowledge = () => void;
