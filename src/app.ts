@@ -18,6 +18,7 @@ import {
 import { FairTurns } from "./resource/http/fair_turns.ts";
 import { ReceivingBodies } from "./resource/http/receiving_bodies.ts";
 import { createRouteTable, type RouteTable } from "./resource/http/route_table.ts";
+import type { ResourceRoute } from "./resource/http/routes.ts";
 import { type ResourceSummary, summarizeResource } from "./resource/define/resource_summary.ts";
 import { LiveHubs } from "./resource/stream/live_hubs.ts";
 import { resolveChangeRecordings } from "./resource/define/resolve_change_recordings.ts";
@@ -220,8 +221,9 @@ function routesOf(parts: RouteParts): ReturnType<typeof createHonoApp> {
   const { middleware: identify, routes } = auth;
   const { trustProxy: trustedProxies } = resolved.abuse;
   const turns = new FairTurns(clock);
-  const limits = { ...resolved, receiving: new ReceivingBodies() };
-  const answering = { limits, guard, idempotency, trustedProxies, turns, clock };
+  const limits = { ...resolved, receiving: new ReceivingBodies(clock) };
+  const dearRoutes = new WeakSet<ResourceRoute>();
+  const answering = { limits, guard, idempotency, trustedProxies, turns, dearRoutes, clock };
   const responder = createResponder(resolved.securityHeaders, observe);
   return createHonoApp({
     table,

@@ -5,7 +5,7 @@ import type { Connection } from "../db/driver.ts";
 import type { Debit } from "../guard/budget/debit.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { BodyPath } from "./write/body_path.ts";
-import type { InTurn, LargeReply } from "./http/large_reply.ts";
+import type { LargeReply } from "./http/large_reply.ts";
 import type { AnswerDelivery } from "./http/sending_answers.ts";
 import type { Query } from "./http/query_parameters.ts";
 import type { Resource } from "./define/resource.ts";
@@ -29,8 +29,6 @@ export interface ResourceRequest {
   /** The request itself, for hooks. */
   readonly raw: Request;
   readonly delivery: AnswerDelivery;
-  /** Runs work that keeps the event loop for milliseconds, when it is the turn of its sender. */
-  readonly inTurn: InTurn;
   /** Stores the reply in the transaction of the write; null for most requests. */
   readonly record: RecordReply | null;
 }

@@ -55,10 +55,10 @@ export async function runOperation<Intent, Plan, Outcome>(
 
 function written(
   reply: Reply | LargeReply,
-  { delivery, inTurn }: ResourceRequest,
+  { delivery }: ResourceRequest,
   { sending }: Resource,
 ): Reply | Promise<Reply> {
-  return reply instanceof LargeReply ? sending.write(reply, delivery, inTurn) : reply;
+  return reply instanceof LargeReply ? sending.write(reply, delivery) : reply;
 }
 
 /**

@@ -177,8 +177,8 @@ const maxReasons = 5;
 
 /**
  * Stack and causes, or the thrown value where it is no error; never throws. Empty for a problem that
- * is nothing but the answer, as the refusals are of a service that has too much to do: any client
- * can cause thousands of them.
+ * is nothing but the answer, as the refusals of an overloaded service are: any client can cause
+ * thousands of them.
  */
 function stackOf(error: unknown): string {
   return error instanceof Problem && error.cause === undefined ? "" : inspect(error);

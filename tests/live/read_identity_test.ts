@@ -5,7 +5,7 @@ import { rsql } from "../../src/filter/builders.ts";
 import { FairSemaphore } from "../../src/runtime/queues/fair_semaphore.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { albums, artists, withShop } from "../http/include_support.ts";
-import { insertRows, testOnEngines, withService } from "../support/http.ts";
+import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
 import { updateRow } from "./include_streams.ts";
 
 /** Whose turns the limited reads of a database take, from now on. */
@@ -29,26 +29,35 @@ function watchIdentities({ driver }: Database): { taken(): readonly string[] } {
 
 const ada = { "x-user": "ada" };
 
+/** Checks whose turns a stream of albums takes from its snapshot to its resumption. */
+async function checkTurns(
+  { db, subscribe }: Pick<Service, "db" | "subscribe">,
+  path: string,
+): Promise<void> {
+  const watched = watchIdentities(db);
+  const first = await subscribe(path, ada);
+  await first.untilSynced();
+  const token = await first.untilToken();
+  assertEquals(watched.taken(), ["uada"], "a snapshot");
+  await updateRow(db.driver, db, albums, 1, { title: "y" });
+  await first.take(1);
+  assertEquals(watched.taken(), ["live streams"], "a change, for all");
+  await first.close();
+  watched.taken();
+  const again = await subscribe(path, { ...ada, "last-event-id": token });
+  await again.take(1);
+  assertEquals(watched.taken(), ["uada"], "what a stream has missed");
+  await again.close();
+}
+
 testOnEngines(
   "all streams had one turn together, so that the slow ones of a user kept the others waiting",
   (engine) =>
-    withShop(engine, { isLive: true }, async ({ db, subscribe }) => {
-      const watched = watchIdentities(db);
-      const path = "/api/artists/subscribe?include=albums";
-      const first = await subscribe(path, ada);
-      await first.untilSynced();
-      const token = await first.untilToken();
-      assertEquals(watched.taken(), ["uada"], "a snapshot");
-      await updateRow(db.driver, db, albums, 1, { title: "y" });
-      await first.take(1);
-      assertEquals(watched.taken(), ["live streams"], "a change, for all");
-      await first.close();
-      watched.taken();
-      const again = await subscribe(path, { ...ada, "last-event-id": token });
-      await again.take(1);
-      assertEquals(watched.taken(), ["uada"], "what a stream has missed");
-      await again.close();
-    }),
+    withShop(
+      engine,
+      { isLive: true },
+      (service) => checkTurns(service, "/api/artists/subscribe?include=albums"),
+    ),
 );
 
 testOnEngines(
@@ -65,25 +74,11 @@ testOnEngines(
       }),
     ];
     return withService(engine, [artists, albums], () => ({ resources }), async (service) => {
-      const { db, subscribe } = service;
+      const { db } = service;
       const secret = "none is hidden here";
       await insertRows(db, artists, [{ id: 1, name: "ada", secret }]);
       await insertRows(db, albums, [{ id: 1, title: "a", artistId: 1, secret }]);
-      const watched = watchIdentities(db);
-      const path = "/api/albums/subscribe";
-      const first = await subscribe(path, ada);
-      await first.untilSynced();
-      const token = await first.untilToken();
-      assertEquals(watched.taken(), ["uada"], "a snapshot");
-      await updateRow(db.driver, db, albums, 1, { title: "b" });
-      await first.take(1);
-      assertEquals(watched.taken(), ["live streams"], "a change, for all");
-      await first.close();
-      watched.taken();
-      const again = await subscribe(path, { ...ada, "last-event-id": token });
-      await again.take(1);
-      assertEquals(watched.taken(), ["uada"], "what a stream has missed");
-      await again.close();
+      await checkTurns(service, "/api/albums/subscribe");
     });
   },
 );

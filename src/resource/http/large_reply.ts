@@ -13,6 +13,12 @@ export interface ReplySize {
 /** The JSON of more bytes takes so long to write that other requests would wait noticeably. */
 export const maxBytesAtOnce = 512 * 1024;
 
+/** The turns of the event loop in which a reply is written. */
+export interface WritingTurns {
+  /** Runs work that keeps the event loop for milliseconds, when it is the turn of its sender. */
+  inTurn(work: () => Promise<void>): Promise<void>;
+}
+
 /** A reply to a read whose JSON is not written yet, because that may take tens of milliseconds. */
 export class LargeReply {
   readonly #head: Omit<Reply, "body">;
@@ -35,7 +41,7 @@ export class LargeReply {
    * Writes the JSON in parts of about {@link maxBytesAtOnce}, each in a turn of the event loop.
    * Rejects with a 422 as soon as it is too large.
    */
-  async write(inTurn: InTurn): Promise<WrittenReply> {
+  async write(turns: WritingTurns): Promise<WrittenReply> {
     const { limit, part } = this.#size;
     const parts = encodedParts(this.#json);
     const body: Uint8Array[] = [];
@@ -52,7 +58,7 @@ export class LargeReply {
       }
       return Promise.resolve();
     };
-    while (!isDone) await inTurn(writeSome);
+    while (!isDone) await turns.inTurn(writeSome);
     const { status, headers } = this.#head;
     const sized = { ...headers, "content-length": String(bytes) };
     return { reply: { status, headers: sized, body: streamOf(body) }, bytes };
@@ -100,6 +106,3 @@ function* chunksOf(parts: readonly Uint8Array[]): Generator<Uint8Array, undefine
     }
   }
 }
-
-/** Runs work that keeps the event loop, when it is the turn of its request. */
-export type InTurn = (work: () => Promise<void>) => Promise<void>;

@@ -35,6 +35,8 @@ export interface RoutedRequestOptions {
   readonly trustedProxies: number;
   /** For requests that may keep the event loop for milliseconds. */
   readonly turns: FairTurns;
+  /** The routes that have had large answers, whose requests take turns from then on. */
+  readonly dearRoutes: WeakSet<ResourceRoute>;
   readonly clock: Clock;
 }
 
@@ -84,8 +86,17 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     return this.user === null ? `a${addressGroup(this.address())}` : `u${this.user.id}`;
   }
 
+  get mayBeLarge(): boolean {
+    return this.#options.dearRoutes.has(this.#route);
+  }
+
   delivered(): Promise<unknown> | null {
     return this.#caller.delivered();
+  }
+
+  inTurn(work: () => Promise<void>): Promise<void> {
+    this.#options.dearRoutes.add(this.#route);
+    return this.#options.turns.run(this, work);
   }
 
   /** Aborted when the client has left. */
@@ -108,10 +119,10 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
   run(debit: Debit, record: RecordReply | null): Promise<Reply> {
     if (this.#route.endpoint.takesBody) {
       return this.body().then((bytes) =>
-        this.#inTurn(bytes, () => this.#runWith(this.#parsed(bytes), debit, record))
+        this.#whenDue(bytes, () => this.#runWith(this.#parsed(bytes), debit, record))
       );
     }
-    return this.#inTurn(null, () => this.#runWith(undefined, debit, record));
+    return this.#whenDue(null, () => this.#runWith(undefined, debit, record));
   }
 
   /** Throws where the caller has no right to the operation, as {@link run} would; runs nothing. */
@@ -120,17 +131,17 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     const bytes = await this.body();
     const request = () =>
       this.#resourceRequest(endpoint.takesBody ? this.#parsed(bytes) : undefined, noDebit, null);
-    await this.#inTurn(bytes, () => endpoint.authorize(request, this.user, resource));
+    await this.#whenDue(bytes, () => endpoint.authorize(request, this.user, resource));
   }
 
-  #inTurn<Result>(body: Uint8Array | null, work: () => Promise<Result>): Promise<Result> {
+  #whenDue<Result>(body: Uint8Array | null, work: () => Promise<Result>): Promise<Result> {
     return this.#mayTakeLong(body) ? this.#options.turns.run(this, work) : work();
   }
 
   #mayTakeLong(body: Uint8Array | null): boolean {
     const { name } = this.#route.endpoint;
     if (body !== null && body.byteLength >= largeBodyBytes) return true;
-    return !quickOperations.has(name) ||
+    return !quickOperations.has(name) || this.mayBeLarge ||
       (name === "get" && this.target.query.includes("include"));
   }
 
@@ -185,7 +196,6 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
       debit,
       raw: request,
       delivery: this,
-      inTurn: (work) => this.#options.turns.run(this, work),
       record,
     };
   }

@@ -3,15 +3,17 @@ import { ChargedProblem } from "../../guard/charged_problem.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import { FairSemaphore } from "../../runtime/queues/fair_semaphore.ts";
-import type { InTurn, LargeReply } from "./large_reply.ts";
+import type { LargeReply, WritingTurns } from "./large_reply.ts";
 
 /** What all answers may have together whose clients have not received them. */
 const maxSendingBytes = 128 * 1024 * 1024;
 
 /** How the answer of an operation reaches its client. */
-export interface AnswerDelivery {
+export interface AnswerDelivery extends WritingTurns {
   /** The user or the address that it goes to. */
   readonly identity: string;
+  /** Whether its route has had large answers. */
+  readonly mayBeLarge: boolean;
   /**
    * Resolves or rejects when the answer was sent or its connection is gone; null where the listener
    * does not report it.
@@ -50,13 +52,13 @@ export class SendingAnswers {
    * Writes a large reply to a read, and counts it from now until it is delivered. Rejects with a 503
    * beyond the limit, and with a 422 where it is too large.
    */
-  async write(reply: LargeReply, delivery: AnswerDelivery, inTurn: InTurn): Promise<Reply> {
+  async write(reply: LargeReply, delivery: AnswerDelivery): Promise<Reply> {
     const { bytes: held } = reply;
     const { identity } = delivery;
     this.#requireRoom(held, identity);
     this.#count(identity, held);
     try {
-      const written = await this.#writing.run(identity, () => reply.write(inTurn));
+      const written = await this.#writing.run(identity, () => reply.write(delivery));
       this.#holdUntilDelivered(written.bytes, delivery);
       return written.reply;
     } finally {

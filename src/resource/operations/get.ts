@@ -84,7 +84,9 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
     const bytes: AnswerBytes = { limit, left: limit };
     const count = (stored: FetchedRows["stored"]) =>
       countRows(bytes, stored, shownBytes(read.columns, view.visible), singleRow);
-    return fetchRows(resource.driver, read, resource.reader, count).then(({ rows: [row] }) => {
+    // Large rows are read as those of a list: not for a client that has left, and in its turns.
+    const connection = call.request.delivery.mayBeLarge ? readsToAnswer(call) : resource.driver;
+    return fetchRows(connection, read, resource.reader, count).then(({ rows: [row] }) => {
       if (row === undefined) throw notFound(resource, segment);
       const alone = { row, included: noneIncluded, bytes };
       return view.include.length === 0 ? alone : withIncluded(alone, plan, call);
