@@ -24,6 +24,7 @@ import {
 } from "../mod.ts";
 import { changeHints } from "../src/db/changes/change_hints.ts";
 import { systemRuntime } from "../src/runtime/system_runtime.ts";
+import { median } from "./figures.ts";
 
 const columns = () => ({
   id: integer().primaryKey(),
@@ -167,8 +168,4 @@ function print(label: string, name: Name, costs: readonly ReadonlyMap<Name, Cost
       fewer("processorUs")
     } % by the processor time of this process`;
   console.log(`${label.padEnd(16)} ${perSecond.padStart(7)}/s${cost}`);
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((left, right) => left - right)[values.length >> 1] ?? 0;
 }

@@ -4,6 +4,7 @@
  * its peak of memory (VmHWM, Linux only) is that of one export. The last column is how long the
  * slowest of the small requests took that were sent one by one beside the export.
  */
+import { median } from "./figures.ts";
 import { fillNotes } from "./notes_database.ts";
 
 const rows = Number(Deno.args[0] ?? 1_000_000);
@@ -152,8 +153,4 @@ async function start(side: Scenario["side"]) {
       await reader.cancel();
     },
   };
-}
-
-function median(figures: readonly number[]): number {
-  return [...figures].sort((a, b) => a - b)[Math.floor(figures.length / 2)] ?? 0;
 }

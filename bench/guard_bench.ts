@@ -10,6 +10,7 @@ import { createDenoKeyValue } from "../src/kv/deno_key_value.ts";
 import { createMemoryKeyValue } from "../src/kv/memory_key_value.ts";
 import type { KeyValue } from "../src/kv/key_value.ts";
 import { systemRuntime } from "../src/runtime/system_runtime.ts";
+import { median } from "./figures.ts";
 import { measure } from "./load.ts";
 import { startServer } from "./start_server.ts";
 
@@ -121,8 +122,4 @@ function limiterOver(store: KeyValue, capacity: number, refillPerMinute: number)
   const limits = new BucketStore(store, runtime);
   const limit = tokenBucket("budget", { capacity, refillPerMinute });
   return { limits, limiter: new RateLimiter("bench", limit, limits, runtime.clock) };
-}
-
-function median(figures: readonly number[]): number {
-  return [...figures].sort((a, b) => a - b)[Math.floor(figures.length / 2)] ?? 0;
 }

@@ -3,7 +3,9 @@
  * `deno task bench:http [seconds per turn] [turns]`. Ratios of medians are the result; the numbers
  * of requests depend on the machine and on what else runs there.
  */
+import { median } from "./figures.ts";
 import { measure } from "./load.ts";
+import { createRequest, patchRequests } from "./note_requests.ts";
 import { startServer } from "./start_server.ts";
 
 const seconds = Number(Deno.args[0] ?? 3);
@@ -20,15 +22,7 @@ interface Scenario {
   request(side: Side, turn: number): string;
 }
 
-const rows = 10_000;
-const patches: Record<Side, number> = { hand: 0, ours: 0 };
-const note = JSON.stringify({
-  ownerId: "user-1",
-  title: "A note from the benchmark",
-  body: "Some text",
-  status: "published",
-  rank: 7,
-});
+const patches: Record<Side, () => string> = { hand: patchRequests(), ours: patchRequests() };
 
 const scenarios: readonly Scenario[] = [
   {
@@ -71,9 +65,9 @@ const scenarios: readonly Scenario[] = [
       ),
   },
   // The hand-written handler commits each write by itself; both wait for the disk (FULL).
-  { name: "create", target: 5, status: 201, request: post },
-  { name: "PATCH, If-Match", target: 4, status: 200, request: patch },
-  { name: "create by one", target: 0.8, connections: 1, status: 201, request: post },
+  { name: "create", target: 5, status: 201, request: createRequest },
+  { name: "PATCH, If-Match", target: 4, status: 200, request: (side) => patches[side]() },
+  { name: "create by one", target: 0.8, connections: 1, status: 201, request: createRequest },
 ];
 
 await using servers = new AsyncDisposableStack();
@@ -123,22 +117,4 @@ function get(path: string): string {
 /** Few of the rows: the engine's own time would hide all else. */
 function over(turn: number): number {
   return 950 + turn % 40;
-}
-
-/** Each row in its turn, so that the version is known: no request has to ask for it. */
-function patch(side: Side): string {
-  const turn = patches[side]++;
-  const body = `{"title":"Title ${turn}"}`;
-  return `PATCH /api/notes/${1 + turn * 7919 % rows} HTTP/1.1\r\nhost: bench\r\n` +
-    `if-match: W/"${1 + Math.floor(turn / rows)}"\r\ncontent-type: application/json\r\n` +
-    `content-length: ${body.length}\r\n\r\n${body}`;
-}
-
-function post(): string {
-  return `POST /api/notes HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\n` +
-    `content-length: ${note.length}\r\n\r\n${note}`;
-}
-
-function median(figures: readonly number[]): number {
-  return [...figures].sort((a, b) => a - b)[Math.floor(figures.length / 2)] ?? 0;
 }

@@ -7,6 +7,7 @@
  *     deno task bench:live [turns]                      # SQLite
  *     deno task bench:live 5 postgres://…/scratch       # and two processes over one Postgres
  */
+import { quantile } from "./figures.ts";
 import { type LiveServer, startLiveServer } from "./live_process.ts";
 import { openStreams, openWriter } from "./live_load.ts";
 import { measureRouting } from "./live_routing.ts";
@@ -246,9 +247,4 @@ function short(figure: number): string {
 
 function median(turns: readonly Figures[], figure: string): number {
   return quantile(turns.map((figures) => figures[figure] ?? NaN), 0.5);
-}
-
-function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((left, right) => left - right);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
 }

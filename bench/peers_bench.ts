@@ -3,6 +3,7 @@
  * `deno task bench:peers [seconds per turn] [turns]`. Needs Go and npm for the first run, which
  * installs the peers into a folder of its own. The ratios of medians are the result.
  */
+import { median } from "./figures.ts";
 import { measure } from "./load.ts";
 import { fillNotes } from "./notes_database.ts";
 import { jsonServer } from "./peers/json_server.ts";
@@ -116,8 +117,4 @@ function report(): void {
 function residentMegabytes(pid: number): string {
   const found = /^VmRSS:\s+(\d+) kB$/m.exec(Deno.readTextFileSync(`/proc/${pid}/status`));
   return found === null ? "?" : String(Math.round(Number(found[1]) / 1_024));
-}
-
-function median(figures: readonly number[]): number {
-  return figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)] ?? 0;
 }

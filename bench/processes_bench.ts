@@ -5,13 +5,14 @@
  * each what the processors allow, which also run the load. Ratios are medians of those of turns that
  * followed each other.
  */
+import { median, quantile } from "./figures.ts";
 import { measure } from "./load.ts";
+import { createRequest, patchRequests } from "./note_requests.ts";
 import { type BenchServer, cpuSecondsOf, startServer } from "./start_server.ts";
 
 const seconds = Number(Deno.args[0] ?? 3);
 const turns = Number(Deno.args[1] ?? 7);
 const connections = 32;
-const rows = 10_000;
 
 interface Side {
   readonly name: string;
@@ -27,19 +28,11 @@ interface Figures {
   readonly costs: number[];
 }
 
-const note = JSON.stringify({
-  ownerId: "user-1",
-  title: "A note from the benchmark",
-  body: "Some text",
-  status: "published",
-  rank: 7,
-});
-
-/** PATCHes of each file: each row in its turn, so that its version is known. */
-const patches = new Map<string, number>();
+/** By the path of the database file, whose rows each PATCH changes in turn. */
+const patches = new Map<string, () => string>();
 
 const scenarios = [
-  { name: "create", status: 201, request: create },
+  { name: "create", status: 201, request: createRequest },
   { name: "PATCH, If-Match", status: 200, request: patch },
 ];
 
@@ -94,11 +87,10 @@ async function loadSide(
   ));
   if (figures === null) return;
   const rate = rates.reduce((sum, one) => sum + one, 0);
-  tookMs.sort((a, b) => a - b);
   figures.rates.push(rate);
   figures.p50.push(quantile(tookMs, 0.5));
   figures.p99.push(quantile(tookMs, 0.99));
-  figures.max.push(tookMs.at(-1) ?? 0);
+  figures.max.push(quantile(tookMs, 1));
   figures.costs.push((cpuSecondsOf(servers) - before) / tookMs.length * 1e6);
 }
 
@@ -136,24 +128,8 @@ function yes(isMet: boolean): string {
   return isMet ? "yes" : "NO";
 }
 
-function create(): string {
-  return `POST /api/notes HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\n` +
-    `content-length: ${note.length}\r\n\r\n${note}`;
-}
-
 function patch(path: string): string {
-  const turn = patches.get(path) ?? 0;
-  patches.set(path, turn + 1);
-  const body = `{"title":"Title ${turn}"}`;
-  return `PATCH /api/notes/${1 + turn * 7919 % rows} HTTP/1.1\r\nhost: bench\r\n` +
-    `if-match: W/"${1 + Math.floor(turn / rows)}"\r\ncontent-type: application/json\r\n` +
-    `content-length: ${body.length}\r\n\r\n${body}`;
-}
-
-function median(figures: readonly number[]): number {
-  return quantile([...figures].sort((a, b) => a - b), 0.5);
-}
-
-function quantile(sorted: readonly number[], share: number): number {
-  return sorted[Math.floor(sorted.length * share)] ?? 0;
+  const next = patches.get(path) ?? patchRequests();
+  patches.set(path, next);
+  return next();
 }

@@ -17,6 +17,7 @@ import { table } from "../src/schema/table.ts";
 import { tableInfoOf } from "../src/schema/table_like.ts";
 import { sqliteDialect } from "../src/sql/sqlite/dialect.ts";
 import { sqliteText } from "../src/sql/sqlite/text_operators.ts";
+import { median } from "./figures.ts";
 
 const expressions = [
   'genre=in=("sci-fi",action);year>=2000;director=="Ch. Nolan"',
@@ -69,10 +70,6 @@ function measure(works: Readonly<Record<string, () => unknown>>): Map<string, nu
     }
   }
   return new Map([...samples].map(([name, times]) => [name, median(times)]));
-}
-
-function median(times: readonly number[]): number {
-  return times.toSorted((left, right) => left - right)[times.length >> 1]!;
 }
 
 function format(ns: number): string {

@@ -7,6 +7,7 @@
 import { openDatabase } from "../src/db/open_database.ts";
 import { integer, text, timestamp } from "../src/schema/column_builder.ts";
 import { table } from "../src/schema/table.ts";
+import { median } from "./figures.ts";
 
 const notes = table("notes", {
   id: integer().primaryKey(),
@@ -67,8 +68,4 @@ async function timed(work: () => PromiseLike<unknown>): Promise<number> {
   const start = performance.now();
   for (let run = 0; run < runsOfRound; run++) await work();
   return (performance.now() - start) * 1_000 / runsOfRound;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0;
 }

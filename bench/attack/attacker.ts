@@ -8,6 +8,7 @@ import { type Attack, attacks, type Sent } from "./attacks.ts";
 export type Got = Readonly<Record<string, number>>;
 
 const changeEveryMs = 200;
+const encoder = new TextEncoder();
 const got = new Map<string, number>();
 let turns = 0;
 
@@ -34,6 +35,7 @@ async function run(attack: Attack, port: number): Promise<never> {
   for (;;) {
     try {
       if (use === "reads") count(await ask(request(turns++), port));
+      else if (use === "leaves") await leave(request(turns++), port);
       else if (use === "trickles") await trickle(request(turns++), port);
       else await hold(use, request(turns++), port);
     } catch (error) {
@@ -57,11 +59,23 @@ async function ask({ method = "GET", path, headers = {}, body }: Sent, port: num
   return String(answer.status);
 }
 
-/** Ends when the service closes the connection, or refuses. */
-async function hold(use: Exclude<Attack["use"], "reads" | "trickles">, sent: Sent, port: number) {
+/** Does not look at the answer. */
+async function leave({ path }: Sent, port: number) {
   using connection = await Deno.connect({ hostname: "127.0.0.1", port });
-  const head = `GET ${sent.path} HTTP/1.1\r\nhost: bench\r\n`;
-  await connection.write(new TextEncoder().encode(use === "half-sent" ? head : `${head}\r\n`));
+  await connection.write(encoder.encode(`${headOf(path)}\r\n`));
+  await pause(5);
+  count("left");
+}
+
+/** Ends when the service closes the connection, or refuses. */
+async function hold(
+  use: Exclude<Attack["use"], "reads" | "leaves" | "trickles">,
+  { path }: Sent,
+  port: number,
+) {
+  using connection = await Deno.connect({ hostname: "127.0.0.1", port });
+  const head = headOf(path);
+  await connection.write(encoder.encode(use === "half-sent" ? head : `${head}\r\n`));
   if (use === "half-sent") count("open");
   // `HTTP/1.1 200`, and nothing after it: a kernel takes what fits its buffers.
   const first = new Uint8Array(12);
@@ -80,7 +94,6 @@ async function hold(use: Exclude<Attack["use"], "reads" | "trickles">, sent: Sen
 async function trickle({ method, path, headers = {} }: Sent, port: number) {
   using connection = await Deno.connect({ hostname: "127.0.0.1", port });
   connection.setNoDelay(true);
-  const encoder = new TextEncoder();
   const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join("");
   const head = `${method} ${path} HTTP/1.1\r\nhost: bench\r\n${fields}`;
   await connection.write(encoder.encode(`${head}transfer-encoding: chunked\r\n\r\n`));
@@ -90,6 +103,11 @@ async function trickle({ method, path, headers = {} }: Sent, port: number) {
     await connection.write(chunk);
     await pause(0);
   }
+}
+
+/** Without the empty line at its end. */
+function headOf(path: string): string {
+  return `GET ${path} HTTP/1.1\r\nhost: bench\r\n`;
 }
 
 function pause(milliseconds: number): Promise<void> {

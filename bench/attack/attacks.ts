@@ -14,6 +14,8 @@ export type Use =
   | "reads"
   /** Reads the status and no more, so that the answer stays with the service. */
   | "never reads"
+  /** Leaves a few milliseconds after each request. */
+  | "leaves"
   /** Reads a stream that does not end. */
   | "streams"
   /** Sends no more than the beginning of a request. */
@@ -80,6 +82,11 @@ export const attacks: readonly Attack[] = [
   { name: "rows of 1 MB", use: "reads", request: get("/api/books?limit=100") },
   { name: "rows of 1 MB, unread", use: "never reads", request: get("/api/books?limit=100") },
   { name: "answers of 12 MB, unread", use: "never reads", request: get("/api/books?limit=12") },
+  {
+    name: "rows of 1 MB by key, left",
+    use: "leaves",
+    request: (turn) => ({ path: `/api/books/${turn % 120 + 1}` }),
+  },
   {
     name: "streams of large groups",
     use: "streams",
