@@ -200,6 +200,8 @@ async function writeAll(text: string): Promise<void> {
 
 function report(summary: TestSummary): void {
   if (summary.passed + summary.failed === 0) console.log("\nNo test ran.");
+  // Again, because they stand far above, where several parts write at the same time.
+  for (const line of summary.errors) console.log(line);
   for (const [reason, count] of summary.skipReasons) console.log(`skipped: ${count} × ${reason}`);
   console.log(`${summary.passed} passed, ${summary.failed} failed, ${summary.skipped} skipped`);
 }

@@ -1,4 +1,4 @@
-import type { Context, MiddlewareHandler } from "@hono/hono";
+import type { Context, HonoRequest, MiddlewareHandler } from "@hono/hono";
 import { Problem } from "../problem/problem.ts";
 import { type BodyLimits, receiveBody } from "../resource/http/request_body.ts";
 import type { Clock } from "../runtime/runtime.ts";
@@ -50,7 +50,7 @@ function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): 
   // Another app that this one is mounted in has read it.
   if (req.raw.bodyUsed) return;
   // The cache holds promises, which its type leaves out.
-  req.bodyCache = new BodyOfContext(req.raw, limits, clock) as unknown as typeof req.bodyCache;
+  req.bodyCache = new BodyOfContext(req, limits, clock) as unknown as typeof req.bodyCache;
 }
 
 /**
@@ -60,22 +60,22 @@ function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): 
 class BodyOfContext {
   /** The form in which Hono finds it: its own property, by name. */
   declare readonly arrayBuffer: Promise<ArrayBuffer>;
-  readonly #request: Request;
+  readonly #request: HonoRequest;
   readonly #limits: BodyLimits;
   readonly #clock: Clock;
   #reading: Promise<ArrayBuffer> | null = null;
 
   /** Reads nothing before it is asked to. */
-  constructor(request: Request, limits: BodyLimits, clock: Clock) {
+  constructor(request: HonoRequest, limits: BodyLimits, clock: Clock) {
     this.#request = request;
     this.#limits = limits;
     this.#clock = clock;
     Object.defineProperty(this, "arrayBuffer", asOwnProperty);
   }
 
-  /** The bytes, which are read once. */
+  /** The bytes, which are read once, of the request that a middleware may have put in its place. */
   read(): Promise<ArrayBuffer> {
-    return this.#reading ??= receive(this.#request, this.#limits, this.#clock);
+    return this.#reading ??= receive(this.#request.raw, this.#limits, this.#clock);
   }
 }
 

@@ -7,6 +7,8 @@ export interface TestSummary {
   readonly skipped: number;
   /** How many tests each reason skipped. */
   readonly skipReasons: ReadonlyMap<string, number>;
+  /** The errors of the failed tests, as they were printed; of very many the first lines. */
+  readonly errors: readonly string[];
 }
 
 /**
@@ -21,10 +23,15 @@ export interface TestOutputReader {
 /** A reader for the output of the pretty reporter. */
 export function testOutputReader(): TestOutputReader {
   const skipReasons = new Map<string, number>();
+  const errors: string[] = [];
+  let isInErrors = false;
   let summary: TestSummary | null = null;
   return {
     read(coloured) {
       const line = stripVTControlCharacters(coloured);
+      if (line === " ERRORS ") isInErrors = true;
+      else if (line === " FAILURES ") isInErrors = false;
+      else if (isInErrors && errors.length < maxErrorLines) errors.push(line);
       // A step is indented; like the closing line, the count of reasons is one of tests.
       const skipped = /^\S.* \.\.\. ignored \(/.exec(line);
       if (skipped !== null) {
@@ -39,6 +46,7 @@ export function testOutputReader(): TestOutputReader {
           failed: Number(failed),
           skipped: Number(ignored ?? 0),
           skipReasons,
+          errors,
         };
       }
     },
@@ -58,11 +66,13 @@ export function sumOf(summaries: readonly (TestSummary | null)[]): TestSummary {
       skipReasons.set(reason, (skipReasons.get(reason) ?? 0) + count);
     }
   }
-  return { ...sum, skipReasons };
+  return { ...sum, skipReasons, errors: summaries.flatMap((summary) => summary?.errors ?? []) };
 }
 
 /** What a test is counted under that was ignored without `testUnless`. */
 export const unnamedReason = "no reason given";
+
+const maxErrorLines = 60;
 
 const closingLine =
   /^(?:ok|FAILED) \| (\d+) passed(?: \([^)]*\))? \| (\d+) failed(?: \([^)]*\))?(?: \| (\d+) ignored)?/;

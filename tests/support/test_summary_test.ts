@@ -24,16 +24,28 @@ Deno.test("a summary counts tests, not steps, and skips by their reason", () => 
       failed: 0,
       skipped: 3,
       skipReasons: new Map([["no Postgres", 2], [unnamedReason, 1]]),
+      errors: [],
     },
   );
 });
 
-Deno.test("a summary reads a failed run", () => {
-  assertEquals(read("FAILED | 7 passed | 2 failed (1 step) (1s)"), {
+Deno.test("a summary has the errors of a failed run", () => {
+  const output = [
+    "bad ... FAILED (1ms)",
+    "",
+    " ERRORS ",
+    "bad => ./a_test.ts:1:6",
+    "error: Error: x",
+    " FAILURES ",
+    "bad => ./a_test.ts:1:6",
+    "FAILED | 7 passed | 2 failed (1 step) (1s)",
+  ];
+  assertEquals(read(output.join("\n")), {
     passed: 7,
     failed: 2,
     skipped: 0,
     skipReasons: new Map(),
+    errors: ["bad => ./a_test.ts:1:6", "error: Error: x"],
   });
 });
 
@@ -47,6 +59,7 @@ Deno.test("runs side by side are summed, and one without a summary is a failure"
     failed,
     skipped: 3,
     skipReasons: new Map(reasons),
+    errors: [`${failed} failed`],
   });
   const runs = [run(0, [["a", 1], ["b", 2]]), null, run(4, [["b", 3]])];
   assertEquals(sumOf(runs), {
@@ -54,6 +67,8 @@ Deno.test("runs side by side are summed, and one without a summary is a failure"
     failed: 5,
     skipped: 6,
     skipReasons: new Map([["a", 1], ["b", 5]]),
+    errors: ["0 failed", "4 failed"],
   });
-  assertEquals(sumOf([]), { passed: 0, failed: 0, skipped: 0, skipReasons: new Map() });
+  const nothing = { passed: 0, failed: 0, skipped: 0, skipReasons: new Map(), errors: [] };
+  assertEquals(sumOf([]), nothing);
 });
