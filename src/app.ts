@@ -16,6 +16,7 @@ import {
   createAnswerRequest,
 } from "./resource/http/answer_request.ts";
 import { FairTurns } from "./resource/http/fair_turns.ts";
+import { LargeBodies } from "./resource/http/large_bodies.ts";
 import { ReceivingBodies } from "./resource/http/receiving_bodies.ts";
 import { createRouteTable, type RouteTable } from "./resource/http/route_table.ts";
 import type { ResourceRoute } from "./resource/http/routes.ts";
@@ -223,7 +224,9 @@ function routesOf(parts: RouteParts): ReturnType<typeof createHonoApp> {
   const turns = new FairTurns(clock);
   const limits = { ...resolved, receiving: new ReceivingBodies(clock) };
   const dearRoutes = new WeakSet<ResourceRoute>();
-  const answering = { limits, guard, idempotency, trustedProxies, turns, dearRoutes, clock };
+  const largeBodies = new LargeBodies(clock);
+  const queues = { turns, largeBodies };
+  const answering = { ...queues, limits, guard, idempotency, trustedProxies, dearRoutes, clock };
   const responder = createResponder(resolved.securityHeaders, observe);
   return createHonoApp({
     table,

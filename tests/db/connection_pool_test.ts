@@ -5,10 +5,10 @@ import { handClock } from "./hand_clock.ts";
 
 Deno.test("a pool gives each item to one user at a time, and serves waits in their order", async () => {
   const lent = pool(["a", "b"], 100, handClock().clock);
-  assertEquals([lent.acquire(), lent.acquire()], ["a", "b"]);
+  assertEquals([lent.acquire("statement"), lent.acquire("statement")], ["a", "b"]);
   const order: string[] = [];
   const waiting = [1, 2, 3].map((waiter) =>
-    Promise.resolve(lent.acquire()).then((item) => {
+    Promise.resolve(lent.acquire("statement")).then((item) => {
       order.push(`${waiter}${item}`);
       lent.release(item);
     })
@@ -19,36 +19,51 @@ Deno.test("a pool gives each item to one user at a time, and serves waits in the
   assertEquals(order.map((each) => each[0]), ["1", "2", "3"]);
 });
 
+Deno.test("a read by key waited for all transactions that waited before it", async () => {
+  const lent = pool(["a"], 100, handClock().clock);
+  lent.acquire("statement");
+  const order: string[] = [];
+  const waiting = (["transaction", "transaction", "statement", "read"] as const).map((use) =>
+    Promise.resolve(lent.acquire(use)).then((item) => {
+      order.push(use);
+      lent.release(item);
+    })
+  );
+  lent.release("a");
+  await Promise.all(waiting);
+  assertEquals(order, ["transaction", "statement", "read", "transaction"]);
+});
+
 Deno.test("a pool gives the item that was released last", () => {
   const lent = pool(["a", "b", "c"], 100, handClock().clock);
-  const first = lent.acquire();
-  lent.acquire();
+  const first = lent.acquire("statement");
+  lent.acquire("statement");
   if (typeof first === "string") lent.release(first);
-  assertEquals(lent.acquire(), "a");
+  assertEquals(lent.acquire("statement"), "a");
 });
 
 Deno.test("a wait for a pool that is too long is rejected, and is not served later", async () => {
   const { clock, advance } = handClock();
   const lent = pool(["a"], 100, clock);
-  lent.acquire();
-  const waiting = Promise.resolve(lent.acquire());
+  lent.acquire("statement");
+  const waiting = Promise.resolve(lent.acquire("statement"));
   advance(100);
   const error = await assertRejects(() => waiting, DatabaseError);
   assertEquals(error.kind, "unavailable");
   lent.release("a");
-  assertEquals(lent.acquire(), "a");
+  assertEquals(lent.acquire("statement"), "a");
 });
 
 Deno.test("a pool that closes rejects all waits, and waits for the items in use", async () => {
   const { clock, advance } = handClock();
   const lent = pool(["a", "b"], 100, clock);
-  lent.acquire();
-  lent.acquire();
-  const waiting = Promise.resolve(lent.acquire());
+  lent.acquire("statement");
+  lent.acquire("statement");
+  const waiting = Promise.resolve(lent.acquire("statement"));
   let closed = false;
   const closing = lent.close().then(() => closed = true);
   await assertRejects(() => waiting, DatabaseError);
-  await assertRejects(() => Promise.resolve(lent.acquire()), DatabaseError);
+  await assertRejects(() => Promise.resolve(lent.acquire("statement")), DatabaseError);
   lent.release("a");
   await Promise.resolve();
   assertEquals(closed, false);
@@ -60,7 +75,7 @@ Deno.test("a pool that closes rejects all waits, and waits for the items in use"
 Deno.test("a pool closes after the limit, with an item that is never released", async () => {
   const { clock, advance } = handClock();
   const lent = pool(["a"], 100, clock);
-  lent.acquire();
+  lent.acquire("statement");
   const closing = lent.close();
   advance(100);
   await closing;

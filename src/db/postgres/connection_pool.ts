@@ -1,13 +1,19 @@
+import { FairQueue } from "../../runtime/queues/fair_queue.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { DatabaseError } from "../database_error.ts";
 
+/** What a connection is for: a statement by itself, a transaction, or a read that may take long. */
+export type ConnectionUse = "statement" | "transaction" | "read";
+
 /**
- * A pool of a few connections to Postgres, each for one user at a time, first come first served.
+ * A pool of a few connections to Postgres, each for one user at a time. Where several wait, the uses
+ * take turns, each of them in the order in which they came: a row is read by its key although fifty
+ * transactions wait.
  */
 export interface Pool<T> {
   /** A free one, or a promise that rejects as `unavailable` when the wait takes too long. */
-  acquire(): T | Promise<T>;
-  /** Gives a connection back; the longest wait has it next. */
+  acquire(use: ConnectionUse): T | Promise<T>;
+  /** Gives a connection back; the next wait has it. */
   release(item: T): void;
   /**
    * Rejects all waits, and later ones; resolves when all connections are back, or after the wait
@@ -25,26 +31,22 @@ interface Waiter<T> {
 export function pool<T>(items: readonly T[], limitMs: number, clock: Clock): Pool<T> {
   // Last in, first out: under light load few connections work, and their statements stay prepared.
   const idle = items.toReversed();
-  const waiting = new Set<Waiter<T>>();
+  const waiting = new FairQueue<Waiter<T>>({ maxWaiting: Infinity });
   let closed: (() => void) | null = null;
 
   return {
-    acquire() {
+    acquire(use) {
       if (closed !== null) return Promise.reject(unavailable("it is closed"));
-      return idle.pop() ?? wait();
+      return idle.pop() ?? wait(use);
     },
     release(item) {
-      for (const waiter of waiting) {
-        waiting.delete(waiter);
-        waiter.resolve(item);
-        return;
-      }
+      const waiter = waiting.take();
+      if (waiter !== undefined) return waiter.resolve(item);
       idle.push(item);
       if (idle.length === items.length) closed?.();
     },
     close() {
-      for (const waiter of waiting) waiter.reject(unavailable("it is closed"));
-      waiting.clear();
+      while (waiting.size > 0) waiting.take()?.reject(unavailable("it is closed"));
       return new Promise((resolve) => {
         const cancel = clock.after(limitMs, resolve);
         closed = () => {
@@ -56,10 +58,10 @@ export function pool<T>(items: readonly T[], limitMs: number, clock: Clock): Poo
     },
   };
 
-  function wait(): Promise<T> {
+  function wait(use: ConnectionUse): Promise<T> {
     return new Promise((resolve, reject) => {
       const cancel = clock.after(limitMs, () => {
-        waiting.delete(waiter);
+        waiting.remove(use, waiter);
         reject(unavailable(`no connection was free within ${limitMs} ms`));
       });
       const waiter: Waiter<T> = {
@@ -72,7 +74,7 @@ export function pool<T>(items: readonly T[], limitMs: number, clock: Clock): Poo
           reject(error);
         },
       };
-      waiting.add(waiter);
+      waiting.add(use, waiter);
     });
   }
 }

@@ -75,7 +75,7 @@ class PostgresDriver implements Driver {
   async query(statement: Statement): Promise<QueryResult> {
     this.#guard.check();
     const limit = this.#limit();
-    const session = await this.#pool.acquire();
+    const session = await this.#pool.acquire("statement");
     try {
       const connection = session.connection();
       if (connection.opening !== null) await opened(connection.opening, limit);
@@ -96,7 +96,7 @@ class PostgresDriver implements Driver {
   async transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     this.#guard.check();
     const limit = this.#limit();
-    const session = await this.#pool.acquire();
+    const session = await this.#pool.acquire("transaction");
     try {
       const connection = session.connection();
       if (connection.opening !== null) await opened(connection.opening, limit);

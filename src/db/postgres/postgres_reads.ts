@@ -50,7 +50,7 @@ export class PostgresReads implements Connection {
 
   async #inTurn(statement: Statement, limit: Deadline): Promise<QueryResult> {
     const { pool } = this.#parts;
-    const session = await pool.acquire();
+    const session = await pool.acquire("read");
     try {
       const connection = session.connection();
       if (connection.opening !== null) await opened(connection.opening, limit);

@@ -7,6 +7,7 @@ import { longText } from "../../protocol/text_stream.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { OperationName, RecordReply, ResourceRequest } from "../operation.ts";
 import type { FairTurns, WaitingRequest } from "./fair_turns.ts";
+import type { LargeBodies } from "./large_bodies.ts";
 import type { AnswerDelivery } from "./sending_answers.ts";
 import { parseQuery } from "./query_parameters.ts";
 import { type BodyLimits, type BodyReceiver, parseBody, readBody } from "./request_body.ts";
@@ -35,6 +36,7 @@ export interface RoutedRequestOptions {
   readonly trustedProxies: number;
   /** For requests that may keep the event loop for milliseconds. */
   readonly turns: FairTurns;
+  readonly largeBodies: LargeBodies;
   /** The routes that have had large answers, whose requests take turns from then on. */
   readonly dearRoutes: WeakSet<ResourceRoute>;
   readonly clock: Clock;
@@ -135,12 +137,15 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
   }
 
   #whenDue<Result>(body: Uint8Array | null, work: () => Promise<Result>): Promise<Result> {
-    return this.#mayTakeLong(body) ? this.#options.turns.run(this, work) : work();
+    const { turns, largeBodies } = this.#options;
+    if (body !== null && body.byteLength >= largeBodyBytes) {
+      return largeBodies.run(this.identity, body.byteLength, () => turns.run(this, work));
+    }
+    return this.#mayTakeLong() ? turns.run(this, work) : work();
   }
 
-  #mayTakeLong(body: Uint8Array | null): boolean {
+  #mayTakeLong(): boolean {
     const { name } = this.#route.endpoint;
-    if (body !== null && body.byteLength >= largeBodyBytes) return true;
     return !quickOperations.has(name) || this.mayBeLarge ||
       (name === "get" && this.target.query.includes("include"));
   }

@@ -1,0 +1,81 @@
+import { Problem } from "../../problem/problem.ts";
+import { FairQueue } from "../../runtime/queues/fair_queue.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+
+/** The bodies of the requests that run at the same time have no more in all, unless it is one. */
+const maxRunningBytes = 2 * 1024 * 1024;
+/** A request that takes longer waits for something else, and no longer keeps others waiting. */
+const maxHeldMs = 250;
+/** The bodies that wait, each of which is in memory. */
+const maxWaitingBytes = 64 * 1024 * 1024;
+
+interface Waiter {
+  readonly bytes: number;
+  readonly begin: () => void;
+}
+
+/**
+ * The requests of an app that have large bodies, of which few run at a time: what a database is sent
+ * and sends back for fifty of them would keep the event loop from its other sockets for tenths of a
+ * second, and does not become faster by it. The identities take turns.
+ */
+export class LargeBodies {
+  readonly #clock: Pick<Clock, "after">;
+  readonly #waiting = new FairQueue<Waiter>({ maxWaiting: Infinity });
+  #runningBytes = 0;
+  #waitingBytes = 0;
+
+  /** None runs. */
+  constructor(clock: Pick<Clock, "after">) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Runs the work for a body of so many bytes of an identity, when it is its turn. Rejects with a 503
+   * where too many wait.
+   */
+  async run<T>(identity: string, bytes: number, work: () => Promise<T>): Promise<T> {
+    if (this.#waiting.size > 0 || !this.#fits(bytes)) await this.#wait(identity, bytes);
+    else this.#runningBytes += bytes;
+    let isHeld = true;
+    const end = () => {
+      if (isHeld) this.#end(bytes);
+      isHeld = false;
+    };
+    const cancel = this.#clock.after(maxHeldMs, end);
+    try {
+      return await work();
+    } finally {
+      cancel();
+      end();
+    }
+  }
+
+  #fits(bytes: number): boolean {
+    return this.#runningBytes === 0 || this.#runningBytes + bytes <= maxRunningBytes;
+  }
+
+  #wait(identity: string, bytes: number): Promise<void> {
+    if (this.#waitingBytes + bytes > maxWaitingBytes) throw tooManyWait();
+    this.#waitingBytes += bytes;
+    return new Promise((begin) => this.#waiting.add(identity, { bytes, begin }));
+  }
+
+  #end(bytes: number): void {
+    this.#runningBytes -= bytes;
+    for (;;) {
+      const next = this.#waiting.take((waiter) => this.#fits(waiter.bytes));
+      if (next === undefined) return;
+      this.#waitingBytes -= next.bytes;
+      // Counted here, so that no newcomer takes its place before it begins.
+      this.#runningBytes += next.bytes;
+      next.begin();
+    }
+  }
+}
+
+function tooManyWait(): Problem {
+  return new Problem("overloaded", "Cannot answer: too many large bodies wait for their turn", {
+    headers: { "retry-after": "1" },
+  });
+}
