@@ -39,6 +39,7 @@ export class ReadTurn {
 
 interface Waiter {
   readonly turn: ReadTurn;
+  /** Begins its turn, unless its client has left. */
   readonly admit: () => void;
 }
 
@@ -96,6 +97,8 @@ export class ReadTurns {
         turn,
         admit: () => {
           stop();
+          // A crowd that leaves soon after it has asked would otherwise be read for.
+          if (limits.signal.aborted) return reject(overloaded(reasons.left));
           this.#running.add(turn);
           resolve(turn);
         },

@@ -177,11 +177,13 @@ const maxReasons = 5;
 
 /**
  * Stack and causes, or the thrown value where it is no error; never throws. Empty for a problem that
- * is nothing but the answer, as the refusals of an overloaded service are: any client can cause
- * thousands of them.
+ * is nothing but the answer, and for the refusals of an overloaded service: any client can cause
+ * thousands of them, and a stack takes longer than the refusal.
  */
 function stackOf(error: unknown): string {
-  return error instanceof Problem && error.cause === undefined ? "" : inspect(error);
+  const isAnswer = error instanceof Problem &&
+    (error.cause === undefined || error.slug === "overloaded");
+  return isAnswer ? "" : inspect(error);
 }
 
 function toJson(observation: Observation, now: number): string {

@@ -19,11 +19,12 @@ Deno.test("a pool gives each item to one user at a time, and serves waits in the
   assertEquals(order.map((each) => each[0]), ["1", "2", "3"]);
 });
 
-Deno.test("a read by key waited for all transactions that waited before it", async () => {
+Deno.test("a read by key waited for all that waited before it: writes, and reads of large rows", async () => {
   const lent = pool(["a"], 100, handClock().clock);
   lent.acquire("statement");
   const order: string[] = [];
-  const waiting = (["transaction", "transaction", "statement", "read"] as const).map((use) =>
+  const uses = ["transaction", "transaction", "SELECT large", "SELECT large", "SELECT small"];
+  const waiting = uses.map((use) =>
     Promise.resolve(lent.acquire(use)).then((item) => {
       order.push(use);
       lent.release(item);
@@ -31,7 +32,8 @@ Deno.test("a read by key waited for all transactions that waited before it", asy
   );
   lent.release("a");
   await Promise.all(waiting);
-  assertEquals(order, ["transaction", "statement", "read", "transaction"]);
+  const [write, , large, , small] = uses;
+  assertEquals(order, [write, large, small, write, large]);
 });
 
 Deno.test("a pool gives the item that was released last", () => {

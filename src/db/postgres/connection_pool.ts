@@ -2,17 +2,17 @@ import { FairQueue } from "../../runtime/queues/fair_queue.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { DatabaseError } from "../database_error.ts";
 
-/** What a connection is for: a statement by itself, a transaction, or a read that may take long. */
-export type ConnectionUse = "statement" | "transaction" | "read";
-
 /**
- * A pool of a few connections to Postgres, each for one user at a time. Where several wait, the uses
- * take turns, each of them in the order in which they came: a row is read by its key although fifty
- * transactions wait.
+ * A pool of a few connections to Postgres, each for one user at a time. Where several wait, their
+ * uses take turns, those of one use in the order in which they came: a row is read by its key
+ * although fifty transactions wait, or hundreds of reads of large rows of another table.
  */
 export interface Pool<T> {
-  /** A free one, or a promise that rejects as `unavailable` when the wait takes too long. */
-  acquire(use: ConnectionUse): T | Promise<T>;
+  /**
+   * A free one, or a promise that rejects as `unavailable` when the wait takes too long. `use` names
+   * what it is for; of a statement by itself it is the text.
+   */
+  acquire(use: string): T | Promise<T>;
   /** Gives a connection back; the next wait has it. */
   release(item: T): void;
   /**
@@ -58,7 +58,7 @@ export function pool<T>(items: readonly T[], limitMs: number, clock: Clock): Poo
     },
   };
 
-  function wait(use: ConnectionUse): Promise<T> {
+  function wait(use: string): Promise<T> {
     return new Promise((resolve, reject) => {
       const cancel = clock.after(limitMs, () => {
         waiting.remove(use, waiter);

@@ -75,7 +75,7 @@ class PostgresDriver implements Driver {
   async query(statement: Statement): Promise<QueryResult> {
     this.#guard.check();
     const limit = this.#limit();
-    const session = await this.#pool.acquire("statement");
+    const session = await this.#pool.acquire(statement.text);
     try {
       const connection = session.connection();
       if (connection.opening !== null) await opened(connection.opening, limit);
