@@ -26,7 +26,7 @@ const dearMs = 1;
 const unwatchedMs = 2;
 const maxWaiting = 1_000;
 const waitLimitMs = 10_000;
-/** To make the signal of a request costs more than most requests wait for. */
+/** To make the signal of a request costs more than most requests wait for, unless they are dear. */
 const lookForClientAfterMs = 250;
 
 interface Waiter {
@@ -117,7 +117,7 @@ export class FairTurns {
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         begin: (now) => {
-          const reason = reasonToGiveUp(request, now - since);
+          const reason = this.#reasonToGiveUp(request, now - since);
           // What is synchronous in the work runs at once; where it throws, the promise rejects.
           if (reason === null) resolve(new Promise((start) => start(work())));
           else reject(overloaded(reason));
@@ -128,12 +128,12 @@ export class FairTurns {
       else reject(overloaded("too many requests wait for their turn"));
     });
   }
-}
 
-function reasonToGiveUp(request: WaitingRequest, waitedMs: number): string | null {
-  if (waitedMs < lookForClientAfterMs) return null;
-  if (request.signal.aborted) return "its client has left";
-  return waitedMs > waitLimitMs ? "its turn did not come in time" : null;
+  #reasonToGiveUp(request: WaitingRequest, waitedMs: number): string | null {
+    if (waitedMs < lookForClientAfterMs && this.#costMs < dearMs) return null;
+    if (request.signal.aborted) return "its client has left";
+    return waitedMs > waitLimitMs ? "its turn did not come in time" : null;
+  }
 }
 
 function overloaded(reason: string): Problem {
