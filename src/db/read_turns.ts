@@ -16,7 +16,7 @@ export interface ReadTurnsOptions {
   readonly maxRunning: number;
   /** The most reads that wait; half of them may be of one identity. */
   readonly maxWaiting: number;
-  /** The longest wait. */
+  /** The longest wait; less where a read has less time. */
   readonly waitLimitMs: number;
   readonly clock: Clock;
 }
@@ -106,7 +106,7 @@ export class ReadTurns {
       if (!this.#waiting.add(identity, waiter)) {
         return reject(overloaded("too many wait already"));
       }
-      stop = watchRead(limits, waitLimitMs, clock, (why) => {
+      stop = watchRead(limits, Math.min(limits.timeoutMs, waitLimitMs), clock, (why) => {
         this.#waiting.remove(identity, waiter);
         reject(overloaded(reasons[why]));
       });

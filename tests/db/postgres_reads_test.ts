@@ -53,6 +53,15 @@ test("a read runs on after its time, or when its client has left", async (open) 
   assertEquals((await query(driver, "SELECT pg_backend_pid()")).rows, pid);
 });
 
+test("a read that waited for its turn had its whole time once more", async (open) => {
+  const driver = await open({ maxConnections: 2, maxReadConnections: 1 });
+  const first = fails(read(driver, sleep, { timeoutMs: 400 }), "too-slow");
+  const beganAt = performance.now();
+  await fails(read(driver, sleep, { timeoutMs: 700 }), "overloaded");
+  assert(performance.now() - beganAt < 1_000);
+  await first;
+});
+
 test("a read that a pooler's server runs is ended, too", async (open) => {
   const driver = await open({ maxConnections: 1 }, "?prepare=false");
   const observer = await open({ maxConnections: 1 });

@@ -22,6 +22,12 @@ export interface PostgresReadParts {
   readonly clock: Clock;
 }
 
+/** Since when a read waits, and what limits its waits for a session. */
+interface Waiting {
+  readonly limit: Deadline;
+  readonly beganAt: number;
+}
+
 /**
  * The connection for the reads of one request to Postgres: each takes a turn and then a session of
  * the pool, and is cancelled on the server beyond the limits.
@@ -37,24 +43,25 @@ export class PostgresReads implements Connection {
   }
 
   async query(statement: Statement): Promise<QueryResult> {
-    const { guard, turns } = this.#parts;
+    const { guard, turns, clock } = this.#parts;
     guard.check();
     const limit = this.#parts.limit();
+    const beganAt = clock.elapsedMs();
     const turn = await turns.enter(this.#limits);
     try {
-      return await this.#inTurn(statement, limit);
+      return await this.#inTurn(statement, { limit, beganAt });
     } finally {
       turns.leave(turn);
     }
   }
 
-  async #inTurn(statement: Statement, limit: Deadline): Promise<QueryResult> {
-    const { pool } = this.#parts;
+  async #inTurn(statement: Statement, { limit, beganAt }: Waiting): Promise<QueryResult> {
+    const { pool, clock } = this.#parts;
     const session = await pool.acquire("read");
     try {
       const connection = session.connection();
       if (connection.opening !== null) await opened(connection.opening, limit);
-      return await this.#read(connection, statement);
+      return await this.#read(connection, statement, clock.elapsedMs() - beganAt);
     } catch (error) {
       const known = translated(error, statement, "read");
       // The server has a time limit of its own, which may be shorter than that of the request.
@@ -65,7 +72,11 @@ export class PostgresReads implements Connection {
     }
   }
 
-  async #read(connection: PostgresConnection, statement: Statement): Promise<QueryResult> {
+  async #read(
+    connection: PostgresConnection,
+    statement: Statement,
+    waitedMs: number,
+  ): Promise<QueryResult> {
     let stopped: DatabaseError | null = null;
     let cancelled: Promise<void> | null = null;
     const stop = (kind: DatabaseErrorKind, reason: string): void => {
@@ -79,8 +90,11 @@ export class PostgresReads implements Connection {
       stop("too-large", "its rows have too many bytes");
       return false;
     });
-    const endWatch = watchRead(this.#limits, timeoutMs, this.#parts.clock, (why) => {
-      stop("too-slow", why === "late" ? "it took too long" : "its client has left");
+    const endWatch = watchRead(this.#limits, timeoutMs - waitedMs, this.#parts.clock, (why) => {
+      if (why === "left") stop("too-slow", "its client has left");
+      // With its whole time it might have come to its end.
+      else if (waitedMs > timeoutMs / 2) stop("overloaded", "most of its time it has waited");
+      else stop("too-slow", "it took too long");
     });
     try {
       const result = await read.result;
