@@ -19,6 +19,15 @@ export async function startService(
     ...options,
     v8Flags: "--max-old-space-size=1024",
   });
+  return await warmedUp(process);
+}
+
+/** Starts a server beside it that has nothing to do. */
+export async function startIdleServer(): Promise<ServiceProcess> {
+  return await warmedUp(startProcess("idle.ts", []));
+}
+
+async function warmedUp(process: Process): Promise<ServiceProcess> {
   const port = (await process.nextLine())?.replace("port ", "");
   if (port === undefined) throw new Error("The service did not start; try --verbose");
   // The first requests of a process compile what they run through.
@@ -44,6 +53,11 @@ export async function figuresOf<Figures>(child: Process): Promise<Figures> {
 export function showWaits(before: Waits, during: Waits): string {
   const failures = during.failures === 0 ? "" : `, ${during.failures} failed`;
   return `${ms(before.p99)} → ${ms(during.p99)} (${ms(during.max)})${failures}`;
+}
+
+/** Of the idle server: at p99 (the longest). */
+export function showIdle({ healthz }: OthersFigures): string {
+  return `${ms(healthz.p99)} (${ms(healthz.max)})`;
 }
 
 function ms(milliseconds: number): string {

@@ -53,6 +53,12 @@ test("a read runs on after its time, or when its client has left", async (open) 
   assertEquals((await query(driver, "SELECT pg_backend_pid()")).rows, pid);
 });
 
+test("one read of a large table took three processes of the server", async (open) => {
+  const show = "SHOW max_parallel_workers_per_gather";
+  assertEquals((await query(await open(), show)).rows, [["0"]]);
+  assertEquals((await query(await open({ maxParallelWorkers: 2 }), show)).rows, [["2"]]);
+});
+
 test("a read that waited for its turn had its whole time once more", async (open) => {
   const driver = await open({ maxConnections: 2, maxReadConnections: 1 });
   const first = fails(read(driver, sleep, { timeoutMs: 400 }), "too-slow");

@@ -9,7 +9,7 @@ function runner() {
   const { clock, advance } = handClock();
   const bodies = new LargeBodies(clock);
   const running = new Map<string, () => void>();
-  const settle = () => new Promise((resolve) => setTimeout(resolve, 0));
+  const pendingWork = () => new Promise((resolve) => setTimeout(resolve, 0));
   return {
     advance,
     start(name: string, bytes: number, identity = "ada") {
@@ -23,10 +23,10 @@ function runner() {
     },
     async end(name: string) {
       running.get(name)?.();
-      await settle();
+      await pendingWork();
     },
     async running() {
-      await settle();
+      await pendingWork();
       return [...running.keys()];
     },
   };

@@ -23,6 +23,12 @@ export interface PostgresOptions {
   readonly waitLimitMs?: number | undefined;
   /** The server ends a statement that runs longer; 15,000 by default. */
   readonly statementTimeoutMs?: number | undefined;
+  /**
+   * How many further processes of the server may work for one statement (its setting
+   * `max_parallel_workers_per_gather`); none by default, so that one request never takes several of
+   * the server's processors.
+   */
+  readonly maxParallelWorkers?: number | undefined;
   /** The time of the machine by default. */
   readonly clock?: Clock | undefined;
   /** Receives the notice that the server cannot be reached now. */
@@ -40,7 +46,10 @@ export function isPooled(url: string): boolean {
 /** The input for opening one connection by postgres.js. */
 export interface PostgresJsConnectionOptions {
   readonly url: string;
-  readonly options: Pick<PostgresOptions, "readOnly"> & { readonly statementTimeoutMs: number };
+  readonly options: Pick<PostgresOptions, "readOnly"> & {
+    readonly statementTimeoutMs: number;
+    readonly maxParallelWorkers: number;
+  };
   readonly clock: Clock;
   readonly waitLimitMs: number;
   /** How many listeners there are: with one, the process signals after its commits. */
@@ -150,7 +159,8 @@ export class PostgresJsConnection implements PostgresConnection {
    * sent here make texts the same on every server.
    */
   #settings(): Record<string, string | number> {
-    const { options: { readOnly, statementTimeoutMs }, waitLimitMs } = this.#options;
+    const { options: { readOnly, statementTimeoutMs, maxParallelWorkers }, waitLimitMs } =
+      this.#options;
     return {
       application_name: "resource-api",
       TimeZone: "UTC",
@@ -161,6 +171,7 @@ export class PostgresJsConnection implements PostgresConnection {
         bytea_output: "hex",
         extra_float_digits: 1,
         statement_timeout: statementTimeoutMs,
+        max_parallel_workers_per_gather: maxParallelWorkers,
         // A wait for a lock keeps a connection from all other requests. 0 would be no limit.
         lock_timeout: Math.max(1, Math.ceil(waitLimitMs)),
         ...(this.#announces ? { [announcesSetting]: "on" } : {}),

@@ -12,6 +12,8 @@ export const postgresOptions = group(
     // The default depends on the number of connections.
     maxReadConnections: whole({ from: 1 }),
     statementTimeoutMs: timerMs().unlessSet(15_000),
+    // 1,024 is the greatest value that the server takes.
+    maxParallelWorkers: whole({ from: 0, to: 1_024 }).unlessSet(0),
     observe: callback<Observer>(),
   } satisfies Described<PostgresOptions>,
 ).required();
