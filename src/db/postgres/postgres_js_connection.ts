@@ -171,7 +171,8 @@ export class PostgresJsConnection implements PostgresConnection {
         bytea_output: "hex",
         extra_float_digits: 1,
         statement_timeout: statementTimeoutMs,
-        max_parallel_workers_per_gather: maxParallelWorkers,
+        // A text: the library leaves out what is false, as the number 0 is.
+        max_parallel_workers_per_gather: String(maxParallelWorkers),
         // A wait for a lock keeps a connection from all other requests. 0 would be no limit.
         lock_timeout: Math.max(1, Math.ceil(waitLimitMs)),
         ...(this.#announces ? { [announcesSetting]: "on" } : {}),
