@@ -114,5 +114,5 @@ const databaseSize: Statement = {
   values: [],
 };
 
-const maxInlineMeasureMs = 25;
+const maxInlineMeasureMs = 10;
 const maxMeasureMs = 5_000;
