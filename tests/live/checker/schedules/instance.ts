@@ -19,6 +19,7 @@ import type { ResourceDefinition } from "../../../../src/resource/define/resourc
 import { FairTurns } from "../../../../src/resource/http/fair_turns.ts";
 import { createAnswerRequest } from "../../../../src/resource/http/answer_request.ts";
 import { createRouteTable, refuseMethod } from "../../../../src/resource/http/route_table.ts";
+import { LargeBodies } from "../../../../src/resource/http/large_bodies.ts";
 import { ReceivingBodies } from "../../../../src/resource/http/receiving_bodies.ts";
 import { SendingAnswers } from "../../../../src/resource/http/sending_answers.ts";
 import { createTagKeys } from "../../../../src/resource/define/resolve_etag.ts";
@@ -153,6 +154,7 @@ async function answering(
     idempotency: null,
     trustedProxies: 0,
     turns: new FairTurns(runtime.clock),
+    largeBodies: new LargeBodies(runtime.clock),
     dearRoutes: new WeakSet(),
     clock: runtime.clock,
   });
