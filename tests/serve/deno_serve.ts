@@ -60,14 +60,22 @@ export function startProgram(
       await grown.promise;
     }
   };
+  const kill = (signal: Deno.Signal) => {
+    try {
+      process.kill(signal);
+    } catch (error) {
+      // It has ended, and its output is not read to the end yet.
+      if (!(error instanceof TypeError)) throw error;
+    }
+  };
   return {
     port: async () => Number((await printed(/http:\/\/127\.0\.0\.1:(\d+)/))[1]),
     printed,
     output: () => output,
     async [Symbol.asyncDispose]() {
-      if (!hasEnded) process.kill("SIGTERM");
+      if (!hasEnded) kill("SIGTERM");
       // Killed at once, it would not remove its temporary files.
-      const killTimer = setTimeout(() => process.kill("SIGKILL"), 1_000);
+      const killTimer = setTimeout(() => kill("SIGKILL"), 1_000);
       await process.status;
       clearTimeout(killTimer);
       await collected;
