@@ -1,4 +1,5 @@
 import type { AggregatePlan, ColumnMetric, Metric } from "../plan/plan.ts";
+import { type MaybePromise, then } from "../runtime/maybe_promise.ts";
 import { shortestDecimal, withScale } from "../schema/decimal_kind.ts";
 import { shortestInteger } from "../schema/number_kinds.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
@@ -16,13 +17,15 @@ export interface AggregateGroup {
 }
 
 /** Runs an aggregate's plan and gives its groups. */
-export async function fetchGroups(
+export function fetchGroups(
   connection: Connection,
   plan: AggregatePlan,
   reader: RowReader,
-): Promise<readonly AggregateGroup[]> {
-  const { rows } = await connection.query(reader.compile(plan));
-  return decodeGroups(rows, plan, reader);
+): MaybePromise<readonly AggregateGroup[]> {
+  return then(
+    connection.query(reader.compile(plan)),
+    ({ rows }) => decodeGroups(rows, plan, reader),
+  );
 }
 
 /** Decodes the rows of an aggregate's statement to groups. */

@@ -46,7 +46,7 @@ export function databaseHandle(driver: Driver, plans: SqlPlans = new SqlPlans())
   const connection: Connection = { query: (statement) => driver.query(statement) };
   return {
     dialect,
-    query: connection.query,
+    query: async (statement) => await connection.query(statement),
     sql: createSqlTag(connection, dialect, plans),
     transaction: (work) =>
       driver.transaction(async (connection) =>
@@ -70,7 +70,7 @@ export function transactionHandle(
   };
   return {
     dialect,
-    query: used.query,
+    query: async (statement) => await used.query(statement),
     sql: createSqlTag(used, dialect, plans),
     async transaction(work) {
       if (hasPart) throw nestedUse();
@@ -103,7 +103,8 @@ async function inSavepoint<T>(
   name: string,
   work: () => PromiseLike<T>,
 ): Promise<T> {
-  const run = (text: string) => connection.query({ text: `${text} ${name}`, values: [] });
+  const run = async (text: string) =>
+    await connection.query({ text: `${text} ${name}`, values: [] });
   await run("SAVEPOINT");
   try {
     const result = await work();

@@ -1,4 +1,5 @@
 import type { Observer } from "../runtime/observation.ts";
+import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { SqlValue, Statement } from "../sql/fragment.ts";
 
@@ -25,8 +26,11 @@ export interface ResultColumn {
 
 /** The part of a driver that runs statements: the driver itself, or an open transaction. */
 export interface Connection {
-  /** Runs one statement. Rejects with a {@link DatabaseError}. */
-  query(statement: Statement): Promise<QueryResult>;
+  /**
+   * Runs one statement: gives its result, or a promise where that is not there at once. Never throws,
+   * but rejects, with a {@link DatabaseError}.
+   */
+  query(statement: Statement): MaybePromise<QueryResult>;
 }
 
 /** The limits of the reads of one request: what they may cost the database and this process. */
@@ -63,7 +67,7 @@ export interface Driver extends Connection {
    * Runs `work` in a transaction: commits when it resolves, rolls back when it throws. Using the
    * driver itself inside `work` fails at once instead of deadlocking.
    */
-  transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
+  transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T>;
   /**
    * Calls `listener` after this driver has committed, or may have: several commits may share a
    * call. The function that it returns removes the listener.

@@ -7,6 +7,7 @@ import type {
   RelatedPlan,
   UpdatePlan,
 } from "../plan/plan.ts";
+import { type MaybePromise, then } from "../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { SqlValue } from "../sql/fragment.ts";
@@ -47,9 +48,9 @@ export function fetchRows(
   plan: ReadPlan | InsertPlan | UpdatePlan,
   reader: RowReader,
   check?: (stored: FetchedRows["stored"]) => void,
-): Promise<FetchedRows> {
+): MaybePromise<FetchedRows> {
   const columns = plan.kind === "read" ? plan.columns : plan.returning;
-  return connection.query(reader.compile(plan)).then(({ rows }) => {
+  return then(connection.query(reader.compile(plan)), ({ rows }) => {
     check?.(rows);
     return { rows: reader.toRows(rows, columns), stored: rows };
   });
@@ -79,13 +80,12 @@ export async function fetchRelated(
 }
 
 /** Fetches the number of rows that a plan counts in the database. */
-export async function fetchCount(
+export function fetchCount(
   connection: Connection,
   plan: CountPlan,
   reader: RowReader,
-): Promise<number> {
-  const { rows } = await connection.query(reader.compile(plan));
-  return Number(rows[0]?.[0] ?? 0);
+): MaybePromise<number> {
+  return then(connection.query(reader.compile(plan)), ({ rows }) => Number(rows[0]?.[0] ?? 0));
 }
 
 /** Fetches the estimated number of rows in the database; null where the engine has no estimate. */

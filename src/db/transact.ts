@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import { type Backoff, waitBackoff } from "../runtime/backoff.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { DatabaseError } from "./database_error.ts";
@@ -35,7 +36,7 @@ const backoff: Backoff = { firstMs: 10, factor: 4, maxMs: 40 };
 export async function transact<T>(
   driver: Driver,
   runtime: RetryRuntime,
-  work: (connection: Connection) => Promise<T>,
+  work: (connection: Connection) => MaybePromise<T>,
   { isLoneStatement = false }: TransactOptions = {},
 ): Promise<T> {
   for (let tries = 1;; tries++) {

@@ -190,7 +190,7 @@ export class TableIdempotency implements IdempotencyStore {
     const { driver } = this.#options;
     const statement = this.#statement(fragment);
     return asStoreErrors(() =>
-      transact(driver, this.#options, (connection) => connection.query(statement), {
+      transact(driver, this.#options, async (connection) => await connection.query(statement), {
         isLoneStatement: true,
       })
     );

@@ -3,6 +3,7 @@ import type { Access } from "../auth/scope.ts";
 import type { User } from "../auth/user.ts";
 import type { Connection } from "../db/driver.ts";
 import type { Debit } from "../guard/budget/debit.ts";
+import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { BodyPath } from "./write/body_path.ts";
 import type { LargeReply } from "./http/large_reply.ts";
@@ -112,7 +113,7 @@ export interface Operation<Intent, Plan, Outcome> {
   /** What will be done, as data. Cannot be called without a grant. */
   plan(intent: Intent, grant: Grant, resource: Resource, related: RelatedGrants): Plan;
   /** Fails with 404, 409, 412 or 503, or with the error that a hook throws. */
-  execute(plan: Plan, call: OperationCall<Outcome>): Promise<Outcome>;
+  execute(plan: Plan, call: OperationCall<Outcome>): MaybePromise<Outcome>;
   /** Projects and masks the outcome into a reply; only that to a read may be large. */
   shape(outcome: Outcome, intent: Intent, resource: Resource): Reply | LargeReply;
 }

@@ -1,54 +1,81 @@
-import { authorize } from "../auth/authorize.ts";
+import { authorize, type Grant } from "../auth/authorize.ts";
 import { Problem } from "../problem/problem.ts";
 import { authorizeRelated, noPaths, noRelatedGrants, noResources } from "./read/related_grants.ts";
+import type { Access } from "../auth/scope.ts";
 import type { User } from "../auth/user.ts";
 import { databaseProblem } from "../db/database_problem.ts";
-import type { Connection } from "../db/driver.ts";
 import type { EmbeddedItems } from "../guard/budget/debit.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { LargeReply } from "./http/large_reply.ts";
 import { longText } from "../protocol/text_stream.ts";
-import type { Operation, RelatedGrants, ResourceRequest } from "./operation.ts";
+import { type MaybePromise, recovered, then } from "../runtime/maybe_promise.ts";
+import type { Operation, OperationCall, RelatedGrants, ResourceRequest } from "./operation.ts";
 import type { Resource } from "./define/resource.ts";
 
-/** Runs an operation for a request to a resource: parse, authorize, plan, execute, shape. */
-export async function runOperation<Intent, Plan, Outcome>(
+/**
+ * Runs an operation for a request to a resource: parse, authorize, plan, execute, shape. A stage
+ * whose result is there at once costs no promise, each of which would cost every request time.
+ */
+export function runOperation<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
   request: ResourceRequest,
   user: User | null,
   resource: Resource,
-): Promise<Reply> {
+): MaybePromise<Reply> {
   const intent = operation.parse(request, resource);
-  // Public access is granted without a promise: each one between request and answer costs time.
-  const authorizing = authorize(operation.access, user, resource.policy);
-  const grant = authorizing instanceof Promise ? await authorizing : authorizing;
-  const relating = relatedGrants(operation, intent, user, resource);
-  const related = relating instanceof Promise ? await relating : relating;
-  if (operation.items !== undefined) {
-    const embedded = operation.embeddedItems?.(intent) ?? noItems;
-    const debiting = request.debit.charge(
-      operation.items(intent),
-      embedded.size === 0 ? undefined : protectedItems(embedded),
-    );
-    if (debiting instanceof Promise) await debiting;
-  }
-  const plan = operation.plan(intent, grant, resource, related);
-  const { record: recordReply } = request;
-  const record = recordReply === null ? null : async (outcome: Outcome, connection: Connection) => {
-    const shaped = operation.shape(outcome, intent, resource);
-    await recordReply(await written(shaped, request, resource), connection);
+  const shaped = (outcome: Outcome) =>
+    written(operation.shape(outcome, intent, resource), request, resource);
+  const execute = (grant: Grant, related: RelatedGrants) => {
+    const plan = operation.plan(intent, grant, resource, related);
+    const call = { resource, request, user, record: recorder(request, shaped) };
+    return recovered(() => operation.execute(plan, call), (error) => {
+      throw databaseProblem(error, operation.access);
+    });
   };
-  let outcome: Outcome;
-  try {
-    outcome = await operation.execute(plan, { resource, request, user, record });
-  } catch (error) {
-    throw databaseProblem(error, operation.access);
-  }
-  const writing = written(operation.shape(outcome, intent, resource), request, resource);
-  const reply = writing instanceof Promise ? await writing : writing;
+  return then(
+    authorize(operation.access, user, resource.policy),
+    (grant) =>
+      then(
+        relatedGrants(operation, intent, user, resource),
+        (related) =>
+          then(charge(operation, intent, request), () =>
+            then(execute(grant, related), (outcome) =>
+              then(shaped(outcome), (reply) =>
+                countLong(reply, operation.access, request, resource)))),
+      ),
+  );
+}
+
+/** Debits what the body holds beside its first item. */
+function charge<Intent, Plan, Outcome>(
+  { items, embeddedItems }: Operation<Intent, Plan, Outcome>,
+  intent: Intent,
+  { debit }: ResourceRequest,
+): MaybePromise<void> {
+  if (items === undefined) return;
+  const embedded = embeddedItems?.(intent) ?? noItems;
+  return debit.charge(items(intent), embedded.size === 0 ? undefined : protectedItems(embedded));
+}
+
+/** Stores the reply to an outcome in the transaction of the write; null for most requests. */
+function recorder<Outcome>(
+  { record }: ResourceRequest,
+  shaped: (outcome: Outcome) => MaybePromise<Reply>,
+): OperationCall<Outcome>["record"] {
+  if (record === null) return null;
+  return async (outcome, connection) => await record(await shaped(outcome), connection);
+}
+
+/** Gives the reply, which counts until its client has received it where it is long and in one piece. */
+function countLong(
+  reply: Reply,
+  access: Access,
+  { delivery }: ResourceRequest,
+  { sending }: Resource,
+): Reply {
   const { body } = reply;
   if (typeof body === "string" && body.length >= longText) {
-    resource.sending.add(body, request.delivery, operation.access !== "read");
+    sending.add(body, delivery, access !== "read");
   }
   return reply;
 }
@@ -57,7 +84,7 @@ function written(
   reply: Reply | LargeReply,
   { delivery }: ResourceRequest,
   { sending }: Resource,
-): Reply | Promise<Reply> {
+): MaybePromise<Reply> {
   return reply instanceof LargeReply ? sending.write(reply, delivery) : reply;
 }
 
@@ -98,7 +125,7 @@ function relatedGrants<Intent, Plan, Outcome>(
   intent: Intent,
   user: User | null,
   resource: Resource,
-): RelatedGrants | Promise<RelatedGrants> {
+): MaybePromise<RelatedGrants> {
   const reached = readsFrom === undefined ? noResources : readsFrom(intent);
   const created = createsIn === undefined ? noPaths : createsIn(intent);
   return alsoAccess === undefined && reached.size === 0 && created.size === 0

@@ -11,3 +11,16 @@ export function then<T, U>(
 ): MaybePromise<U> {
   return value instanceof Promise ? value.then(next) : next(value);
 }
+
+/** Gives what `work` gives, or, where it throws or rejects, what `recover` makes of the error. */
+export function recovered<T>(
+  work: () => MaybePromise<T>,
+  recover: (error: unknown) => MaybePromise<T>,
+): MaybePromise<T> {
+  try {
+    const value = work();
+    return value instanceof Promise ? value.catch(recover) : value;
+  } catch (error) {
+    return recover(error);
+  }
+}

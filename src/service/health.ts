@@ -73,7 +73,10 @@ export async function readiness(
 
 /** The health check of a database: whether it answers a query that reads no table. */
 export function databaseCheck(connection: Connection): HealthCheck {
-  return { name: "database", run: () => connection.query({ text: "SELECT 1", values: [] }) };
+  return {
+    name: "database",
+    run: async () => await connection.query({ text: "SELECT 1", values: [] }),
+  };
 }
 
 /** The health check of the key-value store: whether it reads a key, which never has a value. */

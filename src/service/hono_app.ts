@@ -10,6 +10,7 @@ import {
 import { refuseMethod, type RouteTable } from "../resource/http/route_table.ts";
 import type { ResourceRoute } from "../resource/http/routes.ts";
 import type { ReceivedRequest } from "../resource/http/routed_request.ts";
+import { type MaybePromise, recovered } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { mountAuthRoutes } from "./auth_routes.ts";
 import type { Authentication, CountRefusal } from "./authentication.ts";
@@ -70,22 +71,24 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
       const target = parseRequestTarget(url);
       const path = table.canonical(target.path) ?? target.path;
       const route = table.at(path)?.get(method === "HEAD" ? "GET" : method);
-      if (route !== undefined) return withoutContext(route, { request, target }, info);
+      if (route !== undefined) {
+        return Promise.resolve(withoutContext(route, { request, target }, info));
+      }
     }
     return withContext(request, info);
   }
 
   /** Half a microsecond less than with a context. */
-  async function withoutContext(
+  function withoutContext(
     route: ResourceRoute,
     received: Pick<ReceivedRequest, "request" | "target">,
     info: unknown,
-  ): Promise<Response> {
-    try {
-      return await handlers.direct(route, { ...received, caller: new AnonymousCaller(info) });
-    } catch (error) {
-      return fail(error, received.request, mountedAt);
-    }
+  ): MaybePromise<Response> {
+    const caller = new AnonymousCaller(info);
+    return recovered(
+      () => handlers.direct(route, { ...received, caller }),
+      (error) => fail(error, received.request, mountedAt),
+    );
   }
 
   async function withContext(request: Request, info: unknown): Promise<Response> {

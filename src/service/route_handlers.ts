@@ -4,6 +4,7 @@ import type { H, RouterRoute } from "@hono/hono/types";
 import { findTargetHandler } from "@hono/hono/utils/handler";
 import type { User } from "../auth/user.ts";
 import type { Reply } from "../protocol/reply.ts";
+import { type MaybePromise, then } from "../runtime/maybe_promise.ts";
 import type { AnswerRequest } from "../resource/http/answer_request.ts";
 import {
   parseRequestTarget,
@@ -71,9 +72,10 @@ export class RouteHandlers {
   }
 
   /** Answers at a resource's route without a context, where no middleware needs one. */
-  async direct(route: ResourceRoute, received: ReceivedRequest): Promise<Response> {
+  direct(route: ResourceRoute, received: ReceivedRequest): MaybePromise<Response> {
     const { answer, mountedAt } = this.#options;
-    return this.#respond(await answer(route, received), received.request.method, mountedAt);
+    const { method } = received.request;
+    return then(answer(route, received), (reply) => this.#respond(reply, method, mountedAt));
   }
 
   /** The path at which the app that handles a request is mounted, as its client sees it. */
@@ -119,17 +121,19 @@ export class RouteHandlers {
     throw refuseMethod(method, found?.keys() ?? []);
   }
 
-  async #answerAt(
+  #answerAt(
     route: ResourceRoute,
     context: Context<AppEnv>,
     target: RequestTarget,
     prefix: string,
-  ): Promise<Response> {
+  ): MaybePromise<Response> {
     const { answer, parseUser, mountedAt } = this.#options;
     const { raw } = context.req;
     const caller = new HonoCaller(context, parseUser);
-    const reply = await answer(route, { request: raw, target, caller });
-    return this.#respond(reply, raw.method, mountedAt + prefix);
+    return then(
+      answer(route, { request: raw, target, caller }),
+      (reply) => this.#respond(reply, raw.method, mountedAt + prefix),
+    );
   }
 
   #respond(reply: Reply, method: string, prefix: string): Response {

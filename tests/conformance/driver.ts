@@ -87,7 +87,7 @@ export function exercise(engine: Engine, lacks: DriverLacks = {}): void {
   test("the connection of a transaction that has ended refuses", async (db) => {
     const connection = await db.driver.transaction((connection) => Promise.resolve(connection));
     await assertRejects(
-      () => connection.query({ text: "SELECT 1", values: [] }),
+      async () => await connection.query({ text: "SELECT 1", values: [] }),
       Error,
       "transaction has ended",
     );
@@ -310,7 +310,7 @@ async function nestedUseFails(db: Database): Promise<void> {
   await createCounter(db);
   await db.driver.transaction(async (connection) => {
     await connection.query({ text: "UPDATE counter SET n = 1", values: [] });
-    const read = () => db.driver.query({ text: "SELECT 1", values: [] });
+    const read = async () => void await db.driver.query({ text: "SELECT 1", values: [] });
     const begin = () => db.driver.transaction(() => Promise.resolve());
     for (const use of [read, begin]) {
       await assertRejects(use, Error, "inside its own transaction");
@@ -397,10 +397,10 @@ async function counter(db: Database): Promise<number> {
 
 /** `work` fails with a {@link DatabaseError} of that kind. */
 export async function fails(
-  work: Promise<unknown>,
+  work: unknown,
   kind: DatabaseErrorKind,
   message?: string,
 ): Promise<void> {
-  const error = await assertRejects(() => work, DatabaseError, undefined);
+  const error = await assertRejects(async () => await work, DatabaseError, undefined);
   assertEquals(error.kind, kind, message);
 }

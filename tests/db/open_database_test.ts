@@ -78,7 +78,10 @@ Deno.test("a custom driver is used as it is", async () => {
   const db = await openDatabase(driver);
   assert(db.driver === driver && db.dialect === driver.dialect);
   await db.close();
-  await assertRejects(() => driver.query({ text: "SELECT 1", values: [] }), DatabaseError);
+  await assertRejects(
+    async () => await driver.query({ text: "SELECT 1", values: [] }),
+    DatabaseError,
+  );
 });
 
 Deno.test("node:sqlite takes over, and says so, where the addon cannot be loaded", async () => {

@@ -212,8 +212,8 @@ test("a statement that waits for a lock is refused after the deadline", async (o
   assertEquals((await query(driver, "UPDATE t SET n = 3")).changed, 1);
 });
 
-function query(driver: Driver, text: string) {
-  return driver.query({ text, values: [] });
+async function query(driver: Driver, text: string) {
+  return await driver.query({ text, values: [] });
 }
 
 async function endConnectionsButOwn(driver: Driver): Promise<void> {

@@ -245,8 +245,8 @@ const killOthers = `SELECT pg_terminate_backend(pid) ${others}`;
 const othersOpen = `SELECT count(*) ${others}`;
 const openTransactions = `SELECT state, query ${others} AND state LIKE 'idle in transaction%'`;
 
-function sql(driver: Driver, text: string) {
-  return driver.query({ text, values: [] });
+async function sql(driver: Driver, text: string) {
+  return await driver.query({ text, values: [] });
 }
 
 async function untilAnswered<T>(query: () => Promise<T>): Promise<T> {

@@ -132,15 +132,15 @@ async function sleeping(driver: Driver): Promise<number> {
   return (await query(driver, sleepers)).rows.length;
 }
 
-function read(driver: Driver, text: string, limits: Partial<ReadLimits> = {}) {
+async function read(driver: Driver, text: string, limits: Partial<ReadLimits> = {}) {
   const signal = limits.signal ?? new AbortController().signal;
-  return driver
+  return await driver
     .reads({ identity: "reader", maxBytes: 1_000_000, timeoutMs: 10_000, ...limits, signal })
     .query({ text, values: [] });
 }
 
-function query(driver: Driver, text: string) {
-  return driver.query({ text, values: [] });
+async function query(driver: Driver, text: string) {
+  return await driver.query({ text, values: [] });
 }
 
 async function untilTrue(condition: () => Promise<boolean>): Promise<void> {

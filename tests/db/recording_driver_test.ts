@@ -82,7 +82,7 @@ testOnEngines(
     const isTouch = db.dialect.engine === "postgres";
     const insert = { text: "INSERT INTO notes (id, the_title) VALUES (1, 'a')", values: [] };
     const row = { id: 1, title: "a", version: 1, gone: null };
-    assertEquals(kindsAndRows(await changesOf(log, () => driver.query(insert))), [
+    assertEquals(kindsAndRows(await changesOf(log, async () => await driver.query(insert))), [
       isTouch ? ["touch", null, null] : ["insert", null, row],
     ]);
     const undone = () =>
@@ -91,7 +91,10 @@ testOnEngines(
         throw new Error("undone");
       });
     assertEquals(await changesOf(log, () => assertRejects(undone)), []);
-    assertEquals(await changesOf(log, () => driver.query({ text: "SELECT 1", values: [] })), []);
+    assertEquals(
+      await changesOf(log, async () => await driver.query({ text: "SELECT 1", values: [] })),
+      [],
+    );
     await log.close();
     await db.close();
   },
@@ -110,7 +113,7 @@ testOnEngines(
     }`;
     const rewrite = "WITH all_of_them AS (SELECT id FROM notes) SELECT count(*) FROM all_of_them";
     for (const text of [insert, within, rewrite]) {
-      assertEquals(await changesOf(log, () => driver.query({ text, values: [] })), []);
+      assertEquals(await changesOf(log, async () => await driver.query({ text, values: [] })), []);
     }
     await log.close();
     await db.close();
@@ -136,7 +139,7 @@ for (const engine of engines.filter(({ name }) => name === "postgres" || name ==
         { text: "TRUNCATE notes", values: [] },
       ];
       for (const statement of statements) {
-        const changes = await changesOf(log, () => driver.query(statement));
+        const changes = await changesOf(log, async () => await driver.query(statement));
         assertEquals(kindsAndRows(changes), [["touch", null, null]], statement.text);
       }
       await log.close();
@@ -157,7 +160,7 @@ testOnEngines("a write that begins with a comment was not recorded", async (engi
     `\n -- twice\n /* so */ ${insert} (3, 'a')`,
   ];
   for (const text of texts) {
-    const changes = await changesOf(log, () => driver.query({ text, values: [] }));
+    const changes = await changesOf(log, async () => await driver.query({ text, values: [] }));
     assertEquals(changes.length, 1, text);
   }
   await log.close();

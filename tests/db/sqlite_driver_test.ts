@@ -227,8 +227,8 @@ for (
   });
 }
 
-function query(driver: Driver, text: string) {
-  return driver.query({ text, values: [] });
+async function query(driver: Driver, text: string) {
+  return await driver.query({ text, values: [] });
 }
 
 function dirname(path: string): string {

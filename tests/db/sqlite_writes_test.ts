@@ -226,8 +226,8 @@ for (
   });
 }
 
-function query(connection: Pick<Driver, "query">, text: string, ...values: SqlValue[]) {
-  return connection.query({ text, values });
+async function query(connection: Pick<Driver, "query">, text: string, ...values: SqlValue[]) {
+  return await connection.query({ text, values });
 }
 
 async function numbers(driver: Driver): Promise<unknown[]> {

@@ -64,7 +64,7 @@ testUnless(
     try {
       await runScript(driver, conflictingInserts.replaceAll(";;", ";\n"));
       const insert = { text: "INSERT INTO t VALUES (1)", values: [] };
-      await assertRejects(() => driver.query(insert), DatabaseError, "retryable");
+      await assertRejects(async () => await driver.query(insert), DatabaseError, "retryable");
       await transact(driver, runtime, (connection) => connection.query(insert), {
         isLoneStatement: true,
       });
@@ -107,7 +107,7 @@ function failing(kind: DatabaseErrorKind, times: number): Driver {
     signals: null,
     onCommit: () => () => {},
     reads: () => connection,
-    transaction: (work) => work(connection),
+    transaction: async (work) => await work(connection),
     close: () => Promise.resolve(),
   };
 }

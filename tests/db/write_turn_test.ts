@@ -246,7 +246,7 @@ async function placeOf(scheme: string): Promise<Place> {
   let passedMs = 0;
   const clock = { ...systemClock, elapsedMs: () => systemClock.elapsedMs() + passedMs };
   const { driver } = await openDatabase(url, { clock, waitLimitMs: 300 });
-  const query = (text: string) => driver.query({ text, values: [] });
+  const query = async (text: string) => await driver.query({ text, values: [] });
   await query("CREATE TABLE things (id INTEGER PRIMARY KEY AUTOINCREMENT, writer TEXT)");
   const start = (...args: string[]) => startChild([program, ...args]);
   return {

@@ -7,8 +7,8 @@ Deno.test("requests that take no time wait for nothing, however many come at onc
   const turns = new FairTurns(handClock().clock);
   let begun = 0;
   const work = () => Promise.resolve(begun++);
-  await inTurn(() => turns.run(requestOf("a"), work));
-  await inTurn(() => turns.run(requestOf("a"), work));
+  await inTurn(async () => await turns.run(requestOf("a"), work));
+  await inTurn(async () => await turns.run(requestOf("a"), work));
   const all = Array.from({ length: 200 }, () => turns.run(requestOf("a"), work));
   assertEquals(begun, 202);
   await Promise.all(all);
@@ -39,7 +39,9 @@ Deno.test("one identity fills the queue, and another one is refused", async () =
   const quick = () => Promise.resolve();
   const first = turns.run(requestOf("a"), dear);
   for (let at = 0; at < 501; at++) {
-    outcomes.push(turns.run(requestOf("a"), quick).then(() => "done", (error) => error));
+    outcomes.push(
+      Promise.resolve(turns.run(requestOf("a"), quick)).then(() => "done", (error) => error),
+    );
   }
   const ofOther = turns.run(requestOf("b"), quick);
   await first;
@@ -64,7 +66,11 @@ Deno.test("the work of a client that has left is begun", async () => {
   let begun = 0;
   const left = turns.run(requestOf("b"), dear);
   const late = turns.run({ identity: "b", signal: client.signal }, () => Promise.resolve(begun++));
-  await Promise.all([first, left, assertRejects(() => late, Problem, "its client has left")]);
+  await Promise.all([
+    first,
+    left,
+    assertRejects(async () => await late, Problem, "its client has left"),
+  ]);
   assertEquals(begun, 0);
 });
 

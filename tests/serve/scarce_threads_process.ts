@@ -9,9 +9,11 @@ const driver = await sqliteDriver(library, ":memory:");
 
 /** The kind of error by which an endless read ends. */
 async function endOfRead(): Promise<string> {
-  const error: unknown = await driver.reads(readLimits({ timeoutMs: 600 })).query(endless)
-    .catch((error) => error);
-  return error instanceof DatabaseError ? error.kind : String(error);
+  try {
+    return String(await driver.reads(readLimits({ timeoutMs: 600 })).query(endless));
+  } catch (error) {
+    return error instanceof DatabaseError ? error.kind : String(error);
+  }
 }
 
 const opened: Deno.FsFile[] = [];

@@ -22,12 +22,12 @@ export function statement(dialect: Dialect, text: string, ...values: SqlValue[])
 }
 
 /** Runs a statement that is written with `?`. */
-export function run(
+export async function run(
   database: { readonly dialect: Dialect; readonly driver: Connection },
   text: string,
   ...values: SqlValue[]
 ): Promise<QueryResult> {
-  return database.driver.query(statement(database.dialect, text, ...values));
+  return await database.driver.query(statement(database.dialect, text, ...values));
 }
 
 /** A promise that the test resolves, so that it decides what happens first. */

@@ -1,3 +1,4 @@
+import { recovered } from "../../runtime/maybe_promise.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { Driver } from "../driver.ts";
 
@@ -136,8 +137,8 @@ function sqlitePolling(
   let known: unknown = null;
 
   async function poll(): Promise<boolean> {
-    const version = await driver.query({ text: "PRAGMA data_version", values: [] }).then(
-      ({ rows }) => rows[0]?.[0],
+    const version = await recovered<unknown>(
+      async () => (await driver.query({ text: "PRAGMA data_version", values: [] })).rows[0]?.[0],
       // By contract: the read of the log after the hint meets the same error, and reports it.
       () => null,
     );

@@ -1,3 +1,4 @@
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { type Deadline, deadline } from "../../runtime/deadline.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { Dialect } from "../../sql/dialect.ts";
@@ -93,7 +94,7 @@ class PostgresDriver implements Driver {
     return new PostgresReads(this.#reads, limits);
   }
 
-  async transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T> {
     this.#guard.check();
     const limit = this.#limit();
     const session = await this.#pool.acquire("transaction");
@@ -109,11 +110,11 @@ class PostgresDriver implements Driver {
 
   async #transaction<T>(
     connection: PostgresConnection,
-    work: (connection: Connection) => Promise<T>,
+    work: (connection: Connection) => MaybePromise<T>,
   ): Promise<T> {
     const unit = new PostgresTransaction(connection);
     try {
-      const result = await this.#guard.run(() => work(unit));
+      const result = await this.#guard.run(async () => await work(unit));
       await unit.end();
       const done = await command(connection, "COMMIT", "commit");
       // A transaction with a failed statement answers COMMIT with ROLLBACK, and no error.

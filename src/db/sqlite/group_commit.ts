@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { afterPendingIo, sleep } from "../../runtime/event_loop.ts";
 import type { Statement } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
@@ -66,7 +67,7 @@ export class GroupCommit {
   }
 
   /** Runs `work` as a job: all that it writes is committed, or nothing. */
-  transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+  transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T> {
     const { writer, guard, translated } = this.#options;
     // The queue runs in the asynchronous context of another request.
     const inContext = AsyncLocalStorage.snapshot();
@@ -74,7 +75,7 @@ export class GroupCommit {
       const run = async (): Promise<Acknowledge> => {
         const unit = new SqliteTransaction(writer, translated);
         try {
-          const result = await inContext(() => guard.run(() => work(unit)));
+          const result = await inContext(() => guard.run(async () => await work(unit)));
           unit.requireAlive();
           return () => resolve(result);
         } finally {

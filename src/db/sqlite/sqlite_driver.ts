@@ -1,6 +1,7 @@
 import { type Described, group } from "../../options/option.ts";
 import { unreachable } from "../../problem/unreachable.ts";
 import type { Observer } from "../../runtime/observation.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { systemClock } from "../../runtime/system_runtime.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { Dialect } from "../../sql/dialect.ts";
@@ -193,8 +194,8 @@ class SqliteDriver implements Driver {
     this.dialect = options.dialect;
   }
 
-  /** Reads run synchronously: only the promise is between the caller and SQLite. */
-  query(statement: Statement): Promise<QueryResult> {
+  /** Reads run synchronously. */
+  query(statement: Statement): MaybePromise<QueryResult> {
     return this.#run(statement, this.#readFreely);
   }
 
@@ -203,14 +204,14 @@ class SqliteDriver implements Driver {
     return { query: (statement) => this.#run(statement, read) };
   }
 
-  #run(statement: Statement, read: LimitedReadOf): Promise<QueryResult> {
+  #run(statement: Statement, read: LimitedReadOf): MaybePromise<QueryResult> {
     try {
       this.#guard.check();
       if (this.#closing !== null) throw new DatabaseError("unavailable", new Error("it is closed"));
       const kind = this.#options.reader.kindOf(statement.text);
       switch (kind) {
         case "read":
-          return Promise.resolve(this.#read(statement, read));
+          return this.#read(statement, read);
         case "write":
           return this.#writable().write(statement, "statement");
         case "alone":
@@ -227,7 +228,7 @@ class SqliteDriver implements Driver {
     }
   }
 
-  async transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T> {
     this.#guard.check();
     return await this.#writable().transaction(work);
   }
@@ -245,7 +246,7 @@ class SqliteDriver implements Driver {
     return this.#closing ??= this.#close();
   }
 
-  #read(statement: Statement, read: LimitedReadOf): QueryResult | Promise<QueryResult> {
+  #read(statement: Statement, read: LimitedReadOf): MaybePromise<QueryResult> {
     const { reader } = this.#options;
     const result = read(statement);
     if ("rows" in result && result.rows.length === 0 && reader.inTransaction) {

@@ -3,6 +3,7 @@ import { noDebit } from "../../guard/budget/debit.ts";
 import type { Guard } from "../../guard/guard.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
 import type { Reply } from "../../protocol/reply.ts";
+import { type MaybePromise, recovered, then } from "../../runtime/maybe_promise.ts";
 import type { AnswerIdempotently, IdempotentAnswers } from "./idempotent_answers.ts";
 import type { ResourceRoute } from "./routes.ts";
 import {
@@ -12,7 +13,10 @@ import {
 } from "./routed_request.ts";
 
 /** Answers a request at its route. Fails with a problem, or with the error of what it runs. */
-export type AnswerRequest = (route: ResourceRoute, received: ReceivedRequest) => Promise<Reply>;
+export type AnswerRequest = (
+  route: ResourceRoute,
+  received: ReceivedRequest,
+) => MaybePromise<Reply>;
 
 /** What requests to resources are answered with. */
 export interface AnswerOptions extends RoutedRequestOptions {
@@ -23,7 +27,6 @@ export interface AnswerOptions extends RoutedRequestOptions {
 
 /** Makes the function that answers requests at the routes of resources. */
 export function createAnswerRequest(options: AnswerOptions): AnswerRequest {
-  /** Not `async`: a promise that is returned through another one costs three turns of the queue. */
   return function answerRequest(route, received) {
     const { endpoint, resource } = route;
     const request = new RoutedRequest(received, route, options);
@@ -75,35 +78,30 @@ interface GuardedAnswer {
   readonly byKey: AnswerIdempotently | null;
 }
 
-/**
- * Answers a request once the guard admits it: counted first, then debited, then run. Awaits only
- * what is a promise: most admissions are synchronous.
- */
-async function answerGuarded(
+/** Answers a request once the guard admits it: counted first, then debited, then run. */
+function answerGuarded(
   request: RoutedRequest,
   { guard, protection, byKey }: GuardedAnswer,
-): Promise<Reply> {
+): MaybePromise<Reply> {
   const admission = guard.admission(protection, request);
-  let reply: Reply;
-  try {
-    const entering = admission.countRequest();
-    if (entering instanceof Promise) await entering;
-    // An answer that was stored under the request's Idempotency-Key is counted, and costs nothing.
-    reply = byKey === null
-      ? await admitAndRun(request, admission)
-      : await byKey((record) => request.run(admission, record), admission);
-  } catch (error) {
-    await admission.returnSolution(error);
-    throw admission.finishError(error);
-  }
-  const returning = admission.returnSolution(reply);
-  if (returning instanceof Promise) await returning;
-  return admission.finishReply(reply);
+  // An answer that was stored under the request's Idempotency-Key is counted, and costs nothing.
+  const answer = () =>
+    byKey === null
+      ? admitAndRun(request, admission)
+      : byKey((record) => request.run(admission, record), admission);
+  const replying = recovered(
+    () => then(admission.countRequest(), answer),
+    (error) =>
+      then(admission.returnSolution(error), () => {
+        throw admission.finishError(error);
+      }),
+  );
+  return then(
+    replying,
+    (reply) => then(admission.returnSolution(reply), () => admission.finishReply(reply)),
+  );
 }
 
-function admitAndRun(request: RoutedRequest, admission: Admission): Promise<Reply> {
-  const admitting = admission.admit();
-  return admitting instanceof Promise
-    ? admitting.then(() => request.run(admission, null))
-    : request.run(admission, null);
+function admitAndRun(request: RoutedRequest, admission: Admission): MaybePromise<Reply> {
+  return then(admission.admit(), () => request.run(admission, null));
 }

@@ -1,5 +1,6 @@
 import { Problem } from "../../problem/problem.ts";
 import { afterPendingIo, sleep } from "../../runtime/event_loop.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { FairQueue } from "../../runtime/queues/fair_queue.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
@@ -60,7 +61,10 @@ export class FairTurns {
   }
 
   /** Begins the work of a request in its turn. Rejects with a 503 where too many wait. */
-  run<Result>(request: WaitingRequest, work: () => Promise<Result>): Promise<Result> {
+  run<Result>(
+    request: WaitingRequest,
+    work: () => MaybePromise<Result>,
+  ): MaybePromise<Result> {
     return !this.#someWait && this.#mayBegin() ? work() : this.#wait(request, work);
   }
 
@@ -112,7 +116,10 @@ export class FairTurns {
     this.#someWait = this.#waiting.size > 0;
   }
 
-  #wait<Result>(request: WaitingRequest, work: () => Promise<Result>): Promise<Result> {
+  #wait<Result>(
+    request: WaitingRequest,
+    work: () => MaybePromise<Result>,
+  ): Promise<Result> {
     const since = this.#clock.elapsedMs();
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {

@@ -17,6 +17,7 @@ import type { IdempotencyClaim, IdempotencyStore } from "../../idempotency/idemp
 import type { AppStore } from "../../kv/open_key_value_store.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { StoreError } from "../../kv/store_error.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { RoutedRequest } from "./routed_request.ts";
 import type { RecordReply } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
@@ -26,7 +27,7 @@ import type { Resource } from "../define/resource.ts";
  * no admission.
  */
 export type AnswerIdempotently = (
-  execute: (record: RecordReply | null) => Promise<Reply>,
+  execute: (record: RecordReply | null) => MaybePromise<Reply>,
   admission: IdempotentAdmission | null,
 ) => Promise<Reply>;
 
@@ -123,7 +124,7 @@ async function answerWithin(
   claim: IdempotencyClaim,
   table: TableIdempotency,
   keeping: AnswerKeeping,
-  execute: (record: RecordReply) => Promise<Reply>,
+  execute: (record: RecordReply) => MaybePromise<Reply>,
 ): Promise<RequestOutcome> {
   const recorded: Reply[] = [];
   const reply = await execute(async (reply, connection) => {

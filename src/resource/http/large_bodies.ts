@@ -1,4 +1,5 @@
 import { Problem } from "../../problem/problem.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { FairQueue } from "../../runtime/queues/fair_queue.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
@@ -34,7 +35,7 @@ export class LargeBodies {
    * Runs the work for a body of so many bytes of an identity, when it is its turn. Rejects with a 503
    * where too many wait.
    */
-  async run<T>(identity: string, bytes: number, work: () => Promise<T>): Promise<T> {
+  async run<T>(identity: string, bytes: number, work: () => MaybePromise<T>): Promise<T> {
     if (this.#waiting.size > 0 || !this.#fits(bytes)) await this.#wait(identity, bytes);
     else this.#runningBytes += bytes;
     let isHeld = true;

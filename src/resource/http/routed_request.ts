@@ -4,6 +4,7 @@ import { addressGroup, clientAddress } from "../../guard/client_address.ts";
 import { formatKey, parseKey } from "../../plan/key.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import { longText } from "../../protocol/text_stream.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { OperationName, RecordReply, ResourceRequest } from "../operation.ts";
 import type { FairTurns, WaitingRequest } from "./fair_turns.ts";
@@ -96,9 +97,9 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     return this.#caller.delivered();
   }
 
-  inTurn(work: () => Promise<void>): Promise<void> {
+  async inTurn(work: () => Promise<void>): Promise<void> {
     this.#options.dearRoutes.add(this.#route);
-    return this.#options.turns.run(this, work);
+    await this.#options.turns.run(this, work);
   }
 
   /** Aborted when the client has left. */
@@ -117,8 +118,8 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     return this.#reading;
   }
 
-  /** Runs the operation. Not `async`: one promise less between request and answer. */
-  run(debit: Debit, record: RecordReply | null): Promise<Reply> {
+  /** Runs the operation. */
+  run(debit: Debit, record: RecordReply | null): MaybePromise<Reply> {
     if (this.#route.endpoint.takesBody) {
       return this.body().then((bytes) =>
         this.#whenDue(bytes, () => this.#runWith(this.#parsed(bytes), debit, record))
@@ -136,7 +137,10 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     await this.#whenDue(bytes, () => endpoint.authorize(request, this.user, resource));
   }
 
-  #whenDue<Result>(body: Uint8Array | null, work: () => Promise<Result>): Promise<Result> {
+  #whenDue<Result>(
+    body: Uint8Array | null,
+    work: () => MaybePromise<Result>,
+  ): MaybePromise<Result> {
     const { turns, largeBodies } = this.#options;
     if (body !== null && body.byteLength >= largeBodyBytes) {
       return largeBodies.run(this.identity, body.byteLength, () => turns.run(this, work));
@@ -185,7 +189,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     body: unknown,
     debit: Debit,
     record: RecordReply | null,
-  ): Promise<Reply> {
+  ): MaybePromise<Reply> {
     const { endpoint, resource } = this.#route;
     return endpoint.run(this.#resourceRequest(body, debit, record), this.user, resource);
   }

@@ -1,5 +1,6 @@
 import { requireAccess, requireUser } from "../../auth/authorize.ts";
 import type { User } from "../../auth/user.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
 import { jsonType, type Reply } from "../../protocol/reply.ts";
 import { acceptedType } from "./accepted_type.ts";
@@ -41,7 +42,7 @@ export interface Endpoint {
   requireAccess(user: User | null, resource: Resource): void;
   /** Throws where the user has no right to what `request` wants, and does nothing else. */
   authorize(request: () => ResourceRequest, user: User | null, resource: Resource): Promise<void>;
-  run(request: ResourceRequest, user: User | null, resource: Resource): Promise<Reply>;
+  run(request: ResourceRequest, user: User | null, resource: Resource): MaybePromise<Reply>;
 }
 
 /** A route of a resource: an endpoint at its method and its path below the resource's own path. */

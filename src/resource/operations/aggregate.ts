@@ -1,6 +1,7 @@
 import { type AggregateGroup, fetchGroups } from "../../db/aggregate_groups.ts";
 import { and } from "../../filter/filter.ts";
 import type { AggregatePlan } from "../../plan/plan.ts";
+import { recovered } from "../../runtime/maybe_promise.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { limitedReply } from "../http/json_reply.ts";
 import { allGroups, namingPart } from "../read/answer_bytes.ts";
@@ -38,13 +39,11 @@ export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Aggre
     return { ...groupPlan(question, resource), where };
   },
 
-  async execute(plan, call) {
+  execute(plan, call) {
     const { reader, readCosts } = call.resource;
-    try {
-      return await fetchGroups(readsToAnswer(call), plan, reader);
-    } catch (error) {
+    return recovered(() => fetchGroups(readsToAnswer(call), plan, reader), (error) => {
       throw namingPart(error, readCosts.maxAnswerBytes, allGroups);
-    }
+    });
   },
 
   shape(groups, { question }, resource) {

@@ -2,6 +2,7 @@ import { type FetchedRows, fetchRows } from "../../db/rows.ts";
 import { and } from "../../filter/filter.ts";
 import { type Key, keyFilter, parseKey } from "../../plan/key.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
+import { then } from "../../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { cacheControl, limitedReply, tagHeaders } from "../http/json_reply.ts";
 import { matchesIfNoneMatch } from "../http/etag.ts";
@@ -86,7 +87,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
       countRows(bytes, stored, shownBytes(read.columns, view.visible), singleRow);
     // Large rows are read as those of a list: not for a client that has left, and in its turns.
     const connection = call.request.delivery.mayBeLarge ? readsToAnswer(call) : resource.driver;
-    return fetchRows(connection, read, resource.reader, count).then(({ rows: [row] }) => {
+    return then(fetchRows(connection, read, resource.reader, count), ({ rows: [row] }) => {
       if (row === undefined) throw notFound(resource, segment);
       const alone = { row, included: noneIncluded, bytes };
       return view.include.length === 0 ? alone : withIncluded(alone, plan, call);

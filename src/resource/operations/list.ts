@@ -1,7 +1,10 @@
-import { type FetchedRows, fetchRows } from "../../db/rows.ts";
+import type { Connection } from "../../db/driver.ts";
+import { type FetchedRows, fetchRows, type RowReader } from "../../db/rows.ts";
 import { sealCursor } from "../../plan/cursor.ts";
 import { parseLimit } from "../http/query_parameters.ts";
 import { keysetPosition } from "../../plan/order.ts";
+import type { ReadPlan } from "../../plan/plan.ts";
+import { type MaybePromise, recovered, then } from "../../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import { limitedReply, variesByAccept } from "../http/json_reply.ts";
@@ -85,30 +88,22 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     };
   },
 
-  async execute({ read: planned, from, total, view, related }, call) {
+  execute({ read: planned, from, total, view, related }, call) {
     const { reader, readCosts: { maxAnswerBytes: limit } } = call.resource;
     const bytes: AnswerBytes = { limit, left: limit };
-    const reads = readsToAnswer(call);
-    const read = from === null ? planned : await continueRead(planned, from, reads, reader);
-    const count = (stored: FetchedRows["stored"]) =>
-      countRows(bytes, stored, shownBytes(read.columns, view.visible), pageRows);
-    let page: FetchedRows;
-    try {
-      page = await fetchRows(reads, read, reader, count);
-    } catch (error) {
-      throw namingPart(error, limit, pageRows);
-    }
-    const { rows, stored } = page;
-    const counted = total === null
-      ? null
-      : await fetchTotalCount(total, { read, found: rows.length }, { connection: reads, reader });
-    const included = view.include.length === 0 ? noneIncluded : await loadIncluded(
-      rows.slice(0, (read.limit ?? 0) - 1),
-      view.include,
-      related,
-      { connection: reads, bytes },
+    const connection = readsToAnswer(call);
+    const reading = from === null ? planned : continueRead(planned, from, connection, reader);
+    return then(
+      reading,
+      (read) =>
+        then(fetchPage({ read, view, bytes }, connection, reader), ({ rows, stored }) => {
+          const alone = { rows, stored, columns: read.columns, bytes };
+          if (total === null && view.include.length === 0) {
+            return { ...alone, total: null, included: noneIncluded };
+          }
+          return withRelated(alone, { read, total, view, related }, { connection, reader });
+        }),
     );
-    return { rows, stored, columns: read.columns, total: counted, included, bytes };
   },
 
   shape(outcome, intent, resource) {
@@ -129,6 +124,43 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     );
   },
 };
+
+interface PageRead {
+  readonly read: ReadPlan;
+  readonly view: View;
+  readonly bytes: AnswerBytes;
+}
+
+function fetchPage(
+  { read, view, bytes }: PageRead,
+  connection: Connection,
+  reader: RowReader,
+): MaybePromise<FetchedRows> {
+  const count = (stored: FetchedRows["stored"]) =>
+    countRows(bytes, stored, shownBytes(read.columns, view.visible), pageRows);
+  return recovered(() => fetchRows(connection, read, reader, count), (error) => {
+    throw namingPart(error, bytes.limit, pageRows);
+  });
+}
+
+/** Adds what further statements read: the total count, and the rows of relations. */
+async function withRelated(
+  page: Omit<ListOutcome, "total" | "included">,
+  { read, total, view, related }: Omit<ListPlan, "from">,
+  { connection, reader }: { readonly connection: Connection; readonly reader: RowReader },
+): Promise<ListOutcome> {
+  const { rows, bytes } = page;
+  const counted = total === null
+    ? null
+    : await fetchTotalCount(total, { read, found: rows.length }, { connection, reader });
+  const included = view.include.length === 0 ? noneIncluded : await loadIncluded(
+    rows.slice(0, (read.limit ?? 0) - 1),
+    view.include,
+    related,
+    { connection, bytes },
+  );
+  return { ...page, total: counted, included };
+}
 
 function nextCursor(outcome: ListOutcome, intent: ListIntent, resource: Resource): string {
   const { order } = intent.selection;

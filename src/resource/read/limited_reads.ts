@@ -1,5 +1,6 @@
 import type { Connection, ReadLimits } from "../../db/driver.ts";
 import { DatabaseError } from "../../db/database_error.ts";
+import { recovered } from "../../runtime/maybe_promise.ts";
 import { longText } from "../../protocol/text_stream.ts";
 import { addressGroup } from "../../guard/client_address.ts";
 import type { ResourceCall } from "../operation.ts";
@@ -25,14 +26,12 @@ export function readsToAnswer(call: ResourceCall): Connection {
   if (room >= maxAnswerBytes) return limitedReads(call);
   const reads = limitedReads(call, Math.max(room, longText));
   return {
-    async query(statement) {
-      try {
-        return await reads.query(statement);
-      } catch (error) {
+    query: (statement) =>
+      recovered(() => reads.query(statement), (error) => {
         const isTooLarge = error instanceof DatabaseError && error.kind === "too-large";
-        throw isTooLarge ? sending.refusal(call.request.delivery.identity) : error;
-      }
-    },
+        const thrown = isTooLarge ? sending.refusal(call.request.delivery.identity) : error;
+        return Promise.reject(thrown);
+      }),
   };
 }
 

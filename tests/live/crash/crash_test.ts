@@ -85,7 +85,7 @@ testUnless(
     const before = await log.end();
     await primary.stop();
     target = standby.url;
-    await eventually(() => db.driver.query(one).then(yes, no));
+    await eventually(() => Promise.resolve(db.driver.query(one)).then(yes, no));
     for (
       const evaluateInDatabase of [() => log.end(), () => log.next(before), () => log.readAt(one)]
     ) {
