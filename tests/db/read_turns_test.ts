@@ -45,6 +45,18 @@ Deno.test("a read of an identity that has all turns but one does not keep the ne
   turns.leave(third);
 });
 
+Deno.test("a read was begun for a client that had left while it waited", async () => {
+  const turns = readTurns({ maxRunning: 1 });
+  const holder = begun(turns.enter(limits("x")));
+  const client = new AbortController();
+  const left = Promise.resolve(turns.enter({ ...limits("a"), signal: client.signal }));
+  const next = Promise.resolve(turns.enter(limits("b")));
+  client.abort();
+  turns.leave(holder);
+  await fails(left, "overloaded");
+  assertEquals((await next).identity, "b");
+});
+
 Deno.test("the queue is bounded, and half of it is the most of one identity", async () => {
   const { turns, advance } = turnsByHand({ maxRunning: 1, maxWaiting: 4 });
   const holder = begun(turns.enter(limits("x")));

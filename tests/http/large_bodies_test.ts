@@ -53,6 +53,20 @@ Deno.test("a body over the limit runs alone, and small ones of another user befo
   assertEquals(await running(), ["second", "of bob"]);
 });
 
+Deno.test("a body over the limit waited for as long as smaller ones of others came", async () => {
+  const { start, end, running } = runner();
+  for (const name of ["first", "second"]) start(name, megabyte, "bob");
+  start("huge", 3 * megabyte);
+  start("third", megabyte, "bob");
+  assertEquals(await running(), ["first", "second"]);
+  await end("first");
+  assertEquals(await running(), ["second"]);
+  await end("second");
+  assertEquals(await running(), ["huge"]);
+  await end("huge");
+  assertEquals(await running(), ["third"]);
+});
+
 Deno.test("work that waits for something else keeps no other waiting, and ends once", async () => {
   const { advance, start, end, running } = runner();
   for (const name of ["a", "b", "c", "d", "e"]) start(name, 2 * megabyte);

@@ -74,6 +74,25 @@ Deno.test("the work of a client that has left is begun", async () => {
   assertEquals(begun, 0);
 });
 
+Deno.test("dear work was begun for a client that had just left", async () => {
+  const { clock, advance } = handClock();
+  const turns = new FairTurns(clock);
+  const client = new AbortController();
+  client.abort();
+  const dear = () => {
+    advance(20);
+    return Promise.resolve();
+  };
+  // What it costs is known after two turns.
+  for (let turn = 0; turn < 2; turn++) {
+    await inTurn(async () => await turns.run(requestOf("a"), dear));
+  }
+  const first = turns.run(requestOf("a"), dear);
+  const late = turns.run({ identity: "b", signal: client.signal }, dear);
+  await first;
+  await assertRejects(async () => await late, Problem, "its client has left");
+});
+
 Deno.test("a request that fails at once in its turn ends the turns of all others", async () => {
   const { clock, advance } = handClock();
   const turns = new FairTurns(clock);

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { DatabaseError } from "../../src/db/database_error.ts";
+import { Problem } from "../../src/problem/problem.ts";
 import { consoleObserver } from "../../src/runtime/console_observer.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 
@@ -36,6 +37,15 @@ Deno.test("an error comes with its stack and its cause", () => {
     assertMatch(line, /TypeError: inner/);
     assertMatch(line, /console_observer_test/);
   }
+});
+
+Deno.test("each refusal of an overloaded service came with the stacks of its causes", () => {
+  const cause = new DatabaseError("overloaded", new Error("too many wait already"));
+  const error = new Problem("overloaded", "Cannot read", { cause });
+  const failed = { kind: "request_failed", method: "GET", path: "/api/notes", error } as const;
+  const [json = ""] = lines("json", failed);
+  assertMatch(JSON.parse(json).error, /because .*too many wait already/);
+  assertEquals(JSON.parse(json).stack, undefined);
 });
 
 Deno.test("the line of an error says why, cause by cause", () => {

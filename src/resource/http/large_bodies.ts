@@ -65,7 +65,13 @@ export class LargeBodies {
   #end(bytes: number): void {
     this.#runningBytes -= bytes;
     for (;;) {
-      const next = this.#waiting.take((waiter) => this.#fits(waiter.bytes));
+      // The next in turn only: smaller bodies of others would pass one that does not fit for ever.
+      let isNext = true;
+      const next = this.#waiting.take((waiter) => {
+        const begins = isNext && this.#fits(waiter.bytes);
+        isNext = false;
+        return begins;
+      });
       if (next === undefined) return;
       this.#waitingBytes -= next.bytes;
       // Counted here, so that no newcomer takes its place before it begins.
