@@ -6,11 +6,10 @@ import {
   isPooled,
   PostgresJsConnection,
   type PostgresJsConnectionOptions,
-  type PostgresOptions,
 } from "./postgres_js_connection.ts";
 import type { PostgresSession } from "./postgres_connection.ts";
 import { postgresDriver } from "./postgres_driver.ts";
-import { postgresOptions } from "./postgres_options.ts";
+import { type PostgresOptions, postgresOptions } from "./postgres_options.ts";
 import { notifySignals } from "./notify_signals.ts";
 
 export type { PostgresOptions };
