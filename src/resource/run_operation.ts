@@ -25,24 +25,39 @@ export function runOperation<Intent, Plan, Outcome>(
   const intent = operation.parse(request, resource);
   const shaped = (outcome: Outcome) =>
     written(operation.shape(outcome, intent, resource), request, resource);
-  const execute = (grant: Grant, related: RelatedGrants) => {
+  const execute = ({ grant, related }: Grants) => {
     const plan = operation.plan(intent, grant, resource, related);
     const call = { resource, request, user, record: recorder(request, shaped) };
     return recovered(() => operation.execute(plan, call), (error) => {
       throw databaseProblem(error, operation.access);
     });
   };
+  const answer = (outcome: Outcome) =>
+    then(shaped(outcome), (reply) => countLong(reply, operation.access, request, resource));
+  return then(
+    grantsOf(operation, intent, user, resource),
+    (grants) => then(charge(operation, intent, request), () => then(execute(grants), answer)),
+  );
+}
+
+/** All grants of one request. */
+interface Grants {
+  /** For the operation's own access. */
+  readonly grant: Grant;
+  readonly related: RelatedGrants;
+}
+
+/** Public access is granted at once. Throws or rejects with a 401 or 403. */
+function grantsOf<Intent, Plan, Outcome>(
+  operation: Operation<Intent, Plan, Outcome>,
+  intent: Intent,
+  user: User | null,
+  resource: Resource,
+): MaybePromise<Grants> {
   return then(
     authorize(operation.access, user, resource.policy),
     (grant) =>
-      then(
-        relatedGrants(operation, intent, user, resource),
-        (related) =>
-          then(charge(operation, intent, request), () =>
-            then(execute(grant, related), (outcome) =>
-              then(shaped(outcome), (reply) =>
-                countLong(reply, operation.access, request, resource)))),
-      ),
+      then(relatedGrants(operation, intent, user, resource), (related) => ({ grant, related })),
   );
 }
 

@@ -11,6 +11,12 @@ export interface Place {
   readonly after: Map<Texts, Place>;
 }
 
+/** Places by what leads to them: a map of either kind. */
+interface Places<Key> {
+  get(key: Key): Place | undefined;
+  set(key: Key, place: Place): unknown;
+}
+
 /** Stands for a value in the path to a place. */
 export const valuePart: Texts = Object.freeze([]);
 
@@ -44,29 +50,17 @@ export class KeptTexts {
 
   /** The place of a template before its parts. */
   template(strings: Texts): Place {
-    const known = this.#templates.get(strings);
-    if (known !== undefined) return known;
-    const place = this.#newPlace();
-    this.#templates.set(strings, place);
-    return place;
+    return this.#placeAt(strings, this.#templates);
   }
 
   /** The place of a list of fragments with `separator` between them, before the first. */
   list(separator: string): Place {
-    const known = this.#lists.get(separator);
-    if (known !== undefined) return known;
-    const place = this.#newPlace();
-    this.#lists.set(separator, place);
-    return place;
+    return this.#placeAt(separator, this.#lists);
   }
 
   /** The place after one more part. */
   after(place: Place, part: Texts): Place {
-    const known = place.after.get(part);
-    if (known !== undefined) return known;
-    const next = this.#newPlace();
-    place.after.set(part, next);
-    return next;
+    return this.#placeAt(part, place.after);
   }
 
   /** Keeps the texts of a place. */
@@ -92,9 +86,13 @@ export class KeptTexts {
     return texts;
   }
 
-  #newPlace(): Place {
+  #placeAt<Key>(key: Key, places: Places<Key>): Place {
+    const known = places.get(key);
+    if (known !== undefined) return known;
     this.#count(charactersOfPlace);
-    return { texts: null, after: new Map() };
+    const place = { texts: null, after: new Map<Texts, Place>() };
+    places.set(key, place);
+    return place;
   }
 
   /** Forgets everything once there is too much: what is in use is kept again at once. */

@@ -92,18 +92,16 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     const { reader, readCosts: { maxAnswerBytes: limit } } = call.resource;
     const bytes: AnswerBytes = { limit, left: limit };
     const connection = readsToAnswer(call);
-    const reading = from === null ? planned : continueRead(planned, from, connection, reader);
-    return then(
-      reading,
-      (read) =>
-        then(fetchPage({ read, view, bytes }, connection, reader), ({ rows, stored }) => {
-          const alone = { rows, stored, columns: read.columns, bytes };
-          if (total === null && view.include.length === 0) {
-            return { ...alone, total: null, included: noneIncluded };
-          }
-          return withRelated(alone, { read, total, view, related }, { connection, reader });
-        }),
-    );
+    const readPage = (read: ReadPlan): MaybePromise<ListOutcome> =>
+      then(fetchPage({ read, view, bytes }, connection, reader), ({ rows, stored }) => {
+        const alone = { rows, stored, columns: read.columns, bytes };
+        return total === null && view.include.length === 0
+          ? { ...alone, total: null, included: noneIncluded }
+          : withRelated(alone, { read, total, view, related }, { connection, reader });
+      });
+    return from === null
+      ? readPage(planned)
+      : continueRead(planned, from, connection, reader).then(readPage);
   },
 
   shape(outcome, intent, resource) {
