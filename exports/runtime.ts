@@ -5,4 +5,9 @@
  */
 export type { Clock, Random, Runtime } from "../src/runtime/runtime.ts";
 export type { MaybePromise } from "../src/runtime/maybe_promise.ts";
-export type { Observation, Observer, PowRefusal } from "../src/runtime/observation.ts";
+export type {
+  AccountEvent,
+  Observation,
+  Observer,
+  PowRefusal,
+} from "../src/runtime/observation.ts";

@@ -3,6 +3,7 @@ import { basePath, matchedRoutes } from "@hono/hono/route";
 import type { H, RouterRoute } from "@hono/hono/types";
 import { findTargetHandler } from "@hono/hono/utils/handler";
 import type { User } from "../auth/user.ts";
+import { Problem } from "../problem/problem.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { type MaybePromise, then } from "../runtime/maybe_promise.ts";
 import type { AnswerRequest } from "../resource/http/answer_request.ts";
@@ -94,6 +95,17 @@ export class RouteHandlers {
     const caller = new HonoCaller(context, () => null);
     const headers = await countRefused(route, { request, target, caller });
     for (const [name, value] of Object.entries(headers)) context.header(name, value);
+  }
+
+  /** The same where there is no context; rejects with the refusal, or with a 429. */
+  async countRefused(
+    error: unknown,
+    route: ResourceRoute,
+    received: ReceivedRequest,
+  ): Promise<never> {
+    if (!(error instanceof Problem) || error.status !== 401) throw error;
+    const headers = await this.#options.countRefused(route, received);
+    throw error.withHeaders({ ...headers, ...error.headers });
   }
 
   async #answerByPath(context: Context<AppEnv>, next: Next): Promise<Response | void> {

@@ -1,0 +1,82 @@
+import { getCookies, setCookie } from "@std/http/cookie";
+import { type Described, group } from "../../options/option.ts";
+import { flag, oneOf } from "../../options/option_kinds.ts";
+import { isLoopback } from "../../protocol/loopback.ts";
+
+/** How the cookie of sessions is set. */
+export interface SessionCookieOptions {
+  /**
+   * `Lax` unless set: links of other sites to a page find its session. `Strict` is for services that
+   * nothing links to, `None` for pages that other sites embed.
+   */
+  readonly sameSite?: "Strict" | "Lax" | "None" | undefined;
+  /**
+   * Whether the cookie is for HTTPS only, with the name `__Host-session`. Unless set it is, but under
+   * the names of this machine.
+   */
+  readonly secure?: boolean | undefined;
+}
+
+/** The options of the cookie of sessions, described. */
+export const sessionCookieOptions = group(
+  {
+    sameSite: oneOf("Strict", "Lax", "None").unlessSet("Lax"),
+    secure: flag(),
+  } satisfies Described<SessionCookieOptions>,
+);
+
+/** The cookie of sessions: no script reads it (`HttpOnly`), and no other host receives it. */
+export class SessionCookie {
+  readonly #sameSite: "Strict" | "Lax" | "None";
+  readonly #secure: boolean | undefined;
+
+  /** Sets nothing. */
+  constructor({ sameSite = "Lax", secure }: SessionCookieOptions) {
+    this.#sameSite = sameSite;
+    this.#secure = secure;
+  }
+
+  /** The token of a request; null without the cookie. */
+  read({ headers, url }: Request): string | null {
+    // Most requests have none, and to parse them costs more than to look.
+    const given = headers.get("cookie");
+    if (given === null || !given.includes("session=")) return null;
+    return getCookies(headers)[this.#nameAt(headers, url)] ?? null;
+  }
+
+  /** Adds the header that sets the cookie until the end of the session. */
+  set(headers: Headers, { headers: sent, url }: Request, token: string, maxAgeMs: number): void {
+    this.#write(headers, this.#nameAt(sent, url), token, Math.floor(maxAgeMs / 1_000));
+  }
+
+  /** Adds the header that removes it. */
+  clear(headers: Headers, { headers: sent, url }: Request): void {
+    this.#write(headers, this.#nameAt(sent, url), "", 0);
+  }
+
+  #write(headers: Headers, name: string, value: string, maxAge: number): void {
+    const secure = name === secureName;
+    const sameSite = this.#sameSite;
+    setCookie(headers, { name, value, maxAge, path: "/", httpOnly: true, sameSite, secure });
+  }
+
+  /**
+   * With the prefix `__Host-` browsers take the cookie over HTTPS alone and without a domain, so that
+   * no other host of the site can plant one (RFC 6265bis, 4.1.3.2).
+   */
+  #nameAt(headers: Headers, url: string): string {
+    const isSecure = this.#secure ?? !isLoopback(hostName(headers.get("host"), url));
+    return isSecure ? secureName : plainName;
+  }
+}
+
+const secureName = "__Host-session";
+const plainName = "session";
+
+/** The host without its port, of the header or of the URL. */
+function hostName(host: string | null, url: string): string {
+  const [, address, name = ""] = /^(?:\[([^\]]*)\]|([^:/?#]*))/.exec(
+    host ?? url.replace(/^[a-z+.-]+:\/\//i, ""),
+  ) ?? [];
+  return (address ?? name).toLowerCase();
+}
