@@ -39,7 +39,7 @@ export type Compile = (plan: Plan) => PlannedStatement;
 
 /**
  * Creates the compiler from plans to statements for one engine, which keeps the select list of each
- * list of columns, and the check of each table.
+ * list of columns, the text that reads them by a key, and the check of each table.
  */
 export function createCompiler(dialect: Dialect): Compile {
   const lists = new WeakMap<readonly ColumnInfo[], Fragment>();
@@ -60,10 +60,39 @@ export function createCompiler(dialect: Dialect): Compile {
       return list;
     },
   };
+  const byKey = new WeakMap<readonly ColumnInfo[], KeptText>();
+
+  function compile(plan: Plan): Statement {
+    return toStatement(compilePlan(plan, context), dialect.placeholder);
+  }
+
+  /** The commonest statement: of two that read the same columns only the values differ. */
+  function compileByKey(plan: ReadPlan): Statement {
+    const { texts, values } = compileFilter(plan.where, dialect);
+    const known = byKey.get(plan.columns);
+    if (known?.where === texts) return { text: known.text, values };
+    const statement = compile(plan);
+    byKey.set(plan.columns, { where: texts, text: statement.text });
+    return statement;
+  }
+
   return (plan) => {
-    const { text, values } = toStatement(compilePlan(plan, context), dialect.placeholder);
+    const { text, values } = readsByKey(plan) ? compileByKey(plan) : compile(plan);
     return { text, values, plan };
   };
+}
+
+/** The text of a statement, with those of its condition. */
+interface KeptText {
+  readonly where: Fragment["texts"];
+  readonly text: string;
+}
+
+/** Whether a plan reads by the key and by nothing else. */
+function readsByKey(plan: Plan): plan is ReadPlan {
+  return plan.kind === "read" && plan.where.kind === "compare" && plan.order.length === 0 &&
+    plan.after === null && plan.limit === null && plan.lock === undefined &&
+    isByKey(plan.where, plan.table);
 }
 
 interface Context {

@@ -3,7 +3,7 @@ import type { SqlValue, Statement } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, QueryResult, ResultColumn } from "../driver.ts";
 import { lockingTime } from "./reads/locking_time.ts";
-import { countedRows, timeCheckName } from "../../sql/sqlite/time_check.ts";
+import { countedRows, timeCheckName, withoutRowChecks } from "../../sql/sqlite/time_check.ts";
 import {
   type BytesLeft,
   resolveCells,
@@ -41,6 +41,8 @@ export interface LimitedRead {
   readonly time: TimeLimit;
   /** Whether all rows may be in memory before they are counted, which is faster. */
   readonly atOnce: boolean;
+  /** Whether it needs no checks of the time, with all rows that there are. */
+  readonly isShort?: boolean;
 }
 
 /** How a statement may run. */
@@ -80,7 +82,7 @@ export function sqliteConnection(
     if (start === "") throw new Error("Cannot run an empty statement");
     const statement = handle.prepare(text);
     // A write cannot run a second time to get all digits, so that it is exact from the start.
-    const fresh = {
+    const fresh: Prepared = {
       statement,
       kind: statementKind(start, statement.readOnly),
       exact: !statement.readOnly,
@@ -88,9 +90,16 @@ export function sqliteConnection(
       columns: text.includes("*") ? null : columnsOf(statement),
       sorts: sorting.test(text),
       checksTime: text.includes(timeCheckName),
+      short: null,
     };
     cache.set(text, fresh);
     return fresh;
+  }
+
+  /** The statement without checks of the time. */
+  function shortOf(text: string): Prepared {
+    const known = prepared(text);
+    return known.short ??= known.checksTime ? prepared(withoutRowChecks(text)) : known;
   }
 
   /** The statement that counts the bytes of its rows; only a SELECT can be a part of it. */
@@ -121,8 +130,8 @@ export function sqliteConnection(
       const result = runPrepared(known, bound(statement.values));
       return statement.describe === true ? described(result, known) : result;
     },
-    read(statement, { bytes, time, atOnce }) {
-      const known = prepared(statement.text);
+    read(statement, { bytes, time, atOnce, isShort }) {
+      const known = isShort === true ? shortOf(statement.text) : prepared(statement.text);
       const counted = atOnce ? known : countedBy(statement.text, known);
       deadline.start(time, known.sorts);
       rowBytes.start(bytes);
@@ -156,6 +165,8 @@ interface Prepared {
   /** Whether rows may be sorted once all of them are read. */
   readonly sorts: boolean;
   readonly checksTime: boolean;
+  /** The same without checks of the time; null before it is needed. */
+  short: Prepared | null;
 }
 
 const sorting = /\b(?:GROUP BY|OVER)\b/;
