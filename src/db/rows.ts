@@ -122,28 +122,30 @@ export function createRowReader(dialect: Dialect, misfit: Misfit): RowReader {
 
 interface CellDecoder {
   readonly name: string;
+  /** Which cells need no decoding: most of them, and to skip the dialect halves the time of a page. */
+  readonly plain: "text" | "integer" | null;
   decode(value: Exclude<SqlValue, null>): unknown;
 }
 
 function cellDecoder(column: ColumnInfo, dialect: Dialect, misfit: Misfit): CellDecoder {
-  const { name } = column;
-  const decode = (value: SqlValue) => dialect.decode(value, column, misfit);
-  // Most cells need no decoding: a page takes half the time when those skip the dialect.
-  if (column.kind === "text") {
-    return { name, decode: (value) => typeof value === "string" ? value : decode(value) };
-  }
-  if (column.kind === "integer") {
-    return { name, decode: (value) => Number.isSafeInteger(value) ? value : decode(value) };
-  }
-  return { name, decode };
+  const { name, kind } = column;
+  return {
+    name,
+    plain: kind === "text" || kind === "integer" ? kind : null,
+    decode: (value) => dialect.decode(value, column, misfit),
+  };
 }
 
 function toRow(cells: readonly SqlValue[], decoders: readonly CellDecoder[]): Row {
   const row: Record<string, unknown> = {};
-  let index = 0;
-  for (const { name, decode } of decoders) {
-    const cell = cells[index++] ?? null;
-    row[name] = cell === null ? null : decode(cell);
+  for (let i = 0; i < decoders.length; i++) {
+    const decoder = decoders[i];
+    if (decoder === undefined) break;
+    const cell = cells[i] ?? null;
+    const { name, plain } = decoder;
+    const isPlain = cell === null || (plain === "text" && typeof cell === "string") ||
+      (plain === "integer" && Number.isSafeInteger(cell));
+    row[name] = isPlain ? cell : decoder.decode(cell);
   }
   return row;
 }
