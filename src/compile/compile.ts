@@ -10,6 +10,7 @@ import {
   type ReadPlan,
   type UpdatePlan,
 } from "../plan/plan.ts";
+import { equalOperator } from "../filter/operators/value_operators.ts";
 import { unreachable } from "../problem/unreachable.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
@@ -70,14 +71,17 @@ export function createCompiler(dialect: Dialect): Compile {
   function compileByKey(plan: ReadPlan): Statement {
     const { texts, values } = compileFilter(plan.where, dialect);
     const known = byKey.get(plan.columns);
-    if (known?.where === texts) return { text: known.text, values };
-    const statement = compile(plan);
-    byKey.set(plan.columns, { where: texts, text: statement.text });
-    return statement;
+    const text = known?.where === texts ? known.text : compile(plan).text;
+    if (text !== known?.text) byKey.set(plan.columns, { where: texts, text });
+    return { text, values };
   }
 
   return (plan) => {
-    const { text, values } = readsByKey(plan) ? compileByKey(plan) : compile(plan);
+    if (readsByKey(plan)) {
+      const { text, values } = compileByKey(plan);
+      return { text, values, plan, isSingle: true };
+    }
+    const { text, values } = compile(plan);
     return { text, values, plan };
   };
 }
@@ -88,11 +92,12 @@ interface KeptText {
   readonly text: string;
 }
 
-/** Whether a plan reads by the key and by nothing else. */
+/** Whether a plan reads the row of one key, and nothing else. */
 function readsByKey(plan: Plan): plan is ReadPlan {
-  return plan.kind === "read" && plan.where.kind === "compare" && plan.order.length === 0 &&
-    plan.after === null && plan.limit === null && plan.lock === undefined &&
-    isByKey(plan.where, plan.table);
+  if (plan.kind !== "read" || plan.where.kind !== "compare") return false;
+  return plan.where.operator === equalOperator && isByKey(plan.where, plan.table) &&
+    plan.order.length === 0 && plan.after === null && plan.limit === null &&
+    plan.lock === undefined;
 }
 
 interface Context {

@@ -127,7 +127,7 @@ export function sqliteConnection(
     checksTime: (text) => prepared(text).checksTime,
     run(statement) {
       const known = prepared(statement.text);
-      const result = runPrepared(known, bound(statement.values));
+      const result = runPrepared(known, bound(statement.values), statement.isSingle === true);
       return statement.describe === true ? described(result, known) : result;
     },
     read(statement, { bytes, time, atOnce, isShort }) {
@@ -136,7 +136,7 @@ export function sqliteConnection(
       deadline.start(time, known.sorts);
       rowBytes.start(bytes);
       try {
-        const result = runPrepared(counted, bound(statement.values), bytes);
+        const result = runPrepared(counted, bound(statement.values), false, bytes);
         return statement.describe === true ? described(result, known) : result;
       } catch (error) {
         if (rowBytes.isOver) throw tooLarge();
@@ -191,16 +191,18 @@ function toBound(value: SqlValue): SqlValue {
 function runPrepared(
   prepared: Prepared,
   values: readonly SqlValue[],
+  isSingle: boolean,
   bytes: BytesLeft = unlimitedBytes,
 ): QueryResult {
   const { statement } = prepared;
   if (!statement.returnsRows) return { rows: [], changed: statement.run(values) };
+  const read = isSingle ? statement.first : statement.all;
   if (!prepared.exact) {
-    const rows = statement.all(values, false);
+    const rows = read(values, false);
     if (rows !== null && resolveCells(rows, bytes)) return { rows, changed: 0 };
     prepared.exact = true;
   }
-  const rows = statement.all(values, true) ?? [];
+  const rows = read(values, true) ?? [];
   resolveCells(rows, bytes);
   // RETURNING gives one row for each changed row.
   return { rows, changed: statement.readOnly ? 0 : rows.length };
